@@ -1,0 +1,35 @@
+/* Random numbers that depend on a key and an index alone.
+ *
+ * xoshiro256++ (Blackman and Vigna 2019), its state mixed by splitmix64 from a 256-bit key (from
+ * NumPy's SeedSequence), the index of the task set and the purpose of the stream. Task set i of a
+ * seed is therefore the same whatever the count, and drawing more of one quantity never shifts
+ * another.
+ */
+#ifndef GS_CORE_RNG_H
+#define GS_CORE_RNG_H
+
+#include <stdint.h>
+
+typedef struct {
+    uint64_t s[4];
+} gs_rng_t;
+
+/* What a stream of numbers is for. Append only: the numbers of a seed depend on it. */
+enum {
+    GS_STREAM_UTILIZATION = 1,
+    GS_STREAM_PERIOD = 2,
+    GS_STREAM_SLOWDOWN = 3,
+    GS_STREAM_EXECUTION = 4
+};
+
+void gs_rng_init(gs_rng_t *rng, const uint64_t key[4], uint64_t index, uint64_t stream);
+
+uint64_t gs_rng_next(gs_rng_t *rng);
+
+/* Uniform in [0, 1), a multiple of 2^-53. */
+double gs_rng_double(gs_rng_t *rng);
+
+/* Uniform in 0 .. n-1 without bias; n > 0. */
+uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n);
+
+#endif

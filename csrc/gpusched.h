@@ -1,0 +1,21 @@
+/* gpusched: will these GPU tasks meet their deadlines, and under which scheduler?
+ *
+ * All that C callers and the Python module need. Each room has its own header:
+ *
+ *   core/   env (errors, memory budget, poll), rng
+ *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, generate
+ *   pbs/    table (the oracle's answers), oracle (a table from a GPU), edf, search, graph,
+ *           schedule (replay), policy (at run time), play (what a dispatcher does with it)
+ *
+ * Names are gs_<object>_<verb>; core/env.h states the conventions for errors and memory.
+ */
+#ifndef GPUSCHED_H
+#define GPUSCHED_H
+
+#include "core/env.h"
+#include "core/rng.h"
+#include "model/tasks.h"
+#include "pbs/schedule.h"
+#include "pbs/table.h"
+
+#endif

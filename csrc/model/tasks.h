@@ -1,0 +1,32 @@
+/* Periodic kernels: a set of tasks as a structure of arrays, checked once.
+ *
+ * Paper 001, section 2.2. Times are integer ticks. The arrays belong to the caller.
+ */
+#ifndef GS_MODEL_TASKS_H
+#define GS_MODEL_TASKS_H
+
+#include "core/env.h"
+
+/* The most tasks a set of kernels may have where sets of them are bit masks. */
+#define GS_MAX_TASKS 20
+
+typedef struct {
+    int32_t n;
+    const int64_t *period;
+    const int64_t *deadline; /* relative */
+    const int64_t *offset;   /* of the first release; NULL: all 0 */
+} gs_tasks_t;
+
+/* Refuses n outside 1..GS_MAX_TASKS, a period or deadline below 1, an offset below 0. */
+int gs_tasks_check(gs_env_t *env, const gs_tasks_t *tasks);
+
+/* Least common multiple of the periods. GS_ERR_OVERFLOW (row: the task whose period made it
+ * overflow) when it does not stay below GS_NEVER. */
+int gs_tasks_hyperperiod(gs_env_t *env, const gs_tasks_t *tasks, int64_t *hyperperiod);
+
+static inline int64_t gs_tasks_offset(const gs_tasks_t *tasks, int32_t i)
+{
+    return tasks->offset == NULL ? 0 : tasks->offset[i];
+}
+
+#endif

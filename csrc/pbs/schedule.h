@@ -1,0 +1,54 @@
+/* A schedule of the Parallel Batch Scheduler: frames, one batch each, and its check by replay.
+ *
+ * Paper 001, sections 2.4 and 4.1. A frame runs one batch, the set of tasks whose oldest pending
+ * jobs it executes, from start to end = start + completion[batch].
+ */
+#ifndef GS_PBS_SCHEDULE_H
+#define GS_PBS_SCHEDULE_H
+
+#include "core/env.h"
+#include "model/tasks.h"
+#include "pbs/table.h"
+
+typedef struct {
+    int64_t start;
+    int64_t end;
+    uint32_t batch; /* bit i: task i */
+} gs_frame_t;
+
+typedef struct {
+    gs_frame_t *frames; /* owned, from gs_alloc */
+    int64_t count;
+    int64_t capacity;
+} gs_schedule_t;
+
+void gs_schedule_init(gs_schedule_t *self);
+void gs_schedule_free(gs_schedule_t *self, gs_env_t *env);
+int gs_schedule_append(gs_schedule_t *self, gs_env_t *env, int64_t start, int64_t end,
+                       uint32_t batch);
+
+/* The first rule that a schedule breaks. */
+enum {
+    GS_REPLAY_OK = 0,
+    GS_REPLAY_OVERLAP = 1,    /* a frame starts before the one before it ended, or before 0 */
+    GS_REPLAY_INELIGIBLE = 2, /* its batch is empty or not eligible */
+    GS_REPLAY_LENGTH = 3,     /* its length is not the table's completion time */
+    GS_REPLAY_NOT_READY = 4,  /* a task of the batch has no pending job */
+    GS_REPLAY_MISS = 5,       /* a job ends after its deadline, or waits at it */
+    GS_REPLAY_IDLE = 6,       /* the GPU idles although work is ready (unless idling) */
+    GS_REPLAY_UNFINISHED = 7  /* jobs of [0, H) are left */
+};
+
+typedef struct {
+    int rule;       /* GS_REPLAY_* */
+    int64_t frame;  /* the frame that breaks it, or the frame count at the end */
+    int32_t task;   /* the task concerned, or -1 */
+    int64_t instant; /* when */
+} gs_replay_t;
+
+/* Replays a schedule of the jobs released in [0, H) against tasks and table. Errors: those of
+ * gs_tasks_check and gs_tasks_hyperperiod. */
+int gs_schedule_replay(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table,
+                       const gs_frame_t *frames, int64_t count, bool idling, gs_replay_t *result);
+
+#endif

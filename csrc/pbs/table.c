@@ -1,0 +1,40 @@
+/* Is this a table of completion times that a scheduler can work with? */
+#include "pbs/table.h"
+
+#include "model/tasks.h"
+
+int gs_table_check(gs_env_t *env, const gs_table_t *table)
+{
+    if (table->n < 1 || table->n > GS_MAX_TASKS) {
+        return gs_fail(env, GS_ERR_VALUE, "tasks", -1, table->n, "must be 1 to 20 tasks");
+    }
+    int64_t size = INT64_C(1) << table->n;
+    for (int64_t mask = 0; mask < size; mask++) {
+        int64_t c = table->completion[mask];
+        if (c < 0) {
+            return gs_fail(env, GS_ERR_VALUE, "completion", mask, c, "must not be negative");
+        }
+        if (c >= GS_NEVER / 2) {
+            return gs_fail(env, GS_ERR_OVERFLOW, "completion", mask, c,
+                           "is too large for the clock");
+        }
+        if (table->undecided != NULL) {
+            int64_t u = table->undecided[mask];
+            if (u < 0 || u >= GS_NEVER / 2 || (u > 0 && c > 0)) {
+                return gs_fail(env, GS_ERR_VALUE, "undecided", mask, u,
+                               "must be 0, or a time where completion is 0");
+            }
+        }
+    }
+    if (table->completion[0] != 0) {
+        return gs_fail(env, GS_ERR_VALUE, "completion", 0, table->completion[0],
+                       "the empty batch must have time 0");
+    }
+    for (int32_t i = 0; i < table->n; i++) {
+        if (table->completion[INT64_C(1) << i] == 0) {
+            return gs_fail(env, GS_ERR_VALUE, "task", i, 0,
+                           "can never run: its singleton batch is not eligible");
+        }
+    }
+    return GS_OK;
+}

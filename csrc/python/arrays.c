@@ -1,0 +1,45 @@
+/* Is this Python object an array that the core can read? */
+#include "python/module.h"
+
+PyArrayObject *gs_py_array(PyObject *obj, const char *name, int ndim, int typenum)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(typenum); /* FromAny steals it */
+    PyArrayObject *array =
+        (PyArrayObject *)PyArray_FromAny(obj, descr, 0, 0, NPY_ARRAY_IN_ARRAY, NULL);
+    if (array == NULL) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyErr_Format(type, "%s: %S", name, value == NULL ? Py_None : value);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return NULL;
+    }
+    if (PyArray_NDIM(array) != ndim) {
+        PyErr_Format(PyExc_ValueError, "%s: must have %d dimension(s), has %d", name, ndim,
+                     PyArray_NDIM(array));
+        Py_DECREF(array);
+        return NULL;
+    }
+    return array;
+}
+
+PyArrayObject *gs_py_int64(PyObject *obj, const char *name, int ndim)
+{
+    return gs_py_array(obj, name, ndim, NPY_INT64);
+}
+
+bool gs_py_length(PyArrayObject *array, const char *name, int axis, npy_intp length)
+{
+    if (PyArray_DIM(array, axis) != length) {
+        PyErr_Format(PyExc_ValueError, "%s: axis %d must have length %zd, has %zd", name, axis,
+                     (Py_ssize_t)length, (Py_ssize_t)PyArray_DIM(array, axis));
+        return false;
+    }
+    return true;
+}
+
+PyArrayObject *gs_py_new(int ndim, const npy_intp *shape, int typenum)
+{
+    return (PyArrayObject *)PyArray_ZEROS(ndim, (npy_intp *)(uintptr_t)shape, typenum, 0);
+}

@@ -1,0 +1,145 @@
+/* How does a call into the core release the GIL, get interrupted and report its errors? */
+#include "python/module.h"
+
+#include <time.h>
+
+/* Signals are looked at this often, well within a tenth of a second. */
+#define SIGNAL_PERIOD_NS 50000000
+
+int64_t gs_py_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int poll_call(void *arg)
+{
+    gs_py_call_t *call = arg;
+    if (call->stop != NULL && *call->stop != 0) {
+        return GS_ERR_INTERRUPTED;
+    }
+    int64_t now = gs_py_now();
+    if (call->deadline_ns != 0 && now >= call->deadline_ns) {
+        return GS_SPENT_SECONDS;
+    }
+    if (now - call->signals_ns < SIGNAL_PERIOD_NS) {
+        return GS_OK;
+    }
+    call->signals_ns = now;
+    PyEval_RestoreThread(call->thread);
+    int raised = PyErr_CheckSignals();
+    call->thread = PyEval_SaveThread();
+    return raised != 0 ? GS_ERR_INTERRUPTED : GS_OK;
+}
+
+bool gs_py_call_init(gs_py_call_t *call, PyObject *stop, double seconds, long long bytes)
+{
+    memset(call, 0, sizeof *call);
+    gs_env_init(&call->env);
+    if (!(seconds >= 0)) { /* NaN too */
+        PyErr_SetString(PyExc_ValueError, "budget: seconds must not be negative or NaN");
+        return false;
+    }
+    if (bytes < 0) {
+        PyErr_SetString(PyExc_ValueError, "budget: bytes must not be negative");
+        return false;
+    }
+    if (stop != NULL && stop != Py_None) {
+        if (PyObject_GetBuffer(stop, &call->stop_buffer, PyBUF_SIMPLE) < 0) {
+            return false;
+        }
+        if (call->stop_buffer.len < 1) {
+            PyBuffer_Release(&call->stop_buffer);
+            PyErr_SetString(PyExc_ValueError, "stop: needs a buffer of at least one byte");
+            return false;
+        }
+        call->stop = call->stop_buffer.buf;
+    }
+    call->seconds_ns = seconds > 1e9 ? 0 : (int64_t)(seconds * 1e9);
+    call->env.bytes_limit = bytes;
+    call->env.poll = poll_call;
+    call->env.poll_arg = call;
+    call->signals_ns = gs_py_now();
+    gs_py_call_restart(call);
+    return true;
+}
+
+void gs_py_call_free(gs_py_call_t *call)
+{
+    if (call->stop != NULL) {
+        PyBuffer_Release(&call->stop_buffer);
+        call->stop = NULL;
+    }
+}
+
+void gs_py_call_restart(gs_py_call_t *call)
+{
+    call->deadline_ns = call->seconds_ns == 0 ? 0 : gs_py_now() + call->seconds_ns;
+}
+
+void gs_py_release(gs_py_call_t *call)
+{
+    call->thread = PyEval_SaveThread();
+}
+
+void gs_py_acquire(gs_py_call_t *call)
+{
+    PyEval_RestoreThread(call->thread);
+    call->thread = NULL;
+}
+
+/* "set 3: period[1] = 0: must be positive", as far as the fault says. */
+static PyObject *fault_text(const gs_fault_t *fault)
+{
+    PyObject *text = PyUnicode_FromString("");
+    if (text != NULL && fault->set >= 0) {
+        Py_SETREF(text, PyUnicode_FromFormat("set %lld: ", (long long)fault->set));
+    }
+    if (text != NULL && fault->field != NULL && fault->row >= 0) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s[%lld] = %lld: ", text, fault->field,
+                                             (long long)fault->row, (long long)fault->value));
+    } else if (text != NULL && fault->field != NULL) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s = %lld: ", text, fault->field,
+                                             (long long)fault->value));
+    }
+    if (text != NULL) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s", text, fault->reason == NULL
+                                                               ? gs_strerror(fault->code)
+                                                               : fault->reason));
+    }
+    return text;
+}
+
+PyObject *gs_py_raise(PyObject *module, const gs_py_call_t *call, int status)
+{
+    if (PyErr_Occurred()) { /* a signal handler raised, KeyboardInterrupt as a rule */
+        return NULL;
+    }
+    gs_py_state_t *state = PyModule_GetState(module);
+    PyObject *type;
+    switch (status) {
+    case GS_ERR_MEMORY:
+        return PyErr_NoMemory();
+    case GS_ERR_VALUE:
+        type = PyExc_ValueError;
+        break;
+    case GS_ERR_OVERFLOW:
+        type = PyExc_OverflowError;
+        break;
+    case GS_ERR_INTERRUPTED:
+        PyErr_SetString(state->cancelled, "stopped by its stop flag");
+        return NULL;
+    default:
+        PyErr_SetString(PyExc_RuntimeError, gs_strerror(status));
+        return NULL;
+    }
+    gs_fault_t fault = call->env.fault;
+    fault.code = status;
+    PyObject *text = fault_text(&fault);
+    if (text != NULL) {
+        PyErr_SetObject(type, text);
+        Py_DECREF(text);
+    }
+    return NULL;
+}

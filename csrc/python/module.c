@@ -1,0 +1,66 @@
+/* The module gpusched._core: how is it made, and what is in it? */
+#define GS_PYTHON_IMPORTS_NUMPY
+#include "python/module.h"
+
+static int module_exec(PyObject *module)
+{
+    gs_py_state_t *state = PyModule_GetState(module);
+    if (PyArray_ImportNumPyAPI() < 0) {
+        return -1;
+    }
+    state->cancelled = PyErr_NewExceptionWithDoc(
+        "gpusched.Cancelled", "A call into the core was stopped by its stop flag.", NULL, NULL);
+    if (PyModule_AddObjectRef(module, "Cancelled", state->cancelled) < 0) {
+        return -1;
+    }
+    PyMethodDef *parts[] = {
+        gs_py_gpu_methods,    gs_py_generate_methods, gs_py_oracle_methods, gs_py_schedule_methods,
+        gs_py_search_methods, gs_py_graph_methods,    gs_py_policy_methods,
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (PyModule_AddFunctions(module, parts[i]) < 0) {
+            return -1;
+        }
+    }
+    if (PyModule_AddIntConstant(module, "MAX_TASKS", GS_MAX_TASKS) < 0) {
+        return -1;
+    }
+    return PyModule_AddStringConstant(module, "__version__", GPUSCHED_VERSION);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    gs_py_state_t *state = PyModule_GetState(module);
+    Py_VISIT(state->cancelled);
+    return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+    gs_py_state_t *state = PyModule_GetState(module);
+    Py_CLEAR(state->cancelled);
+    return 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, (void *)module_exec},
+#if PY_VERSION_HEX >= 0x030d0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "gpusched._core",
+    .m_doc = "The C core of gpusched as functions on NumPy arrays; use the package gpusched.",
+    .m_size = sizeof(gs_py_state_t),
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module_def);
+}

@@ -1,0 +1,81 @@
+/* What the files of the Python module share: arrays in and out, errors, calls into the core.
+ *
+ * The module is a set of functions on arrays, so there is no object to share or to protect; what
+ * users hold are the frozen dataclasses of the Python package. One file per exposed part.
+ */
+#ifndef GS_PYTHON_MODULE_H
+#define GS_PYTHON_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define PY_ARRAY_UNIQUE_SYMBOL gpusched_ARRAY_API
+#ifndef GS_PYTHON_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "gpusched.h"
+
+typedef struct {
+    PyObject *cancelled; /* the exception Cancelled */
+} gs_py_state_t;
+
+/* Each exposed part: its methods, added to the module at start. */
+extern PyMethodDef gs_py_gpu_methods[];
+extern PyMethodDef gs_py_generate_methods[];
+extern PyMethodDef gs_py_oracle_methods[];
+extern PyMethodDef gs_py_schedule_methods[];
+extern PyMethodDef gs_py_search_methods[];
+extern PyMethodDef gs_py_graph_methods[];
+extern PyMethodDef gs_py_policy_methods[];
+
+/* Arrays (arrays.c) -------------------------------------------------------------------------- */
+
+/* A new reference to obj as a contiguous, aligned int64 array of ndim dimensions, or NULL with an
+ * exception that names it. Only safe casts: floating point is refused. */
+PyArrayObject *gs_py_int64(PyObject *obj, const char *name, int ndim);
+PyArrayObject *gs_py_array(PyObject *obj, const char *name, int ndim, int typenum);
+
+/* Checks the length of a dimension; false with a ValueError that names the array. */
+bool gs_py_length(PyArrayObject *array, const char *name, int axis, npy_intp length);
+
+static inline int64_t *gs_py_i64(PyArrayObject *array)
+{
+    return array == NULL ? NULL : (int64_t *)PyArray_DATA(array);
+}
+
+/* A new zeroed array, or NULL with MemoryError. */
+PyArrayObject *gs_py_new(int ndim, const npy_intp *shape, int typenum);
+
+/* Calls into the core (call.c) ---------------------------------------------------------------- */
+
+/* Everything one call into the core needs: its env, whose poll looks at the stop flag, the time
+ * and, 20 times a second, at pending signals. */
+typedef struct {
+    gs_env_t env;
+    PyThreadState *thread; /* saved while the GIL is released */
+    const volatile unsigned char *stop;
+    Py_buffer stop_buffer;
+    int64_t seconds_ns;  /* the budget of time for each task set; 0: none */
+    int64_t deadline_ns; /* when it ends */
+    int64_t signals_ns;  /* when signals were last looked at */
+} gs_py_call_t;
+
+/* Prepares a call. stop: None or a buffer of one byte that another thread sets to stop the call.
+ * seconds and bytes: budgets, 0 for none. False with an exception set. */
+bool gs_py_call_init(gs_py_call_t *call, PyObject *stop, double seconds, long long bytes);
+void gs_py_call_free(gs_py_call_t *call);
+
+void gs_py_release(gs_py_call_t *call); /* the GIL */
+void gs_py_acquire(gs_py_call_t *call);
+
+/* Starts the time budget anew (for the next task set of a stack). Needs no GIL. */
+void gs_py_call_restart(gs_py_call_t *call);
+int64_t gs_py_now(void); /* monotonic nanoseconds */
+
+/* Sets the exception for an error status (negative) or a budget that a function cannot report in
+ * its result; always returns NULL. Needs the GIL. */
+PyObject *gs_py_raise(PyObject *module, const gs_py_call_t *call, int status);
+
+#endif

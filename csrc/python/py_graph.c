@@ -1,0 +1,6 @@
+/* placeholder of the part under construction */
+#include "python/module.h"
+
+PyMethodDef gs_py_graph_methods[] = {
+    {NULL, NULL, 0, NULL},
+};

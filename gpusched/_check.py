@@ -1,0 +1,81 @@
+"""Arguments into arrays: what is accepted, and how a refusal names the offender."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Int64Array = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_LIMIT = 2**63
+
+
+def int_array(value: Any, name: str) -> Int64Array:
+    """``value`` as a new int64 array.
+
+    Floating-point numbers are taken when they are whole; anything else raises a ``ValueError``
+    (``OverflowError`` beyond 64 bits, ``TypeError`` for what is no number) that names the entry.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind == "O":  # Python integers beyond 64 bits, or mixed content
+        for index, item in np.ndenumerate(array):
+            if not isinstance(item, (int, float, np.number)):
+                raise TypeError(f"{_entry(name, index)} = {item!r}: must be a number")
+            if abs(item) >= _LIMIT:
+                raise OverflowError(f"{_entry(name, index)} = {item}: does not fit 64 bits")
+        array = array.astype(np.float64)
+    if array.dtype.kind == "f":
+        whole = np.isfinite(array) & (array == np.trunc(array))
+        _refuse(~whole, array, name, "must be a whole number of ticks")
+        _refuse(np.abs(array) >= 2.0**63, array, name, "does not fit 64 bits", OverflowError)
+        return array.astype(np.int64)
+    if array.dtype.kind == "u":
+        _refuse(array >= _LIMIT, array, name, "does not fit 64 bits", OverflowError)
+        return array.astype(np.int64)
+    if array.dtype.kind == "i":
+        return array.astype(np.int64)
+    if array.size == 0:
+        return array.astype(np.int64)
+    raise TypeError(f"{name}: must be numbers, got dtype {array.dtype}")
+
+
+def at_least(array: Int64Array, least: int, name: str) -> None:
+    """Raises a ``ValueError`` that names the first entry below ``least``."""
+    what = {0: "must not be negative", 1: "must be positive"}.get(least, f"must be >= {least}")
+    _refuse(array < least, array, name, what)
+
+
+def frozen(array: Any) -> Any:
+    """The array, made read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
+    """Four words from an int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy)."""
+    if isinstance(seed, np.random.Generator):
+        return seed.integers(0, 2**64, size=4, dtype=np.uint64)
+    if not isinstance(seed, np.random.SeedSequence):
+        if isinstance(seed, (bool, float)) or (isinstance(seed, int) and seed < 0):
+            raise ValueError(f"seed = {seed!r}: must be a non-negative integer")
+        seed = np.random.SeedSequence(seed)
+    return seed.generate_state(4, np.uint64)
+
+
+def _refuse(
+    bad: npt.NDArray[np.bool_],
+    array: npt.NDArray[Any],
+    name: str,
+    what: str,
+    error: type[Exception] = ValueError,
+) -> None:
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise error(f"{_entry(name, index)} = {array[index]}: {what}")
+
+
+def _entry(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name

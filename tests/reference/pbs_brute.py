@@ -1,0 +1,127 @@
+"""Is there a parallel batch schedule, and which one?  By trying every sequence of frames.
+
+Source: "GPUSched", section 2.4 (the Parallel Batch Scheduler) and section 3 (what is searched),
+with arrivals half-open: a frame from t to t' picks up what arrives in (t, t'].
+
+A state is (t, number of jobs executed per task); a job is (task, index), only jobs released in
+[0, H) count.  At a boundary with ready work some eligible batch must start (with idling=True the
+dispatcher may instead wait for the next arrival); with nothing ready, time jumps to the next
+arrival.  A batch holds the oldest pending job of each of its tasks.  A job misses when its batch
+ends after its deadline, or when its deadline comes (d <= t') while it is not in the running batch,
+also when it arrived during the frame.  completion[mask] == 0 marks a batch that is not eligible.
+"""
+from math import lcm
+
+
+def arrivals(period, offset, horizon, start, end):
+    """Release times of one task with start < release <= end and 0 <= release < horizon."""
+    return [a for a in range(offset, min(horizon, end + 1), period) if a > start]
+
+
+def _setup(period, offset):
+    offset = [0] * len(period) if offset is None else list(offset)
+    horizon = lcm(*period)
+    release = [arrivals(p, o, horizon, -1, horizon) for p, o in zip(period, offset)]
+    return release, lambda t: min((a for r in release for a in r if a > t), default=None)
+
+
+def _moves(release, next_arrival, deadline, completion, idling, t, done):
+    """All (end, mask, executed) that follow state (t, done) without a miss; mask 0 is waiting."""
+    n = len(release)
+
+    def missed(executed, now):
+        """Does some job that is not executed have its deadline at or before `now`?"""
+        return any(a + deadline[i] <= now for i in range(n) for a in release[i][executed[i]:])
+
+    ready = [i for i in range(n) if done[i] < len(release[i]) and release[i][done[i]] <= t]
+    later = next_arrival(t)
+    if later is not None and (idling or not ready) and not missed(done, later):
+        yield later, 0, done
+    for mask in range(1, 1 << n):
+        batch = [i for i in range(n) if mask >> i & 1]
+        if completion[mask] == 0 or not set(batch) <= set(ready):
+            continue
+        end = t + completion[mask]
+        after = tuple(d + (i in batch) for i, d in enumerate(done))
+        if all(end <= release[i][done[i]] + deadline[i] for i in batch) and not missed(after, end):
+            yield end, mask, after
+
+
+def _explore(period, deadline, completion, offset, idling, t, done):
+    release, next_arrival = _setup(period, offset)
+    all_done = tuple(len(r) for r in release)
+    done = tuple(done)
+    if any(a + deadline[i] <= t for i, r in enumerate(release) for a in r[done[i]:]):
+        return None
+    seen = {(t, done)}
+    stack = [(t, done, None)]  # the last field is the path so far: (frame, earlier path)
+    while stack:
+        t, done, path = stack.pop()
+        if done == all_done:
+            frames = []
+            while path:
+                frames.append(path[0])
+                path = path[1]
+            return frames[::-1]
+        for end, mask, after in _moves(release, next_arrival, deadline, completion, idling, t, done):
+            if (end, after) not in seen:
+                seen.add((end, after))
+                stack.append((end, after, ((t, end, mask), path) if mask else path))
+    return None
+
+
+def search(period, deadline, completion, offset=None, idling=False):
+    """A schedule [(start, end, mask), ...] of all jobs of [0, H) without a miss, or None."""
+    n = len(period)
+    release, next_arrival = _setup(period, offset)
+    start = 0 if any(0 in r for r in release) else next_arrival(0)
+    if start is None:
+        return []
+    return _explore(period, deadline, completion, offset, idling, start, (0,) * n)
+
+
+def feasible_from(period, deadline, completion, t, executed, offset=None, idling=False):
+    """Can every job that is not yet executed still be in time when a boundary is at time t?
+
+    executed[i] is how many jobs of task i are executed.  A boundary with nothing ready jumps to
+    the next arrival.  A job that is not executed with a deadline at or before t is a miss.
+    """
+    return _explore(period, deadline, completion, offset, idling, t, executed) is not None
+
+
+def replay(schedule, period, deadline, completion, offset=None, idling=False):
+    """Violations of a schedule, one sentence each; an empty list means that it is right.
+
+    Shares nothing with the search.  With idling=True any start after the previous end is allowed.
+    """
+    n = len(period)
+    offset = [0] * n if offset is None else list(offset)
+    horizon = lcm(*period)
+    jobs = [(i, k, a) for i in range(n) for k, a in enumerate(range(offset[i], horizon, period[i]))]
+    finish = {}
+    wrong = []
+    now = 0
+    for f, (start, end, mask) in enumerate(schedule):
+        waiting = [a for i, k, a in jobs if (i, k) not in finish]
+        if start < now:
+            wrong.append(f"frame {f} starts at {start} before the previous one ends at {now}")
+        elif not idling and waiting and start != max(now, min(waiting)):
+            wrong.append(f"frame {f} starts at {start}, work was ready at {max(now, min(waiting))}")
+        if not 0 < mask < 1 << n or completion[mask] == 0:
+            wrong.append(f"frame {f}: batch {mask} is not eligible")
+        elif end != start + completion[mask]:
+            wrong.append(f"frame {f} ends at {end} instead of {start + completion[mask]}")
+        for i in range(n):
+            if mask >> i & 1:
+                ready = [k for j, k, a in jobs if j == i and a <= start and (i, k) not in finish]
+                if ready:
+                    finish[i, min(ready)] = end
+                else:
+                    wrong.append(f"frame {f}: task {i} has no pending job at {start}")
+        now = end
+    for i, k, a in jobs:
+        if (i, k) not in finish:
+            wrong.append(f"task {i} job {k} is never executed")
+        elif finish[i, k] > a + deadline[i]:
+            wrong.append(f"task {i} job {k} ends at {finish[i, k]} after its deadline {a + deadline[i]}")
+    return wrong
