@@ -142,8 +142,10 @@ def _write(
     for index, event in enumerate(events):
         try:
             text = _encode(event)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"event {index}: {error}") from None
+        except TypeError as error:
+            raise TypeError(f"event {index}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"event {index}: {error}") from None
         file.write(f"{separator}{text}".encode())
         separator = ",\n"
     file.write(b'\n], "displayTimeUnit": "ns"')
@@ -154,6 +156,8 @@ def _write(
 
 def _encode(event: Mapping[str, Any]) -> str:
     # The json module writes a Decimal only through a float: these are put in as text.
+    if not isinstance(event, Mapping):
+        raise TypeError(f"{event!r:.60} is no mapping")
     exact = []
     plain = {}
     for key, value in event.items():

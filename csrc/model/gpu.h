@@ -1,0 +1,52 @@
+/* What is a GPU, and how many blocks of a kernel fit one of its SMs?
+ *
+ * Paper 003, section III-C; the allocation units are those of the toolkit's occupancy header.
+ */
+#ifndef GS_MODEL_GPU_H
+#define GS_MODEL_GPU_H
+
+#include "core/env.h"
+
+/* The limits of one device. All SMs are alike; sm_order[0..sms-1] is the order in which the block
+ * scheduler prefers them where they are equal, and belongs to the caller. */
+typedef struct {
+    int32_t sms;
+    int32_t warps_per_sm;
+    int32_t blocks_per_sm;
+    int32_t regs_per_sm;
+    int32_t smem_per_sm;    /* bytes */
+    int32_t smem_per_block; /* bytes, the most a block may ask for */
+    int32_t smem_reserved;  /* bytes the system takes from each block's share */
+    int32_t smem_unit;      /* bytes, allocation granularity */
+    int32_t reg_unit;       /* registers per warp are rounded up to it */
+    int32_t partitions;     /* register files per SM */
+    const int32_t *sm_order;
+} gs_gpu_t;
+
+/* One kernel's grid: what each of its blocks asks for. */
+typedef struct {
+    int64_t blocks;
+    int64_t threads; /* per block */
+    int64_t regs;    /* per thread */
+    int64_t smem;    /* bytes per block */
+} gs_kernel_t;
+
+/* The same in units of an SM: what a block takes of it. */
+typedef struct {
+    int64_t warps;
+    int64_t regs;
+    int64_t smem;
+} gs_footprint_t;
+
+/* The resource that limits how many blocks an SM holds. */
+enum { GS_LIMIT_WARPS = 0, GS_LIMIT_BLOCKS = 1, GS_LIMIT_REGS = 2, GS_LIMIT_SMEM = 3 };
+
+int gs_gpu_check(gs_env_t *env, const gs_gpu_t *gpu);
+
+/* Resident blocks of a kernel on an empty SM, 0 when it fits none, and the resource that limits
+ * them (the first of the list above among equals). Refuses non-positive threads or blocks,
+ * negative registers or shared memory; row names the kernel in the message. */
+int gs_gpu_occupancy(gs_env_t *env, const gs_gpu_t *gpu, const gs_kernel_t *kernel, int64_t row,
+                     int64_t *blocks, int *limit);
+
+#endif
