@@ -15,7 +15,9 @@
 #include "core/env.h"
 #include "core/rng.h"
 #include "model/tasks.h"
+#include "pbs/edf.h"
 #include "pbs/schedule.h"
+#include "pbs/search.h"
 #include "pbs/table.h"
 
 #endif
