@@ -16,6 +16,7 @@
 #include "core/rng.h"
 #include "model/tasks.h"
 #include "pbs/edf.h"
+#include "pbs/policy.h"
 #include "pbs/schedule.h"
 #include "pbs/search.h"
 #include "pbs/table.h"
