@@ -15,6 +15,7 @@
 #include "core/env.h"
 #include "core/rng.h"
 #include "model/tasks.h"
+#include "pbs/graph.h"
 #include "pbs/schedule.h"
 #include "pbs/table.h"
 
