@@ -16,7 +16,7 @@ PyArrayObject *gs_py_array(PyObject *obj, const char *name, int ndim, int typenu
     }
     PyArray_Descr *descr = PyArray_DescrFromType(typenum); /* FromArray steals it */
     if (!PyArray_CanCastArrayTo(given, descr, NPY_SAFE_CASTING)) {
-        PyErr_Format(PyExc_TypeError, "%s: cannot be cast safely from %R to %R", name,
+        PyErr_Format(PyExc_TypeError, "%s: Cannot cast safely from %R to %R", name,
                      PyArray_DESCR(given), descr);
         Py_DECREF(descr);
         Py_DECREF(given);
