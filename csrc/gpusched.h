@@ -14,9 +14,11 @@
 
 #include "core/env.h"
 #include "core/rng.h"
+#include "model/generate.h"
 #include "model/gpu.h"
 #include "model/place.h"
 #include "model/tasks.h"
+#include "pbs/oracle.h"
 #include "pbs/schedule.h"
 #include "pbs/table.h"
 

@@ -129,7 +129,9 @@ def gpusched(
     if choice.size == 0:
         raise ValueError("periods: the list of periods is empty")
     if int(choice.max()) * scale >= 2**63:
-        raise OverflowError(f"periods: {int(choice.max())} times {scale} ticks does not fit 64 bits")
+        raise OverflowError(
+            f"periods: {int(choice.max())} times {scale} ticks does not fit 64 bits"
+        )
     period, wcet, blocks = _core.generate_kernels(
         seed_key(seed), _index(n, "n"), sums, _first(first), choice * scale, _capacity(gpu)
     )

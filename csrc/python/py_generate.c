@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "model/generate.h"
-
 /* What both generators are asked for. */
 typedef struct {
     PyArrayObject *key;         /* (4,) uint64 */
