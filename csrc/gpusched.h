@@ -18,8 +18,12 @@
 #include "model/gpu.h"
 #include "model/place.h"
 #include "model/tasks.h"
+#include "pbs/edf.h"
+#include "pbs/graph.h"
 #include "pbs/oracle.h"
+#include "pbs/policy.h"
 #include "pbs/schedule.h"
+#include "pbs/search.h"
 #include "pbs/table.h"
 
 #endif
