@@ -203,7 +203,7 @@ def _trace(options: argparse.Namespace) -> int:
 def _gpus(options: argparse.Namespace) -> int:
     from gpusched.gpu import GPU
 
-    rows = [("preset", "SMs", "threads/SM", "blocks/SM", "regs/SM", "smem/SM", "cc")]
+    rows: list[Sequence[str]] = [("preset", "SMs", "threads/SM", "blocks/SM", "regs/SM", "smem/SM", "cc")]
     for name in GPU.presets():
         gpu = GPU.preset(name)
         rows.append(
@@ -224,7 +224,7 @@ def _gpus(options: argparse.Namespace) -> int:
 def _kernels_text(kernels: TraceKernels, tasks: KernelTasks, gpu: GPU) -> str:
     resident = kernels.occupancy()
     heads = ("kernel", "blocks", "threads", "regs", "smem", "duration", "period", "blocks/SM")
-    rows = [heads]
+    rows: list[Sequence[str]] = [heads]
     for i in range(tasks.n):
         shape = (tasks.blocks[i], tasks.threads[i], tasks.regs[i], tasks.smem[i])
         times = (_duration(int(tasks.wcet[i])), _duration(int(tasks.period[i])))

@@ -48,15 +48,14 @@ class Schedulability(Results):
         """Draws one diagram per panel, side by side, and returns the array of axes."""
         panels = list(dict.fromkeys(self["panel"].tolist()))
         if axes is None:
-            figure, axes = plot.pyplot().subplots(
+            axes = plot.pyplot().subplots(
                 1,
                 len(panels),
                 figsize=(max(4.6, 4.1 * len(panels)), 3.7),
                 sharey=True,
                 squeeze=False,
                 layout="constrained",
-            )
-            axes = axes[0]
+            )[1][0]
         axes = np.atleast_1d(np.asarray(axes, dtype=object))
         if len(axes) != len(panels):
             raise ValueError(f"axes: {len(axes)} for {len(panels)} panels")
@@ -66,8 +65,7 @@ class Schedulability(Results):
                 low, high = rows["schedulable_low"] * 100, rows["schedulable_high"] * 100
                 x, y = rows["utilization"], rows["schedulable"] * 100
                 plot.band(ax, x, y, low, high, scheduler, index)
-            low, high = _FACTORS[SLOWDOWNS[panel]]
-            ax.set_title(f"({panel}) slowdown factors {low:g} to {high:g}", fontsize=11)
+            ax.set_title(f"({panel}) {_factors(panel)}", fontsize=11)
             ax.set_xlabel("utilization")
             ax.set_ylim(-3, 103)
             plot.grid(ax)
@@ -80,11 +78,10 @@ class Schedulability(Results):
         lines = []
         for panel in dict.fromkeys(self["panel"].tolist()):
             rows = self.where(panel=panel)
-            low, high = _FACTORS[SLOWDOWNS[panel]]
             count, n = int(rows["count"][0]), int(rows["n"][0])
             lines += [
-                f"({panel}) slowdown factors {low:g} to {high:g}: schedulable share of {count} "
-                f"sets of {n} tasks [95 % interval]",
+                f"({panel}) {_factors(panel)}: schedulable share of {count} sets of "
+                f"{n} tasks [95 % interval]",
                 "utilization" + "".join(f"{name:>22}" for name in SCHEDULERS),
             ]
             for utilization in dict.fromkeys(rows["utilization"].tolist()):
@@ -307,6 +304,11 @@ def _panels(panel: str | None, known: tuple[str, ...]) -> list[str]:
     if panel not in known:
         raise ValueError(f"panel = {panel!r}: must be one of {', '.join(known)} or None")
     return [panel]
+
+
+def _factors(panel: str) -> str:
+    low, high = _FACTORS[SLOWDOWNS[panel]]
+    return f"slowdown factors {low:g} to {high:g}"
 
 
 def _gpu() -> GPU:

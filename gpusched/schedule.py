@@ -358,9 +358,7 @@ class Schedule:
             args["missed"] = finish > deadline
             duration = (finish - begin) * tick
             label = f"{names[task]} #{job}"
-            events.append(
-                chrome.complete_event(label, 0, task + 1, begin * tick, duration, args)
-            )
+            events.append(chrome.complete_event(label, 0, task + 1, begin * tick, duration, args))
         chrome.write_chrome_trace(path, events)
 
     # What these share

@@ -7,6 +7,7 @@ What comes out depends on the seed alone, never on how the work was divided.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import itertools
 import os
@@ -136,9 +137,9 @@ def sweep(
         An empty grid or one with a parameter without values, a count or chunk below 1.
     """
     names = list(grid)
-    axes = {name: list(values) for name, values in grid.items()}
-    for name, values in axes.items():
-        if not values:
+    axes = {name: list(choice) for name, choice in grid.items()}
+    for name, choice in axes.items():
+        if not choice:
             raise ValueError(f"grid[{name!r}]: has no values")
     for name in ("count", "first", "seed", "stop"):
         if name in axes:
@@ -253,9 +254,7 @@ def _checked(future: Future[Chunk], point: Mapping[str, Any], first: int, size: 
     arrays = {name: np.asarray(values) for name, values in result.items()}
     for name, array in arrays.items():
         if array.shape != (size,):
-            raise SweepError(
-                f"{where}: {name!r} has shape {array.shape}, must be ({size},)", point
-            )
+            raise SweepError(f"{where}: {name!r} has shape {array.shape}, must be ({size},)", point)
     return arrays
 
 
@@ -280,18 +279,19 @@ def _joined(
 def _reporter(progress: Progress, total: int) -> Iterator[Callable[[int], object]]:
     """A function to call with the number of finished task sets."""
     if callable(progress):
-        yield lambda done: progress(done, total)
+        call = progress
+        yield lambda done: call(done, total)
         return
     if progress is None:
         progress = sys.stderr is not None and sys.stderr.isatty()
-    bar_type: Any = None
+    tqdm: Any = None
     if progress:
         with contextlib.suppress(ImportError):
-            from tqdm import tqdm as bar_type
-    if bar_type is None:
+            tqdm = importlib.import_module("tqdm")
+    if tqdm is None:
         yield lambda done: None
         return
-    with bar_type(total=total, unit="set", file=sys.stderr) as bar:
+    with tqdm.tqdm(total=total, unit="set", file=sys.stderr) as bar:
         yield lambda done: bar.update(done - bar.n)
 
 
