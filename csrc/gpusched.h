@@ -14,6 +14,8 @@
 
 #include "core/env.h"
 #include "core/rng.h"
+#include "model/gpu.h"
+#include "model/place.h"
 #include "model/tasks.h"
 #include "pbs/schedule.h"
 #include "pbs/table.h"
