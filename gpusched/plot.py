@@ -29,9 +29,9 @@ __all__ = [
     "time_axis",
 ]
 
-# Okabe and Ito's colours, which stay apart for every common kind of colour blindness; black and
-# yellow are left out, because text on them or they themselves are hard to read on white.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#7F7F7F")
+# Okabe and Ito's colours, which stay apart for every common kind of colour blindness, with a dark
+# grey for their black; yellow, which is faint on white, comes late.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#4D4D4D")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK = "#222222"
 MUTED = "#666666"
