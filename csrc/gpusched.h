@@ -17,7 +17,9 @@
 #include "model/gpu.h"
 #include "model/place.h"
 #include "model/tasks.h"
+#include "pbs/edf.h"
 #include "pbs/schedule.h"
+#include "pbs/search.h"
 #include "pbs/table.h"
 
 #endif
