@@ -203,7 +203,8 @@ def _trace(options: argparse.Namespace) -> int:
 def _gpus(options: argparse.Namespace) -> int:
     from gpusched.gpu import GPU
 
-    rows: list[Sequence[str]] = [("preset", "SMs", "threads/SM", "blocks/SM", "regs/SM", "smem/SM", "cc")]
+    heads = ("preset", "SMs", "threads/SM", "blocks/SM", "regs/SM", "smem/SM", "cc")
+    rows: list[Sequence[str]] = [heads]
     for name in GPU.presets():
         gpu = GPU.preset(name)
         rows.append(

@@ -203,7 +203,8 @@ def _schedulability(
 ) -> Mapping[str, npt.NDArray[Any]]:
     from gpusched import pbs
 
-    tasks, table = _problem(n, utilization, gpu, slowdown, count, first, seed)
+    tasks = _sets(n, utilization, count, first, seed)
+    table = _tables(tasks, gpu, slowdown, first, seed)
     return {
         "GPUSched": pbs.search(tasks, table, budget=budget, stop=stop).schedulable,
         "EDFserial": pbs.edf_serial(tasks, table).schedulable,
@@ -295,6 +296,211 @@ class GraphSize(Results):
         return ax
 
 
+# Figure 5 measures on five tasks with large slowdown factors; its b and c at this utilization.
+_FIG5 = {"n": 5, "slowdown": "large", "utilization": 1.0}
+_GRAPH_TASKS = 6  # beyond, the graph of the paper takes too long
+_DEPTH = 14  # where the paper stops to count
+_STATES = 50_000_000
+
+
+def gpusched_fig5(
+    panel: str,
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> SearchTimes | TimesByTasks | GraphSize:
+    """Paper 001, Figure 5: how long does the search take, and how large is the graph?
+
+    Task sets as in Figure 4, with large slowdown factors. **Times are measured**: they differ from
+    machine to machine and from run to run; everything else is equal for equal seeds.
+
+    Parameters
+    ----------
+    panel
+        "a": the search time over the utilization, for five tasks (50 sets a point). "b": the mean
+        time over the number of tasks, at utilization 1 (20 sets a point). "c": the vertices of the
+        paper's graph over the number of executed jobs, up to 14, with and without merging, for
+        five tasks at utilization 1 (10 sets).
+    count
+        Task sets per point, where those numbers do not suit.
+    seed
+        As in ``gs.sweep``.
+    utilizations, tasks
+        What to vary in panel a and in panel b.
+    methods
+        Of ``gs.pbs.search``, in panels a and b. The graph engine is left out beyond six tasks.
+    executor, workers, progress
+        As in ``gs.sweep``, but with one worker unless given, so that times are not disturbed.
+    budget
+        Of each search: 10 s in panels a and b, 50 million states in panel c unless given.
+
+    Returns
+    -------
+    A table that draws itself with ``plot()``.
+
+    a: columns utilization, method, set, seconds, schedulable (1, 0, -1 where the budget was spent).
+    b: columns n, work, count, seconds (mean), seconds_median, seconds_max, undecided (share); work
+    is a method, or "batch table", the time for finding out which batches fit the GPU.
+    c: columns depth, merging, count, vertices (mean), vertices_min, vertices_max, cut (share of
+    the sets whose budget was spent: for them the numbers are lower bounds).
+    """
+    _panels(panel, ("a", "b", "c"))
+    for method in methods:
+        if method not in ("interval", "graph"):
+            raise ValueError(f"methods: {method!r} is not one of interval, graph")
+    options = {"executor": executor, "workers": workers, "progress": progress}
+    if panel == "a":
+        return _search_times(utilizations, methods, count or 50, seed, budget, options)
+    if panel == "b":
+        return _times_by_tasks(tasks, methods, count or 20, seed, budget, options)
+    return _graph_size(count or 10, seed, budget, options)
+
+
+def _search_times(
+    utilizations: Sequence[float],
+    methods: Sequence[str],
+    count: int,
+    seed: Any,
+    budget: Budget | None,
+    options: dict[str, Any],
+) -> SearchTimes:
+    root = spawn(seed)
+    keys = [(i, float(u), m) for i, u in enumerate(utilizations) for m in methods]
+    points = [{**_FIG5, "utilization": u, "method": m, "budget": budget} for _, u, m in keys]
+    seeds = [spawn(root, i) for i, _, _ in keys]  # the same sets for every method
+    values = run(_timed, points, seeds, count=count, **options)
+    return SearchTimes(
+        {
+            "utilization": np.repeat([u for _, u, _ in keys], count),
+            "method": np.repeat([m for _, _, m in keys], count),
+            "set": np.tile(np.arange(count), len(keys)),
+            "seconds": values["seconds"].ravel(),
+            "schedulable": values["schedulable"].ravel(),
+        }
+    )
+
+
+def _times_by_tasks(
+    tasks: Sequence[int],
+    methods: Sequence[str],
+    count: int,
+    seed: Any,
+    budget: Budget | None,
+    options: dict[str, Any],
+) -> TimesByTasks:
+    root = spawn(seed)
+    keys = [(n, m) for n in tasks for m in methods if m != "graph" or n <= _GRAPH_TASKS]
+    points = [{**_FIG5, "n": n, "method": m, "budget": budget} for n, m in keys]
+    seeds = [spawn(root, n) for n, _ in keys]
+    values = run(_timed, points, seeds, count=count, **options)
+    columns: dict[str, list[Any]] = {}
+    for row, (n, method) in enumerate(keys):
+        works = {method: values["seconds"][row]}
+        if method == methods[0]:
+            works["batch table"] = values["table_seconds"][row]
+        for work, seconds in works.items():
+            _append(
+                columns,
+                n=n,
+                work=work,
+                count=count,
+                seconds=seconds.mean(),
+                seconds_median=np.median(seconds),
+                seconds_max=seconds.max(),
+                undecided=(values["schedulable"][row] == -1).mean() if work == method else 0.0,
+            )
+    return TimesByTasks({name: np.array(column) for name, column in columns.items()})
+
+
+def _graph_size(count: int, seed: Any, budget: Budget | None, options: dict[str, Any]) -> GraphSize:
+    root = spawn(seed)
+    points = [{**_FIG5, "merging": merging, "budget": budget} for merging in (True, False)]
+    values = run(_counted, points, [root, root], count=count, **options)
+    columns: dict[str, list[Any]] = {}
+    for row, point in enumerate(points):
+        for depth in range(_DEPTH + 1):
+            vertices = values[f"depth {depth}"][row]
+            _append(
+                columns,
+                depth=depth,
+                merging=point["merging"],
+                count=count,
+                vertices=vertices.mean(),
+                vertices_min=vertices.min(),
+                vertices_max=vertices.max(),
+                cut=values["cut"][row].mean(),
+            )
+    return GraphSize({name: np.array(column) for name, column in columns.items()})
+
+
+def _timed(
+    *,
+    n: int,
+    slowdown: str,
+    utilization: float,
+    method: str,
+    budget: Budget | None,
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    from gpusched import pbs
+
+    tasks = _sets(n, utilization, count, first, seed)
+    began = time.perf_counter()
+    table = _tables(tasks, _gpu(), slowdown, first, seed)
+    table_seconds = (time.perf_counter() - began) / count
+    if budget is None:
+        budget = pbs.Budget(seconds=10.0)
+    found = pbs.search(tasks, table, method=method, budget=budget, stop=stop)
+    return {
+        "seconds": found.seconds,
+        "schedulable": found.schedulable,
+        "table_seconds": np.full(count, table_seconds),
+    }
+
+
+def _counted(
+    *,
+    n: int,
+    slowdown: str,
+    utilization: float,
+    merging: bool,
+    budget: Budget | None,
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+) -> Mapping[str, npt.NDArray[Any]]:
+    # The graph engine takes one set a call; the sets are few and their graphs large.
+    from gpusched import graph
+
+    tasks = _sets(n, utilization, count, first, seed)
+    table = _tables(tasks, _gpu(), slowdown, first, seed)
+    vertices = np.zeros((_DEPTH + 1, count), dtype=np.int64)
+    cut = np.zeros(count, dtype=bool)
+    for i in range(count):
+        found = graph.search(
+            tasks[i],
+            table[i],
+            merge=merging,
+            first_only=False,
+            depth=_DEPTH,
+            budget={"states": _STATES} if budget is None else budget,
+        )
+        depths = found.per_depth[: _DEPTH + 1]
+        vertices[: len(depths), i] = depths
+        cut[i] = found.reason in ("states", "bytes", "seconds")
+    return {**{f"depth {d}": row for d, row in enumerate(vertices)}, "cut": cut}
+
+
 # What the figures share
 
 
@@ -317,24 +523,23 @@ def _gpu() -> GPU:
     return GPU.preset("pbs2024")
 
 
-def _problem(
-    n: int,
-    utilization: float,
-    gpu: GPU,
-    slowdown: str,
-    count: int,
-    first: int,
-    seed: np.random.SeedSequence,
-) -> tuple[KernelTasks, BatchTable]:
-    """Task sets ``first`` .. of a seed, and their batch tables (paper 001, section 6.1)."""
+def _sets(
+    n: int, utilization: float, count: int, first: int, seed: np.random.SeedSequence
+) -> KernelTasks:
+    """Task sets ``first`` .. of a seed (paper 001, section 6.1)."""
     from gpusched import generate
+
+    key = spawn(seed, 0)
+    return generate.gpusched(n, utilization, count=count, seed=key, first=first, ticks=_TICKS)
+
+
+def _tables(
+    tasks: KernelTasks, gpu: GPU, slowdown: str, first: int, seed: np.random.SeedSequence
+) -> BatchTable:
+    """Their batch tables: eligible by placement, one slowdown factor per batch."""
     from gpusched.table import BatchTable
 
-    tasks = generate.gpusched(
-        n, utilization, count=count, seed=spawn(seed, 0), first=first, ticks=_TICKS
-    )
-    table = BatchTable.from_gpu(tasks, gpu, slowdown=slowdown, seed=spawn(seed, 1), first=first)
-    return tasks, table
+    return BatchTable.from_gpu(tasks, gpu, slowdown=slowdown, seed=spawn(seed, 1), first=first)
 
 
 def _append(columns: dict[str, list[Any]], **row: Any) -> None:
