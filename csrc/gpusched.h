@@ -18,6 +18,8 @@
 #include "model/place.h"
 #include "model/tasks.h"
 #include "pbs/edf.h"
+#include "pbs/graph.h"
+#include "pbs/policy.h"
 #include "pbs/schedule.h"
 #include "pbs/search.h"
 #include "pbs/table.h"

@@ -228,13 +228,3 @@ int gs_search_run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
     }
     return status;
 }
-
-bool gs_schedule_repeats(const gs_schedule_t *self, const gs_tasks_t *tasks, int64_t hyperperiod)
-{
-    for (int32_t i = 0; i < tasks->n; i++) {
-        if (gs_tasks_offset(tasks, i) != 0) {
-            return false;
-        }
-    }
-    return self->count == 0 || self->frames[self->count - 1].end <= hyperperiod;
-}

@@ -55,8 +55,4 @@ void gs_search_free(gs_search_t *self, gs_env_t *env);
 int gs_search_run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
                   const gs_table_t *table, const gs_search_options_t *options);
 
-/* Whether the schedule of these tasks repeats for ever: it ends by the hyperperiod and every task
- * was released at 0, so the state after it is the state before it. */
-bool gs_schedule_repeats(const gs_schedule_t *self, const gs_tasks_t *tasks, int64_t hyperperiod);
-
 #endif

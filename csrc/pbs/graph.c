@@ -1,0 +1,225 @@
+/* Is there a schedule? Which exploration answers, and what do budgets and undecided batches make
+ * of its answer? */
+#include "pbs/graph_engine.h"
+
+#include <string.h>
+
+void gs_graph_result_init(gs_graph_result_t *self)
+{
+    memset(self, 0, sizeof *self);
+    gs_schedule_init(&self->schedule);
+}
+
+static void free_graph(gs_graph_t *graph, gs_env_t *env)
+{
+    gs_free(env, graph->executed);
+    gs_free(env, graph->ready);
+    gs_free(env, graph->state);
+    gs_free(env, graph->first);
+    gs_free(env, graph->point);
+    gs_free(env, graph->edge);
+    memset(graph, 0, sizeof *graph);
+}
+
+void gs_graph_result_free(gs_graph_result_t *self, gs_env_t *env)
+{
+    gs_schedule_free(&self->schedule, env);
+    gs_free(env, self->per_depth);
+    free_graph(&self->graph, env);
+    gs_graph_result_init(self);
+}
+
+void *gs_graph_room(gs_env_t *env, void *array, int64_t *capacity, int64_t count, size_t size)
+{
+    if (count < *capacity) {
+        return array;
+    }
+    int64_t more = *capacity == 0 ? 16 : 2 * *capacity;
+    void *grown = gs_grow(env, array, (size_t)more, size);
+    if (grown != NULL) {
+        *capacity = more;
+    }
+    return grown;
+}
+
+int gs_graph_count(gs_graph_engine_t *engine, int64_t depth)
+{
+    gs_graph_result_t *result = engine->result;
+    while (result->depths <= depth) {
+        int64_t *grown = gs_graph_room(engine->env, result->per_depth, &engine->depth_capacity,
+                                       result->depths, sizeof *grown);
+        if (grown == NULL) {
+            return engine->env->status;
+        }
+        result->per_depth = grown;
+        result->per_depth[result->depths++] = 0;
+    }
+    result->per_depth[depth]++;
+    result->vertices++;
+    return GS_OK;
+}
+
+int gs_graph_edge(gs_graph_engine_t *engine, int64_t source, int64_t target, uint32_t batch)
+{
+    gs_graph_t *graph = &engine->result->graph;
+    engine->result->edges++;
+    if (!engine->options->keep) {
+        return GS_OK;
+    }
+    gs_graph_edge_t *grown = gs_graph_room(engine->env, graph->edge, &engine->edge_capacity,
+                                           graph->edges, sizeof *grown);
+    if (grown == NULL) {
+        return engine->env->status;
+    }
+    graph->edge = grown;
+    graph->edge[graph->edges++] = (gs_graph_edge_t){source, target, batch};
+    return GS_OK;
+}
+
+void gs_graph_reverse(gs_schedule_t *schedule)
+{
+    for (int64_t a = 0, b = schedule->count - 1; a < b; a++, b--) {
+        gs_frame_t frame = schedule->frames[a];
+        schedule->frames[a] = schedule->frames[b];
+        schedule->frames[b] = frame;
+    }
+}
+
+static int explore(gs_graph_engine_t *engine)
+{
+    if (engine->options->variant != GS_GRAPH_REPAIRED) {
+        return gs_graph_paper(engine);
+    }
+    return engine->options->merge ? gs_graph_repaired(engine) : gs_graph_tree(engine);
+}
+
+/* What the chosen variant cannot do. */
+static int check_variant(gs_env_t *env, const gs_tasks_t *tasks, const gs_graph_options_t *options)
+{
+    if (options->variant == GS_GRAPH_REPAIRED) {
+        return !options->lifo ? GS_OK
+                              : gs_fail(env, GS_ERR_VALUE, "order", -1, 1,
+                                        "the repaired graph is always expanded by depth");
+    }
+    if (options->variant != GS_GRAPH_PAPER && options->variant != GS_GRAPH_PRINTED) {
+        return gs_fail(env, GS_ERR_VALUE, "variant", -1, options->variant, "is unknown");
+    }
+    if (options->idling) {
+        return gs_fail(env, GS_ERR_VALUE, "idling", -1, 1, "the paper's listing never waits");
+    }
+    for (int32_t i = 0; i < tasks->n; i++) {
+        if (gs_tasks_offset(tasks, i) != 0) {
+            return gs_fail(env, GS_ERR_VALUE, "offset", i, tasks->offset[i],
+                           "the paper's listing knows no offsets");
+        }
+        if (tasks->deadline[i] > tasks->period[i]) {
+            return gs_fail(env, GS_ERR_VALUE, "deadline", i, tasks->deadline[i],
+                           "the paper's listing knows no deadline beyond the period");
+        }
+    }
+    return GS_OK;
+}
+
+/* The completion times with the undecided batches counted as eligible, or NULL. */
+static int64_t *optimistic_completion(gs_env_t *env, const gs_table_t *table)
+{
+    int64_t size = INT64_C(1) << table->n;
+    int64_t *completion = gs_alloc(env, (size_t)size, sizeof *completion);
+    for (int64_t mask = 0; completion != NULL && mask < size; mask++) {
+        int64_t c = table->completion[mask];
+        completion[mask] = c > 0 ? c : table->undecided[mask];
+    }
+    return completion;
+}
+
+/* Would some schedule exist if every undecided batch were eligible? GS_OK with *possible, a budget
+ * or an error. */
+static int explore_optimistic(const gs_graph_engine_t *first, const gs_table_t *table,
+                              bool *possible)
+{
+    gs_env_t *env = first->env;
+    int64_t *completion = optimistic_completion(env, table);
+    if (completion == NULL) {
+        return env->status;
+    }
+    gs_graph_options_t options = *first->options;
+    options.first_only = true;
+    options.keep = false;
+    gs_graph_result_t result;
+    gs_graph_result_init(&result);
+    gs_graph_engine_t engine = {
+        .env = env,
+        .jobs = first->jobs,
+        .completion = completion,
+        .options = &options,
+        .result = &result,
+    };
+    int status = explore(&engine);
+    *possible = result.schedulable == 1;
+    gs_graph_result_free(&result, env);
+    gs_free(env, completion);
+    return status;
+}
+
+static bool has_undecided(const gs_table_t *table)
+{
+    for (int64_t mask = 0; table->undecided != NULL && mask < INT64_C(1) << table->n; mask++) {
+        if (table->undecided[mask] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int gs_graph_search(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table,
+                    const gs_graph_options_t *options, gs_graph_result_t *result)
+{
+    gs_graph_engine_t engine = {
+        .env = env,
+        .completion = table->completion,
+        .options = options,
+        .result = result,
+    };
+    int status = gs_graph_jobs_init(&engine.jobs, env, tasks);
+    if (status == GS_OK) {
+        status = check_variant(env, tasks, options);
+    }
+    if (status == GS_OK && options->states_limit < 0) {
+        status =
+            gs_fail(env, GS_ERR_VALUE, "states", -1, options->states_limit, "must not be negative");
+    }
+    if (status == GS_OK && table->n != tasks->n) {
+        status = gs_fail(env, GS_ERR_VALUE, "tasks", -1, table->n, "the table has another number");
+    }
+    if (status == GS_OK) {
+        status = gs_table_check(env, table);
+    }
+    if (status != GS_OK) {
+        return status;
+    }
+    result->graph.n = tasks->n;
+    status = explore(&engine);
+    if (status < 0) {
+        return status;
+    }
+    bool found = result->schedulable == 1;
+    result->reason = status != GS_OK                ? status
+                     : found && options->first_only ? GS_GRAPH_FOUND
+                     : engine.cut                   ? GS_GRAPH_DEPTH
+                                                    : GS_GRAPH_COMPLETE;
+    if (!found && result->reason != GS_GRAPH_COMPLETE) {
+        result->schedulable = -1;
+    }
+    if (!found && result->reason == GS_GRAPH_COMPLETE && has_undecided(table)) {
+        bool possible = false;
+        status = explore_optimistic(&engine, table, &possible);
+        if (status < 0) {
+            return status;
+        }
+        if (possible || status > 0) {
+            result->schedulable = -1;
+            result->reason = possible ? GS_GRAPH_UNDECIDED : status;
+        }
+    }
+    return GS_OK;
+}

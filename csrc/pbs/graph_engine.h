@@ -1,0 +1,39 @@
+/* What the three explorations of the scheduling graph share; internal to pbs/graph*.c. */
+#ifndef GS_PBS_GRAPH_ENGINE_H
+#define GS_PBS_GRAPH_ENGINE_H
+
+#include "pbs/graph.h"
+#include "pbs/graph_jobs.h"
+
+typedef struct {
+    gs_env_t *env;
+    gs_graph_jobs_t jobs;
+    const int64_t *completion; /* 2^n */
+    const gs_graph_options_t *options;
+    gs_graph_result_t *result;
+    bool cut; /* a vertex at the depth limit was not expanded */
+    int64_t depth_capacity;
+    int64_t edge_capacity;
+} gs_graph_engine_t;
+
+/* Each explores until it is done (GS_OK), first_only is satisfied (GS_OK with
+ * result->schedulable = 1), a budget is spent (GS_SPENT_*) or an error comes. They set the counts
+ * of the result in every case, and schedulable = 1 with the schedule when they find one. */
+int gs_graph_repaired(gs_graph_engine_t *engine); /* merging times: exact */
+int gs_graph_tree(gs_graph_engine_t *engine);     /* merging nothing: exact and huge */
+int gs_graph_paper(gs_graph_engine_t *engine);    /* as printed, with or without merging */
+
+/* Counts a vertex (by result->per_depth) of that many executed jobs. */
+int gs_graph_count(gs_graph_engine_t *engine, int64_t depth);
+
+/* Counts an edge, and keeps it where the graph is kept. */
+int gs_graph_edge(gs_graph_engine_t *engine, int64_t source, int64_t target, uint32_t batch);
+
+/* Turns a schedule that was collected backwards around. */
+void gs_graph_reverse(gs_schedule_t *schedule);
+
+/* The array with room for one more item than count; *capacity doubles as needed. NULL with
+ * env->status set when there is no memory, the old array then stays. */
+void *gs_graph_room(gs_env_t *env, void *array, int64_t *capacity, int64_t count, size_t size);
+
+#endif
