@@ -83,7 +83,8 @@ def test_figure_4_agrees_with_the_graph_engine():
     tasks = gs.generate.gpusched(5, 0.9, count=10, seed=5)
     table = gs.BatchTable.from_gpu(tasks, gs.GPU.preset("pbs2024"), slowdown="large", seed=6)
     fast = gs.pbs.search(tasks, table).schedulable
-    assert fast.tolist() == gs.pbs.search(tasks, table, method="graph").schedulable.tolist()
+    for i in range(10):
+        assert gs.pbs.search(tasks[i], table[i], method="graph").schedulable == fast[i]
     assert 0 < fast.sum() < 10
 
 
