@@ -236,6 +236,41 @@ static void test_probe(void)
     MU_CHECK(last[GS_PLACE_OLMEDO] == 7);
 }
 
+/* The pointer goes on over kernels and passes over SMs without room. */
+static void test_round_robin(void)
+{
+    gs_env_t env;
+    gs_env_init(&env);
+    int32_t order[8];
+    gs_gpu_t gpu = device(8, 32, 16, order);
+    gs_placer_t placer;
+    MU_CHECK(gs_placer_init(&placer, &env, &gpu, GS_PLACE_ROUND_ROBIN) == GS_OK);
+    expect(&placer, 3, 20, (int32_t[]){0, 2, 4});
+    expect(&placer, 6, 1, (int32_t[]){6, 1, 3, 5, 7, 0});
+    expect(&placer, 4, 13, (int32_t[]){6, 1, 3, 5}); /* 12 warps are left on 2 and 4 */
+    gs_placer_clear(&placer);
+    expect(&placer, 1, 1, (int32_t[]){0});
+    gs_placer_free(&placer, &env);
+}
+
+/* Rule 1 of olmedo remembers the kernel before beside the blocks of the present one. */
+static void test_olmedo_memory(void)
+{
+    gs_env_t env;
+    gs_env_init(&env);
+    int32_t order[8];
+    gs_gpu_t gpu = device(8, 64, 32, order);
+    gs_placer_t placer;
+    MU_CHECK(gs_placer_init(&placer, &env, &gpu, GS_PLACE_OLMEDO) == GS_OK);
+    expect(&placer, 1, 4, (int32_t[]){0});
+    /* 60 >= 12 * 5; then x = 5, z = 4: 55 >= 60 does not hold */
+    expect(&placer, 2, 5, (int32_t[]){0, 2});
+    /* SM 0: x = 5, z = 4: 55 >= 8 * 7 does not hold; SM 2: x = 5, z = 0: 59 >= 9 * 7 neither. */
+    expect(&placer, 1, 7, (int32_t[]){4});
+    expect(&placer, 2, 19, (int32_t[]){4, 6}); /* 57 >= 3 * 19; then 38 >= 57 does not hold */
+    gs_placer_free(&placer, &env);
+}
+
 /* Seven SMs with 6 warps each, a block of x warps, then one of y: in how many of the pairs that
  * most_room can place does the answer to "does y join x?" differ, by the two Definitions as they
  * stand and by the policy that follows them? */
@@ -543,6 +578,8 @@ int main(void)
     MU_CHECK(differences_3(32, 16) == 136);
     test_other_gpus();
     test_probe();
+    test_round_robin();
+    test_olmedo_memory();
     /* With 32 warps, the 78 pairs between rule and policy are those in which Equation 3 says that
      * y joins x where it does not fit. */
     test_differences(64, 1024, 188, 188);
