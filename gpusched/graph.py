@@ -162,7 +162,7 @@ class Graph:
 
             height = max(2.5, 0.8 * float(np.bincount(self.depth).max()))
             width = max(4.0, 1.7 * float(self.depth.max() + 1))
-            _, ax = plt.subplots(figsize=(width, height))
+            _, ax = plt.subplots(figsize=(width, height), layout="constrained")
         colors = ("white", "lightsteelblue", "lightgreen", "lightgray")
         for source, target, batch in self._edges():
             dashed = "--" if batch <= 0 else "-"
