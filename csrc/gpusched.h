@@ -14,9 +14,16 @@
 
 #include "core/env.h"
 #include "core/rng.h"
+#include "model/generate.h"
+#include "model/gpu.h"
+#include "model/place.h"
 #include "model/tasks.h"
+#include "pbs/edf.h"
 #include "pbs/graph.h"
+#include "pbs/oracle.h"
+#include "pbs/policy.h"
 #include "pbs/schedule.h"
+#include "pbs/search.h"
 #include "pbs/table.h"
 
 #endif

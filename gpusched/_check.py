@@ -19,14 +19,17 @@ def int_array(value: Any, name: str) -> Int64Array:
     Floating-point numbers are taken when they are whole; anything else raises a ``ValueError``
     (``OverflowError`` beyond 64 bits, ``TypeError`` for what is no number) that names the entry.
     """
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "f" and isinstance(value, (list, tuple)):
+            array = np.asarray(value, dtype=object)  # [4, 2**63]: a float would lose digits
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name}: {error}") from None
     if array.dtype.kind == "O":  # Python integers beyond 64 bits, or mixed content
+        exact = np.empty(array.shape, np.int64)
         for index, item in np.ndenumerate(array):
-            if not isinstance(item, (int, float, np.number)):
-                raise TypeError(f"{_entry(name, index)} = {item!r}: must be a number")
-            if abs(item) >= _LIMIT:
-                raise OverflowError(f"{_entry(name, index)} = {item}: does not fit 64 bits")
-        array = array.astype(np.float64)
+            exact[index] = _whole(item, _entry(name, index))
+        return exact
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.trunc(array))
         _refuse(~whole, array, name, "must be a whole number of ticks")
@@ -57,12 +60,29 @@ def frozen(array: Any) -> Any:
 def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
     """Four words from an int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy)."""
     if isinstance(seed, np.random.Generator):
-        return seed.integers(0, 2**64, size=4, dtype=np.uint64)
+        drawn: npt.NDArray[np.uint64] = seed.integers(0, 2**64, size=4, dtype=np.uint64)
+        return drawn
     if not isinstance(seed, np.random.SeedSequence):
         if isinstance(seed, (bool, float)) or (isinstance(seed, int) and seed < 0):
             raise ValueError(f"seed = {seed!r}: must be a non-negative integer")
         seed = np.random.SeedSequence(seed)
-    return seed.generate_state(4, np.uint64)
+    words: npt.NDArray[np.uint64] = seed.generate_state(4, np.uint64)
+    return words
+
+
+def _whole(item: Any, entry: str) -> int:
+    """One whole number of an object array; not by way of a float, which holds 53 bits only."""
+    if isinstance(item, (float, np.floating)):
+        if not float(item).is_integer():
+            raise ValueError(f"{entry} = {item}: must be a whole number of ticks")
+    elif isinstance(item, bool) or not isinstance(item, (int, np.integer)):
+        raise TypeError(f"{entry} = {repr(item)[:60]}: must be a number")
+    whole = int(item)
+    if not -_LIMIT <= whole < _LIMIT:
+        # Python refuses to print integers of thousands of digits.
+        shown = "" if isinstance(item, int) and whole.bit_length() > 200 else f" = {item}"
+        raise OverflowError(f"{entry}{shown}: does not fit 64 bits")
+    return whole
 
 
 def _refuse(

@@ -33,7 +33,7 @@ Event = dict[str, Any]
 def microseconds(time: SupportsIndex) -> Decimal:
     """An integer number of nanoseconds as an exact number of microseconds.
 
-    Raises TypeError when `time` is no integer.
+    Raises TypeError when ``time`` is no integer.
     """
     time = operator.index(time)
     whole, rest = divmod(abs(time), 1000)
@@ -50,10 +50,11 @@ def complete_event(
     duration: SupportsIndex,
     args: Mapping[str, Any] | None = None,
 ) -> Event:
-    """An X event: `name` runs in lane `tid` of process `pid` from `start` for `duration`, both ns.
+    """An X event: ``name`` runs in lane ``tid`` of process ``pid``.
 
-    `args` is what a viewer lists when the event is clicked. Raises TypeError when a time is no
-    integer, ValueError when `duration` is negative.
+    It starts at ``start`` and lasts ``duration``, both ns. ``args`` is what a viewer lists when
+    the event is clicked. Raises TypeError when a time is no integer, ValueError when ``duration``
+    is negative.
     """
     if operator.index(duration) < 0:
         raise ValueError(f"event {name!r}: duration {duration} is negative")
@@ -65,8 +66,10 @@ def complete_event(
     return event
 
 
-def counter_event(name: str, pid: int | str, time: SupportsIndex, values: Mapping[str, Any]) -> Event:
-    """A C event: from `time` (ns) on, the counter `name` of process `pid` has these `values`.
+def counter_event(
+    name: str, pid: int | str, time: SupportsIndex, values: Mapping[str, Any]
+) -> Event:
+    """A C event: the counter ``name`` of process ``pid`` has these values from ``time`` (ns) on.
 
     Several values of one counter are stacked by the viewer.
     """
@@ -80,12 +83,12 @@ def counter_event(name: str, pid: int | str, time: SupportsIndex, values: Mappin
 
 
 def process_name(pid: int | str, name: str) -> Event:
-    """An M event: the process `pid` is shown as `name`."""
+    """An M event: the process ``pid`` is shown as ``name``."""
     return {"ph": "M", "name": "process_name", "pid": _lane(pid), "args": {"name": name}}
 
 
 def thread_name(pid: int | str, tid: int | str, name: str) -> Event:
-    """An M event: lane `tid` of process `pid` is shown as `name`."""
+    """An M event: lane ``tid`` of process ``pid`` is shown as ``name``."""
     return {
         "ph": "M",
         "name": "thread_name",
@@ -101,12 +104,12 @@ def write_chrome_trace(
     *,
     other: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write `{"traceEvents": [...], "displayTimeUnit": "ns"}` to `path`, whole or not at all.
+    """Write ``{"traceEvents": [...], "displayTimeUnit": "ns"}`` to ``path``, whole or not at all.
 
-    `events` may be a generator: it is consumed while the file is written, under another name in
+    ``events`` may be a generator: it is consumed while the file is written, under another name in
     the same folder, and the file takes its own name when it is complete. When anything fails
     (also an interrupt) the unfinished file is removed and a file that was there stays as it was.
-    `other` is stored as the format's "otherData". A name that ends in .gz is compressed; equal
+    ``other`` is stored as the format's "otherData". A name that ends in .gz is compressed; equal
     events give equal bytes.
 
     Raises OSError when the file cannot be written, ValueError for a NaN or an infinity (JSON has

@@ -22,14 +22,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from gpusched._check import Int64Array, frozen
 
 if TYPE_CHECKING:
-    from .gpu import GPU
-    from .tasks import KernelTasks
+    from gpusched.gpu import GPU
+    from gpusched.tasks import KernelTasks
 
 __all__ = [
     "OccupancyAgreement",
@@ -40,7 +42,6 @@ __all__ = [
     "read_trace",
 ]
 
-Ints = NDArray[np.int64]
 Names = NDArray[np.object_]
 
 INT64_MAX = 2**63 - 1
@@ -59,27 +60,35 @@ class Trace:
 
     Attributes
     ----------
-    name : the kernels' full names (object array of str)
-    start, duration : ns; `start` on the file's own clock
-    blocks, threads : blocks of the grid, threads of one block
-    regs, smem : registers of one thread, bytes of shared memory of one block (static + dynamic)
-    device, context, stream : where it ran; `device` is the same number everywhere
-    occupancy : the profiler's "est. achieved occupancy %", -1 where the file has none
-    gpu : the GPU, or None when the file does not describe it and none was given
-    source : the path it was read from
+    name
+        Full names of the kernels (object array of str).
+    start, duration
+        ns; ``start`` is on the file's own clock.
+    blocks, threads
+        Blocks of the grid, threads of one block.
+    regs, smem
+        Registers of one thread, bytes of shared memory of one block (static and dynamic).
+    device, context, stream
+        Where it ran; ``device`` is the same number everywhere.
+    occupancy
+        The profiler's "est. achieved occupancy %", -1 where the file has none.
+    gpu
+        The GPU, or None when the file does not describe it and none was given.
+    source
+        The path it was read from.
     """
 
     name: Names
-    start: Ints
-    duration: Ints
-    blocks: Ints
-    threads: Ints
-    regs: Ints
-    smem: Ints
-    device: Ints
-    context: Ints
-    stream: Ints
-    occupancy: Ints
+    start: Int64Array
+    duration: Int64Array
+    blocks: Int64Array
+    threads: Int64Array
+    regs: Int64Array
+    smem: Int64Array
+    device: Int64Array
+    context: Int64Array
+    stream: Int64Array
+    occupancy: Int64Array
     gpu: GPU | None = None
     source: str = ""
 
@@ -113,11 +122,14 @@ class Trace:
             raise ValueError(f"kernel {_clip(keys[0][0])}: its total time exceeds 64 bits of ns")
         times = [sorted(groups[key]) for key in keys]
         medians = [(t[(len(t) - 1) // 2] + t[len(t) // 2]) // 2 for t in times]
-        names, *columns = zip(*keys, strict=True) if keys else [()] * 5
+        names, blocks, threads, regs, smem = zip(*keys, strict=True) if keys else [()] * 5
         return TraceKernels(
-            _column(names, object),
-            _column(_labels(names), object),
-            *map(_column, columns),
+            name=_column(names, object),
+            label=_column(_labels(names), object),
+            blocks=_column(blocks),
+            threads=_column(threads),
+            regs=_column(regs),
+            smem=_column(smem),
             count=_column([len(t) for t in times]),
             wcet=_column([t[-1] for t in times]),
             median=_column(medians),
@@ -133,15 +145,15 @@ class Trace:
     ) -> TraceKernels:
         """A few kernels worth scheduling, by total time, heaviest first.
 
-        With `together` and no pattern, those that fit the GPU all at once (on an empty GPU all
-        their blocks are resident, see `TraceKernels.fits`) come before heavier ones that do not:
-        only they can share the GPU with others in a batch. Where fewer than `count` fit, the
-        heaviest others fill up; each runs alone in its batches. Without `together`, simply the
-        heaviest. With `pattern` (a regular expression on full names), the heaviest of those that
-        match, whether they fit or not. Fewer than `count` where the trace has no more.
+        With ``together`` and no pattern, those that fit the GPU all at once (on an empty GPU all
+        their blocks are resident, see ``TraceKernels.fits``) come before heavier ones that do not:
+        only they can share the GPU with others in a batch. Where fewer than ``count`` fit, the
+        heaviest others fill up; each runs alone in its batches. Without ``together``, simply the
+        heaviest. With ``pattern`` (a regular expression on full names), the heaviest of those that
+        match, whether they fit or not. Fewer than ``count`` where the trace has no more.
 
         Raises ValueError when nothing matches, when no kernel can run on the GPU, and when
-        `together` has to decide but the GPU is unknown.
+        ``together`` has to decide but the GPU is unknown.
         """
         count = operator.index(count)
         if count < 1:
@@ -179,33 +191,40 @@ class Trace:
 class TraceKernels:
     """Kernels of a trace: launches with equal name and shape together, heaviest first.
 
-    Attributes (read-only arrays, one entry per kernel)
+    All but ``gpu`` are read-only arrays with one entry per kernel.
+
+    Attributes
     ----------
-    name, label : full name; a short one without namespaces and template arguments, at most 40
-        characters, different for every kernel (#2, #3, ... where the short names are equal)
-    blocks, threads, regs, smem : the shape, as in `Trace`
-    count : number of launches
-    wcet, median, total : ns; the largest, the median (rounded down) and the sum of the measured
-        durations. `wcet` is the largest duration *seen*, beside whatever ran then: no bound.
-    gpu : as in `Trace`
+    name, label
+        The full name, and a short one without namespaces and template arguments: at most 40
+        characters, different for every kernel (#2, #3, ... where the short names are equal).
+    blocks, threads, regs, smem
+        The shape, as in ``Trace``.
+    count
+        Number of launches.
+    wcet, median, total
+        ns; the largest, the median (rounded down) and the sum of the measured durations. ``wcet``
+        is the largest duration *seen*, beside whatever ran then: no bound.
+    gpu
+        As in ``Trace``.
     """
 
     name: Names
     label: Names
-    blocks: Ints
-    threads: Ints
-    regs: Ints
-    smem: Ints
-    count: Ints
-    wcet: Ints
-    median: Ints
-    total: Ints
+    blocks: Int64Array
+    threads: Int64Array
+    regs: Int64Array
+    smem: Int64Array
+    count: Int64Array
+    wcet: Int64Array
+    median: Int64Array
+    total: Int64Array
     gpu: GPU | None = None
 
     def __len__(self) -> int:
         return len(self.name)
 
-    def occupancy(self) -> Ints:
+    def occupancy(self) -> Int64Array:
         """How many blocks of each kernel one empty SM hosts; 0 for a block that fits nowhere.
 
         Raises ValueError when the GPU is unknown.
@@ -219,7 +238,7 @@ class TraceKernels:
         """
         return np.asarray(self.blocks <= _known(self.gpu).sms * self.occupancy())
 
-    def waves(self) -> Ints:
+    def waves(self) -> Int64Array:
         """ceil(blocks / (SMs * occupancy)): how many times a kernel alone fills the empty GPU.
 
         Raises ValueError when the GPU is unknown or a kernel's block fits on no SM.
@@ -228,48 +247,48 @@ class TraceKernels:
         if np.any(resident == 0):
             label = self.label[np.argmin(resident)]
             raise ValueError(f"kernel {label!r}: its block fits on no SM of {_gpu_text(self.gpu)}")
-        return cast(Ints, -(-self.blocks // resident))
+        return cast(Int64Array, -(-self.blocks // resident))
 
     def tasks(
         self,
-        periods: SupportsIndex | Iterable[SupportsIndex] | None = None,
-        deadlines: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        periods: ArrayLike | None = None,
+        deadlines: ArrayLike | None = None,
         utilization: float = 1.0,
     ) -> KernelTasks:
         """These kernels as periodic tasks, named by their labels; all times in ns.
 
-        `wcet` is the largest duration the trace has. **A measured duration already contains
+        ``wcet`` is the largest duration the trace has. **A measured duration already contains
         whatever ran beside the kernel, and it is the time of the whole grid, not of one block**:
         take the result as a realistic example, not as a safe model of the program. When the GPU
-        is known, `block_time` = ceil(wcet / waves), as if the grid ran in `waves()` rounds of
+        is known, ``block_time`` = ceil(wcet / waves), as if the grid ran in ``waves()`` rounds of
         equal blocks; otherwise it is left out, and then equals wcet.
 
-        `periods` and `deadlines` are one integer for all or one per kernel; deadlines default to
-        periods. Without `periods`, they are chosen from the trace's durations alone (they are not
-        the program's) by `harmonic_periods(wcet, utilization)`: the tasks share the utilization
+        ``periods`` and ``deadlines`` are one number for all or one per kernel; deadlines default to
+        periods. Without ``periods``, they are chosen from the trace's durations alone (they are not
+        the program's) by ``harmonic_periods(wcet, utilization)``: the tasks share the utilization
         evenly, and periods are rounded up to few values so that the hyperperiod stays small.
 
         Raises ValueError for no kernels at all, a kernel with a measured duration of 0, a kernel
-        whose block fits on no SM, and periods or deadlines that are not positive or not as many
-        as the kernels; TypeError for periods or deadlines that are no integers.
+        whose block fits on no SM, and whatever ``KernelTasks`` refuses.
         """
-        from .tasks import KernelTasks
+        from gpusched.tasks import KernelTasks
 
         if len(self) == 0:
             raise ValueError("no kernels to make tasks of")
         if np.any(self.wcet < 1):
             label = self.label[np.argmin(self.wcet)]
             raise ValueError(f"kernel {label!r} has a measured duration of 0: leave it out")
+        for what, values in (("periods", periods), ("deadlines", deadlines)):
+            if values is not None and np.shape(values) not in ((), (len(self),)):
+                raise ValueError(f"{what} must be one number, or one for each of {len(self)}")
         if periods is None:
-            period = harmonic_periods(self.wcet, utilization)
-        else:
-            period = _ticks("periods", periods, len(self))
+            periods = harmonic_periods(self.wcet, utilization)
         # Without a GPU there are no waves to divide by, and KernelTasks then takes wcet itself.
         block_time = None if self.gpu is None else -(-self.wcet // self.waves())
         return KernelTasks(
-            period=period,
+            period=periods,
             wcet=self.wcet,
-            deadline=None if deadlines is None else _ticks("deadlines", deadlines, len(self)),
+            deadline=deadlines,
             block_time=block_time,
             blocks=self.blocks,
             threads=self.threads,
@@ -294,14 +313,16 @@ class TraceKernels:
 class OccupancyAgreement:
     """The profiler's occupancy beside the one computed from the GPU's limits, per launch.
 
-    Attributes (read-only arrays in the order of the trace)
+    Attributes
     ----------
-    expected, reported : whole percent; `reported` is -1 where the file has none
-    reason : "" where both are equal; else why they differ, "differs" when nothing explains it
+    expected, reported
+        Whole percent, in the order of the trace; ``reported`` is -1 where the file has none.
+    reason
+        "" where both are equal; else why they differ, "differs" when nothing explains it.
     """
 
-    expected: Ints
-    reported: Ints
+    expected: Int64Array
+    reported: Int64Array
     reason: Names
 
     def __len__(self) -> int:
@@ -328,23 +349,31 @@ def read_trace(
 ) -> Trace:
     """Read the kernel launches of a trace of the PyTorch profiler (Kineto's JSON).
 
-    `path` names a plain or a gzip file; its first bytes decide, not its name. `device` is needed
-    when kernels ran on several. `gpu` (a GPU or a preset's name) replaces what the file says about
-    the device; without it, the device's entry of "deviceProperties" is used, with the blocks per
-    SM of its compute capability; a file without such entries gives a trace whose `gpu` is None.
-
     Microseconds, whole or fractional, become nanoseconds exactly: numbers are read as decimals,
     never as floats. The durations contain whatever ran beside a kernel; see the module's text.
 
-    Raises OSError when the file cannot be read, and ValueError, which names the file and what is
-    wrong in it, when it is no such trace: a damaged gzip, text that is no JSON, no traceEvents, no
-    kernels (on `device`), a kernel event with a missing, non-numeric, negative or huge field, a
-    device description that lacks something, or several devices and no `device`.
+    Parameters
+    ----------
+    path
+        A plain or a gzip file; its first bytes decide, not its name.
+    gpu
+        A GPU, or the name of a preset: replaces what the file says about the device. Without it,
+        the device's entry of "deviceProperties" is used, with the blocks per SM of its compute
+        capability; a file without such entries gives a trace whose ``gpu`` is None.
+    device
+        Whose kernels to read; needed when kernels ran on several devices.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    ValueError
+        It is no such trace: a damaged gzip, text that is no JSON, no traceEvents, no kernels (on
+        ``device``), a kernel event with a missing, non-numeric, negative or huge field, a device
+        description that lacks something; or ``device`` is needed. Names the file and the offender.
     """
     source = os.fsdecode(path)
     given = _given_gpu(gpu)
-    if device is not None:
-        device = operator.index(device)
     document = _load(source)
     events = document.get("traceEvents") if isinstance(document, dict) else None
     if not isinstance(events, list):
@@ -354,24 +383,24 @@ def read_trace(
     for index, event in enumerate(events):
         if not isinstance(event, dict):
             raise ValueError(f"{source}: traceEvents[{index}] is {_clip(event)}, not an object")
-        # Before 2021 the category was written with a capital letter.
-        if event.get("cat") in ("kernel", "Kernel") and event.get("ph") == "X":
+        if event.get("cat") in _KERNEL and event.get("ph") == "X":
             rows.append(_Event(source, index, event).row())
     if not rows:
         raise ValueError(f"{source}: no kernels among its {len(events)} events")
+    names, *columns = zip(*rows, strict=True)
+    trace = Trace(_column(names, object), *map(_column, columns))
 
-    devices = sorted({row[7] for row in rows})
+    devices = np.unique(trace.device).tolist()
     if device is None and len(devices) > 1:
         raise ValueError(f"{source}: kernels ran on devices {_list(devices)}: choose with device=")
-    device = devices[0] if device is None else device
+    device = devices[0] if device is None else operator.index(device)
     if device not in devices:
         raise ValueError(f"{source}: no kernels on device {device}, only on {_list(devices)}")
     if given is None:
         given = _described_gpu(source, document.get("deviceProperties"), device)
-
-    rows = sorted((row for row in rows if row[7] == device), key=operator.itemgetter(1))
-    names, *columns = zip(*rows, strict=True)
-    return Trace(_column(names, object), *map(_column, columns), gpu=given, source=source)
+    order = np.argsort(trace.start, kind="stable")
+    chosen = order[trace.device[order] == device]
+    return replace(_take(trace, chosen), gpu=given, source=source)
 
 
 def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
@@ -396,17 +425,19 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
 
 
 def harmonic_periods(
-    wcet: Sequence[SupportsIndex] | Ints, utilization: float = 1.0, step: SupportsIndex = PERIOD_STEP
-) -> Ints:
+    wcet: Sequence[SupportsIndex] | Int64Array,
+    utilization: float = 1.0,
+    step: SupportsIndex = PERIOD_STEP,
+) -> Int64Array:
     """Periods for execution times such that all tasks together have about a utilization, in ns.
 
     With n tasks, wcet / (utilization / n) is rounded **up** to the next of 1, 2, 3, 4, 6, 8, 12,
     16, 24, ... steps, so the tasks' utilization is at most the one asked for. Such periods have a
-    hyperperiod of little more than the largest; where it would exceed 48 times the smallest
+    hyperperiod of at most three times the largest; where it would exceed 48 times the smallest
     period, the smallest are raised further until it does not.
 
-    Raises ValueError when `utilization` is not in (0, n], when a wcet is below 1, when `step` is
-    below 1, or when a period exceeds 64 bits.
+    Raises ValueError when ``utilization`` is not in (0, n], when a wcet or ``step`` is below 1, or
+    when a period exceeds 64 bits.
     """
     times = [operator.index(c) for c in wcet]
     step = operator.index(step)
@@ -421,11 +452,11 @@ def harmonic_periods(
         steps = [max(s, floor) for s in steps]
     if steps and max(steps) * step > INT64_MAX:
         raise ValueError("a period exceeds 64 bits of ns")
-    return _column([s * step for s in steps])
+    return cast(Int64Array, _column([s * step for s in steps]))
 
 
 def _grid(steps: int) -> int:
-    """The next of 1, 2, 3, 4, 6, 8, 12, ... (2^k and 3 * 2^k) from `steps` on."""
+    """The next of 1, 2, 3, 4, 6, 8, 12, ... (2^k and 3 * 2^k) from ``steps`` on."""
     third = -(-steps // 3)
     return min(1 << (steps - 1).bit_length(), 3 << (third - 1).bit_length())
 
@@ -433,8 +464,21 @@ def _grid(steps: int) -> int:
 # The file
 
 
+# Older versions write the category with a capital letter.
+_KERNEL = ("kernel", "Kernel")
+_OTHER: dict[str, Any] = {}
+
+
+def _drop_others(value: dict[str, Any]) -> dict[str, Any]:
+    """Events that are no kernels become one empty object while the file is parsed.
+
+    They are nine in ten, and to keep them all would take several times the memory and the time.
+    """
+    return _OTHER if "ph" in value and value.get("cat") not in _KERNEL else value
+
+
 def _load(source: str) -> Any:
-    """The JSON document in a plain or gzip file; its fractional numbers are Decimals."""
+    """The document in a plain or gzip file, of its events only the kernels; decimals are exact."""
     with open(source, "rb") as file:
         data = file.read()
     packed = data[:2] == b"\x1f\x8b"
@@ -447,12 +491,16 @@ def _load(source: str) -> Any:
         raise ValueError(f"{source}: an SQLite database (of Nsight Systems?), not a JSON trace")
     inside = "the gzip holds no valid JSON" if packed else "not valid JSON"
     try:
-        return json.loads(data.decode("utf-8-sig"), parse_float=Decimal)
+        text = data.decode("utf-8-sig")
+        return json.loads(text, parse_float=Decimal, object_hook=_drop_others)
     except RecursionError:
         raise ValueError(f"{source}: {inside}: nested too deeply") from None
     except (ValueError, ArithmeticError) as error:
         # Text that stops early, that is no UTF-8, or a number beyond what Python converts.
-        raise ValueError(f"{source}: {inside}: {_clip(str(error), 120)}") from error
+        raise ValueError(f"{source}: {inside}: {str(error)[:200]}") from error
+
+
+_WIDE = Context(prec=60)
 
 
 class _Event:
@@ -492,11 +540,9 @@ class _Event:
     def time(self, field: str) -> int:
         """Microseconds as nanoseconds, exactly where the file has three decimals at most."""
         value = self.event.get(field)
-        exact = isinstance(value, Decimal) and value.is_finite() and value.adjusted() < 30
-        if exact:
-            # A context of our own: the caller's may round to fewer digits.
-            value = Context(prec=60).scaleb(value, 3)
-            time = int(value.to_integral_value(ROUND_HALF_EVEN))
+        if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < 30:
+            # In a context of our own: the caller's may round to fewer digits.
+            time = int(value.scaleb(3, _WIDE).to_integral_value(ROUND_HALF_EVEN, _WIDE))
         elif isinstance(value, int) and not isinstance(value, bool):
             time = value * 1000
         else:
@@ -545,31 +591,18 @@ def _whole(value: Any) -> int | None:
 
 
 def _given_gpu(gpu: GPU | str | None) -> GPU | None:
-    from .gpu import GPU
+    from gpusched.gpu import GPU
 
     if isinstance(gpu, str):
-        try:
-            return GPU.preset(gpu)
-        except LookupError as error:
-            raise ValueError(f"gpu={gpu!r} is no preset") from error
+        return GPU.preset(gpu)
     if gpu is not None and not isinstance(gpu, GPU):
         raise TypeError(f"gpu must be a GPU or a preset's name, not {type(gpu).__name__}")
     return gpu
 
 
-# Kineto's name of a limit: gpusched's
-_LIMITS = {
-    "numSms": "sms",
-    "maxThreadsPerMultiprocessor": "threads_per_sm",
-    "regsPerMultiprocessor": "regs_per_sm",
-    "sharedMemPerMultiprocessor": "smem_per_sm",
-    "sharedMemPerBlockOptin": "smem_per_block",
-}
-
-
 def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
     """The GPU that the file describes, None when it describes none at all."""
-    from .gpu import GPU, limits_of
+    from gpusched.gpu import GPU
 
     if not properties:
         return None
@@ -578,30 +611,10 @@ def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
     ids = [_whole(p.get("id", position)) for position, p in enumerate(properties)]
     if device not in ids:
         raise ValueError(f"{source}: deviceProperties lacks device {device}: give gpu=")
-    entry = properties[ids.index(device)]
-    where = f"{source}: deviceProperties of device {device}"
-
-    values = {}
-    for field in (*_LIMITS, "computeMajor", "computeMinor"):
-        value = _whole(entry.get(field))
-        values[field] = -1 if value is None or value > INT64_MAX else value
-    bad = [field for field, value in values.items() if value < 0]
-    absent = [field for field in bad if field not in entry]
-    if bad:
-        problem = f"lacks {_list(absent)}" if absent else f"has no valid {_list(bad)}"
-        raise ValueError(f"{where} {problem}: give gpu=")
-
-    name = entry.get("name")
-    cc = values["computeMajor"], values["computeMinor"]
     try:
-        return GPU(
-            **{ours: values[theirs] for theirs, ours in _LIMITS.items()},
-            blocks_per_sm=limits_of(cc).blocks_per_sm,
-            cc=cc,
-            name=name if isinstance(name, str) else f"device {device}",
-        )
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{where}: {error}: give gpu=") from error
+        return GPU.from_properties(properties[ids.index(device)])
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{source}: device {device}: {error}: give gpu=") from error
 
 
 def _known(gpu: GPU | None) -> GPU:
@@ -610,8 +623,8 @@ def _known(gpu: GPU | None) -> GPU:
     return gpu
 
 
-def _occupancy(gpu: GPU | None, shapes: Trace | TraceKernels) -> Ints:
-    from .gpu import occupancy
+def _occupancy(gpu: GPU | None, shapes: Trace | TraceKernels) -> Int64Array:
+    from gpusched.gpu import occupancy
 
     gpu = _known(gpu)
     resident = occupancy(gpu, threads=shapes.threads, regs=shapes.regs, smem=shapes.smem)
@@ -650,8 +663,11 @@ def _short(name: str) -> str:
             kept.append(character)
     words = "".join(kept).split()
     parts = [part for part in words[-1].split("::") if part] if words else []
-    # A name such as cutlass::Kernel says nothing: keep the namespace before it.
-    short = "::".join(parts[-2:] if parts and parts[-1].lower() == "kernel" else parts[-1:])
+    short = parts[-1] if parts else ""
+    if short.lower() == "kernel":
+        # Says nothing: cutlass::Kernel<the_real_name> does, else at least its namespace.
+        named = re.search(rf"\b{short}<([A-Za-z]\w*_\w*)[,>]", text)
+        short = named[1] if named else "::".join(parts[-2:])
     return short or "".join(c for c in name if c.isprintable()).strip() or "kernel"
 
 
@@ -674,7 +690,7 @@ def _labels(names: Iterable[str]) -> list[str]:
 
 
 def _fit(text: str, length: int) -> str:
-    """At most `length` characters: the middle goes, since ends tell similar names apart."""
+    """At most ``length`` characters: the middle goes, since ends tell similar names apart."""
     if len(text) <= length:
         return text
     tail = (length - 2) // 2
@@ -696,16 +712,18 @@ def _text(pattern: str | re.Pattern[str]) -> str:
 # What the classes share
 
 
+Table = TypeVar("Table", Trace, TraceKernels)
+
+
 def _column(values: Iterable[Any], dtype: Any = np.int64) -> Any:
     """A read-only one-dimensional array."""
     values = list(values)
     array = np.empty(len(values), dtype=dtype)
     array[:] = values
-    array.flags.writeable = False
-    return array
+    return frozen(array)
 
 
-def _take(table: Any, chosen: NDArray[Any]) -> Any:
+def _take(table: Table, chosen: NDArray[Any]) -> Table:
     """The same table with only the chosen entries of every array."""
     columns = {}
     for field in fields(table):
@@ -720,20 +738,6 @@ def _frame(table: Any) -> Any:
 
     columns = {f.name: getattr(table, f.name) for f in fields(table)}
     return pd.DataFrame({k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
-
-
-def _ticks(what: str, values: SupportsIndex | Iterable[SupportsIndex], count: int) -> Ints:
-    """One positive integer for all, or one for each of `count`."""
-    if isinstance(values, Iterable) and not (isinstance(values, np.ndarray) and values.ndim == 0):
-        ticks = [operator.index(value) for value in values]
-        if len(ticks) != count:
-            raise ValueError(f"{what}: {len(ticks)} values for {count} kernels")
-    else:
-        ticks = [operator.index(cast(SupportsIndex, values))] * count
-    for row, tick in enumerate(ticks):
-        if not 1 <= tick <= INT64_MAX:
-            raise ValueError(f"{what}[{row}] is {tick}, must be positive and fit in 64 bits")
-    return cast(Ints, _column(ticks))
 
 
 def _summary(trace: Trace) -> str:

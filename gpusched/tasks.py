@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -92,10 +92,10 @@ class KernelTasks:
             "offset": offset,
         }
         arrays = {key: int_array(value, key) for key, value in given.items()}
-        shape = arrays["period"].shape
+        shape, widest = arrays["period"].shape, "period"
         for key, array in arrays.items():  # one stack makes all of them stacks
             if array.ndim > len(shape):
-                shape = array.shape
+                shape, widest = array.shape, key
             if array.ndim > 2:
                 raise ValueError(f"{key}: must have 1 or 2 dimensions, has {array.ndim}")
         if len(shape) == 0:
@@ -108,9 +108,15 @@ class KernelTasks:
             try:
                 array = np.ascontiguousarray(np.broadcast_to(array, shape))
             except ValueError:
-                raise ValueError(f"{key}: shape {array.shape} does not fit {shape}") from None
+                raise ValueError(
+                    f"{key}: shape {array.shape} does not fit {shape} of {widest}"
+                ) from None
             object.__setattr__(self, key, frozen(array))
-        labels = tuple(name) if name is not None else tuple(f"task {i}" for i in range(shape[-1]))
+        if name is None:
+            name = [f"task {i}" for i in range(shape[-1])]
+        if isinstance(name, str) or not isinstance(name, Iterable):
+            raise TypeError(f"name: must be {shape[-1]} strings, one per task")
+        labels = tuple(name)
         if len(labels) != shape[-1] or not all(isinstance(label, str) for label in labels):
             raise ValueError(f"name: must be {shape[-1]} strings, one per task")
         object.__setattr__(self, "name", labels)

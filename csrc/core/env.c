@@ -39,6 +39,8 @@ const char *gs_strerror(int code)
         return "the budget of bytes is spent";
     case GS_SPENT_SECONDS:
         return "the budget of seconds is spent";
+    case GS_UNDECIDED:
+        return "the input leaves the answer open";
     case GS_ERR_MEMORY:
         return "out of memory";
     case GS_ERR_OVERFLOW:

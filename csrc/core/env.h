@@ -22,6 +22,7 @@ enum {
     GS_SPENT_STATES = 1,  /* the budget of states is used up */
     GS_SPENT_BYTES = 2,   /* the budget of bytes is used up */
     GS_SPENT_SECONDS = 3, /* the poll function said that time is up */
+    GS_UNDECIDED = 4,     /* the input leaves the answer open */
     GS_ERR_MEMORY = -1,
     GS_ERR_OVERFLOW = -2,
     GS_ERR_VALUE = -3,
@@ -45,6 +46,8 @@ typedef struct {
     int64_t bytes_peak;
     int64_t allocations; /* how many were asked for so far */
     int64_t fail_at;     /* let allocation number fail_at (from 1) fail; 0: none. For tests. */
+    int64_t states_limit; /* the most states to look at; 0: no limit */
+    int64_t states;
     int64_t work;        /* elementary operations since the last poll */
     int (*poll)(void *); /* called about every million operations: 0, GS_SPENT_*, GS_ERR_* */
     void *poll_arg;
@@ -79,6 +82,13 @@ static inline int gs_poll(gs_env_t *env, int64_t work)
 {
     env->work += work;
     return env->work < 1000000 ? GS_OK : gs_poll_now(env);
+}
+
+/* Counts states that a search looks at: GS_OK or GS_SPENT_STATES. */
+static inline int gs_count_states(gs_env_t *env, int64_t states)
+{
+    env->states += states;
+    return env->states_limit != 0 && env->states > env->states_limit ? GS_SPENT_STATES : GS_OK;
 }
 
 /* Checked arithmetic: true when the result fits. */

@@ -1,14 +1,20 @@
 /* What is a GPU, and how many blocks of a kernel fit one of its SMs?
  *
- * Paper 003, section III-C; the allocation units are those of the toolkit's occupancy header.
+ * Paper 003, section III-C, Equation 1; the allocation units are those of the toolkit's occupancy
+ * header.
  */
 #ifndef GS_MODEL_GPU_H
 #define GS_MODEL_GPU_H
 
 #include "core/env.h"
 
+#define GS_MAX_SMS 65536
+#define GS_WARP_THREADS 32
+/* The most threads a block may have on any device. */
+#define GS_MAX_BLOCK_THREADS 1024
+
 /* The limits of one device. All SMs are alike; sm_order[0..sms-1] is the order in which the block
- * scheduler prefers them where they are equal, and belongs to the caller. */
+ * scheduler prefers them where they are equal, and belongs to the caller; NULL: ascending. */
 typedef struct {
     int32_t sms;
     int32_t warps_per_sm;
@@ -27,8 +33,8 @@ typedef struct {
 typedef struct {
     int64_t blocks;
     int64_t threads; /* per block */
-    int64_t regs;    /* per thread */
-    int64_t smem;    /* bytes per block */
+    int64_t regs;    /* per thread; 0: registers do not matter */
+    int64_t smem;    /* bytes per block, static and dynamic */
 } gs_kernel_t;
 
 /* The same in units of an SM: what a block takes of it. */
@@ -36,16 +42,33 @@ typedef struct {
     int64_t warps;
     int64_t regs;
     int64_t smem;
+    /* The registers of an SM that blocks of this kernel can use: a warp's registers lie in one
+     * partition, so what is left over in each partition is lost to it. */
+    int64_t regs_usable;
 } gs_footprint_t;
 
-/* The resource that limits how many blocks an SM holds. */
-enum { GS_LIMIT_WARPS = 0, GS_LIMIT_BLOCKS = 1, GS_LIMIT_REGS = 2, GS_LIMIT_SMEM = 3 };
+/* The resource that limits how many blocks an SM holds. GS_LIMIT_THREADS: the block has more than
+ * GS_MAX_BLOCK_THREADS threads and cannot be launched at all. */
+enum {
+    GS_LIMIT_WARPS = 0,
+    GS_LIMIT_BLOCKS = 1,
+    GS_LIMIT_REGS = 2,
+    GS_LIMIT_SMEM = 3,
+    GS_LIMIT_THREADS = 4
+};
 
+/* Refuses limits out of range (field: their name) and a sm_order that is no permutation (row: the
+ * position). The other functions expect a GPU that passed. */
 int gs_gpu_check(gs_env_t *env, const gs_gpu_t *gpu);
 
 /* Resident blocks of a kernel on an empty SM, 0 when it fits none, and the resource that limits
- * them (the first of the list above among equals). Refuses non-positive threads or blocks,
- * negative registers or shared memory; row names the kernel in the message. */
+ * them (the first of the list above among equals, threads before all). footprint (or NULL)
+ * receives what a block takes; it is all 0 when *blocks is 0. Refuses non-positive threads or
+ * blocks, negative registers or shared memory; row names the kernel in the message. */
+int gs_gpu_footprint(gs_env_t *env, const gs_gpu_t *gpu, const gs_kernel_t *kernel, int64_t row,
+                     gs_footprint_t *footprint, int64_t *blocks, int *limit);
+
+/* The same without the footprint; limit may be NULL. */
 int gs_gpu_occupancy(gs_env_t *env, const gs_gpu_t *gpu, const gs_kernel_t *kernel, int64_t row,
                      int64_t *blocks, int *limit);
 

@@ -1,6 +1,248 @@
-/* placeholder of the part under construction */
-#include "python/module.h"
+/* The search and the EDF schedulers for Python: one set in full, or a stack of sets in arrays. */
+#include "python/frames.h"
+#include "python/problem.h"
+
+/* Columns of the answer for a stack. */
+enum { ANSWER, STAGE, SPENT, STATES, BYTES, NANOSECONDS, COLUMNS };
+
+/* int64 columns of one length; false with an exception. */
+static bool new_columns(PyArrayObject **columns, int count, npy_intp length)
+{
+    for (int i = 0; i < count; i++) {
+        columns[i] = gs_py_new(1, &length, NPY_INT64);
+        if (columns[i] == NULL) {
+            while (i-- > 0) {
+                Py_CLEAR(columns[i]);
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+static void begin_set(gs_py_call_t *call, long long states)
+{
+    call->env.states = 0;
+    call->env.states_limit = states;
+    call->env.bytes_peak = call->env.bytes_used;
+    gs_py_call_restart(call);
+}
+
+static int search_set(gs_py_call_t *call, const gs_py_problem_t *problem, npy_intp set,
+                      const gs_search_options_t *options, long long states, gs_search_t *search,
+                      PyArrayObject *const *columns)
+{
+    gs_tasks_t tasks = gs_py_problem_tasks(problem, set);
+    gs_table_t table = gs_py_problem_table(problem, set);
+    int64_t began = gs_py_now();
+    begin_set(call, states);
+    int status = gs_search_run(search, &call->env, &tasks, &table, options);
+    if (status != GS_OK) {
+        call->env.fault.set = problem->sets > 1 ? set : -1;
+        return status;
+    }
+    gs_py_i64(columns[ANSWER])[set] = search->answer;
+    gs_py_i64(columns[STAGE])[set] = search->stage;
+    gs_py_i64(columns[SPENT])[set] = search->spent;
+    gs_py_i64(columns[STATES])[set] = call->env.states;
+    gs_py_i64(columns[BYTES])[set] = call->env.bytes_peak;
+    gs_py_i64(columns[NANOSECONDS])[set] = gs_py_now() - began;
+    return GS_OK;
+}
+
+/* (scale, prices, load, proven) and (found, from, to, tasks, least). */
+static PyObject *proofs(const gs_search_t *search, int32_t n)
+{
+    npy_intp length = n;
+    PyArrayObject *price = gs_py_new(1, &length, NPY_INT64);
+    if (price == NULL) {
+        return NULL;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        gs_py_i64(price)[i] = search->overload.price[i];
+    }
+    const gs_window_t *w = &search->window;
+    return Py_BuildValue("(LNdi)(iLLLL)", (long long)search->overload.scale, price,
+                         search->overload.load, (int)search->overload.proven, (int)w->found,
+                         (long long)w->from, (long long)w->to, (long long)w->tasks,
+                         (long long)w->least);
+}
+
+/* F as arrays (begin, first, last), or None. */
+static PyObject *feasible_arrays(const gs_search_t *search)
+{
+    if (!search->has_policy) {
+        Py_RETURN_NONE;
+    }
+    const gs_feasible_t *f = &search->feasible;
+    npy_intp classes = (npy_intp)(search->problem.intervals * search->problem.classes + 1);
+    npy_intp count = (npy_intp)f->count;
+    PyArrayObject *begin = gs_py_new(1, &classes, NPY_INT64);
+    PyArrayObject *first = gs_py_new(1, &count, NPY_INT64);
+    PyArrayObject *last = gs_py_new(1, &count, NPY_INT64);
+    if (begin == NULL || first == NULL || last == NULL) {
+        Py_XDECREF(begin);
+        Py_XDECREF(first);
+        Py_XDECREF(last);
+        return NULL;
+    }
+    memcpy(PyArray_DATA(begin), f->begin, (size_t)classes * sizeof(int64_t));
+    for (npy_intp i = 0; i < count; i++) {
+        gs_py_i64(first)[i] = f->spans[i].first;
+        gs_py_i64(last)[i] = f->spans[i].last;
+    }
+    return Py_BuildValue("NNN", begin, first, last);
+}
+
+PyDoc_STRVAR(search_doc,
+             "pbs_search(period, deadline, offset, completion, undecided, idling, thorough,\n"
+             "           policy, policy_limit, states, bytes, seconds, stop)\n"
+             "--\n\n"
+             "Decides a stack of N task sets (gs_search_run). Arrays of shape (N, n) and\n"
+             "(N, 2**n); undecided and stop may be None; budgets of 0 are none. Returns the\n"
+             "columns (answer, stage, spent, states, bytes, nanoseconds) of length N and, for a\n"
+             "stack of one, (start, end, batch) or None, the proofs and F, else None thrice.");
+
+static PyObject *pbs_search(PyObject *module, PyObject *args)
+{
+    PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
+    int idling, thorough, policy;
+    long long policy_limit, states, bytes;
+    double seconds;
+    if (!PyArg_ParseTuple(args, "OOOOOpppLLLdO:pbs_search", &period, &deadline, &offset,
+                          &completion, &undecided, &idling, &thorough, &policy, &policy_limit,
+                          &states, &bytes, &seconds, &stop)) {
+        return NULL;
+    }
+    if (states < 0 || policy_limit < 0) {
+        PyErr_SetString(PyExc_ValueError, "budget: states and spans must not be negative");
+        return NULL;
+    }
+    gs_py_call_t call;
+    if (!gs_py_call_init(&call, stop, seconds, bytes)) {
+        return NULL;
+    }
+    PyObject *result = NULL, *schedule = NULL, *proof = NULL, *feasible = NULL;
+    PyArrayObject *columns[COLUMNS] = {NULL};
+    gs_py_problem_t problem;
+    gs_search_t search;
+    gs_search_init(&search);
+    if (!gs_py_problem_init(&problem, period, deadline, offset, completion, undecided) ||
+        !new_columns(columns, COLUMNS, problem.sets)) {
+        goto out;
+    }
+    gs_search_options_t options = {idling != 0, thorough != 0, policy != 0 && problem.sets == 1,
+                                   policy_limit};
+    int status = GS_OK;
+    gs_py_release(&call);
+    for (npy_intp set = 0; set < problem.sets && status == GS_OK; set++) {
+        status = search_set(&call, &problem, set, &options, states, &search, columns);
+        if (problem.sets > 1) {
+            gs_search_free(&search, &call.env);
+            gs_search_init(&search);
+        }
+        if (status == GS_OK) {
+            status = gs_poll(&call.env, 1000); /* for its own sake: allocations, columns */
+            status = status == GS_SPENT_SECONDS ? GS_OK : status;
+        }
+    }
+    gs_py_acquire(&call);
+    if (status != GS_OK) {
+        gs_py_raise(module, &call, status);
+        goto out;
+    }
+    bool one = problem.sets == 1;
+    schedule = one && search.answer == 1 ? gs_py_frames(&search.schedule) : Py_NewRef(Py_None);
+    proof = one ? proofs(&search, problem.n) : Py_NewRef(Py_None);
+    feasible = one ? feasible_arrays(&search) : Py_NewRef(Py_None);
+    if (schedule != NULL && proof != NULL && feasible != NULL) {
+        result = Py_BuildValue("(OOOOOO)OOO", columns[0], columns[1], columns[2], columns[3],
+                               columns[4], columns[5], schedule, proof, feasible);
+    }
+out:
+    Py_XDECREF(schedule);
+    Py_XDECREF(proof);
+    Py_XDECREF(feasible);
+    gs_search_free(&search, &call.env);
+    for (int i = 0; i < COLUMNS; i++) {
+        Py_XDECREF(columns[i]);
+    }
+    gs_py_problem_free(&problem);
+    gs_py_call_free(&call);
+    return result;
+}
+
+PyDoc_STRVAR(edf_doc,
+             "pbs_edf(period, deadline, offset, completion, parallel, bytes, stop)\n"
+             "--\n\n"
+             "Simulates EDFserial or EDFParallel for a stack of N task sets (gs_edf_simulate).\n"
+             "Returns (answer, task, job, deadline), columns of length N with answer 1, 0 or -1\n"
+             "(budget) and the first miss, and for a stack of one (start, end, batch), else\n"
+             "None.");
+
+static PyObject *pbs_edf(PyObject *module, PyObject *args)
+{
+    PyObject *period, *deadline, *offset, *completion, *stop;
+    int parallel;
+    long long bytes;
+    if (!PyArg_ParseTuple(args, "OOOOpLO:pbs_edf", &period, &deadline, &offset, &completion,
+                          &parallel, &bytes, &stop)) {
+        return NULL;
+    }
+    gs_py_call_t call;
+    if (!gs_py_call_init(&call, stop, 0, bytes)) {
+        return NULL;
+    }
+    PyObject *result = NULL, *frames = NULL;
+    PyArrayObject *columns[4] = {NULL};
+    gs_py_problem_t problem;
+    gs_schedule_t schedule;
+    gs_schedule_init(&schedule);
+    if (!gs_py_problem_init(&problem, period, deadline, offset, completion, Py_None) ||
+        !new_columns(columns, 4, problem.sets)) {
+        goto out;
+    }
+    int status = GS_OK;
+    gs_py_release(&call);
+    for (npy_intp set = 0; set < problem.sets && status == GS_OK; set++) {
+        gs_tasks_t tasks = gs_py_problem_tasks(&problem, set);
+        gs_table_t table = gs_py_problem_table(&problem, set);
+        gs_miss_t miss;
+        status = gs_edf_simulate(&call.env, &tasks, &table, parallel != 0,
+                                 problem.sets == 1 ? &schedule : NULL, &miss);
+        bool spent = status > 0;
+        if (status < 0) {
+            call.env.fault.set = problem.sets > 1 ? set : -1;
+            break;
+        }
+        status = GS_OK;
+        gs_py_i64(columns[0])[set] = spent ? -1 : miss.task < 0;
+        gs_py_i64(columns[1])[set] = miss.task;
+        gs_py_i64(columns[2])[set] = miss.job;
+        gs_py_i64(columns[3])[set] = miss.deadline;
+    }
+    gs_py_acquire(&call);
+    if (status != GS_OK) {
+        gs_py_raise(module, &call, status);
+        goto out;
+    }
+    frames = problem.sets == 1 ? gs_py_frames(&schedule) : Py_NewRef(Py_None);
+    if (frames != NULL) {
+        result = Py_BuildValue("(OOOO)O", columns[0], columns[1], columns[2], columns[3], frames);
+    }
+out:
+    Py_XDECREF(frames);
+    gs_schedule_free(&schedule, &call.env);
+    for (int i = 0; i < 4; i++) {
+        Py_XDECREF(columns[i]);
+    }
+    gs_py_problem_free(&problem);
+    gs_py_call_free(&call);
+    return result;
+}
 
 PyMethodDef gs_py_search_methods[] = {
+    {"pbs_search", pbs_search, METH_VARARGS, search_doc},
+    {"pbs_edf", pbs_edf, METH_VARARGS, edf_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -27,9 +27,11 @@ def place(sms, limits, sm_order, kernels, policy, load=None):
       (a) the SMs that hold a block of kernel k-1, in SM order: the first on which the block fits
           and III.2 holds, x being the block put there last (of whatever kernel) and z the warps
           there before it;
-      (b) else, when all SMs but one carry the same number z' of warps, that one holds a block of
-          kernel k-1 and the block fits there: that SM if III.3 holds, x being all the warps on it;
+      (b) else, when all SMs but one carry the same number z' of warps, and that one carries fewer,
+          holds a block of kernel k-1 and has room: that SM if III.3 holds, x being all the warps
+          on it; if III.3 does not hold that SM is passed over in (c), where another one fits;
       (c) else the SM with the fewest warps on which the block fits, the first in SM order.
+    (b) and (c) together: where neither definition holds the two blocks go to different SMs.
     """
     used = [list(u) for u in load] if load else [[0] * 4 for _ in range(sms)]
     history = [[] for _ in range(sms)]  # per SM and block: (kernel, its warps, warps before it)
@@ -78,8 +80,10 @@ def _olmedo(mw, warps, history, k, y, fits):
             return s
     for s in near:
         others = set(warps[:s] + warps[s + 1:])
-        if len(others) == 1 and definition_3(mw, others.pop(), warps[s], y):
-            return s
+        if len(others) == 1 and warps[s] < max(others):
+            if definition_3(mw, max(others), warps[s], y):
+                return s
+            fits = [f for f in fits if f != s] or fits
     return min(fits, key=lambda s: warps[s])  # the first of equals
 
 

@@ -1,0 +1,97 @@
+/* How late may each class of states start, if the GPU may even wait? */
+#include "pbs/bound.h"
+
+/* The latest start of a batch among those after best, or best. */
+static int64_t improve(const gs_bound_t *self, const gs_moves_t *moves, int64_t class_index,
+                       uint32_t pending, uint32_t batch, int64_t best)
+{
+    const gs_problem_t *p = self->problem;
+    int64_t c = p->completion[batch];
+    int64_t end = gs_moves_latest_end(moves, pending, batch);
+    end = moves->last + c < end ? moves->last + c : end;
+    int64_t from = best + 1 + c; /* an earlier end would not improve */
+    if (end < from) {
+        return best;
+    }
+    int64_t k = moves->top[batch];
+    int64_t rest = class_index - gs_problem_step(p, batch) - p->arrived[moves->k];
+    while (p->start[k] > end) {
+        k--;
+    }
+    for (;;) {
+        int64_t latest = self->latest[k * p->classes + rest + p->arrived[k]];
+        int64_t when = latest < end ? latest : end;
+        if (when >= p->start[k]) {
+            return when >= from ? when - c : best;
+        }
+        end = p->start[k] - 1;
+        if (end < from) {
+            return best;
+        }
+        k--;
+    }
+}
+
+static int64_t latest_start(const gs_bound_t *self, gs_moves_t *moves, int64_t class_index,
+                            int64_t *work)
+{
+    const gs_problem_t *p = self->problem;
+    int64_t k = moves->k;
+    uint32_t pending = gs_problem_pending(p, class_index);
+    if (k + 1 < p->intervals) {
+        /* Waiting for the next arrival is allowed while nothing pending reaches its deadline. */
+        gs_moves_prepare_class(moves, class_index);
+        int64_t after = class_index + p->arrived[k + 1] - p->arrived[k];
+        if (moves->wait[pending] > moves->last && after < p->classes &&
+            self->latest[(k + 1) * p->classes + after] != GS_DEAD) {
+            return moves->last;
+        }
+    } else if (pending == 0) {
+        return GS_NEVER;
+    } else {
+        gs_moves_prepare_class(moves, class_index);
+    }
+    int64_t best = moves->first - 1;
+    for (uint32_t batch = pending; batch != 0; batch = (batch - 1) & pending) {
+        ++*work;
+        if (moves->latest[batch] > best) {
+            best = improve(self, moves, class_index, pending, batch, best);
+            if (best == moves->last) {
+                break;
+            }
+        }
+    }
+    return best < moves->first ? GS_DEAD : best;
+}
+
+int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem, gs_moves_t *moves)
+{
+    *self = (gs_bound_t){.problem = problem};
+    int64_t size;
+    if (!gs_mul(problem->intervals, problem->classes, &size)) {
+        return GS_SPENT_BYTES;
+    }
+    self->latest = gs_alloc(env, (size_t)size, sizeof *self->latest);
+    if (self->latest == NULL) {
+        return env->status;
+    }
+    for (int64_t k = problem->intervals - 1; k >= 0; k--) {
+        gs_moves_prepare(moves, k, 0);
+        /* Batches lead to smaller classes of the same interval, or to later intervals. */
+        for (int64_t c = 0; c < problem->classes; c++) {
+            int64_t work = 1;
+            self->latest[k * problem->classes + c] = latest_start(self, moves, c, &work);
+            int status = gs_poll(env, work);
+            if (status != GS_OK) {
+                return status;
+            }
+        }
+    }
+    return GS_OK;
+}
+
+void gs_bound_free(gs_bound_t *self, gs_env_t *env)
+{
+    gs_free(env, self->latest);
+    self->latest = NULL;
+}

@@ -1,0 +1,32 @@
+/* How late may each class of states start, if the GPU may even wait?
+ *
+ * With inserted idle time the earlier state always wins, so the feasible instants of a class are
+ * all up to one latest start. That number decides the idling question exactly (a table-driven
+ * dispatcher may wait although work is ready) and bounds the work-conserving one: no state that
+ * starts later can be completed.
+ */
+#ifndef GS_PBS_BOUND_H
+#define GS_PBS_BOUND_H
+
+#include "pbs/moves.h"
+
+/* The latest start of a class from which nothing can be completed in time. */
+#define GS_DEAD (-1)
+
+typedef struct {
+    const gs_problem_t *problem;
+    int64_t *latest; /* [k * classes + class], GS_DEAD or an instant of I_k; GS_NEVER for ever */
+} gs_bound_t;
+
+/* Computes all of them, backwards. cover: NULL, or [mask] the least total time of batches that
+ * cover the tasks of mask (gs_cover_init). */
+int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem,
+                  gs_moves_t *moves);
+void gs_bound_free(gs_bound_t *self, gs_env_t *env);
+
+static inline int64_t gs_bound_latest(const gs_bound_t *self, int64_t k, int64_t class_index)
+{
+    return self->latest[k * self->problem->classes + class_index];
+}
+
+#endif

@@ -1,0 +1,103 @@
+/* Do EDFserial and EDFParallel meet all deadlines? */
+#include "pbs/edf.h"
+
+typedef struct {
+    int64_t job;      /* the oldest that was not executed, from 0 */
+    int64_t release;  /* its release, GS_NEVER when all of [0, H) were executed */
+    int64_t deadline; /* its absolute deadline */
+} oldest_t;
+
+static void set_oldest(oldest_t *oldest, const gs_tasks_t *tasks, int32_t i, int64_t hyperperiod,
+                       int64_t job, int64_t release)
+{
+    oldest->job = job;
+    oldest->release = release < hyperperiod ? release : GS_NEVER;
+    oldest->deadline = release < hyperperiod ? release + tasks->deadline[i] : GS_NEVER;
+}
+
+/* The batch that the scheduler starts now, empty when nothing is ready. */
+static uint32_t choose(const oldest_t *oldest, int32_t n, const int64_t *completion, int64_t now,
+                       bool parallel)
+{
+    int32_t order[GS_MAX_TASKS], ready = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (oldest[i].release <= now) {
+            int32_t j = ready++;
+            for (; j > 0 && oldest[order[j - 1]].deadline > oldest[i].deadline; j--) {
+                order[j] = order[j - 1];
+            }
+            order[j] = i;
+        }
+    }
+    uint32_t batch = 0;
+    for (int32_t j = 0; j < (parallel || ready == 0 ? ready : 1); j++) {
+        uint32_t larger = batch | UINT32_C(1) << order[j];
+        batch = completion[larger] != 0 ? larger : batch;
+    }
+    return batch;
+}
+
+int gs_edf_simulate(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table, bool parallel,
+                    gs_schedule_t *schedule, gs_miss_t *miss)
+{
+    int64_t hyperperiod, now = 0, frames = 0;
+    oldest_t oldest[GS_MAX_TASKS];
+    *miss = (gs_miss_t){-1, -1, -1};
+    int status = gs_tasks_check(env, tasks);
+    if (status == GS_OK) {
+        status = gs_table_check(env, table);
+    }
+    if (status == GS_OK) {
+        status = gs_tasks_hyperperiod(env, tasks, &hyperperiod);
+    }
+    if (status != GS_OK) {
+        return status;
+    }
+    for (int32_t i = 0; i < tasks->n; i++) {
+        set_oldest(&oldest[i], tasks, i, hyperperiod, 0, gs_tasks_offset(tasks, i));
+    }
+    for (;;) {
+        uint32_t batch = choose(oldest, tasks->n, table->completion, now, parallel);
+        if (batch == 0) {
+            int64_t next = GS_NEVER;
+            for (int32_t i = 0; i < tasks->n; i++) {
+                next = oldest[i].release < next ? oldest[i].release : next;
+            }
+            if (next == GS_NEVER) {
+                return GS_OK;
+            }
+            now = next;
+            continue;
+        }
+        int64_t end = now + table->completion[batch];
+        if (schedule != NULL) {
+            status = gs_schedule_append(schedule, env, now, end, batch);
+            if (status != GS_OK) {
+                return status;
+            }
+        } else if (env->bytes_limit != 0 &&
+                   ++frames > env->bytes_limit / (int64_t)sizeof(gs_frame_t)) {
+            return GS_SPENT_BYTES;
+        }
+        for (int32_t i = 0; i < tasks->n; i++) {
+            oldest_t before = oldest[i];
+            bool runs = (batch >> i & 1) != 0;
+            if (runs) {
+                set_oldest(&oldest[i], tasks, i, hyperperiod, before.job + 1,
+                           before.release + tasks->period[i]);
+            }
+            bool missed = runs ? before.deadline < end : before.deadline <= end;
+            if (missed && (miss->task < 0 || before.deadline < miss->deadline)) {
+                *miss = (gs_miss_t){i, before.job, before.deadline};
+            }
+        }
+        if (miss->task >= 0) {
+            return GS_OK;
+        }
+        now = end;
+        status = gs_poll(env, 4 * tasks->n);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+}

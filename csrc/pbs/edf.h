@@ -1,0 +1,26 @@
+/* The two schedulers that PBS is compared with: EDFserial and EDFParallel.
+ *
+ * Paper 001, section 6. EDFserial runs one job a frame, the one with the earliest deadline.
+ * EDFParallel goes through the ready jobs in deadline order and keeps each that leaves the batch
+ * eligible. Neither preempts; equal deadlines go to the smaller index.
+ */
+#ifndef GS_PBS_EDF_H
+#define GS_PBS_EDF_H
+
+#include "pbs/schedule.h"
+
+/* The first job that misses its deadline; task is -1 when none does. */
+typedef struct {
+    int32_t task;
+    int64_t job; /* from 0 */
+    int64_t deadline;
+} gs_miss_t;
+
+/* Simulates the jobs released in [0, H) up to their end or the first miss. schedule: NULL, or
+ * receives the frames, the one that misses included. Stops with GS_SPENT_BYTES when the frames,
+ * kept or not, exceed the budget. Errors: those of gs_tasks_check, gs_table_check,
+ * gs_tasks_hyperperiod. */
+int gs_edf_simulate(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table, bool parallel,
+                    gs_schedule_t *schedule, gs_miss_t *miss);
+
+#endif

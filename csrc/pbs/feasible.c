@@ -1,0 +1,296 @@
+/* From which instants can a work-conserving schedule still be completed? */
+#include "pbs/feasible.h"
+
+#include <string.h>
+
+/* What of a class is not yet known to be feasible: sorted, disjoint spans, and room to rewrite
+ * them. */
+typedef struct {
+    gs_span_t *gaps;
+    int64_t count;
+    int64_t capacity;
+    gs_span_t *scratch;
+    int64_t scratch_capacity;
+} gaps_t;
+
+static int reserve(gs_env_t *env, gs_span_t **spans, int64_t *capacity, int64_t count)
+{
+    if (count > *capacity) {
+        int64_t larger = count + count / 2;
+        gs_span_t *grown = gs_grow(env, *spans, (size_t)larger, sizeof *grown);
+        if (grown == NULL) {
+            return env->status;
+        }
+        *spans = grown;
+        *capacity = larger;
+    }
+    return GS_OK;
+}
+
+/* The first of sorted spans that ends at or after an instant. */
+static int64_t first_reaching(const gs_span_t *spans, int64_t count, int64_t instant)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (spans[middle].last < instant) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Removes from the gaps what the spans, moved back by c and cut off after last, cover. The gaps
+ * that they touch are rewritten in one pass over both. */
+static int close_gaps(gaps_t *self, gs_env_t *env, const gs_span_t *spans, int64_t count,
+                      int64_t c, int64_t last)
+{
+    int64_t g = first_reaching(self->gaps, self->count, spans[0].first - c), begin = g, n = 0;
+    int status = reserve(env, &self->scratch, &self->scratch_capacity, self->count + count);
+    for (int64_t i = 0; i < count && g < self->count && status == GS_OK;) {
+        int64_t from = spans[i].first - c;
+        int64_t to = (spans[i].last - c < last) ? spans[i].last - c : last;
+        gs_span_t *gap = &self->gaps[g];
+        if (to < gap->first) {
+            i++;
+        } else if (gap->last < from) {
+            self->scratch[n++] = *gap;
+            g++;
+        } else {
+            if (gap->first < from) {
+                self->scratch[n++] = (gs_span_t){gap->first, from - 1};
+            }
+            gap->first = to + 1;
+            if (gap->first > gap->last) {
+                g++;
+            } else {
+                i++;
+            }
+        }
+    }
+    if (status == GS_OK) {
+        status = reserve(env, &self->gaps, &self->capacity, begin + n + self->count - g);
+    }
+    if (status == GS_OK) {
+        memmove(self->gaps + begin + n, self->gaps + g,
+                (size_t)(self->count - g) * sizeof *self->gaps);
+        memcpy(self->gaps + begin, self->scratch, (size_t)n * sizeof *self->gaps);
+        self->count = begin + n + self->count - g;
+    }
+    return status;
+}
+
+static int64_t rank(const gs_feasible_t *self, int64_t k, int64_t class_index)
+{
+    return (self->problem->intervals - 1 - k) * self->problem->classes + class_index;
+}
+
+int64_t gs_feasible_spans(const gs_feasible_t *self, int64_t k, int64_t class_index,
+                          const gs_span_t **spans)
+{
+    int64_t r = rank(self, k, class_index);
+    *spans = self->spans + self->begin[r];
+    return self->begin[r + 1] - self->begin[r];
+}
+
+bool gs_feasible_holds(const gs_feasible_t *self, int64_t k, int64_t class_index, int64_t instant)
+{
+    const gs_span_t *spans;
+    int64_t count = gs_feasible_spans(self, k, class_index, &spans);
+    int64_t i = first_reaching(spans, count, instant);
+    return i < count && spans[i].first <= instant;
+}
+
+/* Closes the gaps with what one batch makes feasible. */
+static int close_with_batch(const gs_feasible_t *self, gs_env_t *env, const gs_moves_t *moves,
+                            int64_t class_index, uint32_t pending, uint32_t batch, gaps_t *gaps,
+                            int64_t *work)
+{
+    const gs_problem_t *p = self->problem;
+    int64_t c = p->completion[batch];
+    int64_t end = gs_moves_latest_end(moves, pending, batch);
+    int64_t last_gap = gaps->gaps[gaps->count - 1].last + c;
+    end = last_gap < end ? last_gap : end;
+    int64_t from = gaps->gaps[0].first + c;
+    if (end < from) {
+        return GS_OK;
+    }
+    int64_t k = moves->top[batch];
+    int64_t rest = class_index - gs_problem_step(p, batch) - p->arrived[moves->k];
+    while (p->start[k] > end) {
+        k--;
+    }
+    for (;;) {
+        const gs_span_t *spans;
+        int64_t count = gs_feasible_spans(self, k, rest + p->arrived[k], &spans);
+        int64_t i = first_reaching(spans, count, from), touching = 0;
+        while (i + touching < count && spans[i + touching].first <= end) {
+            touching++;
+        }
+        if (touching > 0) {
+            *work += touching;
+            int status = close_gaps(gaps, env, spans + i, touching, c, end - c);
+            if (status != GS_OK || gaps->count == 0) {
+                return status;
+            }
+        }
+        if (p->start[k] <= from) {
+            return GS_OK;
+        }
+        k--;
+    }
+}
+
+static int push(gs_feasible_t *self, gs_env_t *env, int64_t first, int64_t last)
+{
+    if (self->count == self->capacity) {
+        int64_t capacity = self->capacity == 0 ? 256 : self->capacity + self->capacity / 2;
+        gs_span_t *spans = gs_grow(env, self->spans, (size_t)capacity, sizeof *spans);
+        if (spans == NULL) {
+            return env->status;
+        }
+        self->spans = spans;
+        self->capacity = capacity;
+    }
+    self->spans[self->count++] = (gs_span_t){first, last};
+    return GS_OK;
+}
+
+/* Appends what the gaps leave of first..last. */
+static int push_rest(gs_feasible_t *self, gs_env_t *env, const gaps_t *gaps, int64_t first,
+                     int64_t last)
+{
+    int status = GS_OK;
+    for (int64_t i = 0; i < gaps->count && status == GS_OK; i++) {
+        if (gaps->gaps[i].first > first) {
+            status = push(self, env, first, gaps->gaps[i].first - 1);
+        }
+        first = gaps->gaps[i].last + 1;
+    }
+    return status == GS_OK && first <= last ? push(self, env, first, last) : status;
+}
+
+/* Lets the shortest of sorted spans go until at most limit are left. The longest stay; which of
+ * equally long ones go does not matter to soundness, only that it is always the same. */
+static void drop_shortest(gs_span_t *spans, int64_t *count, int64_t limit)
+{
+    /* Find the length of the limit-th longest span by bisection on lengths. */
+    int64_t low = 0, high = GS_NEVER;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2, longer = 0;
+        for (int64_t i = 0; i < *count; i++) {
+            longer += spans[i].last - spans[i].first > middle;
+        }
+        if (longer > limit) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    int64_t kept = 0;
+    for (int64_t i = 0; i < *count; i++) {
+        if (spans[i].last - spans[i].first > low) {
+            spans[kept++] = spans[i];
+        }
+    }
+    *count = kept;
+}
+
+/* The spans of one class with pending jobs. */
+static int add_class(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, int64_t class_index,
+                     int64_t latest, gaps_t *gaps)
+{
+    uint32_t pending = gs_problem_pending(self->problem, class_index);
+    int64_t work = 1;
+    gs_moves_prepare_class(moves, class_index);
+    gaps->gaps[0] = (gs_span_t){moves->first, latest};
+    gaps->count = 1;
+    for (uint32_t batch = pending; batch != 0 && gaps->count > 0; batch = (batch - 1) & pending) {
+        work++;
+        if (moves->latest[batch] >= gaps->gaps[0].first) {
+            int status =
+                close_with_batch(self, env, moves, class_index, pending, batch, gaps, &work);
+            if (status != GS_OK) {
+                return status;
+            }
+            if (self->mode == GS_FEASIBLE_OUTER && gaps->count > 4 * self->limit) {
+                drop_shortest(gaps->gaps, &gaps->count, self->limit);
+                self->exact = false;
+            }
+        }
+    }
+    int status = gs_poll(env, work);
+    if (status != GS_OK) {
+        return status;
+    }
+    if (self->mode == GS_FEASIBLE_OUTER && gaps->count > self->limit) {
+        drop_shortest(gaps->gaps, &gaps->count, self->limit);
+        self->exact = false;
+    }
+    int64_t begin = self->count;
+    status = push_rest(self, env, gaps, moves->first, latest);
+    int64_t count = self->count - begin;
+    if (status == GS_OK && self->mode == GS_FEASIBLE_INNER && count > self->limit) {
+        drop_shortest(self->spans + begin, &count, self->limit);
+        self->count = begin + count;
+        self->exact = false;
+    }
+    return status;
+}
+
+int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *problem,
+                     gs_moves_t *moves, const gs_bound_t *bound, bool idling, int mode,
+                     int64_t limit)
+{
+    *self = (gs_feasible_t){.problem = problem, .mode = mode, .limit = limit, .exact = true};
+    gaps_t gaps = {NULL, 0, 0, NULL, 0};
+    int64_t size;
+    if (!gs_mul(problem->intervals, problem->classes, &size)) {
+        return GS_SPENT_BYTES;
+    }
+    int status = GS_OK;
+    self->begin = gs_alloc(env, (size_t)size + 1, sizeof *self->begin);
+    if (self->begin == NULL) {
+        return env->status;
+    }
+    status = reserve(env, &gaps.gaps, &gaps.capacity, 16);
+    if (status != GS_OK) {
+        goto out;
+    }
+    for (int64_t k = problem->intervals - 1; k >= 0; k--) {
+        gs_moves_prepare(moves, k, 0);
+        for (int64_t c = 0; c < problem->classes; c++) {
+            int64_t latest = gs_bound_latest(bound, k, c);
+            self->begin[rank(self, k, c)] = self->count;
+            if (latest != GS_DEAD && (idling || (c == 0 && latest == GS_NEVER))) {
+                status = push(self, env, moves->first, latest);
+            } else if (latest != GS_DEAD && c == 0) {
+                /* Nothing to run: all of the interval, if the next one begins well. */
+                int64_t next = problem->arrived[k + 1] - problem->arrived[k];
+                if (gs_feasible_holds(self, k + 1, next, problem->start[k + 1])) {
+                    status = push(self, env, moves->first, moves->last);
+                }
+            } else if (latest != GS_DEAD) {
+                status = add_class(self, env, moves, c, latest, &gaps);
+            }
+            if (status != GS_OK) {
+                goto out;
+            }
+        }
+    }
+    self->begin[size] = self->count;
+out:
+    gs_free(env, gaps.gaps);
+    gs_free(env, gaps.scratch);
+    return status;
+}
+
+void gs_feasible_free(gs_feasible_t *self, gs_env_t *env)
+{
+    gs_free(env, self->begin);
+    gs_free(env, self->spans);
+    self->begin = NULL;
+    self->spans = NULL;
+}

@@ -1,0 +1,128 @@
+/* At run time: which batches are safe now, or until when to wait? */
+#include "pbs/policy.h"
+
+int64_t gs_policy_class(const gs_problem_t *problem, const int64_t *pending)
+{
+    int64_t class_index = 0;
+    for (int32_t i = 0; i < problem->n; i++) {
+        if (pending[i] < 0 || pending[i] >= problem->radix[i]) {
+            return -1;
+        }
+        class_index += pending[i] * problem->stride[i];
+    }
+    return class_index;
+}
+
+/* Until when the jobs of a class may wait, and the others' next jobs too: the earliest deadline. */
+static int64_t earliest_deadline(const gs_problem_t *p, int64_t k, int64_t class_index,
+                                 uint32_t tasks)
+{
+    int64_t earliest = GS_NEVER;
+    for (uint32_t rest = tasks; rest != 0; rest &= rest - 1) {
+        int64_t d = gs_problem_deadline(p, k, class_index, __builtin_ctz(rest));
+        earliest = d < earliest ? d : earliest;
+    }
+    return earliest;
+}
+
+/* The first instant in I_k, from the given one on, at which a batch is safe; GS_NEVER if none is. */
+static int64_t first_safe(const gs_feasible_t *feasible, int64_t instant, int64_t k,
+                          int64_t class_index, uint32_t batch)
+{
+    const gs_problem_t *p = feasible->problem;
+    int64_t c = p->completion[batch];
+    if (c == 0) {
+        return GS_NEVER;
+    }
+    int64_t due = earliest_deadline(p, k, class_index, batch);
+    int64_t others = earliest_deadline(p, k, class_index, p->all & ~batch) - 1;
+    int64_t end = p->start[k + 1] - 1 + c;
+    end = due < end ? due : end;
+    end = others < end ? others : end;
+    int64_t rest = class_index - gs_problem_step(p, batch) - p->arrived[k];
+    for (int64_t to = gs_problem_interval(p, instant + c); to < p->intervals && p->start[to] <= end;
+         to++) {
+        const gs_span_t *spans;
+        int64_t count = gs_feasible_spans(feasible, to, rest + p->arrived[to], &spans);
+        for (int64_t i = 0; i < count; i++) {
+            if (spans[i].last >= instant + c) {
+                int64_t first = spans[i].first > instant + c ? spans[i].first : instant + c;
+                if (first <= end) {
+                    return first - c;
+                }
+                break;
+            }
+        }
+    }
+    return GS_NEVER;
+}
+
+static bool is_safe(const gs_feasible_t *feasible, int64_t instant, int64_t k, int64_t class_index,
+                    uint32_t batch)
+{
+    return first_safe(feasible, instant, k, class_index, batch) == instant;
+}
+
+int64_t gs_policy_safe(const gs_feasible_t *feasible, int64_t instant, int64_t class_index,
+                       uint32_t *batches)
+{
+    int64_t k = gs_problem_interval(feasible->problem, instant), count = 0;
+    uint32_t pending = gs_problem_pending(feasible->problem, class_index);
+    for (uint32_t batch = -pending & pending; batch != 0; batch = (batch - pending) & pending) {
+        if (is_safe(feasible, instant, k, class_index, batch)) {
+            batches[count++] = batch;
+        }
+    }
+    return count;
+}
+
+int64_t gs_policy_next(const gs_feasible_t *feasible, int64_t instant, int64_t class_index)
+{
+    const gs_problem_t *p = feasible->problem;
+    for (int64_t k = gs_problem_interval(p, instant);;) {
+        uint32_t pending = gs_problem_pending(p, class_index);
+        int64_t next = GS_NEVER;
+        for (uint32_t batch = -pending & pending; batch != 0 && next > instant;
+             batch = (batch - pending) & pending) {
+            int64_t when = first_safe(feasible, instant, k, class_index, batch);
+            next = when < next ? when : next;
+        }
+        if (next != GS_NEVER) {
+            return next;
+        }
+        if (k + 1 == p->intervals ||
+            earliest_deadline(p, k, class_index, p->all) <= p->start[k + 1]) {
+            return GS_NEVER;
+        }
+        k++;
+        class_index += p->arrived[k] - p->arrived[k - 1];
+        instant = p->start[k];
+    }
+}
+
+uint32_t gs_policy_choose(const gs_feasible_t *feasible, int64_t instant, int64_t class_index)
+{
+    const gs_problem_t *p = feasible->problem;
+    int64_t k = gs_problem_interval(p, instant), earliest = GS_NEVER;
+    uint32_t pending = gs_problem_pending(p, class_index), urgent = 0, best = 0;
+    double most = -1;
+    for (uint32_t rest = pending; rest != 0; rest &= rest - 1) {
+        int64_t d = gs_problem_deadline(p, k, class_index, __builtin_ctz(rest));
+        if (d < earliest) {
+            earliest = d;
+            urgent = rest & -rest;
+        }
+    }
+    for (uint32_t batch = -pending & pending; batch != 0; batch = (batch - pending) & pending) {
+        double serial = (batch & urgent) != 0 ? 1e18 : 0;
+        for (uint32_t rest = batch; rest != 0; rest &= rest - 1) {
+            serial += (double)p->completion[rest & -rest];
+        }
+        if (p->completion[batch] != 0 && serial / (double)p->completion[batch] > most &&
+            is_safe(feasible, instant, k, class_index, batch)) {
+            most = serial / (double)p->completion[batch];
+            best = batch;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,145 @@
+/* Where do arrivals cut the hyperperiod, and which classes of states are there? */
+#include "pbs/problem.h"
+
+static int cut(gs_problem_t *self, gs_env_t *env)
+{
+    int64_t next[GS_MAX_TASKS], capacity = 0, total = 0;
+    for (int32_t i = 0; i < self->n; i++) {
+        next[i] = gs_tasks_offset(&self->tasks, i);
+    }
+    for (;;) {
+        int64_t now = self->hyperperiod;
+        for (int32_t i = 0; i < self->n; i++) {
+            now = next[i] < now ? next[i] : now;
+        }
+        if (self->intervals == 0 && now > 0) {
+            now = 0; /* the first interval starts at 0 even when nothing arrives there */
+        }
+        if (self->intervals + 1 >= capacity) {
+            capacity = capacity == 0 ? 64 : 2 * capacity;
+            int64_t *start = gs_grow(env, self->start, (size_t)capacity, sizeof *start);
+            if (start == NULL) {
+                return env->status;
+            }
+            self->start = start;
+            int64_t *arrived = gs_grow(env, self->arrived, (size_t)capacity, sizeof *arrived);
+            if (arrived == NULL) {
+                return env->status;
+            }
+            self->arrived = arrived;
+        }
+        if (now == self->hyperperiod) {
+            self->start[self->intervals] = GS_NEVER;
+            return GS_OK;
+        }
+        for (int32_t i = 0; i < self->n; i++) {
+            if (next[i] == now) {
+                next[i] += self->tasks.period[i];
+                if (!gs_add(total, self->stride[i], &total)) {
+                    return gs_fail(env, GS_ERR_OVERFLOW, "period", i, self->tasks.period[i],
+                                   "makes too many jobs in the hyperperiod");
+                }
+            }
+        }
+        self->start[self->intervals] = now;
+        self->arrived[self->intervals++] = total;
+        int status = gs_poll(env, self->n);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+}
+
+int gs_problem_init(gs_problem_t *self, gs_env_t *env, const gs_tasks_t *tasks,
+                    const gs_table_t *table)
+{
+    *self = (gs_problem_t){.tasks = *tasks, .completion = table->completion, .n = tasks->n};
+    int status = gs_tasks_check(env, tasks);
+    if (status == GS_OK && table->n != tasks->n) {
+        status = gs_fail(env, GS_ERR_VALUE, "table", -1, table->n,
+                         "is the number of tasks in the table, not that of the task set");
+    }
+    if (status == GS_OK) {
+        status = gs_table_check(env, table);
+    }
+    if (status == GS_OK) {
+        status = gs_tasks_hyperperiod(env, tasks, &self->hyperperiod);
+    }
+    if (status != GS_OK) {
+        return status;
+    }
+    self->all = (uint32_t)((UINT64_C(1) << self->n) - 1);
+    self->classes = 1;
+    self->simple = true;
+    for (int32_t i = 0; i < self->n; i++) {
+        /* A job that is pending in time was released less than a deadline ago. */
+        self->radix[i] = 1 + (tasks->deadline[i] - 1) / tasks->period[i] + 1;
+        self->simple = self->simple && self->radix[i] == 2;
+        self->stride[i] = self->classes;
+        if (!gs_mul(self->classes, self->radix[i], &self->classes)) {
+            return gs_fail(env, GS_ERR_OVERFLOW, "deadline", i, tasks->deadline[i],
+                           "allows too many pending jobs");
+        }
+    }
+    return cut(self, env);
+}
+
+void gs_problem_free(gs_problem_t *self, gs_env_t *env)
+{
+    gs_free(env, self->start);
+    gs_free(env, self->arrived);
+    self->start = NULL;
+    self->arrived = NULL;
+}
+
+int64_t gs_problem_interval(const gs_problem_t *self, int64_t instant)
+{
+    int64_t low = 0, high = self->intervals;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (self->start[middle] <= instant) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int64_t gs_problem_step(const gs_problem_t *self, uint32_t batch)
+{
+    if (self->simple) {
+        return batch;
+    }
+    int64_t step = 0;
+    for (int32_t i = 0; i < self->n; i++) {
+        step += (batch >> i & 1) != 0 ? self->stride[i] : 0;
+    }
+    return step;
+}
+
+uint32_t gs_problem_pending(const gs_problem_t *self, int64_t class_index)
+{
+    if (self->simple) {
+        return (uint32_t)class_index;
+    }
+    uint32_t pending = 0;
+    for (int32_t i = 0; i < self->n; i++) {
+        pending |= class_index / self->stride[i] % self->radix[i] != 0 ? UINT32_C(1) << i : 0;
+    }
+    return pending;
+}
+
+int64_t gs_problem_deadline(const gs_problem_t *self, int64_t k, int64_t class_index, int32_t i)
+{
+    int64_t pending = class_index / self->stride[i] % self->radix[i];
+    int64_t period = self->tasks.period[i], offset = gs_tasks_offset(&self->tasks, i);
+    /* Jobs of the task that arrived up to start[k]. */
+    int64_t jobs = self->start[k] < offset ? 0 : (self->start[k] - offset) / period + 1;
+    int64_t job = jobs - pending;
+    int64_t release = offset + job * period;
+    if (job < 0 || release >= self->hyperperiod) {
+        return GS_NEVER;
+    }
+    return release + self->tasks.deadline[i];
+}

@@ -1,0 +1,230 @@
+/* Is there a schedule of the Parallel Batch Scheduler that meets every deadline? */
+#include "pbs/search.h"
+
+#include "pbs/dive.h"
+#include "pbs/edf.h"
+
+void gs_search_init(gs_search_t *self)
+{
+    *self = (gs_search_t){.answer = -1};
+    gs_schedule_init(&self->schedule);
+}
+
+void gs_search_free(gs_search_t *self, gs_env_t *env)
+{
+    gs_schedule_free(&self->schedule, env);
+    gs_feasible_free(&self->feasible, env);
+    gs_problem_free(&self->problem, env);
+}
+
+static int decide(gs_search_t *self, int stage, bool schedulable)
+{
+    if (self->answer < 0) {
+        self->answer = schedulable;
+        self->stage = stage;
+    }
+    return GS_OK;
+}
+
+static int try_edf(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
+                   const gs_table_t *table, bool parallel)
+{
+    gs_miss_t miss;
+    self->schedule.count = 0;
+    int status = gs_edf_simulate(env, tasks, table, parallel, &self->schedule, &miss);
+    if (status == GS_OK) {
+        status = gs_count_states(env, self->schedule.count);
+    }
+    if (status == GS_OK && miss.task < 0) {
+        decide(self, parallel ? GS_STAGE_EDF_PARALLEL : GS_STAGE_EDF_SERIAL, true);
+    }
+    return status;
+}
+
+/* Depth first. bound and feasible may be NULL; states: how many beyond one per job. */
+static int try_dive(gs_search_t *self, gs_env_t *env, const gs_bound_t *bound,
+                    const gs_feasible_t *feasible, bool idling, int64_t states, int stage)
+{
+    const gs_problem_t *p = &self->problem;
+    bool found = false, complete = false;
+    if (states != 0) {
+        for (int32_t i = 0; i < p->n; i++) {
+            states += p->hyperperiod / p->tasks.period[i];
+        }
+    }
+    gs_dive_options_t options = {bound, feasible, idling, states};
+    self->schedule.count = 0;
+    int status = gs_dive(env, p, &options, &self->schedule, &found, &complete);
+    if (status == GS_OK && (found || complete)) {
+        decide(self, stage, found);
+    }
+    return status;
+}
+
+static int reject_by_proof(gs_search_t *self, gs_env_t *env)
+{
+    int status = gs_overload_find(&self->overload, env, &self->problem);
+    if (status == GS_OK && self->overload.proven) {
+        return decide(self, GS_STAGE_OVERLOAD, false);
+    }
+    if (status == GS_OK) {
+        status = gs_window_find(&self->window, env, &self->problem);
+    }
+    if (status == GS_OK && self->window.found) {
+        decide(self, GS_STAGE_DEAD_WINDOW, false);
+    }
+    return status;
+}
+
+/* Computes F one way and asks it. On return feasible is empty again unless keep is set. */
+static int ask_feasible(gs_search_t *self, gs_env_t *env, gs_moves_t *moves,
+                        const gs_bound_t *bound, bool idling, int mode, int64_t limit, bool keep)
+{
+    gs_feasible_t *f = &self->feasible;
+    const gs_problem_t *p = &self->problem;
+    int status = gs_feasible_init(f, env, p, moves, bound, idling, mode, limit);
+    if (status == GS_OK && self->answer < 0) {
+        bool holds = gs_feasible_holds(f, 0, p->arrived[0], 0);
+        if (holds && (mode != GS_FEASIBLE_OUTER || f->exact)) {
+            /* Read the schedule off; in F there is always a move. */
+            status = try_dive(self, env, NULL, f, idling, 0, GS_STAGE_INTERVAL);
+        } else if (!holds && (mode != GS_FEASIBLE_INNER || f->exact)) {
+            decide(self, GS_STAGE_INTERVAL, false);
+        }
+    }
+    if (status != GS_OK || !keep) {
+        gs_feasible_free(f, env);
+    }
+    return status;
+}
+
+/* The feasible instants, from inside and outside, until they agree on instant 0. */
+static int squeeze(gs_search_t *self, gs_env_t *env, gs_moves_t *moves, const gs_bound_t *bound)
+{
+    int status = GS_OK;
+    for (int64_t limit = 8; status == GS_OK && self->answer < 0 && limit <= 4096; limit *= 8) {
+        status =
+            ask_feasible(self, env, moves, bound, false, GS_FEASIBLE_INNER, limit, false);
+        if (status == GS_OK && self->answer < 0) {
+            status =
+                ask_feasible(self, env, moves, bound, false, GS_FEASIBLE_OUTER, limit, false);
+        }
+    }
+    return status;
+}
+
+/* All that needs the latest starts. */
+static int search_classes(gs_search_t *self, gs_env_t *env, const gs_search_options_t *options)
+{
+    gs_problem_t *p = &self->problem;
+    gs_moves_t moves;
+    gs_bound_t bound = {NULL, NULL};
+    int status = gs_moves_init(&moves, env, p);
+    if (status == GS_OK) {
+        status = gs_bound_init(&bound, env, p, &moves);
+    }
+    if (status == GS_OK && self->answer < 0) {
+        if (gs_bound_latest(&bound, 0, p->arrived[0]) == GS_DEAD) {
+            decide(self, GS_STAGE_LATEST_START, false);
+        } else if (!options->thorough || options->idling) {
+            /* With idling this never turns back; without, it usually succeeds. */
+            status = try_dive(self, env, &bound, NULL, options->idling, options->idling ? 0 : 256,
+                              GS_STAGE_LATEST_START);
+        }
+    }
+    if (status == GS_OK && self->answer < 0 && !options->thorough) {
+        status = squeeze(self, env, &moves, &bound);
+    }
+    if (status == GS_OK && self->answer < 0) {
+        status = ask_feasible(self, env, &moves, &bound, false, GS_FEASIBLE_EXACT, 0, false);
+    }
+    if (status == GS_OK && options->policy && self->answer == 1) {
+        int mode = options->policy_limit == 0 ? GS_FEASIBLE_EXACT : GS_FEASIBLE_INNER;
+        status = ask_feasible(self, env, &moves, &bound, options->idling, mode,
+                              options->policy_limit, true);
+        self->has_policy = status == GS_OK;
+    }
+    gs_bound_free(&bound, env);
+    gs_moves_free(&moves, env);
+    return status;
+}
+
+/* Decides with undecided batches taken as ineligible. */
+static int run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table,
+               const gs_search_options_t *options)
+{
+    bool quick = !options->thorough;
+    int status = quick ? try_edf(self, env, tasks, table, false) : GS_OK;
+    if (status == GS_OK && self->answer < 0 && quick) {
+        status = try_edf(self, env, tasks, table, true);
+    }
+    if (status == GS_OK && (self->answer < 0 || options->policy)) {
+        status = gs_problem_init(&self->problem, env, tasks, table);
+    }
+    if (status == GS_OK && self->answer < 0 && quick) {
+        status = try_dive(self, env, NULL, NULL, options->idling, 64, GS_STAGE_DEPTH_FIRST);
+    }
+    if (status == GS_OK && self->answer < 0 && quick) {
+        status = reject_by_proof(self, env);
+    }
+    if (status == GS_OK && (self->answer < 0 || (options->policy && self->answer == 1))) {
+        status = search_classes(self, env, options);
+    }
+    return status;
+}
+
+/* A no that stands only if the batches that the table leaves open do not matter. */
+static int confirm_no(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
+                      const gs_table_t *table, const gs_search_options_t *options)
+{
+    size_t size = (size_t)1 << table->n;
+    bool open = false;
+    int64_t *completion = gs_alloc(env, size, sizeof *completion);
+    if (completion == NULL) {
+        return env->status;
+    }
+    for (size_t mask = 0; mask < size; mask++) {
+        open = open || table->undecided[mask] != 0;
+        completion[mask] = table->completion[mask] + table->undecided[mask];
+    }
+    int status = GS_OK;
+    if (open) {
+        gs_table_t hopeful = {table->n, completion, NULL};
+        gs_search_options_t plain = {.idling = options->idling};
+        gs_search_t other;
+        gs_search_init(&other);
+        status = run(&other, env, tasks, &hopeful, &plain);
+        self->overload = other.overload;
+        self->window = other.window;
+        self->stage = other.stage;
+        if (status == GS_OK && other.answer != 0) {
+            self->answer = -1;
+            self->stage = GS_STAGE_NONE;
+            self->spent = GS_UNDECIDED;
+        }
+        gs_search_free(&other, env);
+    }
+    gs_free(env, completion);
+    return status;
+}
+
+int gs_search_run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
+                  const gs_table_t *table, const gs_search_options_t *options)
+{
+    int status = run(self, env, tasks, table, options);
+    if (status == GS_OK && self->answer == 0 && table->undecided != NULL) {
+        status = confirm_no(self, env, tasks, table, options);
+    }
+    if (status > 0) { /* a budget: an answer once there was one, else none */
+        if (self->answer <= 0) {
+            self->answer = -1;
+            self->stage = GS_STAGE_NONE;
+        }
+        self->spent = status;
+        status = GS_OK;
+    }
+    if (self->answer != 1) {
+        gs_schedule_free(&self->schedule, env);
+    }
+    return status;
+}

@@ -1,0 +1,275 @@
+/* Are errors recorded, memory accounted and polls made as core/env.h says? */
+#include "core/env.h"
+
+#include <string.h>
+
+#include "minunit.h"
+
+static bool all_bytes(const unsigned char *block, size_t count, unsigned char value)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (block[i] != value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void test_fresh(void)
+{
+    gs_env_t env;
+    memset(&env, 0xff, sizeof env);
+    gs_env_init(&env);
+    MU_CHECK(env.bytes_limit == 0 && env.bytes_used == 0 && env.bytes_peak == 0);
+    MU_CHECK(env.allocations == 0 && env.fail_at == 0);
+    MU_CHECK(env.work == 0 && env.poll == NULL && env.poll_arg == NULL);
+    MU_CHECK(env.status == GS_OK && env.fault.code == GS_OK);
+    MU_CHECK(env.fault.set == -1 && env.fault.row == -1);
+}
+
+static void test_fail(void)
+{
+    gs_env_t env;
+    gs_env_init(&env);
+    env.fault.set = 7;
+    MU_CHECK(gs_fail(&env, GS_ERR_VALUE, "period", 3, -5, "must be positive") == GS_ERR_VALUE);
+    MU_CHECK(env.fault.code == GS_ERR_VALUE && env.fault.row == 3 && env.fault.value == -5);
+    MU_CHECK(strcmp(env.fault.field, "period") == 0);
+    MU_CHECK(strcmp(env.fault.reason, "must be positive") == 0);
+    MU_CHECK(env.fault.set == 7); /* the caller's, who knows the stack */
+}
+
+static void test_strerror(void)
+{
+    static const int codes[] = {
+        GS_OK,         GS_SPENT_STATES, GS_SPENT_BYTES, GS_SPENT_SECONDS,
+        GS_ERR_MEMORY, GS_ERR_OVERFLOW, GS_ERR_VALUE,   GS_ERR_INTERRUPTED,
+    };
+    const char *unknown = gs_strerror(12345);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        MU_CHECK(strcmp(gs_strerror(codes[i]), unknown) != 0);
+        for (size_t j = 0; j < i; j++) {
+            MU_CHECK(strcmp(gs_strerror(codes[i]), gs_strerror(codes[j])) != 0);
+        }
+    }
+}
+
+static void test_accounting(void)
+{
+    gs_env_t env;
+    gs_env_init(&env);
+    unsigned char *a = gs_alloc(&env, 100, 8);
+    MU_CHECK(a != NULL && all_bytes(a, 800, 0));
+    MU_CHECK((uintptr_t)a % _Alignof(max_align_t) == 0);
+    int64_t one = env.bytes_used;
+    MU_CHECK(one >= 800 && one < 900 && env.bytes_peak == one);
+
+    unsigned char *b = gs_alloc(&env, 100, 8);
+    MU_CHECK(b != NULL && env.bytes_used == 2 * one && env.bytes_peak == 2 * one);
+    gs_free(&env, b);
+    MU_CHECK(env.bytes_used == one && env.bytes_peak == 2 * one);
+
+    memset(a, 0xa5, 800);
+    a = gs_grow(&env, a, 1000, 8);
+    MU_CHECK(a != NULL && all_bytes(a, 800, 0xa5));
+    MU_CHECK(env.bytes_used == one + 7200);
+    memset(a, 0x5a, 8000); /* all of it is ours */
+    a = gs_grow(&env, a, 10, 8);
+    MU_CHECK(a != NULL && all_bytes(a, 80, 0x5a));
+    MU_CHECK(env.bytes_used == one - 720 && env.bytes_peak == one + 7200);
+    gs_free(&env, a);
+    MU_CHECK(env.bytes_used == 0 && env.bytes_peak == one + 7200);
+    MU_CHECK(env.allocations == 4);
+
+    gs_free(&env, NULL);
+    MU_CHECK(env.bytes_used == 0);
+    /* Nothing is something, so that NULL always means failure. */
+    void *none = gs_alloc(&env, 0, 8), *nothing = gs_grow(&env, NULL, 0, 0);
+    MU_CHECK(none != NULL && nothing != NULL && none != nothing);
+    gs_free(&env, none);
+    gs_free(&env, nothing);
+    MU_CHECK(env.bytes_used == 0);
+}
+
+static void test_sizes(void)
+{
+    static const size_t sizes[][2] = {
+        {SIZE_MAX, 1},        {1, SIZE_MAX},         {SIZE_MAX / 2 + 1, 2},
+        {SIZE_MAX / 3, 4},    {SIZE_MAX, SIZE_MAX},  {PTRDIFF_MAX, 1},
+        {PTRDIFF_MAX - 8, 1}, {PTRDIFF_MAX / 16, 8}, /* fits the types, not the machine */
+    };
+    gs_env_t env;
+    gs_env_init(&env);
+    unsigned char *kept = gs_alloc(&env, 4, 1);
+    MU_CHECK(kept != NULL);
+    memset(kept, 9, 4);
+    int64_t used = env.bytes_used;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        env.status = GS_OK;
+        MU_CHECK(gs_alloc(&env, sizes[i][0], sizes[i][1]) == NULL);
+        MU_CHECK(env.status == GS_ERR_MEMORY);
+        env.status = GS_OK;
+        MU_CHECK(gs_grow(&env, kept, sizes[i][0], sizes[i][1]) == NULL);
+        MU_CHECK(env.status == GS_ERR_MEMORY);
+        MU_CHECK(all_bytes(kept, 4, 9));
+        MU_CHECK(env.bytes_used == used && env.bytes_peak == used);
+    }
+    gs_free(&env, kept);
+    MU_CHECK(env.bytes_used == 0);
+}
+
+static void test_budget(void)
+{
+    gs_env_t env;
+    gs_env_init(&env);
+    env.bytes_limit = 10000;
+    unsigned char *a = gs_alloc(&env, 5000, 1);
+    MU_CHECK(a != NULL);
+    MU_CHECK(gs_alloc(&env, 5000, 1) == NULL); /* the heads do not fit */
+    MU_CHECK(env.status == GS_SPENT_BYTES);
+    MU_CHECK(gs_alloc(&env, SIZE_MAX, 2) == NULL);
+    MU_CHECK(env.status == GS_ERR_MEMORY); /* no budget would have allowed it */
+    /* Growing counts the new size alone, not the old one beside it. */
+    unsigned char *grown = gs_grow(&env, a, 9000, 1);
+    MU_CHECK(grown != NULL);
+    a = grown;
+    MU_CHECK(gs_grow(&env, a, 10000, 1) == NULL && env.status == GS_SPENT_BYTES);
+    MU_CHECK(env.bytes_used <= env.bytes_limit && env.bytes_peak <= env.bytes_limit);
+    gs_free(&env, a);
+    MU_CHECK(env.bytes_used == 0);
+    a = gs_alloc(&env, 9000, 1); /* what was freed can be had again */
+    MU_CHECK(a != NULL);
+    gs_free(&env, a);
+}
+
+/* Takes memory in the ways a function of the core does. */
+static int use_memory(gs_env_t *env)
+{
+    int status = GS_OK;
+    int64_t *rows = NULL, *columns = NULL, *more;
+    rows = gs_alloc(env, 10, sizeof *rows);
+    if (rows == NULL) {
+        status = env->status;
+        goto out;
+    }
+    for (size_t size = 1; size <= 64; size *= 2) {
+        more = gs_grow(env, columns, size, sizeof *columns);
+        if (more == NULL) {
+            status = env->status;
+            goto out;
+        }
+        columns = more;
+        columns[size - 1] = rows[0];
+    }
+out:
+    gs_free(env, columns);
+    gs_free(env, rows);
+    return status;
+}
+
+static void test_injection(void)
+{
+    gs_env_t env;
+    gs_env_init(&env);
+    MU_CHECK(use_memory(&env) == GS_OK);
+    int64_t needed = env.allocations;
+    MU_CHECK(needed == 8 && env.bytes_used == 0);
+    for (int64_t fail_at = 1; fail_at <= needed + 1; fail_at++) {
+        gs_env_init(&env);
+        env.fail_at = fail_at;
+        MU_CHECK(use_memory(&env) == (fail_at <= needed ? GS_ERR_MEMORY : GS_OK));
+        MU_CHECK(env.allocations == (fail_at <= needed ? fail_at : needed));
+        MU_CHECK(env.bytes_used == 0);
+    }
+}
+
+typedef struct {
+    int calls;
+    int answer;
+} poll_t;
+
+static int poll(void *arg)
+{
+    poll_t *self = arg;
+    self->calls++;
+    return self->answer;
+}
+
+static void test_poll(void)
+{
+    gs_env_t env;
+    poll_t state = {0, GS_OK};
+    gs_env_init(&env);
+    for (int i = 0; i < 3000000; i++) { /* without a poll function nothing happens */
+        if (gs_poll(&env, 1) != GS_OK) {
+            MU_CHECK(false);
+        }
+    }
+    MU_CHECK(env.work < 1000000);
+
+    gs_env_init(&env);
+    env.poll = poll;
+    env.poll_arg = &state;
+    for (int i = 0; i < 999999; i++) {
+        gs_poll(&env, 1);
+    }
+    MU_CHECK(state.calls == 0);
+    gs_poll(&env, 1);
+    MU_CHECK(state.calls == 1 && env.work == 0);
+    for (int i = 0; i < 2500000; i++) {
+        gs_poll(&env, 1);
+    }
+    MU_CHECK(state.calls == 3);
+    gs_poll(&env, INT64_C(1) << 40); /* one large piece of work is one poll */
+    MU_CHECK(state.calls == 4);
+    MU_CHECK(gs_poll_now(&env) == GS_OK && state.calls == 5);
+
+    static const int answers[] = {GS_SPENT_SECONDS, GS_ERR_INTERRUPTED};
+    for (size_t i = 0; i < 2; i++) {
+        state.answer = answers[i];
+        MU_CHECK(gs_poll(&env, 10) == GS_OK); /* not yet asked */
+        MU_CHECK(gs_poll(&env, 1000000) == answers[i] && env.status == answers[i]);
+        MU_CHECK(gs_poll_now(&env) == answers[i]);
+    }
+}
+
+static void test_arithmetic(void)
+{
+    int64_t x = 0;
+    MU_CHECK(gs_add(INT64_MAX - 1, 1, &x) && x == INT64_MAX);
+    MU_CHECK(!gs_add(INT64_MAX, 1, &x) && !gs_add(INT64_MIN, -1, &x));
+    MU_CHECK(gs_mul(INT64_MAX / 3, 3, &x) && x == INT64_MAX / 3 * 3);
+    MU_CHECK(!gs_mul(INT64_MAX / 3 + 1, 3, &x) && !gs_mul(INT64_MIN, -1, &x));
+    MU_CHECK(gs_add(GS_NEVER, GS_NEVER, &x) && x > GS_NEVER);
+}
+
+static void test_lcm(void)
+{
+    int64_t x = 0;
+    MU_CHECK(gs_lcm(4, 6, &x) && x == 12);
+    MU_CHECK(gs_lcm(6, 4, &x) && x == 12);
+    MU_CHECK(gs_lcm(1, 1, &x) && x == 1);
+    MU_CHECK(gs_lcm(7, 7, &x) && x == 7);
+    MU_CHECK(gs_lcm(1000000007, 998244353, &x) && x == INT64_C(998244359987710471));
+    MU_CHECK(gs_lcm(INT64_MAX, INT64_MAX, &x) && x == INT64_MAX);
+    MU_CHECK(gs_lcm(1, INT64_MAX, &x) && x == INT64_MAX);
+    MU_CHECK(gs_lcm(INT64_C(1) << 62, INT64_C(1) << 61, &x) && x == INT64_C(1) << 62);
+    MU_CHECK(!gs_lcm(INT64_C(1) << 62, 3, &x));
+    MU_CHECK(!gs_lcm(INT64_MAX, 2, &x) && !gs_lcm(2, INT64_MAX, &x));
+    MU_CHECK(!gs_lcm(INT64_MAX, INT64_MAX - 1, &x));
+}
+
+int main(void)
+{
+    test_fresh();
+    test_fail();
+    test_strerror();
+    test_accounting();
+    test_sizes();
+    test_budget();
+    test_injection();
+    test_poll();
+    test_arithmetic();
+    test_lcm();
+    return MU_END();
+}

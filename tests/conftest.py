@@ -1,0 +1,57 @@
+"""What the tests share: the twins on the path, the C core as a library, hypothesis' settings.
+
+Environment variables:
+
+CC                    the compiler (cc)
+GPUSCHED_WERROR       the project's warnings are errors in what the tests compile
+GPUSCHED_SANITIZE     sanitizers for what the tests compile, such as address,undefined
+GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of them)
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Also where pytest does not put it there itself (--import-mode=importlib).
+sys.path.insert(0, str(Path(__file__).parent))
+
+from native import Compiler
+
+settings.register_profile("default", deadline=None, print_blob=True)
+settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile(
+    "quick", deadline=None, print_blob=True, derandomize=True, max_examples=10
+)
+settings.load_profile(os.environ.get("GPUSCHED_HYPOTHESIS", "default"))
+
+
+@pytest.fixture(scope="session")
+def compiler() -> Compiler:
+    command = shlex.split(os.environ.get("CC", "cc"))
+    if not command or shutil.which(command[0]) is None:
+        pytest.skip("needs a C compiler (CC or cc)")
+    return Compiler(tuple(command), os.environ.get("GPUSCHED_SANITIZE", ""))
+
+
+@pytest.fixture(scope="session")
+def plain_core(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The core as a static library, without sanitizers."""
+    return compiler.library(tmp_path_factory.mktemp("plain"), sanitized=False)
+
+
+@pytest.fixture(scope="session")
+def core(
+    compiler: Compiler, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Path:
+    """The core as a static library, with the sanitizers that were asked for."""
+    if not compiler.sanitizers:
+        library: Path = request.getfixturevalue("plain_core")
+        return library
+    return compiler.library(tmp_path_factory.mktemp("sanitized"), sanitized=True)

@@ -1,0 +1,60 @@
+"""How do the tests build C? With the project's warnings, and with sanitizers when asked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CSRC = Path(__file__).parent.parent / "csrc"
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow"]
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    """For child processes that are not Python: no preloaded sanitizer runtime."""
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    return environment | changes
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """The C compiler with the project's flags."""
+
+    command: tuple[str, ...]
+    sanitizers: str
+
+    def flags(self, sanitized: bool) -> list[str]:
+        flags = ["-std=c11", "-O1", "-g", *WARNINGS]
+        if os.environ.get("GPUSCHED_WERROR"):
+            flags.append("-Werror")
+        if sanitized and self.sanitizers:
+            flags += [f"-fsanitize={self.sanitizers}", "-fno-omit-frame-pointer"]
+            flags.append("-fno-sanitize-recover=undefined")
+        return flags
+
+    def run(self, *arguments: str | Path, sanitized: bool = True) -> None:
+        """Compiles or links; a failure shows what the compiler said."""
+        command = [*self.command, *self.flags(sanitized), *map(str, arguments)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=300, env=clean_environment()
+        )
+        if done.returncode != 0:
+            pytest.fail(f"{shlex.join(command)}\n{done.stderr}", pytrace=False)
+
+    def library(self, folder: Path, sanitized: bool) -> Path:
+        """The core, everything in csrc but the Python module, as a static library."""
+        objects = []
+        for source in sorted(CSRC.rglob("*.c")):
+            name = source.relative_to(CSRC)
+            if name.parts[0] != "python":
+                objects.append(folder / ("_".join(name.parts)[:-2] + ".o"))
+                self.run("-fPIC", f"-I{CSRC}", "-c", source, "-o", objects[-1], sanitized=sanitized)
+        library = folder / "libgpusched.a"
+        subprocess.run(
+            ["ar", "rcs", library, *objects], check=True, timeout=60, env=clean_environment()
+        )
+        return library

@@ -1,0 +1,433 @@
+"""GPUs and occupancy: the presets, the refusals, and the arithmetic against numbers by hand."""
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from reference.place import occupancy as twin
+
+import gpusched as gs
+from gpusched import _core
+from gpusched.gpu import SMLimits, limits_of, occupancy
+
+
+def gpu(**more):
+    return gs.GPU(**{"sms": 8, "threads_per_sm": 2048, "blocks_per_sm": 32, **more})
+
+
+# Presets and limits
+
+
+def test_presets_are_what_the_tables_say():
+    sms = {
+        "TX1": 2,
+        "TX2": 2,
+        "Xavier": 8,
+        "AGX Orin": 16,
+        "Thor": 20,
+        "Pegasus": 44,
+        "GTX 970": 13,
+        "RTX 2080": 46,
+        "RTX 2080 Ti": 68,
+        "V100": 80,
+        "A100": 108,
+        "RTX 4090": 128,
+        "H100": 132,
+        "H200": 132,
+        "B200": 148,
+        "RTX 5090": 170,
+        "pbs2024": 8,
+        "threads4096": 2,
+        "K5000": 8,
+        "Pascal 5 SM": 5,
+    }
+    assert {name: gs.GPU.preset(name).sms for name in gs.GPU.presets()} == sms
+
+
+def test_the_papers_own():
+    xavier = gs.GPU.preset("xavier")  # paper 003, Table I and section III-C
+    assert (xavier.sms, xavier.warps_per_sm, xavier.blocks_per_sm) == (8, 64, 32)
+    assert xavier.sm_order.tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
+    pegasus = gs.GPU.preset("pegasus")
+    assert (pegasus.sms, pegasus.warps_per_sm) == (44, 32)
+    pbs = gs.GPU.preset("pbs2024")  # paper 001, section 6.1
+    assert pbs == gs.GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32, name="pbs2024")
+    m = gs.GPU.preset("threads4096")  # paper 000
+    assert m.sms * m.threads_per_sm == 4096
+    assert gs.GPU.preset("gtx970").copy_engines == 2
+    assert gs.GPU.preset("k5000").sm_order.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert gs.GPU.preset("pascal5sm").sm_order.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RTX 2080 Ti",
+        "rtx2080ti",
+        "RTX-2080-TI",
+        "GeForce RTX 2080 Ti",
+        "NVIDIA GeForce RTX 2080 Ti",
+    ],
+)
+def test_names_need_no_punctuation(name):
+    assert gs.GPU.preset(name) == gs.GPU.preset("RTX 2080 Ti")
+
+
+def test_module_forms():
+    assert gs.GPU.preset("H100 SXM5").name == "H100"
+    assert gs.GPU.preset("NVIDIA A100-SXM4-40GB").name == "A100"
+    with pytest.raises(ValueError, match="'H100 PCIe' is no preset"):
+        gs.GPU.preset("H100 PCIe")  # fewer SMs
+
+
+def test_an_unknown_name_lists_the_near_ones():
+    with pytest.raises(ValueError, match=r"'rtx 2070' is no preset; near ones: RTX 2080, .*Ti"):
+        gs.GPU.preset("rtx 2070")
+    with pytest.raises(ValueError, match=r"'zzz' is no preset; known: TX1, TX2, "):
+        gs.GPU.preset("zzz")
+    with pytest.raises(TypeError, match="name: must be a string, got int"):
+        gs.GPU.preset(2080)
+
+
+def test_limits_of():
+    assert limits_of((8, 0)) == SMLimits(2048, 32, 164 * 1024, 163 * 1024)
+    assert limits_of("7.5") == SMLimits(1024, 16, 65536, 65536)
+    assert limits_of((12, 1)) == SMLimits(1536, 24, 102400, 101376)
+    with pytest.raises(ValueError, match=r"cc = \(4, 2\): is not known; known: 5.0, 5.2"):
+        limits_of((4, 2))
+    with pytest.raises(ValueError, match="cc = None: is not known"):
+        limits_of(None)
+
+
+PROPERTIES = {  # a deviceProperties entry of an A100 as PyTorch writes it
+    "id": 0,
+    "name": "NVIDIA A100-PG509-200",
+    "totalGlobalMem": 42297524224,
+    "computeMajor": 8,
+    "computeMinor": 0,
+    "maxThreadsPerBlock": 1024,
+    "maxThreadsPerMultiprocessor": 2048,
+    "regsPerBlock": 65536,
+    "regsPerMultiprocessor": 65536,
+    "warpSize": 32,
+    "sharedMemPerBlock": 49152,
+    "sharedMemPerMultiprocessor": 167936,
+    "numSms": 108,
+    "sharedMemPerBlockOptin": 166912,
+}
+
+
+def test_from_properties():
+    read = gs.GPU.from_properties(PROPERTIES)
+    assert read == replace(gs.GPU.preset("A100"), name="NVIDIA A100-PG509-200")
+    lacking = {k: v for k, v in PROPERTIES.items() if k not in ("numSms", "computeMinor")}
+    with pytest.raises(ValueError, match="deviceProperties: lacks numSms, computeMinor"):
+        gs.GPU.from_properties(lacking)
+    with pytest.raises(ValueError, match=r"cc = \(99, 0\): is not known"):
+        gs.GPU.from_properties({**PROPERTIES, "computeMajor": 99})
+    with pytest.raises(TypeError, match="numSms: must be numbers"):
+        gs.GPU.from_properties({**PROPERTIES, "numSms": "many"})
+    with pytest.raises(TypeError, match="properties: must be a mapping, got list"):
+        gs.GPU.from_properties([PROPERTIES])
+
+
+# The object
+
+
+def test_sm_orders():
+    assert gpu(sms=5).sm_order.tolist() == [0, 2, 4, 1, 3]
+    assert gpu(sms=5, sm_order="evens_then_odds") == gpu(sms=5)
+    assert gpu(sms=5, sm_order="ascending").sm_order.tolist() == [0, 1, 2, 3, 4]
+    assert gpu(sms=5, sm_order="descending").sm_order.tolist() == [4, 3, 2, 1, 0]
+    given = np.array([4, 0, 1, 3, 2])
+    own = gpu(sms=5, sm_order=given)
+    given[0] = 9
+    assert own.sm_order.tolist() == [4, 0, 1, 3, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        own.sm_order[0] = 1
+
+
+def test_compute_capability_is_stored_as_a_tuple():
+    assert gpu(cc="8.0").cc == gpu(cc=8.0).cc == gpu(cc=(8, 0)).cc == gpu(cc=[8, np.int64(0)]).cc
+    assert gpu(cc="10.3").cc == (10, 3)
+    assert gpu().cc is None
+
+
+def test_shared_memory_per_block_follows_from_the_rest():
+    assert gpu().smem_per_block == 65536
+    assert gpu(cc="8.0", smem_per_sm=164 * 1024).smem_per_block == 163 * 1024
+    assert gpu(cc="8.0").smem_per_block == 65536 - 1024
+    assert gpu(cc="5.2", smem_per_sm=96 * 1024).smem_per_block == 48 * 1024
+    assert gpu(smem_per_block=100).smem_per_block == 100
+
+
+def test_equality_hash_and_pickle():
+    a, b = gpu(sm_order="ascending", name="x"), gpu(sm_order=range(8), name="x")
+    assert a == b
+    assert hash(a) == hash(b)
+    assert a != gpu(name="x")
+    assert a != replace(a, copy_engines=2)
+    assert a != "x"
+    copy = pickle.loads(pickle.dumps(a))
+    assert copy == a
+    assert not copy.sm_order.flags.writeable
+    with pytest.raises(FrozenInstanceError):
+        a.sms = 3
+
+
+def test_repr_can_be_read_back():
+    for name in gs.GPU.presets():
+        original = gs.GPU.preset(name)
+        assert eval(repr(original), {"GPU": gs.GPU}) == original
+    assert len(repr(gpu(sms=5000, sm_order=[4999, *range(4999)]))) < 300
+
+
+def test_html_is_safe_and_bounded():
+    page = gpu(name="<script>" * 100)._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert len(page) < 1500
+    assert "2,048 (64 warps)" in page
+    assert "evens then odds" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "text"),
+    [
+        ({"sms": 0}, ValueError, "sms = 0: must be positive"),
+        ({"sms": 65537}, ValueError, "sms = 65537: must be <= 65536"),
+        ({"sms": 2.5}, ValueError, "sms = 2.5"),
+        ({"sms": 2**70}, OverflowError, "sms = 1180591620717411303424"),
+        ({"sms": [8, 8]}, TypeError, r"sms: must be one number, has shape \(2,\)"),
+        ({"sms": None}, TypeError, "sms = None: must be a number"),
+        ({"threads_per_sm": 31}, ValueError, "threads_per_sm = 31: must be >= 32"),
+        ({"blocks_per_sm": float("nan")}, ValueError, "blocks_per_sm = nan"),
+        ({"blocks_per_sm": -1}, ValueError, "blocks_per_sm = -1: must be positive"),
+        ({"regs_per_sm": 2**31}, ValueError, "regs_per_sm = 2147483648: must be <= 2147483647"),
+        ({"smem_per_sm": -1}, ValueError, "smem_per_sm = -1: must not be negative"),
+        ({"smem_per_block": 65537}, ValueError, "smem_per_block = 65537: is more than smem_per_sm"),
+        ({"copy_engines": -1}, ValueError, "copy_engines = -1: must not be negative"),
+        ({"cc": 8}, ValueError, r"cc = 8: must be like '8.0' or \(8, 0\)"),
+        ({"cc": "8"}, ValueError, "cc = '8': must be like"),
+        ({"cc": (8, 0, 1)}, ValueError, r"cc = \(8, 0, 1\): must be like"),
+        ({"cc": (8.5, 0)}, ValueError, r"cc = \(8.5, 0\): must be like"),
+        ({"cc": float("nan")}, ValueError, "cc = nan: must be like"),
+        ({"sm_order": "odd"}, ValueError, "sm_order = 'odd': must be one of"),
+        ({"sm_order": [0, 1]}, ValueError, r"sm_order: must have shape \(8,\), has \(2,\)"),
+        ({"sm_order": [0, 1, 2, 3, 4, 5, 6, 8]}, ValueError, r"sm_order\[7\] = 8: there is no"),
+        ({"sm_order": [0, 1, 2, 3, 2, 5, 6, 7]}, ValueError, r"sm_order\[4\] = 2: .* named twice"),
+        ({"name": 3}, TypeError, "name: must be a string, got int"),
+    ],
+)
+def test_refusals(more, error, text):
+    with pytest.raises(error, match=text):
+        gpu(**more)
+
+
+# Occupancy
+
+# Kernels of A100 traces: registers, shared memory, threads, and the occupancy in percent that the
+# profiler wrote for them with grids that fill the GPU.
+A100_KERNELS = [
+    (18, 0, 128, 100),
+    (23, 0, 512, 100),
+    (32, 4224, 256, 100),
+    (38, 0, 256, 75),
+    (42, 0, 128, 63),
+    (46, 0, 1024, 50),
+    (46, 12304, 128, 63),
+    (48, 7696, 128, 63),
+    (55, 0, 256, 50),
+    (56, 31744, 384, 56),
+    (57, 16384, 256, 50),
+    (64, 35904, 512, 50),
+    (64, 32768, 1024, 50),
+    (70, 31744, 384, 38),
+    (86, 32768, 128, 25),
+    (90, 49152, 128, 19),
+    (118, 16640, 256, 25),
+    (160, 16384, 128, 19),
+]
+
+
+@pytest.mark.parametrize(("regs", "smem", "threads", "percent"), A100_KERNELS)
+def test_occupancy_of_real_kernels(regs, smem, threads, percent):
+    a100 = gs.GPU.preset("A100")
+    blocks = gs.occupancy(a100, threads, regs, smem)
+    assert (100 * blocks * threads + 1024) // 2048 == percent
+
+
+@pytest.mark.parametrize(
+    ("name", "threads", "regs", "smem", "blocks", "limit"),
+    [
+        # A100: 64 warps, 32 blocks, 4 x 16,384 registers, 167,936 bytes of which 1,024 a block
+        ("A100", 1, 0, 0, 32, "blocks"),
+        ("A100", 64, 32, 0, 32, "warps"),  # 32 blocks of 2 warps fill the warps, too
+        ("A100", 256, 32, 0, 8, "warps"),
+        ("A100", 256, 33, 0, 6, "registers"),  # 1,280 a warp: 12 warps a partition
+        ("A100", 64, 40, 0, 24, "registers"),  # 48 warps, though 51 would fit one register file
+        ("A100", 544, 96, 41744, 1, "registers"),  # 17 warps of 3,072: 5 a partition, 20
+        ("A100", 1024, 64, 0, 1, "registers"),
+        ("A100", 1024, 65, 0, 0, "registers"),
+        ("A100", 128, 252, 67584, 2, "registers"),  # 8,192 a warp: 2 a partition
+        ("A100", 128, 32, 81920, 2, "shared memory"),  # 82,944 with the reserved part
+        ("A100", 128, 32, 82944, 2, "shared memory"),  # 2 x 83,968 is all of it
+        ("A100", 128, 32, 82945, 1, "shared memory"),
+        ("A100", 128, 231, 163840, 1, "shared memory"),
+        ("A100", 128, 32, 166912, 1, "shared memory"),  # what one block may opt in to
+        ("A100", 128, 32, 166913, 0, "shared memory"),
+        ("A100", 1025, 0, 0, 0, "threads"),
+        # Xavier: units of 256 bytes, nothing reserved
+        ("Xavier", 32, 0, 3072, 32, "blocks"),  # 3 KB is 96 KB / 32 blocks
+        ("Xavier", 32, 0, 3073, 29, "shared memory"),
+        ("Xavier", 1024, 0, 0, 2, "warps"),
+        # Turing: 32 warps, 16 blocks
+        ("RTX 2080 Ti", 32, 0, 0, 16, "blocks"),
+        ("RTX 2080 Ti", 96, 0, 0, 10, "warps"),
+        ("RTX 4090", 1024, 0, 0, 1, "warps"),
+        ("pbs2024", 1024, 64, 65536, 1, "warps"),
+    ],
+)
+def test_occupancy_by_hand(name, threads, regs, smem, blocks, limit):
+    device = gs.GPU.preset(name)
+    assert gs.occupancy(device, threads, regs, smem) == blocks
+    assert gs.occupancy(device, threads, regs, smem, detail=True) == (blocks, limit)
+
+
+def test_two_register_files_on_6_0():
+    p100 = gpu(cc="6.0")
+    # 88 registers: 2,816 a warp, 11 in each half of the register file, 5 in each quarter
+    assert gs.occupancy(p100, 32, 88) == 22
+    assert gs.occupancy(gpu(cc="6.1"), 32, 88) == 20
+
+
+def test_a_block_beyond_the_sm():
+    small = gs.GPU(sms=1, threads_per_sm=512, blocks_per_sm=4)
+    assert gs.occupancy(small, 544, detail=True) == (0, "warps")
+    assert gs.occupancy(small, 32, regs=70000, detail=True) == (0, "registers")
+    bare = gs.GPU(sms=1, threads_per_sm=512, blocks_per_sm=4, regs_per_sm=0, smem_per_sm=0)
+    assert gs.occupancy(bare, 512, detail=True) == (1, "warps")
+    assert gs.occupancy(bare, 32, regs=1, detail=True) == (0, "registers")
+
+
+def test_scalars_give_an_int_and_arrays_an_array():
+    a100 = gs.GPU.preset("A100")
+    one = gs.occupancy(a100, 256)
+    assert type(one) is int
+    many = gs.occupancy(a100, [[128], [256]], regs=[32, 64, 128])
+    assert many.dtype == np.int64
+    assert many.tolist() == [[16, 8, 4], [8, 4, 2]]
+    blocks, limit = gs.occupancy(a100, [32, 2048], detail=True)
+    assert blocks.tolist() == [32, 0]
+    assert limit.tolist() == ["blocks", "threads"]
+    assert gs.occupancy(a100, []).shape == (0,)
+
+
+def test_occupancy_agrees_with_the_twin():
+    rng = np.random.default_rng(1)
+    capabilities = [None, (5, 2), (6, 0), (7, 2), (7, 5), (8, 0), (8, 6), (9, 0), (12, 0)]
+    for cc in capabilities:
+        limits = limits_of(cc) if cc else SMLimits(2048, 32, 65536, 65536)
+        device = gs.GPU(
+            sms=1,
+            threads_per_sm=limits.threads_per_sm,
+            blocks_per_sm=limits.blocks_per_sm,
+            smem_per_sm=limits.smem_per_sm,
+            smem_per_block=limits.smem_per_block,
+            cc=cc,
+        )
+        threads = rng.integers(1, 1025, 400)
+        regs = rng.integers(0, 256, 400) * rng.integers(0, 2, 400)
+        smem = rng.integers(0, limits.smem_per_sm, 400) // rng.choice([1, 4, 32], 400)
+        blocks, limit = gs.occupancy(device, threads, regs, smem, detail=True)
+        sm = (limits.threads_per_sm, limits.blocks_per_sm, 65536, limits.smem_per_sm)
+        kernels = zip(threads.tolist(), regs.tolist(), smem.tolist(), strict=True)
+        expected = [twin(cc, sm, *kernel, limits.smem_per_block) for kernel in kernels]
+        assert list(zip(blocks.tolist(), limit.tolist(), strict=True)) == expected
+        assert len(set(limit.tolist())) >= 3  # the inputs reach different limits
+
+
+def test_more_of_anything_never_raises_the_occupancy():
+    a100 = gs.GPU.preset("A100")
+    for column in ("threads", "regs", "smem"):
+        values = {"threads": np.arange(1, 1200), "regs": np.arange(256)}
+        values = values.get(column, np.arange(0, 170000, 97))
+        blocks = gs.occupancy(a100, **{"threads": 64, column: values})
+        assert (np.diff(blocks) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"threads": 0}, ValueError, "threads = 0: must be positive"),
+        ({"threads": [1, -1]}, ValueError, r"threads\[1\] = -1: must be positive"),
+        ({"threads": 1, "regs": -1}, ValueError, "regs = -1: must not be negative"),
+        ({"threads": 1, "smem": [0, -5]}, ValueError, r"smem\[1\] = -5: must not be negative"),
+        ({"threads": 1.5}, ValueError, "threads = 1.5"),
+        ({"threads": float("nan")}, ValueError, "threads = nan"),
+        ({"threads": 2**64}, OverflowError, "threads = 18446744073709551616"),
+        ({"threads": "a"}, TypeError, "threads: must be numbers"),
+        (
+            {"threads": [1, 2], "regs": [1, 2, 3]},
+            ValueError,
+            r"shapes do not fit each other: threads \(2,\), regs \(3,\), smem \(\)",
+        ),
+    ],
+)
+def test_occupancy_refuses(arguments, error, text):
+    with pytest.raises(error, match=text):
+        gs.occupancy(gpu(), **arguments)
+
+
+def test_occupancy_wants_a_gpu():
+    with pytest.raises(TypeError, match="gpu: must be a GPU, got str"):
+        occupancy("A100", 32)
+
+
+# The module below
+
+
+def test_hostile_limits():
+    zeros = np.zeros(3, dtype=np.int64)
+    limits = gpu()._limits
+    with pytest.raises(ValueError, match="limits: axis 0 must have length 10, has 9"):
+        _core.occupancy(limits[:9], zeros, zeros, zeros)
+    with pytest.raises(ValueError, match=r"limits: must have 1 dimension\(s\), has 2"):
+        _core.occupancy([limits], zeros, zeros, zeros)
+    with pytest.raises(TypeError, match="limits: Cannot cast"):
+        _core.occupancy(limits * 1.0, zeros, zeros, zeros)
+    names = "sms warps_per_sm blocks_per_sm regs_per_sm smem_per_sm smem_per_block".split()
+    names += "smem_reserved smem_unit reg_unit partitions".split()
+    for i, name in enumerate(names):
+        for value, text in ((2**31, "does not fit 32 bits"), (-1, "must")):
+            wrong = limits.copy()
+            wrong[i] = value
+            with pytest.raises(ValueError, match=f"{name} = {value}: {text}"):
+                _core.occupancy(wrong, zeros, zeros, zeros)
+    # every limit at its greatest: no overflow on the way
+    most = np.full(10, 2**31 - 1)
+    most[0] = 65536
+    ones = np.ones(1, dtype=np.int64)
+    assert _core.occupancy(most, ones * 1024, ones * 255, ones * 2**30)[0].tolist() == [0]
+    assert _core.occupancy(most, ones, ones * 0, ones * 0)[0].tolist() == [1]
+
+
+def test_hostile_kernels():
+    limits = gpu()._limits
+    three, two = np.ones(3, dtype=np.int64), np.ones(2, dtype=np.int64)
+    with pytest.raises(ValueError, match="regs: axis 0 must have length 3, has 2"):
+        _core.occupancy(limits, three, two, three)
+    with pytest.raises(ValueError, match=r"threads\[1\] = 0: must be positive"):
+        _core.occupancy(limits, [1, 0, 1], three, three)
+    with pytest.raises(ValueError, match=r"smem\[2\] = -1: must not be negative"):
+        _core.occupancy(limits, three, three, [0, 0, -1])
+    with pytest.raises(TypeError, match="threads: Cannot cast"):
+        _core.occupancy(limits, np.array([0.5]), [0], [0])
+    with pytest.raises((TypeError, ValueError), match="threads"):
+        _core.occupancy(limits, ["a"], [0], [0])
+    huge = np.full(3, 2**63 - 1)
+    assert _core.occupancy(limits, huge, huge, huge)[1].tolist() == [4, 4, 4]
+    assert _core.occupancy(limits, three, huge, huge)[0].tolist() == [0, 0, 0]
+    empty = np.zeros(0, dtype=np.int64)
+    assert len(_core.occupancy(limits, empty, empty, empty)[0]) == 0
