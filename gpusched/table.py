@@ -25,8 +25,8 @@ __all__ = ["BatchTable"]
 
 Orders = npt.NDArray[np.int8]
 
-MAX_TASKS = 20
-MAX_TIME = 2**60  # of a batch; instants are sums of a few of them
+MAX_TASKS: int = _core.MAX_TASKS
+MAX_TIME = 2**60 - 1  # of a batch, exclusive: instants are sums of a few of them
 ONE = 10**9  # slowdown factors are counted in billionths
 # Paper 001, section 6.1.
 SLOWDOWNS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
@@ -65,7 +65,7 @@ class BatchTable:
         A length that is no power of two, more tasks than 20, negative, fractional or NaN times, a
         task that can never run, an order that is none of its batch.
     OverflowError
-        Times of 2**60 ticks or more.
+        Times of 2**60 - 1 ticks or more.
     """
 
     completion: Int64Array
