@@ -5,9 +5,10 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import gpusched as gs
 import numpy as np
 import pytest
+
+import gpusched as gs
 from gpusched import _core
 
 SETS = 20000

@@ -8,12 +8,13 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
-import gpusched as gs
 import numpy as np
 import pytest
+from reference import oracle as twin
+
+import gpusched as gs
 from gpusched import _core
 from gpusched.tasks import KernelTasks
-from reference import oracle as twin
 
 TWO_SMS = gs.GPU(sms=2, threads_per_sm=256, blocks_per_sm=16)
 
@@ -179,7 +180,10 @@ def test_several_waves_run_alone() -> None:
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"threads": 288}, r"threads\[1\] = 288: a block of this task fits no SM: it has more warps"),
+        (
+            {"threads": 288},
+            r"threads\[1\] = 288: a block of this task fits no SM: it has more warps",
+        ),
         ({"threads": 1025}, r"threads\[1\] = 1025: no GPU takes so many threads"),
         ({"regs": 512}, r"regs\[1\] = 512: a block of this task fits no SM: .* registers"),
         ({"smem": 70000}, r"smem\[1\] = 70000: a block of this task fits no SM: .* shared memory"),
