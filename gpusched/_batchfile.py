@@ -46,9 +46,9 @@ def read(path: str | os.PathLike[str], statistic: str, tasks: Any) -> BatchTable
     seen: dict[tuple[int, ...], str] = {}
     for row in rows:
         order = tuple(_lookup(row, token, index, n) for token in row.batch)
-        for task, token in zip(order, row.batch, strict=True):
-            if order.count(task) > 1:
-                raise ValueError(f"{row.where}: task {token!r} is named twice")
+        if len(set(order)) < len(order):
+            twice = next(t for i, t in enumerate(row.batch) if order[i] in order[:i])
+            raise ValueError(f"{row.where}: task {twice!r} is named twice")
         if order in seen:
             raise ValueError(
                 f"{row.where}: this batch was given already in {seen[order]}; several samples of "

@@ -609,10 +609,13 @@ def _key_order(key: Any, n: int, what: str) -> tuple[int, ...]:
 
 def _ticks(value: Any, what: str) -> int:
     """A completion time, or 0."""
-    time = int_array(value, f"{what}: completion")
-    if time.ndim != 0:
-        raise ValueError(f"{what}: completion must be one number")
-    ticks = int(time)
+    if type(value) is int and abs(value) < MAX_TIME:  # a million of them in a large file
+        ticks = value
+    else:
+        time = int_array(value, f"{what}: completion")
+        if time.ndim != 0:
+            raise ValueError(f"{what}: completion must be one number")
+        ticks = int(time)
     if ticks < 0:
         raise ValueError(f"{what}: completion = {ticks}: must not be negative")
     if ticks >= MAX_TIME:
