@@ -138,11 +138,16 @@ static uint64_t hash_key(const paper_t *self, int64_t v)
 static int add_delta(paper_t *self, int64_t v, int64_t delta)
 {
     vertex_t *vertex = &self->vertices[v];
-    int64_t at = vertex->dom_count;
-    while (at > 0 && vertex->dom[at - 1] > delta) {
-        at--;
+    int64_t at = 0, last = vertex->dom_count;
+    while (at < last) {
+        int64_t middle = at + (last - at) / 2;
+        if (vertex->dom[middle] < delta) {
+            at = middle + 1;
+        } else {
+            last = middle;
+        }
     }
-    if (at > 0 && vertex->dom[at - 1] == delta) {
+    if (at < vertex->dom_count && vertex->dom[at] == delta) {
         return GS_OK;
     }
     int64_t *dom = gs_graph_room(self->env, vertex->dom, &vertex->dom_capacity, vertex->dom_count,
@@ -198,6 +203,7 @@ static int create(paper_t *self, int64_t t, int64_t from, int64_t *v)
         self->vertices[*v].dom = dom;
         self->vertices[*v].dom_count = count;
         self->vertices[*v].dom_capacity = count;
+        return gs_poll(self->env, count);
     }
     return GS_OK;
 }
@@ -508,6 +514,10 @@ static int expand(paper_t *self, int64_t v)
         vertex_t *vertex = &self->vertices[v];
         int64_t delta = vertex->dom[d];
         if (!arrives(self, vertex->t, vertex->t + delta)) { /* line 7 */
+            int status = gs_poll(self->env, self->jobs->n);
+            if (status != GS_OK) {
+                return status;
+            }
             d++;
             continue;
         }

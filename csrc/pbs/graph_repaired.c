@@ -284,6 +284,9 @@ static int compare_moments(const void *a, const void *b)
 static int sort_times(repaired_t *self, int64_t v)
 {
     int64_t count = self->vertices[v].times;
+    if (count == 0) { /* a vertex whose first time met the end of a budget */
+        return GS_OK;
+    }
     if (count > self->moment_capacity) {
         moment_t *grown =
             gs_grow(self->env, self->moments, 2 * (size_t)count, sizeof *self->moments);

@@ -1,0 +1,69 @@
+"""Jobs: what was executed when, in time for which deadline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from gpusched._check import Int64Array, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class Jobs:
+    """Jobs as a structure of arrays: read-only int64, one entry per job, times in ticks.
+
+    Attributes
+    ----------
+    task, job
+        The task's index, and the number of its job, from 0.
+    release, deadline
+        When it arrives, and by when it must have ended (absolute).
+    start, finish
+        Of its execution; -1 for a job that was never started.
+    """
+
+    task: Int64Array
+    job: Int64Array
+    release: Int64Array
+    deadline: Int64Array
+    start: Int64Array
+    finish: Int64Array
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            frozen(getattr(self, field.name))
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    @property
+    def response(self) -> Int64Array:
+        """finish - release; -1 for a job that was never started."""
+        done = self.finish >= 0
+        return np.where(done, self.finish - self.release, np.int64(-1))
+
+    @property
+    def late(self) -> Any:
+        """Which jobs do not end by their deadlines (bool array)."""
+        return (self.finish < 0) | (self.finish > self.deadline)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Jobs):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per job."""
+        import pandas as pd
+
+        columns = {f.name: getattr(self, f.name) for f in fields(self)}
+        return pd.DataFrame({**columns, "response": self.response})
+
+    def __repr__(self) -> str:
+        return f"<Jobs: {len(self)}>"

@@ -1,0 +1,317 @@
+"""Sweeps: one function, a grid of parameters, many task sets for each point of it.
+
+The function gets chunks of task sets and answers with arrays, so a chunk is one call into C.
+What comes out depends on the seed alone, never on how the work was divided.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._check import seed_key
+from gpusched.results import Results, wilson
+
+__all__ = ["Sweep", "SweepError", "spawn", "sweep"]
+
+Chunk = Mapping[str, npt.NDArray[Any]]
+Progress = bool | Callable[[int, int], object] | None
+
+# How many chunks each worker gets: enough for an even load and a moving progress bar.
+_CHUNKS_PER_WORKER = 8
+
+
+class SweepError(RuntimeError):
+    """The function failed at a point: ``point`` is its parameters, ``__cause__`` the error."""
+
+    def __init__(self, message: str, point: Mapping[str, Any]) -> None:
+        super().__init__(message, dict(point))
+        self.point = dict(point)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(Results):
+    """A tidy table with one row per point of the grid.
+
+    ``columns`` has the grid's parameters, ``count`` (task sets per point), and for each quantity q
+    that the function returned its mean in column q. Booleans and verdicts (int8: 1 yes, 0 no, -1
+    undecided) have in ``q_low`` and ``q_high`` the 95 % confidence interval (Wilson), and verdicts
+    in ``q_undecided`` the share of -1: q is the share of what was proved, and the interval reaches
+    from no undecided set being a yes to all of them.
+
+    ``values`` maps each quantity to what the function returned, an array of shape (points, count).
+    """
+
+    values: Mapping[str, npt.NDArray[Any]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for array in self.values.values():
+            array.flags.writeable = False
+        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
+
+    def __reduce__(self) -> Any:
+        return (Sweep, (dict(self.columns), dict(self.values)))
+
+
+def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
+    """The child ``key`` of a seed (an int, a SeedSequence, a Generator or None).
+
+    Unlike ``SeedSequence.spawn`` it does not change the parent: the same key is the same child.
+    """
+    if not isinstance(seed, np.random.SeedSequence):
+        if isinstance(seed, np.random.Generator):
+            seed = np.random.SeedSequence(seed_key(seed).tolist())
+        else:
+            seed_key(seed)  # refuses what is no seed
+            seed = np.random.SeedSequence(seed)
+    return np.random.SeedSequence(
+        entropy=seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size
+    )
+
+
+def sweep(
+    function: Callable[..., Chunk],
+    grid: Mapping[str, Sequence[Any]],
+    *,
+    count: int,
+    seed: Any = None,
+    chunk: int | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Sweep:
+    """Calls ``function`` for ``count`` task sets at every point of a grid.
+
+    Parameters
+    ----------
+    function
+        Called as ``function(count=, first=, seed=, **point)``; returns a dict of arrays of length
+        ``count``, one entry for each of the task sets ``first`` .. ``first + count - 1`` of
+        ``seed``. A set must be the same whatever the chunk it comes in, as those of
+        ``gs.generate`` are. A function with a parameter ``stop`` gets a byte that is set to 1 when
+        the sweep is to end early, for the parameter of that name of ``gs.pbs.search``; it gets
+        None where workers share no memory.
+    grid
+        The values of each parameter; the points are their combinations, the last one varying
+        fastest.
+    count
+        Task sets per point.
+    seed
+        An int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy). Point number i gets
+        child i of it.
+    chunk
+        Task sets per call; chosen from the number of workers unless given.
+    executor
+        Any ``concurrent.futures.Executor``, not shut down afterwards; a pool of ``workers``
+        threads unless given. For processes the function must be picklable.
+    workers
+        Threads of the default pool: the CPUs this process may use unless given.
+    progress
+        A callable (done, total) in task sets, called in this thread; or whether to show a progress
+        bar, by default in a terminal (with tqdm; without it none is shown).
+
+    Raises
+    ------
+    SweepError
+        The function raised, or returned something else than equally long arrays with the same
+        names everywhere; it carries the point. Nothing of the sweep goes on running.
+    KeyboardInterrupt
+        On Ctrl-C, after the running chunks were told to stop and the others were cancelled.
+    ValueError
+        An empty grid or one with a parameter without values, a count or chunk below 1.
+    """
+    names = list(grid)
+    axes = {name: list(choice) for name, choice in grid.items()}
+    for name, choice in axes.items():
+        if not choice:
+            raise ValueError(f"grid[{name!r}]: has no values")
+    for name in ("count", "first", "seed", "stop"):
+        if name in axes:
+            raise ValueError(f"grid[{name!r}]: the sweep itself passes {name}")
+    points = [dict(zip(names, p, strict=True)) for p in itertools.product(*axes.values())]
+    root = spawn(seed)
+    seeds = [spawn(root, index) for index in range(len(points))]
+    values = run(
+        function,
+        points,
+        seeds,
+        count=count,
+        chunk=chunk,
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+    columns: dict[str, Any] = {name: _column([p[name] for p in points]) for name in names}
+    columns["count"] = np.full(len(points), count)
+    for name, array in values.items():
+        if name in columns:
+            raise ValueError(f"the function returns {name!r}, which is a column already")
+        columns.update(summary(name, array))
+    return Sweep(columns, values)
+
+
+def summary(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+    """The columns that sum up a quantity: ``values`` has shape (points, count). See ``Sweep``."""
+    count = values.shape[1]
+    if values.dtype not in (np.bool_, np.int8):
+        return {name: values.mean(axis=1)}
+    yes = (values == 1).sum(axis=1)
+    unknown = (values == -1).sum(axis=1)
+    columns = {
+        name: yes / count,
+        f"{name}_low": wilson(yes, count)[0],
+        f"{name}_high": wilson(yes + unknown, count)[1],
+    }
+    if values.dtype == np.int8:
+        columns[f"{name}_undecided"] = unknown / count
+    return columns
+
+
+def run(
+    function: Callable[..., Chunk],
+    points: Sequence[Mapping[str, Any]],
+    seeds: Sequence[np.random.SeedSequence],
+    *,
+    count: int,
+    chunk: int | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> dict[str, npt.NDArray[Any]]:
+    """What ``function`` returns at every point, as arrays of shape (points, count)."""
+    for name, number in (("count", count), ("chunk", chunk), ("workers", workers)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} = {number}: must be at least 1")
+    workers = workers or _cpus()
+    if chunk is None:
+        chunk = -(-len(points) * count // (_CHUNKS_PER_WORKER * workers))
+    chunk = min(chunk, count)
+    own = executor is None
+    pool = ThreadPoolExecutor(workers) if executor is None else executor
+    stop = bytearray(1)
+    options: dict[str, Any] = {}
+    takes_stop = "stop" in inspect.signature(function).parameters
+    if takes_stop:
+        options["stop"] = stop if isinstance(pool, ThreadPoolExecutor) else None
+    parts: list[dict[int, Chunk]] = [{} for _ in points]
+    total = len(points) * count
+    futures: dict[Future[Chunk], tuple[int, int, int]] = {}
+    finished = False
+    try:
+        with _reporter(progress, total) as report:
+            for index, point in enumerate(points):
+                for first in range(0, count, chunk):
+                    size = min(chunk, count - first)
+                    call = {"count": size, "first": first, "seed": seeds[index], **options}
+                    future = pool.submit(function, **call, **point)
+                    futures[future] = (index, first, size)
+            waiting = set(futures)
+            done = 0
+            while waiting:
+                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    index, first, size = futures.pop(future)
+                    parts[index][first] = _checked(future, points[index], first, size)
+                    done += size
+                report(done)
+        finished = True
+    finally:
+        if not finished:
+            stop[0] = 1
+            for future in futures:
+                future.cancel()
+        if own:
+            # Those who were told to stop do so at once; others must not hold up a Ctrl-C.
+            pool.shutdown(wait=finished or takes_stop, cancel_futures=True)
+    return _joined(points, parts)
+
+
+def _checked(future: Future[Chunk], point: Mapping[str, Any], first: int, size: int) -> Chunk:
+    """A chunk's arrays, of the right length."""
+    where = f"at {_describe(point)}, task sets {first} to {first + size - 1}"
+    try:
+        result = future.result()
+    except Exception as error:
+        raise SweepError(f"{where}: {type(error).__name__}: {error}", point) from error
+    if not isinstance(result, Mapping):
+        raise SweepError(f"{where}: returned {type(result).__name__}, not a dict of arrays", point)
+    arrays = {name: np.asarray(values) for name, values in result.items()}
+    for name, array in arrays.items():
+        if array.shape != (size,):
+            raise SweepError(f"{where}: {name!r} has shape {array.shape}, must be ({size},)", point)
+    return arrays
+
+
+def _joined(
+    points: Sequence[Mapping[str, Any]], parts: list[dict[int, Chunk]]
+) -> dict[str, npt.NDArray[Any]]:
+    names = list(parts[0][0])
+    for point, chunks in zip(points, parts, strict=True):
+        for arrays in chunks.values():
+            if set(arrays) != set(names):
+                raise SweepError(
+                    f"at {_describe(point)}: returned {sorted(arrays)}, elsewhere {sorted(names)}",
+                    point,
+                )
+    return {
+        name: np.stack([np.concatenate([c[k][name] for k in sorted(c)]) for c in parts])
+        for name in names
+    }
+
+
+@contextlib.contextmanager
+def _reporter(progress: Progress, total: int) -> Iterator[Callable[[int], object]]:
+    """A function to call with the number of finished task sets."""
+    if callable(progress):
+        call = progress
+        yield lambda done: call(done, total)
+        return
+    if progress is None:
+        progress = sys.stderr is not None and sys.stderr.isatty()
+    tqdm: Any = None
+    if progress:
+        with contextlib.suppress(ImportError):
+            tqdm = importlib.import_module("tqdm")
+    if tqdm is None:
+        yield lambda done: None
+        return
+    with tqdm.tqdm(total=total, unit="set", file=sys.stderr) as bar:
+        yield lambda done: bar.update(done - bar.n)
+
+
+def _cpus() -> int:
+    """The CPUs that this process may use."""
+    with contextlib.suppress(AttributeError):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _column(values: list[Any]) -> npt.NDArray[Any]:
+    """The grid's values as a column; what is no number or text stays an object."""
+    if all(isinstance(v, (bool, int, float, np.generic)) for v in values) or all(
+        isinstance(v, str) for v in values
+    ):
+        return np.array(values)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _describe(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r:.60}" for name, value in point.items()) or "the only point"

@@ -1,0 +1,193 @@
+"""The command line, as a user runs it: in a process of its own, in an empty folder."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+
+TRACE = Path(__file__).parent / "data" / "pipeline.pt.trace.json"
+NEEDS_MATPLOTLIB = pytest.mark.skipif(
+    importlib.util.find_spec("matplotlib") is None, reason="draws with matplotlib"
+)
+
+
+def run(folder, *arguments, env=None):
+    return subprocess.run(
+        [sys.executable, "-m", "gpusched", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def refused(folder, *arguments, env=None):
+    """The one line on stderr, of a command that fails with 2 and leaves nothing behind."""
+    before = sorted(folder.iterdir())
+    done = run(folder, *arguments, env=env)
+    assert done.returncode == 2, done
+    assert sorted(folder.iterdir()) == before
+    return done.stderr
+
+
+@NEEDS_MATPLOTLIB
+def test_sweep_prints_the_table_and_draws_it(tmp_path):
+    arguments = ("sweep", "--count", "10", "--seed", "3")
+    done = run(tmp_path, *arguments, "--csv", "fig4.csv")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    expected = gs.experiments.gpusched_fig4(count=10, seed=3, progress=False)
+    assert done.stdout.startswith(expected.to_text())
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fig4.csv", "gpusched_fig4.png"]
+    assert (tmp_path / "gpusched_fig4.png").read_bytes()[:4] == b"\x89PNG"
+    assert len((tmp_path / "fig4.csv").read_text().splitlines()) == 91
+    again = run(tmp_path, *arguments, "--workers", "1", "--panel", "b", "--output", "b.svg")
+    assert again.stdout.split("\n\n")[0] in done.stdout
+    assert (tmp_path / "b.svg").read_text().startswith("<?xml")
+
+
+def test_sweep_refuses_before_it_works(tmp_path):
+    line = refused(tmp_path, "sweep", "--output", "no/where.png")
+    assert line == "gpusched sweep: no/where.png: there is no such folder\n"
+    line = refused(tmp_path, "sweep", "--output", "fig4.xyz")
+    assert line.startswith("gpusched sweep: fig4.xyz: cannot draw a file of this ending; known are")
+    assert line.count("\n") == 1
+    for option, value, text in (
+        ("--count", "0", "0 is not at least 1"),
+        ("--count", "x", "invalid whole number value: 'x'"),
+        ("--seed", "-1", "-1 is negative"),
+        ("--panel", "d", "invalid choice: 'd'"),
+        ("--tasks", "40", "40"),
+    ):
+        assert text in refused(tmp_path, "sweep", option, value)
+
+
+def test_sweep_without_matplotlib_says_what_to_install(tmp_path):
+    hidden = tmp_path / "hide"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda n, *a: None if n == 'matplotlib' else find(n, *a)\n"
+        "sys.modules['matplotlib'] = None\n"
+    )
+    env = {"PYTHONPATH": os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])}
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    line = refused(tmp_path, "sweep", "--count", "2", env=env)
+    expected = "gpusched sweep: drawing needs matplotlib: pip install 'gpusched[plot]'\n"
+    assert line == expected
+    # A trace can be drawn without it.
+    out = tmp_path / "out"
+    done = run(tmp_path, "trace", TRACE, "--output", out, env=env)
+    assert done.returncode == 0, done.stderr
+    assert (out / "schedule.svg").read_text().startswith("<svg")
+
+
+@NEEDS_MATPLOTLIB
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_sweep_can_be_interrupted(tmp_path):
+    arguments = ("sweep", "--count", "100000", "--tasks", "8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gpusched", *arguments],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(2.5)
+    assert process.poll() is None
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - began < 2  # the interpreter's own end included
+    assert process.returncode == 130
+    assert err == "gpusched: interrupted\n"
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trace_schedules_its_kernels(tmp_path):
+    done = run(tmp_path, "trace", TRACE, "--output", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    kernels = gs.io.read_trace(TRACE).choose(5)
+    for label in kernels.label:
+        assert label in done.stdout
+    for name in ("EDFserial: ", "EDFParallel: ", "PBS: "):
+        assert name in done.stdout
+    schedule = gs.Schedule.load(tmp_path / "out" / "schedule.json").validate()
+    assert schedule.tasks.name == tuple(kernels.label)
+    events = json.loads((tmp_path / "out" / "schedule.trace.json").read_text())["traceEvents"]
+    runs = [e for e in events if e["ph"] == "X" and e["tid"] > 0]
+    assert len(runs) == len(schedule.jobs())
+    pictures = [p.name for p in (tmp_path / "out").iterdir() if p.suffix in (".png", ".svg")]
+    assert len(pictures) == 1
+
+
+def test_trace_takes_periods_and_slowdowns(tmp_path):
+    kernels = gs.io.read_trace(TRACE).choose(2)
+    longest = int(kernels.wcet.max())
+    arguments = ("trace", TRACE, "--count", "2", "--slowdown", "1,1", "--output", "o")
+    done = run(tmp_path, *arguments, "--period", f"{4 * longest}ns")
+    assert done.returncode == 0, done.stderr
+    schedule = gs.Schedule.load(tmp_path / "o" / "schedule.json")
+    assert schedule.tasks.period.tolist() == [4 * longest] * 2
+    done = run(tmp_path, *arguments, "--period", f"{longest}ns,{longest - 1}ns", "--output", "p")
+    assert done.returncode == 1, "not schedulable is an answer of its own"
+    assert "PBS:         not schedulable (" in done.stdout
+    assert not (tmp_path / "p").exists()
+
+
+def test_trace_refuses(tmp_path):
+    def line(*arguments):
+        text = refused(tmp_path, "trace", *arguments)
+        assert text.startswith("gpusched trace: ")
+        assert text.count("\n") == 1, text
+        return text.removeprefix("gpusched trace: ")
+
+    assert "no.json" in line("no.json")
+    assert "TX3" in line(TRACE, "--gpu", "TX3")
+    assert "no kernel of the trace matches" in line(TRACE, "--pattern", "nothing$")
+    assert "is malformed" in line(TRACE, "--pattern", "(")
+    assert line(TRACE, "--period", "4ms,5ms") == "--period: 2 times for 5 kernels\n"
+    assert line(TRACE, "--period", "4") == "--period: '4' is no time such as 4ms or 0.5ms\n"
+    assert "'0.5ns' is no positive whole number" in line(TRACE, "--period", "0.5ns")
+    assert line(TRACE, "--period", "4ms", "--utilization", "1") == (
+        "--period and --utilization: give one of them\n"
+    )
+    assert "utilization is 9" in line(TRACE, "--utilization", "9")
+    (tmp_path / "bad.json").write_text("{")
+    assert line("bad.json").startswith("bad.json: ")
+    (tmp_path / "file").write_text("")
+    assert "file" in line(TRACE, "--output", "file")
+    for slowdown in ("tiny", "0.5,1", "2,1", "1,inf", "nan,nan"):
+        assert "--slowdown" in refused(tmp_path, "trace", TRACE, "--slowdown", slowdown)
+
+
+def test_gpus_lists_the_presets(tmp_path):
+    done = run(tmp_path, "gpus")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[:3] == ["preset", "SMs", "threads/SM"]
+    assert len(lines) == 1 + len(gs.GPU.presets())
+    assert any(line.startswith("pbs2024 ") and " 8 " in line for line in lines)
+
+
+def test_help_and_version(tmp_path):
+    text = run(tmp_path, "--help").stdout
+    assert all(command in text for command in ("sweep", "trace", "gpus"))
+    for command in ("sweep", "trace", "gpus"):
+        done = run(tmp_path, command, "--help")
+        assert done.returncode == 0
+        assert f"usage: python -m gpusched {command}" in done.stdout
+    assert run(tmp_path, "--version").stdout == f"gpusched {gs.__version__}\n"
+    assert "COMMAND" in refused(tmp_path)

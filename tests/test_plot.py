@@ -1,0 +1,217 @@
+"""Pictures: what they show can be read, and what they leave out they say."""
+
+import re
+import subprocess
+import sys
+from itertools import combinations
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched import plot
+from gpusched.schedule import Schedule
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+SVG = "{http://www.w3.org/2000/svg}"
+
+TASKS = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=["camera", "detector", "planner"])
+BATCHES = ([0, 1, 4, 5, 9, 10, 14, 15, 18], [1, 4, 5, 9, 10, 14, 15, 18, 19])
+GOOD = Schedule(*BATCHES, [1, 2, 1, 6, 1, 6, 1, 2, 1], TASKS)
+LATE = Schedule([0, 6], [6, 10], [7, 3], TASKS)
+WAITS = Schedule([0, 3], [3, 6], [2, 4], TASKS)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+def many(frames=1000):
+    tasks = gs.KernelTasks(period=[2, 2 * frames], wcet=[1, 1], name=["a", "b"])
+    start = 2 * np.arange(frames)
+    return Schedule(start, start + 1, [1] * frames, tasks)
+
+
+def texts(ax):
+    """All visible texts of a figure with their boxes in pixels."""
+    figure = ax.figure
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    shown = [t for t in figure.findobj(matplotlib.text.Text) if t.get_visible() and t.get_text()]
+    return [(t.get_text(), t.get_window_extent(renderer)) for t in shown]
+
+
+def assert_legible(ax):
+    """No two texts overlap, and none is cut off by the edge of the figure."""
+    found = texts(ax)
+    edge = ax.figure.bbox
+    for text, box in found:
+        assert box.x0 >= edge.x0 - 1 and box.x1 <= edge.x1 + 1, text
+        assert box.y0 >= edge.y0 - 1 and box.y1 <= edge.y1 + 1, text
+    for (one, a), (other, b) in combinations(found, 2):
+        overlap = a.padded(-0.5).overlaps(b.padded(-0.5))
+        assert not overlap, f"{one!r} and {other!r} overlap"
+    return [text for text, _ in found]
+
+
+@pytest.mark.parametrize("schedule", [GOOD, LATE, WAITS])
+def test_gantt_chart_is_legible(schedule):
+    shown = assert_legible(schedule.plot())
+    for label in (*TASKS.name, "time (ticks)", "release", "deadline"):
+        assert shown.count(label) == 1
+    assert ("missed deadline" in shown) == (schedule is not GOOD)
+    assert ("waits " in shown) == (schedule is WAITS)
+
+
+def test_gantt_chart_shows_every_job_where_it_runs():
+    from matplotlib.patches import Rectangle
+
+    ax = GOOD.plot()
+    bars = [p for p in ax.patches if isinstance(p, Rectangle) and p.get_height() < 0.7]
+    jobs = GOOD.jobs()
+    assert len(bars) == len(jobs) == 11
+    found = sorted((p.get_x(), p.get_width(), round(p.get_y() + p.get_height() / 2)) for p in bars)
+    rows = zip(jobs.start, jobs.finish - jobs.start, jobs.task, strict=True)
+    assert found == sorted((int(a), int(b), int(c)) for a, b, c in rows)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(TASKS.name)
+
+
+def test_late_jobs_are_marked():
+    ax = LATE.plot()
+    crosses = [line for line in ax.lines if line.get_marker() == "X"]
+    assert sorted((float(c.get_xdata()[0]), float(c.get_ydata()[0])) for c in crosses) == [
+        (4, 0),
+        (5, 1),
+        (8, 0),
+    ]
+    assert sum(patch.get_hatch() is not None for patch in ax.patches) == 3
+
+
+def test_gantt_chart_on_given_axes_and_up_to_a_time():
+    _, ax = matplotlib.pyplot.subplots()
+    assert GOOD.plot(ax, until=10) is ax
+    assert ax.get_xlim() == (0, 10)
+    with pytest.raises(ValueError, match="until = 0: must be at least 1"):
+        GOOD.plot(until=0)
+    with pytest.raises(ValueError, match="unit = 'h'"):
+        GOOD.plot(unit="h")
+
+
+def test_long_schedules_are_cut_and_say_so():
+    schedule = many()
+    ax = schedule.plot()
+    assert "940 more frames are not shown" in assert_legible(ax)
+    svg = schedule.to_svg()
+    assert "940 more frames are not shown" in svg
+    assert len(svg) < 60_000
+    # Also when nothing is cut by frames, there are no more marks than can be drawn.
+    assert len(schedule.to_svg(until=2000)) < 1_000_000
+
+
+def test_long_names_are_cut():
+    names = ["x" * 500, "\x00\x1b", "<&>\"'"]
+    tasks = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=names)
+    schedule = Schedule(GOOD.start, GOOD.end, GOOD.batch, tasks)
+    assert_legible(schedule.plot())
+    ElementTree.fromstring(schedule.to_svg())
+
+
+def svg_texts(text):
+    root = ElementTree.fromstring(text)
+    assert root.tag == f"{SVG}svg"
+    return root, ["".join(t.itertext()) for t in root.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("schedule", [GOOD, LATE, WAITS, many(), Schedule([], [], [], TASKS)])
+def test_svg_is_well_formed_and_inside_its_frame(schedule):
+    root, shown = svg_texts(schedule._repr_svg_())
+    width, height = float(root.get("width")), float(root.get("height"))
+    assert any("time (ticks)" in text for text in shown)
+    for rect in root.iter(f"{SVG}rect"):
+        if rect.get("width") != "100%":
+            x, y = float(rect.get("x")), float(rect.get("y"))
+            assert 0 <= x and x + float(rect.get("width")) <= width
+            assert 0 <= y and y + float(rect.get("height")) <= height
+    for text in root.iter(f"{SVG}text"):
+        assert 0 <= float(text.get("x")) <= width
+        assert 0 <= float(text.get("y")) <= height
+
+
+def test_svg_marks_missed_deadlines():
+    _, shown = svg_texts(LATE.to_svg())
+    assert any("✕ missed deadline" in text for text in shown)
+    titles = re.findall(r"<title>([^<]*)</title>", LATE.to_svg())
+    assert "camera, job 0 ends after its deadline 4" in titles
+    assert "camera, job 0 waits at its deadline 4" in re.findall(
+        r"<title>([^<]*)</title>", WAITS.to_svg()
+    )
+    assert "missed" not in GOOD.to_svg()
+
+
+def test_units():
+    tasks = gs.KernelTasks(period=[4_000_000], wcet=[1_500_000])
+    schedule = Schedule([0], [1_500_000], [1], tasks)
+    for unit, label in (("ns", "time (ms)"), ("us", "time (s)"), (None, "time (ticks)")):
+        ax = schedule.plot(unit=unit)
+        assert ax.get_xlabel() == label
+        assert label in schedule.to_svg(unit=unit)
+        assert_legible(ax)
+    assert plot.time_axis("ns", 1999).label == "time (ns)"
+    assert plot.time_axis("ns", 2000).label == "time (µs)"
+    assert plot.time_axis("s", 10).label == "time (s)"
+
+
+@pytest.mark.parametrize("last", [1, 2, 3, 7, 10, 19, 20, 99, 12345, 10**9, 2**62])
+def test_time_steps_are_round_and_few(last):
+    steps = plot.time_axis(None, last).steps(0, last)
+    assert steps[0] == 0
+    assert steps[-1] <= last
+    assert 2 <= len(steps) <= 12
+    assert str(steps[1]).rstrip("0") in ("1", "2", "5")
+
+
+def test_colours_differ_also_for_the_colour_blind():
+    """Machado et al. (2009), severity 1: the palette's colours stay apart as seen by each."""
+    blind = {
+        "protan": [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ],
+        "deutan": [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ],
+    }
+    rgb = np.array([matplotlib.colors.to_rgb(c) for c in plot.PALETTE])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    for matrix in ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], *blind.values()):
+        seen = np.clip(linear @ np.array(matrix).T, 0, 1) ** (1 / 2.2)
+        for i, j in combinations(range(len(seen)), 2):
+            assert np.abs(seen[i] - seen[j]).sum() > 0.15, (plot.PALETTE[i], plot.PALETTE[j])
+
+
+def test_save_figure_is_whole_or_not_at_all(tmp_path):
+    plot.save_figure(GOOD.plot().figure, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(ValueError, match="xyz"):
+        plot.save_figure(GOOD.plot().figure, tmp_path / "a.xyz")
+    with pytest.raises(FileNotFoundError):
+        plot.save_figure(GOOD.plot().figure, tmp_path / "no" / "a.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+def test_importing_gpusched_imports_nothing_heavy():
+    code = (
+        "import sys, gpusched, gpusched.schedule, gpusched.sweep, gpusched.experiments\n"
+        "print([m for m in ('matplotlib', 'pandas', 'tqdm', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

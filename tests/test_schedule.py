@@ -1,0 +1,357 @@
+"""Schedules: what they say about themselves, their check, their files."""
+
+import gzip
+import itertools
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+from reference import edf, pbs_brute
+
+import gpusched as gs
+from gpusched.jobs import Jobs
+from gpusched.schedule import Schedule, ScheduleError
+
+# Paper 001, section 3.1: Figure 1's tasks, completion by mask.
+TASKS = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=["t1", "t2", "t3"])
+COMPLETION = [0, 1, 3, 4, 3, 4, 4, 6]
+TABLE = gs.BatchTable(completion=COMPLETION)
+
+
+def schedule(frames, tasks=TASKS, table=TABLE, **options):
+    start, end, batch = zip(*frames, strict=True) if frames else ((), (), ())
+    return Schedule(start, end, batch, tasks, table, **options)
+
+
+def frames_of(*batches):
+    """Frames back to back; what waits for nothing, as all batches here do."""
+    ends = np.cumsum([COMPLETION[batch] for batch in batches]).tolist()
+    return list(zip([0, *ends[:-1]], ends, batches, strict=True))
+
+
+# Figure 2d: J1, then J6 with J10, then J2, J7, ...
+D = frames_of(1, 6, 1, 2, 1, 6, 1, 2, 1)
+# Another one: J1, J6, J2, then J7 with J10, ...
+C = frames_of(1, 2, 1, 6, 1, 6, 1, 2, 1)
+
+
+@pytest.mark.parametrize("frames", [C, D])
+def test_the_papers_schedules_are_valid(frames):
+    s = schedule(frames)
+    assert s.validate() is s
+    jobs = s.jobs()
+    assert len(jobs) == 11, "J1 to J11 of section 3.1"
+    assert len(s.missed()) == 0
+    assert not jobs.late.any()
+    assert np.array_equal(jobs.response, jobs.finish - jobs.release)
+    assert s.makespan == frames[-1][1]
+    assert s.horizon == 20
+    assert s.idle == 20 - sum(end - start for start, end, _ in frames)
+    assert s.utilization == 1 - s.idle / 20
+
+
+def test_figure_2c_as_described_is_late_by_the_papers_own_table():
+    """J2 and J7 share a frame from 5 that ends at 9 by Figure 1's table; J2 is due at 8."""
+    with pytest.raises(ScheduleError, match=r"frame 2 misses a deadline \(t1\), at 8"):
+        schedule(frames_of(1, 6, 3)).validate()
+
+
+def test_jobs_of_a_schedule():
+    jobs = schedule(D[:4]).jobs()
+    assert jobs.task.tolist() == [0, 1, 2, 0, 1]
+    assert jobs.job.tolist() == [0, 0, 0, 1, 1]
+    assert jobs.release.tolist() == [0, 0, 0, 4, 5]
+    assert jobs.deadline.tolist() == [4, 5, 10, 8, 10]
+    assert jobs.start.tolist() == [0, 1, 1, 5, 6]
+    assert jobs.finish.tolist() == [1, 5, 5, 6, 9]
+
+
+def test_missed_jobs_end_late_or_wait_at_their_deadline():
+    rows = schedule(frames_of(1, 6, 3)).missed().to_frame()
+    assert rows[["task", "job", "deadline", "finish"]].values.tolist() == [[0, 1, 8, 9]]
+    waiting = schedule([(0, 3, 2), (3, 6, 4)]).missed()
+    assert waiting.to_frame()[["task", "job", "deadline", "start"]].values.tolist() == [
+        [0, 0, 4, -1]
+    ]
+    assert waiting.response.tolist() == [-1]
+
+
+def test_offsets_count():
+    tasks = gs.KernelTasks(period=[4, 4], wcet=[1, 1], offset=[2, 0])
+    s = Schedule([0, 2], [1, 3], [2, 1], tasks, gs.BatchTable(completion=[0, 1, 1, 2]))
+    assert s.validate().jobs().release.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("frames", "rule", "frame", "task", "time"),
+    [
+        ([(0, 1, 1), (0, 3, 2)], "overlap", 1, None, 0),
+        ([(0, 0, 0)], "ineligible", 0, None, 0),
+        ([(0, 2, 1)], "length", 0, None, 2),
+        ([(0, 1, 1), (1, 2, 1)], "not ready", 1, 0, 1),
+        ([(0, 6, 7)], "miss", 0, 0, 4),
+        ([(0, 3, 4), (3, 6, 2)], "miss", 1, 0, 4),
+        ([(0, 1, 1), (2, 5, 2)], "idle", 1, 1, 1),
+        (D[:-1], "unfinished", 8, 0, 16),
+        ([], "unfinished", 0, 0, 0),
+    ],
+)
+def test_validate_names_rule_frame_task_and_time(frames, rule, frame, task, time):
+    with pytest.raises(ScheduleError) as caught:
+        schedule(frames).validate()
+    error = caught.value
+    assert (error.rule, error.frame, error.task, error.time) == (rule, frame, task, time)
+    assert isinstance(error, ValueError)
+    text = str(error)
+    assert text.startswith(f"frame {frame} ")
+    assert text.endswith(f", at {time}")
+    assert task is None or f"(t{task + 1})" in text
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.rule, again.time) == (text, rule, time)
+
+
+def test_validate_agrees_with_the_reference_on_random_changes():
+    """A frame moved, stretched or with another batch: right and wrong as the twin says."""
+    rng = np.random.default_rng(1)
+    seen = set()
+    for _ in range(300):
+        frames = [list(frame) for frame in (C, D)[rng.integers(2)]]
+        frame = frames[rng.integers(len(frames))]
+        match rng.integers(4):
+            case 0:
+                frame[2] = int(rng.integers(1, 8))
+                frame[1] = frame[0] + COMPLETION[frame[2]]
+            case 1:
+                frame[0] += 1
+                frame[1] += 1
+            case 2:
+                frame[1] += 1
+            case 3:
+                pass
+        wrong = pbs_brute.replay(frames, [4, 5, 10], [4, 5, 10], COMPLETION)
+        try:
+            schedule(frames).validate()
+            assert not wrong
+        except ScheduleError as error:
+            assert wrong, error
+            seen.add(error.rule)
+    assert len(seen) >= 4
+
+
+def test_idling_schedules_may_wait():
+    tasks = gs.KernelTasks(period=[10, 10], wcet=[2, 2], offset=[0, 1])
+    table = gs.BatchTable(completion=[0, 2, 2, 3])
+    frames = dict(start=[1], end=[4], batch=[3], tasks=tasks, table=table)
+    assert Schedule(**frames, idling=True).validate().idle == 7
+    with pytest.raises(ScheduleError, match="frame 0 starts although the GPU idled"):
+        Schedule(**frames).validate()
+
+
+def test_validate_needs_its_table():
+    with pytest.raises(ValueError, match="without its table"):
+        schedule(C, table=None).validate()
+    with pytest.raises(ValueError, match="table: is for 2 tasks, the set has 3"):
+        schedule(C, table=gs.BatchTable(completion=[0, 1, 1, 1])).validate()
+
+
+def test_missed_jobs_of_both_edf_strategies():
+    """Section 3.1: EDFserial misses at 10, EDFParallel at once."""
+    period = TASKS.period.tolist()
+    ok, frames = edf.edf_serial(period, period, COMPLETION)
+    assert not ok
+    missed = schedule(frames).missed()
+    # J10 and J7 are both due at 10 and cannot both make it: the tie decides which one is late.
+    assert missed.to_frame()[["task", "job", "deadline"]].values.tolist() == [[2, 0, 10]]
+    ok, frames = edf.edf_parallel(period, period, COMPLETION)
+    assert not ok
+    missed = schedule(frames).missed()
+    assert missed.task.tolist() == [0, 1]
+    assert missed.finish.tolist() == [6, 6]
+
+
+def test_members_are_in_submission_order():
+    assert [schedule(C, table=None).members(f) for f in range(3)] == [(0,), (1,), (0,)]
+    assert schedule(C, table=None).members(3) == (1, 2)
+    gpu = gs.GPU(sms=2, threads_per_sm=256, blocks_per_sm=32)
+    tasks = gs.KernelTasks(period=[10, 10], wcet=[1, 1], blocks=[4, 1], threads=[64, 192])
+    table = gs.BatchTable.from_gpu(tasks, gpu, slowdown=(1, 1))
+    # Example 2.1: the large block has to be submitted first.
+    assert Schedule([0], [1], [3], tasks, table).validate().members(0) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (([0], [1, 2], [1]), "end: has 2 entries, start has 1"),
+        (([[0]], [[1]], [[1]]), "start: must have 1 dimension, has 2"),
+        (([-1], [1], [1]), r"start\[0\] = -1: must not be negative"),
+        (([0, 5], [1, 4], [1, 1]), r"end\[1\] = 4: is before start\[1\]"),
+        (([0], [1], [8]), r"batch\[0\] = 8: has tasks beyond the set's 3"),
+        (([0], [1], [-1]), r"batch\[0\] = -1: must not be negative"),
+        (([0], [1], [2**40 + 1]), "has tasks beyond the set's 3"),
+        (([0.5], [1], [1]), r"start\[0\] = 0\.5: must be a whole number"),
+        ((["x"], [1], [1]), "start: must be numbers"),
+    ],
+)
+def test_refusals(columns, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Schedule(*columns, TASKS, TABLE)
+
+
+def test_a_schedule_belongs_to_one_set():
+    with pytest.raises(ValueError, match="not to a stack"):
+        Schedule([0], [1], [1], gs.KernelTasks(period=[[4, 5], [4, 5]], wcet=1))
+
+
+def test_schedules_are_values():
+    s = schedule(C)
+    assert s == schedule(C)
+    assert s != schedule(D)
+    assert s != schedule(C, table=None)
+    assert s != schedule(C, idling=True)
+    assert pickle.loads(pickle.dumps(s)) == s
+    with pytest.raises(ValueError, match="read-only"):
+        s.start[0] = 1
+    with pytest.raises(AttributeError):
+        s.start = s.end
+    assert repr(s) == "<Schedule: 9 frames of 3 tasks, busy 95.0% of 20 ticks>"
+    frame = s.to_frame()
+    assert list(frame.columns) == ["start", "end", "batch", "tasks"]
+    assert frame["tasks"][3] == (1, 2)
+    jobs = s.jobs()
+    assert jobs == s.jobs()
+    assert isinstance(pickle.loads(pickle.dumps(jobs)), Jobs)
+    assert pickle.loads(pickle.dumps(jobs)) == jobs
+
+
+# Files
+
+
+@pytest.mark.parametrize("table", [TABLE, None])
+def test_save_and_load_lose_nothing(tmp_path, table):
+    tasks = gs.KernelTasks(
+        period=[4, 5, 10],
+        wcet=[1, 3, 3],
+        deadline=[4, 5, 10],
+        priority=[-1, 0, 1],
+        blocks=[2**40, 1, 1],
+        name=['<"ä">', "\x00\u2028", ""],
+    )
+    s = schedule(C, tasks=tasks, table=table, idling=True)
+    s.save(tmp_path / "s.json")
+    again = Schedule.load(tmp_path / "s.json")
+    assert again == s
+    assert again.tasks.name == tasks.name
+    assert [p.name for p in tmp_path.iterdir()] == ["s.json"]
+    if table is not None:
+        assert again.validate() == s
+    s.save(tmp_path / "s.json")  # over an older one
+
+
+def test_save_keeps_the_submission_orders(tmp_path):
+    gpu = gs.GPU(sms=2, threads_per_sm=256, blocks_per_sm=32)
+    tasks = gs.KernelTasks(period=[10, 10], wcet=[1, 1], blocks=[4, 1], threads=[64, 192])
+    table = gs.BatchTable.from_gpu(tasks, gpu, slowdown=(1, 1))
+    Schedule([0], [1], [3], tasks, table).save(tmp_path / "s.json")
+    assert Schedule.load(tmp_path / "s.json").members(0) == (1, 0)
+
+
+def test_save_is_whole_or_not_at_all(tmp_path, monkeypatch):
+    s = schedule(C)
+    s.save(tmp_path / "s.json")
+    before = (tmp_path / "s.json").read_bytes()
+    monkeypatch.setattr(json, "dump", lambda *a, **k: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        s.save(tmp_path / "s.json")
+    assert (tmp_path / "s.json").read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["s.json"]
+    with pytest.raises(FileNotFoundError):
+        s.save(tmp_path / "no" / "s.json")
+
+
+def change(path, *keys, to):
+    document = json.loads(path.read_text())
+    inner = document
+    for key in keys[:-1]:
+        inner = inner[key]
+    if to is KeyError:
+        del inner[keys[-1]]
+    else:
+        inner[keys[-1]] = to
+    path.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("keys", "to", "field"),
+    [
+        (("format",), "other", "format"),
+        (("version",), 2, "version"),
+        (("tasks",), KeyError, "tasks: is missing"),
+        (("tasks",), [], "tasks: must be an object"),
+        (("tasks", "period"), KeyError, "tasks.period: is missing"),
+        (("tasks", "period"), [4, 5, 0], r"tasks: period\[2\] = 0"),
+        (("tasks", "period"), [4, 5, 2.5], "tasks.period: must be a list of int"),
+        (("tasks", "period"), [4, 5, True], "tasks.period: must be a list of int"),
+        (("tasks", "period"), [4, 5, 2**70], r"tasks: period\[2\]"),
+        (("tasks", "name"), [1, 2, 3], "tasks.name: must be a list of str"),
+        (("tasks", "colour"), [], "tasks.colour: is not known"),
+        (("frames", "end"), [1], "frames: end: has 1 entries"),
+        (("frames", "batch"), "x", "frames.batch: must be a list"),
+        (("frames", "start"), ["0"] * 9, "frames.start: must be a list of int"),
+        (("idling",), 1, "idling: must be true or false"),
+        (("table",), {}, "table: must be a list"),
+        (("table", 0), 5, r"table\[0\]: must be an object"),
+        (("table", 0, "completion"), 1.5, r"table\[0\].completion: must be an int"),
+        (("table", 0, "completion"), -1, "table: "),
+        (("table", 0, "tasks"), [0.0], r"table\[0\].tasks: must be a list of int"),
+        (("table", 0, "tasks"), [7], "table: "),
+    ],
+)
+def test_load_names_file_and_field(tmp_path, keys, to, field):
+    path = tmp_path / "s.json"
+    schedule(C).save(path)
+    change(path, *keys, to=to)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: {field}"):
+        Schedule.load(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b"[1]", b"null", b"[" * 100_000])
+def test_load_refuses_what_is_no_schedule(tmp_path, data):
+    path = tmp_path / "s.json"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: (file|format)"):
+        Schedule.load(path)
+
+
+def test_chrome_trace(tmp_path):
+    s = schedule(D)
+    s.to_chrome_trace(tmp_path / "t.json", tick=1000)
+    document = json.loads((tmp_path / "t.json").read_text())
+    events = document["traceEvents"]
+    lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert lanes == {0: "frames", 1: "t1", 2: "t2", 3: "t3"}
+    runs = [e for e in events if e["ph"] == "X" and e["tid"] > 0]
+    assert len(runs) == 11
+    j2 = next(e for e in runs if e["name"] == "t1 #1")
+    assert (j2["ts"], j2["dur"]) == (5, 1)  # µs: a tick is 1,000 ns
+    assert j2["args"]["release"] == 4000
+    assert j2["args"]["deadline"] == 8000
+    assert j2["args"]["response"] == 2000
+    frames = [e for e in events if e["ph"] == "X" and e["tid"] == 0]
+    assert [(e["ts"], e["dur"]) for e in frames] == [(a, b - a) for a, b, _ in D]
+    assert frames[1]["args"]["submission order"] == ["t2", "t3"]
+    running = {e["ts"]: e["args"]["running"] for e in events if e["ph"] == "C"}
+    assert all(running[start] == batch.bit_count() for start, _, batch in D)
+    assert running[D[-1][1]] == 0
+    # Lanes hold one thing at a time.
+    for lane in lanes:
+        spans = sorted(
+            (e["ts"], e["ts"] + e["dur"]) for e in events if e.get("tid") == lane and e["ph"] == "X"
+        )
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    s.to_chrome_trace(tmp_path / "t.json.gz", tick=1000)
+    assert json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes())) == document
+    with pytest.raises(ValueError, match="tick = 0: must be at least 1 ns"):
+        s.to_chrome_trace(tmp_path / "t.json", tick=0)
