@@ -2,7 +2,7 @@
 #include "python/problem.h"
 
 PyDoc_STRVAR(replay_doc,
-             "schedule_replay(period, deadline, offset, completion, start, end, batch, idling)\n"
+             "schedule_replay(period, deadline, offset, completion, start, end, batch, idling, /)\n"
              "--\n\n"
              "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
              "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.");
