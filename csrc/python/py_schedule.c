@@ -11,8 +11,8 @@ static PyObject *schedule_replay(PyObject *module, PyObject *args)
 {
     PyObject *in[7];
     int idling;
-    if (!PyArg_ParseTuple(args, "OOOOOOOp:schedule_replay", &in[0], &in[1], &in[2], &in[3],
-                          &in[4], &in[5], &in[6], &idling)) {
+    if (!PyArg_ParseTuple(args, "OOOOOOOp:schedule_replay", &in[0], &in[1], &in[2], &in[3], &in[4],
+                          &in[5], &in[6], &idling)) {
         return NULL;
     }
     gs_py_call_t call;
