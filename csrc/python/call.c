@@ -57,6 +57,9 @@ bool gs_py_call_init(gs_py_call_t *call, PyObject *stop, double seconds, long lo
         call->stop = call->stop_buffer.buf;
     }
     call->seconds_ns = seconds > 1e9 ? 0 : (int64_t)(seconds * 1e9);
+    if (seconds > 0 && seconds < 1e-9) { /* next to nothing, which 0 is not */
+        call->seconds_ns = 1;
+    }
     call->env.bytes_limit = bytes;
     call->env.poll = poll_call;
     call->env.poll_arg = call;
@@ -104,9 +107,9 @@ static PyObject *fault_text(const gs_fault_t *fault)
                                              (long long)fault->value));
     }
     if (text != NULL) {
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s", text, fault->reason == NULL
-                                                               ? gs_strerror(fault->code)
-                                                               : fault->reason));
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s", text,
+                                             fault->reason == NULL ? gs_strerror(fault->code)
+                                                                   : fault->reason));
     }
     return text;
 }

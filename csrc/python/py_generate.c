@@ -53,7 +53,7 @@ static void request_free(request_t *self)
 }
 
 PyDoc_STRVAR(uunifast_doc,
-             "generate_uunifast(key, n, utilization, first, discard)\n"
+             "generate_uunifast(key, n, utilization, first, discard, /)\n"
              "--\n\n"
              "Utilizations of len(utilization) sets of n tasks, float64 (sets, n); set i has\n"
              "number first + i. key: four uint64; utilization: float64, one sum per set;\n"
@@ -105,7 +105,7 @@ out:
 }
 
 PyDoc_STRVAR(kernels_doc,
-             "generate_kernels(key, n, utilization, first, periods, capacity)\n"
+             "generate_kernels(key, n, utilization, first, periods, capacity, /)\n"
              "--\n\n"
              "Kernels as in paper 001, section 6.1: (period, wcet, blocks), int64 (sets, n)\n"
              "each. key, utilization, first: as in generate_uunifast; periods: int64 ticks to\n"

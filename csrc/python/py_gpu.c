@@ -36,7 +36,7 @@ static void free_columns(PyArrayObject *columns[4])
 }
 
 PyDoc_STRVAR(occupancy_doc,
-             "occupancy(limits, threads, regs, smem)\n"
+             "occupancy(limits, threads, regs, smem, /)\n"
              "--\n\n"
              "Resident blocks on an empty SM for each kernel, and what limits them: two int64\n"
              "arrays. Limits: 0 warps, 1 blocks, 2 registers, 3 shared memory, 4 threads.");
@@ -144,7 +144,7 @@ static int place_all(gs_env_t *env, gs_placer_t *placer, PyArrayObject *const co
 }
 
 PyDoc_STRVAR(place_doc,
-             "place(limits, sm_order, blocks, threads, regs, smem, policy, load)\n"
+             "place(limits, sm_order, blocks, threads, regs, smem, policy, load, /)\n"
              "--\n\n"
              "The SM of every block of the kernels, in dispatch order (-1: no room), and the load\n"
              "of the SMs after it: arrays of int32 (sum of blocks) and of int64 (sms, 4) with\n"

@@ -4,7 +4,7 @@
 PyDoc_STRVAR(
     graph_search_doc,
     "graph_search(period, deadline, offset, completion, undecided, variant, lifo, merge,\n"
-    "             idling, first_only, depth_limit, states, bytes, seconds, want_graph, stop)\n"
+    "             idling, first_only, depth_limit, states, bytes, seconds, want_graph, stop, /)\n"
     "--\n\n"
     "Explores the scheduling graph of one task set (a stack of one). variant: 0 repaired,\n"
     "1 paper, 2 printed; depth_limit: -1 for none; states, bytes, seconds: budgets, 0 for\n"

@@ -53,7 +53,7 @@ static int draw_times(const times_t *self, gs_env_t *env, npy_intp set, int64_t 
 
 PyDoc_STRVAR(
     by_utilization_doc,
-    "oracle_by_utilization(period, wcet, key, first, least, most)\n"
+    "oracle_by_utilization(period, wcet, key, first, least, most, /)\n"
     "--\n\n"
     "Completion times, int64 (sets, 2**n); 0 for batches of two or more whose utilizations exceed\n"
     "1. period, wcet: int64 (sets, n); key: four uint64; first: the number of the first set;\n"
@@ -111,7 +111,7 @@ out:
 PyDoc_STRVAR(
     by_placement_doc,
     "oracle_by_placement(limits, sm_order, blocks, threads, regs, smem, wcet, key, first,\n"
-    "                    least, most)\n"
+    "                    least, most, /)\n"
     "--\n\n"
     "(completion, undecided, order) of batches that fit the GPU at once: int64\n"
     "(sets, 2**n), the same or None when nothing is undecided, int8 (sets, 2**n, n) or\n"

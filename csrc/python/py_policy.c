@@ -58,7 +58,7 @@ static bool read_feasible(policy_t *self, PyArrayObject *begin, PyArrayObject *f
 }
 
 PyDoc_STRVAR(open_doc,
-             "policy_open(period, deadline, offset, completion, begin, first, last)\n"
+             "policy_open(period, deadline, offset, completion, begin, first, last, /)\n"
              "--\n\n"
              "A capsule for the other policy functions, from one task set (a stack of one) and F\n"
              "as pbs_search returns it.");
@@ -146,7 +146,7 @@ static const policy_t *read_state(PyObject *args, const char *format, int64_t *i
     return self;
 }
 
-PyDoc_STRVAR(safe_doc, "policy_safe(policy, instant, pending)\n"
+PyDoc_STRVAR(safe_doc, "policy_safe(policy, instant, pending, /)\n"
                        "--\n\n"
                        "The masks of the batches that are safe to start, in increasing order.");
 
@@ -170,7 +170,7 @@ static PyObject *policy_safe(PyObject *Py_UNUSED(module), PyObject *args)
     return (PyObject *)result;
 }
 
-PyDoc_STRVAR(next_doc, "policy_next(policy, instant, pending)\n"
+PyDoc_STRVAR(next_doc, "policy_next(policy, instant, pending, /)\n"
                        "--\n\n"
                        "The first instant from this one on at which a batch is safe, or None.");
 
@@ -188,7 +188,7 @@ static PyObject *policy_next(PyObject *Py_UNUSED(module), PyObject *args)
     return PyLong_FromLongLong(next);
 }
 
-PyDoc_STRVAR(choose_doc, "policy_choose(policy, instant, pending)\n"
+PyDoc_STRVAR(choose_doc, "policy_choose(policy, instant, pending, /)\n"
                          "--\n\n"
                          "The safe batch that the policy prefers, 0 when none is safe.");
 
@@ -206,7 +206,7 @@ static PyObject *policy_choose(PyObject *Py_UNUSED(module), PyObject *args)
 enum { MISSES, JOBS, FRAMES, FINISH, RESPONSE, WAITED, PLAY_COLUMNS };
 
 PyDoc_STRVAR(play_doc,
-             "policy_play(policy, strategy, start, end, batch, runs, key, low, high, stop)\n"
+             "policy_play(policy, strategy, start, end, batch, runs, key, low, high, stop, /)\n"
              "--\n\n"
              "Plays hyperperiods (gs_play), run i with stream i of the key (4 words). Returns the\n"
              "columns (misses, jobs, frames, finish, response total, waited) of length runs.");
@@ -276,8 +276,8 @@ static PyObject *policy_play(PyObject *module, PyObject *args)
         gs_rng_t rng;
         gs_play_t play;
         gs_rng_init(&rng, (const uint64_t *)PyArray_DATA(key), (uint64_t)run, GS_STREAM_EXECUTION);
-        status = gs_play(&call.env, &self->feasible, strategy, frames, count, &rng, low, high,
-                         &play);
+        status =
+            gs_play(&call.env, &self->feasible, strategy, frames, count, &rng, low, high, &play);
         gs_py_i64(out[MISSES])[run] = play.misses;
         gs_py_i64(out[JOBS])[run] = play.jobs;
         gs_py_i64(out[FRAMES])[run] = play.frames;

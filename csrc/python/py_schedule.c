@@ -3,7 +3,7 @@
 
 PyDoc_STRVAR(replay_doc,
              "schedule_replay(period, deadline, offset, completion, start, end, batch, idling,\n"
-             "                cycle_from=0, cycle_length=0)\n"
+             "                cycle_from=0, cycle_length=0, /)\n"
              "--\n\n"
              "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
              "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.\n"

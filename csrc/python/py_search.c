@@ -96,7 +96,7 @@ static PyObject *feasible_arrays(const gs_search_t *search)
 
 PyDoc_STRVAR(search_doc,
              "pbs_search(period, deadline, offset, completion, undecided, idling, thorough,\n"
-             "           policy, policy_limit, states, bytes, seconds, stop)\n"
+             "           policy, policy_limit, states, bytes, seconds, stop, /)\n"
              "--\n\n"
              "Decides a stack of N task sets (gs_search_run). Arrays of shape (N, n) and\n"
              "(N, 2**n); undecided and stop may be None; budgets of 0 are none. Returns the\n"
@@ -173,7 +173,7 @@ out:
 }
 
 PyDoc_STRVAR(edf_doc,
-             "pbs_edf(period, deadline, offset, completion, parallel, bytes, stop)\n"
+             "pbs_edf(period, deadline, offset, completion, parallel, bytes, stop, /)\n"
              "--\n\n"
              "Simulates EDFserial or EDFParallel for a stack of N task sets (gs_edf_simulate).\n"
              "Returns (answer, task, job, deadline), columns of length N with answer 1, 0 or -1\n"
@@ -243,7 +243,7 @@ out:
 
 PyDoc_STRVAR(endless_doc,
              "pbs_endless(period, deadline, offset, completion, undecided, idling, states, bytes,\n"
-             "            seconds, stop)\n"
+             "            seconds, stop, /)\n"
              "--\n\n"
              "Decides one task set (a stack of one) for ever (gs_endless_run). Returns (answer,\n"
              "spent, states, bytes, load, cycle_from, cycle_length), prices as (scale, price) or\n"

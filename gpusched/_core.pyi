@@ -1,0 +1,178 @@
+"""The C core as functions on arrays: private and positional; use the package gpusched.
+
+Arrays come in as anything numpy casts safely (no floats for integers) and go out as new arrays.
+mypy.stubtest compares these lines with the module; the docstrings are there.
+"""
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Buffer
+
+_In: TypeAlias = npt.ArrayLike
+_Ints: TypeAlias = npt.NDArray[np.int64]
+_Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
+_Policy: TypeAlias = object  # a capsule
+
+MAX_TASKS: Final[int]
+__version__: Final[str]
+
+class Cancelled(Exception): ...
+
+# GPUs and placement (py_gpu.c)
+
+def occupancy(limits: _In, threads: _In, regs: _In, smem: _In, /) -> tuple[_Ints, _Ints]: ...
+def place(
+    limits: _In,
+    sm_order: _In,
+    blocks: _In,
+    threads: _In,
+    regs: _In,
+    smem: _In,
+    policy: int,
+    load: _In | None,
+    /,
+) -> tuple[npt.NDArray[np.int32], _Ints]: ...
+
+# Task sets (py_generate.c)
+
+def generate_uunifast(
+    key: _In, n: int, utilization: _In, first: int, discard: bool, /
+) -> npt.NDArray[np.float64]: ...
+def generate_kernels(
+    key: _In, n: int, utilization: _In, first: int, periods: _In, capacity: int, /
+) -> tuple[_Ints, _Ints, _Ints]: ...
+
+# Tables (py_oracle.c)
+
+def oracle_by_utilization(
+    period: _In, wcet: _In, key: _In, first: int, least: int, most: int, /
+) -> _Ints: ...
+def oracle_by_placement(
+    limits: _In,
+    sm_order: _In,
+    blocks: _In,
+    threads: _In,
+    regs: _In,
+    smem: _In,
+    wcet: _In,
+    key: _In,
+    first: int,
+    least: int,
+    most: int,
+    /,
+) -> tuple[_Ints, _Ints | None, npt.NDArray[np.int8] | None]: ...
+
+# Searches (py_search.c, py_graph.c)
+
+def pbs_search(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    undecided: _In | None,
+    idling: bool,
+    thorough: bool,
+    policy: bool,
+    policy_limit: int,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    /,
+) -> tuple[
+    tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints],
+    _Frames | None,
+    tuple[tuple[int, _Ints, float, int], tuple[int, int, int, int, int]] | None,
+    tuple[_Ints, _Ints, _Ints] | None,
+]: ...
+def pbs_endless(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    undecided: _In | None,
+    idling: bool,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    /,
+) -> tuple[
+    tuple[int, int, int, int, float, int, int], tuple[int, _Ints] | None, _Frames | None
+]: ...
+def pbs_edf(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    parallel: bool,
+    bytes: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
+def graph_search(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    undecided: _In | None,
+    variant: int,
+    lifo: bool,
+    merge: bool,
+    idling: bool,
+    first_only: bool,
+    depth_limit: int,
+    states: int,
+    bytes: int,
+    seconds: float,
+    want_graph: bool,
+    stop: Buffer | None,
+    /,
+) -> dict[str, Any]: ...
+
+# Schedules (py_schedule.c)
+
+def schedule_replay(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    start: _In,
+    end: _In,
+    batch: _In,
+    idling: bool,
+    cycle_from: int = 0,
+    cycle_length: int = 0,
+    /,
+) -> tuple[int, int, int, int]: ...
+
+# The run-time policy (py_policy.c)
+
+def policy_open(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    begin: _In,
+    first: _In,
+    last: _In,
+    /,
+) -> _Policy: ...
+def policy_safe(policy: _Policy, instant: int, pending: _In, /) -> _Ints: ...
+def policy_next(policy: _Policy, instant: int, pending: _In, /) -> int | None: ...
+def policy_choose(policy: _Policy, instant: int, pending: _In, /) -> int: ...
+def policy_play(
+    policy: _Policy,
+    strategy: int,
+    start: _In,
+    end: _In,
+    batch: _In,
+    runs: int,
+    key: _In,
+    low: float,
+    high: float,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...

@@ -1,0 +1,324 @@
+"""Calls one function of gpusched._core with every hostile argument in every position.
+
+Run by test_hostile.py in a process of its own: python hostile_calls.py FUNCTION LOG. Each call is
+written to LOG before it is made, so that a crash or a hang leaves its call as the last line.
+"""
+
+from __future__ import annotations
+
+import datetime
+import faulthandler
+import gc
+import inspect
+import os
+import random
+import resource
+import signal
+import sys
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gpusched import _core
+
+PERIOD = np.array([[4, 5, 10]])
+COMPLETION = np.array([[0, 1, 3, 4, 3, 4, 4, 6]])
+START = np.array([0, 1, 5, 6, 9, 10, 14, 15, 18])
+END = np.array([1, 5, 6, 9, 10, 14, 15, 18, 19])
+BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
+
+# A good argument for every name of a parameter, and for the functions that mean another thing.
+ARGUMENTS: dict[str, Any] = {
+    "batch": BATCH,
+    "blocks": np.array([4, 4]),
+    "bytes": 1 << 20,
+    "capacity": 256,
+    "completion": COMPLETION,
+    "deadline": PERIOD.copy(),
+    "depth_limit": -1,
+    "discard": True,
+    "end": END,
+    "first": 0,
+    "first_only": False,
+    "high": 1.0,
+    "idling": False,
+    "instant": 0,
+    "key": np.array([1, 2, 3, 4], np.uint64),
+    "least": 10**9,
+    "lifo": False,
+    "limits": None,
+    "load": None,
+    "low": 0.5,
+    "merge": True,
+    "most": 19 * 10**8,
+    "n": 3,
+    "offset": np.zeros((1, 3), np.int64),
+    "parallel": True,
+    "pending": np.array([1, 1, 1]),
+    "period": PERIOD,
+    "periods": np.array([4, 5, 10]),
+    "policy": 0,
+    "policy_limit": 1000,
+    "regs": np.array([32, 32]),
+    "runs": 3,
+    "seconds": 1.0,
+    "sm_order": np.arange(8),
+    "smem": np.array([0, 0]),
+    "start": START,
+    "states": 10**5,
+    "stop": None,
+    "strategy": 0,
+    "thorough": True,
+    "threads": np.array([128, 160]),
+    "undecided": np.zeros((1, 8), np.int64),
+    "utilization": np.array([0.5, 1.0]),
+    "variant": 0,
+    "want_graph": True,
+    "wcet": np.array([[1, 3, 3]]),
+}
+
+
+def arguments(name: str) -> dict[str, Any]:
+    """Good arguments by parameter, in order."""
+    from gpusched import GPU
+
+    values = ARGUMENTS | {"limits": GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32)._limits}
+    if name == "oracle_by_placement":
+        shape = {"blocks": [[4, 4, 4]], "threads": [[32] * 3], "regs": [[8] * 3], "smem": [[0] * 3]}
+        values |= {key: np.array(value) for key, value in shape.items()}
+    if name == "pbs_search":
+        values["policy"] = True
+    if name.startswith("policy_"):
+        found = _core.pbs_search(
+            PERIOD, PERIOD, 0 * PERIOD, COMPLETION, None, 0, 1, 1, 0, 0, 0, 0.0, None
+        )
+        assert found[3] is not None
+        begin, first, last = found[3]
+        values |= {"begin": begin, "first": first, "last": last}
+        values["policy"] = _core.policy_open(
+            PERIOD, PERIOD, 0 * PERIOD, COMPLETION, begin, first, last
+        )
+    parameters = inspect.signature(getattr(_core, name)).parameters
+    return {key: values[key] for key in parameters}
+
+
+def wrong_policies(chance: random.Random) -> Iterator[tuple[str, Any]]:
+    """Capsules that were opened with wrong spans, as far as policy_open lets them pass."""
+    opened = arguments("policy_open")
+    for key in ("completion", "begin", "first", "last"):
+        for label, value in changed(opened[key], chance):
+            try:
+                policy = _core.policy_open(*(opened | {key: value}).values())
+            except ALLOWED:
+                continue
+            yield f"opened with {key}={label}", policy
+
+
+class Boom(Exception):
+    """What the objects below raise."""
+
+
+class Raises:
+    """Has every conversion, and each of them fails."""
+
+    def boom(self, *_: Any, **__: Any) -> Any:
+        raise Boom
+
+    __array__ = __bool__ = __buffer__ = __float__ = __getitem__ = __index__ = __len__ = boom
+
+
+class Lies(list):  # type: ignore[type-arg]
+    """A list that is longer than it says, or shorter."""
+
+    def __len__(self) -> int:
+        return 3
+
+
+class Several:
+    """A different array every time it is asked."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self.calls += 1
+        return np.ones((1, self.calls % 5), np.int64)
+
+
+def hostile() -> dict[str, Any]:
+    """Hostile arguments by a name for the log."""
+    endless: list[Any] = []
+    endless.append(endless)
+    ends = np.iinfo(np.int64)
+    frozen = np.array([[4, 5, 10]])
+    frozen.flags.writeable = False
+    values: dict[str, Any] = {
+        repr(value): value
+        for value in [
+            *[None, True, 0, -1, 1, 21, 2**31, 2**32, 2**62, 2**63 - 1, 2**63, -(2**63), 2**64],
+            *[-(2**64), 0.0, -0.5, 1e-320, 1e308, float("nan"), float("inf"), -float("inf"), 1j],
+            *["", "text", b"", b"\0", b"bytes", bytearray(b"\1"), [], [[]], [[[]]], {}, set(), ()],
+            *[[4, 5, 10], [[4, 5, 10]], [[4.5, 5, 10]], [[4, None, 10]], [[1, 2], [3]], ["a"]],
+        ]
+    }
+    values |= {
+        "10**5000": 10**5000,
+        "object": object(),
+        "type": int,
+        "function": len,
+        "endless": endless,
+        "Raises": Raises(),
+        "[Raises]": [Raises()],
+        "Lies": Lies([1, 2]),
+        "[Lies]": [Lies([1, 2, 3, 4])],
+        "Several": Several(),
+        "capsule": datetime.datetime_CAPI,
+        "memoryview": memoryview(bytearray(64))[::2],
+        "read-only": frozen,
+        "Fortran": np.asfortranarray(np.ones((3, 3), np.int64)),
+        "strided": np.arange(12).reshape(1, 12)[:, ::-4],
+        "swapped": np.array([[4, 5, 10]], ">i8"),
+        "unaligned": np.frombuffer(bytes(25), np.int64, offset=1).reshape(1, 3),
+        "beyond memory": np.broadcast_to(np.int64(1), (1, 2**40)),
+        "long beyond memory": np.broadcast_to(np.int64(1), (2**40,)),
+        "nothing, 2**40 times": np.zeros((2**40, 0), np.int64),
+        "masked": np.ma.masked_array([[4, 5, 10]], mask=[[True, False, True]]),
+        "objects": np.array([[4, None, "x"]], object),
+        "big objects": np.array([[2**70, 1, 1]], object),
+        "strings": np.array([["4", "5", "10"]]),
+        "dates": np.array([["2020-01-01"]], "M8[D]"),
+        "records": np.zeros((1, 3), "i8,f8"),
+        "NaN": np.full((1, 3), np.nan),
+        "infinite": np.full(3, np.inf),
+    }
+    for shape in [(), (0,), (0, 0), (0, 3), (1, 0), (3, 0), (1,), (3,), (8,), (1, 3), (2, 3)]:
+        values[f"ones{shape}"] = np.ones(shape, np.int64)
+    for shape in [(1, 1), (1, 2), (1, 8), (1, 20), (1, 21), (1, 64), (2, 2, 2), (1,) * 8]:
+        values[f"ones{shape}"] = np.ones(shape, np.int64)
+    for kind in "?bBhHiIqQefdgFDSU":
+        values[f"{kind} array"] = np.ones((1, 3)).astype(kind)
+    for value in (ends.min, -1, 0, 2**31, 2**61, ends.max):
+        values[f"full {value}"] = np.full((1, 3), value)
+        values[f"row of {value}"] = np.full(3, value)
+    return values
+
+
+def changed(value: Any, chance: random.Random) -> Iterator[tuple[str, Any]]:
+    """Good arguments with wrong content: these come furthest."""
+    if type(value) is int:
+        for item in (-(2**63), -2, -1, 0, 1, 2, 3, 5, 19, 20, 21, 2**31, 2**61, 2**62, 2**63 - 1):
+            yield str(item), item
+    if isinstance(value, np.ndarray):
+        info = np.finfo(value.dtype) if value.dtype.kind == "f" else np.iinfo(value.dtype)
+        extremes = [info.min, -1, 0, 1, 2, 2**20, 2**31, 2**59, 2**61 - 1, 2**62, info.max]
+        extremes = [item for item in extremes if info.min <= item <= info.max]
+        if value.dtype.kind == "f":
+            extremes += [np.nan, np.inf, -np.inf, 1e-300]
+        for item in extremes:
+            yield f"all {item}", np.full_like(value, item)
+        for _ in range(40 if value.size else 0):
+            other = value.copy()
+            at = chance.randrange(value.size)
+            other.flat[at] = chance.choice(extremes)
+            yield f"{other.flat[at]} at {at}", other
+        yield "reversed", value[..., ::-1]
+        yield "shorter", value[..., :-1]
+        yield "longer", np.concatenate([value, value], axis=-1)
+        yield "two", np.concatenate([value, value])
+        yield "none", value[:0]
+
+
+class Slow(Exception):
+    """The call was stopped: it may be long, but not deaf."""
+
+
+def stop(*_: Any) -> None:
+    raise Slow
+
+
+ALLOWED = (TypeError, ValueError, OverflowError, MemoryError, BufferError, Boom, Slow)
+SECONDS = 0.1
+
+
+class Calls:
+    """Makes calls, each of them logged first."""
+
+    def __init__(self, name: str, log: int) -> None:
+        self.name = name
+        self.log = log
+        self.function: Callable[..., Any] = getattr(_core, name)
+        self.made = self.answered = 0
+
+    def make(self, values: list[Any], label: str) -> None:
+        os.write(self.log, f"{self.name}: {label}\n".encode(errors="replace"))
+        self.made += 1
+        try:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, SECONDS)
+                self.function(*values)
+                self.answered += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except ALLOWED as error:
+            error.__traceback__ = None
+
+    def make_all(self, good: dict[str, Any]) -> None:
+        chance = random.Random(1)
+        bad = hostile()
+        names, values = list(good), list(good.values())
+        for count in {0, 1, len(values) - 1, len(values) + 1}:
+            self.make((values * 2)[:count], f"{count} arguments")
+        for at, name in enumerate(names):
+            for label, value in [*bad.items(), *changed(values[at], chance)]:
+                self.make([*values[:at], value, *values[at + 1 :]], f"{name}={label}")
+        if self.name.startswith("policy_") and "policy" in good:
+            for label, policy in wrong_policies(chance):
+                of = good | {"policy": policy}
+                self.make([*of.values()], f"policy {label}")
+                for name in {"instant", "pending", "start"} & good.keys():
+                    for inner, value in changed(good[name], chance):
+                        self.make(
+                            [*(of | {name: value}).values()], f"policy {label}, {name}={inner}"
+                        )
+        for label, value in bad.items():
+            self.make([value] * len(values), f"all={label}")
+        for _ in range(200):  # several wrong contents, which no single check may stop
+            mixed, labels = list(values), []
+            for at in chance.sample(range(len(values)), min(len(values), chance.choice([2, 3]))):
+                choices = [*changed(values[at], chance)] or [*bad.items()]
+                label, mixed[at] = chance.choice(choices)
+                labels.append(f"{names[at]}={label}")
+            self.make(mixed, ", ".join(labels))
+
+
+def main(name: str, log: str) -> None:
+    faulthandler.enable()
+    signal.signal(signal.SIGALRM, stop)
+    warnings.simplefilter("ignore")
+    if not os.environ.get("GPUSCHED_SANITIZE"):  # which need all of the address space
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    good = arguments(name)
+    calls = Calls(name, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    getattr(_core, name)(*good.values())  # must be answered, or nothing below comes far
+
+    arrays = [key for key, value in good.items() if isinstance(value, np.ndarray)]
+    counts = [sys.getrefcount(good[key]) for key in arrays]
+    tracemalloc.start()
+    held = []
+    for _ in range(3):
+        calls.make_all(good)
+        gc.collect()
+        held.append(tracemalloc.get_traced_memory()[0])
+    after = [sys.getrefcount(good[key]) for key in arrays]
+    assert after == counts, f"references of {arrays}: {counts} before, {after} after"
+    # A leak grows every time, a cache once.
+    leaked = min(held[1] - held[0], held[2] - held[1])
+    assert leaked < 20000, f"{leaked} bytes kept by {calls.made // 3} calls"
+    print(calls.made, calls.answered)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,135 @@
+"""Long calls into the core, to be interrupted: python long_calls.py KIND CALL.
+
+Run by test_interrupt.py in a process of its own. Prints what it measured as JSON.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gpusched as gs
+
+DELAY = 0.3
+
+
+def hard(n: int, sets: int) -> tuple[Any, Any]:
+    """Task sets that take far longer than this test; the same one `sets` times."""
+    chance = np.random.default_rng(1)
+    period = 1000 * chance.choice([400, 480, 600, 800, 1200, 1600], n)
+    wcet = np.maximum(1, chance.dirichlet(np.ones(n)) * 1.2 * period).astype(int)
+    tasks = gs.KernelTasks(period=period, wcet=wcet)
+    table = gs.BatchTable.from_utilization(tasks, slowdown="large", seed=1)
+    if sets > 1:
+        tasks = gs.KernelTasks(period=[period] * sets, wcet=wcet)
+    return tasks, table
+
+
+def search() -> Callable[[Any], Any]:
+    tasks, table = hard(16, 100)
+    return lambda stop: gs.pbs.search(tasks, table, thorough=True, stop=stop)
+
+
+def search_one() -> Callable[[Any], Any]:
+    tasks, table = hard(18, 1)
+    budget = gs.pbs.Budget(bytes=None)
+    return lambda stop: gs.pbs.search(tasks, table, thorough=True, budget=budget, stop=stop)
+
+
+def graph() -> Callable[[Any], Any]:
+    tasks, table = hard(16, 1)
+    budget = gs.pbs.Budget(bytes=None)
+    return lambda stop: gs.pbs.search(tasks, table, method="graph", budget=budget, stop=stop)
+
+
+def edf() -> Callable[[Any], Any]:
+    tasks = gs.KernelTasks(period=[2, 10**15], wcet=1)
+    table = gs.BatchTable(completion=[0, 1, 1, 1])
+    budget = gs.pbs.Budget(bytes=None)
+    return lambda stop: gs.pbs.edf_serial(tasks, table, budget=budget, stop=stop)
+
+
+def play() -> Callable[[Any], Any]:
+    tasks = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3])
+    table = gs.BatchTable(completion=[0, 1, 3, 4, 3, 4, 4, 6])
+    found = gs.pbs.search(tasks, table, policy=True)
+    return lambda stop: found.policy.play(found.schedule, runs=2 * 10**7, seed=1, stop=stop)
+
+
+CALLS = {f.__name__: f for f in (search, search_one, graph, edf, play)}
+
+
+def interrupted(call: Callable[[Any], Any]) -> dict[str, Any]:
+    """Ctrl-C during the call: which exception, and how long after the signal."""
+    sent = [0.0]
+
+    def send() -> None:
+        time.sleep(DELAY)
+        sent[0] = time.monotonic()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    ended = False
+    try:
+        call(None)
+        ended = True  # before the signal: the call was not long
+        time.sleep(60)
+        raised, after = "nothing", 0.0
+    except BaseException as error:
+        after = time.monotonic() - sent[0]
+        raised = "nothing: the call had ended" if ended else type(error).__name__
+    thread.join()
+    return {"raised": raised, "after": after}
+
+
+def stopped(call: Callable[[Any], Any]) -> dict[str, Any]:
+    """The stop flag, set by another thread, which the released GIL lets run meanwhile."""
+    flag = bytearray(1)
+    times: list[float] = []
+    begin = threading.Event()
+
+    def set_flag() -> None:
+        begin.wait()
+        end = time.monotonic() + DELAY
+        while time.monotonic() < end:
+            times.append(time.monotonic())
+            time.sleep(0.001)
+        flag[0] = 1
+
+    thread = threading.Thread(target=set_flag)
+    thread.start()
+    raised = "nothing"
+    began = time.monotonic()
+    begin.set()
+    try:
+        call(flag)
+    except BaseException as error:
+        raised = type(error).__name__
+    ended = time.monotonic()
+    thread.join()
+    pauses = np.diff([began, *times])
+    return {
+        "raised": raised,
+        "after": ended - began - DELAY,
+        "steps": len(times),
+        "pause": float(np.median(pauses)),
+    }
+
+
+def main(kind: str, name: str) -> None:
+    faulthandler.enable()
+    print(json.dumps({"interrupted": interrupted, "stopped": stopped}[kind](CALLS[name]())))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

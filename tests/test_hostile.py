@@ -1,0 +1,60 @@
+"""No argument crashes the module: every function, every position, in a process of its own."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hostile_calls import ARGUMENTS
+
+from gpusched import _core
+
+SCRIPT = Path(__file__).with_name("hostile_calls.py")
+FUNCTIONS = sorted(name for name, value in vars(_core).items() if inspect.isbuiltin(value))
+SECONDS = 300
+
+
+def test_every_parameter_has_a_good_argument() -> None:
+    assert "schedule_replay" in FUNCTIONS
+    parameters = {
+        name: set(inspect.signature(getattr(_core, name)).parameters) for name in FUNCTIONS
+    }
+    # F and the capsule come from a search.
+    known = {*ARGUMENTS, "begin", "last"}
+    missing = {name: sorted(names - known) for name, names in parameters.items()}
+    assert not any(missing.values()), f"give hostile_calls.ARGUMENTS these: {missing}"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_hostile(name: str, tmp_path: Path) -> None:
+    log = tmp_path / "calls"
+    options = os.environ.get("ASAN_OPTIONS", "")
+    environment = os.environ | {
+        # A sanitizer would end the process where malloc has to answer NULL.
+        "ASAN_OPTIONS": f"{options}:allocator_may_return_null=1:max_allocation_size_mb=2048",
+        # Threads of the linear algebra take address space, which is limited here.
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    try:
+        done = subprocess.run(
+            [sys.executable, SCRIPT, name, log],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            env=environment,
+        )
+        ended, output = f"ended with {done.returncode}", done.stdout + done.stderr
+    except subprocess.TimeoutExpired as expired:
+        done = None
+        ended, output = f"did not end in {SECONDS} s", (expired.stderr or b"").decode()
+    if done is None or done.returncode != 0:
+        calls = log.read_text(errors="replace").splitlines() if log.exists() else ["none"]
+        text = f"{name} {ended} after {len(calls)} calls, the last one {calls[-1]}\n{output}"
+        pytest.fail(text, pytrace=False)
+    made, answered = map(int, done.stdout.split())
+    assert made > answered > 0

@@ -1,0 +1,237 @@
+"""Does the package keep its own rules: names, layers, no state, cheap import, types, style?"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from native import CSRC, clean_environment
+
+import gpusched
+from gpusched import _core
+
+ROOT = CSRC.parent
+CORE = sorted(
+    path
+    for path in [*CSRC.rglob("*.c"), *CSRC.rglob("*.h")]
+    if path.relative_to(CSRC).parts[0] != "python"
+)
+
+
+def run(*command: str | Path) -> str:
+    """The output of a command in the root folder, which must succeed."""
+    environment = dict(os.environ)
+    # Run from the tree, whatever Python ran pytest: no warning options, no other paths.
+    environment.pop("PYTHONWARNINGS", None)
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=environment,
+    )
+    if done.returncode != 0:
+        pytest.fail(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}", pytrace=False)
+    return done.stdout
+
+
+def code_of(path: Path) -> str:
+    """The text of a C file without comments and string literals, its lines kept."""
+
+    def blank(found: re.Match[str]) -> str:
+        return "\n" * found[0].count("\n") + " "
+
+    pattern = r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+    text = path.read_text(encoding="utf-8")
+    # The quotes of an #include are needed by nobody who calls this.
+    return re.sub(pattern, blank, text, flags=re.DOTALL)
+
+
+def where(path: Path, text: str, position: int) -> str:
+    return f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, position) + 1}"
+
+
+# The C core
+
+
+def nm(*arguments: str | Path) -> str:
+    if shutil.which("nm") is None:
+        pytest.skip("needs nm")
+    done = subprocess.run(
+        ["nm", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=clean_environment(),
+    )
+    return done.stdout
+
+
+def core_symbols(library: Path) -> list[tuple[str, str, str, str]]:
+    """(object file, symbol, class, section) of every symbol of the core."""
+    symbols = []
+    member = ""
+    for line in nm("--format=sysv", library).splitlines():
+        if found := re.search(r"from [^\[]*\[?([^\]:]*\.o)\]?:", line):
+            member = found[1]
+        fields = [field.strip() for field in line.split("|")]
+        if len(fields) == 7 and fields[0] != "Name":
+            symbols.append((member, fields[0], fields[2], fields[6]))
+    return symbols
+
+
+def test_names_of_the_core_start_with_gs(plain_core: Path) -> None:
+    symbols = core_symbols(plain_core)
+    exported = [name for _, name, kind, _ in symbols if kind.isupper() and kind != "U"]
+    assert "gs_alloc" in exported
+    assert [name for name in exported if not name.startswith("gs_")] == []
+
+
+def test_the_core_has_no_mutable_state(plain_core: Path) -> None:
+    symbols = core_symbols(plain_core)
+    assert any(section.startswith(".text") for *_, section in symbols)
+    # Tables of constant pointers lie in .data.rel.ro, which is read-only once they are relocated.
+    mutable = [
+        f"{member}: {name} in {section}"
+        for member, name, kind, section in symbols
+        if kind == "C"
+        or (
+            re.match(r"\.(data|bss|tdata|tbss)\b|\*COM\*", section)
+            and not section.startswith(".data.rel.ro")
+        )
+    ]
+    assert mutable == []
+
+
+def test_the_core_calls_no_output_and_no_exit(plain_core: Path) -> None:
+    wanted = {(member, name) for member, name, kind, _ in core_symbols(plain_core) if kind == "U"}
+    assert ("core_env.o", "calloc") in wanted
+    forbidden = re.compile(
+        r"Py\w*|_Py\w*"
+        r"|_*v?[fd]?printf(_chk)?|f?puts|f?putc|putchar|perror|std(in|out|err)|fopen|write|syslog"
+        r"|_?exit|abort|quick_exit|atexit|__assert_fail"
+        r"|signal|sigaction|raise|kill|setjmp|longjmp|siglongjmp|_?_?sigsetjmp"
+        r"|s?rand(om)?|[delmn]rand48|time|clock|getenv|setlocale|strtok"
+    )
+    assert [pair for pair in sorted(wanted) if forbidden.fullmatch(pair[1])] == []
+    # Memory comes from gs_alloc, gs_grow and gs_free, where budgets and tests can reach it.
+    memory = re.compile(r"malloc|calloc|realloc|reallocarray|aligned_alloc|free|strn?dup")
+    elsewhere = [pair for pair in sorted(wanted) if memory.fullmatch(pair[1])]
+    assert [pair for pair in elsewhere if pair[0] != "core_env.o"] == []
+
+
+def test_the_core_is_free_of_python_and_output() -> None:
+    """The same from the text, for what a compiler leaves out and where there is no nm."""
+    forbidden = re.compile(
+        r"#\s*include\s*<(Python\.h|numpy/.*|stdio\.h|signal\.h|setjmp\.h|assert\.h)>"
+        r"|\bPy[A-Z_]\w*|\b(v?f?printf|puts|putchar|perror|exit|abort|signal|sigaction)\s*\("
+    )
+    assert CORE
+    found = []
+    for path in CORE:
+        text = code_of(path)
+        found += [f"{where(path, text, hit.start())}: {hit[0]}" for hit in forbidden.finditer(text)]
+    assert found == []
+
+
+# Arrows run downwards only.
+LAYERS = {
+    "core": {"core"},
+    "model": {"core", "model"},
+    "pbs": {"core", "model", "pbs"},
+    "sim": {"core", "model", "sim"},
+    "rta": {"core", "model", "rta"},
+    "cuda": {"core", "model", "cuda"},
+}
+EXCEPTIONS = {("cuda", "pbs/schedule.h"), ("cuda", "pbs/table.h")}
+
+
+def test_layers() -> None:
+    wrong = []
+    for path in CORE:
+        name = path.relative_to(CSRC)
+        if len(name.parts) == 1:  # the umbrella
+            continue
+        assert name.parts[0] in LAYERS, f"{name}: in which layer is it?"
+        for header in re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE):
+            assert (CSRC / header).is_file(), f"{name} includes {header} not by its path in csrc"
+            layer = header.split("/")[0]
+            if layer not in LAYERS[name.parts[0]] and (name.parts[0], header) not in EXCEPTIONS:
+                wrong.append(f"{name} includes {header}")
+    assert wrong == []
+
+
+def test_every_c_file_begins_with_its_question() -> None:
+    wrong = []
+    for path in CORE:
+        found = re.match(r"/\*(.*?)\*/", path.read_text(encoding="utf-8"), re.DOTALL)
+        if found is None or (path.suffix == ".c" and "?" not in found[1]):
+            wrong.append(str(path.relative_to(ROOT)))
+    assert wrong == []
+
+
+def test_the_module_exports_its_init_alone() -> None:
+    if os.environ.get("GPUSCHED_SANITIZE"):
+        pytest.skip("sanitizers export symbols of their own")
+    assert _core.__file__ is not None
+    symbols = nm("-D", "--defined-only", _core.__file__).split()[2::3]
+    assert [name for name in symbols if name not in ("_init", "_fini")] == ["PyInit__core"]
+
+
+# The package
+
+
+def test_versions_agree() -> None:
+    assert _core.__version__ == gpusched.__version__ == importlib.metadata.version("gpusched")
+
+
+def test_import_is_light() -> None:
+    """What `import gpusched` loads beyond numpy: nothing that takes long or may be missing."""
+    names = run(
+        sys.executable,
+        "-c",
+        "import sys, numpy; before = set(sys.modules); import gpusched\n"
+        "print(*(set(sys.modules) - before))",
+    ).split()
+    assert "gpusched" in names
+    heavy = {
+        "IPython",
+        "asyncio",
+        "concurrent",
+        "ctypes",
+        "html",
+        "http",
+        "matplotlib",
+        "multiprocessing",
+        "pandas",
+        "scipy",
+        "sqlite3",
+        "tqdm",
+        "unittest",
+        "urllib",
+    }
+    assert sorted(heavy & {name.split(".")[0] for name in names}) == []
+
+
+def test_stubs_describe_the_module() -> None:
+    pytest.importorskip("mypy")
+    options = ["--concise", "--mypy-config-file", "pyproject.toml"]
+    run(sys.executable, "-m", "mypy.stubtest", *options, "gpusched._core")
+
+
+def test_types() -> None:
+    pytest.importorskip("mypy")
+    run(sys.executable, "-m", "mypy", "--strict", "gpusched")
+
+
+def test_style() -> None:
+    pytest.importorskip("ruff")
+    run(sys.executable, "-m", "ruff", "check", "--quiet", ".")
