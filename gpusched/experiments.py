@@ -68,6 +68,8 @@ class Schedulability(Results):
             ax.set_title(f"({panel}) {_factors(panel)}", fontsize=11)
             ax.set_xlabel("utilization")
             ax.set_ylim(-3, 103)
+            ticks = sorted(set(self["utilization"].tolist()))
+            ax.set_xticks(ticks[1::2] if len(ticks) > 6 else ticks)
             plot.grid(ax)
         axes[0].set_ylabel("schedulable task sets (%)")
         axes[0].legend(frameon=False, loc="best")

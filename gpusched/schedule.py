@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from gpusched import chrome
 from gpusched._check import Int64Array, at_least, frozen, int_array
+from gpusched._files import replacing
 from gpusched.jobs import Jobs
-from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, new_file, pyplot, time_axis
+from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
 from gpusched.tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -277,7 +278,8 @@ class Schedule:
         """
         scene = _Scene(self, unit, until)
         if ax is None:
-            size = (min(14.0, max(6.4, 0.22 * scene.marks + 3)), 1.5 + 0.55 * self.tasks.n)
+            label = 0.085 * max(len(_clip(name, _LABEL)) for name in scene.names)
+            size = (label + min(12.0, max(5.6, 0.3 * scene.marks)), 1.3 + 0.55 * self.tasks.n)
             ax = pyplot().subplots(figsize=size, layout="constrained")[1]
         _draw(scene, ax)
         return ax
@@ -312,7 +314,7 @@ class Schedule:
                 if time > 0
             ],
         }
-        with new_file(path) as unfinished, open(unfinished, "x", encoding="utf-8") as file:
+        with replacing(path, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
             file.write("\n")
 
@@ -443,6 +445,7 @@ class _Scene:
 
 _BAR = 0.62  # height of a job's bar in rows
 _ARROW = 0.88  # height of an arrow in rows
+_LABEL = 28  # characters of a task's name
 
 
 def _draw(scene: _Scene, ax: Any) -> None:
@@ -451,6 +454,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
 
     unit = scene.axis.ticks
     span = scene.end / unit
+    inch = span / (ax.get_position().width * ax.figure.get_figwidth())  # about
     for number, (start, end) in enumerate(scene.frames):
         shade = "#ECECEC" if number % 2 else "#F7F7F7"
         ax.axvspan(start / unit, end / unit, color=shade, linewidth=0, zorder=0)
@@ -469,7 +473,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
                 zorder=2,
             )
         )
-        if (finish - start) / unit > 0.012 * len(str(job)) * span:
+        if (min(finish, scene.end) - start) / unit > (0.075 * len(str(job)) + 0.06) * inch:
             # A late job's middle may be where the cross is.
             middle = start + (min(finish, scene.end) - start) * (0.15 if late else 0.5)
             ax.text(
@@ -526,7 +530,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
             )
     ax.set_xlim(0, span)
     ax.set_ylim(scene.n - 0.4, -0.6)
-    ax.set_yticks(range(scene.n), [_clip(name, 32) for name in scene.names])
+    ax.set_yticks(range(scene.n), [_clip(name, _LABEL) for name in scene.names])
     ax.tick_params(axis="y", length=0)
     steps = scene.axis.steps(0, scene.end)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])
@@ -559,7 +563,7 @@ _ROW = 34  # pixels
 
 
 def _svg(scene: _Scene) -> str:
-    left = 24 + 7 * max(len(_clip(name, 26)) for name in scene.names)
+    left = 24 + 7 * max(len(_clip(name, _LABEL)) for name in scene.names)
     width = min(1100, max(520, 40 * scene.marks))
     top = 26
     bottom = top + _ROW * scene.n
@@ -581,7 +585,7 @@ def _svg(scene: _Scene) -> str:
         middle = top + _ROW * (task + 0.5)
         add(
             f'<text x="{left - 10}" y="{middle + 4:.1f}" text-anchor="end">'
-            f"{_xml(_clip(name, 26))}<title>{_xml(name[:200])}</title></text>"
+            f"{_xml(_clip(name, _LABEL))}<title>{_xml(name[:200])}</title></text>"
         )
         add(f'<path d="M{left} {middle + _ROW / 2:.1f}h{width}" stroke="#ffffff"/>')
     for task, job, release, deadline, start, finish in scene.jobs:
