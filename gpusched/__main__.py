@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusched import plot
+from gpusched._core import MAX_TASKS
 from gpusched._files import replacing
 from gpusched._version import __version__
 from gpusched.pbs import DeadWindow, Overload
+from gpusched.sweep import SweepError
 
 if TYPE_CHECKING:
     from gpusched.gpu import GPU
@@ -39,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gpusched: interrupted", file=sys.stderr)
         return 130
+    except SweepError as error:
+        print(f"gpusched {options.command}: {error}", file=sys.stderr)
+        return 2
     except (_Refusal, OSError, ValueError, TypeError, OverflowError, ImportError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
         print(f"gpusched {options.command}: {text}", file=sys.stderr)
@@ -65,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=("a", "b", "c"),
         help="slowdown factors 1 to 1.4 (a), 1.7 to 1.9 (b), 1.1 to 1.9 (c); all three by default",
     )
-    sweep.add_argument("--tasks", type=_positive, default=5, metavar="N", help="per set (5)")
+    sweep.add_argument("--tasks", type=_tasks, default=5, metavar="N", help="per set (5)")
     sweep.add_argument("--count", type=_positive, default=50, metavar="N", help="sets a point (50)")
     sweep.add_argument("--seed", type=_natural, default=1, metavar="N", help="of the sets (1)")
     sweep.add_argument(
@@ -298,6 +303,13 @@ def _positive(text: str) -> int:
     return number
 
 
+def _tasks(text: str) -> int:
+    number = _positive(text)
+    if number > MAX_TASKS:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MAX_TASKS}")
+    return number
+
+
 def _natural(text: str) -> int:
     number = int(text)
     if number < 0:
@@ -305,7 +317,7 @@ def _natural(text: str) -> int:
     return number
 
 
-_positive.__name__ = _natural.__name__ = "whole number"  # how argparse calls it
+_positive.__name__ = _natural.__name__ = _tasks.__name__ = "whole number"  # how argparse calls it
 
 
 def _slowdown(text: str) -> str | tuple[float, float]:

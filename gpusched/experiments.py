@@ -6,6 +6,7 @@ Interference Awareness with Schedule Abstraction, RTNS 2024.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -19,7 +20,6 @@ from gpusched.results import Results
 from gpusched.sweep import Progress, run, spawn, summary
 
 if TYPE_CHECKING:
-    from gpusched.gpu import GPU
     from gpusched.pbs import Budget
     from gpusched.table import BatchTable
     from gpusched.tasks import KernelTasks
@@ -39,6 +39,8 @@ _FACTORS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
 SCHEDULERS = ("GPUSched", "EDFserial", "EDFParallel")
 UTILIZATIONS = tuple(k / 5 for k in range(1, 11))
 _TICKS = 1000
+# Batches in the tables of one chunk: some megabytes, and soon done when a sweep is interrupted.
+_CHUNK_BATCHES = 2**15
 
 
 class Schedulability(Results):
@@ -147,8 +149,8 @@ def gpusched_fig4(
     """
     panels = _panels(panel, tuple(SLOWDOWNS))
     root = spawn(seed)
-    gpu = _gpu()
-    points, seeds = [], []
+    points: list[dict[str, Any]] = []
+    seeds = []
     for letter in panels:
         for index, utilization in enumerate(utilizations):
             points.append(
@@ -156,16 +158,15 @@ def gpusched_fig4(
                     "slowdown": SLOWDOWNS[letter],
                     "utilization": float(utilization),
                     "n": n,
-                    "gpu": gpu,
-                    "budget": budget,
                 }
             )
             seeds.append(spawn(root, index))  # the same sets in every panel
     values = run(
-        _schedulability,
+        functools.partial(_schedulability, budget=budget),
         points,
         seeds,
         count=count,
+        largest=max(1, _CHUNK_BATCHES >> n),
         executor=executor,
         workers=workers,
         progress=progress,
@@ -196,7 +197,6 @@ def _schedulability(
     slowdown: str,
     utilization: float,
     n: int,
-    gpu: GPU,
     budget: Budget | None,
     count: int,
     first: int,
@@ -206,7 +206,7 @@ def _schedulability(
     from gpusched import pbs
 
     tasks = _sets(n, utilization, count, first, seed)
-    table = _tables(tasks, gpu, slowdown, first, seed)
+    table = _tables(tasks, slowdown, first, seed)
     return {
         "GPUSched": pbs.search(tasks, table, budget=budget, stop=stop).schedulable,
         "EDFserial": pbs.edf_serial(tasks, table).schedulable,
@@ -375,9 +375,9 @@ def _search_times(
 ) -> SearchTimes:
     root = spawn(seed)
     keys = [(i, float(u), m) for i, u in enumerate(utilizations) for m in methods]
-    points = [{**_FIG5, "utilization": u, "method": m, "budget": budget} for _, u, m in keys]
+    points = [{**_FIG5, "utilization": u, "method": m} for _, u, m in keys]
     seeds = [spawn(root, i) for i, _, _ in keys]  # the same sets for every method
-    values = run(_timed, points, seeds, count=count, **options)
+    values = run(functools.partial(_timed, budget=budget), points, seeds, count=count, **options)
     return SearchTimes(
         {
             "utilization": np.repeat([u for _, u, _ in keys], count),
@@ -399,9 +399,9 @@ def _times_by_tasks(
 ) -> TimesByTasks:
     root = spawn(seed)
     keys = [(n, m) for n in tasks for m in methods if m != "graph" or n <= _GRAPH_TASKS]
-    points = [{**_FIG5, "n": n, "method": m, "budget": budget} for n, m in keys]
+    points = [{**_FIG5, "n": n, "method": m} for n, m in keys]
     seeds = [spawn(root, n) for n, _ in keys]
-    values = run(_timed, points, seeds, count=count, **options)
+    values = run(functools.partial(_timed, budget=budget), points, seeds, count=count, **options)
     columns: dict[str, list[Any]] = {}
     for row, (n, method) in enumerate(keys):
         works = {method: values["seconds"][row]}
@@ -423,8 +423,8 @@ def _times_by_tasks(
 
 def _graph_size(count: int, seed: Any, budget: Budget | None, options: dict[str, Any]) -> GraphSize:
     root = spawn(seed)
-    points = [{**_FIG5, "merging": merging, "budget": budget} for merging in (True, False)]
-    values = run(_counted, points, [root, root], count=count, **options)
+    points = [{**_FIG5, "merging": merging} for merging in (True, False)]
+    values = run(functools.partial(_counted, budget=budget), points, [root, root], count=count, **options)
     columns: dict[str, list[Any]] = {}
     for row, point in enumerate(points):
         for depth in range(_DEPTH + 1):
@@ -458,7 +458,7 @@ def _timed(
 
     tasks = _sets(n, utilization, count, first, seed)
     began = time.perf_counter()
-    table = _tables(tasks, _gpu(), slowdown, first, seed)
+    table = _tables(tasks, slowdown, first, seed)
     table_seconds = (time.perf_counter() - began) / count
     if budget is None:
         budget = pbs.Budget(seconds=10.0)
@@ -493,7 +493,7 @@ def _counted(
     from gpusched import graph
 
     tasks = _sets(n, utilization, count, first, seed)
-    table = _tables(tasks, _gpu(), slowdown, first, seed)
+    table = _tables(tasks, slowdown, first, seed)
     vertices = np.zeros((_DEPTH + 1, count), dtype=np.int64)
     cut = np.zeros(count, dtype=bool)
     for i in range(count):
@@ -527,12 +527,6 @@ def _factors(panel: str) -> str:
     return f"slowdown factors {low:g} to {high:g}"
 
 
-def _gpu() -> GPU:
-    from gpusched.gpu import GPU
-
-    return GPU.preset("pbs2024")
-
-
 def _sets(
     n: int, utilization: float, count: int, first: int, seed: np.random.SeedSequence
 ) -> KernelTasks:
@@ -544,12 +538,12 @@ def _sets(
 
 
 def _tables(
-    tasks: KernelTasks, gpu: GPU, slowdown: str, first: int, seed: np.random.SeedSequence
+    tasks: KernelTasks, slowdown: str, first: int, seed: np.random.SeedSequence
 ) -> BatchTable:
     """Their batch tables: eligible by placement, one slowdown factor per batch."""
     from gpusched.table import BatchTable
 
-    return BatchTable.from_gpu(tasks, gpu, slowdown=slowdown, seed=spawn(seed, 1), first=first)
+    return BatchTable.from_gpu(tasks, "pbs2024", slowdown=slowdown, seed=spawn(seed, 1), first=first)
 
 
 def _append(columns: dict[str, list[Any]], **row: Any) -> None:

@@ -318,6 +318,7 @@ def search(
     depth: int | None = None,
     budget: Any = None,
     graph: bool = False,
+    stop: Any = None,
 ) -> GraphSearch:
     """Explores the scheduling graph of one task set.
 
@@ -348,6 +349,9 @@ def search(
         None: no limit. A spent budget makes ``schedulable`` None, unless a schedule was found.
     graph
         Keep the graph.
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop, with
+        ``gpusched.Cancelled``.
 
     Raises
     ------
@@ -372,6 +376,7 @@ def search(
         first_only=first_only,
         depth=depth,
         graph=graph,
+        stop=stop,
         **_budget(budget),
     )
     arrays = result["graph"]

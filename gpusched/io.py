@@ -594,28 +594,15 @@ def _given_gpu(gpu: GPU | str | None) -> GPU | None:
     from gpusched.gpu import GPU
 
     if isinstance(gpu, str):
-        try:
-            return GPU.preset(gpu)
-        except LookupError as error:
-            raise ValueError(f"gpu={gpu!r} is no preset") from error
+        return GPU.preset(gpu)
     if gpu is not None and not isinstance(gpu, GPU):
         raise TypeError(f"gpu must be a GPU or a preset's name, not {type(gpu).__name__}")
     return gpu
 
 
-# Kineto's name of a limit: gpusched's
-_LIMITS = {
-    "numSms": "sms",
-    "maxThreadsPerMultiprocessor": "threads_per_sm",
-    "regsPerMultiprocessor": "regs_per_sm",
-    "sharedMemPerMultiprocessor": "smem_per_sm",
-    "sharedMemPerBlockOptin": "smem_per_block",
-}
-
-
 def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
     """The GPU that the file describes, None when it describes none at all."""
-    from gpusched.gpu import GPU, limits_of
+    from gpusched.gpu import GPU
 
     if not properties:
         return None
@@ -624,30 +611,10 @@ def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
     ids = [_whole(p.get("id", position)) for position, p in enumerate(properties)]
     if device not in ids:
         raise ValueError(f"{source}: deviceProperties lacks device {device}: give gpu=")
-    entry = properties[ids.index(device)]
-    where = f"{source}: deviceProperties of device {device}"
-
-    values = {}
-    for field in (*_LIMITS, "computeMajor", "computeMinor"):
-        value = _whole(entry.get(field))
-        values[field] = -1 if value is None or value > INT64_MAX else value
-    bad = [field for field, value in values.items() if value < 0]
-    absent = [field for field in bad if field not in entry]
-    if bad:
-        problem = f"lacks {_list(absent)}" if absent else f"has no valid {_list(bad)}"
-        raise ValueError(f"{where} {problem}: give gpu=")
-
-    name = entry.get("name")
-    cc = values["computeMajor"], values["computeMinor"]
     try:
-        return GPU(
-            **{ours: values[theirs] for theirs, ours in _LIMITS.items()},
-            blocks_per_sm=limits_of(cc).blocks_per_sm,
-            cc=cc,
-            name=name if isinstance(name, str) else f"device {device}",
-        )
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{where}: {error}: give gpu=") from error
+        return GPU.from_properties(properties[ids.index(device)])
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{source}: device {device}: {error}: give gpu=") from error
 
 
 def _known(gpu: GPU | None) -> GPU:

@@ -29,8 +29,10 @@ __all__ = ["Sweep", "SweepError", "spawn", "sweep"]
 Chunk = Mapping[str, npt.NDArray[Any]]
 Progress = bool | Callable[[int, int], object] | None
 
-# How many chunks each worker gets: enough for an even load and a moving progress bar.
+# How many chunks each worker gets: enough for an even load and a moving progress bar. And how
+# many sets a chunk has at most, since what it is computed from is in memory at once.
 _CHUNKS_PER_WORKER = 8
+_LARGEST_CHUNK = 1024
 
 
 class SweepError(RuntimeError):
@@ -190,17 +192,23 @@ def run(
     *,
     count: int,
     chunk: int | None = None,
+    largest: int = _LARGEST_CHUNK,
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress = None,
 ) -> dict[str, npt.NDArray[Any]]:
-    """What ``function`` returns at every point, as arrays of shape (points, count)."""
+    """What ``function`` returns at every point, as arrays of shape (points, count).
+
+    Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here. The
+    rest is as in ``sweep``.
+    """
     for name, number in (("count", count), ("chunk", chunk), ("workers", workers)):
         if number is not None and number < 1:
             raise ValueError(f"{name} = {number}: must be at least 1")
     workers = workers or _cpus()
     if chunk is None:
         chunk = -(-len(points) * count // (_CHUNKS_PER_WORKER * workers))
+        chunk = min(chunk, largest)
     chunk = min(chunk, count)
     own = executor is None
     pool = ThreadPoolExecutor(workers) if executor is None else executor

@@ -1,12 +1,11 @@
 /* Is this Python object an array that the core can read? */
 #include "python/module.h"
 
+/* FromAny alone would cut the fractions off a list of floats, so the cast is a second step. */
 PyArrayObject *gs_py_array(PyObject *obj, const char *name, int ndim, int typenum)
 {
-    PyArray_Descr *descr = PyArray_DescrFromType(typenum); /* FromAny steals it */
-    PyArrayObject *array =
-        (PyArrayObject *)PyArray_FromAny(obj, descr, 0, 0, NPY_ARRAY_IN_ARRAY, NULL);
-    if (array == NULL) {
+    PyArrayObject *given = (PyArrayObject *)PyArray_FromAny(obj, NULL, 0, 0, 0, NULL);
+    if (given == NULL) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         PyErr_Format(type, "%s: %S", name, value == NULL ? Py_None : value);
@@ -15,11 +14,21 @@ PyArrayObject *gs_py_array(PyObject *obj, const char *name, int ndim, int typenu
         Py_XDECREF(traceback);
         return NULL;
     }
-    if (PyArray_NDIM(array) != ndim) {
+    PyArray_Descr *descr = PyArray_DescrFromType(typenum); /* FromArray steals it */
+    if (!PyArray_CanCastArrayTo(given, descr, NPY_SAFE_CASTING)) {
+        PyErr_Format(PyExc_TypeError, "%s: Cannot cast safely from %R to %R", name,
+                     PyArray_DESCR(given), descr);
+        Py_DECREF(descr);
+        Py_DECREF(given);
+        return NULL;
+    }
+    PyArrayObject *array =
+        (PyArrayObject *)PyArray_FromArray(given, descr, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_NOTSWAPPED);
+    Py_DECREF(given);
+    if (array != NULL && PyArray_NDIM(array) != ndim) {
         PyErr_Format(PyExc_ValueError, "%s: must have %d dimension(s), has %d", name, ndim,
                      PyArray_NDIM(array));
-        Py_DECREF(array);
-        return NULL;
+        Py_CLEAR(array);
     }
     return array;
 }

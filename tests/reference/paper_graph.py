@@ -21,6 +21,8 @@ them off the answer is exact.
 6  Fast-Forward moves t(v_k); a later Merge adds its delta to the moved time, although the
    dominated vertex would idle too, and less.  Off: deltas that come over an edge count from the end
    of the frame.
+7  (Not the listing but the sentence about pruning in section 3.3, so in no default; goes further
+   than 5.)  Line 22 looks only at the jobs of the batch.
 
 PRINTED is the listing word for word.  The default leaves out error 1: taken literally every job
 that starts when it arrives is executed twice, and hardly any set with load is schedulable, which
@@ -81,6 +83,8 @@ class Graph:
         """Line 22 for a frame that runs `batch` from v, moved to [start, end]."""
         if any(self.due[j] < end for j in batch):
             return True
+        if 7 in self.faults:
+            return False
         if 5 in self.faults:
             return any(start <= self.due[j] <= end for j in v.ready - batch)
         return any(d <= end for j, d in self.due.items() if j not in v.exe | batch)
