@@ -257,7 +257,8 @@ class TimesByTasks(Results):
     def plot(self, ax: Any = None) -> Any:
         """Draws mean times over the number of tasks, from median to largest shaded."""
         ax = plot.axes(ax)
-        for index, work in enumerate(dict.fromkeys(self["work"].tolist())):
+        works = sorted(dict.fromkeys(self["work"].tolist()), key="batch table".__eq__)
+        for index, work in enumerate(works):
             rows = self.where(work=work)
             median, worst = rows["seconds_median"] * 1e3, rows["seconds_max"] * 1e3
             plot.band(ax, rows["n"], rows["seconds"] * 1e3, median, worst, work, index)
@@ -292,7 +293,8 @@ class GraphSize(Results):
             ax.plot([], [], color=plot.LATE, label="cut short by the budget", markersize=10, **note)
         ax.set_yscale("log")
         ax.set_xlabel("executed jobs")
-        ax.set_ylabel("vertices (mean over task sets)")
+        ax.set_ylabel("vertices per task set")
+        ax.set_title("mean; shaded from the smallest to the largest", fontsize=9, loc="left")
         ax.legend(frameon=False)
         plot.grid(ax)
         return ax
@@ -329,7 +331,7 @@ def gpusched_fig5(
         "a": the search time over the utilization, for five tasks (50 sets a point). "b": the mean
         time over the number of tasks, at utilization 1 (20 sets a point). "c": the vertices of the
         paper's graph over the number of executed jobs, up to 14, with and without merging, for
-        five tasks at utilization 1 (10 sets).
+        five tasks at utilization 1 (50 sets).
     count
         Task sets per point, where those numbers do not suit.
     seed
@@ -362,7 +364,7 @@ def gpusched_fig5(
         return _search_times(utilizations, methods, count or 50, seed, budget, options)
     if panel == "b":
         return _times_by_tasks(tasks, methods, count or 20, seed, budget, options)
-    return _graph_size(count or 10, seed, budget, options)
+    return _graph_size(count or 50, seed, budget, options)
 
 
 def _search_times(
@@ -424,7 +426,9 @@ def _times_by_tasks(
 def _graph_size(count: int, seed: Any, budget: Budget | None, options: dict[str, Any]) -> GraphSize:
     root = spawn(seed)
     points = [{**_FIG5, "merging": merging} for merging in (True, False)]
-    values = run(functools.partial(_counted, budget=budget), points, [root, root], count=count, **options)
+    values = run(
+        functools.partial(_counted, budget=budget), points, [root, root], count=count, **options
+    )
     columns: dict[str, list[Any]] = {}
     for row, point in enumerate(points):
         for depth in range(_DEPTH + 1):
@@ -543,7 +547,9 @@ def _tables(
     """Their batch tables: eligible by placement, one slowdown factor per batch."""
     from gpusched.table import BatchTable
 
-    return BatchTable.from_gpu(tasks, "pbs2024", slowdown=slowdown, seed=spawn(seed, 1), first=first)
+    return BatchTable.from_gpu(
+        tasks, "pbs2024", slowdown=slowdown, seed=spawn(seed, 1), first=first
+    )
 
 
 def _append(columns: dict[str, list[Any]], **row: Any) -> None:

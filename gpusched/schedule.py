@@ -89,13 +89,22 @@ class Schedule:
     end: Int64Array
     batch: npt.NDArray[np.uint32]
     tasks: KernelTasks
-    table: BatchTable | None = None
-    idling: bool = False
+    table: BatchTable | None
+    idling: bool
 
-    def __post_init__(self) -> None:
-        if self.tasks.is_stack:
+    def __init__(
+        self,
+        start: Any,
+        end: Any,
+        batch: Any,
+        tasks: KernelTasks,
+        table: BatchTable | None = None,
+        idling: bool = False,
+    ) -> None:
+        if tasks.is_stack:
             raise ValueError("tasks: a schedule belongs to one task set, not to a stack of them")
-        columns = {name: int_array(getattr(self, name), name) for name in ("start", "end", "batch")}
+        given = {"start": start, "end": end, "batch": batch}
+        columns = {name: int_array(value, name) for name, value in given.items()}
         for name, column in columns.items():
             if column.ndim != 1:
                 raise ValueError(f"{name}: must have 1 dimension, has {column.ndim}")
@@ -108,14 +117,17 @@ class Schedule:
         if (bad := np.flatnonzero(end < start)).size:
             frame = int(bad[0])
             raise ValueError(f"end[{frame}] = {end[frame]}: is before start[{frame}]")
-        if (bad := np.flatnonzero(batch >> min(self.tasks.n, 32))).size:
+        if (bad := np.flatnonzero(batch >> min(tasks.n, 32))).size:
             frame = int(bad[0])
             raise ValueError(
-                f"batch[{frame}] = {batch[frame]}: has tasks beyond the set's {self.tasks.n}"
+                f"batch[{frame}] = {batch[frame]}: has tasks beyond the set's {tasks.n}"
             )
-        object.__setattr__(self, "start", frozen(start))
-        object.__setattr__(self, "end", frozen(end))
-        object.__setattr__(self, "batch", frozen(batch.astype(np.uint32)))
+        batch = batch.astype(np.uint32)
+        for name, column in (("start", start), ("end", end), ("batch", batch)):
+            object.__setattr__(self, name, frozen(column))
+        object.__setattr__(self, "tasks", tasks)
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "idling", bool(idling))
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -542,7 +554,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
         Line2D([], [], color=MUTED, marker="v", linestyle="none", markersize=6, label="deadline"),
     ]
     if scene.missed:
-        cross = {"marker": "X", "linestyle": "none", "markersize": 9}
+        cross: dict[str, Any] = {"marker": "X", "linestyle": "none", "markersize": 9}
         handles.append(Line2D([], [], color=LATE, label="missed deadline", **cross))
     ax.legend(
         handles=handles,
