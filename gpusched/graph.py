@@ -28,6 +28,7 @@ STATES = ("open", "expanded", "success", "discarded")
 
 _VERDICT = {1: True, 0: False, -1: None}
 _INLINE = 60  # vertices in a drawing that a notebook shows by itself
+_BYTES = 2 << 30  # the budget where none is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,7 +163,7 @@ class Graph:
 
             height = max(2.5, 0.8 * float(np.bincount(self.depth).max()))
             width = max(4.0, 1.7 * float(self.depth.max() + 1))
-            _, ax = plt.subplots(figsize=(width, height))
+            _, ax = plt.subplots(figsize=(width, height), layout="constrained")
         colors = ("white", "lightsteelblue", "lightgreen", "lightgray")
         for source, target, batch in self._edges():
             dashed = "--" if batch <= 0 else "-"
@@ -345,13 +346,13 @@ def search(
     depth
         Do not expand vertices with this many executed jobs.
     budget
-        Mapping or object with any of ``states`` (times of vertices), ``bytes``, ``seconds``; 0 or
-        None: no limit. A spent budget makes ``schedulable`` None, unless a schedule was found.
+        ``gpusched.pbs.Budget``, or a mapping or object with any of ``states`` (times of vertices),
+        ``bytes`` and ``seconds``, where 0 and None are no limit; unless given, 2 GiB. A spent
+        budget makes ``schedulable`` None, unless a schedule was found.
     graph
         Keep the graph.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop, with
-        ``gpusched.Cancelled``.
+        A buffer of one byte; another thread sets it to stop the search.
 
     Raises
     ------
@@ -426,8 +427,8 @@ def _run(
         raise ValueError(f"variant = {variant!r}: must be one of {', '.join(VARIANTS)}")
     if order not in ORDERS:
         raise ValueError(f"order = {order!r}: must be one of {', '.join(ORDERS)}")
-    if depth is not None and depth < 0:
-        raise ValueError(f"depth = {depth}: must not be negative")
+    if depth is not None and (not isinstance(depth, (int, np.integer)) or not 0 <= depth < 2**63):
+        raise ValueError(f"depth = {depth!r}: must be a number of jobs, or None")
     result: dict[str, Any] = _core.graph_search(
         *(np.asarray(row)[np.newaxis] for row in (period, deadline, offset, completion)),
         None if undecided is None else np.asarray(undecided)[np.newaxis],
@@ -467,7 +468,7 @@ def _table(table: Any, n: int) -> tuple[Int64Array, Int64Array | None]:
 def _budget(budget: Any) -> dict[str, Any]:
     """The limits as numbers, 0 where there is none."""
     if budget is None:
-        return {}
+        return {"bytes": _BYTES}
     keys = ("states", "bytes", "seconds")
     if isinstance(budget, Mapping):
         unknown = set(budget) - set(keys)
@@ -480,6 +481,10 @@ def _budget(budget: Any) -> dict[str, Any]:
             hasattr(budget, key) for key in keys
         ):
             raise TypeError(f"budget: needs states, bytes or seconds, got {budget!r}")
+    for key, limit in limits.items():
+        whole = (int, np.integer) if key != "seconds" else (int, float, np.number)
+        if limit is not None and (not isinstance(limit, whole) or not 0 <= limit < 2**63):
+            raise ValueError(f"budget: {key} = {limit!r}: must be a number from 0, or None")
     return {key: 0 if limit is None else limit for key, limit in limits.items()}
 
 

@@ -77,14 +77,15 @@ int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem, 
     }
     for (int64_t k = problem->intervals - 1; k >= 0; k--) {
         gs_moves_prepare(moves, k, 0);
+        int status = gs_count_states(env, problem->classes);
         /* Batches lead to smaller classes of the same interval, or to later intervals. */
-        for (int64_t c = 0; c < problem->classes; c++) {
+        for (int64_t c = 0; c < problem->classes && status == GS_OK; c++) {
             int64_t work = 1;
             self->latest[k * problem->classes + c] = latest_start(self, moves, c, &work);
-            int status = gs_poll(env, work);
-            if (status != GS_OK) {
-                return status;
-            }
+            status = gs_poll(env, work);
+        }
+        if (status != GS_OK) {
+            return status;
         }
     }
     return GS_OK;

@@ -261,7 +261,8 @@ int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *pro
     }
     for (int64_t k = problem->intervals - 1; k >= 0; k--) {
         gs_moves_prepare(moves, k, 0);
-        for (int64_t c = 0; c < problem->classes; c++) {
+        status = gs_count_states(env, problem->classes);
+        for (int64_t c = 0; c < problem->classes && status == GS_OK; c++) {
             int64_t latest = gs_bound_latest(bound, k, c);
             self->begin[rank(self, k, c)] = self->count;
             if (latest != GS_DEAD && (idling || (c == 0 && latest == GS_NEVER))) {
@@ -275,9 +276,9 @@ int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *pro
             } else if (latest != GS_DEAD) {
                 status = add_class(self, env, moves, c, latest, &gaps);
             }
-            if (status != GS_OK) {
-                goto out;
-            }
+        }
+        if (status != GS_OK) {
+            goto out;
         }
     }
     self->begin[size] = self->count;

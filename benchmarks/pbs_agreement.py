@@ -1,0 +1,108 @@
+"""Do the interval engine, the graph and brute force agree? Prints benchmarks/results/pbs_agreement.txt.
+
+Small random sets (1 to 4 tasks, periods from {4, 6, 8, 12} or {3, 5, 6, 10}; deadlines below, at
+and above the periods; offsets; ineligible batches; with and without inserted idle time) go to the
+interval engine with and without its quick answers, to the graph, and to a brute force over all
+frame sequences. Sets of five and six tasks as in paper 001, section 6.1, go to the interval engine
+and the graph. Every schedule is replayed. The tests run a hundredth of this.
+
+    python benchmarks/pbs_agreement.py [--small 100000] [--large 10000] [--save]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from machine import describe
+
+import gpusched as gs
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from reference import pbs_brute
+from test_search import as_objects, random_set
+
+KINDS = ("implicit", "constrained", "offsets", "long")
+
+
+def small(count: int, seed: int) -> list[str]:
+    """Sets on which brute force is possible."""
+    lines = []
+    for kind in KINDS:
+        for idling in (False, True):
+            rng = np.random.default_rng([seed, len(kind), idling])
+            answers, stages, began = Counter(), Counter(), time.monotonic()
+            for _ in range(count // (2 * len(KINDS))):
+                case = random_set(rng, int(rng.integers(1, 5)), kind)
+                period, deadline, offset, completion = case
+                tasks, table = as_objects(*case)
+                twin = pbs_brute.search(period, deadline, completion, offset, idling=idling)
+                for method, thorough in (
+                    ("interval", False),
+                    ("interval", True),
+                    ("graph", False),
+                ):
+                    found = gs.pbs.search(tasks, table, method, idling=idling, thorough=thorough)
+                    if found.schedulable is not (twin is not None):
+                        raise SystemExit(f"{method} says {found.schedulable}: {case}, {idling}")
+                    if found.schedulable:
+                        found.schedule.validate()
+                    stages[found.stage] += 1
+                answers[twin is not None] += 1
+            lines.append(
+                f"{kind:12s} idling={idling!s:5} {sum(answers.values()):7d} sets, "
+                f"{answers[True]:6d} schedulable, no disagreement "
+                f"({time.monotonic() - began:.0f} s; {dict(stages)})"
+            )
+            print(lines[-1], flush=True)
+    return lines
+
+
+def large(count: int, seed: int) -> list[str]:
+    """Sets of the paper's size, in coarse ticks so that the graph ends."""
+    lines = []
+    for n in (5, 6):
+        answers, stages, began = Counter(), Counter(), time.monotonic()
+        for i in range(count // 2):
+            u = (0.6, 0.8, 1.0, 1.2, 1.4)[i % 5]
+            tasks = gs.generate.gpusched(n, u, count=1, seed=seed, first=i, ticks=1)[0]
+            slowdown = ((1.0, 1.4), (1.7, 1.9), (1.1, 1.9))[i % 3]
+            table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=i)
+            found = gs.pbs.search(tasks, table, thorough=i % 2 == 0)
+            graph = gs.pbs.search(tasks, table, "graph")
+            if found.schedulable is not graph.schedulable or found.schedulable is None:
+                raise SystemExit(f"{found.schedulable}, graph {graph.schedulable}: {tasks}, {table}")
+            if found.schedulable:
+                found.schedule.validate()
+                graph.schedule.validate()
+            answers[found.schedulable] += 1
+            stages[found.stage] += 1
+        lines.append(
+            f"{n} tasks: {sum(answers.values())} sets, {answers[True]} schedulable, "
+            f"no disagreement ({time.monotonic() - began:.0f} s; {dict(stages)})"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", type=int, default=100_000)
+    parser.add_argument("--large", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", action="store_true", help="keep the lines in benchmarks/results")
+    args = parser.parse_args()
+    lines = [f"PBS agreement, seed {args.seed}, {describe()}"]
+    print(lines[0], flush=True)
+    lines += small(args.small, args.seed) + large(args.large, args.seed)
+    if args.save:
+        path = Path(__file__).parent / "results" / "pbs_agreement.txt"
+        path.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

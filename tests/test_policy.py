@@ -1,0 +1,214 @@
+"""The run-time policy: it is F, it never misses when jobs end early, and the paper's strategies."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from reference import pbs_brute
+from test_search import EXAMPLE, TABLE, as_objects, random_set
+
+import gpusched as gs
+from gpusched import _core
+
+
+def test_example():
+    found = gs.pbs.search(EXAMPLE, TABLE, policy=True)
+    policy = found.policy
+    assert policy.repeats
+    start = policy.safe(0, 0b111)
+    assert int(found.schedule.batch[0]) in start
+    assert 0b111 not in start  # Figure 2b: all at once misses
+    assert policy.next(0, 0b111) == 0
+    assert policy.choose(0, 0b111) in start
+    assert policy.next(0, 0) == 4  # nothing pending: the first arrival brings work
+    assert policy.safe(20, 0b111) == start  # the next hyperperiod
+    assert policy.next(20, 0b111) == 20
+    assert policy.safe(19, 0b111) == [] and policy.next(19, 0b111) is None
+
+
+@pytest.mark.parametrize("kind", ["implicit", "constrained", "offsets", "long"])
+@pytest.mark.parametrize("idling", [False, True])
+def test_the_policy_is_exactly_what_brute_force_finds_feasible(kind, idling):
+    """Every reachable state, every batch: safe iff the state after it can be completed."""
+    rng = np.random.default_rng([len(kind), idling, 7])
+    states = 0
+    while states < 300:
+        period, deadline, offset, completion = case = random_set(rng, int(rng.integers(1, 4)), kind)
+        tasks, table = as_objects(*case)
+        found = gs.pbs.search(tasks, table, idling=idling, policy=True)
+        if not found.schedulable:
+            assert found.policy is None
+            continue
+        n, horizon = len(period), tasks.hyperperiod
+        todo, seen = [(0, (0,) * n)], set()
+        while todo and len(seen) < 40:
+            state = todo.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            t, executed = state
+            arrived = [
+                min((t - offset[i]) // period[i] + 1 if t >= offset[i] else 0,
+                    -(-(horizon - offset[i]) // period[i]) if offset[i] < horizon else 0)
+                for i in range(n)
+            ]  # fmt: skip
+            pending = [a - e for a, e in zip(arrived, executed, strict=True)]
+            safe = found.policy.safe(t, pending)
+            for mask in range(1, 1 << n):
+                members = [i for i in range(n) if mask >> i & 1]
+                if completion[mask] == 0 or any(pending[i] == 0 for i in members):
+                    assert mask not in safe
+                    continue
+                after = tuple(e + (i in members) for i, e in enumerate(executed))
+                end = t + completion[mask]
+                fine = all(
+                    end <= offset[i] + executed[i] * period[i] + deadline[i] for i in members
+                ) and pbs_brute.feasible_from(
+                    period, deadline, completion, end, after, offset, idling=idling
+                )
+                assert (mask in safe) == fine, (case, state, mask)
+                if fine:
+                    todo.append((end, after))
+            states += 1
+
+
+def schedulable_sets(count, n, seed):
+    rng = np.random.default_rng(seed)
+    while count:
+        case = random_set(rng, n, "implicit")
+        tasks, table = as_objects(*case)
+        found = gs.pbs.search(tasks, table, policy=True)
+        if found.schedulable and np.any(table.completion[np.arange(2**n) & -np.arange(2**n)] > 1):
+            count -= 1
+            yield tasks, table, found
+
+
+@pytest.mark.parametrize("strategy", ["table", "reclaim", "policy"])
+def test_nothing_misses_when_jobs_end_early(strategy):
+    """1,000 runs here, 100,000 in benchmarks/pbs_policy.py."""
+    tasks = gs.generate.gpusched(5, 1.0, count=40, seed=9)
+    table = gs.BatchTable.from_utilization(tasks, (1.0, 1.9), seed=9)
+    runs = 0
+    for i in np.flatnonzero(gs.pbs.search(tasks, table).schedulable == 1)[:10]:
+        found = gs.pbs.search(tasks[i], table[i], policy=True)
+        for actual in ((0.05, 1.0), (0.9, 1.0), (1.0, 1.0)):
+            play = found.policy.play(
+                found.schedule, strategy, actual=actual, runs=34, seed=int(i)
+            )
+            assert (play.misses == 0).all()
+            assert (play.jobs == (tasks.hyperperiod[i] // tasks.period[i]).sum()).all()
+            assert (play.finish <= tasks.hyperperiod[i]).all()
+            runs += 34
+    assert runs >= 1000
+
+
+def test_ending_early_can_hurt_a_scheduler_that_never_idles():
+    """A policy that waits is needed: states exist outside F that were reached by ending early."""
+    waited = 0
+    for tasks, _, found in schedulable_sets(60, 3, 11):
+        play = found.policy.play(found.schedule, "policy", actual=(0.2, 1.0), runs=20, seed=1)
+        assert (play.misses == 0).all(), tasks
+        waited += int((play.waited > 0).sum())
+    assert waited > 0
+
+
+def test_exact_execution_plays_the_table():
+    found = gs.pbs.search(EXAMPLE, TABLE, policy=True)
+    jobs = found.schedule.jobs()
+    for strategy in ("table", "reclaim"):
+        play = found.policy.play(found.schedule, strategy, actual=(1, 1), runs=3, seed=0)
+        assert play.finish.tolist() == [found.schedule.end[-1]] * 3
+        assert play.response == pytest.approx(np.mean(jobs.finish - jobs.release))
+        assert play.frames.tolist() == [len(found.schedule)] * 3
+
+
+def test_overruns_are_reported():
+    found = gs.pbs.search(EXAMPLE, TABLE, policy=True)
+    for strategy in ("table", "reclaim", "policy"):
+        play = found.policy.play(found.schedule, strategy, actual=(3, 4), runs=5, seed=0)
+        assert (play.misses > 0).all()
+
+
+def test_a_limited_policy_is_still_safe():
+    tasks = gs.generate.gpusched(6, 1.0, count=30, seed=12)
+    table = gs.BatchTable.from_utilization(tasks, (1.0, 1.9), seed=12)
+    smaller = 0
+    for i in np.flatnonzero(gs.pbs.search(tasks, table).schedulable == 1)[:12]:
+        whole = gs.pbs.search(tasks[i], table[i], policy=True).policy
+        few = gs.pbs.search(tasks[i], table[i], policy=2).policy
+        smaller += len(few.first) < len(whole.first)
+        # What it calls safe is safe.
+        everything = (1 << tasks.n) - 1
+        assert set(few.safe(0, everything)) <= set(whole.safe(0, everything))
+        if few.safe(0, everything):
+            schedule = gs.pbs.search(tasks[i], table[i]).schedule
+            play = few.play(schedule, actual=(0.3, 1.0), runs=20, seed=int(i))
+            assert (play.misses == 0).all()
+    assert smaller > 0
+
+
+def test_feasible_times_of_a_state():
+    policy = gs.pbs.search(EXAMPLE, TABLE, policy=True).policy
+    spans = policy.feasible(0b111)
+    assert (spans[:, 0] <= spans[:, 1]).all() and (np.diff(spans[:, 0]) > 0).all()
+    assert spans[0].tolist()[0] == 0  # the start
+    for first, last in spans.tolist():
+        assert policy.next(first, 0b111) == first and policy.next(last, 0b111) == last
+
+
+def test_play_depends_on_seed_and_run_alone():
+    found = gs.pbs.search(EXAMPLE, TABLE, policy=True)
+    few = found.policy.play(found.schedule, runs=5, seed=3)
+    many = found.policy.play(found.schedule, runs=50, seed=3)
+    assert few.response.tolist() == many.response[:5].tolist()
+    other = found.policy.play(found.schedule, runs=50, seed=4)
+    assert other.response.tolist() != many.response.tolist()
+
+
+def test_policies_pickle():
+    policy = gs.pbs.search(EXAMPLE, TABLE, policy=True).policy
+    again = pickle.loads(pickle.dumps(policy))
+    assert again.safe(0, 7) == policy.safe(0, 7)
+    assert again.feasible(7).tolist() == policy.feasible(7).tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p, s: p.safe(0, 8), "pending = 8"),
+        (lambda p, s: p.safe(0, [1, 1]), "axis 0 must have length 3"),
+        (lambda p, s: p.safe(0, [2, 0, 0]), "more than can be pending"),
+        (lambda p, s: p.safe(0, [-1, 0, 0]), "negative"),
+        (lambda p, s: p.safe(-1, 7), "instant = -1"),
+        (lambda p, s: p.play(s, "guess"), "strategy = 'guess'"),
+        (lambda p, s: p.play(s, actual=(0, 1)), "0 < low <= high"),
+        (lambda p, s: p.play(s, actual=(1, float("nan"))), "0 < low <= high"),
+        (lambda p, s: p.play(s, runs=-1), "runs >= 0"),
+    ],
+)
+def test_refusals(call, message):
+    found = gs.pbs.search(EXAMPLE, TABLE, policy=True)
+    with pytest.raises(ValueError, match=message):
+        call(found.policy, found.schedule)
+
+
+def test_the_module_refuses_a_broken_policy():
+    found = gs.pbs.search(EXAMPLE, TABLE, policy=True)
+    p = found.policy
+    row = [np.atleast_2d(a) for a in p._arrays()]
+    begin = p.begin.copy()
+    begin[3] = 10**12
+    for arrays in ((begin, p.first, p.last), (p.begin[:-1], p.first, p.last),
+                   (p.begin, p.first[:-1], p.last[:-1])):  # fmt: skip
+        with pytest.raises(ValueError, match="begin"):
+            _core.policy_open(*row, *arrays)
+    with pytest.raises(ValueError, match=r"batch\[0\]: is no eligible batch"):
+        _core.policy_play(p._handle, 0, [0], [1], [9], 1, np.zeros(4, np.uint64), 1.0, 1.0, None)
+    twice = [0, 1], [1, 2], [1, 1]
+    five = [[x for _ in range(5) for x in column] for column in twice]
+    with pytest.raises(ValueError, match="no job left"):
+        _core.policy_play(p._handle, 0, *five, 1, np.zeros(4, np.uint64), 1.0, 1.0, None)
+    with pytest.raises((ValueError, TypeError)):
+        _core.policy_safe(object(), 0, [0, 0, 0])
