@@ -82,7 +82,7 @@ class Schedule:
     ------
     ValueError
         Arrays of different lengths, a stack of task sets, a negative start, an end before its
-        start, a batch with tasks that the set does not have.
+        start, a batch with tasks that the set does not have, a table of another size.
     """
 
     start: Int64Array
@@ -103,6 +103,10 @@ class Schedule:
     ) -> None:
         if tasks.is_stack:
             raise ValueError("tasks: a schedule belongs to one task set, not to a stack of them")
+        if table is not None and table.is_stack:
+            raise ValueError("table: a schedule belongs to one table, not to a stack of them")
+        if table is not None and table.n != tasks.n:
+            raise ValueError(f"table: is for {table.n} tasks, the set has {tasks.n}")
         given = {"start": start, "end": end, "batch": batch}
         columns = {name: int_array(value, name) for name, value in given.items()}
         for name, column in columns.items():
@@ -232,8 +236,6 @@ class Schedule:
 
         if self.table is None:
             raise ValueError("a schedule without its table cannot be validated")
-        if self.table.n != self.tasks.n:
-            raise ValueError(f"table: is for {self.table.n} tasks, the set has {self.tasks.n}")
         rule, frame, task, time = _core.schedule_replay(
             self.tasks.period[None, :],
             self.tasks.deadline[None, :],
@@ -431,9 +433,10 @@ class _Scene:
         ]
         jobs = schedule.jobs()
         rows = zip(*(getattr(jobs, f.name).tolist() for f in fields(Jobs)), strict=True)
-        self.jobs = [row for row in rows if row[4] < self.end][: SHOWN_FRAMES * 20]
+        self.jobs = [row for row in rows if row[4] < self.end]
         rows = zip(*(getattr(missed, f.name).tolist() for f in fields(Jobs)), strict=True)
         self.missed = [row for row in rows if row[3] <= self.end]
+        self.bare = self.end  # from here on, some releases or deadlines have no arrow
         self.releases = self._marks(schedule, 0)
         self.deadlines = self._marks(schedule, schedule.tasks.deadline)
         self.marks = max([len(self.frames)] + [len(times) for times in self.releases])
@@ -445,18 +448,24 @@ class _Scene:
         for task in range(self.n):
             period, first = int(schedule.tasks.period[task]), int(schedule.tasks.offset[task])
             late = int(np.broadcast_to(shift, self.n)[task])
-            count = min(max(0, -(-(limit - first) // period)), _SHOWN_MARKS // self.n)
+            count, most = max(0, -(-(limit - first) // period)), _SHOWN_MARKS // self.n
+            if count > most:
+                count = most
+                self.bare = min(self.bare, first + count * period)
             times = [first + k * period + late for k in range(count)]
             marks.append([time for time in times if time <= self.end])
         return marks
 
     def note(self) -> str:
         """What the picture leaves out, "" when it shows everything."""
-        return f"{self.hidden} more frames are not shown" if self.hidden else ""
+        parts = [f"{self.hidden} more frames are not shown"] if self.hidden else []
+        if self.bare < self.end:
+            parts.append(f"arrows only up to {self.axis.text(self.bare)}")
+        return "; ".join(parts)
 
 
 _BAR = 0.62  # height of a job's bar in rows
-_ARROW = 0.88  # height of an arrow in rows
+_ARROW = 0.82  # height of an arrow in rows
 _LABEL = 28  # characters of a task's name
 
 
@@ -506,6 +515,8 @@ def _draw(scene: _Scene, ax: Any) -> None:
             (scene.releases[task], INK, -1, "^"),
             (scene.deadlines[task], MUTED, 1, "v"),
         ):
+            if not times:  # nothing to draw, but matplotlib would make room for it
+                continue
             x = [time / unit for time in times]
             ax.vlines(x, task - _ARROW / 2, task + _ARROW / 2, color=style, clip_on=False, **shaft)
             ax.plot(
