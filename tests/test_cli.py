@@ -96,19 +96,18 @@ def test_sweep_without_matplotlib_says_what_to_install(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_sweep_can_be_interrupted(tmp_path):
     arguments = ("sweep", "--count", "100000", "--tasks", "8")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gpusched", *arguments],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(2.5)
-    assert process.poll() is None
-    began = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert time.monotonic() - began < 2  # the interpreter's own end included
+    command = [sys.executable, "-m", "gpusched", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        try:
+            time.sleep(2.5)
+            assert process.poll() is None
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+            assert time.monotonic() - began < 2  # the interpreter's own end included
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert err == "gpusched: interrupted\n"
     assert out == ""
