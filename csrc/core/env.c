@@ -54,22 +54,25 @@ const char *gs_strerror(int code)
     }
 }
 
-/* Takes bytes from the budget, or says why not. */
+/* Records why an allocation failed. */
+static bool refuse(gs_env_t *env, int status)
+{
+    env->status = status;
+    return false;
+}
+
+/* Whether the size fits and the budget allows it. */
 static bool account(gs_env_t *env, size_t count, size_t size, size_t *bytes)
 {
     env->allocations++;
-    env->status = GS_ERR_MEMORY;
-    if (env->fail_at != 0 && env->allocations == env->fail_at) {
-        return false;
-    }
     size_t payload;
-    if (__builtin_mul_overflow(count, size, &payload) ||
+    if ((env->fail_at != 0 && env->allocations == env->fail_at) ||
+        __builtin_mul_overflow(count, size, &payload) ||
         __builtin_add_overflow(payload, sizeof(block_head_t) + 1, bytes) || *bytes > PTRDIFF_MAX) {
-        return false;
+        return refuse(env, GS_ERR_MEMORY);
     }
     if (env->bytes_limit != 0 && (int64_t)*bytes > env->bytes_limit - env->bytes_used) {
-        env->status = GS_SPENT_BYTES;
-        return false;
+        return refuse(env, GS_SPENT_BYTES);
     }
     return true;
 }
@@ -90,6 +93,7 @@ void *gs_alloc(gs_env_t *env, size_t count, size_t size)
     }
     block_head_t *head = calloc(1, bytes);
     if (head == NULL) {
+        refuse(env, GS_ERR_MEMORY);
         return NULL;
     }
     head->bytes = bytes;
@@ -112,6 +116,7 @@ void *gs_grow(gs_env_t *env, void *block, size_t count, size_t size)
     }
     head = realloc(head, bytes);
     if (head == NULL) {
+        refuse(env, GS_ERR_MEMORY);
         return NULL;
     }
     head->bytes = bytes;

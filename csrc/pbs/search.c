@@ -76,7 +76,8 @@ static int reject_by_proof(gs_search_t *self, gs_env_t *env)
     return status;
 }
 
-/* Computes F one way and asks it. On return feasible is empty again unless keep is set. */
+/* Computes F, or more than F, and asks it: what is outside has no schedule; inside, it guides a
+ * search. On return feasible is empty again unless keep is set. */
 static int ask_feasible(gs_search_t *self, gs_env_t *env, gs_moves_t *moves,
                         const gs_bound_t *bound, bool idling, int mode, int64_t limit, bool keep)
 {
@@ -84,12 +85,11 @@ static int ask_feasible(gs_search_t *self, gs_env_t *env, gs_moves_t *moves,
     const gs_problem_t *p = &self->problem;
     int status = gs_feasible_init(f, env, p, moves, bound, idling, mode, limit);
     if (status == GS_OK && self->answer < 0) {
-        bool holds = gs_feasible_holds(f, 0, p->arrived[0], 0);
-        if (holds && (mode != GS_FEASIBLE_OUTER || f->exact)) {
-            /* Read the schedule off; in F there is always a move. */
-            status = try_dive(self, env, NULL, f, idling, 0, GS_STAGE_INTERVAL);
-        } else if (!holds && (mode != GS_FEASIBLE_INNER || f->exact)) {
+        if (!gs_feasible_holds(f, 0, p->arrived[0], 0)) {
             decide(self, GS_STAGE_INTERVAL, false);
+        } else {
+            /* In F itself there is always a next move, so no limit is needed. */
+            status = try_dive(self, env, NULL, f, idling, f->exact ? 0 : 1024, GS_STAGE_INTERVAL);
         }
     }
     if (status != GS_OK || !keep) {
@@ -98,17 +98,12 @@ static int ask_feasible(gs_search_t *self, gs_env_t *env, gs_moves_t *moves,
     return status;
 }
 
-/* The feasible instants, from inside and outside, until they agree on instant 0. */
+/* A little more than F, ever less so, until either no schedule is left in it or one is found. */
 static int squeeze(gs_search_t *self, gs_env_t *env, gs_moves_t *moves, const gs_bound_t *bound)
 {
     int status = GS_OK;
     for (int64_t limit = 8; status == GS_OK && self->answer < 0 && limit <= 4096; limit *= 8) {
-        status =
-            ask_feasible(self, env, moves, bound, false, GS_FEASIBLE_INNER, limit, false);
-        if (status == GS_OK && self->answer < 0) {
-            status =
-                ask_feasible(self, env, moves, bound, false, GS_FEASIBLE_OUTER, limit, false);
-        }
+        status = ask_feasible(self, env, moves, bound, false, GS_FEASIBLE_OUTER, limit, false);
     }
     return status;
 }
