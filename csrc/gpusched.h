@@ -19,6 +19,7 @@
 #include "model/place.h"
 #include "model/tasks.h"
 #include "pbs/edf.h"
+#include "pbs/endless.h"
 #include "pbs/graph.h"
 #include "pbs/oracle.h"
 #include "pbs/policy.h"

@@ -17,21 +17,27 @@ from gpusched.gpu import GPU as GPU
 from gpusched.gpu import occupancy as occupancy
 from gpusched.place import Placement as Placement
 from gpusched.place import place as place
+from gpusched.sweep import Sweep as Sweep
+from gpusched.sweep import SweepError as SweepError
+from gpusched.sweep import sweep as sweep
 from gpusched.table import BatchTable as BatchTable
 from gpusched.tasks import KernelTasks as KernelTasks
 
 if TYPE_CHECKING:
     from gpusched import experiments as experiments
+    from gpusched import graph as graph
     from gpusched import io as io
     from gpusched.schedule import Schedule as Schedule
-    from gpusched.sweep import sweep as sweep
+    from gpusched.schedule import ScheduleError as ScheduleError
 
-# Not needed to ask a question, so not imported before they are used.
+# Not needed to ask a question, so not imported before they are used. (``sweep`` is a function in a
+# module of its name: imported later, the module would take its place.)
 _LATER = {
     "Schedule": "gpusched.schedule",
+    "ScheduleError": "gpusched.schedule",
     "experiments": "gpusched.experiments",
+    "graph": "gpusched.graph",
     "io": "gpusched.io",
-    "sweep": "gpusched.sweep",
 }
 
 
@@ -41,7 +47,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module = import_module(_LATER[name])
-    value = module if name in ("experiments", "io") else getattr(module, name)
+    value = module if module.__name__ == f"gpusched.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -12,11 +12,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusched import plot
+from gpusched._core import MAX_TASKS
+from gpusched._files import replacing
 from gpusched._version import __version__
+from gpusched.pbs import DeadWindow, Overload
+from gpusched.sweep import SweepError
 
 if TYPE_CHECKING:
     from gpusched.gpu import GPU
     from gpusched.io import TraceKernels
+    from gpusched.pbs import Search
     from gpusched.schedule import Schedule
     from gpusched.tasks import KernelTasks
 
@@ -36,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gpusched: interrupted", file=sys.stderr)
         return 130
+    except SweepError as error:
+        print(f"gpusched {options.command}: {error}", file=sys.stderr)
+        return 2
     except (_Refusal, OSError, ValueError, TypeError, OverflowError, ImportError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
         print(f"gpusched {options.command}: {text}", file=sys.stderr)
@@ -62,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=("a", "b", "c"),
         help="slowdown factors 1 to 1.4 (a), 1.7 to 1.9 (b), 1.1 to 1.9 (c); all three by default",
     )
-    sweep.add_argument("--tasks", type=_positive, default=5, metavar="N", help="per set (5)")
+    sweep.add_argument("--tasks", type=_tasks, default=5, metavar="N", help="per set (5)")
     sweep.add_argument("--count", type=_positive, default=50, metavar="N", help="sets a point (50)")
     sweep.add_argument("--seed", type=_natural, default=1, metavar="N", help="of the sets (1)")
     sweep.add_argument(
@@ -176,8 +184,9 @@ def _trace(options: argparse.Namespace) -> int:
         print(f"{name + ':':13}{_outcome(tasks, found)}")
     result = pbs.search(tasks, table)
     if result.schedule is None:
-        answer = "not decided" if result.schedulable is None else "not schedulable"
-        print(f"{'PBS:':13}{answer} ({result.reason or result.stage})")
+        print(f"{'PBS:':13}{_why_not(tasks, result)}")
+        if hint := _hopeless(tasks):
+            print(hint)
         return 1
     schedule: Schedule = result.schedule.validate()
     print(
@@ -185,14 +194,14 @@ def _trace(options: argparse.Namespace) -> int:
         f"{_duration(schedule.horizon)} ({result.stage}, {result.seconds * 1e3:.2g} ms)"
     )
     os.makedirs(options.output, exist_ok=True)
-    stem = os.path.join(options.output, "schedule")
+    stem = os.path.normpath(os.path.join(options.output, "schedule"))
     if importlib.util.find_spec("matplotlib") is not None:
         _drawable(f"{stem}.png")
         picture = f"{stem}.png"
         plot.save_figure(schedule.plot(unit="ns").figure, picture)
     else:
         picture = f"{stem}.svg"
-        with plot.new_file(picture) as path, open(path, "x", encoding="utf-8") as file:
+        with replacing(picture, "w", encoding="utf-8") as file:
             file.write(schedule.to_svg(unit="ns"))
     schedule.to_chrome_trace(f"{stem}.trace.json")
     schedule.save(f"{stem}.json")
@@ -242,6 +251,32 @@ def _outcome(tasks: KernelTasks, found: Any) -> str:
     return f"misses job {job} of {tasks.name[task]}, due at {_duration(int(deadline))}"
 
 
+def _why_not(tasks: KernelTasks, result: Search) -> str:
+    """What the search says about a set without a schedule."""
+    if result.schedulable is None:
+        return f"not decided ({result.reason})"
+    proof = result.certificate
+    if isinstance(proof, Overload):
+        return f"not schedulable: the jobs of a hyperperiod take {proof.load:.2f} times as long"
+    if isinstance(proof, DeadWindow):
+        who = ", ".join(tasks.name[i] for i in proof.tasks)
+        start, end, least = map(_duration, (proof.start, proof.end, proof.least))
+        return f"not schedulable: {who} need {least} between {start} and {end}"
+    return "not schedulable: every sequence of batches misses a deadline"
+
+
+def _hopeless(tasks: KernelTasks) -> str:
+    """A hint where one kernel alone makes another one late, "" where none does."""
+    long, short = int(tasks.wcet.argmax()), int(tasks.deadline.argmin())
+    if tasks.wcet[long] < tasks.deadline[short] or long == short:
+        return ""
+    return (
+        f"{tasks.name[long]} cannot be interrupted for {_duration(int(tasks.wcet[long]))}, "
+        f"{tasks.name[short]} is due after {_duration(int(tasks.deadline[short]))}: choose other "
+        "kernels (--pattern) or periods (--period)"
+    )
+
+
 def _columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned text, the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -268,6 +303,13 @@ def _positive(text: str) -> int:
     return number
 
 
+def _tasks(text: str) -> int:
+    number = _positive(text)
+    if number > MAX_TASKS:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MAX_TASKS}")
+    return number
+
+
 def _natural(text: str) -> int:
     number = int(text)
     if number < 0:
@@ -275,7 +317,7 @@ def _natural(text: str) -> int:
     return number
 
 
-_positive.__name__ = _natural.__name__ = "whole number"  # how argparse calls it
+_positive.__name__ = _natural.__name__ = _tasks.__name__ = "whole number"  # how argparse calls it
 
 
 def _slowdown(text: str) -> str | tuple[float, float]:
@@ -313,9 +355,10 @@ def _drawable(path: str) -> str:
     if importlib.util.find_spec("matplotlib") is None:
         raise _Refusal("drawing needs matplotlib: pip install 'gpusched[plot]'")
     import matplotlib
+    from matplotlib.figure import Figure
 
     matplotlib.use("Agg")  # no window, also where there is a display
-    known = matplotlib.figure.Figure().canvas.get_supported_filetypes()
+    known = Figure().canvas.get_supported_filetypes()
     ending = os.path.splitext(path)[1].lstrip(".").lower()
     if ending not in known:
         raise _Refusal(f"{path}: cannot draw a file of this ending; known are {', '.join(known)}")

@@ -46,9 +46,9 @@ def read(path: str | os.PathLike[str], statistic: str, tasks: Any) -> BatchTable
     seen: dict[tuple[int, ...], str] = {}
     for row in rows:
         order = tuple(_lookup(row, token, index, n) for token in row.batch)
-        for task, token in zip(order, row.batch, strict=True):
-            if order.count(task) > 1:
-                raise ValueError(f"{row.where}: task {token!r} is named twice")
+        if len(set(order)) < len(order):
+            twice = next(t for i, t in enumerate(row.batch) if order[i] in order[:i])
+            raise ValueError(f"{row.where}: task {twice!r} is named twice")
         if order in seen:
             raise ValueError(
                 f"{row.where}: this batch was given already in {seen[order]}; several samples of "
@@ -134,6 +134,8 @@ def _read_csv(where: str) -> list[_Row]:
                     continue
                 cells = [cell.strip() for cell in cells]
                 at = f"{where}, row {reader.line_num}"
+                if any("\0" in cell for cell in cells):
+                    raise ValueError(f"{at}: is no text")
                 if columns is None:
                     columns = _header(at, cells)
                     continue
@@ -288,7 +290,7 @@ def _indices(where: str, rows: list[_Row], listed: Any, tasks: Any) -> tuple[dic
         index |= {i: index[name] for i, name in enumerate(written)}
         listed = len(written)
     if listed is not None:
-        if isinstance(listed, bool) or not isinstance(listed, int) or listed < 1:
+        if isinstance(listed, bool) or not isinstance(listed, int):
             raise ValueError(f'{where}: "tasks" must be a list of names or a number of tasks')
         if count is not None and count != listed:
             raise ValueError(f"{where}: has {listed} tasks, not {count}")
@@ -296,7 +298,7 @@ def _indices(where: str, rows: list[_Row], listed: Any, tasks: Any) -> tuple[dic
     if count is None:
         index, count = _numbered(rows)
     if count < 1:
-        raise ValueError(f"{where}: must have at least one task")
+        raise ValueError(f"{where}: {count} tasks: must be at least one")
     if count > MAX_TASKS:
         raise ValueError(f"{where}: {count} tasks: more tasks than {MAX_TASKS}")
     return {**{i: i for i in range(count)}, **index}, count
@@ -314,6 +316,8 @@ def _numbered(rows: list[_Row]) -> tuple[dict[Any, int], int]:
                     if len(single.batch) == 1:
                         index.setdefault(single.batch[0], len(index))
                 return index, max(len(index), 1)
+            if number < 0:
+                raise ValueError(f"{row.where}: unknown task {token}; tasks are numbered from 0")
             if number >= MAX_TASKS:
                 raise ValueError(f"{row.where}: task {token}: more tasks than {MAX_TASKS}")
             most = max(most, number)

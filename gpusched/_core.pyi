@@ -87,6 +87,21 @@ def pbs_search(
     tuple[tuple[int, _Ints, float, int], tuple[int, int, int, int, int]] | None,
     tuple[_Ints, _Ints, _Ints] | None,
 ]: ...
+def pbs_endless(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    undecided: _In | None,
+    idling: bool,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    /,
+) -> tuple[
+    tuple[int, int, int, int, float, int, int], tuple[int, _Ints] | None, _Frames | None
+]: ...
 def pbs_edf(
     period: _In,
     deadline: _In,
@@ -128,6 +143,8 @@ def schedule_replay(
     end: _In,
     batch: _In,
     idling: bool,
+    cycle_from: int = 0,
+    cycle_length: int = 0,
     /,
 ) -> tuple[int, int, int, int]: ...
 

@@ -6,6 +6,7 @@ Interference Awareness with Schedule Abstraction, RTNS 2024.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -19,7 +20,6 @@ from gpusched.results import Results
 from gpusched.sweep import Progress, run, spawn, summary
 
 if TYPE_CHECKING:
-    from gpusched.gpu import GPU
     from gpusched.pbs import Budget
     from gpusched.table import BatchTable
     from gpusched.tasks import KernelTasks
@@ -39,6 +39,8 @@ _FACTORS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
 SCHEDULERS = ("GPUSched", "EDFserial", "EDFParallel")
 UTILIZATIONS = tuple(k / 5 for k in range(1, 11))
 _TICKS = 1000
+# Batches in the tables of one chunk: some megabytes, and soon done when a sweep is interrupted.
+_CHUNK_BATCHES = 2**15
 
 
 class Schedulability(Results):
@@ -68,6 +70,8 @@ class Schedulability(Results):
             ax.set_title(f"({panel}) {_factors(panel)}", fontsize=11)
             ax.set_xlabel("utilization")
             ax.set_ylim(-3, 103)
+            ticks = sorted(set(self["utilization"].tolist()))
+            ax.set_xticks(ticks[1::2] if len(ticks) > 6 else ticks)
             plot.grid(ax)
         axes[0].set_ylabel("schedulable task sets (%)")
         axes[0].legend(frameon=False, loc="best")
@@ -145,8 +149,8 @@ def gpusched_fig4(
     """
     panels = _panels(panel, tuple(SLOWDOWNS))
     root = spawn(seed)
-    gpu = _gpu()
-    points, seeds = [], []
+    points: list[dict[str, Any]] = []
+    seeds = []
     for letter in panels:
         for index, utilization in enumerate(utilizations):
             points.append(
@@ -154,16 +158,15 @@ def gpusched_fig4(
                     "slowdown": SLOWDOWNS[letter],
                     "utilization": float(utilization),
                     "n": n,
-                    "gpu": gpu,
-                    "budget": budget,
                 }
             )
             seeds.append(spawn(root, index))  # the same sets in every panel
     values = run(
-        _schedulability,
+        functools.partial(_schedulability, budget=budget),
         points,
         seeds,
         count=count,
+        largest=max(1, _CHUNK_BATCHES >> n),
         executor=executor,
         workers=workers,
         progress=progress,
@@ -194,7 +197,6 @@ def _schedulability(
     slowdown: str,
     utilization: float,
     n: int,
-    gpu: GPU,
     budget: Budget | None,
     count: int,
     first: int,
@@ -204,7 +206,7 @@ def _schedulability(
     from gpusched import pbs
 
     tasks = _sets(n, utilization, count, first, seed)
-    table = _tables(tasks, gpu, slowdown, first, seed)
+    table = _tables(tasks, slowdown, first, seed)
     return {
         "GPUSched": pbs.search(tasks, table, budget=budget, stop=stop).schedulable,
         "EDFserial": pbs.edf_serial(tasks, table).schedulable,
@@ -255,7 +257,8 @@ class TimesByTasks(Results):
     def plot(self, ax: Any = None) -> Any:
         """Draws mean times over the number of tasks, from median to largest shaded."""
         ax = plot.axes(ax)
-        for index, work in enumerate(dict.fromkeys(self["work"].tolist())):
+        works = sorted(dict.fromkeys(self["work"].tolist()), key="batch table".__eq__)
+        for index, work in enumerate(works):
             rows = self.where(work=work)
             median, worst = rows["seconds_median"] * 1e3, rows["seconds_max"] * 1e3
             plot.band(ax, rows["n"], rows["seconds"] * 1e3, median, worst, work, index)
@@ -290,7 +293,8 @@ class GraphSize(Results):
             ax.plot([], [], color=plot.LATE, label="cut short by the budget", markersize=10, **note)
         ax.set_yscale("log")
         ax.set_xlabel("executed jobs")
-        ax.set_ylabel("vertices (mean over task sets)")
+        ax.set_ylabel("vertices per task set")
+        ax.set_title("mean; shaded from the smallest to the largest", fontsize=9, loc="left")
         ax.legend(frameon=False)
         plot.grid(ax)
         return ax
@@ -327,7 +331,7 @@ def gpusched_fig5(
         "a": the search time over the utilization, for five tasks (50 sets a point). "b": the mean
         time over the number of tasks, at utilization 1 (20 sets a point). "c": the vertices of the
         paper's graph over the number of executed jobs, up to 14, with and without merging, for
-        five tasks at utilization 1 (10 sets).
+        five tasks at utilization 1 (50 sets).
     count
         Task sets per point, where those numbers do not suit.
     seed
@@ -360,7 +364,7 @@ def gpusched_fig5(
         return _search_times(utilizations, methods, count or 50, seed, budget, options)
     if panel == "b":
         return _times_by_tasks(tasks, methods, count or 20, seed, budget, options)
-    return _graph_size(count or 10, seed, budget, options)
+    return _graph_size(count or 50, seed, budget, options)
 
 
 def _search_times(
@@ -373,9 +377,9 @@ def _search_times(
 ) -> SearchTimes:
     root = spawn(seed)
     keys = [(i, float(u), m) for i, u in enumerate(utilizations) for m in methods]
-    points = [{**_FIG5, "utilization": u, "method": m, "budget": budget} for _, u, m in keys]
+    points = [{**_FIG5, "utilization": u, "method": m} for _, u, m in keys]
     seeds = [spawn(root, i) for i, _, _ in keys]  # the same sets for every method
-    values = run(_timed, points, seeds, count=count, **options)
+    values = run(functools.partial(_timed, budget=budget), points, seeds, count=count, **options)
     return SearchTimes(
         {
             "utilization": np.repeat([u for _, u, _ in keys], count),
@@ -397,9 +401,9 @@ def _times_by_tasks(
 ) -> TimesByTasks:
     root = spawn(seed)
     keys = [(n, m) for n in tasks for m in methods if m != "graph" or n <= _GRAPH_TASKS]
-    points = [{**_FIG5, "n": n, "method": m, "budget": budget} for n, m in keys]
+    points = [{**_FIG5, "n": n, "method": m} for n, m in keys]
     seeds = [spawn(root, n) for n, _ in keys]
-    values = run(_timed, points, seeds, count=count, **options)
+    values = run(functools.partial(_timed, budget=budget), points, seeds, count=count, **options)
     columns: dict[str, list[Any]] = {}
     for row, (n, method) in enumerate(keys):
         works = {method: values["seconds"][row]}
@@ -421,8 +425,10 @@ def _times_by_tasks(
 
 def _graph_size(count: int, seed: Any, budget: Budget | None, options: dict[str, Any]) -> GraphSize:
     root = spawn(seed)
-    points = [{**_FIG5, "merging": merging, "budget": budget} for merging in (True, False)]
-    values = run(_counted, points, [root, root], count=count, **options)
+    points = [{**_FIG5, "merging": merging} for merging in (True, False)]
+    values = run(
+        functools.partial(_counted, budget=budget), points, [root, root], count=count, **options
+    )
     columns: dict[str, list[Any]] = {}
     for row, point in enumerate(points):
         for depth in range(_DEPTH + 1):
@@ -456,7 +462,7 @@ def _timed(
 
     tasks = _sets(n, utilization, count, first, seed)
     began = time.perf_counter()
-    table = _tables(tasks, _gpu(), slowdown, first, seed)
+    table = _tables(tasks, slowdown, first, seed)
     table_seconds = (time.perf_counter() - began) / count
     if budget is None:
         budget = pbs.Budget(seconds=10.0)
@@ -491,7 +497,7 @@ def _counted(
     from gpusched import graph
 
     tasks = _sets(n, utilization, count, first, seed)
-    table = _tables(tasks, _gpu(), slowdown, first, seed)
+    table = _tables(tasks, slowdown, first, seed)
     vertices = np.zeros((_DEPTH + 1, count), dtype=np.int64)
     cut = np.zeros(count, dtype=bool)
     for i in range(count):
@@ -525,12 +531,6 @@ def _factors(panel: str) -> str:
     return f"slowdown factors {low:g} to {high:g}"
 
 
-def _gpu() -> GPU:
-    from gpusched.gpu import GPU
-
-    return GPU.preset("pbs2024")
-
-
 def _sets(
     n: int, utilization: float, count: int, first: int, seed: np.random.SeedSequence
 ) -> KernelTasks:
@@ -542,12 +542,14 @@ def _sets(
 
 
 def _tables(
-    tasks: KernelTasks, gpu: GPU, slowdown: str, first: int, seed: np.random.SeedSequence
+    tasks: KernelTasks, slowdown: str, first: int, seed: np.random.SeedSequence
 ) -> BatchTable:
     """Their batch tables: eligible by placement, one slowdown factor per batch."""
     from gpusched.table import BatchTable
 
-    return BatchTable.from_gpu(tasks, gpu, slowdown=slowdown, seed=spawn(seed, 1), first=first)
+    return BatchTable.from_gpu(
+        tasks, "pbs2024", slowdown=slowdown, seed=spawn(seed, 1), first=first
+    )
 
 
 def _append(columns: dict[str, list[Any]], **row: Any) -> None:

@@ -5,12 +5,11 @@ matplotlib is imported when the first figure is drawn, never before.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import uuid
-from collections.abc import Iterator
 from typing import Any
+
+from gpusched._files import replacing
 
 __all__ = [
     "INK",
@@ -23,7 +22,6 @@ __all__ = [
     "band",
     "color",
     "grid",
-    "new_file",
     "pyplot",
     "save_figure",
     "time_axis",
@@ -120,26 +118,6 @@ def time_axis(unit: str | None, last: int) -> TimeAxis:
     raise AssertionError
 
 
-@contextlib.contextmanager
-def new_file(path: str | os.PathLike[str]) -> Iterator[str]:
-    """A name beside ``path`` to write to; it becomes ``path`` when the block ends without an error.
-
-    The ending stays the same, so that writers which go by it work. Raises OSError.
-    """
-    target = os.path.realpath(os.fspath(path))
-    folder, name = os.path.split(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(2, os.strerror(2), folder)
-    unfinished = os.path.join(folder, f".{uuid.uuid4().hex}{os.path.splitext(name)[1]}")
-    try:
-        yield unfinished
-        os.replace(unfinished, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(unfinished)
-        raise
-
-
 def save_figure(figure: Any, path: str | os.PathLike[str], dpi: int = 150) -> None:
     """Writes a figure, whole or not at all, and closes it; the file's ending chooses the format.
 
@@ -147,7 +125,8 @@ def save_figure(figure: Any, path: str | os.PathLike[str], dpi: int = 150) -> No
     not know.
     """
     try:
-        with new_file(path) as unfinished:
-            figure.savefig(unfinished, dpi=dpi)
+        with replacing(path) as file:
+            ending = os.path.splitext(os.fspath(path))[1].lstrip(".")
+            figure.savefig(file, dpi=dpi, format=ending)
     finally:
         pyplot().close(figure)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.plot import new_file
+from gpusched._files import replacing
 
 __all__ = ["Results", "wilson"]
 
@@ -96,7 +96,7 @@ class Results:
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """Writes the table with a header line, whole or not at all; floats in full precision."""
-        with new_file(path) as unfinished, open(unfinished, "x", newline="") as file:
+        with replacing(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
             writer.writerows(zip(*(c.tolist() for c in self.columns.values()), strict=True))

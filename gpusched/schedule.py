@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from gpusched import chrome
 from gpusched._check import Int64Array, at_least, frozen, int_array
+from gpusched._files import replacing
 from gpusched.jobs import Jobs
-from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, new_file, pyplot, time_axis
+from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
 from gpusched.tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -81,20 +82,33 @@ class Schedule:
     ------
     ValueError
         Arrays of different lengths, a stack of task sets, a negative start, an end before its
-        start, a batch with tasks that the set does not have.
+        start, a batch with tasks that the set does not have, a table of another size.
     """
 
     start: Int64Array
     end: Int64Array
     batch: npt.NDArray[np.uint32]
     tasks: KernelTasks
-    table: BatchTable | None = None
-    idling: bool = False
+    table: BatchTable | None
+    idling: bool
 
-    def __post_init__(self) -> None:
-        if self.tasks.is_stack:
+    def __init__(
+        self,
+        start: Any,
+        end: Any,
+        batch: Any,
+        tasks: KernelTasks,
+        table: BatchTable | None = None,
+        idling: bool = False,
+    ) -> None:
+        if tasks.is_stack:
             raise ValueError("tasks: a schedule belongs to one task set, not to a stack of them")
-        columns = {name: int_array(getattr(self, name), name) for name in ("start", "end", "batch")}
+        if table is not None and table.is_stack:
+            raise ValueError("table: a schedule belongs to one table, not to a stack of them")
+        if table is not None and table.n != tasks.n:
+            raise ValueError(f"table: is for {table.n} tasks, the set has {tasks.n}")
+        given = {"start": start, "end": end, "batch": batch}
+        columns = {name: int_array(value, name) for name, value in given.items()}
         for name, column in columns.items():
             if column.ndim != 1:
                 raise ValueError(f"{name}: must have 1 dimension, has {column.ndim}")
@@ -107,14 +121,17 @@ class Schedule:
         if (bad := np.flatnonzero(end < start)).size:
             frame = int(bad[0])
             raise ValueError(f"end[{frame}] = {end[frame]}: is before start[{frame}]")
-        if (bad := np.flatnonzero(batch >> min(self.tasks.n, 32))).size:
+        if (bad := np.flatnonzero(batch >> min(tasks.n, 32))).size:
             frame = int(bad[0])
             raise ValueError(
-                f"batch[{frame}] = {batch[frame]}: has tasks beyond the set's {self.tasks.n}"
+                f"batch[{frame}] = {batch[frame]}: has tasks beyond the set's {tasks.n}"
             )
-        object.__setattr__(self, "start", frozen(start))
-        object.__setattr__(self, "end", frozen(end))
-        object.__setattr__(self, "batch", frozen(batch.astype(np.uint32)))
+        batch = batch.astype(np.uint32)
+        for name, column in (("start", start), ("end", end), ("batch", batch)):
+            object.__setattr__(self, name, frozen(column))
+        object.__setattr__(self, "tasks", tasks)
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "idling", bool(idling))
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -219,8 +236,6 @@ class Schedule:
 
         if self.table is None:
             raise ValueError("a schedule without its table cannot be validated")
-        if self.table.n != self.tasks.n:
-            raise ValueError(f"table: is for {self.table.n} tasks, the set has {self.tasks.n}")
         rule, frame, task, time = _core.schedule_replay(
             self.tasks.period[None, :],
             self.tasks.deadline[None, :],
@@ -277,7 +292,8 @@ class Schedule:
         """
         scene = _Scene(self, unit, until)
         if ax is None:
-            size = (min(14.0, max(6.4, 0.22 * scene.marks + 3)), 1.5 + 0.55 * self.tasks.n)
+            label = 0.085 * max(len(_clip(name, _LABEL)) for name in scene.names)
+            size = (label + min(12.0, max(5.6, 0.3 * scene.marks)), 1.3 + 0.55 * self.tasks.n)
             ax = pyplot().subplots(figsize=size, layout="constrained")[1]
         _draw(scene, ax)
         return ax
@@ -312,7 +328,7 @@ class Schedule:
                 if time > 0
             ],
         }
-        with new_file(path) as unfinished, open(unfinished, "x", encoding="utf-8") as file:
+        with replacing(path, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
             file.write("\n")
 
@@ -417,9 +433,10 @@ class _Scene:
         ]
         jobs = schedule.jobs()
         rows = zip(*(getattr(jobs, f.name).tolist() for f in fields(Jobs)), strict=True)
-        self.jobs = [row for row in rows if row[4] < self.end][: SHOWN_FRAMES * 20]
+        self.jobs = [row for row in rows if row[4] < self.end]
         rows = zip(*(getattr(missed, f.name).tolist() for f in fields(Jobs)), strict=True)
         self.missed = [row for row in rows if row[3] <= self.end]
+        self.bare = self.end  # from here on, some releases or deadlines have no arrow
         self.releases = self._marks(schedule, 0)
         self.deadlines = self._marks(schedule, schedule.tasks.deadline)
         self.marks = max([len(self.frames)] + [len(times) for times in self.releases])
@@ -431,18 +448,25 @@ class _Scene:
         for task in range(self.n):
             period, first = int(schedule.tasks.period[task]), int(schedule.tasks.offset[task])
             late = int(np.broadcast_to(shift, self.n)[task])
-            count = min(max(0, -(-(limit - first) // period)), _SHOWN_MARKS // self.n)
+            count, most = max(0, -(-(limit - first) // period)), _SHOWN_MARKS // self.n
+            if count > most:
+                count = most
+                self.bare = min(self.bare, first + count * period)
             times = [first + k * period + late for k in range(count)]
             marks.append([time for time in times if time <= self.end])
         return marks
 
     def note(self) -> str:
         """What the picture leaves out, "" when it shows everything."""
-        return f"{self.hidden} more frames are not shown" if self.hidden else ""
+        parts = [f"{self.hidden} more frames are not shown"] if self.hidden else []
+        if self.bare < self.end:
+            parts.append(f"arrows only up to {self.axis.text(self.bare)}")
+        return "; ".join(parts)
 
 
 _BAR = 0.62  # height of a job's bar in rows
-_ARROW = 0.88  # height of an arrow in rows
+_ARROW = 0.82  # height of an arrow in rows
+_LABEL = 28  # characters of a task's name
 
 
 def _draw(scene: _Scene, ax: Any) -> None:
@@ -451,6 +475,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
 
     unit = scene.axis.ticks
     span = scene.end / unit
+    inch = span / (ax.get_position().width * ax.figure.get_figwidth())  # about
     for number, (start, end) in enumerate(scene.frames):
         shade = "#ECECEC" if number % 2 else "#F7F7F7"
         ax.axvspan(start / unit, end / unit, color=shade, linewidth=0, zorder=0)
@@ -469,7 +494,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
                 zorder=2,
             )
         )
-        if (finish - start) / unit > 0.012 * len(str(job)) * span:
+        if (min(finish, scene.end) - start) / unit > (0.075 * len(str(job)) + 0.06) * inch:
             # A late job's middle may be where the cross is.
             middle = start + (min(finish, scene.end) - start) * (0.15 if late else 0.5)
             ax.text(
@@ -490,6 +515,8 @@ def _draw(scene: _Scene, ax: Any) -> None:
             (scene.releases[task], INK, -1, "^"),
             (scene.deadlines[task], MUTED, 1, "v"),
         ):
+            if not times:  # nothing to draw, but matplotlib would make room for it
+                continue
             x = [time / unit for time in times]
             ax.vlines(x, task - _ARROW / 2, task + _ARROW / 2, color=style, clip_on=False, **shaft)
             ax.plot(
@@ -526,7 +553,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
             )
     ax.set_xlim(0, span)
     ax.set_ylim(scene.n - 0.4, -0.6)
-    ax.set_yticks(range(scene.n), [_clip(name, 32) for name in scene.names])
+    ax.set_yticks(range(scene.n), [_clip(name, _LABEL) for name in scene.names])
     ax.tick_params(axis="y", length=0)
     steps = scene.axis.steps(0, scene.end)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])
@@ -538,7 +565,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
         Line2D([], [], color=MUTED, marker="v", linestyle="none", markersize=6, label="deadline"),
     ]
     if scene.missed:
-        cross = {"marker": "X", "linestyle": "none", "markersize": 9}
+        cross: dict[str, Any] = {"marker": "X", "linestyle": "none", "markersize": 9}
         handles.append(Line2D([], [], color=LATE, label="missed deadline", **cross))
     ax.legend(
         handles=handles,
@@ -559,7 +586,7 @@ _ROW = 34  # pixels
 
 
 def _svg(scene: _Scene) -> str:
-    left = 24 + 7 * max(len(_clip(name, 26)) for name in scene.names)
+    left = 24 + 7 * max(len(_clip(name, _LABEL)) for name in scene.names)
     width = min(1100, max(520, 40 * scene.marks))
     top = 26
     bottom = top + _ROW * scene.n
@@ -581,7 +608,7 @@ def _svg(scene: _Scene) -> str:
         middle = top + _ROW * (task + 0.5)
         add(
             f'<text x="{left - 10}" y="{middle + 4:.1f}" text-anchor="end">'
-            f"{_xml(_clip(name, 26))}<title>{_xml(name[:200])}</title></text>"
+            f"{_xml(_clip(name, _LABEL))}<title>{_xml(name[:200])}</title></text>"
         )
         add(f'<path d="M{left} {middle + _ROW / 2:.1f}h{width}" stroke="#ffffff"/>')
     for task, job, release, deadline, start, finish in scene.jobs:

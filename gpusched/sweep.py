@@ -13,8 +13,9 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
@@ -29,8 +30,12 @@ __all__ = ["Sweep", "SweepError", "spawn", "sweep"]
 Chunk = Mapping[str, npt.NDArray[Any]]
 Progress = bool | Callable[[int, int], object] | None
 
-# How many chunks each worker gets: enough for an even load and a moving progress bar.
+# How many chunks each worker gets: enough for an even load and a moving progress bar. And how
+# many sets a chunk has at most, since what it is computed from is in memory at once.
 _CHUNKS_PER_WORKER = 8
+_LARGEST_CHUNK = 1024
+# Chunks handed out at a time, at least: enough for an executor with many workers of its own.
+_WINDOW = 128
 
 
 class SweepError(RuntimeError):
@@ -190,17 +195,23 @@ def run(
     *,
     count: int,
     chunk: int | None = None,
+    largest: int = _LARGEST_CHUNK,
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress = None,
 ) -> dict[str, npt.NDArray[Any]]:
-    """What ``function`` returns at every point, as arrays of shape (points, count)."""
+    """What ``function`` returns at every point, as arrays of shape (points, count).
+
+    Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here. The
+    rest is as in ``sweep``.
+    """
     for name, number in (("count", count), ("chunk", chunk), ("workers", workers)):
         if number is not None and number < 1:
             raise ValueError(f"{name} = {number}: must be at least 1")
     workers = workers or _cpus()
     if chunk is None:
         chunk = -(-len(points) * count // (_CHUNKS_PER_WORKER * workers))
+        chunk = min(chunk, largest)
     chunk = min(chunk, count)
     own = executor is None
     pool = ThreadPoolExecutor(workers) if executor is None else executor
@@ -210,31 +221,38 @@ def run(
     if takes_stop:
         options["stop"] = stop if isinstance(pool, ThreadPoolExecutor) else None
     parts: list[dict[int, Chunk]] = [{} for _ in points]
-    total = len(points) * count
-    futures: dict[Future[Chunk], tuple[int, int, int]] = {}
+    calls = (
+        (index, first, min(chunk, count - first))
+        for index in range(len(points))
+        for first in range(0, count, chunk)
+    )
+    # Done futures come through a queue, a few at a time: concurrent.futures.wait() holds the locks
+    # of all that it waits for, and keeps them when Ctrl-C comes at the wrong moment.
+    ready: SimpleQueue[Future[Chunk]] = SimpleQueue()
+    running: dict[Future[Chunk], tuple[int, int, int]] = {}
+    window = max(_WINDOW, 4 * workers)
+    done = 0
     finished = False
     try:
-        with _reporter(progress, total) as report:
-            for index, point in enumerate(points):
-                for first in range(0, count, chunk):
-                    size = min(chunk, count - first)
+        with _reporter(progress, len(points) * count) as report:
+            while True:
+                for index, first, size in itertools.islice(calls, window - len(running)):
                     call = {"count": size, "first": first, "seed": seeds[index], **options}
-                    future = pool.submit(function, **call, **point)
-                    futures[future] = (index, first, size)
-            waiting = set(futures)
-            done = 0
-            while waiting:
-                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    index, first, size = futures.pop(future)
-                    parts[index][first] = _checked(future, points[index], first, size)
-                    done += size
+                    future = pool.submit(function, **call, **points[index])
+                    running[future] = (index, first, size)
+                    future.add_done_callback(ready.put)
+                if not running:
+                    break
+                future = ready.get()
+                index, first, size = running.pop(future)
+                parts[index][first] = _checked(future, points[index], first, size)
+                done += size
                 report(done)
         finished = True
     finally:
         if not finished:
             stop[0] = 1
-            for future in futures:
+            for future in running:
                 future.cancel()
         if own:
             # Those who were told to stop do so at once; others must not hold up a Ctrl-C.

@@ -25,8 +25,8 @@ __all__ = ["BatchTable"]
 
 Orders = npt.NDArray[np.int8]
 
-MAX_TASKS = 20
-MAX_TIME = 2**60  # of a batch; instants are sums of a few of them
+MAX_TASKS: int = _core.MAX_TASKS
+MAX_TIME = 2**60 - 1  # of a batch, exclusive: instants are sums of a few of them
 ONE = 10**9  # slowdown factors are counted in billionths
 # Paper 001, section 6.1.
 SLOWDOWNS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
@@ -65,7 +65,7 @@ class BatchTable:
         A length that is no power of two, more tasks than 20, negative, fractional or NaN times, a
         task that can never run, an order that is none of its batch.
     OverflowError
-        Times of 2**60 ticks or more.
+        Times of 2**60 - 1 ticks or more.
     """
 
     completion: Int64Array
@@ -609,10 +609,13 @@ def _key_order(key: Any, n: int, what: str) -> tuple[int, ...]:
 
 def _ticks(value: Any, what: str) -> int:
     """A completion time, or 0."""
-    time = int_array(value, f"{what}: completion")
-    if time.ndim != 0:
-        raise ValueError(f"{what}: completion must be one number")
-    ticks = int(time)
+    if type(value) is int and abs(value) < MAX_TIME:  # a million of them in a large file
+        ticks = value
+    else:
+        time = int_array(value, f"{what}: completion")
+        if time.ndim != 0:
+            raise ValueError(f"{what}: completion must be one number")
+        ticks = int(time)
     if ticks < 0:
         raise ValueError(f"{what}: completion = {ticks}: must not be negative")
     if ticks >= MAX_TIME:

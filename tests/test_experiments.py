@@ -1,7 +1,6 @@
 """The papers' figures: what their tables hold, and that they can be read."""
 
 import pickle
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,6 +8,10 @@ import pytest
 import gpusched as gs
 from gpusched import experiments
 from gpusched.results import wilson
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+from legible import assert_legible  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -19,23 +22,9 @@ def fig4():
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from matplotlib import pyplot
+
     pyplot.close("all")
-
-
-def assert_legible(figure):
-    """Texts neither overlap nor leave the figure."""
-    text = pytest.importorskip("matplotlib.text")
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
-    found = [t for t in figure.findobj(text.Text) if t.get_visible() and t.get_text()]
-    boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in found]
-    for label, box in boxes:
-        inside = box.x0 >= -1 and box.y0 >= -1
-        assert inside and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1, label
-    for (one, a), (other, b) in combinations(boxes, 2):
-        assert not a.padded(-0.5).overlaps(b.padded(-0.5)), f"{one!r} and {other!r}"
-    return [label for label, _ in boxes]
 
 
 def test_figure_4_has_a_row_for_every_point(fig4):

@@ -21,6 +21,7 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     # Folders of our own, so that no other kernel of this name is found, and nothing is left behind.
     for variable in ("IPYTHONDIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"):
         monkeypatch.setenv(variable, str(tmp_path / "settings" / variable))
+    (tmp_path / "settings" / "IPYTHONDIR").mkdir(parents=True)
     (tmp_path / "work").mkdir()
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)

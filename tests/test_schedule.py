@@ -153,7 +153,9 @@ def test_validate_needs_its_table():
     with pytest.raises(ValueError, match="without its table"):
         schedule(C, table=None).validate()
     with pytest.raises(ValueError, match="table: is for 2 tasks, the set has 3"):
-        schedule(C, table=gs.BatchTable(completion=[0, 1, 1, 1])).validate()
+        schedule(C, table=gs.BatchTable(completion=[0, 1, 1, 1]))
+    with pytest.raises(ValueError, match="table: a schedule belongs to one table"):
+        schedule(C, table=gs.BatchTable(completion=[COMPLETION]))
 
 
 def test_missed_jobs_of_both_edf_strategies():

@@ -187,6 +187,7 @@ def test_stop_is_passed_where_it_is_wanted():
     assert "a" in sweep(bound, {}, count=2, progress=False).columns
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_interrupt_stops_everything_within_a_tenth_of_a_second():
     started, ended = threading.Event(), []
 
@@ -243,3 +244,23 @@ def test_results_to_frame_and_csv(tmp_path):
     assert [row["kind"] for row in rows] == result["kind"].tolist()
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
     assert pickle.loads(pickle.dumps(result)) == result
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_interrupts_at_any_moment_leave_nothing_running():
+    def function(*, level, count, first, seed, stop):
+        return {"a": np.zeros(count)}
+
+    random = np.random.default_rng(1)
+    before = threading.active_count()
+    for delay in random.uniform(0.0005, 0.03, size=40):
+        timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            sweep(function, {"level": range(1000)}, count=1000, chunk=1, seed=1, progress=False)
+        timer.join()
+    # A thread whose start was interrupted is not joined, and ends by itself.
+    give_up = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert threading.active_count() == before, threading.enumerate()

@@ -64,6 +64,58 @@ static int64_t latest_start(const gs_bound_t *self, gs_moves_t *moves, int64_t c
     return best < moves->first ? GS_DEAD : best;
 }
 
+/* Computes the intervals before the tail, backwards. */
+static int sweep(gs_bound_t *self, gs_env_t *env, gs_moves_t *moves)
+{
+    const gs_problem_t *p = self->problem;
+    int status = GS_OK;
+    for (int64_t k = p->own - 1; k >= 0 && status == GS_OK; k--) {
+        gs_moves_prepare(moves, k, 0);
+        status = gs_count_states(env, p->classes);
+        /* Batches lead to smaller classes of the same interval, or to later intervals. */
+        for (int64_t c = 0; c < p->classes && status == GS_OK; c++) {
+            int64_t work = 1;
+            self->latest[k * p->classes + c] = latest_start(self, moves, c, &work);
+            status = gs_poll(env, work);
+        }
+    }
+    return status;
+}
+
+/* Before anything is known of the tail: no pending job may have missed. */
+static void hope(gs_bound_t *self)
+{
+    const gs_problem_t *p = self->problem;
+    for (int64_t k = p->own; k < p->intervals; k++) {
+        for (int64_t c = 0; c < p->classes; c++) {
+            int64_t latest = p->start[k + 1] - 1;
+            uint32_t pending = gs_problem_pending(p, c);
+            for (uint32_t rest = pending; rest != 0; rest &= rest - 1) {
+                int64_t d = gs_problem_deadline(p, k, c, __builtin_ctz(rest)) - 1;
+                latest = d < latest ? d : latest;
+            }
+            self->latest[k * p->classes + c] = latest < p->start[k] ? GS_DEAD : latest;
+        }
+    }
+}
+
+/* Copies the last hyperperiod to the tail; false when the tail was like that already. */
+static bool repeat(gs_bound_t *self)
+{
+    const gs_problem_t *p = self->problem;
+    bool changed = false;
+    for (int64_t k = p->own; k < p->intervals; k++) {
+        for (int64_t c = 0; c < p->classes; c++) {
+            int64_t *tail = &self->latest[k * p->classes + c];
+            int64_t latest = self->latest[(k - p->window) * p->classes + c];
+            latest += latest == GS_DEAD ? 0 : p->hyperperiod;
+            changed = changed || *tail != latest;
+            *tail = latest;
+        }
+    }
+    return changed;
+}
+
 int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem, gs_moves_t *moves)
 {
     *self = (gs_bound_t){.problem = problem};
@@ -75,20 +127,13 @@ int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem, 
     if (self->latest == NULL) {
         return env->status;
     }
-    for (int64_t k = problem->intervals - 1; k >= 0; k--) {
-        gs_moves_prepare(moves, k, 0);
-        int status = gs_count_states(env, problem->classes);
-        /* Batches lead to smaller classes of the same interval, or to later intervals. */
-        for (int64_t c = 0; c < problem->classes && status == GS_OK; c++) {
-            int64_t work = 1;
-            self->latest[k * problem->classes + c] = latest_start(self, moves, c, &work);
-            status = gs_poll(env, work);
-        }
-        if (status != GS_OK) {
-            return status;
-        }
-    }
-    return GS_OK;
+    /* An endless problem: the greatest fixed point, from above. */
+    hope(self);
+    int status;
+    do {
+        status = sweep(self, env, moves);
+    } while (status == GS_OK && repeat(self));
+    return status;
 }
 
 void gs_bound_free(gs_bound_t *self, gs_env_t *env)

@@ -18,8 +18,8 @@ typedef struct {
     int64_t *latest; /* [k * classes + class], GS_DEAD or an instant of I_k; GS_NEVER for ever */
 } gs_bound_t;
 
-/* Computes all of them, backwards. cover: NULL, or [mask] the least total time of batches that
- * cover the tasks of mask (gs_cover_init). */
+/* Computes all of them, backwards; in an endless problem again and again, until the hyperperiod
+ * that stands for all later ones no longer changes. */
 int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem,
                   gs_moves_t *moves);
 void gs_bound_free(gs_bound_t *self, gs_env_t *env);

@@ -240,51 +240,112 @@ static int add_class(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, int6
     return status;
 }
 
-int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *problem,
-                     gs_moves_t *moves, const gs_bound_t *bound, bool idling, int mode,
-                     int64_t limit)
+/* The spans of a class of the tail: what an earlier computation found a hyperperiod before, or at
+ * first all up to the latest start. */
+static int add_tail(gs_feasible_t *self, gs_env_t *env, const gs_bound_t *bound,
+                    const gs_feasible_t *before, int64_t k, int64_t class_index)
 {
-    *self = (gs_feasible_t){.problem = problem, .mode = mode, .limit = limit, .exact = true};
+    const gs_problem_t *p = self->problem;
+    if (before == NULL) {
+        int64_t latest = gs_bound_latest(bound, k, class_index);
+        return latest == GS_DEAD ? GS_OK : push(self, env, p->start[k], latest);
+    }
+    const gs_span_t *spans;
+    int64_t count = gs_feasible_spans(before, k - p->window, class_index, &spans);
+    int status = GS_OK;
+    for (int64_t i = 0; i < count && status == GS_OK; i++) {
+        status =
+            push(self, env, spans[i].first + p->hyperperiod, spans[i].last + p->hyperperiod);
+    }
+    return status;
+}
+
+/* The spans of a class before the tail. */
+static int add_own(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, const gs_bound_t *bound,
+                   bool idling, int64_t k, int64_t class_index, gaps_t *gaps)
+{
+    const gs_problem_t *p = self->problem;
+    int64_t latest = gs_bound_latest(bound, k, class_index);
+    if (latest == GS_DEAD) {
+        return GS_OK;
+    }
+    if (idling || (class_index == 0 && latest == GS_NEVER)) {
+        return push(self, env, moves->first, latest);
+    }
+    if (class_index > 0) {
+        return add_class(self, env, moves, class_index, latest, gaps);
+    }
+    /* Nothing to run: all of the interval, if the next one begins well. */
+    int64_t next = p->arrived[k + 1] - p->arrived[k];
+    bool well = gs_feasible_holds(self, k + 1, next, p->start[k + 1]);
+    return well ? push(self, env, moves->first, moves->last) : GS_OK;
+}
+
+static int compute(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, const gs_bound_t *bound,
+                   bool idling, const gs_feasible_t *before)
+{
+    const gs_problem_t *p = self->problem;
     gaps_t gaps = {NULL, 0, 0, NULL, 0};
     int64_t size;
-    if (!gs_mul(problem->intervals, problem->classes, &size)) {
+    if (!gs_mul(p->intervals, p->classes, &size)) {
         return GS_SPENT_BYTES;
     }
-    int status = GS_OK;
     self->begin = gs_alloc(env, (size_t)size + 1, sizeof *self->begin);
     if (self->begin == NULL) {
         return env->status;
     }
-    status = reserve(env, &gaps.gaps, &gaps.capacity, 16);
-    if (status != GS_OK) {
-        goto out;
-    }
-    for (int64_t k = problem->intervals - 1; k >= 0; k--) {
+    int status = reserve(env, &gaps.gaps, &gaps.capacity, 16);
+    for (int64_t k = p->intervals - 1; k >= 0 && status == GS_OK; k--) {
         gs_moves_prepare(moves, k, 0);
-        status = gs_count_states(env, problem->classes);
-        for (int64_t c = 0; c < problem->classes && status == GS_OK; c++) {
-            int64_t latest = gs_bound_latest(bound, k, c);
+        status = gs_count_states(env, p->classes);
+        for (int64_t c = 0; c < p->classes && status == GS_OK; c++) {
             self->begin[rank(self, k, c)] = self->count;
-            if (latest != GS_DEAD && (idling || (c == 0 && latest == GS_NEVER))) {
-                status = push(self, env, moves->first, latest);
-            } else if (latest != GS_DEAD && c == 0) {
-                /* Nothing to run: all of the interval, if the next one begins well. */
-                int64_t next = problem->arrived[k + 1] - problem->arrived[k];
-                if (gs_feasible_holds(self, k + 1, next, problem->start[k + 1])) {
-                    status = push(self, env, moves->first, moves->last);
-                }
-            } else if (latest != GS_DEAD) {
-                status = add_class(self, env, moves, c, latest, &gaps);
-            }
-        }
-        if (status != GS_OK) {
-            goto out;
+            status = k >= p->own ? add_tail(self, env, bound, before, k, c)
+                                 : add_own(self, env, moves, bound, idling, k, c, &gaps);
         }
     }
     self->begin[size] = self->count;
-out:
     gs_free(env, gaps.gaps);
     gs_free(env, gaps.scratch);
+    return status;
+}
+
+/* Whether the tail is a copy of the last hyperperiod. */
+static bool repeats(const gs_feasible_t *self)
+{
+    const gs_problem_t *p = self->problem;
+    for (int64_t k = p->own; k < p->intervals; k++) {
+        for (int64_t c = 0; c < p->classes; c++) {
+            const gs_span_t *tail, *own;
+            int64_t count = gs_feasible_spans(self, k, c, &tail);
+            if (gs_feasible_spans(self, k - p->window, c, &own) != count) {
+                return false;
+            }
+            for (int64_t i = 0; i < count; i++) {
+                if (tail[i].first != own[i].first + p->hyperperiod ||
+                    tail[i].last != own[i].last + p->hyperperiod) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *problem,
+                     gs_moves_t *moves, const gs_bound_t *bound, bool idling, int mode,
+                     int64_t limit)
+{
+    const gs_feasible_t fresh = {
+        .problem = problem, .mode = mode, .limit = limit, .exact = true};
+    *self = fresh;
+    int status = compute(self, env, moves, bound, idling, NULL);
+    while (status == GS_OK && !repeats(self)) {
+        gs_feasible_t before = *self;
+        *self = fresh;
+        status = compute(self, env, moves, bound, idling, &before);
+        gs_feasible_free(&before, env);
+    }
     return status;
 }
 

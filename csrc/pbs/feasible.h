@@ -34,8 +34,9 @@ typedef struct {
     int64_t capacity;
 } gs_feasible_t;
 
-/* Computes F for every class. bound: the latest starts of the same problem. With idling, F is what
- * the bound says: one span from the start of the interval. */
+/* Computes F for every class; in an endless problem again and again, until the hyperperiod that
+ * stands for all later ones no longer changes. bound: the latest starts of the same problem. With
+ * idling, F is what the bound says: one span from the start of the interval. */
 int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *problem,
                      gs_moves_t *moves, const gs_bound_t *bound, bool idling, int mode,
                      int64_t limit);

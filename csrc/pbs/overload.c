@@ -171,7 +171,7 @@ bool gs_overload_check(const gs_overload_t *self, const gs_problem_t *problem)
 int gs_overload_find(gs_overload_t *self, gs_env_t *env, const gs_problem_t *problem)
 {
     *self = (gs_overload_t){.scale = 1};
-    for (int32_t i = 0; i < problem->n; i++) {
+    for (int32_t i = 0; i < problem->n && problem->limit != GS_NEVER; i++) {
         if (problem->tasks.deadline[i] > problem->tasks.period[i] ||
             gs_tasks_offset(&problem->tasks, i) != 0) {
             return GS_OK;

@@ -1,8 +1,9 @@
 /* Is the GPU overloaded in the long run? A linear program, and a proof in integers.
  *
  * Over a hyperperiod each task runs H / T times, in batches; the least time for that, in fractions
- * of batches, is a linear program over all eligible batches. Above H no schedule exists, if every
- * schedule must end by H (deadlines up to the periods, no offsets). The program is solved in
+ * of batches, is a linear program over all eligible batches. Above H no schedule exists that goes
+ * on for ever, and none of one hyperperiod where it must end by H (deadlines up to the periods, no
+ * offsets). The program is solved in
  * floating point, which finds the answer but does not prove it; the proof is its dual solution in
  * integers: a price for each task such that no eligible batch is worth more than its completion
  * time, while the jobs of a hyperperiod are worth more than H.
@@ -20,7 +21,7 @@ typedef struct {
 } gs_overload_t;
 
 /* Solves the program and checks the proof. proven is false where deadlines exceed periods or
- * offsets exist. */
+ * offsets exist, unless the problem is endless. */
 int gs_overload_find(gs_overload_t *self, gs_env_t *env, const gs_problem_t *problem);
 
 /* Checks a proof in integers: prices not negative, sum over a batch at most scale * completion for

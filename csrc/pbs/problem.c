@@ -1,14 +1,15 @@
 /* Where do arrivals cut the hyperperiod, and which classes of states are there? */
 #include "pbs/problem.h"
 
-static int cut(gs_problem_t *self, gs_env_t *env)
+/* Cuts [0, end) at the arrivals; steady is where the repeating part begins. */
+static int cut(gs_problem_t *self, gs_env_t *env, int64_t steady, int64_t end)
 {
     int64_t next[GS_MAX_TASKS], capacity = 0, total = 0;
     for (int32_t i = 0; i < self->n; i++) {
         next[i] = gs_tasks_offset(&self->tasks, i);
     }
     for (;;) {
-        int64_t now = self->hyperperiod;
+        int64_t now = end;
         for (int32_t i = 0; i < self->n; i++) {
             now = next[i] < now ? next[i] : now;
         }
@@ -28,10 +29,14 @@ static int cut(gs_problem_t *self, gs_env_t *env)
             }
             self->arrived = arrived;
         }
-        if (now == self->hyperperiod) {
-            self->start[self->intervals] = GS_NEVER;
+        if (now == end) {
+            bool endless = self->limit == GS_NEVER;
+            self->start[self->intervals] = endless ? end : GS_NEVER;
+            self->own = endless ? self->own : self->intervals;
             return GS_OK;
         }
+        self->window += now >= steady && now < steady + self->hyperperiod;
+        self->own += now < steady + self->hyperperiod;
         for (int32_t i = 0; i < self->n; i++) {
             if (next[i] == now) {
                 next[i] += self->tasks.period[i];
@@ -51,7 +56,7 @@ static int cut(gs_problem_t *self, gs_env_t *env)
 }
 
 int gs_problem_init(gs_problem_t *self, gs_env_t *env, const gs_tasks_t *tasks,
-                    const gs_table_t *table)
+                    const gs_table_t *table, bool endless)
 {
     *self = (gs_problem_t){.tasks = *tasks, .completion = table->completion, .n = tasks->n};
     int status = gs_tasks_check(env, tasks);
@@ -81,7 +86,29 @@ int gs_problem_init(gs_problem_t *self, gs_env_t *env, const gs_tasks_t *tasks,
                            "allows too many pending jobs");
         }
     }
-    return cut(self, env);
+    if (!endless) {
+        self->limit = self->hyperperiod;
+        status = cut(self, env, GS_NEVER, self->hyperperiod);
+    } else {
+        int64_t steady = 0, longest = 1, windows;
+        for (int32_t i = 0; i < self->n; i++) {
+            int64_t offset = gs_tasks_offset(tasks, i);
+            steady = offset > steady ? offset : steady;
+        }
+        for (uint32_t b = 1; b <= self->all; b++) {
+            longest = table->completion[b] > longest ? table->completion[b] : longest;
+        }
+        windows = 1 + (longest - 1) / self->hyperperiod + 1;
+        int64_t end;
+        if (!gs_mul(windows, self->hyperperiod, &end) || !gs_add(end, steady, &end) ||
+            end >= GS_NEVER / 2) {
+            return gs_fail(env, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
+                           "is too long for the clock");
+        }
+        self->limit = GS_NEVER;
+        status = cut(self, env, steady, end);
+    }
+    return status;
 }
 
 void gs_problem_free(gs_problem_t *self, gs_env_t *env)
@@ -136,10 +163,7 @@ int64_t gs_problem_deadline(const gs_problem_t *self, int64_t k, int64_t class_i
     int64_t period = self->tasks.period[i], offset = gs_tasks_offset(&self->tasks, i);
     /* Jobs of the task that arrived up to start[k]. */
     int64_t jobs = self->start[k] < offset ? 0 : (self->start[k] - offset) / period + 1;
-    int64_t job = jobs - pending;
-    int64_t release = offset + job * period;
-    if (job < 0 || release >= self->hyperperiod) {
-        return GS_NEVER;
-    }
-    return release + self->tasks.deadline[i];
+    /* More pending jobs than arrived belong to no state yet, but to one a hyperperiod later. */
+    int64_t release = offset + (jobs - pending) * period;
+    return release < self->limit ? release + self->tasks.deadline[i] : GS_NEVER;
 }

@@ -10,6 +10,10 @@
  *     class after = class before - step(batch) + arrived[k'] - arrived[k]
  *
  * when a batch that starts in I_k ends in I_k'.
+ *
+ * An *endless* problem asks about all jobs, not only those of [0, H). From the greatest offset on
+ * the arrivals repeat, so that one hyperperiod of intervals stands for all later ones; the
+ * intervals after it, the tail, are long enough for any batch to end in and copies of it.
  */
 #ifndef GS_PBS_PROBLEM_H
 #define GS_PBS_PROBLEM_H
@@ -24,8 +28,11 @@ typedef struct {
     int32_t n;
     uint32_t all; /* the mask of all tasks */
     int64_t hyperperiod;
+    int64_t limit; /* jobs released before it count: H, or GS_NEVER in an endless problem */
     int64_t intervals;
-    int64_t *start;   /* intervals + 1 entries; the last is GS_NEVER */
+    int64_t own;      /* intervals before the tail */
+    int64_t window;   /* the last so many of them are one hyperperiod; 0 unless endless */
+    int64_t *start;   /* intervals + 1 entries; the last is GS_NEVER, or the end of the tail */
     int64_t *arrived; /* intervals entries: the classes of all arrivals up to start[k], added up */
     int64_t classes;  /* per interval */
     int64_t stride[GS_MAX_TASKS];
@@ -35,7 +42,7 @@ typedef struct {
 
 /* Checks tasks and table and cuts the hyperperiod. Both must outlive the problem. */
 int gs_problem_init(gs_problem_t *self, gs_env_t *env, const gs_tasks_t *tasks,
-                    const gs_table_t *table);
+                    const gs_table_t *table, bool endless);
 void gs_problem_free(gs_problem_t *self, gs_env_t *env);
 
 /* The interval that holds an instant >= 0. */

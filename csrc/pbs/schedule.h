@@ -36,7 +36,8 @@ enum {
     GS_REPLAY_NOT_READY = 4,  /* a task of the batch has no pending job */
     GS_REPLAY_MISS = 5,       /* a job ends after its deadline, or waits at it */
     GS_REPLAY_IDLE = 6,       /* the GPU idles although work is ready (unless idling) */
-    GS_REPLAY_UNFINISHED = 7  /* jobs of [0, H) are left */
+    GS_REPLAY_UNFINISHED = 7, /* jobs of [0, H) are left */
+    GS_REPLAY_CYCLE = 8       /* the cycle does not end in the state in which it began */
 };
 
 typedef struct {
@@ -50,5 +51,11 @@ typedef struct {
  * gs_tasks_check and gs_tasks_hyperperiod. */
 int gs_schedule_replay(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table,
                        const gs_frame_t *frames, int64_t count, bool idling, gs_replay_t *result);
+
+/* Replays a schedule of all jobs whose frames from the instant `from` on repeat every `length`
+ * ticks: the frames up to the end of the first cycle, and one more cycle after it. */
+int gs_schedule_replay_cycle(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table,
+                             const gs_frame_t *frames, int64_t count, bool idling, int64_t from,
+                             int64_t length, gs_replay_t *result);
 
 #endif

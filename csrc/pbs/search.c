@@ -154,7 +154,7 @@ static int run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks, const 
         status = try_edf(self, env, tasks, table, true);
     }
     if (status == GS_OK && (self->answer < 0 || options->policy)) {
-        status = gs_problem_init(&self->problem, env, tasks, table);
+        status = gs_problem_init(&self->problem, env, tasks, table, false);
     }
     if (status == GS_OK && self->answer < 0 && quick) {
         status = try_dive(self, env, NULL, NULL, options->idling, 64, GS_STAGE_DEPTH_FIRST);

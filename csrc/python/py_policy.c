@@ -93,7 +93,7 @@ static PyObject *policy_open(PyObject *module, PyObject *args)
         gs_tasks_t tasks = gs_py_problem_tasks(&self->arrays, 0);
         gs_table_t table = gs_py_problem_table(&self->arrays, 0);
         gs_py_release(&call);
-        int status = gs_problem_init(&self->problem, &call.env, &tasks, &table);
+        int status = gs_problem_init(&self->problem, &call.env, &tasks, &table, false);
         gs_py_acquire(&call);
         fine = status == GS_OK;
         if (!fine) {

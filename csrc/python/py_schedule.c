@@ -2,17 +2,20 @@
 #include "python/problem.h"
 
 PyDoc_STRVAR(replay_doc,
-             "schedule_replay(period, deadline, offset, completion, start, end, batch, idling, /)\n"
+             "schedule_replay(period, deadline, offset, completion, start, end, batch, idling,\n"
+             "                cycle_from=0, cycle_length=0, /)\n"
              "--\n\n"
              "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
-             "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.");
+             "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.\n"
+             "With a cycle length, the frames from cycle_from on repeat for ever.");
 
 static PyObject *schedule_replay(PyObject *module, PyObject *args)
 {
     PyObject *in[7];
     int idling;
-    if (!PyArg_ParseTuple(args, "OOOOOOOp:schedule_replay", &in[0], &in[1], &in[2], &in[3], &in[4],
-                          &in[5], &in[6], &idling)) {
+    long long from = 0, length = 0;
+    if (!PyArg_ParseTuple(args, "OOOOOOOp|LL:schedule_replay", &in[0], &in[1], &in[2], &in[3],
+                          &in[4], &in[5], &in[6], &idling, &from, &length)) {
         return NULL;
     }
     gs_py_call_t call;
@@ -54,8 +57,11 @@ static PyObject *schedule_replay(PyObject *module, PyObject *args)
     gs_replay_t replay;
     gs_py_release(&call);
     int status = gs_table_check(&call.env, &table);
-    if (status == GS_OK) {
+    if (status == GS_OK && length == 0) {
         status = gs_schedule_replay(&call.env, &tasks, &table, frames, count, idling != 0, &replay);
+    } else if (status == GS_OK) {
+        status = gs_schedule_replay_cycle(&call.env, &tasks, &table, frames, count, idling != 0,
+                                          from, length, &replay);
     }
     gs_py_acquire(&call);
     if (status != GS_OK) {

@@ -241,7 +241,81 @@ out:
     return result;
 }
 
+PyDoc_STRVAR(endless_doc,
+             "pbs_endless(period, deadline, offset, completion, undecided, idling, states, bytes,\n"
+             "            seconds, stop, /)\n"
+             "--\n\n"
+             "Decides one task set (a stack of one) for ever (gs_endless_run). Returns (answer,\n"
+             "spent, states, bytes, load, cycle_from, cycle_length), prices as (scale, price) or\n"
+             "None, and (start, end, batch) or None.");
+
+static PyObject *pbs_endless(PyObject *module, PyObject *args)
+{
+    PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
+    int idling;
+    long long states, bytes;
+    double seconds;
+    if (!PyArg_ParseTuple(args, "OOOOOpLLdO:pbs_endless", &period, &deadline, &offset, &completion,
+                          &undecided, &idling, &states, &bytes, &seconds, &stop)) {
+        return NULL;
+    }
+    if (states < 0) {
+        PyErr_SetString(PyExc_ValueError, "budget: states must not be negative");
+        return NULL;
+    }
+    gs_py_call_t call;
+    if (!gs_py_call_init(&call, stop, seconds, bytes)) {
+        return NULL;
+    }
+    PyObject *result = NULL, *frames = NULL, *prices = NULL;
+    PyArrayObject *price = NULL;
+    gs_py_problem_t problem;
+    gs_endless_t endless;
+    gs_endless_init(&endless);
+    if (!gs_py_problem_init(&problem, period, deadline, offset, completion, undecided) ||
+        !gs_py_length(problem.period, "period", 0, 1)) {
+        goto out;
+    }
+    gs_tasks_t tasks = gs_py_problem_tasks(&problem, 0);
+    gs_table_t table = gs_py_problem_table(&problem, 0);
+    begin_set(&call, states);
+    gs_py_release(&call);
+    int status = gs_endless_run(&endless, &call.env, &tasks, &table, idling != 0);
+    gs_py_acquire(&call);
+    if (status != GS_OK) {
+        gs_py_raise(module, &call, status);
+        goto out;
+    }
+    npy_intp n = problem.n;
+    if (endless.overload.proven) {
+        price = gs_py_new(1, &n, NPY_INT64);
+        if (price == NULL) {
+            goto out;
+        }
+        memcpy(PyArray_DATA(price), endless.overload.price, (size_t)n * sizeof(int64_t));
+        prices = Py_BuildValue("LO", (long long)endless.overload.scale, price);
+    } else {
+        prices = Py_NewRef(Py_None);
+    }
+    frames = endless.answer == 1 ? gs_py_frames(&endless.schedule) : Py_NewRef(Py_None);
+    if (prices != NULL && frames != NULL) {
+        result = Py_BuildValue("(iiLLdLL)OO", endless.answer, endless.spent,
+                               (long long)call.env.states, (long long)call.env.bytes_peak,
+                               endless.overload.load, (long long)endless.cycle_from,
+                               (long long)endless.cycle_length, prices, frames);
+    }
+out:
+    Py_XDECREF(price);
+    Py_XDECREF(prices);
+    Py_XDECREF(frames);
+    gs_endless_free(&endless, &call.env);
+    gs_py_problem_free(&problem);
+    gs_py_call_free(&call);
+    return result;
+}
+
 PyMethodDef gs_py_search_methods[] = {
+    {"pbs_endless", pbs_endless, METH_VARARGS, endless_doc},
     {"pbs_search", pbs_search, METH_VARARGS, search_doc},
     {"pbs_edf", pbs_edf, METH_VARARGS, edf_doc},
     {NULL, NULL, 0, NULL},

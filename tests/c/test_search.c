@@ -131,7 +131,7 @@ static void test_overload_proof(void)
     gs_env_init(&env);
     gs_problem_t problem;
     gs_overload_t overload;
-    MU_CHECK(gs_problem_init(&problem, &env, &t, &c) == GS_OK);
+    MU_CHECK(gs_problem_init(&problem, &env, &t, &c, false) == GS_OK);
     MU_CHECK(gs_overload_find(&overload, &env, &problem) == GS_OK);
     MU_CHECK(overload.proven && gs_overload_check(&overload, &problem));
     MU_CHECK(overload.load > 1.2499 && overload.load < 1.2501);

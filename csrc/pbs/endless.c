@@ -1,0 +1,189 @@
+/* Is there a schedule that meets every deadline for ever, and repeats? */
+#include "pbs/endless.h"
+
+#include "core/slots.h"
+#include "pbs/policy.h"
+
+/* A state in which the schedule entered a hyperperiod. */
+typedef struct {
+    int64_t instant; /* within the hyperperiod that stands for all */
+    int64_t class_index;
+    int64_t shift; /* plus this */
+} entry_t;
+
+typedef struct {
+    gs_env_t *env;
+    const gs_problem_t *problem;
+    const gs_feasible_t *feasible;
+    int64_t instant;
+    int64_t class_index;
+    int64_t shift;
+    entry_t *entries;
+    int64_t count, capacity;
+    gs_slots_t index;
+} walk_t;
+
+/* Goes on to a later instant: arrivals, and the step back by hyperperiods. True when the walk
+ * entered another hyperperiod. */
+static bool advance(walk_t *self, int64_t instant)
+{
+    const gs_problem_t *p = self->problem;
+    int64_t from = gs_problem_interval(p, self->instant), to = gs_problem_interval(p, instant);
+    self->class_index += p->arrived[to] - p->arrived[from];
+    self->instant = instant;
+    bool entered = false;
+    while (self->instant >= p->start[p->own]) {
+        self->instant -= p->hyperperiod;
+        self->shift += p->hyperperiod;
+        entered = true;
+    }
+    return entered;
+}
+
+/* Remembers where a hyperperiod was entered; earlier: the same state before, or NULL. */
+static int remember(walk_t *self, const entry_t **earlier)
+{
+    uint64_t hash = gs_slots_mix((uint64_t)self->instant, (uint64_t)self->class_index);
+    int64_t cursor = 0, id;
+    *earlier = NULL;
+    while ((id = gs_slots_next(&self->index, hash, &cursor)) >= 0) {
+        const entry_t *e = &self->entries[id];
+        if (e->instant == self->instant && e->class_index == self->class_index) {
+            *earlier = e;
+            return GS_OK;
+        }
+    }
+    if (self->count == self->capacity) {
+        int64_t capacity = self->capacity == 0 ? 16 : 2 * self->capacity;
+        entry_t *entries = gs_grow(self->env, self->entries, (size_t)capacity, sizeof *entries);
+        if (entries == NULL) {
+            return self->env->status;
+        }
+        self->entries = entries;
+        self->capacity = capacity;
+    }
+    self->entries[self->count] = (entry_t){self->instant, self->class_index, self->shift};
+    return gs_slots_add(&self->index, self->env, hash, self->count++);
+}
+
+/* Goes on to an instant; done when a state came back. */
+static int go_on(walk_t *self, int64_t instant, gs_endless_t *result, bool *done)
+{
+    const entry_t *earlier = NULL;
+    int status = advance(self, instant) ? remember(self, &earlier) : GS_OK;
+    if (status == GS_OK && earlier != NULL) {
+        result->cycle_from = earlier->instant + earlier->shift;
+        result->cycle_length = self->shift - earlier->shift;
+        *done = true;
+    }
+    return status;
+}
+
+/* Follows the policy of F until a state comes back. */
+static int walk(walk_t *self, gs_endless_t *result)
+{
+    const gs_problem_t *p = self->problem;
+    bool done = false;
+    int status = GS_OK;
+    while (status == GS_OK && !done) {
+        int64_t when = gs_policy_next(self->feasible, self->instant, self->class_index);
+        status = go_on(self, when, result, &done);
+        if (status != GS_OK || done) {
+            break;
+        }
+        uint32_t batch = gs_policy_choose(self->feasible, self->instant, self->class_index);
+        int64_t start = self->instant + self->shift;
+        if (start >= GS_NEVER / 8) {
+            return gs_fail(self->env, GS_ERR_OVERFLOW, "cycle", -1, start,
+                           "is too long for the clock");
+        }
+        status = gs_schedule_append(&result->schedule, self->env, start,
+                                    start + p->completion[batch], batch);
+        if (status == GS_OK) {
+            status = gs_poll(self->env, INT64_C(2) << p->n);
+        }
+        if (status == GS_OK) {
+            self->class_index -= gs_problem_step(p, batch);
+            status = go_on(self, self->instant + p->completion[batch], result, &done);
+        }
+    }
+    return status;
+}
+
+static int decide(gs_endless_t *self, gs_env_t *env, const gs_problem_t *problem, bool idling)
+{
+    gs_moves_t moves;
+    gs_bound_t bound = {NULL, NULL};
+    gs_feasible_t feasible = {.problem = problem};
+    int status = gs_moves_init(&moves, env, problem);
+    if (status == GS_OK) {
+        status = gs_bound_init(&bound, env, problem, &moves);
+    }
+    if (status == GS_OK && gs_bound_latest(&bound, 0, problem->arrived[0]) == GS_DEAD) {
+        self->answer = 0;
+    } else if (status == GS_OK) {
+        status = gs_feasible_init(&feasible, env, problem, &moves, &bound, idling,
+                                  GS_FEASIBLE_EXACT, 0);
+    }
+    if (status == GS_OK && self->answer < 0) {
+        self->answer = gs_feasible_holds(&feasible, 0, problem->arrived[0], 0);
+    }
+    if (status == GS_OK && self->answer == 1) {
+        walk_t w = {.env = env,
+                    .problem = problem,
+                    .feasible = &feasible,
+                    .class_index = problem->arrived[0]};
+        gs_slots_init(&w.index);
+        status = walk(&w, self);
+        gs_slots_free(&w.index, env);
+        gs_free(env, w.entries);
+    }
+    gs_feasible_free(&feasible, env);
+    gs_bound_free(&bound, env);
+    gs_moves_free(&moves, env);
+    return status;
+}
+
+void gs_endless_init(gs_endless_t *self)
+{
+    *self = (gs_endless_t){.answer = -1};
+    gs_schedule_init(&self->schedule);
+}
+
+void gs_endless_free(gs_endless_t *self, gs_env_t *env)
+{
+    gs_schedule_free(&self->schedule, env);
+}
+
+int gs_endless_run(gs_endless_t *self, gs_env_t *env, const gs_tasks_t *tasks,
+                   const gs_table_t *table, bool idling)
+{
+    gs_problem_t problem;
+    int status = gs_problem_init(&problem, env, tasks, table, true);
+    if (status == GS_OK) {
+        status = gs_overload_find(&self->overload, env, &problem);
+    }
+    if (status == GS_OK && self->overload.proven) {
+        self->answer = 0;
+    } else if (status == GS_OK) {
+        status = decide(self, env, &problem, idling);
+    }
+    if (status == GS_OK && self->answer == 0 && table->undecided != NULL) {
+        for (int64_t mask = 0; mask < INT64_C(1) << table->n; mask++) {
+            if (table->undecided[mask] != 0) {
+                self->answer = -1;
+                self->spent = GS_UNDECIDED;
+            }
+        }
+    }
+    if (status > 0) {
+        self->answer = -1;
+        self->spent = status;
+        status = GS_OK;
+    }
+    if (self->answer != 1) {
+        gs_schedule_free(&self->schedule, env);
+    }
+    gs_problem_free(&problem, env);
+    return status;
+}

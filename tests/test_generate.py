@@ -1,0 +1,311 @@
+"""Generated task sets: their laws, not only their sums, and that a set is the same in any stack."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched import _core
+
+SETS = 20000
+
+FIXED_SHARES = ["0x1.86d04e974a158p-2", "0x1.a117337da20c8p-3", "0x1.a8a417a9e4e44p-2"]
+FIXED_KERNELS = (
+    [600000, 800000, 800000, 480000],
+    [92008, 42010, 350551, 122858],
+    [39, 13, 112, 65],
+)
+
+
+def distance(sample: Any, cdf: Any) -> float:
+    """Kolmogorov-Smirnov: sqrt(N) times the largest distance between the sample's and the law's
+    distribution functions; above 1.95 once in a thousand samples of the law."""
+    x = np.sort(sample)
+    law, steps = cdf(x), np.arange(len(x) + 1) / len(x)
+    return float(np.sqrt(len(x)) * max((steps[1:] - law).max(), (law - steps[:-1]).max()))
+
+
+def two_sample_distance(a: Any, b: Any) -> float:
+    """The same for two samples of one size."""
+    x = np.sort(np.concatenate([a, b]))
+    gap = np.searchsorted(np.sort(a), x, "right") - np.searchsorted(np.sort(b), x, "right")
+    return float(np.abs(gap).max() / len(a) * np.sqrt(len(a) / 2))
+
+
+def is_uunifast(shares: Any, utilization: float) -> bool:
+    """Every share has mean U/n and is U times Beta(1, n-1)."""
+    sets, n = shares.shape
+    deviation = np.sqrt((n - 1) / (n + 1) / sets) / n  # of the mean of sets such variables
+    means = np.abs(shares.mean(axis=0) / utilization - 1 / n) < 4 * deviation
+    laws = [distance(s / utilization, lambda x: 1 - (1 - x) ** (n - 1)) < 2.2 for s in shares.T]
+    return bool(means.all()) and all(laws)
+
+
+def recursion(n: int, utilization: float, exponent: Any) -> Any:
+    """UUniFast as printed, one share at a time; exponent(i) for i = 1 .. n-1."""
+    rng = np.random.default_rng(5)
+    left, shares = np.full(SETS, utilization), []
+    for i in range(1, n):
+        rest = left * rng.random(SETS) ** exponent(i)
+        shares.append(left - rest)
+        left = rest
+    return np.stack([*shares, left], axis=1)
+
+
+@pytest.mark.parametrize("n, utilization", [(2, 0.7), (3, 1.0), (4, 1.0), (8, 3.5), (15, 0.2)])
+def test_uunifast_law(n: int, utilization: float) -> None:
+    shares = gs.generate.uunifast(n, utilization, count=SETS, seed=2024)
+    assert shares.shape == (SETS, n) and shares.dtype == np.float64
+    assert (shares >= 0).all()
+    np.testing.assert_allclose(shares.sum(axis=1), utilization, rtol=1e-13)
+    assert is_uunifast(shares, utilization)
+
+
+def test_the_law_is_that_of_the_recursion_and_faulty_ones_are_rejected() -> None:
+    n = 4
+    assert is_uunifast(recursion(n, 1.0, lambda i: 1 / (n - i)), 1.0)
+    off_by_one = recursion(n, 1.0, lambda i: 1 / (n - i + 1))
+    np.testing.assert_allclose(off_by_one.mean(axis=0), [0.2, 0.2, 0.2, 0.4], atol=0.01)
+    assert not is_uunifast(off_by_one, 1.0)
+    # Shares in proportion to uniform numbers have the right means and sums, but not the law.
+    uniform = np.random.default_rng(5).random((SETS, n))
+    assert not is_uunifast(uniform / uniform.sum(axis=1, keepdims=True), 1.0)
+    # Sets of the right law, one share of them always the largest.
+    assert not is_uunifast(np.sort(gs.generate.uunifast(n, 1.0, SETS, 1), axis=1), 1.0)
+
+
+def test_pairs_of_shares_follow_the_law_too() -> None:
+    """Uniform over the simplex: any k shares together are U times Beta(k, n - k)."""
+    shares = gs.generate.uunifast(5, 2.0, count=SETS, seed=11) / 2.0
+    for pair in ((0, 1), (1, 3), (3, 4)):
+        total = shares[:, pair].sum(axis=1)  # Beta(2, 3)
+        assert distance(total, lambda x: 6 * x**2 - 8 * x**3 + 3 * x**4) < 2.2
+
+
+@pytest.mark.parametrize("n, utilization", [(2, 1.5), (3, 1.4), (3, 2.0), (5, 3.7), (4, 1.0)])
+def test_discard_is_rejection(n: int, utilization: float) -> None:
+    """Also above n/2, where sets are drawn for n - U and reflected."""
+    shares = gs.generate.uunifast_discard(n, utilization, count=4000, seed=3)
+    np.testing.assert_allclose(shares.sum(axis=1), utilization, rtol=1e-13)
+    assert (shares >= 0).all() and (shares <= 1).all()
+    plain = gs.generate.uunifast(n, utilization, count=400000, seed=99)
+    kept = plain[(plain <= 1).all(axis=1)][:4000]
+    assert len(kept) == 4000
+    for a, b in zip(shares.T, kept.T, strict=True):
+        assert two_sample_distance(a, b) < 2.2
+    assert two_sample_distance(shares.max(axis=1), kept.max(axis=1)) < 2.2
+    assert two_sample_distance(shares.min(axis=1), kept.min(axis=1)) < 2.2
+
+
+def test_discard_law_in_closed_form() -> None:
+    """Two tasks at 1.5: uniform in [0.5, 1]. Clipping would not be."""
+    shares = gs.generate.uunifast_discard(2, 1.5, count=SETS, seed=8)[:, 0]
+    assert distance(shares, lambda x: 2 * x - 1) < 2.2
+    clipped = np.clip(gs.generate.uunifast(2, 1.5, count=SETS, seed=8)[:, 0], 0.5, 1)
+    assert distance(clipped, lambda x: 2 * x - 1) > 10
+
+
+def test_reflection_is_exact() -> None:
+    low = gs.generate.uunifast_discard(8, 2.25, count=100, seed=4)
+    high = gs.generate.uunifast_discard(8, 5.75, count=100, seed=4)
+    np.testing.assert_array_equal(high, 1.0 - low)
+    assert (gs.generate.uunifast_discard(3, 3, seed=1) == 1).all()
+    assert (gs.generate.uunifast_discard(3, 0, seed=1) == 0).all()
+
+
+def test_gpusched_sets() -> None:
+    """Paper 001, section 6.1."""
+    tasks = gs.generate.gpusched(5, 0.8, count=SETS, seed=6)
+    assert tasks.is_stack and len(tasks) == SETS and tasks.n == 5
+    assert set(np.unique(tasks.period)) == {1000 * p for p in (400, 480, 600, 800, 1200, 1600)}
+    shares = gs.generate.uunifast_discard(5, 0.8, count=SETS, seed=6)
+    exact = shares * tasks.period
+    assert (np.abs(tasks.wcet - exact) <= 0.5)[exact >= 1].all()
+    assert (tasks.wcet >= 1).all() and (tasks.wcet[exact < 0.5] == 1).all()
+    np.testing.assert_array_equal(tasks.blocks, np.maximum(1, np.floor(256 * shares)))
+    assert (tasks.threads == 32).all() and (tasks.regs == 0).all() and (tasks.smem == 0).all()
+    np.testing.assert_array_equal(tasks.deadline, tasks.period)
+    np.testing.assert_allclose(tasks.utilization, 0.8, atol=5 / 400000)
+
+
+def test_periods_are_uniform_and_independent() -> None:
+    tasks = gs.generate.gpusched(4, 0.5, count=SETS, seed=13, periods=[7, 11, 13], ticks=10**6)
+    periods = tasks.period // 10**6
+    for column in periods.T:
+        counts = np.array([(column == p).sum() for p in (7, 11, 13)])
+        chi = ((counts - SETS / 3) ** 2 / (SETS / 3)).sum()
+        assert chi < 13.8  # two degrees of freedom, once in a thousand
+    both = (periods[:, 0] == 7) & (periods[:, 1] == 7)
+    assert abs(both.mean() - 1 / 9) < 4 * np.sqrt(8 / 81 / SETS)
+    with_shares = np.corrcoef(tasks.period[:, 0], tasks.wcet[:, 0] / tasks.period[:, 0])[0, 1]
+    assert abs(with_shares) < 4 / np.sqrt(SETS)
+
+
+def test_utilization_per_set_and_other_gpus() -> None:
+    sums = np.linspace(0.1, 4.9, 50)
+    tasks = gs.generate.gpusched(5, sums, count=50, seed=1)
+    np.testing.assert_allclose(tasks.utilization, sums, atol=5 / 400000)
+    for i, u in enumerate(sums):
+        assert gs.generate.gpusched(5, u, seed=1, first=i) == tasks[i]
+    shares = gs.generate.uunifast_discard(5, sums, count=50, seed=1)
+    paper = gs.GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32)
+    assert gs.generate.gpusched(5, sums, count=50, seed=1, gpu=paper) == tasks
+    assert gs.generate.gpusched(5, sums, count=50, seed=1, gpu="pbs2024") == tasks
+    few_slots = gs.GPU(sms=3, threads_per_sm=1024, blocks_per_sm=7)  # 21
+    few_warps = gs.GPU(sms=3, threads_per_sm=256, blocks_per_sm=32)  # 24
+    for gpu, capacity in ((few_slots, 21), (few_warps, 24)):
+        blocks = gs.generate.gpusched(5, sums, count=50, seed=1, gpu=gpu).blocks
+        np.testing.assert_array_equal(blocks, np.maximum(1, np.floor(capacity * shares)))
+
+
+def test_a_set_is_the_same_in_any_stack() -> None:
+    for draw in (gs.generate.uunifast, gs.generate.uunifast_discard):
+        long = draw(6, 3.1, count=1000, seed=21)
+        np.testing.assert_array_equal(draw(6, 3.1, count=10, seed=21), long[:10])
+        np.testing.assert_array_equal(draw(6, 3.1, count=100, seed=21, first=700), long[700:800])
+        np.testing.assert_array_equal(draw(6, 3.1, seed=21, first=999), long[999])
+        assert len(np.unique(long[:, 0])) == 1000
+    whole = gs.generate.gpusched(6, 3.1, count=1000, seed=21)
+    assert gs.generate.gpusched(6, 3.1, count=10, seed=21) == whole[:10]
+    with ThreadPoolExecutor(4) as pool:
+        chunks = list(
+            pool.map(
+                lambda first: gs.generate.gpusched(6, 3.1, count=100, seed=21, first=first),
+                range(0, 1000, 100),
+            )
+        )
+    for i, chunk in enumerate(chunks):
+        assert chunk == whole[100 * i : 100 * i + 100]
+
+
+def test_the_same_numbers_on_every_machine() -> None:
+    """Fixed for good: recorded experiments depend on them."""
+    shares = gs.generate.uunifast(3, 1.0, seed=0)
+    again = gs.generate.uunifast(3, 1.0, seed=np.random.SeedSequence(0))
+    np.testing.assert_array_equal(shares, again)
+    assert [float(s).hex() for s in shares] == FIXED_SHARES
+    tasks = gs.generate.gpusched(4, 0.9, seed=7, first=123456789)
+    assert (tasks.period.tolist(), tasks.wcet.tolist(), tasks.blocks.tolist()) == FIXED_KERNELS
+
+
+def test_seeds() -> None:
+    draw = gs.generate.uunifast
+    seen = {draw(3, 1.0, seed=seed).tobytes() for seed in (0, 1, 2**31, 2**64, 2**200, None, None)}
+    assert len(seen) == 7
+    sequence = np.random.SeedSequence(5)
+    np.testing.assert_array_equal(draw(3, 1.0, seed=sequence), draw(3, 1.0, seed=5))
+    np.testing.assert_array_equal(draw(3, 1.0, seed=sequence), draw(3, 1.0, seed=sequence))
+    spawned = {draw(3, 1.0, seed=child).tobytes() for child in sequence.spawn(3)}
+    assert len(spawned) == 3
+    generator = np.random.default_rng(5)
+    first, second = draw(3, 1.0, seed=generator), draw(3, 1.0, seed=generator)
+    assert (first != second).any()
+    np.testing.assert_array_equal(first, draw(3, 1.0, seed=np.random.default_rng(5)))
+    for bad in (-1, 1.5, True):
+        with pytest.raises(ValueError, match="seed = "):
+            draw(3, 1.0, seed=bad)
+
+
+def test_empty_and_single() -> None:
+    assert gs.generate.uunifast(3, 1.0, count=0, seed=1).shape == (0, 3)
+    assert len(gs.generate.gpusched(3, 1.0, count=0, seed=1)) == 0
+    assert gs.generate.uunifast(1, 0.3, seed=1).tolist() == [0.3]
+    assert gs.generate.uunifast(2, 5.0, count=1, seed=1).shape == (1, 2)
+    np.testing.assert_array_equal(
+        gs.generate.uunifast(3, [1.0, 2.0], count=2, seed=1)[1],
+        gs.generate.uunifast(3, 2.0, seed=1, first=1),
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"n": 0}, "n = 0: must be a positive number of tasks"),
+        ({"n": 2**31}, "n = 2147483648: must be a positive number"),
+        ({"utilization": -0.5}, "utilization = -0.5: must be finite and not negative"),
+        ({"utilization": np.nan}, "utilization = nan: must be finite"),
+        ({"utilization": np.inf}, "utilization = inf: must be finite"),
+        ({"utilization": 3.001}, "utilization = 3.001: 3 tasks with at most 1 each cannot"),
+        ({"utilization": [1, 4], "count": 2}, r"utilization\[1\] = 4.0: 3 tasks with at most 1"),
+        ({"utilization": [np.nan, 1], "count": 2}, r"utilization\[0\] = nan: must be finite"),
+        ({"utilization": [1, 2]}, r"utilization: shape \(2,\); must be one number"),
+        ({"utilization": [1, 2], "count": 3}, r"utilization: shape \(2,\); must be one number"),
+        ({"count": -1}, "count = -1: must not be negative"),
+        ({"first": -1}, "first = -1: must be the number of a set"),
+        ({"first": 2**63}, "first = 9223372036854775808: must be the number of a set"),
+        ({"first": 2**63 - 1, "count": 2}, "first = 9223372036854775807: must be the number"),
+    ],
+)
+def test_refused(arguments: dict[str, Any], message: str) -> None:
+    given = {"n": 3, "utilization": 1.0, "seed": 1} | arguments
+    for draw in (gs.generate.uunifast_discard, gs.generate.gpusched):
+        with pytest.raises(ValueError, match=message):
+            draw(**given)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ({"periods": []}, ValueError, "periods: the list of periods is empty"),
+        ({"periods": [4, 0]}, ValueError, r"periods\[1\] = 0: must be positive"),
+        ({"periods": [4.5]}, ValueError, r"periods\[0\] = 4.5: must be a whole number"),
+        ({"periods": [2**60], "ticks": 8}, OverflowError, "times 8 ticks does not fit 64 bits"),
+        ({"periods": [2**60], "ticks": 1}, OverflowError, "is too large for the clock"),
+        ({"ticks": 0}, ValueError, "ticks = 0: must be positive"),
+        ({"ticks": 0.5}, TypeError, "ticks = 0.5: must be an integer"),
+        ({"n": 2.0}, TypeError, "n = 2.0: must be an integer"),
+        ({"gpu": "no such"}, ValueError, "no such"),
+    ],
+)
+def test_kernels_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        gs.generate.gpusched(**{"n": 3, "utilization": 1.0, "seed": 1} | arguments)
+
+
+def test_hopeless_discard_says_so() -> None:
+    with pytest.raises(ValueError, match="set 1: tasks = 60: 1000000 draws gave no set"):
+        gs.generate.uunifast_discard(60, [0.5, 30.0], count=2, seed=1)
+
+
+KEY = np.arange(4, dtype=np.uint64)
+ONE = np.ones(1)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((KEY[:3], 2, ONE, 0, True), "key: axis 0 must have length 4"),
+        ((KEY.astype(float), 2, ONE, 0, True), "key: "),
+        ((KEY, 0, ONE, 0, True), "n = 0: must be a positive number"),
+        ((KEY, 2, np.ones((1, 1)), 0, True), "utilization: must have 1 dimension"),
+        ((KEY, 2, np.array([np.nan]), 0, False), r"utilization\[0\] = nan"),
+        ((KEY, 2, np.array([1, 2.5]), 0, True), r"utilization\[1\] = 2.5: 2 tasks"),
+        ((KEY, 2, "x", 0, True), "utilization: "),
+        ((KEY, 2, ONE, -1, True), "first = -1"),
+        ((None, 2, ONE, 0, True), "key: "),
+    ],
+)
+def test_module_refuses_hostile_arrays(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        _core.generate_uunifast(*arguments)
+    kernels = (*arguments[:4], np.array([5]), 10)
+    if arguments[4]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            _core.generate_kernels(*kernels)
+
+
+def test_module_refuses_hostile_lists() -> None:
+    for periods, message in (
+        (np.array([], dtype=np.int64), "the list of periods is empty"),
+        (np.array([5, -5]), r"periods\[1\] = -5: must be positive"),
+        (np.array([0.5]), "periods: "),
+        (np.ones((2, 2), dtype=np.int64), "periods: must have 1 dimension"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            _core.generate_kernels(KEY, 2, ONE, 0, periods, 10)
+    with pytest.raises(ValueError, match="capacity = 0"):
+        _core.generate_kernels(KEY, 2, ONE, 0, np.array([5]), 0)

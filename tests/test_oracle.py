@@ -1,0 +1,423 @@
+"""The oracle: which batches fit a GPU at once, in which order, and how long they take."""
+
+from __future__ import annotations
+
+import math
+import threading
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from reference import oracle as twin
+
+import gpusched as gs
+from gpusched import _core
+from gpusched.tasks import KernelTasks
+
+TWO_SMS = gs.GPU(sms=2, threads_per_sm=256, blocks_per_sm=16)
+
+
+def kernels(blocks: Any, threads: Any, regs: Any = 0, smem: Any = 0, wcet: Any = 1) -> KernelTasks:
+    n = len(blocks)
+    return KernelTasks([1000] * n, wcet, blocks=blocks, threads=threads, regs=regs, smem=smem)
+
+
+def all_resident(gpu: gs.GPU, tasks: KernelTasks, order: Any) -> bool:
+    rows = list(order)
+    placed = gs.place(
+        gpu, *(getattr(tasks, c)[rows] for c in ("blocks", "threads", "regs", "smem"))
+    )
+    return bool((placed.sm >= 0).all())
+
+
+def members(mask: int) -> list[int]:
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+def test_example_2_1() -> None:
+    """Four blocks of 64 threads and one of 192 on two SMs of 256: only as <J2, J1>."""
+    tasks = kernels([4, 1], [64, 192], wcet=[3, 4])
+    table = gs.BatchTable.from_gpu(tasks, TWO_SMS, slowdown=None)
+    assert table.completion.tolist() == [0, 3, 4, 4]
+    assert table.submission_order(0b11) == (1, 0)
+    assert table.order is not None and table.order.tolist() == [[-1, -1], [0, -1], [1, -1], [1, 0]]
+    assert table.undecided is None
+    assert not all_resident(TWO_SMS, tasks, (0, 1)) and all_resident(TWO_SMS, tasks, (1, 0))
+    swapped = gs.BatchTable.from_gpu(kernels([1, 4], [192, 64]), TWO_SMS, slowdown=None)
+    assert swapped.completion[3] > 0 and swapped.order is None  # increasing index does
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_agrees_with_the_twin(seed: int) -> None:
+    """Every order of every set of up to five kernels, with warps, slots, registers and shared
+    memory binding. Sizes divide the register files, which the twin does not model."""
+    rng = np.random.default_rng(seed)
+    n = 2 + seed % 4
+    sms, threads, slots = int(rng.integers(1, 4)), int(rng.choice([256, 320, 512])), 5
+    order = rng.permutation(sms)
+    gpu = gs.GPU(sms, threads, slots, regs_per_sm=16384, smem_per_sm=16384, sm_order=order)
+    tasks = kernels(
+        rng.integers(1, 5, n),
+        rng.choice([32, 64, 96, 128, 160], n),
+        rng.choice([0, 16, 32, 64], n),
+        256 * rng.integers(0, 40, n),
+        wcet=rng.integers(1, 100, n),
+    )
+    shapes = [
+        (b, t // 32, t // 32 * 32 * r, m)
+        for b, t, r, m in zip(
+            *(getattr(tasks, c).tolist() for c in ("blocks", "threads", "regs", "smem")),
+            strict=True,
+        )
+    ]
+    limits = (threads // 32, slots, 16384, 16384)
+    expected = twin.eligible_orders(sms, limits, order.tolist(), shapes)
+    table = gs.BatchTable.from_gpu(tasks, gpu, slowdown=None)
+    assert table.undecided is None
+    for mask in range(1, 1 << n):
+        longest = max(int(tasks.wcet[i]) for i in members(mask))
+        assert table.completion[mask] == (0 if expected[mask] is None else longest), mask
+        if expected[mask] is not None and len(members(mask)) > 1:
+            assert all_resident(gpu, tasks, table.submission_order(mask))
+
+
+@pytest.mark.parametrize("preset", ["pbs2024", "Xavier", "A100"])
+def test_large_sets(preset: str) -> None:
+    """Orders of eligible sets fit; what is called ineligible beyond six kernels is."""
+    gpu = gs.GPU.preset(preset)
+    rng = np.random.default_rng(17)
+    eligible = 0
+    checked: dict[int, int] = {}
+    most = {4: 30, 5: 10, 7: 1}  # sets of so many kernels whose every order is tried
+    for _ in range(6):
+        n = 9
+        tasks = kernels(
+            rng.integers(1, gpu.sms * 2, n),
+            rng.choice([64, 96, 192, 256, 320, 512, 768], n),
+            rng.choice([0, 16, 32, 40], n),
+            rng.choice([0, 3000, 9000, 20000], n),
+            wcet=rng.integers(1, 100, n),
+        )
+        table = gs.BatchTable.from_gpu(tasks, gpu, slowdown=None)
+        undecided = np.zeros_like(table.completion)
+        if table.undecided is not None:
+            undecided = table.undecided
+        for mask in range(1, 1 << n):
+            batch = members(mask)
+            if table.completion[mask] and len(batch) > 1:
+                assert sorted(table.submission_order(mask)) == batch
+                assert all_resident(gpu, tasks, table.submission_order(mask))
+                eligible += 1
+            if undecided[mask]:
+                assert len(batch) > 6 and table.completion[mask] == 0
+                assert undecided[mask] == max(int(tasks.wcet[i]) for i in batch)
+            out = table.completion[mask] == undecided[mask] == 0
+            if out and checked.get(len(batch), 0) < most.get(len(batch), 0):
+                assert not any(all_resident(gpu, tasks, order) for order in permutations(batch))
+                checked[len(batch)] = checked.get(len(batch), 0) + 1
+    assert eligible > 100 and checked == most
+
+
+def puzzle() -> KernelTasks:
+    """Blocks of 3, 6, ..., 18 warps and of 1 warp: 64 in all, and no part of them is 32."""
+    return kernels([1] * 7, [96, 192, 288, 384, 480, 576, 32], wcet=[10, 20, 30, 40, 50, 60, 70])
+
+
+def test_more_than_six_kernels_may_be_undecided() -> None:
+    gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=32)
+    table = gs.BatchTable.from_gpu(puzzle(), gpu, slowdown=(1.5, 1.5))
+    assert table.completion[127] == 0
+    assert table.undecided is not None
+    assert np.flatnonzero(table.undecided).tolist() == [127]
+    assert table.undecided[127] == 105  # the time it would take
+    with pytest.raises(ValueError, match=r"batch \{0, 1, 2, 3, 4, 5, 6\} is not eligible"):
+        table.submission_order(127)
+    # An SM more, and it fits.
+    larger = gs.GPU(sms=3, threads_per_sm=1024, blocks_per_sm=32)
+    assert gs.BatchTable.from_gpu(puzzle(), larger, slowdown=None).undecided is None
+
+
+def test_identical_kernels_are_decided_whatever_their_number() -> None:
+    """Six blocks of 3 warps and one of 2 on two SMs of 10: seven orders, not 5,040."""
+    gpu = gs.GPU(sms=2, threads_per_sm=320, blocks_per_sm=32)
+    table = gs.BatchTable.from_gpu(kernels([1] * 7, [96] * 6 + [64]), gpu, slowdown=None)
+    assert table.undecided is None and table.completion[127] == 0
+    assert table.completion[0b0111111] > 0
+
+
+def test_uniform_blocks_need_no_search() -> None:
+    """Section 6.1's kernels: a batch is eligible iff its blocks are 256 at most."""
+    tasks = gs.generate.gpusched(12, 1.7, count=5, seed=3)
+    table = gs.BatchTable.from_gpu(tasks, "pbs2024", "large", seed=1)
+    assert table.order is None and table.undecided is None
+    masks = np.arange(1 << 12)
+    bits = masks[:, None] >> np.arange(12) & 1
+    blocks = tasks.blocks @ bits.T
+    single = bits.sum(axis=1) == 1
+    np.testing.assert_array_equal(table.completion > 0, (blocks <= 256) & (masks > 0) | single)
+    assert ((blocks > 256) & ~single).any()
+
+
+def test_twenty_kernels() -> None:
+    tasks = gs.generate.gpusched(20, 0.9, seed=5)
+    table = gs.BatchTable.from_gpu(tasks, "pbs2024", "small", seed=5)
+    assert table.n == 20 and table.completion.shape == (1 << 20,)
+    assert (table.completion[1:] > 0).all()
+    with pytest.raises(ValueError, match="more tasks than 20"):
+        gs.BatchTable.from_gpu(gs.generate.gpusched(21, 0.9, seed=5), "pbs2024")
+    with pytest.raises(ValueError, match="more tasks than 20"):
+        gs.BatchTable.from_utilization(gs.generate.gpusched(21, 0.9, seed=5))
+
+
+def test_several_waves_run_alone() -> None:
+    tasks = kernels([1000, 1, 2**62], [256, 32, 32], wcet=[7, 8, 9])
+    table = gs.BatchTable.from_gpu(tasks, TWO_SMS, slowdown=2)
+    assert table.completion.tolist() == [0, 7, 8, 0, 9, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            {"threads": 288},
+            r"threads\[1\] = 288: a block of this task fits no SM: it has more warps",
+        ),
+        ({"threads": 1025}, r"threads\[1\] = 1025: no GPU takes so many threads"),
+        ({"regs": 512}, r"regs\[1\] = 512: a block of this task fits no SM: .* registers"),
+        ({"smem": 70000}, r"smem\[1\] = 70000: a block of this task fits no SM: .* shared memory"),
+    ],
+)
+def test_a_block_that_fits_no_sm(change: dict[str, int], message: str) -> None:
+    shape = {"threads": 256, "regs": 0, "smem": 0} | change
+    tasks = kernels([1, 1], [32, shape["threads"]], [0, shape["regs"]], [0, shape["smem"]])
+    with pytest.raises(ValueError, match=message):
+        gs.BatchTable.from_gpu(tasks, TWO_SMS)
+    stack = KernelTasks(
+        [[1000] * 2] * 3,
+        1,
+        blocks=1,
+        threads=[[32, 32], [32, 32], tasks.threads],
+        regs=[[0, 0], [0, 0], tasks.regs],
+        smem=[[0, 0], [0, 0], tasks.smem],
+    )
+    with pytest.raises(ValueError, match=f"set 2: {message}"):
+        gs.BatchTable.from_gpu(stack, TWO_SMS)
+
+
+# Slowdown ----------------------------------------------------------------------------------------
+
+
+def factors(slowdown: Any, count: int = 200, seed: int = 1) -> Any:
+    """The factors drawn for the pairs and larger sets of `count` sets of four tasks."""
+    tasks = KernelTasks(np.full((count, 4), 10**12), 10**9, threads=32)
+    table = gs.BatchTable.from_gpu(tasks, "pbs2024", slowdown, seed=seed)
+    shared = [m for m in range(16) if len(members(m)) > 1]
+    assert (table.completion[:, [1, 2, 4, 8]] == 10**9).all()
+    return table.completion[:, shared] / 10**9
+
+
+@pytest.mark.parametrize(
+    "slowdown, least, most",
+    [
+        ("small", 1.0, 1.4),
+        ("large", 1.7, 1.9),
+        ("mixed", 1.1, 1.9),
+        ((1.7, 1.9), 1.7, 1.9),
+        ((Fraction(3, 2), 2), 1.5, 2.0),
+    ],
+)
+def test_slowdown_is_uniform(slowdown: Any, least: float, most: float) -> None:
+    drawn = factors(slowdown)
+    assert drawn.min() >= least and drawn.max() <= most
+    for column in (drawn.ravel(), *drawn.T):  # Kolmogorov-Smirnov, once in a thousand
+        x, steps = np.sort(column), np.arange(len(column) + 1) / len(column)
+        law = (x - least) / (most - least)
+        gap = max((steps[1:] - law).max(), (law - steps[:-1]).max())
+        assert gap * math.sqrt(len(x)) < 2.2
+    assert abs(np.corrcoef(drawn.T) - np.eye(11)).max() < 4 / math.sqrt(200)
+    assert (factors(slowdown, seed=2) != drawn).mean() > 0.99
+
+
+def test_constant_slowdown_is_exact() -> None:
+    """ceil of an exact product: 1.1 times 10 is 11, although the double 1.1 is a bit more."""
+    tasks = kernels([1, 1], [32, 32], wcet=[10, 3])
+    for slowdown, expected in (
+        (1.1, 11),
+        (1.4, 14),
+        ((1.9, 1.9), 19),
+        (1, 10),
+        (None, 10),
+        (1.11, 12),
+        (np.float64(1.5), 15),
+        (Fraction(11, 10), 11),
+    ):
+        table = gs.BatchTable.from_gpu(tasks, TWO_SMS, slowdown, seed=3)
+        assert table.completion.tolist() == [0, 10, 3, expected]
+
+
+def test_factors_do_not_depend_on_the_stack_or_on_eligibility() -> None:
+    tasks = gs.generate.gpusched(6, 2.0, count=50, seed=4)
+    table = gs.BatchTable.from_gpu(tasks, "pbs2024", "mixed", seed=9)
+    assert (table.completion[:, 1:] == 0).any()
+    part = gs.BatchTable.from_gpu(tasks[20:30], "pbs2024", "mixed", seed=9, first=20)
+    assert part == table[20:30]
+    assert gs.BatchTable.from_gpu(tasks[7], "pbs2024", "mixed", seed=9, first=7) == table[7]
+    roomy = gs.BatchTable.from_gpu(tasks, "H100", "mixed", seed=9)
+    assert (roomy.completion[:, 1:] > 0).all()
+    both = table.completion > 0
+    np.testing.assert_array_equal(table.completion[both], roomy.completion[both])
+    by_utilization = gs.BatchTable.from_utilization(tasks, "mixed", seed=9)
+    both = by_utilization.completion > 0
+    np.testing.assert_array_equal(by_utilization.completion[both], roomy.completion[both])
+    sequence = np.random.SeedSequence(9)
+    assert gs.BatchTable.from_gpu(tasks, "pbs2024", "mixed", seed=sequence) == table
+
+
+def test_the_same_times_on_every_machine() -> None:
+    """Fixed for good: recorded experiments depend on them."""
+    tasks = kernels([1, 1, 1], [32, 32, 32], wcet=[1000, 2000, 3000])
+    table = gs.BatchTable.from_gpu(tasks, TWO_SMS, (1.7, 1.9), seed=0)
+    assert table.completion.tolist() == [0, 1000, 2000, 3792, 3000, 5228, 5419, 5641]
+
+
+@pytest.mark.parametrize(
+    "slowdown, error, message",
+    [
+        (0.99, ValueError, "slowdown: factor 0.99, must be between 1 and 1000000"),
+        ((0.5, 1.5), ValueError, "slowdown: factor 0.5, must be between 1 and"),
+        ((1.5, 1.2), ValueError, "the lesser factor comes first"),
+        ((1, 2, 3), ValueError, r"must be \(least, most\), a number, a name or None"),
+        (math.nan, ValueError, "slowdown: factor nan"),
+        (math.inf, ValueError, "slowdown: factor inf"),
+        (1e7, ValueError, "slowdown: factor 10000000.0"),
+        (True, ValueError, "slowdown: factor True"),
+        ("huge", ValueError, "slowdown = 'huge': must be one of small, large, mixed"),
+        ((None, 2), TypeError, "slowdown: None is no number"),
+    ],
+)
+def test_slowdown_refused(slowdown: Any, error: type[Exception], message: str) -> None:
+    tasks = kernels([1, 1], [32, 32])
+    with pytest.raises(error, match=message):
+        gs.BatchTable.from_gpu(tasks, TWO_SMS, slowdown)
+    with pytest.raises(error, match=message):
+        gs.BatchTable.from_utilization(tasks, slowdown)
+
+
+def test_arguments_refused() -> None:
+    tasks = kernels([1, 1], [32, 32])
+    with pytest.raises(TypeError, match="gpu: must be a GPU or the name of a preset, not int"):
+        gs.BatchTable.from_gpu(tasks, 8)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no such"):
+        gs.BatchTable.from_gpu(tasks, "no such")
+    with pytest.raises(TypeError, match="tasks: must be KernelTasks, not list"):
+        gs.BatchTable.from_gpu([1, 2], TWO_SMS)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="first = -1"):
+        gs.BatchTable.from_gpu(tasks, TWO_SMS, first=-1)
+    late = kernels([1, 1], [32, 32], wcet=2**59)
+    with pytest.raises(OverflowError, match=r"batch\[3\] = 576460752303423488: with its slowdown"):
+        gs.BatchTable.from_gpu(late, TWO_SMS, 2.0)
+    with pytest.raises(OverflowError, match=r"wcet\[0\] = 1152921504606846976: is too large"):
+        gs.BatchTable.from_gpu(kernels([1, 1], [32, 32], wcet=2**60), TWO_SMS, None)
+
+
+# Without a GPU -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_utilization_is_exact(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    period = rng.choice([2, 3, 4, 5, 6, 8, 9, 10, 12, 7 * 10**6], 6)
+    tasks = KernelTasks(period, [int(rng.integers(1, p // 2 + 2)) for p in period])
+    table = gs.BatchTable.from_utilization(tasks)
+    parts = [Fraction(int(c), int(p)) for c, p in zip(tasks.wcet, tasks.period, strict=True)]
+    for mask in range(1, 64):
+        batch = members(mask)
+        eligible = len(batch) == 1 or sum(parts[i] for i in batch) <= 1
+        longest = max(int(tasks.wcet[i]) for i in batch)
+        assert table.completion[mask] == (longest if eligible else 0)
+
+
+def test_utilization_of_exactly_one() -> None:
+    tasks = KernelTasks([3, 6, 2], [1, 1, 1])
+    assert gs.BatchTable.from_utilization(tasks).completion[7] == 1
+    unit = 10**15
+    more = KernelTasks([3 * unit, 6 * unit, 2 * unit], [unit, unit + 1, unit])
+    assert gs.BatchTable.from_utilization(more).completion[7] == 0
+    overloaded = KernelTasks([3, 4], [5, 1])  # a task alone is eligible in any case
+    assert gs.BatchTable.from_utilization(overloaded).completion.tolist() == [0, 5, 1, 0]
+    with pytest.raises(OverflowError, match=r"period\[1\] = .*makes the hyperperiod overflow"):
+        gs.BatchTable.from_utilization(KernelTasks([2**31 - 1, 2**31 - 19], [1, 1]))
+
+
+# The module --------------------------------------------------------------------------------------
+
+LIMITS = np.array([2, 8, 16, 65536, 65536, 65536, 0, 256, 256, 4])
+KEY = np.arange(4, dtype=np.uint64)
+ROW = np.ones((1, 2), dtype=np.int64)
+GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
+
+
+@pytest.mark.parametrize(
+    "position, value, message",
+    [
+        (0, LIMITS[:5], "limits: axis 0 must have length 10"),
+        (0, LIMITS * 0, "sms = 0: must be positive"),
+        (1, [1, 1], r"sm_order\[1\] = 1: this SM is named twice"),
+        (2, ROW * 0, r"blocks\[0\] = 0: must be positive"),
+        (2, np.ones((2, 2), np.int64), "blocks: axis 0 must have length 1"),
+        (3, ROW * -1, r"threads\[0\] = -1: must be positive"),
+        (3, ROW.astype(float), "threads: "),
+        (4, ROW * -1, r"regs\[0\] = -1: must not be negative"),
+        (5, np.ones((1, 3), np.int64), "smem: axis 1 must have length 2"),
+        (6, ROW * 0, r"wcet\[0\] = 0: must be positive"),
+        (6, np.ones((1, 21), np.int64), "wcet: must have 1 to 20 tasks, has 21"),
+        (6, np.ones((1, 0), np.int64), "wcet: must have 1 to 20 tasks, has 0"),
+        (6, ROW[0], "wcet: must have 2 dimension"),
+        (6, None, "wcet: "),
+        (7, KEY[:1], "key: axis 0 must have length 4"),
+        (8, -1, "first = -1: must be the number of a set"),
+        (9, 10**9 - 1, "slowdown = 999999999: must be factors"),
+        (10, 10**8, "slowdown = 1000000000: must be factors"),
+        (10, 10**16, "slowdown = 1000000000: must be factors"),
+    ],
+)
+def test_module_refuses(position: int, value: Any, message: str) -> None:
+    assert _core.oracle_by_placement(*GOOD)[0].tolist() == [[0, 1, 1, 1]]
+    arguments = [*GOOD]
+    arguments[position] = value
+    with pytest.raises((ValueError, TypeError), match=message):
+        _core.oracle_by_placement(*arguments)
+    if position >= 6:
+        with pytest.raises((ValueError, TypeError), match=message):
+            _core.oracle_by_utilization(ROW, *arguments[6:])
+
+
+def test_module_refuses_periods() -> None:
+    good = (ROW, *GOOD[6:])
+    assert _core.oracle_by_utilization(*good).shape == (1, 4)
+    for period, message in (
+        (ROW * 0, r"period\[0\] = 0: must be positive"),
+        (np.ones((2, 2), np.int64), "period: axis 0 must have length 1"),
+        (np.ones((1, 1), np.int64), "period: axis 1 must have length 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _core.oracle_by_utilization(period, *good[1:])
+
+
+def test_threads_share_the_core() -> None:
+    tasks = gs.generate.gpusched(10, 2.0, count=20, seed=4)
+    expected = gs.BatchTable.from_gpu(tasks, "pbs2024", "mixed", seed=9)
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(gs.BatchTable.from_gpu(tasks, "pbs2024", "mixed", seed=9))
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and all(table == expected for table in found)

@@ -1,0 +1,615 @@
+"""BatchTable: what it holds, where it comes from, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpusched as gs
+from gpusched.tasks import KernelTasks
+
+# Paper 001, Figure 1.
+PAPER = {(0,): 1, (1,): 3, (2,): 3, (0, 1): 4, (0, 2): 4, (1, 2): 4, (0, 1, 2): 6}
+
+
+def mixed_table() -> gs.BatchTable:
+    """Orders that are not ascending, an ineligible batch and an undecided one."""
+    order = [[-1] * 3, [0, -1, -1], [1, -1, -1], [1, 0, -1], [2, -1, -1], [-1] * 3, [-1] * 3]
+    return gs.BatchTable([0, 5, 6, 9, 7, 0, 0, 12], [0, 0, 0, 0, 0, 11, 0, 0], [*order, [2, 0, 1]])
+
+
+# What it holds -----------------------------------------------------------------------------------
+
+
+def test_the_papers_table() -> None:
+    table = gs.BatchTable(completion=[0, 1, 3, 4, 3, 4, 4, 6])
+    assert table.n == 3 and not table.is_stack and len(table) == 8
+    assert table.undecided is None and table.order is None
+    assert table.completion.dtype == np.int64 and not table.completion.flags.writeable
+    assert gs.BatchTable.from_dict(3, PAPER) == table
+    assert table.batch_mask([0, 2]) == 5 and table.batch_mask(()) == 0
+    assert table.members(5) == (0, 2) and table.members(0) == ()
+    assert table.submission_order(6) == (1, 2)
+    assert repr(table) == "<BatchTable: 3 tasks, 7 eligible batches>"
+
+
+def test_the_array_is_copied() -> None:
+    mine = np.array([0, 1, 3, 4])
+    table = gs.BatchTable(mine)
+    mine[3] = 0
+    assert table.completion[3] == 4
+    with pytest.raises(ValueError, match="read-only"):
+        table.completion[3] = 0
+    with pytest.raises(AttributeError):
+        table.completion = mine  # type: ignore[misc]
+
+
+def test_orders_and_undecided() -> None:
+    table = mixed_table()
+    assert table.order is not None and table.order.dtype == np.int8
+    assert table.submission_order(3) == (1, 0)
+    assert table.submission_order(7) == (2, 0, 1)
+    assert table.submission_order(4) == (2,)
+    assert repr(table) == "<BatchTable: 3 tasks, 5 eligible batches, 1 undecided>"
+    for mask, text in ((5, r"\{0, 2\}"), (6, r"\{1, 2\}"), (0, r"\{\}")):
+        with pytest.raises(ValueError, match=rf"batch {text} is not eligible"):
+            table.submission_order(mask)
+
+
+def test_what_says_nothing_is_none() -> None:
+    rows = [[-1, -1], [0, -1], [1, -1], [0, 1]]
+    table = gs.BatchTable([0, 1, 3, 4], [0, 0, 0, 0], rows)
+    assert table.order is None and table.undecided is None
+    assert table == gs.BatchTable([0, 1, 3, 4])
+    assert table != gs.BatchTable([0, 1, 3, 5]) and table != mixed_table() and table != 3
+
+
+def test_stacks() -> None:
+    stack = gs.BatchTable(
+        [[0, 1, 3, 4], [0, 1, 3, 0], [0, 2, 2, 2]], [[0] * 4, [0, 0, 0, 9], [0] * 4]
+    )
+    assert stack.is_stack and len(stack) == 3 and stack.n == 2
+    assert stack[0] == gs.BatchTable([0, 1, 3, 4])
+    assert stack[1] == gs.BatchTable([0, 1, 3, 0], [0, 0, 0, 9])
+    assert stack[-1] == stack[2] and len(stack[1:]) == 2 and stack[1:][0] == stack[1]
+    assert [table.completion[3] for table in stack] == [4, 0, 2]
+    assert repr(stack) == "<BatchTable: 3 sets of 2 tasks>"
+    with pytest.raises(IndexError):
+        stack[3]
+    with pytest.raises(TypeError, match="ask one of its tables"):
+        stack.submission_order(3)
+    with pytest.raises(TypeError, match="only a stack"):
+        stack[0][0]
+    part = stack[0]
+    assert part.completion.base is None and not part.completion.flags.writeable
+
+
+@pytest.mark.parametrize("table", [gs.BatchTable.from_dict(3, PAPER), mixed_table()])
+def test_pickle(table: gs.BatchTable) -> None:
+    again = pickle.loads(pickle.dumps(table))
+    assert again == table and not again.completion.flags.writeable
+    stack = gs.BatchTable(np.stack([table.completion] * 2))
+    assert pickle.loads(pickle.dumps(stack)) == stack
+
+
+def test_frame() -> None:
+    frame = mixed_table().to_frame()
+    assert frame["mask"].tolist() == [1, 2, 3, 4, 5, 7]
+    assert frame["tasks"].tolist() == [(0,), (1,), (1, 0), (2,), (0, 2), (2, 0, 1)]
+    assert frame["size"].tolist() == [1, 1, 2, 1, 2, 3]
+    assert frame["completion"].tolist() == [5, 6, 9, 7, 11, 12]
+    assert frame["undecided"].tolist() == [False] * 4 + [True, False]
+    stack = gs.BatchTable([[0, 1, 3, 4], [0, 1, 3, 0]]).to_frame()
+    assert stack["set"].tolist() == [0, 0, 0, 1, 1]
+    assert stack["tasks"].tolist() == [(0,), (1,), (0, 1), (0,), (1,)]
+
+
+def test_html_is_bounded() -> None:
+    html = mixed_table()._repr_html_()
+    assert "(2, 0, 1)" in html and "5 eligible batches, 1 undecided" in html
+    many = gs.BatchTable(np.arange(1 << 12))._repr_html_()
+    assert "and 4055 more" in many and len(many) < 4000
+    assert "2 sets of 2 tasks" in gs.BatchTable([[0, 1, 3, 4]] * 2)._repr_html_()
+
+
+# What it refuses ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "completion, error, message",
+    [
+        ([], ValueError, "completion: 0 entries, must be 2"),
+        ([0], ValueError, "completion: 1 entries, must be 2"),
+        ([0, 1, 1], ValueError, "completion: 3 entries, must be 2"),
+        (np.ones(1 << 21), ValueError, "more tasks than 20"),
+        (5, ValueError, "completion: must have 1 or 2 dimensions, has 0"),
+        (np.ones((1, 1, 2)), ValueError, "completion: must have 1 or 2 dimensions, has 3"),
+        ([0, 1, 1, 1, 1, -3, 1, 1], ValueError, r"completion\[\{0, 2\}\] = -3: must not be neg"),
+        ([[0, 1], [0, -1]], ValueError, r"set 1: completion\[\{0\}\] = -1: must not be negative"),
+        ([1, 1], ValueError, r"completion\[\{\}\] = 1: the empty batch must have time 0"),
+        ([0, 1, 0, 1], ValueError, "task 1 can never run"),
+        ([[0, 1, 1, 1], [0, 0, 1, 1]], ValueError, "set 1: task 0 can never run"),
+        ([0, 1, 1, np.nan], ValueError, r"completion\[3\] = nan: must be a whole number"),
+        ([0, 1, 1.5, 1], ValueError, r"completion\[2\] = 1.5: must be a whole number"),
+        ([0, 1, 2**63, 1], OverflowError, r"completion\[2\] = 9223372036854775808: does not fit"),
+        ([0, 1, 2**60 - 1, 1], OverflowError, r"completion\[\{1\}\] = .*too large for the clock"),
+        ([0, np.inf], ValueError, r"completion\[1\] = inf: must be a whole number"),
+        ([[0, 1], [0]], ValueError, "completion: "),
+        (["a", "b"], TypeError, "completion: must be numbers"),
+        ([0, None], TypeError, r"completion\[1\] = None: must be a number"),
+    ],
+)
+def test_completion_refused(completion: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        gs.BatchTable(completion)
+
+
+def test_the_longest_time() -> None:
+    assert gs.BatchTable([0, 2**60 - 2]).completion[1] == 2**60 - 2
+    assert gs.BatchTable([0, 1.0, 2.0, 3.0]).completion.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "undecided, message",
+    [
+        ([0, 0, 0], r"undecided: shape \(3,\) is not that of completion"),
+        ([0, 0, 0, 7], r"undecided\[\{0, 1\}\] = 7: the batch is eligible"),
+        ([0, 0, 0, -7], r"undecided\[\{0, 1\}\] = -7: must not be negative"),
+        ([7, 0, 0, 0], r"undecided\[\{\}\] = 7: the empty batch"),
+        ([0, 0, 0, 0.5], r"undecided\[3\] = 0.5: must be a whole number"),
+    ],
+)
+def test_undecided_refused(undecided: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        gs.BatchTable([0, 1, 3, 4], undecided)
+
+
+@pytest.mark.parametrize(
+    "mask, row",
+    [
+        *((3, row) for row in ([0, 0], [0, -1], [-1, 0], [-1, -1], [0, 2], [-2, 1], [1, 127])),
+        *((1, row) for row in ([1, -1], [-1, 0], [0, 1])),
+        (0, [0, -1]),
+        (2, [1, 1]),
+    ],
+)
+def test_orders_refused(mask: int, row: list[int]) -> None:
+    order = [[-1, -1], [0, -1], [1, -1], [1, 0]]
+    assert gs.BatchTable([0, 1, 3, 4], order=order).submission_order(3) == (1, 0)
+    order[mask] = row
+    members = ", ".join(str(i) for i in range(2) if mask >> i & 1)
+    with pytest.raises(ValueError, match=rf"order\[\{{{members}\}}\] = "):
+        gs.BatchTable([0, 1, 3, 4], order=order)
+    with pytest.raises(ValueError, match=rf"set 1: order\[\{{{members}\}}\] = "):
+        gs.BatchTable([[0, 1, 3, 4]] * 2, order=[[[-1, -1], [0, -1], [1, -1], [1, 0]], order])
+
+
+def test_orders_of_ineligible_batches_and_wrong_shapes_refused() -> None:
+    order = [[-1, -1], [0, -1], [1, -1], [1, 0]]
+    with pytest.raises(ValueError, match=r"order\[\{0, 1\}\] = \[1, 0\]: must be -1: the batch is"):
+        gs.BatchTable([0, 1, 3, 0], order=order)
+    with pytest.raises(ValueError, match=r"order: shape \(3, 2\), must be \(4, 2\)"):
+        gs.BatchTable([0, 1, 3, 4], order=order[:3])
+    with pytest.raises(ValueError, match=r"order\[\{0, 1\}\] = \[257, 0\]"):  # not cut to 8 bits
+        gs.BatchTable([0, 1, 3, 4], order=[*order[:3], [257, 0]])
+
+
+def test_masks_and_members_refused() -> None:
+    table = gs.BatchTable([0, 1, 3, 4])
+    for mask in (-1, 4):
+        for ask in (table.members, table.submission_order):
+            with pytest.raises(ValueError, match=f"mask = {mask}: must be a set of 2 tasks"):
+                ask(mask)
+    with pytest.raises(ValueError, match="members: there is no task 2; tasks are 0 to 1"):
+        table.batch_mask([0, 2])
+    with pytest.raises(TypeError, match=r"members: 0.5 is no task index"):
+        table.batch_mask([0.5])  # type: ignore[list-item]
+
+
+# From a dict -------------------------------------------------------------------------------------
+
+
+def test_the_shortest_of_several_orders_is_kept() -> None:
+    table = gs.BatchTable.from_dict(
+        3,
+        {
+            (0,): 1,
+            (1,): 3,
+            (2,): 3,
+            (0, 1): 9,
+            (1, 0): 7,
+            (2, 0): 8,
+            (0, 2): 8,
+            (1, 2): 0,
+            (2, 1): 5,
+            (2, 1, 0): 10,
+            0b111: 11,
+        },
+    )
+    assert table.completion.tolist() == [0, 1, 3, 7, 3, 8, 5, 10]
+    orders = [table.submission_order(mask) for mask in (3, 5, 6, 7)]
+    assert orders == [(1, 0), (2, 0), (2, 1), (2, 1, 0)]
+
+
+def test_kinds_of_keys() -> None:
+    plain = gs.BatchTable.from_dict(3, PAPER)
+    masks = {sum(1 << i for i in key): time for key, time in PAPER.items()}
+    assert gs.BatchTable.from_dict(3, masks) == plain
+    assert gs.BatchTable.from_dict(3, {np.int64(k): v for k, v in masks.items()}) == plain
+    assert gs.BatchTable.from_dict(3, {frozenset(k): float(v) for k, v in PAPER.items()}) == plain
+    few = gs.BatchTable.from_dict(3, {1: 1, 2: 3, 4: 3})
+    assert few.completion.tolist() == [0, 1, 3, 0, 3, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "n, batches, error, message",
+    [
+        (0, {}, ValueError, "n = 0: a table needs at least one task"),
+        (21, {}, ValueError, "n = 21: more tasks than 20"),
+        (2, {}, ValueError, "task 0 can never run"),
+        (2, {(0,): 1, (0, 1): 2}, ValueError, "task 1 can never run"),
+        (2, {(0, 2): 1}, ValueError, r"batch \(0, 2\): there is no task 2; tasks are 0 to 1"),
+        (2, {(-1,): 1}, ValueError, r"batch \(-1,\): there is no task -1"),
+        (2, {(0, 0): 1}, ValueError, r"batch \(0, 0\): task 0 is named twice"),
+        (2, {(): 1}, ValueError, r"batch \(\): the batch is empty"),
+        (2, {0: 1}, ValueError, "batch 0: the batch is empty"),
+        (2, {4: 1}, ValueError, "batch 4: is no bit mask of 2 tasks"),
+        (2, {-1: 1}, ValueError, "batch -1: is no bit mask of 2 tasks"),
+        (2, {"01": 1}, TypeError, "batch '01': a key is a tuple of task indices or a bit mask"),
+        (2, {1.5: 1}, TypeError, "batch 1.5: a key is a tuple of task indices or a bit mask"),
+        (2, {(0.5,): 1}, TypeError, r"batch \(0.5,\): 0.5 is no task index"),
+        (2, {(True,): 1}, ValueError, r"batch \(True,\): there is no task True"),
+        (2, {(0,): -1}, ValueError, r"batch \(0,\): completion = -1: must not be negative"),
+        (2, {(0,): 1.5}, ValueError, r"batch \(0,\): completion = 1.5: must be a whole number"),
+        (2, {(0,): 2**64}, OverflowError, r"batch \(0,\): completion = .* does not fit 64 bits"),
+        (2, {(0,): 2**60}, OverflowError, r"batch \(0,\): completion = .*too large for the clock"),
+        (2, {(0,): [1, 2]}, ValueError, r"batch \(0,\): completion must be one number"),
+        (2, {(0,): None}, TypeError, r"batch \(0,\): completion = None: must be a number"),
+    ],
+)
+def test_dicts_refused(n: int, batches: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        gs.BatchTable.from_dict(n, batches)
+
+
+# Any table ---------------------------------------------------------------------------------------
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> gs.BatchTable:
+    """Tables of up to four tasks, with any orders, ineligible and undecided batches."""
+    n = draw(st.integers(1, 4))
+    completion, undecided = [0] * (1 << n), [0] * (1 << n)
+    order = np.full((1 << n, n), -1)
+    times = st.integers(1, 2**60 - 2)
+    for mask in range(1, 1 << n):
+        batch = [i for i in range(n) if mask >> i & 1]
+        kind = "yes" if len(batch) == 1 else draw(st.sampled_from(["yes", "no", "unknown"]))
+        if kind == "yes":
+            completion[mask] = draw(times)
+            order[mask, : len(batch)] = draw(st.permutations(batch))
+        elif kind == "unknown":
+            undecided[mask] = draw(times)
+    return gs.BatchTable(completion, undecided, order)
+
+
+@given(table=tables(), suffix=st.sampled_from(["json", "csv", "npz"]), named=st.booleans())
+def test_round_trips(
+    tmp_path_factory: pytest.TempPathFactory, table: gs.BatchTable, suffix: str, named: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"table.{suffix}"
+    names = [f"kernel {i}, «{'abcd'[i]}»" for i in range(table.n)] if named else None
+    if suffix == "npz":
+        table.save(path)
+        assert gs.BatchTable.load(path) == table
+    else:
+        table.to_file(path, names)
+        assert gs.BatchTable.from_file(path) == table
+        assert gs.BatchTable.from_file(path, tasks=names or table.n) == table
+    orders = {table.submission_order(m): int(c) for m, c in enumerate(table.completion) if c}
+    decided = gs.BatchTable(table.completion, order=table.order)
+    assert gs.BatchTable.from_dict(table.n, orders) == decided
+
+
+# Saved tables ------------------------------------------------------------------------------------
+
+
+def test_stacks_are_saved_without_loss(tmp_path: Path) -> None:
+    tasks = gs.generate.gpusched(6, 2.0, count=20, seed=1)
+    stack = gs.BatchTable.from_gpu(tasks, "pbs2024", "mixed", seed=1)
+    stack.save(tmp_path / "stack")  # the name is taken as it is
+    assert os.listdir(tmp_path) == ["stack"]
+    again = gs.BatchTable.load(tmp_path / "stack")
+    assert again == stack and again[3] == stack[3] and not again.completion.flags.writeable
+    with pytest.raises(TypeError, match="this is a stack; write one of its tables"):
+        stack.to_file(tmp_path / "stack.csv")
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "table.npz"
+    mixed_table().save(path)
+
+    def break_down(*_: Any, **__: Any) -> None:
+        raise RuntimeError("disk on fire")
+
+    monkeypatch.setattr(np, "savez_compressed", break_down)
+    with pytest.raises(RuntimeError, match="disk on fire"):
+        gs.BatchTable([0, 1]).save(path)
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == ["table.npz"]
+    assert gs.BatchTable.load(path) == mixed_table()
+    with pytest.raises(FileNotFoundError):
+        gs.BatchTable([0, 1]).save(tmp_path / "no" / "such" / "folder")
+
+
+def test_files_that_are_no_saved_table(tmp_path: Path) -> None:
+    path = tmp_path / "table.npz"
+    mixed_table().save(path)
+    content = path.read_bytes()
+    truncated = [content[: len(content) * k // 8] for k in range(8)]
+    damaged = content[:200] + bytes(16) + content[216:]
+    for bad in (*truncated, damaged, b"not a table", b"\x93NUMPY\x01\x00"):
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match=r"table\.npz: is no saved BatchTable: "):
+            gs.BatchTable.load(path)
+    with path.open("wb") as file:
+        np.savez(file, format=np.array("gpusched.BatchTable 1"), completion=np.array([0, 1, 0, 1]))
+    with pytest.raises(ValueError, match="is no saved BatchTable: task 1 can never run"):
+        gs.BatchTable.load(path)
+    with path.open("wb") as file:
+        np.savez(file, format=np.array("gpusched.BatchTable 9"), completion=np.array([0, 1]))
+    with pytest.raises(ValueError, match="is no saved BatchTable: another format or version"):
+        gs.BatchTable.load(path)
+    with path.open("wb") as file:
+        np.savez(file, completion=np.array([0, 1]))
+    with pytest.raises(ValueError, match="is no saved BatchTable: "):
+        gs.BatchTable.load(path)
+    with path.open("wb") as file:  # never unpickled
+        np.savez(
+            file,
+            format=np.array("gpusched.BatchTable 1"),
+            completion=np.array([0, Trap()], dtype=object),
+            allow_pickle=True,
+        )
+    with pytest.raises(ValueError, match="is no saved BatchTable: "):
+        gs.BatchTable.load(path)
+    assert not Trap.sprung
+    with pytest.raises(FileNotFoundError):
+        gs.BatchTable.load(tmp_path / "nowhere")
+
+
+class Trap:
+    sprung = False
+
+    def __reduce__(self) -> Any:
+        return (setattr, (Trap, "sprung", True))
+
+
+# Measured tables ---------------------------------------------------------------------------------
+
+CSV = """\ufeffBatch, Completion ,eligible
+detect,120,yes
+
+track,90,
+track;detect,180;175;184,1
+detect;track,,no
+"""
+
+JSON = {
+    "tasks": ["detect", "track"],
+    "batches": [
+        {"batch": ["detect"], "completion": 120},
+        {"batch": [1], "completion": 90},
+        {"batch": ["track", "detect"], "completion": [180, 175, 184], "eligible": True},
+        {"batch": ["detect", "track"], "eligible": False},
+    ],
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "CSV"])
+def test_measurements(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"measured.{suffix}"
+    path.write_text(json.dumps(JSON) if suffix == "json" else CSV, encoding="utf-8")
+    for statistic, time in (("worst", 184), ("median", 180), ("mean", 180)):  # 179.67
+        table = gs.BatchTable.from_file(path, statistic)
+        assert table.completion.tolist() == [0, 120, 90, time]
+        assert table.submission_order(3) == (1, 0)
+    turned = gs.BatchTable.from_file(path, tasks=["track", "detect"])
+    assert turned.completion.tolist() == [0, 90, 120, 184]
+    assert turned.submission_order(3) == (0, 1)
+    tasks = KernelTasks([10, 20], [1, 1], name=["detect", "track"])
+    assert gs.BatchTable.from_file(path, tasks=tasks).completion.tolist() == [0, 120, 90, 184]
+    with pytest.raises(ValueError, match="statistic = 'best': must be one of worst, median, mean"):
+        gs.BatchTable.from_file(path, "best")
+
+
+def test_statistics_round_up(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text("batch,completion\n0,1;2;4;9\n")
+    times = [gs.BatchTable.from_file(path, s).completion[1] for s in ("worst", "median", "mean")]
+    assert times == [9, 3, 4]
+    path.write_text("batch,completion\n0,1;2\n")
+    times = [gs.BatchTable.from_file(path, s).completion[1] for s in ("worst", "median", "mean")]
+    assert times == [2, 2, 2]
+    path.write_text(f"batch,completion\n0,{2**60 - 2};{2**60 - 2};{2**60 - 2}\n")
+    times = [gs.BatchTable.from_file(path, s).completion[1] for s in ("worst", "median", "mean")]
+    assert times == [2**60 - 2] * 3
+
+
+def test_indices_and_several_orders(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text("completion,batch,eligible\n5,2,\n3,0,\n4,1,\n9,0;1,\n8,1;0,\n7,1;2,unknown\n")
+    table = gs.BatchTable.from_file(path)
+    assert table.completion.tolist() == [0, 3, 4, 8, 5, 0, 0, 0]
+    assert table.submission_order(3) == (1, 0)
+    assert table.undecided is not None and table.undecided[6] == 7
+    # An eligible order settles what another left undecided.
+    path.write_text("batch,completion,eligible\n0,3,\n1,4,\n0;1,9,unknown\n1;0,10,yes\n")
+    table = gs.BatchTable.from_file(path)
+    assert table.undecided is None and table.submission_order(3) == (1, 0)
+    # A name that looks like an index is a name where names are given.
+    path.write_text("batch,completion\n1,3\n0,4\n")
+    assert gs.BatchTable.from_file(path, tasks=["1", "0"]).completion.tolist() == [0, 3, 4, 0]
+
+
+@pytest.mark.parametrize(
+    "text, error, message",
+    [
+        ("", ValueError, r"m\.csv: is empty"),
+        ("\n\n", ValueError, r"m\.csv: is empty"),
+        ("batch,completion\n", ValueError, r"m\.csv: has no batches"),
+        ("0,1\n1,2\n", ValueError, "row 1: the column '0' is not expected"),
+        ("batch,time\n0,1\n", ValueError, "row 1: the column 'time' is not expected"),
+        ("batch,batch,completion\n", ValueError, "row 1: the column 'batch' is not expected"),
+        ("batch\n0\n", ValueError, "row 1: has no column 'completion'"),
+        ("batch,completion\n0,1\n1\n", ValueError, "row 3: has 1 cells, must have 2"),
+        ("batch,completion\n0,1\n1,2,3\n", ValueError, "row 3: has 3 cells, must have 2"),
+        ("batch,completion\n0,1\n,2\n", ValueError, "row 3: the batch names no task"),
+        ("batch,completion\n0,1\n0;,2\n", ValueError, "row 3: the batch names no task"),
+        ("batch,completion\n0,1\n1,x\n", ValueError, "row 3: completion = 'x': is no number"),
+        ("batch,completion\n0,1\n1,1;\n", ValueError, "row 3: completion = '': is no number"),
+        ("batch,completion\n0,1\n1,-2\n", ValueError, "row 3: completion = -2: must not be neg"),
+        ("batch,completion\n0,1\n1,2.5\n", ValueError, "row 3: completion = 2.5: must be a whole"),
+        ("batch,completion\n0,1\n1,nan\n", ValueError, "row 3: completion = nan: must be a whole"),
+        ("batch,completion\n0,1\n1,2;0\n", ValueError, "row 3: completion = 0: must be positive"),
+        ("batch,completion\n0,1\n1,1e400\n", ValueError, "row 3: completion = inf: must be a"),
+        ("batch,completion\n0,1\n1,9999999999999999999\n", OverflowError, "row 3: completion = 99"),
+        ("batch,completion\n0,1\n1,2000000000000000000\n", OverflowError, "row 3: completion = 2"),
+        (
+            "batch,completion\n0,1\n0,2\n",
+            ValueError,
+            "row 3: this batch was given already in row 2",
+        ),
+        ("batch,completion\n0,1\n1,1\n0;0,2\n", ValueError, "row 4: task '0' is named twice"),
+        ("batch,completion\n0,1\n20,2\n", ValueError, "row 3: task 20: more tasks than 20"),
+        ("batch,completion\n0,1\n2,2\n", ValueError, r"m\.csv: task 1 can never run"),
+        ("batch,completion\n0,1\n1,0\n", ValueError, r"m\.csv: task 1 can never run"),
+        ("batch,completion\na,1\na;b,2\n", ValueError, "row 3: unknown task 'b'; tasks are 'a'"),
+        ("batch,completion\na;b,2\n", ValueError, "row 2: unknown task 'a'"),
+        ("batch,completion,eligible\n0,1,maybe\n", ValueError, "row 2: eligible = 'maybe': must"),
+        ("batch,completion,eligible\n0,,yes\n", ValueError, "row 2: has no completion time"),
+        ("batch,completion,eligible\n0,0,unknown\n", ValueError, "row 2: has no completion time"),
+        ('batch,completion\n0,1\n"1,2\n', ValueError, r"m\.csv, row 3: "),
+        (b"batch,completion\n\xff\xfe,1\n", ValueError, r"m\.csv: is no UTF-8 text"),
+        (b"batch,completion\n0\x00,1\n", ValueError, r"m\.csv, row 2: "),
+    ],
+)
+def test_csv_refused(
+    tmp_path: Path, text: str | bytes, error: type[Exception], message: str
+) -> None:
+    path = tmp_path / "m.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(error, match=message) as caught:
+        gs.BatchTable.from_file(path)
+    assert str(path) in str(caught.value)
+
+
+ROWS = [{"batch": [0], "completion": 1}, {"batch": [1], "completion": 2}]
+
+
+@pytest.mark.parametrize(
+    "content, error, message",
+    [
+        ("", ValueError, "is no JSON"),
+        ('{"batches": [', ValueError, "is no JSON"),
+        ("[" * 100000, ValueError, "is no JSON"),
+        ([], ValueError, 'must be an object with a list "batches"'),
+        ({"rows": []}, ValueError, 'must be an object with a list "batches"'),
+        ({"batches": []}, ValueError, "has no batches"),
+        ({"batches": ROWS, "unit": "ns"}, ValueError, "'unit' is not expected; known: tasks"),
+        ({"batches": [*ROWS, 5]}, ValueError, r"batches\[2\]: must be an object"),
+        ({"batches": [{"batch": [0], "time": 1}]}, ValueError, r"batches\[0\]: 'time' is not exp"),
+        ({"batches": [{"completion": 1}]}, ValueError, r"batches\[0\]: \"batch\" must be a list"),
+        ({"batches": [{"batch": 0}]}, ValueError, r"batches\[0\]: \"batch\" must be a list"),
+        ({"batches": [{"batch": [0.5]}]}, ValueError, r"batches\[0\]: 0.5 is neither a name nor"),
+        ({"batches": [{"batch": [True]}]}, ValueError, r"batches\[0\]: True is neither a name nor"),
+        ({"batches": [{"batch": []}]}, ValueError, r"batches\[0\]: the batch names no task"),
+        (
+            {"batches": [{"batch": [-1], "completion": 1}]},
+            ValueError,
+            "unknown task -1; tasks",
+        ),
+        ({"batches": [{"batch": [0], "completion": "1"}]}, ValueError, "completion = '1': is no"),
+        ({"batches": [{"batch": [0], "completion": [[1]]}]}, ValueError, r"completion = \[1\]: is"),
+        ({"batches": [{"batch": [0], "completion": True}]}, ValueError, "completion = True: is no"),
+        ({"batches": [{"batch": [0], "completion": False}]}, ValueError, "completion = False: is"),
+        ({"batches": [{"batch": [0], "completion": 1e30}]}, OverflowError, "does not fit"),
+        ({"batches": [{"batch": [0], "completion": 2**70}]}, OverflowError, "does not fit 64 bits"),
+        ('{"batches": [{"batch": [0], "completion": NaN}]}', ValueError, "completion = nan: must"),
+        ({"batches": [{"batch": [0], "completion": 1, "eligible": 1}]}, ValueError, "eligible = 1"),
+        (
+            {"batches": [{"batch": [0], "completion": [], "eligible": True}]},
+            ValueError,
+            "has no co",
+        ),
+        ({"tasks": ["a", "a"], "batches": ROWS}, ValueError, "the name 'a' is given twice"),
+        ({"tasks": ["a", 5], "batches": ROWS}, ValueError, "tasks: must be a task set or a list"),
+        (
+            {"tasks": 1, "batches": ROWS},
+            ValueError,
+            r"batches\[1\]: unknown task 1; tasks are 0 to 0",
+        ),
+        ({"tasks": 3, "batches": ROWS}, ValueError, "task 2 can never run"),
+        ({"tasks": 21, "batches": ROWS}, ValueError, "21 tasks: more tasks than 20"),
+        ({"tasks": True, "batches": ROWS}, ValueError, '"tasks" must be a list of names or a num'),
+        ({"tasks": "ab", "batches": ROWS}, ValueError, '"tasks" must be a list of names or a num'),
+        ({"tasks": [], "batches": ROWS}, ValueError, "0 tasks: must be at least one"),
+    ],
+)
+def test_json_refused(tmp_path: Path, content: Any, error: type[Exception], message: str) -> None:
+    path = tmp_path / "m.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    with pytest.raises(error, match=message) as caught:
+        gs.BatchTable.from_file(path)
+    assert str(path) in str(caught.value)
+
+
+def test_names_that_do_not_go_together(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(JSON))
+    with pytest.raises(ValueError, match=r"m\.json: task '.*' is not in both the file and tasks"):
+        gs.BatchTable.from_file(path, tasks=["detect", "plan"])
+    with pytest.raises(ValueError, match=r"m\.json: has 2 tasks, not 3"):
+        gs.BatchTable.from_file(path, tasks=3)
+    with pytest.raises(TypeError, match="tasks: must be a task set or a list of names"):
+        gs.BatchTable.from_file(path, tasks="detect")
+    with pytest.raises(ValueError, match=r"the name must end in \.csv or \.json"):
+        gs.BatchTable.from_file(tmp_path / "m.txt")
+    with pytest.raises(FileNotFoundError):
+        gs.BatchTable.from_file(tmp_path / "nowhere.csv")
+
+
+def test_writing_refuses(tmp_path: Path) -> None:
+    table = mixed_table()
+    with pytest.raises(ValueError, match=r"the name must end in \.csv or \.json"):
+        table.to_file(tmp_path / "m.txt")
+    with pytest.raises(ValueError, match="tasks: 2 names for 3 tasks"):
+        table.to_file(tmp_path / "m.csv", ["a", "b"])
+    for name in ("a;b", "7", "", " a"):
+        with pytest.raises(ValueError, match=f"tasks: the name '{name}' cannot be told apart"):
+            table.to_file(tmp_path / "m.csv", ["x", "y", name])
+    assert os.listdir(tmp_path) == []
+    table.to_file(tmp_path / "m.json", ["a;b", "7", "c"])
+    assert gs.BatchTable.from_file(tmp_path / "m.json") == table
+    assert os.listdir(tmp_path) == ["m.json"]
+
+
+def test_the_written_csv(tmp_path: Path) -> None:
+    mixed_table().to_file(tmp_path / "m.csv", ["a", "b", "c"])
+    assert (tmp_path / "m.csv").read_text().splitlines() == [
+        "batch,completion,eligible",
+        "a,5,yes",
+        "b,6,yes",
+        "c,7,yes",
+        "b;a,9,yes",
+        "a;c,11,unknown",
+        "c;a;b,12,yes",
+    ]
