@@ -413,7 +413,10 @@ def _arrays(tasks: KernelTasks, table: BatchTable) -> tuple[Any, Any, Any, Any]:
 def _schedule(frames: Any, tasks: KernelTasks, table: BatchTable, idling: bool) -> Schedule | None:
     from gpusched.schedule import Schedule
 
-    return None if frames is None else Schedule(*frames, tasks, table, idling)
+    if frames is None:
+        return None
+    start, end, batch = frames
+    return Schedule(start, end, batch, tasks, table, idling)
 
 
 def _repeats(schedule: Schedule | None, tasks: KernelTasks) -> bool | None:
