@@ -9,6 +9,7 @@ time, and gives a witness either way: a schedule that replays, or a certificate 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -128,8 +129,8 @@ class Search:
     reason
         When not decided: "states", "bytes", "seconds", or "undecided" (the table's).
     repeats
-        Whether the schedule repeats for ever: its end finds the state of its start. False when it
-        only covers the jobs released in one hyperperiod; None without a schedule.
+        Whether the schedule repeats for ever. False when it only covers the jobs released in one
+        hyperperiod (``repeating=True`` looks for one that repeats); None without a schedule.
     policy
         The run-time policy, with ``policy=True``.
     states, bytes, seconds
@@ -226,6 +227,7 @@ def search(
     variant: Literal["sound", "paper"] = "sound",
     idling: bool = False,
     policy: bool | int = False,
+    repeating: bool = False,
     thorough: bool = False,
     budget: Budget | None = None,
     stop: Any = None,
@@ -248,6 +250,10 @@ def search(
         True: also compute the feasible instants of every state, which make a run-time policy
         (``Search.policy``), for a single set that is schedulable. A number limits the spans kept
         per class of states: still a safe policy, smaller and sooner.
+    repeating
+        Decide for ever, not for the jobs of one hyperperiod, and find a schedule whose
+        ``cycle`` repeats. The same question where deadlines do not exceed periods and nothing has
+        an offset; elsewhere a schedule of one hyperperiod need not go on. For a single set.
     thorough
         Skip the quick answers and decide by the feasible instants alone.
     budget
@@ -278,6 +284,10 @@ def search(
         raise ValueError("variant: only the graph has another variant than 'sound'")
     if policy is not False and tasks.is_stack:
         raise ValueError("policy: is computed for one task set, not for a stack")
+    if repeating:
+        if policy is not False or thorough:
+            raise ValueError("repeating: goes with neither policy nor thorough")
+        return _endless(tasks, table, idling, budget, stop)
     limit = 0 if policy is True else int(policy)
     if limit < 0:
         raise ValueError(f"policy = {policy!r}: must be True, False or a positive number")
@@ -392,6 +402,39 @@ def _graph(
     )
 
 
+def _endless(
+    tasks: KernelTasks, table: BatchTable, idling: bool, budget: Budget, stop: Any
+) -> Search:
+    if tasks.is_stack or table.is_stack:
+        raise ValueError("repeating: takes one task set, not a stack")
+    began = perf_counter()
+    (answer, spent, states, size, load, start, length), prices, frames = _core.pbs_endless(
+        *_arrays(tasks, table),
+        _rows(table.undecided),
+        idling,
+        budget.states or 0,
+        budget.bytes or 0,
+        float(budget.seconds or 0),
+        stop,
+    )
+    certificate = None
+    if prices is not None and answer == 0:
+        certificate = Overload(tuple(prices[1].tolist()), prices[0], load)
+    decided = "overload" if certificate is not None else "interval"
+    return Search(
+        schedulable={1: True, 0: False, -1: None}[answer],
+        schedule=_schedule(frames, tasks, table, idling, (start, length)),
+        stage=decided if answer >= 0 else "none",
+        certificate=certificate,
+        reason=SPENT[spent],
+        repeats=True if answer == 1 else None,
+        policy=None,
+        states=states,
+        bytes=size,
+        seconds=perf_counter() - began,
+    )
+
+
 def _rows(array: Any) -> Any:
     return None if array is None else np.atleast_2d(array)
 
@@ -410,10 +453,16 @@ def _arrays(tasks: KernelTasks, table: BatchTable) -> tuple[Any, Any, Any, Any]:
     return tuple(np.broadcast_to(row, (sets, row.shape[1])) for row in rows)  # type: ignore[return-value]
 
 
-def _schedule(frames: Any, tasks: KernelTasks, table: BatchTable, idling: bool) -> Schedule | None:
+def _schedule(
+    frames: Any,
+    tasks: KernelTasks,
+    table: BatchTable,
+    idling: bool,
+    cycle: tuple[int, int] | None = None,
+) -> Schedule | None:
     from gpusched.schedule import Schedule
 
-    return None if frames is None else Schedule(*frames, tasks, table, idling)
+    return None if frames is None else Schedule(*frames, tasks, table, idling, cycle)
 
 
 def _repeats(schedule: Schedule | None, tasks: KernelTasks) -> bool | None:

@@ -39,14 +39,15 @@ _RULES = {
     5: ("miss", "misses a deadline"),
     6: ("idle", "starts although the GPU idled before it while work was ready"),
     7: ("unfinished", "is the end, and jobs of the hyperperiod are left"),
+    8: ("cycle", "is where the cycle should close, in the state in which it began"),
 }
 
 
 class ScheduleError(ValueError):
     """A schedule breaks a rule: ``rule``, ``frame``, ``task`` (or None) and ``time`` say where.
 
-    ``rule`` is one of "overlap", "ineligible", "length", "not ready", "miss", "idle" and
-    "unfinished".
+    ``rule`` is one of "overlap", "ineligible", "length", "not ready", "miss", "idle",
+    "unfinished" and "cycle".
     """
 
     def __init__(self, rule: str, frame: int, task: int | None, time: int, message: str) -> None:
@@ -77,6 +78,9 @@ class Schedule:
         The batch table the schedule was made with, for ``validate`` and the submission orders.
     idling
         Whether the schedule may leave the GPU idle while work is ready (PBS itself may not).
+    cycle
+        (from, length) where the frames from one instant on repeat for ever; None for a schedule of
+        the jobs of one hyperperiod.
 
     Raises
     ------
@@ -91,6 +95,7 @@ class Schedule:
     tasks: KernelTasks
     table: BatchTable | None
     idling: bool
+    cycle: tuple[int, int] | None
 
     def __init__(
         self,
@@ -100,6 +105,7 @@ class Schedule:
         tasks: KernelTasks,
         table: BatchTable | None = None,
         idling: bool = False,
+        cycle: tuple[int, int] | None = None,
     ) -> None:
         if tasks.is_stack:
             raise ValueError("tasks: a schedule belongs to one task set, not to a stack of them")
@@ -132,6 +138,11 @@ class Schedule:
         object.__setattr__(self, "tasks", tasks)
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "idling", bool(idling))
+        if cycle is not None:
+            cycle = int(cycle[0]), int(cycle[1])
+            if cycle[0] < 0 or cycle[1] < 1:
+                raise ValueError(f"cycle = {cycle}: must start at 0 or later and last some time")
+        object.__setattr__(self, "cycle", cycle)
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -146,6 +157,7 @@ class Schedule:
             and np.array_equal(self.end, other.end)
             and np.array_equal(self.batch, other.batch)
             and self.idling == other.idling
+            and self.cycle == other.cycle
             and self.tasks == other.tasks
             and self._used() == other._used()
         )
@@ -171,8 +183,10 @@ class Schedule:
         """Up to when it covers the time line: the hyperperiod if it executes every job of it.
 
         The makespan where that is later (deadlines beyond periods), or where jobs are left (a
-        schedule that ends at a missed deadline).
+        schedule that ends at a missed deadline). The end of the first cycle of one that repeats.
         """
+        if self.cycle is not None:
+            return sum(self.cycle)
         return max(self.makespan, self.tasks.hyperperiod) if self._complete() else self.makespan
 
     @property
@@ -217,7 +231,8 @@ class Schedule:
         for task, count in enumerate(counts):
             release = int(self.tasks.offset[task]) + count * int(self.tasks.period[task])
             deadline = release + int(self.tasks.deadline[task])
-            if release < self.tasks.hyperperiod and deadline <= self.makespan:
+            counts_too = self.cycle is not None or release < self.tasks.hyperperiod
+            if counts_too and deadline <= self.makespan:
                 row = (task, count, release, deadline, -1, -1)
                 for column, value in zip(columns, row, strict=True):
                     column.append(value)
@@ -230,7 +245,8 @@ class Schedule:
         Raises ``ScheduleError`` with the first broken rule, and ValueError without a table. Checked
         is that frames do not overlap, run eligible batches of pending jobs for as long as the table
         says, miss no deadline (also not of the jobs that wait), never idle while work is ready
-        (unless ``idling``) and execute every job of the hyperperiod.
+        (unless ``idling``) and execute every job of the hyperperiod; or, with a ``cycle``, that it
+        ends in the state in which it began and may begin again.
         """
         from gpusched import _core
 
@@ -245,6 +261,7 @@ class Schedule:
             self.end,
             self.batch.astype(np.int64),
             self.idling,
+            *(self.cycle or (0, 0)),
         )
         if rule == 0:
             return self
@@ -320,6 +337,7 @@ class Schedule:
             "tasks": {k: list(v) if k == "name" else v.tolist() for k, v in tasks.items()},
             "frames": {name: getattr(self, name).tolist() for name in ("start", "end", "batch")},
             "idling": self.idling,
+            "cycle": self.cycle,
             "table": None
             if self.table is None
             else [
@@ -443,7 +461,9 @@ class _Scene:
 
     def _marks(self, schedule: Schedule, shift: Any) -> list[list[int]]:
         """For every task the releases in [0, end], or what comes ``shift`` after each."""
-        limit = min(self.end, schedule.tasks.hyperperiod)
+        limit = self.end
+        if schedule.cycle is None:
+            limit = min(limit, schedule.tasks.hyperperiod)
         marks = []
         for task in range(self.n):
             period, first = int(schedule.tasks.period[task]), int(schedule.tasks.offset[task])
@@ -751,8 +771,13 @@ class _Reader:
         idling = self.document.get("idling")
         if type(idling) is not bool:
             self.fail("idling", "must be true or false")
+        cycle = self.document.get("cycle")
+        if cycle is not None and not (
+            isinstance(cycle, list) and len(cycle) == 2 and all(type(x) is int for x in cycle)
+        ):
+            self.fail("cycle", "must be null or two ints")
         try:
-            return Schedule(**arrays, tasks=tasks, table=table, idling=idling)
+            return Schedule(**arrays, tasks=tasks, table=table, idling=idling, cycle=cycle)
         except (ValueError, OverflowError) as error:
             self.fail("frames", str(error))
 

@@ -377,3 +377,98 @@ def test_a_refusal_in_a_stack_names_the_set():
             period, np.full((3, 2), 10), np.zeros((3, 2), int), completion, None, False, False,
             False, 0, 0, 0, 0.0, None,
         )  # fmt: skip
+
+
+def goes_on_for_ever(period, deadline, offset, completion, idling):
+    """Whether a cycle is reachable in the graph of states (instant within H, jobs executed)."""
+    n, hyper, steady = len(period), math.lcm(*period), max(offset)
+
+    def released(i, t):
+        return (t - offset[i]) // period[i] + 1 if t >= offset[i] else 0
+
+    def due(i, job):
+        return offset[i] + job * period[i] + deadline[i]
+
+    def within(t, executed):
+        while t >= steady + hyper:
+            t -= hyper
+            executed = tuple(e - hyper // p for e, p in zip(executed, period, strict=True))
+        return t, executed
+
+    def successors(state):
+        t, executed = state
+        pending = [i for i in range(n) if released(i, t) > executed[i]]
+        following = min(offset[i] + period[i] * released(i, t) for i in range(n))
+        waits = all(due(i, executed[i]) > following for i in pending)
+        if not pending or (idling and waits):
+            yield within(following, executed)
+        for mask in range(1, 1 << n):
+            members = [i for i in range(n) if mask >> i & 1]
+            if completion[mask] == 0 or not set(members) <= set(pending):
+                continue
+            end = t + completion[mask]
+            after = tuple(e + (i in members) for i, e in enumerate(executed))
+            in_time = all(end <= due(i, executed[i]) for i in members)
+            if in_time and all(end < due(i, after[i]) for i in range(n)):
+                yield within(end, after)
+
+    start = within(0, (0,) * n)
+    path, on_path, done = [(start, successors(start))], {start}, set()
+    while path:
+        state, rest = path[-1]
+        for following in rest:
+            if following in on_path:
+                return True
+            if following not in done:
+                on_path.add(following)
+                path.append((following, successors(following)))
+                break
+        else:
+            done.add(state)
+            on_path.discard(state)
+            path.pop()
+    return False
+
+
+@pytest.mark.parametrize("kind", ["implicit", "constrained", "offsets", "long"])
+@pytest.mark.parametrize("idling", [False, True])
+def test_repeating_schedules_agree_with_a_search_for_cycles(kind, idling):
+    rng = np.random.default_rng([len(kind), idling, 3])
+    answers, longer = set(), 0
+    for _ in range(120):
+        case = random_set(rng, int(rng.integers(1, 4)), kind)
+        tasks, table = as_objects(*case)
+        found = gs.pbs.search(tasks, table, idling=idling, repeating=True)
+        assert found.schedulable is goes_on_for_ever(*case, idling), case
+        once = gs.pbs.search(tasks, table, idling=idling)
+        if kind in ("implicit", "constrained"):
+            assert found.schedulable is once.schedulable
+        answers.add(found.schedulable)
+        if found.schedulable:
+            assert once.schedulable and found.repeats
+            found.schedule.validate()
+            assert found.schedule.cycle[1] % tasks.hyperperiod == 0
+            longer += found.schedule.cycle[1] > tasks.hyperperiod
+        elif found.certificate is not None:
+            assert found.stage == "overload" and found.certificate.load > 1
+    assert answers == {True, False}
+
+
+def test_a_hyperperiod_may_be_schedulable_where_no_schedule_goes_on():
+    """U = 1.1: the jobs of one hyperperiod end late but in time, and then it piles up."""
+    tasks = gs.KernelTasks(period=[10], wcet=[11], deadline=[12])
+    table = gs.BatchTable(completion=[0, 11])
+    assert gs.pbs.search(tasks, table).schedulable is True
+    found = gs.pbs.search(tasks, table, repeating=True)
+    assert found.schedulable is False and found.stage == "overload"
+
+
+def test_a_cycle_that_does_not_close_is_caught():
+    tasks = gs.KernelTasks(period=[4], wcet=[3])
+    table = gs.BatchTable(completion=[0, 3])
+    gs.Schedule([0, 4], [3, 7], [1, 1], tasks, table, cycle=(4, 4)).validate()
+    from gpusched.schedule import ScheduleError
+
+    for cycle in ((4, 8), (0, 4), (0, 6), (2, 4)):
+        with pytest.raises(ScheduleError, match=r"cycle|idled|miss"):
+            gs.Schedule([0, 4], [3, 7], [1, 1], tasks, table, cycle=cycle).validate()

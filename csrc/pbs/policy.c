@@ -114,13 +114,17 @@ uint32_t gs_policy_choose(const gs_feasible_t *feasible, int64_t instant, int64_
         }
     }
     for (uint32_t batch = -pending & pending; batch != 0; batch = (batch - pending) & pending) {
-        double serial = (batch & urgent) != 0 ? 1e18 : 0;
+        if (p->completion[batch] == 0) {
+            continue;
+        }
+        double serial = 0;
         for (uint32_t rest = batch; rest != 0; rest &= rest - 1) {
             serial += (double)p->completion[rest & -rest];
         }
-        if (p->completion[batch] != 0 && serial / (double)p->completion[batch] > most &&
-            is_safe(feasible, instant, k, class_index, batch)) {
-            most = serial / (double)p->completion[batch];
+        double rank = serial / (double)p->completion[batch];
+        rank += (batch & urgent) != 0 ? 2 * GS_MAX_TASKS : 0;
+        if (rank > most && is_safe(feasible, instant, k, class_index, batch)) {
+            most = rank;
             best = batch;
         }
     }
