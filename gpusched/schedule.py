@@ -776,8 +776,9 @@ class _Reader:
             isinstance(cycle, list) and len(cycle) == 2 and all(type(x) is int for x in cycle)
         ):
             self.fail("cycle", "must be null or two ints")
+        pair = None if cycle is None else (cycle[0], cycle[1])
         try:
-            return Schedule(**arrays, tasks=tasks, table=table, idling=idling, cycle=cycle)
+            return Schedule(**arrays, tasks=tasks, table=table, idling=idling, cycle=pair)
         except (ValueError, OverflowError) as error:
             self.fail("frames", str(error))
 

@@ -13,17 +13,19 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._check import seed_key
 from gpusched.results import Results, wilson
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 __all__ = ["Sweep", "SweepError", "spawn", "sweep"]
 
@@ -205,6 +207,8 @@ def run(
     Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here. The
     rest is as in ``sweep``.
     """
+    from concurrent.futures import ThreadPoolExecutor  # not at import: it brings logging along
+
     for name, number in (("count", count), ("chunk", chunk), ("workers", workers)):
         if number is not None and number < 1:
             raise ValueError(f"{name} = {number}: must be at least 1")

@@ -37,6 +37,8 @@ ARGUMENTS: dict[str, Any] = {
     "bytes": 1 << 20,
     "capacity": 256,
     "completion": COMPLETION,
+    "cycle_from": 0,
+    "cycle_length": 0,
     "deadline": PERIOD.copy(),
     "depth_limit": -1,
     "discard": True,
