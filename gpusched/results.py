@@ -6,7 +6,6 @@ import csv
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from html import escape
 from types import MappingProxyType
 from typing import Any
 
@@ -105,6 +104,8 @@ class Results:
         return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         shown = [column[:_SHOWN_ROWS].tolist() for column in self.columns.values()]
         rows = "".join(

@@ -1,14 +1,20 @@
 """Sweeps: one function, a grid of parameters, many task sets for each point of it.
 
 The function gets chunks of task sets and answers with arrays, so a chunk is one call into C.
-What comes out depends on the seed alone, never on how the work was divided.
+What comes out depends on the seed alone, never on how the work was divided::
+
+    def schedulable(*, utilization, n, count, first, seed, stop=None):
+        tasks = gs.generate.gpusched(n, utilization, count=count, seed=seed, first=first)
+        table = gs.BatchTable.from_gpu(tasks, "pbs2024", "large", seed=seed, first=first)
+        return {"pbs": gs.pbs.search(tasks, table, stop=stop).schedulable}
+
+    gs.sweep(schedulable, {"utilization": [0.8, 1.0, 1.2], "n": [4, 6, 8]}, count=1000, seed=1)
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import inspect
 import itertools
 import os
 import sys
@@ -207,7 +213,9 @@ def run(
     Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here. The
     rest is as in ``sweep``.
     """
-    from concurrent.futures import ThreadPoolExecutor  # not at import: it brings logging along
+    # Imported with the first sweep: gpusched itself should load quickly.
+    import inspect
+    from concurrent.futures import ThreadPoolExecutor
 
     for name, number in (("count", count), ("chunk", chunk), ("workers", workers)):
         if number is not None and number < 1:

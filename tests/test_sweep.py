@@ -3,10 +3,13 @@
 import csv
 import functools
 import gc
+import inspect
 import multiprocessing
 import os
 import pickle
 import signal
+import sys
+import textwrap
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -172,6 +175,20 @@ def test_progress_bar_goes_to_stderr(capsys):
     assert captured.out == ""
     sweep(draws, GRID, count=2, seed=1)  # no terminal: no bar
     assert capsys.readouterr().err == ""
+
+
+def test_the_example_of_the_module():
+    import gpusched as gs
+    import gpusched.sweep  # which must not hide the function gs.sweep
+
+    text = textwrap.dedent(inspect.getdoc(sys.modules["gpusched.sweep"]).split("::")[1])
+    names = {"gs": gs}
+    exec(text.replace("count=1000", "count=20"), names)
+    example = names["schedulable"]
+    grid = {"utilization": [0.8, 1.0, 1.2], "n": [4, 6, 8]}
+    result = gs.sweep(example, grid, count=20, seed=1, progress=False)
+    assert list(result.columns)[3:] == ["pbs", "pbs_low", "pbs_high", "pbs_undecided"]
+    assert 0 < result["pbs"].mean() < 1
 
 
 def test_stop_is_passed_where_it_is_wanted():
