@@ -83,9 +83,7 @@ def test_nothing_misses_when_jobs_end_early(strategy):
     for i in np.flatnonzero(gs.pbs.search(tasks, table).schedulable == 1)[:10]:
         found = gs.pbs.search(tasks[i], table[i], policy=True)
         for actual in ((0.05, 1.0), (0.9, 1.0), (1.0, 1.0)):
-            play = found.policy.play(
-                found.schedule, strategy, actual=actual, runs=34, seed=int(i)
-            )
+            play = found.policy.play(found.schedule, strategy, actual=actual, runs=34, seed=int(i))
             assert (play.misses == 0).all()
             assert (play.jobs == (tasks.hyperperiod[i] // tasks.period[i]).sum()).all()
             assert (play.finish <= tasks.hyperperiod[i]).all()
