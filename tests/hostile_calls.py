@@ -39,8 +39,6 @@ ARGUMENTS: dict[str, Any] = {
     "cycle_from": 0,
     "cycle_length": 0,
     "completion": COMPLETION,
-    "cycle_from": 0,
-    "cycle_length": 0,
     "deadline": PERIOD.copy(),
     "depth_limit": -1,
     "discard": True,
