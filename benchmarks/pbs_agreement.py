@@ -1,4 +1,4 @@
-"""Do the interval engine, the graph and brute force agree? Prints benchmarks/results/pbs_agreement.txt.
+"""Do the interval engine, the graph and brute force agree? See results/pbs_agreement.txt.
 
 Small random sets (1 to 4 tasks, periods from {4, 6, 8, 12} or {3, 5, 6, 10}; deadlines below, at
 and above the periods; offsets; ineligible batches; with and without inserted idle time) go to the
@@ -75,7 +75,9 @@ def large(count: int, seed: int) -> list[str]:
             found = gs.pbs.search(tasks, table, thorough=i % 2 == 0)
             graph = gs.pbs.search(tasks, table, "graph")
             if found.schedulable is not graph.schedulable or found.schedulable is None:
-                raise SystemExit(f"{found.schedulable}, graph {graph.schedulable}: {tasks}, {table}")
+                raise SystemExit(
+                    f"{found.schedulable}, graph {graph.schedulable}: {tasks}, {table}"
+                )
             if found.schedulable:
                 found.schedule.validate()
                 graph.schedule.validate()

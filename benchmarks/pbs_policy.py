@@ -1,4 +1,4 @@
-"""Does the run-time policy ever miss, and what does it gain? Prints benchmarks/results/pbs_policy.txt.
+"""Does the run-time policy ever miss, and what does it gain? See results/pbs_policy.txt.
 
 Schedulable sets of five tasks (paper 001, section 6.1, microsecond ticks, U in {0.8, 1.0}) are
 played for many hyperperiods in which every batch takes a random part of its time: from the table
@@ -60,7 +60,9 @@ def main() -> None:
                 )
                 for k, f in enumerate(found)
             ]
-            jobs, misses = (sum(int(getattr(p, x).sum()) for p in plays) for x in ("jobs", "misses"))
+            jobs, misses = (
+                sum(int(getattr(p, x).sum()) for p in plays) for x in ("jobs", "misses")
+            )
             response = np.array([p.response.mean() for p in plays])
             planned = response if planned is None else planned
             waited = np.mean([p.waited.mean() / p.finish.mean() for p in plays])

@@ -58,7 +58,7 @@ def uunifast(
     """
     sums = _sums(n, utilization, count, discard=False)
     shares = _core.generate_uunifast(seed_key(seed), _index(n, "n"), sums, _first(first), False)
-    return shares[0] if count is None else shares  # type: ignore[no-any-return]
+    return shares[0] if count is None else shares
 
 
 def uunifast_discard(
@@ -78,7 +78,7 @@ def uunifast_discard(
     """
     sums = _sums(n, utilization, count, discard=True)
     shares = _core.generate_uunifast(seed_key(seed), _index(n, "n"), sums, _first(first), True)
-    return shares[0] if count is None else shares  # type: ignore[no-any-return]
+    return shares[0] if count is None else shares
 
 
 def gpusched(

@@ -429,8 +429,11 @@ def _run(
         raise ValueError(f"order = {order!r}: must be one of {', '.join(ORDERS)}")
     if depth is not None and (not isinstance(depth, (int, np.integer)) or not 0 <= depth < 2**63):
         raise ValueError(f"depth = {depth!r}: must be a number of jobs, or None")
-    result: dict[str, Any] = _core.graph_search(
-        *(np.asarray(row)[np.newaxis] for row in (period, deadline, offset, completion)),
+    return _core.graph_search(
+        np.asarray(period)[np.newaxis],
+        np.asarray(deadline)[np.newaxis],
+        np.asarray(offset)[np.newaxis],
+        np.asarray(completion)[np.newaxis],
         None if undecided is None else np.asarray(undecided)[np.newaxis],
         VARIANTS.index(variant),
         order == "lifo",
@@ -444,7 +447,6 @@ def _run(
         graph,
         stop,
     )
-    return result
 
 
 def _table(table: Any, n: int) -> tuple[Int64Array, Int64Array | None]:

@@ -462,7 +462,10 @@ def _schedule(
 ) -> Schedule | None:
     from gpusched.schedule import Schedule
 
-    return None if frames is None else Schedule(*frames, tasks, table, idling, cycle)
+    if frames is None:
+        return None
+    start, end, batch = frames
+    return Schedule(start, end, batch, tasks, table, idling, cycle)
 
 
 def _repeats(schedule: Schedule | None, tasks: KernelTasks) -> bool | None:

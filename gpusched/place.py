@@ -178,11 +178,13 @@ def place(
     columns = kernel_columns(gpu, blocks=blocks, threads=threads, regs=regs, smem=smem)
     if columns[0].ndim > 1:
         raise ValueError(f"kernels: must be one row, have shape {columns[0].shape}")
-    grid, width, *_ = columns = [column.ravel() for column in columns]
+    grid, width, each_regs, each_smem = (column.ravel() for column in columns)
     before = np.zeros((gpu.sms, 4), dtype=np.int64) if load is None else int_array(load, "load")
     if before.shape != (gpu.sms, 4):
         raise ValueError(f"load: must have shape ({gpu.sms}, 4), has {before.shape}")
-    sm, after = _core.place(gpu._limits, gpu.sm_order, *columns, _POLICIES[policy], before)
+    sm, after = _core.place(
+        gpu._limits, gpu.sm_order, grid, width, each_regs, each_smem, _POLICIES[policy], before
+    )
     kernel = np.repeat(np.arange(len(grid)), grid)
     first = np.cumsum(grid) - grid
     return Placement(
@@ -236,7 +238,7 @@ class _Boxes:
         under = (top - self.height)[new_column] - placement.before[self.sm[new_column], 0]
         runs = np.diff(np.append(new_column, len(shown)))
         self.bottom = top - self.height - np.repeat(under, runs)
-        self.blocks = np.ones(len(shown), dtype=np.int64)
+        self.blocks: Int64Array = np.ones(len(shown), dtype=np.int64)
         if len(shown) > _MOST_BOXES // 2:
             starts = np.flatnonzero(
                 (np.diff(self.sm, prepend=-1) != 0) | (np.diff(self.kernel, prepend=-1) != 0)

@@ -70,11 +70,13 @@ class Policy:
     _handle: Any = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        row = [np.atleast_2d(a) for a in self._arrays()]
-        handle = _core.policy_open(*row, self.begin, self.first, self.last)
+        period, deadline, offset, completion = map(np.atleast_2d, self._arrays())
+        handle = _core.policy_open(
+            period, deadline, offset, completion, self.begin, self.first, self.last
+        )
         object.__setattr__(self, "_handle", handle)
 
-    def _arrays(self) -> tuple[Any, ...]:
+    def _arrays(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
         return (self.tasks.period, self.tasks.deadline, self.tasks.offset, self.table.completion)
 
     def __reduce__(self) -> Any:
@@ -136,7 +138,9 @@ class Policy:
         classes = int(np.prod(radix))
         ranks = np.arange(int((counts * stride).sum()), len(self.begin) - 1, classes)[::-1]
         rows = np.concatenate([np.arange(self.begin[r], self.begin[r + 1]) for r in ranks])
-        return frozen(np.stack([self.first[rows], self.last[rows]], axis=1).astype(np.int64))
+        spans = np.stack([self.first[rows], self.last[rows]], axis=1).astype(np.int64)
+        spans.flags.writeable = False
+        return spans
 
     def play(
         self,

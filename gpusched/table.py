@@ -181,7 +181,10 @@ class BatchTable:
         completion, undecided, order = _core.oracle_by_placement(
             device._limits,
             device.sm_order,
-            *(np.atleast_2d(a) for a in (tasks.blocks, tasks.threads, tasks.regs, tasks.smem)),
+            np.atleast_2d(tasks.blocks),
+            np.atleast_2d(tasks.threads),
+            np.atleast_2d(tasks.regs),
+            np.atleast_2d(tasks.smem),
             np.atleast_2d(tasks.wcet),
             seed_key(seed),
             _first(first),
@@ -544,7 +547,8 @@ def _refuse(
     """Raises for the first offender, the batch written as a set of tasks."""
     if bad.any():
         *sets, mask = (int(i) for i in np.argwhere(bad)[0])
-        value = int(times[(*sets, mask)])
+        at = (*sets, mask)
+        value = int(times[at])
         raise error(f"{_in_set(sets)}{name}[{_set_text(mask)}] = {value}: {what}")
 
 

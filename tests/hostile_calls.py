@@ -36,6 +36,8 @@ ARGUMENTS: dict[str, Any] = {
     "blocks": np.array([4, 4]),
     "bytes": 1 << 20,
     "capacity": 256,
+    "cycle_from": 0,
+    "cycle_length": 0,
     "completion": COMPLETION,
     "deadline": PERIOD.copy(),
     "depth_limit": -1,

@@ -25,6 +25,8 @@ FIGURE_2D = [
     [1, 6, 1, 2, 1, 6, 1, 2, 1],
 ]
 
+NONE = np.array([], np.int64)
+
 NAMES = ["period", "deadline", "offset", "completion", "start", "end", "batch", "idling"]
 
 
@@ -86,7 +88,7 @@ def test_any_layout(convert: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"start": [], "end": [], "batch": []}, (UNFINISHED, 0, 0, 0)),
+        ({"start": NONE, "end": NONE, "batch": NONE}, (UNFINISHED, 0, 0, 0)),
         ({"start": [-1], "end": [0], "batch": [1]}, (OVERLAP, 0, -1, -1)),
         ({"start": [-(2**63)], "end": [0], "batch": [1]}, (OVERLAP, 0, -1, -(2**63))),
         ({"start": [2**63 - 1], "end": [0], "batch": [1]}, (LENGTH, 0, -1, 0)),
@@ -122,6 +124,8 @@ NOT_INTEGERS = {
     "list with NaN": ([[np.nan, 5, 10]], TypeError),
     "fractions": ([[Fraction(9, 2), 5, 10]], TypeError),
     "large integers": ([[2**64, 5, 10]], TypeError),
+    "2**63": ([[2**63, 2**64 - 1, 2**63]], TypeError),
+    "an empty list": ([[]], TypeError),  # of floats
     "complex": ([[4j, 5, 10]], TypeError),
     "uint64": (np.array([[4, 5, 10]], np.uint64), TypeError),
     "objects": (np.array([[4, "x", None]], object), (TypeError, ValueError)),
@@ -140,12 +144,6 @@ def test_not_integers(name: str, kind: str) -> None:
         replay(**{name: value})
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
-def test_beyond_64_bits(name: str) -> None:
-    with pytest.raises(OverflowError, match=f"^{name}: "):
-        replay(**{name: [[2**63, 2**64 - 1]]})
-
-
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
@@ -162,11 +160,11 @@ def test_beyond_64_bits(name: str) -> None:
         ({"deadline": [[4, 5]]}, "deadline: axis 1 must have length 3, has 2"),
         ({"offset": [[0, 0, 0, 0]]}, "offset: axis 1 must have length 3, has 4"),
         ({"completion": [COMPLETION[:7]]}, "completion: axis 1 must have length 8, has 7"),
-        ({"completion": [[]]}, "completion: axis 1 must have length 8, has 0"),
+        ({"completion": NONE[None]}, "completion: axis 1 must have length 8, has 0"),
         ({"completion": [COMPLETION] * 2}, "completion: axis 0 must have length 1, has 2"),
         ({"end": FIGURE_2D[1][:8]}, "end: axis 0 must have length 9, has 8"),
-        ({"batch": []}, "batch: axis 0 must have length 9, has 0"),
-        ({"period": [[]]}, "period: must have 1 to 20 tasks, has 0"),
+        ({"batch": NONE}, "batch: axis 0 must have length 9, has 0"),
+        ({"period": NONE[None]}, "period: must have 1 to 20 tasks, has 0"),
         ({"period": np.ones((1, 21), int)}, "period: must have 1 to 20 tasks, has 21"),
         ({"period": np.ones((1, 64), int)}, "period: must have 1 to 20 tasks, has 64"),
         ({"period": np.ones((0, 3), int)}, "deadline: axis 0 must have length 0, has 1"),
@@ -213,9 +211,9 @@ def test_a_stack_is_refused() -> None:
         replay(**none)
 
 
-@pytest.mark.parametrize("count", [0, 7, 9])
+@pytest.mark.parametrize("count", [0, 7, 11])
 def test_number_of_arguments(count: int) -> None:
-    with pytest.raises(TypeError, match="8 arguments"):
+    with pytest.raises(TypeError, match=r"(8|10) arguments"):
         _core.schedule_replay(*(arguments() * 2)[:count])
     with pytest.raises(TypeError, match="keyword"):
         _core.schedule_replay(**dict(zip(NAMES, arguments(), strict=True)))

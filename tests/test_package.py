@@ -207,7 +207,6 @@ def test_import_is_light() -> None:
         "asyncio",
         "concurrent",
         "ctypes",
-        "html",
         "http",
         "matplotlib",
         "multiprocessing",

@@ -44,8 +44,8 @@ typedef struct {
     int64_t bytes_limit; /* the most memory to hold at once; 0: no limit */
     int64_t bytes_used;
     int64_t bytes_peak;
-    int64_t allocations; /* how many were asked for so far */
-    int64_t fail_at;     /* let allocation number fail_at (from 1) fail; 0: none. For tests. */
+    int64_t allocations;  /* how many were asked for so far */
+    int64_t fail_at;      /* let allocation number fail_at (from 1) fail; 0: none. For tests. */
     int64_t states_limit; /* the most states to look at; 0: no limit */
     int64_t states;
     int64_t work;        /* elementary operations since the last poll */

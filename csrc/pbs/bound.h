@@ -20,8 +20,7 @@ typedef struct {
 
 /* Computes all of them, backwards; in an endless problem again and again, until the hyperperiod
  * that stands for all later ones no longer changes. */
-int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem,
-                  gs_moves_t *moves);
+int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem, gs_moves_t *moves);
 void gs_bound_free(gs_bound_t *self, gs_env_t *env);
 
 static inline int64_t gs_bound_latest(const gs_bound_t *self, int64_t k, int64_t class_index)

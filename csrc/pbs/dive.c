@@ -177,8 +177,7 @@ static void find_moves(dive_t *self, state_t *state)
         rank += (s >> urgent & 1) != 0 ? 2 * GS_MAX_TASKS : 0;
         keep(self, state, self->mask[s], rank);
     }
-    if (self->options->idling && state->k + 1 < p->intervals &&
-        p->start[state->k + 1] < earliest) {
+    if (self->options->idling && state->k + 1 < p->intervals && p->start[state->k + 1] < earliest) {
         keep(self, state, WAIT, -1);
     }
 }
@@ -233,9 +232,8 @@ static int descend(dive_t *self, bool *found)
                 return GS_OK;
             }
             find_moves(self, state);
-            status = gs_poll(self->env,
-                             INT64_C(4) << __builtin_popcount(
-                                 gs_problem_pending(p, state->class_index)));
+            status = gs_poll(self->env, INT64_C(4) << __builtin_popcount(
+                                            gs_problem_pending(p, state->class_index)));
         }
         bool moved = false;
         while (status == GS_OK && !moved && state->next < state->count) {

@@ -122,8 +122,8 @@ static int decide(gs_endless_t *self, gs_env_t *env, const gs_problem_t *problem
     if (status == GS_OK && gs_bound_latest(&bound, 0, problem->arrived[0]) == GS_DEAD) {
         self->answer = 0;
     } else if (status == GS_OK) {
-        status = gs_feasible_init(&feasible, env, problem, &moves, &bound, idling,
-                                  GS_FEASIBLE_EXACT, 0);
+        status =
+            gs_feasible_init(&feasible, env, problem, &moves, &bound, idling, GS_FEASIBLE_EXACT, 0);
     }
     if (status == GS_OK && self->answer < 0) {
         self->answer = gs_feasible_holds(&feasible, 0, problem->arrived[0], 0);

@@ -44,8 +44,8 @@ static int64_t first_reaching(const gs_span_t *spans, int64_t count, int64_t ins
 
 /* Removes from the gaps what the spans, moved back by c and cut off after last, cover. The gaps
  * that they touch are rewritten in one pass over both. */
-static int close_gaps(gaps_t *self, gs_env_t *env, const gs_span_t *spans, int64_t count,
-                      int64_t c, int64_t last)
+static int close_gaps(gaps_t *self, gs_env_t *env, const gs_span_t *spans, int64_t count, int64_t c,
+                      int64_t last)
 {
     int64_t g = first_reaching(self->gaps, self->count, spans[0].first - c), begin = g, n = 0;
     int status = reserve(env, &self->scratch, &self->scratch_capacity, self->count + count);
@@ -254,8 +254,7 @@ static int add_tail(gs_feasible_t *self, gs_env_t *env, const gs_bound_t *bound,
     int64_t count = gs_feasible_spans(before, k - p->window, class_index, &spans);
     int status = GS_OK;
     for (int64_t i = 0; i < count && status == GS_OK; i++) {
-        status =
-            push(self, env, spans[i].first + p->hyperperiod, spans[i].last + p->hyperperiod);
+        status = push(self, env, spans[i].first + p->hyperperiod, spans[i].last + p->hyperperiod);
     }
     return status;
 }
@@ -336,8 +335,7 @@ int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *pro
                      gs_moves_t *moves, const gs_bound_t *bound, bool idling, int mode,
                      int64_t limit)
 {
-    const gs_feasible_t fresh = {
-        .problem = problem, .mode = mode, .limit = limit, .exact = true};
+    const gs_feasible_t fresh = {.problem = problem, .mode = mode, .limit = limit, .exact = true};
     *self = fresh;
     int status = compute(self, env, moves, bound, idling, NULL);
     while (status == GS_OK && !repeats(self)) {

@@ -87,7 +87,8 @@ static int solve(simplex_t *self, gs_env_t *env, const int64_t *completion, doub
         set_prices(self);
         int32_t negative = -1;
         for (int32_t i = 0; i < self->n; i++) {
-            if (self->price[i] < -1e-9 && (negative < 0 || self->price[i] < self->price[negative])) {
+            if (self->price[i] < -1e-9 &&
+                (negative < 0 || self->price[i] < self->price[negative])) {
                 negative = i;
             }
         }
@@ -160,8 +161,7 @@ bool gs_overload_check(const gs_overload_t *self, const gs_problem_t *problem)
         for (uint32_t rest = b; rest != 0; rest &= rest - 1) {
             worth += self->price[__builtin_ctz(rest)];
         }
-        if (problem->completion[b] != 0 &&
-            worth > (__int128)self->scale * problem->completion[b]) {
+        if (problem->completion[b] != 0 && worth > (__int128)self->scale * problem->completion[b]) {
             return false;
         }
     }

@@ -12,10 +12,9 @@ typedef struct {
 
 static int64_t release_of(const player_t *self, int32_t i)
 {
-    return self->job[i] < self->jobs[i]
-               ? gs_tasks_offset(&self->problem->tasks, i) +
-                     self->job[i] * self->problem->tasks.period[i]
-               : GS_NEVER;
+    return self->job[i] < self->jobs[i] ? gs_tasks_offset(&self->problem->tasks, i) +
+                                              self->job[i] * self->problem->tasks.period[i]
+                                        : GS_NEVER;
 }
 
 /* The release of the earliest job that waits or comes; GS_NEVER when none is left. */

@@ -25,7 +25,8 @@ static int64_t earliest_deadline(const gs_problem_t *p, int64_t k, int64_t class
     return earliest;
 }
 
-/* The first instant in I_k, from the given one on, at which a batch is safe; GS_NEVER if none is. */
+/* The first instant in I_k, from the given one on, at which a batch is safe; GS_NEVER if none is.
+ */
 static int64_t first_safe(const gs_feasible_t *feasible, int64_t instant, int64_t k,
                           int64_t class_index, uint32_t batch)
 {

@@ -19,8 +19,7 @@ int gs_schedule_append(gs_schedule_t *self, gs_env_t *env, int64_t start, int64_
 {
     if (self->count == self->capacity) {
         int64_t capacity = self->capacity == 0 ? 16 : 2 * self->capacity;
-        gs_frame_t *frames =
-            gs_grow(env, self->frames, (size_t)capacity, sizeof *self->frames);
+        gs_frame_t *frames = gs_grow(env, self->frames, (size_t)capacity, sizeof *self->frames);
         if (frames == NULL) {
             return env->status;
         }
@@ -75,7 +74,7 @@ static int start_replay(player_t *self, gs_env_t *env, const gs_tasks_t *tasks,
     *self = (player_t){.tasks = tasks, .table = table, .idling = idling};
     for (int32_t i = 0; i < tasks->n; i++) {
         int64_t offset = gs_tasks_offset(tasks, i);
-        int64_t jobs = endless                ? INT64_MAX
+        int64_t jobs = endless                 ? INT64_MAX
                        : offset >= hyperperiod ? 0
                                                : (hyperperiod - offset - 1) / tasks->period[i] + 1;
         self->progress[i] = (progress_t){0, jobs, jobs > 0 ? offset : GS_NEVER};

@@ -41,9 +41,9 @@ enum {
 };
 
 typedef struct {
-    int rule;       /* GS_REPLAY_* */
-    int64_t frame;  /* the frame that breaks it, or the frame count at the end */
-    int32_t task;   /* the task concerned, or -1 */
+    int rule;        /* GS_REPLAY_* */
+    int64_t frame;   /* the frame that breaks it, or the frame count at the end */
+    int32_t task;    /* the task concerned, or -1 */
     int64_t instant; /* when */
 } gs_replay_t;
 

@@ -29,16 +29,16 @@ enum {
 };
 
 typedef struct {
-    bool idling; /* the GPU may wait although work is ready */
-    bool thorough; /* no quick answers: decide by the latest starts and F alone */
-    bool policy; /* compute F in any case, and keep it: see gs_search_t.feasible */
+    bool idling;          /* the GPU may wait although work is ready */
+    bool thorough;        /* no quick answers: decide by the latest starts and F alone */
+    bool policy;          /* compute F in any case, and keep it: see gs_search_t.feasible */
     int64_t policy_limit; /* 0: all of F; else at most so many spans a class, the longest */
 } gs_search_options_t;
 
 typedef struct {
     int answer; /* 1 schedulable, 0 not, -1 not decided */
     int stage;
-    int spent; /* when not decided: GS_SPENT_* or GS_UNDECIDED */
+    int spent;              /* when not decided: GS_SPENT_* or GS_UNDECIDED */
     gs_schedule_t schedule; /* when schedulable */
     gs_overload_t overload; /* what the linear program found, if it came to that */
     gs_window_t window;

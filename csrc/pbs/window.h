@@ -12,8 +12,8 @@
 
 typedef struct {
     bool found;
-    int64_t from; /* an arrival */
-    int64_t to;   /* a deadline */
+    int64_t from;   /* an arrival */
+    int64_t to;     /* a deadline */
     uint32_t tasks; /* each has a job released at from or later, due by to */
     int64_t least;  /* the least total time of batches that cover these tasks; above to - from */
 } gs_window_t;

@@ -20,8 +20,8 @@ static void test_example(bool thorough)
     MU_CHECK(gs_search_run(&search, &env, &tasks, &table, &options) == GS_OK);
     MU_CHECK(search.answer == 1 && search.has_policy);
     MU_CHECK(search.stage == (thorough ? GS_STAGE_INTERVAL : GS_STAGE_DEPTH_FIRST));
-    MU_CHECK(gs_schedule_replay(&env, &tasks, &table, search.schedule.frames,
-                                search.schedule.count, false, &replay) == GS_OK);
+    MU_CHECK(gs_schedule_replay(&env, &tasks, &table, search.schedule.frames, search.schedule.count,
+                                false, &replay) == GS_OK);
     MU_CHECK(replay.rule == GS_REPLAY_OK);
     gs_search_free(&search, &env);
     MU_CHECK(env.bytes_used == 0);

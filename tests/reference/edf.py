@@ -8,6 +8,7 @@ eligible.  Equal absolute deadlines: smaller task index first.  Only the oldest 
 task is a candidate.  Frames, arrivals and misses are those of pbs_brute; only jobs released in
 [0, H) count.
 """
+
 from math import lcm
 
 
@@ -15,7 +16,8 @@ def _run(period, deadline, completion, offset, pick):
     n = len(period)
     offset = [0] * n if offset is None else offset
     horizon = lcm(*period)
-    todo = [list(range(o, horizon, p)) for o, p in zip(offset, period)]  # releases, oldest first
+    # The releases of each task, oldest first.
+    todo = [list(range(o, horizon, p)) for o, p in zip(offset, period, strict=True)]
     now, schedule = 0, []
     while any(todo):
         now = max(now, min(r[0] for r in todo if r))

@@ -4,6 +4,7 @@ Source: "GPUSched", section 2.3 (Definition 2.3 and Example 2.1): a set is eligi
 order of submission, every block of every kernel is resident at once.  All orders are tried.  A
 kernel alone is always eligible, also when its grid needs several waves.
 """
+
 from itertools import permutations
 
 from .place import place
@@ -23,5 +24,9 @@ def eligible_order(sms, limits, sm_order, kernels, members):
 def eligible_orders(sms, limits, sm_order, kernels):
     """A list by bit mask: an order for each eligible set, None for the others and for mask 0."""
     n = len(kernels)
-    return [eligible_order(sms, limits, sm_order, kernels, [i for i in range(n) if m >> i & 1])
-            if m else None for m in range(1 << n)]
+    return [
+        eligible_order(sms, limits, sm_order, kernels, [i for i in range(n) if m >> i & 1])
+        if m
+        else None
+        for m in range(1 << n)
+    ]

@@ -25,8 +25,10 @@ them off the answer is exact.
    than 5.)  Line 22 looks only at the jobs of the batch.
 
 PRINTED is the listing word for word.  The default leaves out error 1: taken literally every job
-that starts when it arrives is executed twice, and hardly any set with load is schedulable, which
-cannot be what the authors ran.
+that starts when it arrives is executed twice and most feasible sets are refused, which cannot be
+what the authors ran.  Some sets make the printed exploration very long, because a discarded vertex
+takes all it led to with it (rare, from four tasks on with "lifo", more often with error 1): hence
+`limit`.
 
 Where the listing leaves a choice:
 - batches of a vertex in ascending order of their bit mask, one job (the oldest ready) per task, and
@@ -40,6 +42,7 @@ Where the listing leaves a choice:
 - a discarded vertex also leaves the successor list of its predecessor;
 - Algorithm 3 puts its vertex into G and L without a check of dominance.
 """
+
 from math import lcm
 from typing import NamedTuple
 
@@ -49,18 +52,18 @@ DEFAULT = PRINTED - {1}
 
 class Result(NamedTuple):
     schedulable: bool
-    vertices: int     # that entered the graph, split vertices and later discarded ones included
-    per_depth: dict   # the same by depth, the number of executed jobs
-    created: int      # all of line 17 and Algorithm 3, with those that missed or were dominated
+    vertices: int  # that entered the graph, split vertices and later discarded ones included
+    per_depth: dict  # the same by depth, the number of executed jobs
+    created: int  # all of line 17 and Algorithm 3, with those that missed or were dominated
 
 
 class Vertex:
     def __init__(self, t, ready, exe, dom):
         self.t, self.ready, self.exe, self.dom = t, frozenset(ready), exe, set(dom)
-        self.waited = 0        # what Fast-Forward added to t
-        self.succ = []         # edges (vertex, batch, time at which the frame ends); split: None
+        self.waited = 0  # what Fast-Forward added to t
+        self.succ = []  # edges (vertex, batch, time at which the frame ends); split: None
         self.gone = False
-        self.home = None       # without error 4: the vertex that took this one over
+        self.home = None  # without error 4: the vertex that took this one over
 
 
 class Graph:
@@ -69,15 +72,18 @@ class Graph:
         self.pop = {"fifo": 0, "lifo": -1}[order]
         self.merging, self.faults = merge, frozenset(faults)
         self.horizon = lcm(*period)
-        self.due = {(i, a): a + deadline[i]                      # jobs are (task, arrival)
-                    for i, p in enumerate(period) for a in range(0, self.horizon, p)}
-        self.todo = []         # the listing's L
-        self.known = {}        # the listing's V, by (exe, ready)
-        self.found = False     # S is not empty
+        self.due = {
+            (i, a): a + deadline[i]  # jobs are (task, arrival)
+            for i, p in enumerate(period)
+            for a in range(0, self.horizon, p)
+        }
+        self.todo = []  # the listing's L
+        self.known = {}  # the listing's V, by (exe, ready)
+        self.found = False  # S is not empty
         self.created, self.per_depth = 0, {}
 
     def arrivals(self, start, end):
-        return {j for j in self.due if start < j[1] <= end or 1 in self.faults and j[1] == start}
+        return {j for j in self.due if start < j[1] <= end or (1 in self.faults and j[1] == start)}
 
     def missed(self, v, batch, start, end):
         """Line 22 for a frame that runs `batch` from v, moved to [start, end]."""
@@ -104,23 +110,26 @@ class Graph:
         self.known.setdefault((v.exe, v.ready), []).append(v)
         self.per_depth[len(v.exe)] = self.per_depth.get(len(v.exe), 0) + 1
 
-    def run(self):
+    def run(self, limit):
         v = self.create(0, {j for j in self.due if j[1] == 0}, frozenset(), ())
         self.enter(v)
         self.todo.append(v)
         while self.todo:
+            if limit is not None and self.created > limit:
+                self.found = None
+                break
             self.expand(self.todo.pop(self.pop))
         return Result(self.found, sum(self.per_depth.values()), self.per_depth, self.created)
 
     def expand(self, v):
-        for delta in sorted(v.dom):                              # lines 6-11
+        for delta in sorted(v.dom):  # lines 6-11
             if self.arrivals(v.t, v.t + delta):
                 v.dom.remove(delta)
                 self.split(v, v.t + delta)
-        if not v.ready and not self.fast_forward(v):             # lines 12-14
+        if not v.ready and not self.fast_forward(v):  # lines 12-14
             self.found = True
             return
-        for batch, length in self.batches(v):                    # lines 15-22
+        for batch, length in self.batches(v):  # lines 15-22
             end = v.t + length
             s = self.create(end, v.ready - batch | self.arrivals(v.t, end), v.exe | batch, v.dom)
             if 2 not in self.faults:
@@ -132,14 +141,14 @@ class Graph:
         """Lines 23-44: s, reached from v by batch, is merged or enters the graph."""
         end = s.t
         for j in list(self.known.get((s.exe, s.ready), ())) if self.merging else ():
-            if s.t >= j.t:                                       # s is dominated
+            if s.t >= j.t:  # s is dominated
                 self.merge(j, s.t - j.t)
                 if 4 not in self.faults:
                     for delta in sorted(s.dom):
                         self.reach(j, s.t + delta)
                     v.succ.append((j, batch, end))
                 return
-            s.dom.add(j.t - s.t)                                 # s dominates; it has no successors
+            s.dom.add(j.t - s.t)  # s dominates; it has no successors
             if 4 not in self.faults:
                 s.dom |= {j.t - s.t + delta for delta in j.dom}
             self.discard(j, s)
@@ -152,7 +161,7 @@ class Graph:
 
     def merge(self, v, delta):
         """Algorithm 2."""
-        if delta == 0 or 4 not in self.faults and delta in v.dom:
+        if delta == 0 or (4 not in self.faults and delta in v.dom):
             return
         v.dom.add(delta)
         for k, batch, end in list(v.succ):
@@ -167,7 +176,7 @@ class Graph:
         while v.home:
             v = v.home
         if t < v.t:
-            return                                               # and idles until t(v)
+            return  # and idles until t(v)
         if self.arrivals(v.t, t):
             self.split(v, t)
         else:
@@ -175,7 +184,9 @@ class Graph:
 
     def split(self, v, t):
         """Algorithm 3."""
-        s = self.create(t, v.ready | self.arrivals(v.t, t), v.exe, v.dom if 3 in self.faults else ())
+        s = self.create(
+            t, v.ready | self.arrivals(v.t, t), v.exe, v.dom if 3 in self.faults else ()
+        )
         if 2 in self.faults:
             v.succ.append((s, None, t))
         self.enter(s)
@@ -212,6 +223,6 @@ class Graph:
                 doomed += [k for k, _, _ in v.succ]
 
 
-def explore(period, deadline, completion, order="fifo", merge=True, faults=DEFAULT):
-    """The Result of the graph for one task set."""
-    return Graph(period, deadline, completion, order, merge, faults).run()
+def explore(period, deadline, completion, order="fifo", merge=True, faults=DEFAULT, limit=None):
+    """The Result of the graph; schedulable is None when `limit` created vertices were too few."""
+    return Graph(period, deadline, completion, order, merge, faults).run(limit)

@@ -10,6 +10,7 @@ arrival.  A batch holds the oldest pending job of each of its tasks.  A job miss
 ends after its deadline, or when its deadline comes (d <= t') while it is not in the running batch,
 also when it arrived during the frame.  completion[mask] == 0 marks a batch that is not eligible.
 """
+
 from math import lcm
 
 
@@ -21,7 +22,7 @@ def arrivals(period, offset, horizon, start, end):
 def _setup(period, offset):
     offset = [0] * len(period) if offset is None else list(offset)
     horizon = lcm(*period)
-    release = [arrivals(p, o, horizon, -1, horizon) for p, o in zip(period, offset)]
+    release = [arrivals(p, o, horizon, -1, horizon) for p, o in zip(period, offset, strict=True)]
     return release, lambda t: min((a for r in release for a in r if a > t), default=None)
 
 
@@ -31,7 +32,7 @@ def _moves(release, next_arrival, deadline, completion, idling, t, done):
 
     def missed(executed, now):
         """Does some job that is not executed have its deadline at or before `now`?"""
-        return any(a + deadline[i] <= now for i in range(n) for a in release[i][executed[i]:])
+        return any(a + deadline[i] <= now for i in range(n) for a in release[i][executed[i] :])
 
     ready = [i for i in range(n) if done[i] < len(release[i]) and release[i][done[i]] <= t]
     later = next_arrival(t)
@@ -51,7 +52,7 @@ def _explore(period, deadline, completion, offset, idling, t, done):
     release, next_arrival = _setup(period, offset)
     all_done = tuple(len(r) for r in release)
     done = tuple(done)
-    if any(a + deadline[i] <= t for i, r in enumerate(release) for a in r[done[i]:]):
+    if any(a + deadline[i] <= t for i, r in enumerate(release) for a in r[done[i] :]):
         return None
     seen = {(t, done)}
     stack = [(t, done, None)]  # the last field is the path so far: (frame, earlier path)
@@ -63,7 +64,9 @@ def _explore(period, deadline, completion, offset, idling, t, done):
                 frames.append(path[0])
                 path = path[1]
             return frames[::-1]
-        for end, mask, after in _moves(release, next_arrival, deadline, completion, idling, t, done):
+        for end, mask, after in _moves(
+            release, next_arrival, deadline, completion, idling, t, done
+        ):
             if (end, after) not in seen:
                 seen.add((end, after))
                 stack.append((end, after, ((t, end, mask), path) if mask else path))
@@ -123,5 +126,7 @@ def replay(schedule, period, deadline, completion, offset=None, idling=False):
         if (i, k) not in finish:
             wrong.append(f"task {i} job {k} is never executed")
         elif finish[i, k] > a + deadline[i]:
-            wrong.append(f"task {i} job {k} ends at {finish[i, k]} after its deadline {a + deadline[i]}")
+            wrong.append(
+                f"task {i} job {k} ends at {finish[i, k]} after its deadline {a + deadline[i]}"
+            )
     return wrong

@@ -13,7 +13,7 @@ last three per block, registers and memory already rounded to their allocation u
 def room(limits, used, kernel):
     """How many further blocks of this kernel fit on an SM that holds `used`."""
     need = (kernel[1], 1, kernel[2], kernel[3])
-    return min((have - u) // n for have, u, n in zip(limits, used, need) if n > 0)
+    return min((have - u) // n for have, u, n in zip(limits, used, need, strict=False) if n > 0)
 
 
 def place(sms, limits, sm_order, kernels, policy, load=None):
@@ -79,7 +79,7 @@ def _olmedo(mw, warps, history, k, y, fits):
         if definition_2(mw, z, x, y):
             return s
     for s in near:
-        others = set(warps[:s] + warps[s + 1:])
+        others = set(warps[:s] + warps[s + 1 :])
         if len(others) == 1 and warps[s] < max(others):
             if definition_3(mw, max(others), warps[s], y):
                 return s
