@@ -1,6 +1,4 @@
-"""Does the run-time policy ever miss, and what does it gain?
-
-Prints benchmarks/results/pbs_policy.txt.
+"""Does the run-time policy ever miss, and what does it gain? See results/pbs_policy.txt.
 
 Schedulable sets of five tasks (paper 001, section 6.1, microsecond ticks, U in {0.8, 1.0}) are
 played for many hyperperiods in which every batch takes a random part of its time: from the table

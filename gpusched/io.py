@@ -265,8 +265,9 @@ class TraceKernels:
 
         ``periods`` and ``deadlines`` are one number for all or one per kernel; deadlines default to
         periods. Without ``periods``, they are chosen from the trace's durations alone (they are not
-        the program's) by ``harmonic_periods(wcet, utilization)``: the tasks share the utilization
-        evenly, and periods are rounded up to few values so that the hyperperiod stays small.
+        the program's) by ``harmonic_periods(wcet, utilization)``: the tasks share the utilization,
+        no period is less than twice the longest execution time, and the periods are rounded up to
+        few values so that the hyperperiod stays small.
 
         Raises ValueError for no kernels at all, a kernel with a measured duration of 0, a kernel
         whose block fits on no SM, and whatever ``KernelTasks`` refuses.
@@ -431,10 +432,12 @@ def harmonic_periods(
 ) -> Int64Array:
     """Periods for execution times such that all tasks together have about a utilization, in ns.
 
-    With n tasks, wcet / (utilization / n) is rounded **up** to the next of 1, 2, 3, 4, 6, 8, 12,
-    16, 24, ... steps, so the tasks' utilization is at most the one asked for. Such periods have a
-    hyperperiod of at most three times the largest; where it would exceed 48 times the smallest
-    period, the smallest are raised further until it does not.
+    Kernels cannot be interrupted, so no period is less than twice the longest execution time; the
+    tasks that this makes lighter leave their share of the utilization to the others, who divide it
+    evenly. The periods are rounded **up** to the next of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... steps,
+    so the tasks' utilization is at most the one asked for. Such periods have a hyperperiod of at
+    most three times the largest; where it would exceed 48 times the smallest period, the smallest
+    are raised further until it does not.
 
     Raises ValueError when ``utilization`` is not in (0, n], when a wcet or ``step`` is below 1, or
     when a period exceeds 64 bits.
@@ -445,11 +448,16 @@ def harmonic_periods(
         raise ValueError("step and execution times must be at least 1")
     if not 0 < utilization <= max(len(times), 1):
         raise ValueError(f"utilization is {utilization}, must be above 0 and at most {len(times)}")
-    share = Fraction(utilization) / max(len(times), 1)
-    steps = [_grid(math.ceil(c / share / step)) for c in times]
+    floor, rest, left = 2 * max(times, default=0), Fraction(utilization), len(times)
+    periods = dict.fromkeys(times, 0)
+    for c in sorted(times):  # the lightest first: they may not use their share
+        periods[c] = max(floor, math.ceil(c / (rest / left)))
+        rest -= Fraction(c, periods[c])
+        left -= 1
+    steps = [_grid(-(-periods[c] // step)) for c in times]
     while steps and math.lcm(*steps) > HYPERPERIOD_RATIO * min(steps):
-        floor = _grid(min(steps) + 1)
-        steps = [max(s, floor) for s in steps]
+        least = _grid(min(steps) + 1)
+        steps = [max(s, least) for s in steps]
     if steps and max(steps) * step > INT64_MAX:
         raise ValueError("a period exceeds 64 bits of ns")
     return cast(Int64Array, _column([s * step for s in steps]))

@@ -771,14 +771,14 @@ class _Reader:
         idling = self.document.get("idling")
         if type(idling) is not bool:
             self.fail("idling", "must be true or false")
-        cycle = self.document.get("cycle")
-        if cycle is not None and not (
-            isinstance(cycle, list) and len(cycle) == 2 and all(type(x) is int for x in cycle)
-        ):
-            self.fail("cycle", "must be null or two ints")
-        pair = None if cycle is None else (cycle[0], cycle[1])
+        cycle = None
+        if self.document.get("cycle") is not None:
+            pair = self.sequence(self.document, "cycle", "cycle")
+            if len(pair) != 2 or not all(type(instant) is int for instant in pair):
+                self.fail("cycle", "must be null or two ints")
+            cycle = (pair[0], pair[1])
         try:
-            return Schedule(**arrays, tasks=tasks, table=table, idling=idling, cycle=pair)
+            return Schedule(**arrays, tasks=tasks, table=table, idling=idling, cycle=cycle)
         except (ValueError, OverflowError) as error:
             self.fail("frames", str(error))
 

@@ -238,15 +238,13 @@ def run(
         for index in range(len(points))
         for first in range(0, count, chunk)
     )
-    # Done futures come through a queue, a few at a time: concurrent.futures.wait() holds the locks
-    # of all that it waits for, and keeps them when Ctrl-C comes at the wrong moment.
-    ready: SimpleQueue[Future[Chunk]] = SimpleQueue()
+    ready: SimpleQueue[Future[Chunk] | None] = SimpleQueue()
     running: dict[Future[Chunk], tuple[int, int, int]] = {}
     window = max(_WINDOW, 4 * workers)
     done = 0
     finished = False
     try:
-        with _reporter(progress, len(points) * count) as report:
+        with _reporter(progress, len(points) * count) as report, _interrupts(ready) as interrupt:
             while True:
                 for index, first, size in itertools.islice(calls, window - len(running)):
                     call = {"count": size, "first": first, "seed": seeds[index], **options}
@@ -255,9 +253,12 @@ def run(
                     future.add_done_callback(ready.put)
                 if not running:
                     break
-                future = ready.get()
-                index, first, size = running.pop(future)
-                parts[index][first] = _checked(future, points[index], first, size)
+                arrived = ready.get()
+                if arrived is None:
+                    interrupt()
+                    continue
+                index, first, size = running.pop(arrived)
+                parts[index][first] = _checked(arrived, points[index], first, size)
                 done += size
                 report(done)
         finished = True
@@ -270,6 +271,40 @@ def run(
             # Those who were told to stop do so at once; others must not hold up a Ctrl-C.
             pool.shutdown(wait=finished or takes_stop, cancel_futures=True)
     return _joined(points, parts)
+
+
+@contextlib.contextmanager
+def _interrupts(ready: SimpleQueue[Any]) -> Iterator[Callable[[], None]]:
+    """While the block runs, Ctrl-C puts None into the queue instead of raising anywhere.
+
+    An exception in the middle of concurrent.futures' own code can leave the lock of a future taken
+    for ever. What is yielded then does what Ctrl-C does otherwise: raise KeyboardInterrupt, as a
+    rule. Nothing is changed outside the main thread, or where Ctrl-C is ignored.
+    """
+    import signal
+    import threading
+
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield lambda: None
+        return
+    waiting = []
+
+    def note(*_: Any) -> None:
+        waiting.append(True)
+        ready.put(None)
+
+    def interrupt() -> None:
+        waiting.clear()
+        usual(signal.SIGINT, None)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupt
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if waiting:  # it came when nothing was left to wait for
+        interrupt()
 
 
 def _checked(future: Future[Chunk], point: Mapping[str, Any], first: int, size: int) -> Chunk:

@@ -213,7 +213,7 @@ def test_a_stack_is_refused() -> None:
 
 @pytest.mark.parametrize("count", [0, 7, 11])
 def test_number_of_arguments(count: int) -> None:
-    with pytest.raises(TypeError, match=r"takes at (least 8|most 10) arguments"):
+    with pytest.raises(TypeError, match=r"(8|10) arguments"):
         _core.schedule_replay(*(arguments() * 2)[:count])
     with pytest.raises(TypeError, match="keyword"):
         _core.schedule_replay(**dict(zip(NAMES, arguments(), strict=True)))

@@ -144,7 +144,7 @@ def test_quick_answers_and_thorough_search_agree_on_larger_sets():
 
 
 def test_time_may_be_as_fine_as_one_likes():
-    """The same set in ticks a million times finer: the same answer, in as many states."""
+    """The same set in ticks a million times finer: the same answer in as many states."""
     tasks = gs.generate.gpusched(6, 1.0, count=20, seed=3, ticks=1)
     table = gs.BatchTable.from_utilization(tasks, (1.7, 1.9), seed=3)
     fine = gs.KernelTasks(period=tasks.period * 10**6, wcet=tasks.wcet * 10**6)

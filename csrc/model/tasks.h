@@ -29,4 +29,17 @@ static inline int64_t gs_tasks_offset(const gs_tasks_t *tasks, int32_t i)
     return tasks->offset == NULL ? 0 : tasks->offset[i];
 }
 
+/* How many jobs of a task are released before an instant. */
+static inline int64_t gs_tasks_jobs_before(const gs_tasks_t *tasks, int32_t i, int64_t instant)
+{
+    int64_t offset = gs_tasks_offset(tasks, i);
+    return instant <= offset ? 0 : (instant - offset - 1) / tasks->period[i] + 1;
+}
+
+/* When job number job (from 0) of a task is released. */
+static inline int64_t gs_tasks_release(const gs_tasks_t *tasks, int32_t i, int64_t job)
+{
+    return gs_tasks_offset(tasks, i) + job * tasks->period[i];
+}
+
 #endif

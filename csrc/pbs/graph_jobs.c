@@ -12,13 +12,10 @@ int gs_graph_jobs_init(gs_graph_jobs_t *self, gs_env_t *env, const gs_tasks_t *t
     }
     self->n = tasks->n;
     for (int32_t i = 0; i < tasks->n; i++) {
-        int64_t offset = gs_tasks_offset(tasks, i);
         self->period[i] = tasks->period[i];
         self->deadline[i] = tasks->deadline[i];
-        self->offset[i] = offset;
-        self->jobs[i] = offset >= self->hyperperiod
-                            ? 0
-                            : (self->hyperperiod - offset - 1) / tasks->period[i] + 1;
+        self->offset[i] = gs_tasks_offset(tasks, i);
+        self->jobs[i] = gs_tasks_jobs_before(tasks, i, self->hyperperiod);
     }
     return GS_OK;
 }

@@ -12,8 +12,7 @@ typedef struct {
 
 static int64_t release_of(const player_t *self, int32_t i)
 {
-    return self->job[i] < self->jobs[i] ? gs_tasks_offset(&self->problem->tasks, i) +
-                                              self->job[i] * self->problem->tasks.period[i]
+    return self->job[i] < self->jobs[i] ? gs_tasks_release(&self->problem->tasks, i, self->job[i])
                                         : GS_NEVER;
 }
 
@@ -32,9 +31,7 @@ static int64_t class_at(const player_t *self, int64_t instant)
 {
     int64_t pending[GS_MAX_TASKS];
     for (int32_t i = 0; i < self->problem->n; i++) {
-        int64_t offset = gs_tasks_offset(&self->problem->tasks, i);
-        int64_t arrived =
-            instant < offset ? 0 : (instant - offset) / self->problem->tasks.period[i] + 1;
+        int64_t arrived = gs_tasks_jobs_before(&self->problem->tasks, i, instant + 1);
         arrived = arrived < self->jobs[i] ? arrived : self->jobs[i];
         pending[i] = arrived - self->job[i];
     }
@@ -84,9 +81,7 @@ int gs_play(gs_env_t *env, const gs_feasible_t *feasible, int strategy, const gs
     int64_t now = 0;
     *result = (gs_play_t){0, 0, 0, 0, 0, 0};
     for (int32_t i = 0; i < p->n; i++) {
-        int64_t offset = gs_tasks_offset(&p->tasks, i);
-        self.jobs[i] =
-            offset >= p->hyperperiod ? 0 : (p->hyperperiod - offset - 1) / p->tasks.period[i] + 1;
+        self.jobs[i] = gs_tasks_jobs_before(&p->tasks, i, p->hyperperiod);
     }
     for (int64_t f = 0; strategy == GS_PLAY_POLICY || f < count; f++) {
         int64_t start = now;

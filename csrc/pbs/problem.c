@@ -160,10 +160,8 @@ uint32_t gs_problem_pending(const gs_problem_t *self, int64_t class_index)
 int64_t gs_problem_deadline(const gs_problem_t *self, int64_t k, int64_t class_index, int32_t i)
 {
     int64_t pending = class_index / self->stride[i] % self->radix[i];
-    int64_t period = self->tasks.period[i], offset = gs_tasks_offset(&self->tasks, i);
-    /* Jobs of the task that arrived up to start[k]. */
-    int64_t jobs = self->start[k] < offset ? 0 : (self->start[k] - offset) / period + 1;
+    int64_t arrived = gs_tasks_jobs_before(&self->tasks, i, self->start[k] + 1);
     /* More pending jobs than arrived belong to no state yet, but to one a hyperperiod later. */
-    int64_t release = offset + (jobs - pending) * period;
+    int64_t release = gs_tasks_release(&self->tasks, i, arrived - pending);
     return release < self->limit ? release + self->tasks.deadline[i] : GS_NEVER;
 }

@@ -74,9 +74,7 @@ static int start_replay(player_t *self, gs_env_t *env, const gs_tasks_t *tasks,
     *self = (player_t){.tasks = tasks, .table = table, .idling = idling};
     for (int32_t i = 0; i < tasks->n; i++) {
         int64_t offset = gs_tasks_offset(tasks, i);
-        int64_t jobs = endless                 ? INT64_MAX
-                       : offset >= hyperperiod ? 0
-                                               : (hyperperiod - offset - 1) / tasks->period[i] + 1;
+        int64_t jobs = endless ? INT64_MAX : gs_tasks_jobs_before(tasks, i, hyperperiod);
         self->progress[i] = (progress_t){0, jobs, jobs > 0 ? offset : GS_NEVER};
     }
     return GS_OK;

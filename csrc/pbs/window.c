@@ -40,9 +40,8 @@ static bool fits(gs_window_t *self, const gs_problem_t *problem, const int64_t *
     int64_t due[GS_MAX_TASKS];
     int32_t order[GS_MAX_TASKS], count = 0;
     for (int32_t i = 0; i < problem->n; i++) {
-        int64_t period = problem->tasks.period[i], offset = gs_tasks_offset(&problem->tasks, i);
-        int64_t release =
-            from <= offset ? offset : offset + ((from - offset - 1) / period + 1) * period;
+        int64_t first = gs_tasks_jobs_before(&problem->tasks, i, from);
+        int64_t release = gs_tasks_release(&problem->tasks, i, first);
         if (release < problem->hyperperiod) {
             due[i] = release + problem->tasks.deadline[i];
             int32_t j = count++;

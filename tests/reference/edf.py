@@ -16,7 +16,7 @@ def _run(period, deadline, completion, offset, pick):
     n = len(period)
     offset = [0] * n if offset is None else offset
     horizon = lcm(*period)
-    # Releases, oldest first.
+    # The releases of each task, oldest first.
     todo = [list(range(o, horizon, p)) for o, p in zip(offset, period, strict=True)]
     now, schedule = 0, []
     while any(todo):

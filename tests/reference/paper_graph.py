@@ -224,5 +224,5 @@ class Graph:
 
 
 def explore(period, deadline, completion, order="fifo", merge=True, faults=DEFAULT, limit=None):
-    """The Result of the graph; schedulable is None when `limit` vertices did not suffice."""
+    """The Result of the graph; schedulable is None when `limit` created vertices were too few."""
     return Graph(period, deadline, completion, order, merge, faults).run(limit)

@@ -13,7 +13,7 @@ last three per block, registers and memory already rounded to their allocation u
 def room(limits, used, kernel):
     """How many further blocks of this kernel fit on an SM that holds `used`."""
     need = (kernel[1], 1, kernel[2], kernel[3])
-    return min((have - u) // n for have, u, n in zip(limits, used, need, strict=True) if n > 0)
+    return min((have - u) // n for have, u, n in zip(limits, used, need, strict=False) if n > 0)
 
 
 def place(sms, limits, sm_order, kernels, policy, load=None):
