@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpusched import generate as generate
-from gpusched import pbs as pbs
 from gpusched._core import Cancelled as Cancelled
 from gpusched._version import __version__ as __version__
 from gpusched.gpu import GPU as GPU
@@ -20,37 +18,40 @@ from gpusched.place import place as place
 from gpusched.sweep import Sweep as Sweep
 from gpusched.sweep import SweepError as SweepError
 from gpusched.sweep import sweep as sweep
-from gpusched.table import BatchTable as BatchTable
-from gpusched.tasks import KernelTasks as KernelTasks
 
 if TYPE_CHECKING:
     from gpusched import experiments as experiments
+    from gpusched import generate as generate
     from gpusched import graph as graph
     from gpusched import io as io
+    from gpusched import pbs as pbs
     from gpusched.schedule import Schedule as Schedule
     from gpusched.schedule import ScheduleError as ScheduleError
+    from gpusched.table import BatchTable as BatchTable
+    from gpusched.tasks import KernelTasks as KernelTasks
 
-# Not needed to ask a question, so not imported before they are used. (``sweep`` is a function in a
-# module of its name: imported later, the module would take its place.)
-_LATER = {
-    "Schedule": "gpusched.schedule",
-    "ScheduleError": "gpusched.schedule",
-    "experiments": "gpusched.experiments",
-    "graph": "gpusched.graph",
-    "io": "gpusched.io",
+# Imported when they are first asked for, so that importing the package costs little. Functions
+# named like their module (place, sweep) cannot wait: the module would hide them.
+_MODULES = ("experiments", "generate", "graph", "io", "pbs")
+_CLASSES = {
+    "BatchTable": "table",
+    "KernelTasks": "tasks",
+    "Schedule": "schedule",
+    "ScheduleError": "schedule",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'gpusched' has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(_LATER[name])
-    value = module if module.__name__ == f"gpusched.{name}" else getattr(module, name)
+    if name in _MODULES:
+        return import_module(f"gpusched.{name}")
+    if name not in _CLASSES:
+        raise AttributeError(f"module 'gpusched' has no attribute {name!r}")
+    value = getattr(import_module(f"gpusched.{_CLASSES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_MODULES, *_CLASSES})

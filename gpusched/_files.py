@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
@@ -13,7 +12,7 @@ from typing import IO, Any
 def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """A new file to write to, which replaces ``path`` when the block ends without an exception."""
     target = os.fspath(path)
-    temporary = f"{target}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         with open(temporary, mode.replace("w", "x"), **options) as file:
             yield file

@@ -6,11 +6,9 @@ arithmetic.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from html import escape
 from operator import index
 from typing import Any, Literal, overload
 
@@ -231,6 +229,8 @@ class GPU:
         known = {_plain(label): label for label in GPU.presets()}
         label = known.get(_plain(name))
         if label is None:
+            import difflib
+
             near = difflib.get_close_matches(_plain(name), known, n=4, cutoff=0.5)
             shown = [known[key] for key in near] or GPU.presets()
             hint = "near ones" if near else "known"
@@ -355,6 +355,8 @@ class GPU:
             "copy engines": str(self.copy_engines),
         }
         body = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
+        from html import escape
+
         caption = f"<caption>{escape(self.name[:60])}</caption>" if self.name else ""
         return f"<table>{caption}{body}</table>"
 
