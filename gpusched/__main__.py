@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched import plot
 from gpusched._core import MAX_TASKS
 from gpusched._files import replacing
+from gpusched._slowdown import SLOWDOWNS
 from gpusched._version import __version__
 from gpusched.pbs import DeadWindow, Overload
 from gpusched.sweep import SweepError
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from gpusched.tasks import KernelTasks
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
-_SLOWDOWNS = ("small", "large", "mixed")
 
 
 class _Refusal(Exception):
@@ -321,12 +321,12 @@ _positive.__name__ = _natural.__name__ = _tasks.__name__ = "whole number"  # how
 
 
 def _slowdown(text: str) -> str | tuple[float, float]:
-    if text in _SLOWDOWNS:
+    if text in SLOWDOWNS:
         return text
     try:
         low, high = map(float, text.split(","))
     except ValueError:
-        known = ", ".join(_SLOWDOWNS)
+        known = ", ".join(SLOWDOWNS)
         raise argparse.ArgumentTypeError(f"{text!r} is none of {known} or LOW,HIGH") from None
     if not 1 <= low <= high or math.isinf(high):
         raise argparse.ArgumentTypeError(f"{text!r}: must be 1 <= LOW <= HIGH")

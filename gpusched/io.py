@@ -599,13 +599,9 @@ def _whole(value: Any) -> int | None:
 
 
 def _given_gpu(gpu: GPU | str | None) -> GPU | None:
-    from gpusched.gpu import GPU
+    from gpusched.gpu import as_gpu
 
-    if isinstance(gpu, str):
-        return GPU.preset(gpu)
-    if gpu is not None and not isinstance(gpu, GPU):
-        raise TypeError(f"gpu must be a GPU or a preset's name, not {type(gpu).__name__}")
-    return gpu
+    return None if gpu is None else as_gpu(gpu)
 
 
 def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:

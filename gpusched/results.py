@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._check import frozen
 from gpusched._files import replacing
 
 __all__ = ["Results", "wilson"]
@@ -46,9 +47,7 @@ class Results:
     def __post_init__(self) -> None:
         columns: dict[str, npt.NDArray[Any]] = {}
         for name, values in self.columns.items():
-            array = np.array(values)  # a copy of our own to freeze
-            array.flags.writeable = False
-            columns[name] = array
+            columns[name] = frozen(np.array(values))  # a copy of our own
         lengths = {array.shape for array in columns.values()}
         if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
             shapes = ", ".join(f"{name} {array.shape}" for name, array in columns.items())

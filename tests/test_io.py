@@ -272,7 +272,7 @@ def test_unknown_presets_and_wrong_types(tmp_path):
     path = put(tmp_path, [kernel()])
     with pytest.raises(ValueError, match="no-such-gpu"):
         io.read_trace(path, gpu="no-such-gpu")
-    with pytest.raises(TypeError, match="must be a GPU or a preset's name, not int"):
+    with pytest.raises(TypeError, match="must be a GPU or the name of a preset, not int"):
         io.read_trace(path, gpu=108)
     with pytest.raises(TypeError):
         io.read_trace(path, device="0")
