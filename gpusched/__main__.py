@@ -15,6 +15,7 @@ from gpusched import plot
 from gpusched._core import MAX_TASKS
 from gpusched._files import replacing
 from gpusched._slowdown import SLOWDOWNS
+from gpusched._text import UNITS, time_text
 from gpusched._version import __version__
 from gpusched.pbs import DeadWindow, Overload
 from gpusched.sweep import SweepError
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from gpusched.pbs import Search
     from gpusched.schedule import Schedule
     from gpusched.tasks import KernelTasks
-
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 
 
 class _Refusal(Exception):
@@ -287,10 +286,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _duration(ns: int) -> str:
-    for unit in ("s", "ms", "us"):
-        if ns >= _UNITS[unit]:
-            return f"{ns / _UNITS[unit]:.6g} {unit}"
-    return f"{ns} ns"
+    return time_text(ns, 6)
 
 
 # Arguments
@@ -341,7 +337,7 @@ def _times(text: str, count: int) -> list[int]:
         if match is None:
             raise _Refusal(f"--period: {part!r} is no time such as 4ms or 0.5ms")
         digits, fraction, unit = match[1], match[2] or "", match[3]
-        time, rest = divmod(int(digits + fraction) * _UNITS[unit], 10 ** len(fraction))
+        time, rest = divmod(int(digits + fraction) * UNITS[unit], 10 ** len(fraction))
         if rest or time == 0:
             raise _Refusal(f"--period: {part!r} is no positive whole number of nanoseconds")
         times.append(time)

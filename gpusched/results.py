@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gpusched._check import frozen
 from gpusched._files import replacing
+from gpusched._text import clip
 
 __all__ = ["Results", "wilson"]
 
@@ -120,5 +121,4 @@ _SHOWN_ROWS = 40
 
 
 def _text(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return clip(f"{value:.4g}" if isinstance(value, float) else str(value), 60)
