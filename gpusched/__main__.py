@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from gpusched import plot
 from gpusched._core import MAX_TASKS
 from gpusched._files import replacing
+from gpusched._slowdown import SLOWDOWNS
+from gpusched._text import UNITS, time_text
 from gpusched._version import __version__
 from gpusched.pbs import DeadWindow, Overload
 from gpusched.sweep import SweepError
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from gpusched.pbs import Search
     from gpusched.schedule import Schedule
     from gpusched.tasks import KernelTasks
-
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
-_SLOWDOWNS = ("small", "large", "mixed")
 
 
 class _Refusal(Exception):
@@ -287,10 +286,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _duration(ns: int) -> str:
-    for unit in ("s", "ms", "us"):
-        if ns >= _UNITS[unit]:
-            return f"{ns / _UNITS[unit]:.6g} {unit}"
-    return f"{ns} ns"
+    return time_text(ns, 6)
 
 
 # Arguments
@@ -321,12 +317,12 @@ _positive.__name__ = _natural.__name__ = _tasks.__name__ = "whole number"  # how
 
 
 def _slowdown(text: str) -> str | tuple[float, float]:
-    if text in _SLOWDOWNS:
+    if text in SLOWDOWNS:
         return text
     try:
         low, high = map(float, text.split(","))
     except ValueError:
-        known = ", ".join(_SLOWDOWNS)
+        known = ", ".join(SLOWDOWNS)
         raise argparse.ArgumentTypeError(f"{text!r} is none of {known} or LOW,HIGH") from None
     if not 1 <= low <= high or math.isinf(high):
         raise argparse.ArgumentTypeError(f"{text!r}: must be 1 <= LOW <= HIGH")
@@ -341,7 +337,7 @@ def _times(text: str, count: int) -> list[int]:
         if match is None:
             raise _Refusal(f"--period: {part!r} is no time such as 4ms or 0.5ms")
         digits, fraction, unit = match[1], match[2] or "", match[3]
-        time, rest = divmod(int(digits + fraction) * _UNITS[unit], 10 ** len(fraction))
+        time, rest = divmod(int(digits + fraction) * UNITS[unit], 10 ** len(fraction))
         if rest or time == 0:
             raise _Refusal(f"--period: {part!r} is no positive whole number of nanoseconds")
         times.append(time)

@@ -12,8 +12,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gpusched._batches import MAX_TASKS, Collected, completion_time, members
+from gpusched._check import one_of
 from gpusched._files import replacing
-from gpusched.table import MAX_TASKS, BatchTable, _Collected, _members, _ticks
+from gpusched.table import BatchTable
 from gpusched.tasks import KernelTasks
 
 _SEPARATOR = ";"
@@ -31,8 +33,7 @@ class _Row:
 
 
 def read(path: str | os.PathLike[str], statistic: str, tasks: Any) -> BatchTable:
-    if statistic not in _STATISTICS:
-        raise ValueError(f"statistic = {statistic!r}: must be one of {', '.join(_STATISTICS)}")
+    one_of(statistic, _STATISTICS, "statistic")
     where = os.fspath(path)
     listed: Any = None
     if _suffix(where) == ".csv":
@@ -42,7 +43,7 @@ def read(path: str | os.PathLike[str], statistic: str, tasks: Any) -> BatchTable
     if not rows:
         raise ValueError(f"{where}: has no batches")
     index, n = _indices(where, rows, listed, tasks)
-    collected = _Collected(n)
+    collected = Collected(n)
     seen: dict[tuple[int, ...], str] = {}
     for row in rows:
         order = tuple(_lookup(row, token, index, n) for token in row.batch)
@@ -58,7 +59,7 @@ def read(path: str | os.PathLike[str], statistic: str, tasks: Any) -> BatchTable
         time = _time(row, statistic)
         collected.add(order, 0 if row.eligible is False else time, row.eligible != _UNKNOWN)
     try:
-        return collected.table()
+        return BatchTable(*collected.arrays())
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 
@@ -98,7 +99,7 @@ def _batches(table: BatchTable, names: Any) -> Iterator[tuple[list[Any], int, bo
     masks = np.flatnonzero(table.completion + undecided).tolist()
     for mask in sorted(masks, key=lambda mask: (mask & (mask - 1) != 0, mask)):
         eligible = bool(table.completion[mask])
-        order = table.submission_order(mask) if eligible else _members(mask)
+        order = table.submission_order(mask) if eligible else members(mask)
         time = int(table.completion[mask] if eligible else undecided[mask])
         yield [names[i] if names else i for i in order], time, eligible
 
@@ -250,7 +251,7 @@ def _row(at: str, batch: tuple[Any, ...], samples: tuple[Any, ...], eligible: An
 def _one_time(at: str, sample: Any, least: int) -> None:
     if isinstance(sample, (str, bool, list, dict)) or sample is None:
         raise ValueError(f"{at}: completion = {sample!r}: is no number")
-    if _ticks(sample, at) < least:
+    if completion_time(sample, at) < least:
         raise ValueError(f"{at}: completion = {sample}: must be positive")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,8 @@ Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _LIMIT = 2**63
+
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
 def int_array(value: Any, name: str) -> Int64Array:
@@ -51,10 +55,33 @@ def at_least(array: Int64Array, least: int, name: str) -> None:
     _refuse(array < least, array, name, what)
 
 
-def frozen(array: Any) -> Any:
+def frozen(array: Array) -> Array:
     """The array, made read-only."""
     array.flags.writeable = False
     return array
+
+
+def integer(value: Any, name: str) -> int:
+    """``value`` as an int; a ``TypeError`` that names it for what is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} = {repr(value)[:60]}: must be an integer") from None
+
+
+def set_number(first: Any) -> int:
+    """The argument ``first``: the number of a task set under its seed."""
+    number = integer(first, "first")
+    if not 0 <= number < _LIMIT:
+        raise ValueError(f"first = {number}: must be the number of a set, within 63 bits")
+    return number
+
+
+def one_of(value: Any, known: Iterable[str], name: str) -> None:
+    """Raises a ``ValueError`` that lists what is known, when ``value`` is none of it."""
+    known = tuple(known)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} = {repr(value)[:60]}: must be one of {', '.join(known)}")
 
 
 def seed_key(seed: Any) -> npt.NDArray[np.uint64]:

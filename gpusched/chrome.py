@@ -7,16 +7,15 @@ and store microseconds, the format's unit, as exact decimals: a schedule that st
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import gzip
 import json
 import operator
 import os
-import uuid
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import IO, Any, SupportsIndex
+
+from gpusched._files import replacing
 
 __all__ = [
     "complete_event",
@@ -115,24 +114,13 @@ def write_chrome_trace(
     Raises OSError when the file cannot be written, ValueError for a NaN or an infinity (JSON has
     none) and TypeError for a value that JSON cannot hold; both name the event.
     """
-    path = os.path.realpath(os.fspath(path))
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    unfinished = os.path.join(folder, f".{uuid.uuid4().hex}.tmp")
-    try:
-        with open(unfinished, "xb") as file:
-            if path.endswith(".gz"):
-                # No name and no time inside: the bytes depend on the events alone.
-                with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                    _write(packed, events, other)
-            else:
-                _write(file, events, other)
-        os.replace(unfinished, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(unfinished)
-        raise
+    with replacing(path) as file:
+        if os.path.realpath(path).endswith(".gz"):
+            # No name and no time inside: the bytes depend on the events alone.
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+                _write(packed, events, other)
+        else:
+            _write(file, events, other)
 
 
 def _write(

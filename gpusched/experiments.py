@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched import plot
+from gpusched import _slowdown, plot
 from gpusched.results import Results
 from gpusched.sweep import Progress, run, spawn, summary
 
@@ -35,7 +35,6 @@ __all__ = [
 
 # Paper 001, section 6.1: the slowdown factors of the three panels.
 SLOWDOWNS = {"a": "small", "b": "large", "c": "mixed"}
-_FACTORS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
 SCHEDULERS = ("GPUSched", "EDFserial", "EDFParallel")
 UTILIZATIONS = tuple(k / 5 for k in range(1, 11))
 _TICKS = 1000
@@ -527,7 +526,7 @@ def _panels(panel: str | None, known: tuple[str, ...]) -> list[str]:
 
 
 def _factors(panel: str) -> str:
-    low, high = _FACTORS[SLOWDOWNS[panel]]
+    low, high = _slowdown.SLOWDOWNS[SLOWDOWNS[panel]]
     return f"slowdown factors {low:g} to {high:g}"
 
 

@@ -8,13 +8,12 @@ sets in every call, a ``Generator`` is advanced by each call, and None draws a f
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched import _core
-from gpusched._check import FloatArray, at_least, int_array, seed_key
+from gpusched._check import FloatArray, at_least, int_array, integer, seed_key, set_number
 from gpusched.tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -57,7 +56,9 @@ def uunifast(
         ``n`` below 1; a utilization that is negative, infinite or NaN; a wrong number of them.
     """
     sums = _sums(n, utilization, count, discard=False)
-    shares = _core.generate_uunifast(seed_key(seed), _index(n, "n"), sums, _first(first), False)
+    shares = _core.generate_uunifast(
+        seed_key(seed), integer(n, "n"), sums, set_number(first), False
+    )
     return shares[0] if count is None else shares
 
 
@@ -77,7 +78,7 @@ def uunifast_discard(
         set (from about 40 tasks at n / 2 on).
     """
     sums = _sums(n, utilization, count, discard=True)
-    shares = _core.generate_uunifast(seed_key(seed), _index(n, "n"), sums, _first(first), True)
+    shares = _core.generate_uunifast(seed_key(seed), integer(n, "n"), sums, set_number(first), True)
     return shares[0] if count is None else shares
 
 
@@ -123,7 +124,7 @@ def gpusched(
     sums = _sums(n, utilization, count, discard=True)
     choice = np.atleast_1d(int_array(periods, "periods"))
     at_least(choice, 1, "periods")
-    scale = _index(ticks, "ticks")
+    scale = integer(ticks, "ticks")
     if scale < 1:
         raise ValueError(f"ticks = {scale}: must be positive")
     if choice.size == 0:
@@ -133,7 +134,7 @@ def gpusched(
             f"periods: {int(choice.max())} times {scale} ticks does not fit 64 bits"
         )
     period, wcet, blocks = _core.generate_kernels(
-        seed_key(seed), _index(n, "n"), sums, _first(first), choice * scale, _capacity(gpu)
+        seed_key(seed), integer(n, "n"), sums, set_number(first), choice * scale, _capacity(gpu)
     )
     if count is None:
         period, wcet, blocks = period[0], wcet[0], blocks[0]
@@ -144,32 +145,18 @@ def _capacity(gpu: GPU | str | None) -> int:
     """Blocks of 32 threads that the whole GPU holds."""
     if gpu is None:
         return CAPACITY
-    from gpusched.gpu import GPU, occupancy
+    from gpusched.gpu import as_gpu, occupancy
 
-    device = GPU.preset(gpu) if isinstance(gpu, str) else gpu
-    return int(device.sms) * int(occupancy(device, threads=32))
-
-
-def _index(value: Any, name: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} = {value!r}: must be an integer") from None
-
-
-def _first(first: Any) -> int:
-    number = _index(first, "first")
-    if not 0 <= number < 2**63:
-        raise ValueError(f"first = {number}: must be the number of a set, within 63 bits")
-    return number
+    device = as_gpu(gpu)
+    return device.sms * int(occupancy(device, threads=32))
 
 
 def _sums(n: Any, utilization: Any, count: int | None, discard: bool) -> FloatArray:
     """One sum per set; a single number is checked here, where it has no index."""
-    tasks = _index(n, "n")
+    tasks = integer(n, "n")
     if not 1 <= tasks < 2**31:
         raise ValueError(f"n = {tasks}: must be a positive number of tasks")
-    sets = 1 if count is None else _index(count, "count")
+    sets = 1 if count is None else integer(count, "count")
     if sets < 0:
         raise ValueError(f"count = {sets}: must not be negative")
     sums = np.asarray(utilization, dtype=np.float64)

@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from gpusched import _core
-from gpusched._check import Int64Array, at_least, int_array
+from gpusched._check import Int64Array, at_least, frozen, int_array
 
 KB = 1024
 WARP_THREADS = 32
@@ -416,6 +416,14 @@ def occupancy(gpu: GPU, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: b
     return (blocks, np.array(_LIMIT_NAMES)[limit].reshape(shape)) if detail else blocks
 
 
+def as_gpu(gpu: Any) -> GPU:
+    """A GPU itself, or the preset of this name; a ``TypeError`` for anything else."""
+    device = GPU.preset(gpu) if isinstance(gpu, str) else gpu
+    if not isinstance(device, GPU):
+        raise TypeError(f"gpu: must be a GPU or the name of a preset, not {type(gpu).__name__}")
+    return device
+
+
 def kernel_columns(gpu: Any, **given: Any) -> list[Int64Array]:
     """What describes kernels, checked and brought to one shape; refuses what is no GPU, too."""
     if not isinstance(gpu, GPU):
@@ -498,5 +506,4 @@ def _order(order: Any, sms: int) -> Int64Array:
             at = int(np.argmax(wrong))
             what = "there is no such SM" if not 0 <= ids[at] < sms else "this SM is named twice"
             raise ValueError(f"sm_order[{at}] = {ids[at]}: {what}")
-    ids.flags.writeable = False
-    return ids
+    return frozen(ids)

@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, frozen
+from gpusched._batches import members
+from gpusched._check import Int64Array, frozen, int_array, one_of
+from gpusched._files import replacing
 from gpusched.tasks import KernelTasks
 
 VARIANTS = ("repaired", "paper", "printed")
@@ -141,7 +143,7 @@ class Graph:
         lines.append("}")
         text = "\n".join(lines) + "\n"
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
+            with replacing(path, "w", encoding="utf-8") as file:
                 file.write(text)
         return text
 
@@ -254,7 +256,7 @@ class Graph:
     def _batch_label(self, batch: int) -> str:
         if batch <= 0:
             return "wait" if batch == 0 else "split"
-        return ", ".join(name for i, name in enumerate(self.names) if batch >> i & 1)
+        return ", ".join(self.names[i] for i in members(batch))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -423,10 +425,8 @@ def _run(
     """The search on plain arrays of one task set, ``(n,)`` and ``(2**n,)``; returns the dict of
     ``_core.graph_search``, with schedulable as 1, 0, -1 and reason as an index into ``REASONS``.
     """
-    if variant not in VARIANTS:
-        raise ValueError(f"variant = {variant!r}: must be one of {', '.join(VARIANTS)}")
-    if order not in ORDERS:
-        raise ValueError(f"order = {order!r}: must be one of {', '.join(ORDERS)}")
+    one_of(variant, VARIANTS, "variant")
+    one_of(order, ORDERS, "order")
     if depth is not None and (not isinstance(depth, (int, np.integer)) or not 0 <= depth < 2**63):
         raise ValueError(f"depth = {depth!r}: must be a number of jobs, or None")
     return _core.graph_search(
@@ -450,8 +450,6 @@ def _run(
 
 
 def _table(table: Any, n: int) -> tuple[Int64Array, Int64Array | None]:
-    from gpusched._check import int_array
-
     given = getattr(table, "completion", table)
     undecided = getattr(table, "undecided", None)
     completion = int_array(given, "completion")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
+from gpusched._batches import members
 from gpusched._check import Int64Array, frozen
 from gpusched.policy import Policy
 from gpusched.table import BatchTable
@@ -480,5 +481,5 @@ def _certificate(stage: str, proofs: Any) -> Overload | DeadWindow | None:
     if stage == "overload":
         return Overload(tuple(price.tolist()), scale, load)
     if stage == "dead_window":
-        return DeadWindow(start, end, tuple(i for i in range(len(price)) if mask >> i & 1), least)
+        return DeadWindow(start, end, members(mask), least)
     return None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._check import Int64Array, int_array
+from gpusched._check import Int64Array, frozen, int_array, one_of
 from gpusched.gpu import GPU, kernel_columns
 
 # The core's numbers of the policies.
@@ -85,7 +85,7 @@ class Placement:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for key, value in state.items():  # arrays come out of a pickle writable
-            object.__setattr__(self, key, _frozen(value) if key not in ("gpu", "policy") else value)
+            object.__setattr__(self, key, frozen(value) if key not in ("gpu", "policy") else value)
 
     def __repr__(self) -> str:
         placed = int((self.sm >= 0).sum())
@@ -173,8 +173,7 @@ def place(
     ValueError, OverflowError, TypeError
         For what is no kernel, no policy or no load; the message names the entry.
     """
-    if policy not in _POLICIES:
-        raise ValueError(f"policy = {policy!r}: must be one of {', '.join(_POLICIES)}")
+    one_of(policy, _POLICIES, "policy")
     columns = kernel_columns(gpu, blocks=blocks, threads=threads, regs=regs, smem=smem)
     if columns[0].ndim > 1:
         raise ValueError(f"kernels: must be one row, have shape {columns[0].shape}")
@@ -190,18 +189,13 @@ def place(
     return Placement(
         gpu=gpu,
         policy=policy,
-        kernel=_frozen(kernel),
-        block=_frozen(np.arange(len(sm)) - first[kernel]),
-        sm=_frozen(sm.astype(np.int64)),
-        load=_frozen(after),
-        before=_frozen(before),
-        warps=_frozen(-(-width // 32)),
+        kernel=frozen(kernel),
+        block=frozen(np.arange(len(sm)) - first[kernel]),
+        sm=frozen(sm.astype(np.int64)),
+        load=frozen(after),
+        before=frozen(before),
+        warps=frozen(-(-width // 32)),
     )
-
-
-def _frozen(array: Int64Array) -> Int64Array:
-    array.flags.writeable = False
-    return array
 
 
 # The picture

@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from gpusched._files import replacing
+from gpusched._text import UNITS
 
 __all__ = [
     "INK",
@@ -98,9 +99,6 @@ class TimeAxis:
         return list(range(-(-first // distance) * distance, last + 1, distance))
 
 
-_UNITS = (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1))
-
-
 def time_axis(unit: str | None, last: int) -> TimeAxis:
     """The time axis up to ``last`` ticks.
 
@@ -109,12 +107,12 @@ def time_axis(unit: str | None, last: int) -> TimeAxis:
     """
     if unit is None:
         return TimeAxis(1, "time (ticks)")
-    sizes = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
-    if unit not in sizes:
+    if unit not in UNITS:
         raise ValueError(f"unit = {unit!r}: must be None, 'ns', 'us', 'ms' or 's'")
-    for name, size in _UNITS:
-        if size <= sizes[unit] or last * sizes[unit] >= 2 * size:
-            return TimeAxis(max(1, size // sizes[unit]), f"time ({name})")
+    for name in ("s", "ms", "µs", "ns"):
+        size = UNITS[name]
+        if size <= UNITS[unit] or last * UNITS[unit] >= 2 * size:
+            return TimeAxis(max(1, size // UNITS[unit]), f"time ({name})")
     raise AssertionError
 
 

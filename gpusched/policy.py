@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gpusched import _core
-from gpusched._check import Int64Array, frozen, int_array, seed_key
+from gpusched._check import Int64Array, frozen, int_array, one_of, seed_key
 from gpusched.tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -139,8 +139,7 @@ class Policy:
         ranks = np.arange(int((counts * stride).sum()), len(self.begin) - 1, classes)[::-1]
         rows = np.concatenate([np.arange(self.begin[r], self.begin[r + 1]) for r in ranks])
         spans = np.stack([self.first[rows], self.last[rows]], axis=1).astype(np.int64)
-        spans.flags.writeable = False
-        return spans
+        return frozen(spans)
 
     def play(
         self,
@@ -167,8 +166,7 @@ class Policy:
         runs, seed
             Run i of a seed is the same whatever the number of runs.
         """
-        if strategy not in _STRATEGIES:
-            raise ValueError(f"strategy = {strategy!r}: must be one of {', '.join(_STRATEGIES)}")
+        one_of(strategy, _STRATEGIES, "strategy")
         misses, jobs, frames, finish, response, waited = _core.policy_play(
             self._handle,
             _STRATEGIES.index(strategy),
@@ -181,5 +179,5 @@ class Policy:
             float(actual[1]),
             stop,
         )
-        mean = response / np.maximum(jobs, 1)
+        mean: Any = response / np.maximum(jobs, 1)
         return Play(*map(frozen, (misses, jobs, frames, finish, mean, waited)))

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._check import frozen
 from gpusched._files import replacing
+from gpusched._text import clip
 
 __all__ = ["Results", "wilson"]
 
@@ -46,9 +48,7 @@ class Results:
     def __post_init__(self) -> None:
         columns: dict[str, npt.NDArray[Any]] = {}
         for name, values in self.columns.items():
-            array = np.array(values)  # a copy of our own to freeze
-            array.flags.writeable = False
-            columns[name] = array
+            columns[name] = frozen(np.array(values))  # a copy of our own
         lengths = {array.shape for array in columns.values()}
         if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
             shapes = ", ".join(f"{name} {array.shape}" for name, array in columns.items())
@@ -121,5 +121,4 @@ _SHOWN_ROWS = 40
 
 
 def _text(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return clip(f"{value:.4g}" if isinstance(value, float) else str(value), 60)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import seed_key
+from gpusched._check import frozen, seed_key
 from gpusched.results import Results, wilson
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Sweep(Results):
     def __post_init__(self) -> None:
         super().__post_init__()
         for array in self.values.values():
-            array.flags.writeable = False
+            frozen(array)
         object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
 
     def __reduce__(self) -> Any:

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, frozen, int_array, seed_key
+from gpusched._batches import (
+    MAX_TASKS,
+    Collected,
+    Orders,
+    completion_time,
+    key_order,
+    members,
+    order_text,
+    set_text,
+    task_count,
+    task_index,
+)
+from gpusched._check import Int64Array, frozen, int_array, seed_key, set_number
 from gpusched._files import replacing
+from gpusched._slowdown import factors
+from gpusched._tablecheck import (
+    ascending,
+    check_orders,
+    check_singletons,
+    check_times,
+    refuse,
+    tasks_of,
+)
 from gpusched.tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -23,17 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchTable"]
 
-Orders = npt.NDArray[np.int8]
-
-MAX_TASKS: int = _core.MAX_TASKS
-MAX_TIME = 2**60 - 1  # of a batch, exclusive: instants are sums of a few of them
-ONE = 10**9  # slowdown factors are counted in billionths
-# Paper 001, section 6.1.
-SLOWDOWNS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
-
 _FORMAT = "gpusched.BatchTable 1"
 _ROWS = 40  # shown in a notebook
-_CHUNK = 1 << 16  # rows of orders checked at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,9 +83,9 @@ class BatchTable:
 
     def __init__(self, completion: Any, undecided: Any = None, order: Any = None) -> None:
         times = int_array(completion, "completion")
-        n = _tasks_of(times)
-        _check_times(times, "completion", n)
-        _check_singletons(times, n)
+        n = tasks_of(times)
+        check_times(times, "completion")
+        check_singletons(times, n)
         rest = None
         if undecided is not None:
             rest = int_array(undecided, "undecided")
@@ -84,16 +93,16 @@ class BatchTable:
                 raise ValueError(
                     f"undecided: shape {rest.shape} is not that of completion, {times.shape}"
                 )
-            _check_times(rest, "undecided", n)
-            _refuse((rest > 0) & (times > 0), rest, "undecided", "the batch is eligible")
-        orders = None if order is None else _check_orders(order, times, n)
+            check_times(rest, "undecided")
+            refuse((rest > 0) & (times > 0), rest, "undecided", "the batch is eligible")
+        orders = None if order is None else check_orders(order, times, n)
         self._set(times, rest, orders)
 
     def _set(self, completion: Int64Array, undecided: Any, order: Any) -> None:
         """Stores checked arrays; what says nothing becomes None."""
         if undecided is not None and not undecided.any():
             undecided = None
-        if order is not None and _ascending(order):
+        if order is not None and ascending(order):
             order = None
         for name, array in (("completion", completion), ("undecided", undecided), ("order", order)):
             object.__setattr__(self, name, None if array is None else frozen(array))
@@ -121,12 +130,12 @@ class BatchTable:
         ValueError, TypeError, OverflowError
             Keys with unknown or repeated tasks, and what the class refuses.
         """
-        count = _task_count(n)
-        collected = _Collected(count)
+        count = task_count(n)
+        collected = Collected(count)
         for key, value in batches.items():
             what = f"batch {key!r}"
-            collected.add(_key_order(key, count, what), _ticks(value, what))
-        return collected.table()
+            collected.add(key_order(key, count, what), completion_time(value, what))
+        return cls(*collected.arrays())
 
     @classmethod
     def from_gpu(
@@ -172,11 +181,9 @@ class BatchTable:
         OverflowError
             Times beyond the clock.
         """
-        from gpusched.gpu import GPU
+        from gpusched.gpu import as_gpu
 
-        device = GPU.preset(gpu) if isinstance(gpu, str) else gpu
-        if not isinstance(device, GPU):
-            raise TypeError(f"gpu: must be a GPU or the name of a preset, not {type(gpu).__name__}")
+        device = as_gpu(gpu)
         _check_tasks(tasks)
         completion, undecided, order = _core.oracle_by_placement(
             device._limits,
@@ -187,8 +194,8 @@ class BatchTable:
             np.atleast_2d(tasks.smem),
             np.atleast_2d(tasks.wcet),
             seed_key(seed),
-            _first(first),
-            *_factors(slowdown),
+            set_number(first),
+            *factors(slowdown),
         )
         return cls._of_stack(tasks, completion, undecided, order)
 
@@ -214,8 +221,8 @@ class BatchTable:
             np.atleast_2d(tasks.period),
             np.atleast_2d(tasks.wcet),
             seed_key(seed),
-            _first(first),
-            *_factors(slowdown),
+            set_number(first),
+            *factors(slowdown),
         )
         return cls._of_stack(tasks, completion, None, None)
 
@@ -348,12 +355,12 @@ class BatchTable:
         """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
         mask = 0
         for member in members:
-            mask |= 1 << _task(member, self.n, "members")
+            mask |= 1 << task_index(member, self.n, "members")
         return mask
 
     def members(self, mask: int) -> tuple[int, ...]:
         """The tasks of a batch, by increasing index."""
-        return _members(self._mask(mask))
+        return members(self._mask(mask))
 
     def submission_order(self, mask: int) -> tuple[int, ...]:
         """The tasks of an eligible batch in the order of submission.
@@ -364,9 +371,9 @@ class BatchTable:
             raise TypeError("this is a stack; ask one of its tables: table[i]")
         number = self._mask(mask)
         if self.completion[number] == 0:
-            raise ValueError(f"batch {_set_text(number)} is not eligible")
+            raise ValueError(f"batch {set_text(number)} is not eligible")
         if self.order is None:
-            return _members(number)
+            return members(number)
         return tuple(int(i) for i in self.order[number] if i >= 0)
 
     def _mask(self, mask: Any) -> int:
@@ -402,7 +409,7 @@ class BatchTable:
         decided = completion[sets, masks] > 0
         tables = [self[i] for i in range(len(self))] if self.is_stack else [self]
         orders = [
-            tables[s].submission_order(m) if yes else _members(m)
+            tables[s].submission_order(m) if yes else members(m)
             for s, m, yes in zip(sets.tolist(), masks.tolist(), decided.tolist(), strict=True)
         ]
         columns: dict[str, Any] = {"set": sets} if self.is_stack else {}
@@ -431,7 +438,7 @@ class BatchTable:
             return f"<p>BatchTable: {len(self)} sets of {self.n} tasks</p>"
         masks = np.flatnonzero(self.completion)
         rows = "".join(
-            f"<tr><td>{_order_text(self.submission_order(int(mask)))}</td>"
+            f"<tr><td>{order_text(self.submission_order(int(mask)))}</td>"
             f"<td>{int(self.completion[mask])}</td></tr>"
             for mask in masks[:_ROWS]
         )
@@ -442,229 +449,8 @@ class BatchTable:
         )
 
 
-class _Collected:
-    """Batches of one table, gathered row by row in any order of submission."""
-
-    def __init__(self, n: int) -> None:
-        self.completion = np.zeros(1 << n, dtype=np.int64)
-        self.undecided = np.zeros(1 << n, dtype=np.int64)
-        self.order = np.full((1 << n, n), -1, dtype=np.int8)
-
-    def add(self, order: Sequence[int], time: int, decided: bool = True) -> None:
-        """An order with its time (0: not eligible); the shortest time of a batch stays."""
-        mask = sum(1 << task for task in order)
-        times = self.completion if decided else self.undecided
-        if time == 0 or 0 < times[mask] <= time:
-            return
-        times[mask] = time
-        if decided:
-            self.order[mask, : len(order)] = order
-
-    def table(self) -> BatchTable:
-        self.undecided[self.completion > 0] = 0
-        return BatchTable(self.completion, self.undecided, self.order)
-
-
-def _tasks_of(completion: Int64Array) -> int:
-    if completion.ndim not in (1, 2):
-        raise ValueError(f"completion: must have 1 or 2 dimensions, has {completion.ndim}")
-    size = int(completion.shape[-1])
-    if size > 1 << MAX_TASKS:
-        raise ValueError(f"completion: {size} entries: more tasks than {MAX_TASKS}")
-    if size < 2 or size & (size - 1):
-        raise ValueError(
-            f"completion: {size} entries, must be 2**n for n tasks, one for each bit mask"
-        )
-    return size.bit_length() - 1
-
-
-def _check_times(times: Int64Array, name: str, n: int) -> None:
-    _refuse(times < 0, times, name, "must not be negative")
-    _refuse(times >= MAX_TIME, times, name, "is too large for the clock", OverflowError)
-    empty = np.zeros(times.shape, dtype=bool)
-    empty[..., 0] = times[..., 0] != 0
-    _refuse(empty, times, name, "the empty batch must have time 0")
-
-
-def _check_singletons(completion: Int64Array, n: int) -> None:
-    never = np.argwhere(completion[..., [1 << i for i in range(n)]] == 0)
-    if len(never):
-        *sets, task = (int(i) for i in never[0])
-        raise ValueError(
-            f"{_in_set(sets)}task {task} can never run: completion[{{{task}}}] is 0, so that "
-            f"even alone it is not eligible"
-        )
-
-
-def _check_orders(order: Any, completion: Int64Array, n: int) -> Orders:
-    """Every row a permutation of its batch; returned as a new int8 array."""
-    given = int_array(order, "order")
-    if given.shape != (*completion.shape, n):
-        raise ValueError(f"order: shape {given.shape}, must be {(*completion.shape, n)}")
-    rows, eligible = given.reshape(-1, n), completion.ravel() > 0
-    masks = np.resize(np.arange(1 << n), len(rows))
-    for start in range(0, len(rows), _CHUNK):
-        part = rows[start : start + _CHUNK]
-        used = part >= 0
-        inside = (part >= -1) & (part < n)
-        # As many powers of two as the mask has bits add up to it only when each is one of them.
-        bits = np.where(used & inside, np.int64(1) << np.where(inside & used, part, 0), 0)
-        size = used.sum(axis=1)
-        expected = np.where(eligible[start : start + _CHUNK], masks[start : start + _CHUNK], 0)
-        right = (
-            inside.all(axis=1)
-            & (used == (np.arange(n) < size[:, None])).all(axis=1)
-            & (bits.sum(axis=1) == expected)
-            & (size == sum(expected >> i & 1 for i in range(n)))
-        )
-        if not right.all():
-            row = start + int(np.argmin(right))
-            where = np.unravel_index(row, completion.shape)
-            mask, sets = int(where[-1]), [int(i) for i in where[:-1]]
-            what = (
-                "must name its tasks once each, then -1"
-                if eligible[row]
-                else "must be -1: the batch is not eligible"
-            )
-            raise ValueError(
-                f"{_in_set(sets)}order[{_set_text(mask)}] = {rows[row].tolist()}: {what}"
-            )
-    return given.astype(np.int8)
-
-
-def _ascending(order: Orders) -> bool:
-    """Whether every batch is submitted by increasing index."""
-    return bool(((order[..., 1:] > order[..., :-1]) | (order[..., 1:] < 0)).all())
-
-
-def _refuse(
-    bad: npt.NDArray[np.bool_],
-    times: Int64Array,
-    name: str,
-    what: str,
-    error: type[Exception] = ValueError,
-) -> None:
-    """Raises for the first offender, the batch written as a set of tasks."""
-    if bad.any():
-        *sets, mask = (int(i) for i in np.argwhere(bad)[0])
-        at = (*sets, mask)
-        value = int(times[at])
-        raise error(f"{_in_set(sets)}{name}[{_set_text(mask)}] = {value}: {what}")
-
-
-def _in_set(sets: Sequence[int]) -> str:
-    return f"set {sets[0]}: " if sets else ""
-
-
-def _members(mask: int) -> tuple[int, ...]:
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
-
-
-def _set_text(mask: int) -> str:
-    return f"{{{', '.join(map(str, _members(mask)))}}}"
-
-
-def _order_text(order: Sequence[int]) -> str:
-    return f"({', '.join(map(str, order))}{',' if len(order) == 1 else ''})"
-
-
-def _task_count(n: Any) -> int:
-    count = operator.index(n)
-    if count < 1:
-        raise ValueError(f"n = {count}: a table needs at least one task")
-    if count > MAX_TASKS:
-        raise ValueError(f"n = {count}: more tasks than {MAX_TASKS}")
-    return count
-
-
-def _task(value: Any, n: int, what: str) -> int:
-    try:
-        task = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what}: {value!r} is no task index") from None
-    if isinstance(value, bool) or not 0 <= task < n:
-        raise ValueError(f"{what}: there is no task {value}; tasks are 0 to {n - 1}")
-    return task
-
-
-def _key_order(key: Any, n: int, what: str) -> tuple[int, ...]:
-    """The order that a key of `from_dict` names."""
-    if isinstance(key, (str, bytes)):
-        raise TypeError(f"{what}: a key is a tuple of task indices or a bit mask")
-    if isinstance(key, Iterable):
-        order = tuple(_task(member, n, what) for member in key)
-        if isinstance(key, (set, frozenset)):
-            order = tuple(sorted(order))
-    else:
-        try:
-            mask = operator.index(key)
-        except TypeError:
-            raise TypeError(f"{what}: a key is a tuple of task indices or a bit mask") from None
-        if isinstance(key, bool) or not 0 <= mask < 1 << n:
-            raise ValueError(f"{what}: is no bit mask of {n} tasks")
-        order = _members(mask)
-    if not order:
-        raise ValueError(f"{what}: the batch is empty")
-    for task in order:
-        if order.count(task) > 1:
-            raise ValueError(f"{what}: task {task} is named twice")
-    return order
-
-
-def _ticks(value: Any, what: str) -> int:
-    """A completion time, or 0."""
-    if type(value) is int and abs(value) < MAX_TIME:  # a million of them in a large file
-        ticks = value
-    else:
-        time = int_array(value, f"{what}: completion")
-        if time.ndim != 0:
-            raise ValueError(f"{what}: completion must be one number")
-        ticks = int(time)
-    if ticks < 0:
-        raise ValueError(f"{what}: completion = {ticks}: must not be negative")
-    if ticks >= MAX_TIME:
-        raise OverflowError(f"{what}: completion = {ticks}: is too large for the clock")
-    return ticks
-
-
-def _factors(slowdown: Any) -> tuple[int, int]:
-    """The least and the greatest slowdown factor in billionths."""
-    if slowdown is None:
-        return ONE, ONE
-    if isinstance(slowdown, str):
-        if slowdown not in SLOWDOWNS:
-            raise ValueError(f"slowdown = {slowdown!r}: must be one of {', '.join(SLOWDOWNS)}")
-        slowdown = SLOWDOWNS[slowdown]
-    pair = tuple(slowdown) if isinstance(slowdown, Iterable) else (slowdown, slowdown)
-    if len(pair) != 2:
-        raise ValueError(
-            f"slowdown = {slowdown!r}: must be (least, most), a number, a name or None"
-        )
-    least, most = (_billionths(factor) for factor in pair)
-    if least > most:
-        raise ValueError(f"slowdown = {slowdown!r}: the lesser factor comes first")
-    return least, most
-
-
-def _billionths(factor: Any) -> int:
-    try:
-        finite = not isinstance(factor, (bool, str)) and math.isfinite(factor)
-    except TypeError:
-        raise TypeError(f"slowdown: {factor!r} is no number") from None
-    if not finite or not 1 <= factor <= 10**6:
-        raise ValueError(f"slowdown: factor {factor!r}, must be between 1 and 1000000")
-    return round(Fraction(factor) * ONE)
-
-
 def _check_tasks(tasks: Any) -> None:
     if not isinstance(tasks, KernelTasks):
         raise TypeError(f"tasks: must be KernelTasks, not {type(tasks).__name__}")
     if tasks.n > MAX_TASKS:
         raise ValueError(f"tasks: {tasks.n} in a set: more tasks than {MAX_TASKS}")
-
-
-def _first(first: Any) -> int:
-    number = operator.index(first)
-    if not 0 <= number < 2**63:
-        raise ValueError(f"first = {number}: must be the number of a set, within 63 bits")
-    return number

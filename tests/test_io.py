@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched import chrome, io
+from gpusched._labels import labels
 from gpusched.gpu import GPU
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -272,7 +273,7 @@ def test_unknown_presets_and_wrong_types(tmp_path):
     path = put(tmp_path, [kernel()])
     with pytest.raises(ValueError, match="no-such-gpu"):
         io.read_trace(path, gpu="no-such-gpu")
-    with pytest.raises(TypeError, match="must be a GPU or a preset's name, not int"):
+    with pytest.raises(TypeError, match="must be a GPU or the name of a preset, not int"):
         io.read_trace(path, gpu=108)
     with pytest.raises(TypeError):
         io.read_trace(path, device="0")
@@ -361,15 +362,15 @@ def test_labels_are_short(tmp_path, name, label):
 @given(st.lists(st.one_of(st.text(min_size=1), st.sampled_from(["x", "x#2", "a::x<1>", "y" * 50])),
                 min_size=1, max_size=20))  # fmt: skip
 def test_labels_differ_and_are_bounded(names):
-    labels = io._labels(names)
-    assert len(labels) == len(set(labels)) == len(names)
-    assert all(0 < len(label) <= 40 and label.isprintable() for label in labels)
+    short = labels(names)
+    assert len(short) == len(set(short)) == len(names)
+    assert all(0 < len(label) <= 40 and label.isprintable() for label in short)
 
 
 def test_equal_short_names_are_numbered():
     names = ["n::x<1>()", "n::x<2>()", "x", "x#2", "x"]
-    assert io._labels(names) == ["x", "x#2", "x#3", "x#2#2", "x#4"]
-    assert io._labels(["y" * 50] * 12)[-1] == "y" * 18 + ".." + "y" * 17 + "#12"
+    assert labels(names) == ["x", "x#2", "x#3", "x#2#2", "x#4"]
+    assert labels(["y" * 50] * 12)[-1] == "y" * 18 + ".." + "y" * 17 + "#12"
 
 
 def test_select_takes_a_regular_expression():
