@@ -250,7 +250,8 @@ def search(
     policy
         True: also compute the feasible instants of every state, which make a run-time policy
         (``Search.policy``), for a single set that is schedulable. A number limits the spans kept
-        per class of states: still a safe policy, smaller and sooner.
+        per class of states (as far as the start stays inside): still a safe policy, smaller and
+        sooner.
     repeating
         Decide for ever, not for the jobs of one hyperperiod, and find a schedule whose
         ``cycle`` repeats. The same question where deadlines do not exceed periods and nothing has
@@ -289,12 +290,12 @@ def search(
         if policy is not False or thorough:
             raise ValueError("repeating: goes with neither policy nor thorough")
         return _endless(tasks, table, idling, budget, stop)
-    limit = 0 if policy is True else int(policy)
-    if limit < 0:
+    limit = 0 if isinstance(policy, bool) else int(policy)
+    if limit < 1 and not isinstance(policy, bool):
         raise ValueError(f"policy = {policy!r}: must be True, False or a positive number")
     columns, frames, proofs, spans = _core.pbs_search(
         *_arrays(tasks, table),
-        _rows(table.undecided),
+        _undecided(tasks, table),
         idling,
         thorough,
         policy is not False,
@@ -411,7 +412,7 @@ def _endless(
     began = perf_counter()
     (answer, spent, states, size, load, start, length), prices, frames = _core.pbs_endless(
         *_arrays(tasks, table),
-        _rows(table.undecided),
+        _undecided(tasks, table),
         idling,
         budget.states or 0,
         budget.bytes or 0,
@@ -452,6 +453,14 @@ def _arrays(tasks: KernelTasks, table: BatchTable) -> tuple[Any, Any, Any, Any]:
         if len(row) not in (1, sets):
             raise ValueError(f"{name}: {len(row)} sets do not go with {sets}")
     return tuple(np.broadcast_to(row, (sets, row.shape[1])) for row in rows)  # type: ignore[return-value]
+
+
+def _undecided(tasks: KernelTasks, table: BatchTable) -> Any:
+    """The same for the times of undecided batches, or None."""
+    if table.undecided is None:
+        return None
+    row = _rows(table.undecided)
+    return np.broadcast_to(row, (max(len(row), len(_rows(tasks.period))), row.shape[1]))
 
 
 def _schedule(

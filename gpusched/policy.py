@@ -117,6 +117,8 @@ class Policy:
         """
         handle, now, counts, whole = self._state(time, pending)
         when = _core.policy_next(handle, now, counts)
+        if when is None and self.repeats and not counts.any():
+            when = self.tasks.hyperperiod  # where all tasks are released again
         return None if when is None else when + whole
 
     def choose(self, time: int, pending: Any) -> int | None:

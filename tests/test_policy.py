@@ -26,6 +26,7 @@ def test_example():
     assert policy.safe(20, 0b111) == start  # the next hyperperiod
     assert policy.next(20, 0b111) == 20
     assert policy.safe(19, 0b111) == [] and policy.next(19, 0b111) is None
+    assert policy.next(19, 0) == 20  # nothing left to run before the next hyperperiod
 
 
 @pytest.mark.parametrize("kind", ["implicit", "constrained", "offsets", "long"])
@@ -137,6 +138,45 @@ def test_a_limited_policy_is_still_safe():
             play = few.play(schedule, actual=(0.3, 1.0), runs=20, seed=int(i))
             assert (play.misses == 0).all()
     assert smaller > 0
+
+
+def test_a_limited_policy_holds_the_start():
+    """All spans of a class may be equally long; the limit grows until instant 0 is kept."""
+    tasks = gs.KernelTasks(period=[40, 40, 60], wcet=[14, 20, 28])
+    table = gs.BatchTable(completion=[0, 14, 20, 26, 28, 0, 38, 40])
+    found = gs.pbs.search(tasks, table, policy=1)
+    assert found.schedulable and found.policy.safe(0, 0b111)
+    play = found.policy.play(found.schedule, actual=(0.2, 1.0), runs=50, seed=1)
+    assert (play.misses == 0).all()
+
+
+def test_a_policy_does_not_depend_on_the_callers_arrays():
+    policy = gs.pbs.search(EXAMPLE, TABLE, policy=True).policy
+    rows = [np.atleast_2d(a).copy() for a in policy._arrays()]
+    spans = [a.copy() for a in (policy.begin, policy.first, policy.last)]
+    handle = _core.policy_open(*rows, *spans)
+    before = _core.policy_safe(handle, 0, [1, 1, 1]).tolist()
+    for array in (*rows, *spans):
+        array[:] = 0
+    assert _core.policy_safe(handle, 0, [1, 1, 1]).tolist() == before
+
+
+def test_response_times_beyond_the_clock_are_refused():
+    n = 20
+    huge = [2**59 - 1] * n
+    completion = np.full(2**n, 2**58)
+    completion[[1 << i for i in range(n)]] = 2**50
+    completion[0] = 0
+    tasks = gs.KernelTasks(period=huge, wcet=2**50)
+    table = gs.BatchTable(completion=completion)
+    handle = _core.policy_open(
+        tasks.period[None], tasks.deadline[None], tasks.offset[None], table.completion[None],
+        np.zeros(2**n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64),
+    )  # fmt: skip
+    with pytest.raises(OverflowError, match="response time makes the total overflow"):
+        _core.policy_play(
+            handle, 1, [0], [2**58], [2**n - 1], 1, np.zeros(4, np.uint64), 3.9, 3.9, None
+        )
 
 
 def test_feasible_times_of_a_state():

@@ -329,6 +329,9 @@ def test_huge_hyperperiods_are_refused_or_end_in_the_budget():
         (lambda: gs.pbs.search(EXAMPLE, TABLE, method="guess"), ValueError, "method = 'guess'"),
         (lambda: gs.pbs.search(EXAMPLE, TABLE, variant="paper"), ValueError, "variant"),
         (lambda: gs.pbs.search(EXAMPLE, TABLE, policy=-1), ValueError, "policy = -1"),
+        (lambda: gs.pbs.search(EXAMPLE, TABLE, policy=0), ValueError, "policy = 0"),
+        (lambda: gs.pbs.search(EXAMPLE, TABLE, policy=True, repeating=True), ValueError,
+         "repeating: goes with neither"),
         (lambda: gs.pbs.search(gs.KernelTasks(period=[9] * 21, wcet=1), TABLE), ValueError,
          "21 tasks are more than the 20"),
     ],
@@ -452,6 +455,58 @@ def test_repeating_schedules_agree_with_a_search_for_cycles(kind, idling):
         elif found.certificate is not None:
             assert found.stage == "overload" and found.certificate.load > 1
     assert answers == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("period", "deadline", "offset", "completion"),
+    [  # The longest batch lasts a whole hyperperiod, and the GPU idles just before one ends.
+        ([6, 6], [4, 9], [4, 6], [0, 1, 6, 2]),
+        ([6, 6], [17, 13], [0, 10], [0, 5, 6, 3]),
+    ],
+)
+@pytest.mark.parametrize("idling", [False, True])
+def test_batches_as_long_as_the_hyperperiod(period, deadline, offset, completion, idling):
+    case = period, deadline, offset, completion
+    found = gs.pbs.search(*as_objects(*case), idling=idling, repeating=True)
+    assert found.schedulable is goes_on_for_ever(*case, idling)
+    if found.schedulable:
+        found.schedule.validate()
+
+
+def test_long_batches_in_repeating_schedules():
+    rng = np.random.default_rng(66)
+    schedulable = 0
+    for _ in range(300):
+        period = [6, 6] if rng.random() < 0.5 else [4, 8]
+        offset = rng.integers(0, 12, 2).tolist()
+        deadline = rng.integers(3, 24, 2).tolist()
+        hyper = max(period)
+        completion = [0, *(int(rng.choice([1, 2, 3, hyper, 2 * hyper])) for _ in range(3))]
+        idling = bool(rng.integers(2))
+        case = period, deadline, offset, completion
+        found = gs.pbs.search(*as_objects(*case), idling=idling, repeating=True)
+        assert found.schedulable is goes_on_for_ever(*case, idling), case
+        if found.schedulable:
+            found.schedule.validate()
+            schedulable += 1
+    assert schedulable > 20
+
+
+def test_one_table_serves_a_stack_with_its_undecided_batches():
+    tasks = gs.KernelTasks(period=[[4, 4], [12, 12]], wcet=[3, 3])
+    table = gs.BatchTable(completion=[0, 3, 3, 0], undecided=[0, 0, 0, 4])
+    found = gs.pbs.search(tasks, table)
+    assert found.schedulable.tolist() == [-1, 1]
+    assert gs.pbs.SPENT[found.spent[0]] == "undecided"
+
+
+def test_undecided_batches_and_repeating_schedules():
+    tasks = gs.KernelTasks(period=[4, 4], wcet=[3, 3])
+    for ticks, answer in ((4, None), (5, False)):
+        table = gs.BatchTable(completion=[0, 3, 3, 0], undecided=[0, 0, 0, ticks])
+        found = gs.pbs.search(tasks, table, repeating=True)
+        assert found.schedulable is answer
+        assert found.reason == ("undecided" if answer is None else None)
 
 
 def test_a_hyperperiod_may_be_schedulable_where_no_schedule_goes_on():

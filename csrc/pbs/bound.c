@@ -42,7 +42,7 @@ static int64_t latest_start(const gs_bound_t *self, gs_moves_t *moves, int64_t c
         /* Waiting for the next arrival is allowed while nothing pending reaches its deadline. */
         gs_moves_prepare_class(moves, class_index);
         int64_t after = class_index + p->arrived[k + 1] - p->arrived[k];
-        if (moves->wait[pending] > moves->last && after < p->classes &&
+        if (moves->wait[pending] > moves->last &&
             self->latest[(k + 1) * p->classes + after] != GS_DEAD) {
             return moves->last;
         }
@@ -83,10 +83,14 @@ static int sweep(gs_bound_t *self, gs_env_t *env, gs_moves_t *moves)
 }
 
 /* Before anything is known of the tail: no pending job may have missed. */
-static void hope(gs_bound_t *self)
+static int hope(gs_bound_t *self, gs_env_t *env)
 {
     const gs_problem_t *p = self->problem;
     for (int64_t k = p->own; k < p->intervals; k++) {
+        int status = gs_poll(env, 8 * p->classes);
+        if (status != GS_OK) {
+            return status;
+        }
         for (int64_t c = 0; c < p->classes; c++) {
             int64_t latest = p->start[k + 1] - 1;
             uint32_t pending = gs_problem_pending(p, c);
@@ -97,23 +101,28 @@ static void hope(gs_bound_t *self)
             self->latest[k * p->classes + c] = latest < p->start[k] ? GS_DEAD : latest;
         }
     }
+    return GS_OK;
 }
 
-/* Copies the last hyperperiod to the tail; false when the tail was like that already. */
-static bool repeat(gs_bound_t *self)
+/* Copies the last hyperperiod to the tail, and says whether that changed it. */
+static int repeat(gs_bound_t *self, gs_env_t *env, bool *changed)
 {
     const gs_problem_t *p = self->problem;
-    bool changed = false;
+    *changed = false;
     for (int64_t k = p->own; k < p->intervals; k++) {
+        int status = gs_poll(env, p->classes);
+        if (status != GS_OK) {
+            return status;
+        }
         for (int64_t c = 0; c < p->classes; c++) {
             int64_t *tail = &self->latest[k * p->classes + c];
             int64_t latest = self->latest[(k - p->window) * p->classes + c];
             latest += latest == GS_DEAD ? 0 : p->hyperperiod;
-            changed = changed || *tail != latest;
+            *changed = *changed || *tail != latest;
             *tail = latest;
         }
     }
-    return changed;
+    return GS_OK;
 }
 
 int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem, gs_moves_t *moves)
@@ -128,11 +137,14 @@ int gs_bound_init(gs_bound_t *self, gs_env_t *env, const gs_problem_t *problem, 
         return env->status;
     }
     /* An endless problem: the greatest fixed point, from above. */
-    hope(self);
-    int status;
-    do {
+    int status = hope(self, env);
+    bool changed = true;
+    while (status == GS_OK && changed) {
         status = sweep(self, env, moves);
-    } while (status == GS_OK && repeat(self));
+        if (status == GS_OK) {
+            status = repeat(self, env, &changed);
+        }
+    }
     return status;
 }
 

@@ -34,8 +34,8 @@ typedef struct {
     int64_t seen_size;
     /* Per subset of the pending tasks, numbered among themselves. */
     uint32_t *mask;
-    int64_t *due;    /* the earliest deadline */
-    int64_t *serial; /* the time its members take one after the other */
+    int64_t *due;   /* the earliest deadline */
+    double *serial; /* the time its members take one after the other, for ranking */
     bool complete;
 } dive_t;
 
@@ -164,7 +164,7 @@ static void find_moves(dive_t *self, state_t *state)
         int32_t j = __builtin_ctz(s);
         self->mask[s] = self->mask[rest] | bit[j];
         self->due[s] = deadline[j] < self->due[rest] ? deadline[j] : self->due[rest];
-        self->serial[s] = self->serial[rest] + p->completion[bit[j]];
+        self->serial[s] = self->serial[rest] + (double)p->completion[bit[j]];
     }
     state->count = 0;
     for (uint32_t s = 1; s <= all; s++) {
@@ -173,7 +173,7 @@ static void find_moves(dive_t *self, state_t *state)
         if (c == 0 || end > self->due[s] || end >= self->due[all ^ s] || end >= absent) {
             continue;
         }
-        double rank = (double)self->serial[s] / (double)c;
+        double rank = self->serial[s] / (double)c;
         rank += (s >> urgent & 1) != 0 ? 2 * GS_MAX_TASKS : 0;
         keep(self, state, self->mask[s], rank);
     }

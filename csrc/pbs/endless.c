@@ -31,13 +31,13 @@ static bool advance(walk_t *self, int64_t instant)
     int64_t from = gs_problem_interval(p, self->instant), to = gs_problem_interval(p, instant);
     self->class_index += p->arrived[to] - p->arrived[from];
     self->instant = instant;
-    bool entered = false;
-    while (self->instant >= p->start[p->own]) {
-        self->instant -= p->hyperperiod;
-        self->shift += p->hyperperiod;
-        entered = true;
+    if (instant < p->start[p->own]) {
+        return false;
     }
-    return entered;
+    int64_t back = ((instant - p->start[p->own]) / p->hyperperiod + 1) * p->hyperperiod;
+    self->instant -= back;
+    self->shift += back;
+    return true;
 }
 
 /* Remembers where a hyperperiod was entered; earlier: the same state before, or NULL. */
@@ -86,10 +86,13 @@ static int walk(walk_t *self, gs_endless_t *result)
     bool done = false;
     int status = GS_OK;
     while (status == GS_OK && !done) {
-        int64_t when = gs_policy_next(self->feasible, self->instant, self->class_index);
-        status = go_on(self, when, result, &done);
-        if (status != GS_OK || done) {
-            break;
+        /* One interval at a time: the tail is there for batches to end in, not to start from. */
+        int64_t k = gs_problem_interval(p, self->instant);
+        int64_t when = gs_policy_next_within(self->feasible, self->instant, k, self->class_index);
+        bool waits = when == GS_NEVER;
+        status = go_on(self, waits ? p->start[k + 1] : when, result, &done);
+        if (status != GS_OK || done || waits) {
+            continue;
         }
         uint32_t batch = gs_policy_choose(self->feasible, self->instant, self->class_index);
         int64_t start = self->instant + self->shift;
@@ -155,8 +158,9 @@ void gs_endless_free(gs_endless_t *self, gs_env_t *env)
     gs_schedule_free(&self->schedule, env);
 }
 
-int gs_endless_run(gs_endless_t *self, gs_env_t *env, const gs_tasks_t *tasks,
-                   const gs_table_t *table, bool idling)
+/* Decides with undecided batches taken as ineligible. */
+static int run(gs_endless_t *self, gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table,
+               bool idling)
 {
     gs_problem_t problem;
     int status = gs_problem_init(&problem, env, tasks, table, true);
@@ -168,13 +172,38 @@ int gs_endless_run(gs_endless_t *self, gs_env_t *env, const gs_tasks_t *tasks,
     } else if (status == GS_OK) {
         status = decide(self, env, &problem, idling);
     }
-    if (status == GS_OK && self->answer == 0 && table->undecided != NULL) {
-        for (int64_t mask = 0; mask < INT64_C(1) << table->n; mask++) {
-            if (table->undecided[mask] != 0) {
-                self->answer = -1;
-                self->spent = GS_UNDECIDED;
-            }
-        }
+    gs_problem_free(&problem, env);
+    return status;
+}
+
+/* A no that stands only if the batches that the table leaves open do not matter. */
+static int confirm_no(gs_endless_t *self, gs_env_t *env, const gs_tasks_t *tasks,
+                      const gs_table_t *table, bool idling)
+{
+    int64_t *completion = gs_table_hopeful(env, table);
+    if (completion == NULL) {
+        return env->status;
+    }
+    gs_table_t hopeful = {table->n, completion, NULL};
+    gs_endless_t other;
+    gs_endless_init(&other);
+    int status = run(&other, env, tasks, &hopeful, idling);
+    self->overload = other.overload;
+    if (status == GS_OK && other.answer != 0) {
+        self->answer = -1;
+        self->spent = GS_UNDECIDED;
+    }
+    gs_endless_free(&other, env);
+    gs_free(env, completion);
+    return status;
+}
+
+int gs_endless_run(gs_endless_t *self, gs_env_t *env, const gs_tasks_t *tasks,
+                   const gs_table_t *table, bool idling)
+{
+    int status = run(self, env, tasks, table, idling);
+    if (status == GS_OK && self->answer == 0 && gs_table_is_open(table)) {
+        status = confirm_no(self, env, tasks, table, idling);
     }
     if (status > 0) {
         self->answer = -1;
@@ -184,6 +213,5 @@ int gs_endless_run(gs_endless_t *self, gs_env_t *env, const gs_tasks_t *tasks,
     if (self->answer != 1) {
         gs_schedule_free(&self->schedule, env);
     }
-    gs_problem_free(&problem, env);
     return status;
 }

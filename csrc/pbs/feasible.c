@@ -172,8 +172,8 @@ static int push_rest(gs_feasible_t *self, gs_env_t *env, const gaps_t *gaps, int
     return status == GS_OK && first <= last ? push(self, env, first, last) : status;
 }
 
-/* Lets the shortest of sorted spans go until at most limit are left. The longest stay; which of
- * equally long ones go does not matter to soundness, only that it is always the same. */
+/* Lets the shortest of sorted spans go, so that limit are left; of equally long ones the first
+ * stay. */
 static void drop_shortest(gs_span_t *spans, int64_t *count, int64_t limit)
 {
     /* Find the length of the limit-th longest span by bisection on lengths. */
@@ -189,9 +189,14 @@ static void drop_shortest(gs_span_t *spans, int64_t *count, int64_t limit)
             high = middle;
         }
     }
-    int64_t kept = 0;
+    int64_t longer = 0, kept = 0;
     for (int64_t i = 0; i < *count; i++) {
-        if (spans[i].last - spans[i].first > low) {
+        longer += spans[i].last - spans[i].first > low;
+    }
+    int64_t ties = limit - longer;
+    for (int64_t i = 0; i < *count; i++) {
+        int64_t length = spans[i].last - spans[i].first;
+        if (length > low || (length == low && ties-- > 0)) {
             spans[kept++] = spans[i];
         }
     }
@@ -310,25 +315,31 @@ static int compute(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, const 
 }
 
 /* Whether the tail is a copy of the last hyperperiod. */
-static bool repeats(const gs_feasible_t *self)
+static int compare(const gs_feasible_t *self, gs_env_t *env, bool *same)
 {
     const gs_problem_t *p = self->problem;
+    *same = false;
     for (int64_t k = p->own; k < p->intervals; k++) {
+        int status = gs_poll(env, p->classes);
+        if (status != GS_OK) {
+            return status;
+        }
         for (int64_t c = 0; c < p->classes; c++) {
             const gs_span_t *tail, *own;
             int64_t count = gs_feasible_spans(self, k, c, &tail);
             if (gs_feasible_spans(self, k - p->window, c, &own) != count) {
-                return false;
+                return GS_OK;
             }
             for (int64_t i = 0; i < count; i++) {
                 if (tail[i].first != own[i].first + p->hyperperiod ||
                     tail[i].last != own[i].last + p->hyperperiod) {
-                    return false;
+                    return GS_OK;
                 }
             }
         }
     }
-    return true;
+    *same = true;
+    return GS_OK;
 }
 
 int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *problem,
@@ -338,7 +349,8 @@ int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *pro
     const gs_feasible_t fresh = {.problem = problem, .mode = mode, .limit = limit, .exact = true};
     *self = fresh;
     int status = compute(self, env, moves, bound, idling, NULL);
-    while (status == GS_OK && !repeats(self)) {
+    bool same = false;
+    while (status == GS_OK && (status = compare(self, env, &same)) == GS_OK && !same) {
         gs_feasible_t before = *self;
         *self = fresh;
         status = compute(self, env, moves, bound, idling, &before);

@@ -120,25 +120,13 @@ static int check_variant(gs_env_t *env, const gs_tasks_t *tasks, const gs_graph_
     return GS_OK;
 }
 
-/* The completion times with the undecided batches counted as eligible, or NULL. */
-static int64_t *optimistic_completion(gs_env_t *env, const gs_table_t *table)
-{
-    int64_t size = INT64_C(1) << table->n;
-    int64_t *completion = gs_alloc(env, (size_t)size, sizeof *completion);
-    for (int64_t mask = 0; completion != NULL && mask < size; mask++) {
-        int64_t c = table->completion[mask];
-        completion[mask] = c > 0 ? c : table->undecided[mask];
-    }
-    return completion;
-}
-
 /* Would some schedule exist if every undecided batch were eligible? GS_OK with *possible, a budget
  * or an error. */
 static int explore_optimistic(const gs_graph_engine_t *first, const gs_table_t *table,
                               bool *possible)
 {
     gs_env_t *env = first->env;
-    int64_t *completion = optimistic_completion(env, table);
+    int64_t *completion = gs_table_hopeful(env, table);
     if (completion == NULL) {
         return env->status;
     }
@@ -159,16 +147,6 @@ static int explore_optimistic(const gs_graph_engine_t *first, const gs_table_t *
     gs_graph_result_free(&result, env);
     gs_free(env, completion);
     return status;
-}
-
-static bool has_undecided(const gs_table_t *table)
-{
-    for (int64_t mask = 0; table->undecided != NULL && mask < INT64_C(1) << table->n; mask++) {
-        if (table->undecided[mask] != 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 int gs_graph_search(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table,
@@ -210,7 +188,7 @@ int gs_graph_search(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *ta
     if (!found && result->reason != GS_GRAPH_COMPLETE) {
         result->schedulable = -1;
     }
-    if (!found && result->reason == GS_GRAPH_COMPLETE && has_undecided(table)) {
+    if (!found && result->reason == GS_GRAPH_COMPLETE && gs_table_is_open(table)) {
         bool possible = false;
         status = explore_optimistic(&engine, table, &possible);
         if (status < 0) {

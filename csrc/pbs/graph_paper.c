@@ -582,9 +582,13 @@ static int list_jobs(paper_t *self)
     for (int32_t i = 0; i < self->jobs->n; i++) {
         for (int64_t k = 0; k < self->jobs->jobs[i]; k++) {
             self->due[self->base[i] + k] = gs_graph_jobs_due(self->jobs, i, k);
+            int status = gs_poll(self->env, 1);
+            if (status != GS_OK) {
+                return status;
+            }
         }
     }
-    return gs_poll(self->env, total);
+    return GS_OK;
 }
 
 /* Algorithm 1. */

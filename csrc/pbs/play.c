@@ -38,7 +38,8 @@ static int64_t class_at(const player_t *self, int64_t instant)
     return gs_policy_class(self->problem, pending);
 }
 
-static void run_batch(player_t *self, uint32_t batch, int64_t start, int64_t now, int64_t end)
+static int run_batch(player_t *self, gs_env_t *env, uint32_t batch, int64_t start, int64_t now,
+                     int64_t end)
 {
     int64_t ready = earliest_release(self);
     ready = ready > now ? ready : now;
@@ -46,7 +47,11 @@ static void run_batch(player_t *self, uint32_t batch, int64_t start, int64_t now
     for (int32_t i = 0; i < self->problem->n; i++) {
         if ((batch >> i & 1) != 0) {
             int64_t release = release_of(self, i);
-            self->result->response_total += end - release;
+            if (!gs_add(self->result->response_total, end - release,
+                        &self->result->response_total)) {
+                return gs_fail(env, GS_ERR_OVERFLOW, "task", i, end - release,
+                               "its response time makes the total overflow");
+            }
             self->result->misses += end > release + self->problem->tasks.deadline[i];
             self->result->jobs++;
             self->job[i]++;
@@ -54,6 +59,7 @@ static void run_batch(player_t *self, uint32_t batch, int64_t start, int64_t now
     }
     self->result->frames++;
     self->result->finish = end;
+    return GS_OK;
 }
 
 /* The policy's next batch and its start; 0 when no job is left or none can be saved. */
@@ -114,9 +120,12 @@ int gs_play(gs_env_t *env, const gs_feasible_t *feasible, int strategy, const gs
         }
         int64_t length = (int64_t)stretched;
         int64_t end = start + (length < 1 ? 1 : length);
-        run_batch(&self, batch, start, now, end);
+        int status = run_batch(&self, env, batch, start, now, end);
+        if (status != GS_OK) {
+            return status;
+        }
         now = end;
-        int status = gs_poll(env, strategy == GS_PLAY_POLICY ? INT64_C(1) << p->n : p->n);
+        status = gs_poll(env, strategy == GS_PLAY_POLICY ? INT64_C(1) << p->n : p->n);
         if (status != GS_OK) {
             return status;
         }

@@ -77,23 +77,27 @@ int64_t gs_policy_safe(const gs_feasible_t *feasible, int64_t instant, int64_t c
     return count;
 }
 
+int64_t gs_policy_next_within(const gs_feasible_t *feasible, int64_t instant, int64_t k,
+                              int64_t class_index)
+{
+    uint32_t pending = gs_problem_pending(feasible->problem, class_index);
+    int64_t next = GS_NEVER;
+    for (uint32_t batch = -pending & pending; batch != 0 && next > instant;
+         batch = (batch - pending) & pending) {
+        int64_t when = first_safe(feasible, instant, k, class_index, batch);
+        next = when < next ? when : next;
+    }
+    return next;
+}
+
 int64_t gs_policy_next(const gs_feasible_t *feasible, int64_t instant, int64_t class_index)
 {
     const gs_problem_t *p = feasible->problem;
     for (int64_t k = gs_problem_interval(p, instant);;) {
-        uint32_t pending = gs_problem_pending(p, class_index);
-        int64_t next = GS_NEVER;
-        for (uint32_t batch = -pending & pending; batch != 0 && next > instant;
-             batch = (batch - pending) & pending) {
-            int64_t when = first_safe(feasible, instant, k, class_index, batch);
-            next = when < next ? when : next;
-        }
-        if (next != GS_NEVER) {
-            return next;
-        }
-        if (k + 1 == p->intervals ||
+        int64_t next = gs_policy_next_within(feasible, instant, k, class_index);
+        if (next != GS_NEVER || k + 1 == p->intervals ||
             earliest_deadline(p, k, class_index, p->all) <= p->start[k + 1]) {
-            return GS_NEVER;
+            return next;
         }
         k++;
         class_index += p->arrived[k] - p->arrived[k - 1];

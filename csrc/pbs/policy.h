@@ -25,6 +25,10 @@ int64_t gs_policy_safe(const gs_feasible_t *feasible, int64_t instant, int64_t c
  * for some job. */
 int64_t gs_policy_next(const gs_feasible_t *feasible, int64_t instant, int64_t class_index);
 
+/* The same, without waiting beyond the interval k that holds the instant. */
+int64_t gs_policy_next_within(const gs_feasible_t *feasible, int64_t instant, int64_t k,
+                              int64_t class_index);
+
 /* The safe batch to start at an instant: it contains the most urgent job if one such is safe, and
  * saves the most time against running its members one after the other. 0 when none is. */
 uint32_t gs_policy_choose(const gs_feasible_t *feasible, int64_t instant, int64_t class_index);

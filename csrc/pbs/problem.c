@@ -35,6 +35,10 @@ static int cut(gs_problem_t *self, gs_env_t *env, int64_t steady, int64_t end)
             self->own = endless ? self->own : self->intervals;
             return GS_OK;
         }
+        if (self->intervals == INT32_MAX - 1) {
+            return gs_fail(env, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
+                           "has more arrivals than can be told apart");
+        }
         self->window += now >= steady && now < steady + self->hyperperiod;
         self->own += now < steady + self->hyperperiod;
         for (int32_t i = 0; i < self->n; i++) {

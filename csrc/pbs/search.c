@@ -133,11 +133,14 @@ static int search_classes(gs_search_t *self, gs_env_t *env, const gs_search_opti
     if (status == GS_OK && self->answer < 0) {
         status = ask_feasible(self, env, &moves, &bound, false, GS_FEASIBLE_EXACT, 0, false);
     }
-    if (status == GS_OK && options->policy && self->answer == 1) {
-        int mode = options->policy_limit == 0 ? GS_FEASIBLE_EXACT : GS_FEASIBLE_INNER;
-        status = ask_feasible(self, env, &moves, &bound, options->idling, mode,
-                              options->policy_limit, true);
-        self->has_policy = status == GS_OK;
+    /* A limited policy keeps as many spans as it takes to hold the first instant. */
+    for (int64_t limit = options->policy_limit;
+         status == GS_OK && options->policy && self->answer == 1 && !self->has_policy; limit *= 4) {
+        int mode = limit == 0 ? GS_FEASIBLE_EXACT : GS_FEASIBLE_INNER;
+        gs_feasible_free(&self->feasible, env);
+        status = ask_feasible(self, env, &moves, &bound, options->idling, mode, limit, true);
+        self->has_policy =
+            status == GS_OK && gs_feasible_holds(&self->feasible, 0, p->arrived[0], 0);
     }
     gs_bound_free(&bound, env);
     gs_moves_free(&moves, env);
@@ -172,33 +175,24 @@ static int run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks, const 
 static int confirm_no(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
                       const gs_table_t *table, const gs_search_options_t *options)
 {
-    size_t size = (size_t)1 << table->n;
-    bool open = false;
-    int64_t *completion = gs_alloc(env, size, sizeof *completion);
+    int64_t *completion = gs_table_hopeful(env, table);
     if (completion == NULL) {
         return env->status;
     }
-    for (size_t mask = 0; mask < size; mask++) {
-        open = open || table->undecided[mask] != 0;
-        completion[mask] = table->completion[mask] + table->undecided[mask];
+    gs_table_t hopeful = {table->n, completion, NULL};
+    gs_search_options_t plain = {.idling = options->idling};
+    gs_search_t other;
+    gs_search_init(&other);
+    int status = run(&other, env, tasks, &hopeful, &plain);
+    self->overload = other.overload;
+    self->window = other.window;
+    self->stage = other.stage;
+    if (status == GS_OK && other.answer != 0) {
+        self->answer = -1;
+        self->stage = GS_STAGE_NONE;
+        self->spent = GS_UNDECIDED;
     }
-    int status = GS_OK;
-    if (open) {
-        gs_table_t hopeful = {table->n, completion, NULL};
-        gs_search_options_t plain = {.idling = options->idling};
-        gs_search_t other;
-        gs_search_init(&other);
-        status = run(&other, env, tasks, &hopeful, &plain);
-        self->overload = other.overload;
-        self->window = other.window;
-        self->stage = other.stage;
-        if (status == GS_OK && other.answer != 0) {
-            self->answer = -1;
-            self->stage = GS_STAGE_NONE;
-            self->spent = GS_UNDECIDED;
-        }
-        gs_search_free(&other, env);
-    }
+    gs_search_free(&other, env);
     gs_free(env, completion);
     return status;
 }
@@ -207,7 +201,7 @@ int gs_search_run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
                   const gs_table_t *table, const gs_search_options_t *options)
 {
     int status = run(self, env, tasks, table, options);
-    if (status == GS_OK && self->answer == 0 && table->undecided != NULL) {
+    if (status == GS_OK && self->answer == 0 && gs_table_is_open(table)) {
         status = confirm_no(self, env, tasks, table, options);
     }
     if (status > 0) { /* a budget: an answer once there was one, else none */

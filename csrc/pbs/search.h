@@ -32,7 +32,8 @@ typedef struct {
     bool idling;          /* the GPU may wait although work is ready */
     bool thorough;        /* no quick answers: decide by the latest starts and F alone */
     bool policy;          /* compute F in any case, and keep it: see gs_search_t.feasible */
-    int64_t policy_limit; /* 0: all of F; else at most so many spans a class, the longest */
+    int64_t policy_limit; /* 0: all of F; else so many spans a class, the longest, or as many more
+                             as it takes to hold the first instant */
 } gs_search_options_t;
 
 typedef struct {

@@ -38,3 +38,24 @@ int gs_table_check(gs_env_t *env, const gs_table_t *table)
     }
     return GS_OK;
 }
+
+bool gs_table_is_open(const gs_table_t *table)
+{
+    for (int64_t mask = 0; table->undecided != NULL && mask < INT64_C(1) << table->n; mask++) {
+        if (table->undecided[mask] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t *gs_table_hopeful(gs_env_t *env, const gs_table_t *table)
+{
+    int64_t size = INT64_C(1) << table->n;
+    int64_t *completion = gs_alloc(env, (size_t)size, sizeof *completion);
+    for (int64_t mask = 0; completion != NULL && mask < size; mask++) {
+        int64_t c = table->completion[mask];
+        completion[mask] = c > 0 ? c : table->undecided[mask];
+    }
+    return completion;
+}

@@ -20,4 +20,12 @@ typedef struct {
  * the empty batch, and a task whose singleton is not eligible (field "task", row: the task). */
 int gs_table_check(gs_env_t *env, const gs_table_t *table);
 
+/* Whether the table leaves a batch undecided. */
+bool gs_table_is_open(const gs_table_t *table);
+
+/* The completion times with the undecided batches counted as eligible: 2^n entries from gs_alloc,
+ * which the caller frees, or NULL with env->status set. What is infeasible with these is infeasible
+ * however the open batches turn out. */
+int64_t *gs_table_hopeful(gs_env_t *env, const gs_table_t *table);
+
 #endif

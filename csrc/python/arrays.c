@@ -1,6 +1,20 @@
 /* Is this Python object an array that the core can read? */
 #include "python/module.h"
 
+/* Whether someone else could write to the data while the core reads it without the GIL. The
+ * package's own arrays are read-only and are not copied. */
+static bool may_change(PyArrayObject *array)
+{
+    PyObject *owner = (PyObject *)array;
+    while (owner != NULL && PyArray_Check(owner)) {
+        if (PyArray_ISWRITEABLE((PyArrayObject *)owner)) {
+            return true;
+        }
+        owner = PyArray_BASE((PyArrayObject *)owner);
+    }
+    return owner != NULL;
+}
+
 /* FromAny alone would cut the fractions off a list of floats, so the cast is a second step. */
 PyArrayObject *gs_py_array(PyObject *obj, const char *name, int ndim, int typenum)
 {
@@ -24,7 +38,11 @@ PyArrayObject *gs_py_array(PyObject *obj, const char *name, int ndim, int typenu
     }
     PyArrayObject *array =
         (PyArrayObject *)PyArray_FromArray(given, descr, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_NOTSWAPPED);
+    bool borrowed = array == given && (PyObject *)given == obj;
     Py_DECREF(given);
+    if (array != NULL && borrowed && may_change(array)) {
+        Py_SETREF(array, (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER));
+    }
     if (array != NULL && PyArray_NDIM(array) != ndim) {
         PyErr_Format(PyExc_ValueError, "%s: must have %d dimension(s), has %d", name, ndim,
                      PyArray_NDIM(array));
