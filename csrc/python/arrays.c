@@ -70,3 +70,17 @@ PyArrayObject *gs_py_new(int ndim, const npy_intp *shape, int typenum)
 {
     return (PyArrayObject *)PyArray_ZEROS(ndim, (npy_intp *)(uintptr_t)shape, typenum, 0);
 }
+
+bool gs_py_new_columns(PyArrayObject **columns, int count, npy_intp length)
+{
+    for (int i = 0; i < count; i++) {
+        columns[i] = gs_py_new(1, &length, NPY_INT64);
+        if (columns[i] == NULL) {
+            while (i-- > 0) {
+                Py_CLEAR(columns[i]);
+            }
+            return false;
+        }
+    }
+    return true;
+}

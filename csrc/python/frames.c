@@ -5,13 +5,8 @@ PyObject *gs_py_frames(const gs_schedule_t *schedule)
 {
     npy_intp count = (npy_intp)schedule->count;
     PyArrayObject *column[3] = {NULL};
-    for (int i = 0; i < 3; i++) {
-        column[i] = gs_py_new(1, &count, NPY_INT64);
-        if (column[i] == NULL) {
-            Py_XDECREF(column[0]);
-            Py_XDECREF(column[1]);
-            return NULL;
-        }
+    if (!gs_py_new_columns(column, 3, count)) {
+        return NULL;
     }
     for (npy_intp f = 0; f < count; f++) {
         gs_py_i64(column[0])[f] = schedule->frames[f].start;

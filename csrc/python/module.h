@@ -48,6 +48,9 @@ static inline int64_t *gs_py_i64(PyArrayObject *array)
 /* A new zeroed array, or NULL with MemoryError. */
 PyArrayObject *gs_py_new(int ndim, const npy_intp *shape, int typenum);
 
+/* New zeroed int64 columns of one length, or false with MemoryError and all of them NULL. */
+bool gs_py_new_columns(PyArrayObject **columns, int count, npy_intp length);
+
 /* Calls into the core (call.c) ---------------------------------------------------------------- */
 
 /* Everything one call into the core needs: its env, whose poll looks at the stop flag, the time

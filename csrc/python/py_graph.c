@@ -47,15 +47,6 @@ static bool set_copy(PyObject *dict, const char *name, const int64_t *values, np
     return set_array(dict, name, array);
 }
 
-/* Three new columns of one length. */
-static bool new_columns(PyArrayObject *columns[3], npy_intp count)
-{
-    for (int c = 0; c < 3; c++) {
-        columns[c] = gs_py_new(1, &count, NPY_INT64);
-    }
-    return columns[0] != NULL && columns[1] != NULL && columns[2] != NULL;
-}
-
 /* Hands three columns over to the dict, or frees them. */
 static bool set_columns(PyObject *dict, const char *const names[3], PyArrayObject *columns[3],
                         bool good)
@@ -73,8 +64,8 @@ static bool set_columns(PyObject *dict, const char *const names[3], PyArrayObjec
 static bool set_schedule(PyObject *dict, const gs_schedule_t *schedule)
 {
     static const char *const names[3] = {"start", "end", "batch"};
-    PyArrayObject *columns[3];
-    bool good = new_columns(columns, (npy_intp)schedule->count);
+    PyArrayObject *columns[3] = {NULL};
+    bool good = gs_py_new_columns(columns, 3, (npy_intp)schedule->count);
     for (int64_t f = 0; good && f < schedule->count; f++) {
         gs_py_i64(columns[0])[f] = schedule->frames[f].start;
         gs_py_i64(columns[1])[f] = schedule->frames[f].end;
@@ -91,8 +82,8 @@ static int64_t label(uint32_t batch)
 static bool set_points(PyObject *dict, const gs_graph_t *graph)
 {
     static const char *const names[3] = {"time", "parent", "parent_batch"};
-    PyArrayObject *columns[3];
-    bool good = new_columns(columns, (npy_intp)graph->points);
+    PyArrayObject *columns[3] = {NULL};
+    bool good = gs_py_new_columns(columns, 3, (npy_intp)graph->points);
     for (int64_t p = 0; good && p < graph->points; p++) {
         gs_py_i64(columns[0])[p] = graph->point[p].time;
         gs_py_i64(columns[1])[p] = graph->point[p].parent;
@@ -104,8 +95,8 @@ static bool set_points(PyObject *dict, const gs_graph_t *graph)
 static bool set_edges(PyObject *dict, const gs_graph_t *graph)
 {
     static const char *const names[3] = {"source", "target", "batch"};
-    PyArrayObject *columns[3];
-    bool good = new_columns(columns, (npy_intp)graph->edges);
+    PyArrayObject *columns[3] = {NULL};
+    bool good = gs_py_new_columns(columns, 3, (npy_intp)graph->edges);
     for (int64_t e = 0; good && e < graph->edges; e++) {
         gs_py_i64(columns[0])[e] = graph->edge[e].source;
         gs_py_i64(columns[1])[e] = graph->edge[e].target;

@@ -264,11 +264,8 @@ static PyObject *policy_play(PyObject *module, PyObject *args)
         }
         frames[f] = (gs_frame_t){gs_py_i64(column[0])[f], gs_py_i64(column[1])[f], (uint32_t)batch};
     }
-    for (int i = 0; i < PLAY_COLUMNS; i++) {
-        out[i] = gs_py_new(1, &length, NPY_INT64);
-        if (out[i] == NULL) {
-            goto out;
-        }
+    if (!gs_py_new_columns(out, PLAY_COLUMNS, length)) {
+        goto out;
     }
     int status = GS_OK;
     gs_py_release(&call);

@@ -5,21 +5,6 @@
 /* Columns of the answer for a stack. */
 enum { ANSWER, STAGE, SPENT, STATES, BYTES, NANOSECONDS, COLUMNS };
 
-/* int64 columns of one length; false with an exception. */
-static bool new_columns(PyArrayObject **columns, int count, npy_intp length)
-{
-    for (int i = 0; i < count; i++) {
-        columns[i] = gs_py_new(1, &length, NPY_INT64);
-        if (columns[i] == NULL) {
-            while (i-- > 0) {
-                Py_CLEAR(columns[i]);
-            }
-            return false;
-        }
-    }
-    return true;
-}
-
 static void begin_set(gs_py_call_t *call, long long states)
 {
     call->env.states = 0;
@@ -77,21 +62,17 @@ static PyObject *feasible_arrays(const gs_search_t *search)
     const gs_feasible_t *f = &search->feasible;
     npy_intp classes = (npy_intp)(search->problem.intervals * search->problem.classes + 1);
     npy_intp count = (npy_intp)f->count;
-    PyArrayObject *begin = gs_py_new(1, &classes, NPY_INT64);
-    PyArrayObject *first = gs_py_new(1, &count, NPY_INT64);
-    PyArrayObject *last = gs_py_new(1, &count, NPY_INT64);
-    if (begin == NULL || first == NULL || last == NULL) {
+    PyArrayObject *begin = gs_py_new(1, &classes, NPY_INT64), *spans[2] = {NULL};
+    if (begin == NULL || !gs_py_new_columns(spans, 2, count)) {
         Py_XDECREF(begin);
-        Py_XDECREF(first);
-        Py_XDECREF(last);
         return NULL;
     }
     memcpy(PyArray_DATA(begin), f->begin, (size_t)classes * sizeof(int64_t));
     for (npy_intp i = 0; i < count; i++) {
-        gs_py_i64(first)[i] = f->spans[i].first;
-        gs_py_i64(last)[i] = f->spans[i].last;
+        gs_py_i64(spans[0])[i] = f->spans[i].first;
+        gs_py_i64(spans[1])[i] = f->spans[i].last;
     }
-    return Py_BuildValue("NNN", begin, first, last);
+    return Py_BuildValue("NNN", begin, spans[0], spans[1]);
 }
 
 PyDoc_STRVAR(search_doc,
@@ -128,7 +109,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *args)
     gs_search_t search;
     gs_search_init(&search);
     if (!gs_py_problem_init(&problem, period, deadline, offset, completion, undecided) ||
-        !new_columns(columns, COLUMNS, problem.sets)) {
+        !gs_py_new_columns(columns, COLUMNS, problem.sets)) {
         goto out;
     }
     gs_search_options_t options = {idling != 0, thorough != 0, policy != 0 && problem.sets == 1,
@@ -199,7 +180,7 @@ static PyObject *pbs_edf(PyObject *module, PyObject *args)
     gs_schedule_t schedule;
     gs_schedule_init(&schedule);
     if (!gs_py_problem_init(&problem, period, deadline, offset, completion, Py_None) ||
-        !new_columns(columns, 4, problem.sets)) {
+        !gs_py_new_columns(columns, 4, problem.sets)) {
         goto out;
     }
     int status = GS_OK;
