@@ -22,7 +22,7 @@ from machine import describe
 
 import gpusched as gs
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from reference import pbs_brute
 from test_search import as_objects, random_set
 

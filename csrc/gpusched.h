@@ -2,10 +2,14 @@
  *
  * All that C callers and the Python module need. Each room has its own header:
  *
- *   core/   env (errors, memory budget, poll), rng
+ *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers)
  *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, generate
- *   pbs/    table (the oracle's answers), oracle (a table from a GPU), edf, search, graph,
- *           schedule (replay), policy (at run time), play (what a dispatcher does with it)
+ *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
+ *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
+ *           that plays it), graph (the paper's)
+ *
+ * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
+ * (the interval engine), dive (depth first), overload and window (proofs that there is none).
  *
  * Names are gs_<object>_<verb>; core/env.h states the conventions for errors and memory.
  */

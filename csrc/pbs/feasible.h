@@ -20,7 +20,8 @@ typedef struct {
 /* Single sets can have 10^4 spans in a class, nearly all of them tiny. With a limit on the spans of
  * a class, F is approximated from one side: INNER drops the shortest spans (what remains is still
  * feasible, and still a policy), OUTER fills the shortest gaps (what is outside is still
- * infeasible). */
+ * infeasible). Endless problems are computed exactly: an approximation need not reach its fixed
+ * point. */
 enum { GS_FEASIBLE_EXACT = 0, GS_FEASIBLE_INNER = 1, GS_FEASIBLE_OUTER = 2 };
 
 typedef struct {
