@@ -21,6 +21,7 @@ from gpusched import _core
 from gpusched._batches import members
 from gpusched._check import Int64Array, frozen, int_array, one_of
 from gpusched._files import replacing
+from gpusched._text import clip
 from gpusched.tasks import KernelTasks
 
 VARIANTS = ("repaired", "paper", "printed")
@@ -174,20 +175,22 @@ class Graph:
             ends = (float(x[target]), float(y[target])), (float(x[source]), float(y[source]))
             ax.annotate("", *ends, arrowprops={**arrow, "shrinkA": 14, "shrinkB": 14})
             ax.text(
-                (ends[0][0] + ends[1][0]) / 2,
-                (ends[0][1] + ends[1][1]) / 2 + 0.04,
-                self._batch_label(batch),
-                fontsize=7,
-                color="dimgray",
+                # Nearer to where the edge comes from: edges part there and meet at their targets.
+                0.6 * ends[1][0] + 0.4 * ends[0][0],
+                0.6 * ends[1][1] + 0.4 * ends[0][1],
+                "+".join(map(str, members(batch))) if batch > 0 else self._batch_label(batch),
+                fontsize=8,
                 ha="center",
-                va="bottom",
+                va="center",
+                bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
             )
         for v in range(len(self)):
             box = {"boxstyle": "round", "facecolor": colors[self.state[v]], "edgecolor": "black"}
             ax.text(x[v], y[v], self._time_label(v), ha="center", va="center", fontsize=8, bbox=box)
         ax.set_xlim(x.min() - 0.6, x.max() + 0.6)
         ax.set_ylim(y.min() - 0.6, y.max() + 0.6)
-        ax.set_xlabel("executed jobs")
+        batches = ", ".join(f"{i}: {clip(name, 20)}" for i, name in enumerate(self.names))
+        ax.set_xlabel(f"executed jobs (in boxes: time; on edges: batches of {batches})")
         ax.set_yticks([])
         ax.xaxis.get_major_locator().set_params(integer=True)
         return ax
