@@ -134,13 +134,14 @@ static int search_classes(gs_search_t *self, gs_env_t *env, const gs_search_opti
         status = ask_feasible(self, env, &moves, &bound, false, GS_FEASIBLE_EXACT, 0, false);
     }
     /* A limited policy keeps as many spans as it takes to hold the first instant. */
-    for (int64_t limit = options->policy_limit;
-         status == GS_OK && options->policy && self->answer == 1 && !self->has_policy; limit *= 4) {
+    int64_t limit = options->policy_limit;
+    while (status == GS_OK && options->policy && self->answer == 1 && !self->has_policy) {
         int mode = limit == 0 ? GS_FEASIBLE_EXACT : GS_FEASIBLE_INNER;
         gs_feasible_free(&self->feasible, env);
         status = ask_feasible(self, env, &moves, &bound, options->idling, mode, limit, true);
         self->has_policy =
             status == GS_OK && gs_feasible_holds(&self->feasible, 0, p->arrived[0], 0);
+        limit = limit < INT64_MAX / 4 ? 4 * limit : 0;
     }
     gs_bound_free(&bound, env);
     gs_moves_free(&moves, env);
