@@ -128,7 +128,8 @@ class Search:
     certificate
         An ``Overload`` or ``DeadWindow`` when that decided.
     reason
-        When not decided: "states", "bytes", "seconds", or "undecided" (the table's).
+        When not decided: "states", "bytes", "seconds", or "undecided" (the table's). Also which
+        budget was spent before a policy was finished.
     repeats
         Whether the schedule repeats for ever. False when it only covers the jobs released in one
         hyperperiod (``repeating=True`` looks for one that repeats); None without a schedule.
