@@ -176,3 +176,105 @@ def policy_play(
     stop: Buffer | None,
     /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# Concurrent kernels in FIFO order: bounds (py_fifo_bound.c). period, block_time, blocks, threads
+# have shape (sets, n); m (threads), sms and beta have shape (sets,).
+
+def fifo_saturation(
+    period: _In,
+    block_time: _In,
+    blocks: _In,
+    threads: _In,
+    m: _In,
+    overlap: bool,
+    paper: bool,
+    stop: Buffer | None,
+    /,
+) -> _Ints: ...
+def fifo_saturation_gpu(
+    period: _In,
+    block_time: _In,
+    blocks: _In,
+    threads: _In,
+    regs: _In,
+    smem: _In,
+    limits: _In,
+    overlap: bool,
+    stop: Buffer | None,
+    /,
+) -> _Ints: ...
+def fifo_bound(
+    period: _In,
+    block_time: _In,
+    blocks: _In,
+    threads: _In,
+    m: _In,
+    sms: _In,
+    beta: _In,
+    order: int,
+    theorems: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # numerator, denominator, theorem, status, reasons
+
+# Concurrent kernels in FIFO order: simulation (py_fifo.c)
+
+_Fifo: TypeAlias = object  # a capsule
+
+def fifo_open(
+    period: _In,
+    block_time: _In,
+    blocks: _In,
+    threads: _In,
+    offset: _In,
+    priority: _In,
+    stream: _In | None,
+    least: _In,
+    slack: _In,
+    m: int,
+    order: int,
+    draw: int,
+    settle: int,
+    until: int,
+    victim: int,
+    triggers: int,
+    key: _In,
+    index: int,
+    log_waves: bool,
+    /,
+) -> _Fifo: ...
+def fifo_run(
+    simulation: _Fifo, waves: int, states: int, bytes: int, seconds: float, stop: Buffer | None, /
+) -> tuple[int, bool, int, int]: ...  # status, done, now, jobs released
+def fifo_result(
+    simulation: _Fifo, /
+) -> tuple[int, int, int, npt.NDArray[np.bool_], int, _Ints, _Ints]: ...
+# verdict, from, length, grows, waves, worst, finished
+def fifo_jobs(
+    simulation: _Fifo, /
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+# task, job, release, start, dispatched, finish
+def fifo_waves(simulation: _Fifo, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+# task, job, blocks, start, end
+def fifo_responses(
+    period: _In,
+    block_time: _In,
+    blocks: _In,
+    threads: _In,
+    offset: _In,
+    priority: _In,
+    least: _In,
+    slack: _In,
+    m: _In,
+    order: int,
+    draw: int,
+    settle: int,
+    until: _In,
+    victim: _In,
+    triggers: _In,
+    key: _In,
+    first: int,
+    states: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished (sets, n); verdict, waves (sets,)

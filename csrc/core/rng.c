@@ -61,3 +61,9 @@ uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n)
     } while (x < reject);
     return x % n;
 }
+
+uint64_t gs_rng_at(uint64_t seed, uint64_t index)
+{
+    uint64_t x = seed + index * UINT64_C(0x9e3779b97f4a7c15);
+    return splitmix64(&x);
+}

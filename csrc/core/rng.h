@@ -19,7 +19,9 @@ enum {
     GS_STREAM_UTILIZATION = 1,
     GS_STREAM_PERIOD = 2,
     GS_STREAM_SLOWDOWN = 3,
-    GS_STREAM_EXECUTION = 4
+    GS_STREAM_EXECUTION = 4,
+    GS_STREAM_RELEASE = 5,
+    GS_STREAM_SHAPE = 6
 };
 
 void gs_rng_init(gs_rng_t *rng, const uint64_t key[4], uint64_t index, uint64_t stream);
@@ -31,5 +33,16 @@ double gs_rng_double(gs_rng_t *rng);
 
 /* Uniform in 0 .. n-1 without bias; n > 0. */
 uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n);
+
+/* Number `index` of the sequence of splitmix64 (Steele, Lea and Flood 2014) that starts from seed:
+ * for draws that must not depend on the order in which they are made. */
+uint64_t gs_rng_at(uint64_t seed, uint64_t index);
+
+/* Uniform in 0 .. n-1 from 64 random bits, n > 0; some values are likelier by less than n / 2^64. */
+static inline uint64_t gs_rng_scale(uint64_t bits, uint64_t n)
+{
+    __extension__ typedef unsigned __int128 product_t;
+    return (uint64_t)(((product_t)bits * n) >> 64);
+}
 
 #endif

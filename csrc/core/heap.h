@@ -1,0 +1,35 @@
+/* The earliest of many instants: a binary heap of (time, item).
+ *
+ * Among equal times the smaller item comes first, so what leaves the heap does not depend on the
+ * order in which it entered.
+ */
+#ifndef GS_CORE_HEAP_H
+#define GS_CORE_HEAP_H
+
+#include "core/env.h"
+
+typedef struct {
+    int64_t time;
+    int64_t item;
+} gs_heap_entry_t;
+
+typedef struct {
+    gs_heap_entry_t *entry; /* entry[0] is the earliest */
+    size_t count;
+    size_t room;
+} gs_heap_t;
+
+/* A zeroed gs_heap_t is an empty heap. */
+int gs_heap_push(gs_env_t *env, gs_heap_t *heap, int64_t time, int64_t item);
+void gs_heap_pop(gs_heap_t *heap); /* the heap must not be empty */
+/* The same as a pop and a push, in one pass. */
+void gs_heap_replace(gs_heap_t *heap, int64_t time, int64_t item);
+void gs_heap_free(gs_env_t *env, gs_heap_t *heap);
+
+/* The earliest time, GS_NEVER for an empty heap. */
+static inline int64_t gs_heap_time(const gs_heap_t *heap)
+{
+    return heap->count == 0 ? GS_NEVER : heap->entry[0].time;
+}
+
+#endif
