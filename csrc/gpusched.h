@@ -19,6 +19,7 @@
 #include "core/env.h"
 #include "core/rng.h"
 #include "model/generate.h"
+#include "model/generate_blocks.h"
 #include "model/gpu.h"
 #include "model/place.h"
 #include "model/tasks.h"
