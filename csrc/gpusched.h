@@ -2,11 +2,13 @@
  *
  * All that C callers and the Python module need. Each room has its own header:
  *
- *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers)
- *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, generate
+ *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,
+ *           wide (128-bit products)
+ *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, generate
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
+ *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -17,10 +19,13 @@
 #define GPUSCHED_H
 
 #include "core/env.h"
+#include "core/heap.h"
 #include "core/rng.h"
+#include "core/wide.h"
 #include "model/generate.h"
 #include "model/generate_blocks.h"
 #include "model/gpu.h"
+#include "model/kernels.h"
 #include "model/place.h"
 #include "model/tasks.h"
 #include "pbs/edf.h"
@@ -31,5 +36,6 @@
 #include "pbs/schedule.h"
 #include "pbs/search.h"
 #include "pbs/table.h"
+#include "sim/fifo.h"
 
 #endif

@@ -15,6 +15,7 @@ _Ints: TypeAlias = npt.NDArray[np.int64]
 _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 _Policy: TypeAlias = object  # a capsule
 
+FIFO_LATEST: Final[int]  # no simulated job is released at or after it
 MAX_TASKS: Final[int]
 __version__: Final[str]
 

@@ -38,7 +38,8 @@ uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n);
  * for draws that must not depend on the order in which they are made. */
 uint64_t gs_rng_at(uint64_t seed, uint64_t index);
 
-/* Uniform in 0 .. n-1 from 64 random bits, n > 0; some values are likelier by less than n / 2^64. */
+/* Uniform in 0 .. n-1 from 64 random bits, n > 0; some values are likelier by less than n / 2^64.
+ */
 static inline uint64_t gs_rng_scale(uint64_t bits, uint64_t n)
 {
     __extension__ typedef unsigned __int128 product_t;

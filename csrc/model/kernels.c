@@ -18,7 +18,8 @@ int gs_kernels_check(gs_env_t *env, const gs_kernels_t *kernels, int64_t m)
 {
     int64_t n = kernels->n;
     if (n < 1 || n > INT32_MAX) {
-        return gs_fail(env, GS_ERR_VALUE, "tasks", -1, n, "must be a positive number within 31 bits");
+        return gs_fail(env, GS_ERR_VALUE, "tasks", -1, n,
+                       "must be a positive number within 31 bits");
     }
     if (m < 1 || m > INT32_MAX) {
         return gs_fail(env, GS_ERR_VALUE, "m", -1, m,

@@ -15,14 +15,17 @@ static int module_exec(PyObject *module)
     }
     PyMethodDef *parts[] = {
         gs_py_gpu_methods,    gs_py_generate_methods, gs_py_oracle_methods, gs_py_schedule_methods,
-        gs_py_search_methods, gs_py_graph_methods,    gs_py_policy_methods,
+        gs_py_search_methods, gs_py_graph_methods,    gs_py_policy_methods, gs_py_fifo_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {
             return -1;
         }
     }
-    if (PyModule_AddIntConstant(module, "MAX_TASKS", GS_MAX_TASKS) < 0) {
+    PyObject *latest = PyLong_FromLongLong(GS_FIFO_LATEST); /* a long may be too short for it */
+    int added = PyModule_AddObjectRef(module, "FIFO_LATEST", latest);
+    Py_XDECREF(latest);
+    if (added < 0 || PyModule_AddIntConstant(module, "MAX_TASKS", GS_MAX_TASKS) < 0) {
         return -1;
     }
     return PyModule_AddStringConstant(module, "__version__", GPUSCHED_VERSION);

@@ -17,14 +17,14 @@
 /* What a bound comes from. A number is also the position of the theorem's reason in `reasons`. */
 enum {
     GS_FIFO_NO_THEOREM = 0,
-    GS_FIFO_THEOREM_FITS = 1,     /* no block ever waits: R = c (any order but overlap) */
-    GS_FIFO_THEOREM_P = 2,        /* overlap: U <= beta */
-    GS_FIFO_THEOREM_V1_FIRST = 3, /* hardware, case 1: the job's own length fits its period */
-    GS_FIFO_THEOREM_V1_CHAIN = 4, /* hardware, case 2: the recurrence over a backlogged run */
-    GS_FIFO_THEOREM_A = 5,        /* hardware, release: SC1 and U < beta */
+    GS_FIFO_THEOREM_FITS = 1,      /* no block ever waits: R = c (any order but overlap) */
+    GS_FIFO_THEOREM_P = 2,         /* overlap: U <= beta */
+    GS_FIFO_THEOREM_V1_FIRST = 3,  /* hardware, case 1: the job's own length fits its period */
+    GS_FIFO_THEOREM_V1_CHAIN = 4,  /* hardware, case 2: the recurrence over a backlogged run */
+    GS_FIFO_THEOREM_A = 5,         /* hardware, release: SC1 and U < beta */
     GS_FIFO_THEOREM_A_REFINED = 6, /* release: the recurrence that starts from A or V2 */
-    GS_FIFO_THEOREM_V2 = 7,       /* release, kernels of one block: U <= beta and c <= T */
-    GS_FIFO_THEOREM_V3 = 8,       /* strict: utilization with stalls <= beta */
+    GS_FIFO_THEOREM_V2 = 7,        /* release, kernels of one block: U <= beta and c <= T */
+    GS_FIFO_THEOREM_V3 = 8,        /* strict: utilization with stalls <= beta */
     GS_FIFO_THEOREMS = 9
 };
 

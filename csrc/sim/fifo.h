@@ -23,6 +23,9 @@
 #include "model/kernels.h"
 #include "sim/fifo_order.h"
 
+/* No job is released at or after it. */
+#define GS_FIFO_LATEST (GS_NEVER / 4)
+
 /* What execution times below the worst case are drawn for. */
 enum { GS_FIFO_PER_JOB = 0, GS_FIFO_PER_WAVE = 1, GS_FIFO_PER_BLOCK = 2 };
 
@@ -35,6 +38,9 @@ enum {
 
 /* Whether to find out what happens for ever (see gs_fifo_cycle_t). */
 enum { GS_FIFO_SETTLE_NO = 0, GS_FIFO_SETTLE_NOTE = 1, GS_FIFO_SETTLE_STOP = 2 };
+
+/* The most tasks with which it is looked for where releases decide. */
+#define GS_FIFO_SETTLE_TASKS 256
 
 /* What is known about all jobs to come. */
 enum {
@@ -114,8 +120,9 @@ typedef struct {
  * happened in between happens again and again with ever longer backlogs.
  *
  * hardware, release: a checkpoint is a multiple of the hyperperiod, and the state what runs, what
- * is queued, and each stream's backlog. Where releases decide, only one stream may grow, and its
- * jobs must have come first whenever they were queued, as older ones will too.
+ * is queued, and each stream's backlog. Where releases decide, a longer backlog also makes the jobs
+ * at its head older: the order of two queued jobs stays what it was if the one ahead has aged no
+ * less than the one behind.
  * strict, overlap: a checkpoint is the start of the last block of the last job released before a
  * multiple of the hyperperiod, and the state what runs, and the lag behind that multiple. */
 typedef struct {
@@ -130,10 +137,13 @@ typedef struct {
     int64_t *saved;
     size_t saved_length, saved_room;
     int64_t *pending;       /* per stream, when saved (strict, overlap: [0] is the lag) */
-    int64_t *stream_jobs;   /* per stream, in a hyperperiod; 0: any growth will do */
+    int64_t *stream_jobs;   /* per stream, in a hyperperiod */
+    unsigned char *shared;  /* per stream: by several tasks */
     unsigned char *emptied; /* per stream, since saved: whether it ran empty */
-    unsigned char *passed;  /* per stream, since saved: whether a job was queued behind another */
-    unsigned char *grows;   /* per stream, once responses diverge */
+    unsigned char *ahead;   /* release: per two streams (s, x), since saved: whether a job of x
+                               was queued ahead of one of s; NULL elsewhere */
+    int64_t *aged;        /* per stream: by how much the job at its head is older than when saved */
+    unsigned char *grows; /* per stream, once responses diverge */
 } gs_fifo_cycle_t;
 
 typedef struct {
@@ -143,10 +153,10 @@ typedef struct {
     int verdict;  /* GS_FIFO_OPEN, ... */
     int64_t from; /* with a verdict: the cycle's first instant and its length */
     int64_t length;
-    int64_t waves; /* started so far */
-    int64_t *worst;    /* per task: the largest response so far, 0 before the first */
-    int64_t *finished; /* per task: jobs that have finished */
-    int64_t *released; /* per task: jobs that were released */
+    int64_t waves;      /* started so far */
+    int64_t *worst;     /* per task: the largest response so far, 0 before the first */
+    int64_t *finished;  /* per task: jobs that have finished */
+    int64_t *released;  /* per task: jobs that were released */
     gs_fifo_job_t *job; /* with log_jobs in order of release, else records in use and free ones */
     int64_t job_count;
     gs_fifo_wave_t *wave; /* with log_waves, in order of start */
@@ -156,6 +166,7 @@ typedef struct {
     int64_t threads_free;
     int64_t *rank;        /* per task: its place among jobs of one instant */
     int64_t *by_rank;     /* the inverse */
+    int64_t *task_stream; /* per task */
     int64_t *earliest;    /* per task: with an adversary, when it may be released */
     uint64_t *gap_seed;   /* per task */
     uint64_t *time_seed;  /* per task */
@@ -174,13 +185,14 @@ typedef struct {
 
 /* Prepares a simulation; on an error it is freed already (freeing it again does no harm). Refuses
  * what gs_kernels_check refuses, least outside 1 .. block_time, negative offsets and slacks, times
- * beyond the clock (GS_NEVER / 4), a stream outside 0 .. n-1, streams where jobs overlap, an
+ * beyond the clock (GS_FIFO_LATEST), a stream outside 0 .. n-1, streams where jobs overlap, an
  * unknown order, draw or trigger, a victim that is no task or an adversary with several tasks in
  * one stream, and settle with anything random or adversarial. */
 int gs_fifo_init(gs_env_t *env, gs_fifo_t *fifo, const gs_fifo_model_t *model);
 
 /* Goes on until done or until `waves` more waves have started. Counts jobs as states of the env's
- * budget. After an error or a spent budget the logs are those of a prefix of the schedule. */
+ * budget. GS_ERR_OVERFLOW when a block would end beyond the clock. After an error or a spent budget
+ * the logs hold what happened up to then, and the simulation cannot go on. */
 int gs_fifo_run(gs_env_t *env, gs_fifo_t *fifo, int64_t waves);
 
 void gs_fifo_free(gs_env_t *env, gs_fifo_t *fifo);
