@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _slowdown, plot
+from gpusched._progress import Progress
 from gpusched.results import Results
-from gpusched.sweep import Progress, run, spawn, summary
+from gpusched.sweep import run, spawn, summary
 
 if TYPE_CHECKING:
     from gpusched._budget import Budget
