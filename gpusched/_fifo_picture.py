@@ -251,7 +251,7 @@ def _draw(scene: _Scene, ax: Any, labels: Mapping[tuple[int, int], str]) -> None
     ax.set_xlim(scene.since / unit, scene.end / unit)
     ax.set_ylim(low, scene.m)
     ax.axhline(0, color=INK, linewidth=0.8, zorder=3)
-    ax.set_yticks(scene.steps())
+    ax.set_yticks(scene.steps(), [str(threads) for threads in scene.steps()])
     steps = scene.axis.steps(scene.since, scene.end, 8)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])
     note = scene.note()

@@ -1,6 +1,7 @@
 """The figures of the papers, one function for each: a tidy table that can draw itself.
 
-One module per paper: ``feddal`` (paper 001, the Parallel Batch Scheduler).
+One module per paper: ``yang`` (paper 000, concurrent kernels in FIFO order), ``feddal`` (paper
+001, the Parallel Batch Scheduler).
 """
 
 from __future__ import annotations
@@ -16,15 +17,20 @@ from gpusched.experiments.feddal import (
     gpusched_fig4,
     gpusched_fig5,
 )
+from gpusched.experiments.yang import Figure2, Figure3, yang_fig2, yang_fig3
 
 __all__ = [
     "SCHEDULERS",
     "SLOWDOWNS",
     "UTILIZATIONS",
+    "Figure2",
+    "Figure3",
     "GraphSize",
     "Schedulability",
     "SearchTimes",
     "TimesByTasks",
     "gpusched_fig4",
     "gpusched_fig5",
+    "yang_fig2",
+    "yang_fig3",
 ]
