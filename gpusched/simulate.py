@@ -53,7 +53,7 @@ def fifo(
     triggers: str | Iterable[str] = ("head",),
     seed: Any = None,
     index: int = 0,
-    settle: Settle | None = None,
+    settle: Settle | bool | None = None,
     waves: bool = True,
     budget: Budget | None = None,
     progress: Progress = None,
@@ -109,9 +109,9 @@ def fifo(
         ``fifo_responses`` behaves like ``index=i`` here.
     settle
         Whether to find out what happens for ever: "no", "note" (and go on until ``until``) or
-        "stop" (as soon as it is known). By default "stop" without ``until``, otherwise "note" where
-        nothing is random. Some sets never settle; those whose hyperperiod is beyond the clock
-        cannot.
+        "stop" (as soon as it is known); False and True mean "no" and "stop". By default "stop"
+        without ``until``, otherwise "note" where nothing is random. Some sets never settle; those
+        whose hyperperiod is beyond the clock cannot.
     waves
         Whether to keep the waves of blocks, which pictures need.
     budget
@@ -222,7 +222,7 @@ def fifo_responses(
     triggers: str | Iterable[str] = ("head",),
     seed: Any = None,
     first: int = 0,
-    settle: Settle | None = None,
+    settle: Settle | bool | None = None,
     budget: Budget | None = None,
     stop: Any = None,
 ) -> FifoResponses:
@@ -414,6 +414,8 @@ def _settle(
         raise ValueError(f"until = {last}: must not be negative")
     if last is not None and last > _core.FIFO_LATEST:
         raise OverflowError(f"until = {last}: is too large for the clock")
+    if isinstance(settle, bool):
+        settle = "stop" if settle else "no"
     if settle is not None:
         one_of(settle, _SETTLE, "settle")
     if last is None:

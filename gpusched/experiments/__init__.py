@@ -17,12 +17,20 @@ from gpusched.experiments.feddal import (
     gpusched_fig4,
     gpusched_fig5,
 )
-from gpusched.experiments.yang import Figure2, Figure3, yang_fig2, yang_fig3
+from gpusched.experiments.yang import (
+    Bounds,
+    Figure2,
+    Figure3,
+    yang_bounds,
+    yang_fig2,
+    yang_fig3,
+)
 
 __all__ = [
     "SCHEDULERS",
     "SLOWDOWNS",
     "UTILIZATIONS",
+    "Bounds",
     "Figure2",
     "Figure3",
     "GraphSize",
@@ -31,6 +39,7 @@ __all__ = [
     "TimesByTasks",
     "gpusched_fig4",
     "gpusched_fig5",
+    "yang_bounds",
     "yang_fig2",
     "yang_fig3",
 ]

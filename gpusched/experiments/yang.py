@@ -7,23 +7,29 @@ question that the paper leaves open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import plot
 from gpusched._check import integer, one_of
-from gpusched.results import Results
+from gpusched._progress import Progress
+from gpusched.results import Results, wilson
+from gpusched.sweep import run, spawn
 
 if TYPE_CHECKING:
     from gpusched.fifo import FifoRun
     from gpusched.simulate import Order
     from gpusched.tasks import KernelTasks
 
-__all__ = ["Figure2", "Figure3", "yang_fig2", "yang_fig3"]
+__all__ = ["Bounds", "Figure2", "Figure3", "yang_bounds", "yang_fig2", "yang_fig3"]
 
 ORDERS: tuple[Order, ...] = ("hardware", "release", "strict", "overlap")
 
@@ -235,3 +241,222 @@ def _theorem_1(threads: int, b_max: int, epsilon: float, ticks: int) -> KernelTa
     block_time, blocks, width = zip(*(row for row in rows if row[1] > 0), strict=True)
     names = [name for name, row in zip(("τ₁", "τ₂", "τ₃"), rows, strict=True) if row[1] > 0]
     return KernelTasks(scale, None, None, list(block_time), list(blocks), list(width), name=names)
+
+
+# Bounds ----------------------------------------------------------------------------------------
+
+UTILIZATIONS = tuple(k / 20 for k in range(2, 20))
+_SETS = 64  # in a chunk: soon done when the figure is interrupted
+
+
+class Bounds(Results):
+    """The table of ``yang_bounds``; see there."""
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the share of bounded tasks, and how the bounds and what is observed compare with
+        the periods, side by side over the utilization, and returns the array of axes."""
+        if axes is None:
+            axes = plot.pyplot().subplots(1, 2, figsize=(9.4, 3.9), layout="constrained")[1]
+        axes = np.atleast_1d(np.asarray(axes, dtype=object))
+        if len(axes) != 2:
+            raise ValueError(f"axes: {len(axes)} for 2 diagrams")
+        shares, responses = axes
+        for index, order in enumerate(dict.fromkeys(self["order"].tolist())):
+            rows = self.where(order=order)
+            x = rows["utilization"]
+            low, high = rows["bounded_low"] * 100, rows["bounded_high"] * 100
+            plot.band(shares, x, rows["bounded"] * 100, low, high, order, index)
+            style = {"color": plot.color(index), "markersize": 4}
+            marker = plot.MARKERS[index % len(plot.MARKERS)]
+            responses.plot(x, rows["bound_median"], marker=marker, **style)
+            responses.plot(x, rows["observed_median"], linestyle="--", linewidth=1.2, **style)
+        level = float(self["saturation"].mean())
+        shares.axvline(
+            level, color=plot.MUTED, linewidth=1, linestyle=":", label="saturation level, mean"
+        )
+        shares.set_ylim(-3, 103)
+        shares.set_ylabel("tasks with a bound (%)")
+        responses.set_yscale("log")
+        responses.set_ylabel("response time / period, median")
+        responses.plot([], [], color=plot.MUTED, label="bound")
+        responses.plot([], [], color=plot.MUTED, linestyle="--", label="observed, same tasks")
+        for ax in axes:
+            ax.set_xlabel("utilization / threads")
+            ax.set_xlim(self["utilization"].min() - 0.02, self["utilization"].max() + 0.02)
+            ax.legend(frameon=False, fontsize=9)
+            plot.grid(ax)
+        return axes
+
+
+def yang_bounds(
+    utilizations: Sequence[float] = UTILIZATIONS,
+    n: int = 6,
+    threads: int = 4096,
+    count: int = 200,
+    seed: Any = 1,
+    orders: Sequence[Order] = ORDERS,
+    *,
+    sets: Mapping[str, Any] | None = None,
+    horizon: int = 20,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Bounds:
+    """What paper 000 asks: up to which utilization are responses bounded, and by how much?
+
+    Random task sets by ``gs.generate.fifo``, the same for every order; bounds by
+    ``gs.analysis.fifo_bound``. Each set is also simulated, until its longest period has passed
+    ``horizon`` times, under periodic releases (all tasks at once, and with random offsets), under
+    sporadic ones with shorter execution times, and once for each task under an adversary who
+    releases the others so as to delay it. A task's largest response in any of these is observed.
+
+    Parameters
+    ----------
+    utilizations
+        As shares of the threads.
+    n, threads, count, seed
+        Tasks of a set, threads of the GPU, sets per point; equal seeds give equal tables.
+    orders
+        As in ``gs.simulate.fifo``.
+    sets
+        More arguments for ``gs.generate.fifo``, such as ``periods``.
+    horizon
+        How long to simulate, in longest periods.
+    executor, workers, progress
+        As in ``gs.sweep``.
+
+    Returns
+    -------
+    Bounds
+        Rows with columns order, utilization, n, threads, count; ``bounded`` (share of the tasks
+        that have a bound) with ``bounded_low`` and ``bounded_high`` (95 % confidence), ``sets``
+        (share of the sets all of whose tasks have one), ``saturation`` (mean saturation level, as a
+        share of the threads); ``by`` and the name of a theorem (share of the tasks whose bound is
+        that theorem's); of the bounded tasks ``bound_median`` and ``observed_median`` (relative to
+        the period), ``tightness_mean`` and ``tightness_max`` (observed / bound), NaN without such
+        tasks; ``violations`` (responses above a bound: 0); and of all tasks ``observed_max``
+        (relative to the period). ``plot()`` draws it.
+    """
+    for order in orders:
+        one_of(order, ORDERS, "orders")
+    if integer(horizon, "horizon") < 1:
+        raise ValueError(f"horizon = {horizon}: must be positive")
+    root = spawn(seed)
+    keys = [(order, i, float(u)) for order in orders for i, u in enumerate(utilizations)]
+    points = [{"order": order, "utilization": u} for order, _, u in keys]
+    values = run(
+        functools.partial(_bounds, n=n, threads=threads, sets=dict(sets or {}), horizon=horizon),
+        points,
+        [spawn(root, i) for _, i, _ in keys],
+        count=count,
+        largest=_SETS,
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+    theorem = np.stack([values[f"theorem {k}"] for k in range(n)], axis=-1)
+    bound = np.stack([values[f"bound {k}"] for k in range(n)], axis=-1)  # relative to periods
+    observed = np.stack([values[f"observed {k}"] for k in range(n)], axis=-1)
+    names = sorted(set(np.unique(theorem).tolist()) - {""})
+    columns: dict[str, list[Any]] = {}
+    for row, (order, _, utilization) in enumerate(keys):
+        has = theorem[row] != ""
+        # Tasks of one set share their fate: as wide as for `count` trials.
+        low, high = wilson(has.mean() * count, count)
+        tightness = observed[row][has] / bound[row][has]
+        line: dict[str, Any] = {
+            "order": order,
+            "utilization": utilization,
+            "n": n,
+            "threads": threads,
+            "count": count,
+            "bounded": has.mean(),
+            "bounded_low": float(low),
+            "bounded_high": float(high),
+            "sets": has.all(axis=1).mean(),
+            "saturation": values["saturation"][row].mean() / threads,
+            **{f"by {name}": (theorem[row] == name).mean() for name in names},
+            "bound_median": _or_nan(np.median, bound[row][has]),
+            "observed_median": _or_nan(np.median, observed[row][has]),
+            "tightness_mean": _or_nan(np.mean, tightness),
+            "tightness_max": _or_nan(np.max, tightness),
+            "violations": int(values["violations"][row].sum()),
+            "observed_max": observed[row].max(),
+        }
+        for name, value in line.items():
+            columns.setdefault(name, []).append(value)
+    return Bounds({name: np.array(column) for name, column in columns.items()})
+
+
+def _or_nan(statistic: Any, values: Any) -> float:
+    return float(statistic(values)) if values.size else float("nan")
+
+
+def _bounds(
+    *,
+    order: Order,
+    utilization: float,
+    n: int,
+    threads: int,
+    sets: dict[str, Any],
+    horizon: int,
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    from gpusched import analysis, generate, simulate
+
+    tasks = generate.fifo(
+        n, utilization, threads, count=count, seed=spawn(seed, 0), first=first, **sets
+    )
+    found = analysis.fifo_bound(tasks, threads, order=order, stop=stop)
+    largest = np.zeros(tasks.period.shape, dtype=np.int64)
+    until = horizon * tasks.period.max(axis=1)
+    for pattern, options in _patterns(tasks, first, seed):
+        seen = simulate.fifo_responses(pattern, threads, order, until, stop=stop, **options)
+        largest = np.maximum(largest, seen.worst)
+    # Exactly: numbers of 63 bits in fractions.
+    violations = [
+        sum(
+            bool(known) and response * under > over
+            for known, response, over, under in zip(*row, strict=True)
+        )
+        for row in zip(
+            *(
+                array.tolist()
+                for array in (found.bounded, largest, found.numerator, found.denominator)
+            ),
+            strict=True,
+        )
+    ]
+    under = np.where(found.bounded, found.denominator, 1)
+    bound = np.where(found.bounded, found.numerator / under, np.nan) / tasks.period
+    observed = largest / tasks.period
+    name = np.where(found.bounded, found.theorem.astype(str), "")
+    return {
+        **{f"theorem {k}": name[:, k] for k in range(n)},
+        **{f"bound {k}": bound[:, k] for k in range(n)},
+        **{f"observed {k}": observed[:, k] for k in range(n)},
+        "saturation": np.asarray(found.saturation),
+        "violations": np.array(violations, dtype=np.int64),
+    }
+
+
+def _patterns(
+    tasks: KernelTasks, first: int, seed: np.random.SeedSequence
+) -> Iterator[tuple[KernelTasks, dict[str, Any]]]:
+    """Tasks with their offsets, and how to simulate them."""
+    yield tasks, {}
+    shares = np.stack(
+        [
+            np.random.default_rng(spawn(seed, 1, first + i)).random(tasks.n)
+            for i in range(len(tasks))
+        ]
+    )
+    shifted = dataclasses.replace(tasks, offset=(shares * tasks.period).astype(np.int64))
+    yield shifted, {}
+    drawn = {"seed": spawn(seed, 2), "first": first}
+    yield shifted, {"gap": 0.5, "execution": (0.5, 1.0), "draw": "wave", **drawn}
+    for victim in range(tasks.n):
+        yield tasks, {"victim": victim, "triggers": ("head", "tail", "finish")}
