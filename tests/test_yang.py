@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gpusched as gs
 from gpusched import experiments
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -73,6 +74,75 @@ def test_figure_3_of_ten_threads():
         experiments.yang_fig3([0.1], jobs=2, orders=["strict"]).plot(axes)
 
 
+@pytest.fixture(scope="module")
+def bounds():
+    options = {"utilizations": [0.2, 0.5, 0.7, 0.95], "count": 30, "seed": 4, "horizon": 8}
+    return experiments.yang_bounds(**options, progress=False)
+
+
+def test_bounds_have_a_row_for_every_point(bounds):
+    assert len(bounds) == 4 * 4
+    assert bounds.where(order="strict")["utilization"].tolist() == [0.2, 0.5, 0.7, 0.95]
+    by = [name for name in bounds.columns if name.startswith("by ")]
+    assert by == [f"by {name}" for name in gs.analysis.THEOREMS[1:]]
+    total = sum(bounds[name] for name in by)
+    np.testing.assert_allclose(total, bounds["bounded"])
+    assert (bounds["sets"] <= bounds["bounded"]).all()
+    assert (bounds["bounded_low"] <= bounds["bounded"]).all()
+    assert (bounds["bounded"] <= bounds["bounded_high"]).all()
+    none = bounds["bounded"] == 0
+    for name in ("bound_median", "observed_median", "tightness_mean", "tightness_max"):
+        np.testing.assert_array_equal(np.isnan(bounds[name]), none)
+
+
+def test_no_response_above_its_bound(bounds):
+    assert (bounds["violations"] == 0).all()
+    some = bounds["bounded"] > 0
+    assert (bounds["tightness_max"][some] <= 1).all()
+    assert (bounds["tightness_max"][some] > 0.05).all()
+    assert (bounds["observed_median"][some] <= bounds["bound_median"][some]).all()
+
+
+def test_bounds_say_what_the_theorems_say(bounds):
+    share = {order: bounds.where(order=order)["bounded"] for order in experiments.yang.ORDERS}
+    # Overlapping jobs: bounded up to the saturation level, which is 0.79 of the threads on average.
+    assert share["overlap"][:3].tolist() == [1, 1, 1] and share["overlap"][3] < 0.1
+    # Streams: fewer and fewer, those of the hardware's order beyond the saturation level too.
+    for order in ("hardware", "release", "strict"):
+        assert (np.diff(share[order]) < 0).all() or share[order][-1] == 0
+        assert share[order][0] > 0.8
+    assert share["hardware"][3] > 0.2 and share["release"][3] == share["strict"][3] == 0
+    assert (bounds.where(order="hardware")["sets"][3]) == 0
+    assert np.allclose(bounds["saturation"], 0.79, atol=0.04)
+    limit = (4096 - 1024 + 1) / 4096
+    assert (bounds["saturation"] >= limit).all()
+
+
+def test_bounds_depend_on_the_seed_alone(bounds):
+    options = {"utilizations": [0.2, 0.5], "count": 30, "seed": 4, "horizon": 8}
+    again = experiments.yang_bounds(**options, orders=["release"], workers=3, progress=False)
+    first = bounds.where(order="release")
+    for name in bounds.columns:
+        np.testing.assert_array_equal(first[name][:2], again[name])
+    assert pickle.loads(pickle.dumps(again)) == again
+    other = experiments.yang_bounds(**options | {"seed": 5}, orders=["release"], progress=False)
+    assert other != again
+
+
+def test_bounds_as_a_picture(bounds):
+    axes = bounds.plot()
+    shown = assert_legible(axes[0].figure)
+    assert {"hardware", "overlap", "saturation level, mean", "bound"} <= set(shown)
+    assert shown.count("utilization / threads") == 2
+    small = experiments.yang_bounds(
+        [0.4], 2, 64, 5, orders=["strict"], sets={"block_sizes": [16, 20]}, progress=False
+    )
+    assert small["n"].tolist() == [2] and small["threads"].tolist() == [64]
+    assert_legible(small.plot()[0].figure)
+    with pytest.raises(ValueError, match="axes: 1 for 2 diagrams"):
+        small.plot(axes[0])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -88,6 +158,9 @@ def test_figure_3_of_ten_threads():
         (lambda e: e.yang_fig3(threads=0), "threads = 0: must be positive"),
         (lambda e: e.yang_fig3(jobs=0), "jobs = 0: must be positive"),
         (lambda e: e.yang_fig3(ticks=0), "ticks = 0: must be positive"),
+        (lambda e: e.yang_bounds(orders=["x"]), "orders = 'x': must be one of hardware"),
+        (lambda e: e.yang_bounds(horizon=0), "horizon = 0: must be positive"),
+        (lambda e: e.yang_bounds(count=0), "count = 0: must be at least 1"),
     ],
 )
 def test_refusals(call: Any, message: str):

@@ -328,15 +328,22 @@ def yang_bounds(
     Returns
     -------
     Bounds
-        Rows with columns order, utilization, n, threads, count; ``bounded`` (share of the tasks
-        that have a bound) with ``bounded_low`` and ``bounded_high`` (95 % confidence), ``sets``
-        (share of the sets all of whose tasks have one), ``saturation`` (mean saturation level, as a
-        share of the threads); ``by`` and the name of a theorem (share of the tasks whose bound is
-        that theorem's); of the bounded tasks ``bound_median`` and ``observed_median`` (relative to
-        the period), ``tightness_mean`` and ``tightness_max`` (observed / bound), NaN without such
-        tasks; ``violations`` (responses above a bound: 0); and of all tasks ``observed_max``
-        (relative to the period). ``plot()`` draws it.
+        Rows with columns order, utilization, n, threads, count, and
+
+        - bounded: the share of the tasks that have a bound, with bounded_low and bounded_high (95 %
+          confidence); sets: the share of the sets all of whose tasks have one;
+        - saturation: the mean saturation level, as a share of the threads;
+        - "by " and the name of a theorem (``gs.analysis.THEOREMS``): the share of the tasks whose
+          bound is that theorem's;
+        - of the tasks with a bound, NaN without any: bound_median and observed_median, relative to
+          the period, tightness_mean and tightness_max, observed / bound;
+        - violations: responses above a bound, 0;
+        - observed_max: of all tasks, relative to the period.
+
+        ``plot()`` draws it.
     """
+    from gpusched.analysis import THEOREMS
+
     for order in orders:
         one_of(order, ORDERS, "orders")
     if integer(horizon, "horizon") < 1:
@@ -357,7 +364,6 @@ def yang_bounds(
     theorem = np.stack([values[f"theorem {k}"] for k in range(n)], axis=-1)
     bound = np.stack([values[f"bound {k}"] for k in range(n)], axis=-1)  # relative to periods
     observed = np.stack([values[f"observed {k}"] for k in range(n)], axis=-1)
-    names = sorted(set(np.unique(theorem).tolist()) - {""})
     columns: dict[str, list[Any]] = {}
     for row, (order, _, utilization) in enumerate(keys):
         has = theorem[row] != ""
@@ -375,7 +381,7 @@ def yang_bounds(
             "bounded_high": float(high),
             "sets": has.all(axis=1).mean(),
             "saturation": values["saturation"][row].mean() / threads,
-            **{f"by {name}": (theorem[row] == name).mean() for name in names},
+            **{f"by {name}": (theorem[row] == name).mean() for name in THEOREMS if name},
             "bound_median": _or_nan(np.median, bound[row][has]),
             "observed_median": _or_nan(np.median, observed[row][has]),
             "tightness_mean": _or_nan(np.mean, tightness),
@@ -433,12 +439,12 @@ def _bounds(
     under = np.where(found.bounded, found.denominator, 1)
     bound = np.where(found.bounded, found.numerator / under, np.nan) / tasks.period
     observed = largest / tasks.period
-    name = np.where(found.bounded, found.theorem.astype(str), "")
     return {
-        **{f"theorem {k}": name[:, k] for k in range(n)},
+        **{f"theorem {k}": found.theorem[:, k] for k in range(n)},
         **{f"bound {k}": bound[:, k] for k in range(n)},
         **{f"observed {k}": observed[:, k] for k in range(n)},
-        "saturation": np.asarray(found.saturation),
+        # 0: no block ever waits, and no thread is lost.
+        "saturation": np.where(found.saturation == 0, threads, found.saturation),
         "violations": np.array(violations, dtype=np.int64),
     }
 
