@@ -70,13 +70,12 @@ static int enqueue(gs_env_t *env, gs_fifo_t *fifo, int64_t job)
         if (!goes_before(fifo, added, ahead)) {
             break;
         }
-        fifo->cycle.passed[fifo->task_stream[fifo->job[ahead.job].task]] = 1;
         fifo->queue[(fifo->queue_head + at) & mask] = ahead;
         at--;
     }
     fifo->queue[(fifo->queue_head + at) & mask] = added;
-    if (at > 0) {
-        fifo->cycle.passed[fifo->task_stream[fifo->job[job].task]] = 1;
+    if (fifo->cycle.ahead != NULL) {
+        gs_fifo_cycle_queued(fifo, at);
     }
     return GS_OK;
 }

@@ -39,6 +39,9 @@ enum {
 /* Whether to find out what happens for ever (see gs_fifo_cycle_t). */
 enum { GS_FIFO_SETTLE_NO = 0, GS_FIFO_SETTLE_NOTE = 1, GS_FIFO_SETTLE_STOP = 2 };
 
+/* The most tasks with which it is looked for where releases decide. */
+#define GS_FIFO_SETTLE_TASKS 256
+
 /* What is known about all jobs to come. */
 enum {
     GS_FIFO_OPEN = 0,
@@ -117,8 +120,9 @@ typedef struct {
  * happened in between happens again and again with ever longer backlogs.
  *
  * hardware, release: a checkpoint is a multiple of the hyperperiod, and the state what runs, what
- * is queued, and each stream's backlog. Where releases decide, only one stream may grow, and its
- * jobs must have come first whenever they were queued, as older ones will too.
+ * is queued, and each stream's backlog. Where releases decide, a longer backlog also makes the jobs
+ * at its head older: the order of two queued jobs stays what it was if the one ahead has aged no
+ * less than the one behind.
  * strict, overlap: a checkpoint is the start of the last block of the last job released before a
  * multiple of the hyperperiod, and the state what runs, and the lag behind that multiple. */
 typedef struct {
@@ -133,10 +137,13 @@ typedef struct {
     int64_t *saved;
     size_t saved_length, saved_room;
     int64_t *pending;       /* per stream, when saved (strict, overlap: [0] is the lag) */
-    int64_t *stream_jobs;   /* per stream, in a hyperperiod; 0: any growth will do */
+    int64_t *stream_jobs;   /* per stream, in a hyperperiod */
+    unsigned char *shared;  /* per stream: by several tasks */
     unsigned char *emptied; /* per stream, since saved: whether it ran empty */
-    unsigned char *passed;  /* per stream, since saved: whether a job was queued behind another */
-    unsigned char *grows;   /* per stream, once responses diverge */
+    unsigned char *ahead;   /* release: per two streams (s, x), since saved: whether a job of x
+                               was queued ahead of one of s; NULL elsewhere */
+    int64_t *aged;        /* per stream: by how much the job at its head is older than when saved */
+    unsigned char *grows; /* per stream, once responses diverge */
 } gs_fifo_cycle_t;
 
 typedef struct {

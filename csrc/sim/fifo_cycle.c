@@ -61,28 +61,26 @@ int gs_fifo_cycle_init(gs_env_t *env, gs_fifo_t *fifo)
     cycle->mark = -1;
     if ((cycle->grows = gs_alloc(env, n, 1)) == NULL ||
         (cycle->emptied = gs_alloc(env, n, 1)) == NULL ||
-        (cycle->passed = gs_alloc(env, n, 1)) == NULL ||
+        (cycle->shared = gs_alloc(env, n, 1)) == NULL ||
+        (cycle->aged = gs_alloc(env, n, sizeof *cycle->aged)) == NULL ||
         (cycle->pending = gs_alloc(env, n, sizeof *cycle->pending)) == NULL ||
         (cycle->stream_jobs = gs_alloc(env, n, sizeof *cycle->stream_jobs)) == NULL) {
         return env->status;
     }
-    if (model->settle == GS_FIFO_SETTLE_NO || !measure(fifo) || !place_first(fifo)) {
+    bool by_release = model->order == GS_FIFO_RELEASE;
+    if (model->settle == GS_FIFO_SETTLE_NO || (by_release && n > GS_FIFO_SETTLE_TASKS) ||
+        !measure(fifo) || !place_first(fifo)) {
         cycle->hyperperiod = 0;
         cycle->mark = -1;
         return GS_OK;
     }
-    /* emptied serves as a note here: the stream has a task already. */
-    for (size_t i = 0; i < n; i++) {
-        size_t s = model->stream == NULL ? i : (size_t)model->stream[i];
-        cycle->grows[s] = cycle->emptied[s]; /* it has several */
-        cycle->emptied[s] = 1;
-        cycle->stream_jobs[s] += cycle->hyperperiod / model->kernels.period[i];
+    if (by_release && (cycle->ahead = gs_alloc(env, n * n, 1)) == NULL) {
+        return env->status;
     }
-    for (size_t s = 0; s < n; s++) {
-        if (!cycle->grows[s]) {
-            cycle->stream_jobs[s] = 0;
-        }
-        cycle->grows[s] = cycle->emptied[s] = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t stream = model->stream == NULL ? i : (size_t)model->stream[i];
+        cycle->shared[stream] = cycle->stream_jobs[stream] > 0;
+        cycle->stream_jobs[stream] += cycle->hyperperiod / model->kernels.period[i];
     }
     return GS_OK;
 }
@@ -92,7 +90,9 @@ void gs_fifo_cycle_free(gs_env_t *env, gs_fifo_t *fifo)
     gs_fifo_cycle_t *cycle = &fifo->cycle;
     gs_free(env, cycle->grows);
     gs_free(env, cycle->emptied);
-    gs_free(env, cycle->passed);
+    gs_free(env, cycle->ahead);
+    gs_free(env, cycle->aged);
+    gs_free(env, cycle->shared);
     gs_free(env, cycle->pending);
     gs_free(env, cycle->stream_jobs);
     gs_free(env, cycle->state);
@@ -161,6 +161,50 @@ static int write_state(gs_env_t *env, gs_fifo_t *fifo, int64_t instant)
     return GS_OK;
 }
 
+void gs_fifo_cycle_queued(gs_fifo_t *fifo, size_t place)
+{
+    size_t n = (size_t)fifo->model.kernels.n, mask = fifo->queue_room - 1, stream[2];
+    for (size_t q = 0; q < fifo->queue_count; q++) {
+        size_t pair[2] = {q < place ? q : place, q < place ? place : q}; /* ahead, behind */
+        for (int k = 0; k < 2; k++) {
+            int64_t job = fifo->queue[(fifo->queue_head + pair[k]) & mask].job;
+            stream[k] = (size_t)fifo->task_stream[fifo->job[job].task];
+        }
+        fifo->cycle.ahead[stream[1] * n + stream[0]] = 1;
+    }
+}
+
+/* Whether each job that was queued ahead of another has aged no less. */
+static bool keeps_order(const gs_fifo_t *fifo)
+{
+    const gs_fifo_cycle_t *cycle = &fifo->cycle;
+    int64_t n = fifo->model.kernels.n;
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t x = 0; x < n && cycle->aged[s] > 0; x++) {
+            if (cycle->ahead[s * n + x] && cycle->aged[x] < cycle->aged[s]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* How much older is the job at the head of a stream whose backlog has grown by `more` jobs? The
+ * same jobs are released in every hyperperiod. -1 where other tasks' jobs would follow, or the age
+ * does not fit the clock. */
+static int64_t aging(const gs_fifo_t *fifo, int64_t stream, int64_t more)
+{
+    const gs_fifo_cycle_t *cycle = &fifo->cycle;
+    int64_t jobs = cycle->stream_jobs[stream], age;
+    if (more % jobs == 0) {
+        return gs_mul(more / jobs, cycle->hyperperiod, &age) ? age : -1;
+    }
+    if (cycle->shared[stream]) {
+        return -1;
+    }
+    return gs_mul(more, cycle->hyperperiod / jobs, &age) ? age : -1; /* its period */
+}
+
 /* Which streams have longer backlogs than in the saved state, otherwise equal? Fills grows.
  * Returns how many, or -1 when the change proves nothing. */
 static int64_t compare_backlogs(gs_fifo_t *fifo)
@@ -169,17 +213,14 @@ static int64_t compare_backlogs(gs_fifo_t *fifo)
     int64_t growing = 0;
     for (int64_t s = 0; s < fifo->model.kernels.n; s++) {
         int64_t more = fifo->stream[s].pending - cycle->pending[s];
-        bool same_tasks = cycle->stream_jobs[s] == 0 || more % cycle->stream_jobs[s] == 0;
-        if (more < 0 || (more > 0 && (cycle->emptied[s] || !same_tasks))) {
-            return -1;
-        }
-        if (more > 0 && fifo->model.order == GS_FIFO_RELEASE && (growing > 0 || cycle->passed[s])) {
+        cycle->aged[s] = more > 0 ? aging(fifo, s, more) : 0;
+        if (more < 0 || cycle->aged[s] < 0 || (more > 0 && cycle->emptied[s])) {
             return -1;
         }
         cycle->grows[s] = more > 0;
         growing += more > 0;
     }
-    return growing;
+    return cycle->ahead == NULL || keeps_order(fifo) ? growing : -1;
 }
 
 /* The same by the lag behind the multiples of the hyperperiod; emptied[0] says whether the queue
@@ -213,7 +254,13 @@ static int save(gs_env_t *env, gs_fifo_t *fifo, int64_t lag)
     for (int64_t s = 0; s < fifo->model.kernels.n; s++) {
         cycle->pending[s] = fifo->stream[s].pending;
         cycle->emptied[s] = 0;
-        cycle->passed[s] = 0;
+    }
+    if (cycle->ahead != NULL) {
+        size_t n = (size_t)fifo->model.kernels.n;
+        memset(cycle->ahead, 0, n * n);
+        for (size_t q = 0; q < fifo->queue_count; q++) {
+            gs_fifo_cycle_queued(fifo, q); /* the pairs of now */
+        }
     }
     if (!gs_fifo_cycle_by_time(fifo)) {
         cycle->pending[0] = lag;

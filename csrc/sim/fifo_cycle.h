@@ -23,6 +23,9 @@ static inline int64_t gs_fifo_cycle_instant(const gs_fifo_t *fifo)
     return looks ? cycle->count * cycle->hyperperiod : GS_NEVER;
 }
 
+/* Notes which jobs are queued ahead of which, when the job at this place has joined the queue. */
+void gs_fifo_cycle_queued(gs_fifo_t *fifo, size_t place);
+
 /* Looks at the state: before the events of gs_fifo_cycle_instant, or when the last block of the
  * marked job has started. Sets verdict, from, length and the streams that grow. */
 int gs_fifo_cycle_look(gs_env_t *env, gs_fifo_t *fifo);

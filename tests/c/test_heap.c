@@ -1,0 +1,66 @@
+/* Does the heap give back what was put in, the earliest first? And do 128-bit sums and products
+ * end where they have to? */
+#include "core/heap.h"
+#include "core/rng.h"
+#include "core/wide.h"
+
+#include "minunit.h"
+
+static bool in_order(gs_heap_entry_t a, gs_heap_entry_t b)
+{
+    return a.time < b.time || (a.time == b.time && a.item <= b.item);
+}
+
+static void test_heap(void)
+{
+    gs_env_t env;
+    gs_env_init(&env);
+    for (uint64_t round = 0; round < 50; round++) {
+        gs_heap_t heap = {0};
+        MU_CHECK(gs_heap_time(&heap) == GS_NEVER);
+        int64_t sum = 0;
+        for (uint64_t k = 0; k < 100; k++) { /* many equal times */
+            int64_t time = (int64_t)gs_rng_scale(gs_rng_at(round, k), 20);
+            sum += time;
+            MU_CHECK(gs_heap_push(&env, &heap, time, (int64_t)(gs_rng_at(round, ~k) % 7)) == GS_OK);
+        }
+        gs_heap_entry_t first = heap.entry[0];
+        gs_heap_replace(&heap, first.time + 5, first.item);
+        sum += 5;
+        gs_heap_entry_t last = {-1, 0};
+        while (heap.count > 0) {
+            gs_heap_entry_t next = heap.entry[0];
+            MU_CHECK(in_order(last, next));
+            sum -= next.time;
+            last = next;
+            gs_heap_pop(&heap);
+        }
+        MU_CHECK(sum == 0);
+        gs_heap_free(&env, &heap);
+    }
+    MU_CHECK(env.bytes_used == 0);
+    gs_heap_t heap = {0};
+    env.fail_at = env.allocations + 1;
+    MU_CHECK(gs_heap_push(&env, &heap, 1, 1) == GS_ERR_MEMORY && heap.count == 0);
+    gs_heap_free(&env, &heap);
+}
+
+static void test_wide(void)
+{
+    gs_wide_t x, big = (gs_wide_t)1 << 100;
+    MU_CHECK(gs_wide_bits(0) == 0 && gs_wide_bits(1) == 1 && gs_wide_bits(big) == 101);
+    MU_CHECK(gs_wide_mul(big, 1 << 20, &x) && x >> 120 == 1);
+    MU_CHECK(!gs_wide_mul(big, (gs_wide_t)1 << 40, &x) && !gs_wide_mul(big, big, &x));
+    MU_CHECK(gs_wide_add(GS_WIDE_MAX - 1, 1, &x) && x == GS_WIDE_MAX);
+    MU_CHECK(!gs_wide_add(GS_WIDE_MAX, 1, &x));
+    MU_CHECK(gs_wide_ceil_div(0, 7) == 0 && gs_wide_ceil_div(7, 7) == 1);
+    MU_CHECK(gs_wide_ceil_div(8, 7) == 2 && gs_wide_ceil_div(big, 1 << 20) == (gs_wide_t)1 << 80);
+    MU_CHECK(gs_wide_ceil_div(big + 1, 1 << 20) == ((gs_wide_t)1 << 80) + 1);
+}
+
+int main(void)
+{
+    test_heap();
+    test_wide();
+    return MU_END();
+}
