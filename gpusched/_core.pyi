@@ -229,7 +229,8 @@ def fifo_bound(
     theorems: int,
     stop: Buffer | None,
     /,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # numerator, denominator, theorem, status, reasons
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+# numerator, denominator, theorem, status, reasons
 
 # Concurrent kernels in FIFO order: simulation (py_fifo.c)
 
