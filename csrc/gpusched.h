@@ -8,6 +8,8 @@
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
+ *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
+ *           blocks in FIFO order)
  *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
@@ -23,6 +25,7 @@
 #include "core/rng.h"
 #include "core/wide.h"
 #include "model/generate.h"
+#include "model/generate_blocks.h"
 #include "model/gpu.h"
 #include "model/kernels.h"
 #include "model/place.h"
@@ -35,6 +38,8 @@
 #include "pbs/schedule.h"
 #include "pbs/search.h"
 #include "pbs/table.h"
+#include "rta/fifo_bound.h"
+#include "rta/saturation.h"
 #include "sim/fifo.h"
 
 #endif

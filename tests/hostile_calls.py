@@ -33,7 +33,10 @@ BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
     "batch": BATCH,
+    "beta": np.array([5]),
+    "block_time": np.array([[4, 3, 6]]),
     "blocks": np.array([4, 4]),
+    "blocks_max": 8,
     "bytes": 1 << 20,
     "capacity": 256,
     "cycle_from": 0,
@@ -53,11 +56,16 @@ ARGUMENTS: dict[str, Any] = {
     "lifo": False,
     "limits": None,
     "load": None,
+    "longest": 1000,
     "low": 0.5,
+    "m": np.array([8]),
     "merge": True,
     "most": 19 * 10**8,
     "n": 3,
     "offset": np.zeros((1, 3), np.int64),
+    "order": 1,
+    "overlap": False,
+    "paper": False,
     "parallel": True,
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
@@ -67,14 +75,19 @@ ARGUMENTS: dict[str, Any] = {
     "regs": np.array([32, 32]),
     "runs": 3,
     "seconds": 1.0,
+    "shortest": 10,
+    "sizes": np.array([32, 64]),
     "sm_order": np.arange(8),
     "smem": np.array([0, 0]),
+    "sms": np.array([1]),
     "start": START,
     "states": 10**5,
     "stop": None,
     "strategy": 0,
+    "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
+    "ticks": 10,
     "undecided": np.zeros((1, 8), np.int64),
     "utilization": np.array([0.5, 1.0]),
     "variant": 0,
@@ -91,6 +104,10 @@ def arguments(name: str) -> dict[str, Any]:
     if name == "oracle_by_placement":
         shape = {"blocks": [[4, 4, 4]], "threads": [[32] * 3], "regs": [[8] * 3], "smem": [[0] * 3]}
         values |= {key: np.array(value) for key, value in shape.items()}
+    if name in ("fifo_bound", "fifo_saturation", "fifo_saturation_gpu"):
+        kernels = {"period": [[40, 30, 24]], "blocks": [[2, 4, 1]], "threads": [[3, 2, 4]]}
+        values |= {key: np.array(value) for key, value in kernels.items()}
+        values |= {"regs": np.array([[8, 0, 32]]), "smem": np.array([[0, 512, 0]])}
     if name == "pbs_search":
         values["policy"] = True
     if name.startswith("policy_"):
