@@ -134,7 +134,7 @@ def main() -> None:
             checked[row] += len(ratio)
             total[row] += ratio.sum()
             worst[row] = max(worst[row], ratio.max(initial=0))
-            load = np.asarray(found.utilization) > found.saturation
+            load = (np.asarray(found.utilization) > found.saturation) & (found.saturation > 0)
             above[row] += int((use & load[:, None]).sum())
     lines = [
         f"Falsification of the FIFO bounds, seed {args.seed}, {describe()}",
