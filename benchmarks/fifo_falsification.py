@@ -130,7 +130,7 @@ def main() -> None:
             ratio = observed * found.denominator[use] / found.numerator[use]
             if (observed * found.denominator[use] > found.numerator[use]).any():
                 set_, task = np.argwhere(use)[np.argmax(ratio)]
-                raise SystemExit(f"{name} under {order}: violated by task {task} of {tasks[set_]!r}")
+                raise SystemExit(f"{name}, {order}: violated by task {task} of {tasks[set_]!r}")
             checked[row] += len(ratio)
             total[row] += ratio.sum()
             worst[row] = max(worst[row], ratio.max(initial=0))

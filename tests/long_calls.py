@@ -66,12 +66,12 @@ def play() -> Callable[[Any], Any]:
 
 
 # One kernel of the FIFO model that runs alone, again and again.
-LONELY = gs.KernelTasks(period=[10], block_time=5)
+# A million waves for each job: long, and little to remember.
+LONELY = gs.KernelTasks(period=[10**7], block_time=5, blocks=10**6)
 
 
 def fifo() -> Callable[[Any], Any]:
-    budget = gs.pbs.Budget(bytes=2**29)
-    options: Any = {"until": 2**58, "waves": False, "settle": "no", "budget": budget}
+    options: Any = {"until": 2**58, "waves": False, "settle": "no"}
     return lambda stop: gs.simulate.fifo(LONELY, 1, stop=stop, **options)
 
 
