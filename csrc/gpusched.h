@@ -25,6 +25,7 @@
 #include "core/rng.h"
 #include "core/wide.h"
 #include "model/generate.h"
+#include "model/generate_blocks.h"
 #include "model/gpu.h"
 #include "model/kernels.h"
 #include "model/place.h"

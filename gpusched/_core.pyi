@@ -44,6 +44,19 @@ def generate_uunifast(
 def generate_kernels(
     key: _In, n: int, utilization: _In, first: int, periods: _In, capacity: int, /
 ) -> tuple[_Ints, _Ints, _Ints]: ...
+def generate_fifo(
+    key: _In,
+    n: int,
+    utilization: _In,
+    first: int,
+    capacity: int,
+    shortest: int,
+    longest: int,
+    ticks: int,
+    sizes: _In,
+    blocks_max: int,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # period, block_time, blocks, threads
 
 # Tables (py_oracle.c)
 

@@ -14,10 +14,10 @@ def test_python_examples():
     said = 0
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
         exec(compile(block, "README.md", "exec"), names)
-        for expression, value in re.findall(r"^(\S.*?) +# (True|\(.*?\))", block, re.MULTILINE):
+        for expression, value in re.findall(r"^(\S.*?) +# (True|\(.*?\)|\[.*?\])", block, re.MULTILINE):
             assert repr(eval(expression, names)) == value, expression
             said += 1
-    assert said == 3
+    assert said == 6
 
 
 @pytest.mark.parametrize("mark", ["main-job", "tests"])

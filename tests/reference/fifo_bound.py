@@ -182,9 +182,14 @@ def theorem_v1(period, block_time, blocks, threads, m):
 def run_v1(s, k, R):
     """The longest response in a run of jobs of k; of each other stream one job per own job waits
     before it, and none that was released too late or had to end before the run."""
-    surely = sum(s.C[i] for i in s.others(k) if R[i] is None) + s.own(k)
-    if Fraction(surely, s.beta) + s.c[k] > s.T[k]:
-        return None  # each job of the run adds more than a period: it never ends
+    # While the run lasts F_{N-1} > (N-1) T_k, so x_i(N) >= N min(1, R_i / T_i, T_k / T_i).  If that
+    # alone makes F_N > N T_k the run never ends, and there is no need to go through JOBS of it.
+    least_work = Fraction(s.own(k))
+    for i in s.others(k):
+        share = 1 if R[i] is None else min(1, R[i] / s.T[i], Fraction(s.T[k], s.T[i]))
+        least_work += share * s.C[i]
+    if least_work / s.beta + s.c[k] > s.T[k]:
+        return None
     worst = finish = Fraction(0)
     for N in range(1, JOBS + 1):
         work = N * s.own(k)
