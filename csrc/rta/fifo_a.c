@@ -11,11 +11,11 @@ static bool meets_sc1(gs_fifo_work_t *self, int64_t k, gs_wide_t slack)
     int64_t idle = self->beta > t->threads[k] ? self->beta - t->threads[k] : 0;
     gs_wide_t need = (gs_wide_t)idle * t->block_time[k], have;
     if (!gs_wide_mul(need, self->scale, &need)) {
-        self->overflow = true;
+        self->overflow |= 1 << GS_FIFO_THEOREM_A;
         return false;
     }
     if (!gs_wide_mul(slack, t->period[k], &have)) { /* so it is at least 2^125 */
-        self->overflow = self->overflow || gs_wide_bits(need) > 125;
+        self->overflow |= gs_wide_bits(need) > 125 ? 1 << GS_FIFO_THEOREM_A : 0;
         return gs_wide_bits(need) <= 125;
     }
     return need <= have;
@@ -49,7 +49,7 @@ static void give(gs_fifo_work_t *self, gs_wide_t slack)
     const gs_kernels_t *t = self->kernels;
     gs_wide_t most;
     if (!backlog(self, slack, &most)) {
-        self->overflow = true;
+        self->overflow |= 1 << a;
         gs_fifo_why_all(self, a, GS_FIFO_WHY_CLOCK);
         return;
     }
@@ -58,7 +58,7 @@ static void give(gs_fifo_work_t *self, gs_wide_t slack)
         if (self->tasks[k].fits) {
             gs_fifo_why(self, k, a, GS_FIFO_WHY_NEEDLESS);
         } else if (!gs_wide_add(work, most, &work) || !gs_wide_mul(work, self->scale, &work)) {
-            self->overflow = true;
+            self->overflow |= 1 << a;
             gs_fifo_why(self, k, a, GS_FIFO_WHY_CLOCK);
         } else {
             gs_fifo_take(self, k, a, t->block_time[k], work, slack + self->tasks[k].share);
@@ -143,12 +143,12 @@ static int refine(gs_fifo_work_t *self, gs_env_t *env, int64_t k, gs_fifo_others
             }
             work += gs_fifo_others_count(others, INT64_MAX, wait + before);
             wait = work + jobs * own;
-            if (limit != GS_FIFO_OPEN && wait + late + period >= limit) {
+            if (limit != GS_FIFO_NO_BOUND && wait + late + period >= limit) {
                 return GS_OK; /* no better than what there is */
             }
         }
         worst = wait + late + period > worst ? wait + late + period : worst;
-        if (steps >= MOST_STEPS || (limit != GS_FIFO_OPEN && worst >= limit)) {
+        if (steps >= MOST_STEPS || (limit != GS_FIFO_NO_BOUND && worst >= limit)) {
             break;
         }
         if (jobs >= ask) {
@@ -162,7 +162,7 @@ static int refine(gs_fifo_work_t *self, gs_env_t *env, int64_t k, gs_fifo_others
         jobs +=
             gs_fifo_same_steps(others->next - wait - before, own + tail, wait + late, period, jobs);
     }
-    if (limit == GS_FIFO_OPEN || worst < limit) {
+    if (limit == GS_FIFO_NO_BOUND || worst < limit) {
         gs_fifo_why(self, k, GS_FIFO_THEOREM_A_REFINED, GS_FIFO_WHY_ENDLESS);
     }
     return GS_OK;
@@ -176,7 +176,7 @@ int gs_fifo_a_refined(gs_fifo_work_t *self, gs_env_t *env)
     }
     /* It needs the bounds of all other tasks; a single task has none. */
     for (int64_t k = 0; k < self->kernels->n && self->kernels->n > 1; k++) {
-        if (self->tasks[k].parts == GS_FIFO_OPEN) {
+        if (self->tasks[k].parts == GS_FIFO_NO_BOUND) {
             gs_fifo_why_all(self, refined, GS_FIFO_WHY_NO_START);
             return GS_OK;
         }

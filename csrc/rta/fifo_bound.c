@@ -103,7 +103,7 @@ static int theorem_v3(gs_fifo_work_t *self, gs_env_t *env)
         work += both;
         if (!gs_wide_mul(both, self->scale, &scaled) ||
             !gs_wide_add(share, gs_wide_ceil_div(scaled, t->period[k]), &share)) {
-            self->overflow = true;
+            self->overflow |= 1 << GS_FIFO_THEOREM_V3;
             gs_fifo_why_all(self, GS_FIFO_THEOREM_V3, GS_FIFO_WHY_CLOCK);
             return GS_OK;
         }
@@ -122,19 +122,9 @@ static int theorem_v3(gs_fifo_work_t *self, gs_env_t *env)
     return status;
 }
 
-/* All theorems, with a coarse scale from the start or not. waits: false when nothing ever does. */
-static int apply(gs_fifo_work_t *self, gs_env_t *env, bool coarse, bool waits)
+/* One pass over the theorems. waits: false when nothing ever does. */
+static int apply(gs_fifo_work_t *self, gs_env_t *env, bool waits)
 {
-    int64_t n = self->kernels->n;
-    self->scale = 0;
-    self->share = 0;
-    self->coarse = coarse;
-    self->overflow = false;
-    self->changes = 0;
-    memset(self->out, 0, (size_t)n * sizeof *self->out);
-    for (int64_t k = 0; k < n; k++) {
-        self->tasks[k] = (gs_fifo_task_t){.parts = GS_FIFO_OPEN, .refined = -1};
-    }
     fits(self, waits);
     theorem_p(self);
     gs_fifo_v1_first(self);
@@ -143,6 +133,27 @@ static int apply(gs_fifo_work_t *self, gs_env_t *env, bool coarse, bool waits)
     status = status == GS_OK ? gs_fifo_v2(self, env) : status;
     status = status == GS_OK ? gs_fifo_a_refined(self, env) : status;
     return status == GS_OK ? theorem_v3(self, env) : status;
+}
+
+/* Once more with a coarse scale, where the exact one made numbers too large, and with what starts
+ * from those theorems. The bounds that there are stay. */
+static int apply_coarse(gs_fifo_work_t *self, gs_env_t *env, bool waits)
+{
+    int64_t again = self->overflow;
+    if ((again & 1 << GS_FIFO_THEOREM_A) != 0) {
+        again |= 1 << GS_FIFO_THEOREM_V1_CHAIN | 1 << GS_FIFO_THEOREM_A_REFINED;
+    }
+    if ((again & 1 << GS_FIFO_THEOREM_V2) != 0) {
+        again |= 1 << GS_FIFO_THEOREM_A_REFINED;
+    }
+    self->pass = again;
+    self->coarse = true;
+    self->scale = 0;
+    self->share = 0;
+    for (int64_t k = 0; k < self->kernels->n; k++) {
+        self->tasks[k].refined = -1;
+    }
+    return apply(self, env, waits);
 }
 
 /* Whether one job, alone on the GPU, takes longer than its period. */
@@ -161,7 +172,7 @@ static void set_status(gs_fifo_work_t *self, int64_t sms)
     const gs_kernels_t *t = self->kernels;
     int64_t open = 0;
     for (int64_t k = 0; k < t->n; k++) {
-        open += self->tasks[k].parts == GS_FIFO_OPEN;
+        open += self->tasks[k].parts == GS_FIFO_NO_BOUND;
     }
     if (open == 0) {
         return;
@@ -172,7 +183,7 @@ static void set_status(gs_fifo_work_t *self, int64_t sms)
     bool overload = certain > self->m * self->scale;
     bool all = self->order == GS_FIFO_STRICT || self->order == GS_FIFO_OVERLAP;
     for (int64_t k = 0; k < t->n; k++) {
-        if (self->tasks[k].parts != GS_FIFO_OPEN) {
+        if (self->tasks[k].parts != GS_FIFO_NO_BOUND) {
             continue;
         }
         if (self->order != GS_FIFO_OVERLAP && is_long(t, k, self->m, sms)) {
@@ -190,7 +201,7 @@ static void set_fractions(gs_fifo_work_t *self)
 {
     for (int64_t k = 0; k < self->kernels->n; k++) {
         const gs_fifo_task_t *task = &self->tasks[k];
-        if (task->parts == GS_FIFO_OPEN) {
+        if (task->parts == GS_FIFO_NO_BOUND) {
             continue;
         }
         gs_wide_t common = gs_wide_gcd(task->denominator, task->numerator);
@@ -248,15 +259,20 @@ int gs_fifo_bound(gs_env_t *env, const gs_kernels_t *kernels, int64_t m, int64_t
                            .beta = beta == 0 ? m : beta,
                            .order = order,
                            .theorems = theorems,
+                           .pass = -1,
                            .work = gs_kernels_work_sum(kernels),
                            .out = bound};
     work.tasks = gs_alloc(env, (size_t)kernels->n, sizeof *work.tasks);
     if (work.tasks == NULL) {
         return env->status;
     }
-    status = apply(&work, env, false, beta != 0);
-    if (status == GS_OK && work.overflow && !work.coarse) {
-        status = apply(&work, env, true, beta != 0);
+    memset(bound, 0, (size_t)kernels->n * sizeof *bound);
+    for (int64_t k = 0; k < kernels->n; k++) {
+        work.tasks[k] = (gs_fifo_task_t){.parts = GS_FIFO_NO_BOUND, .refined = -1};
+    }
+    status = apply(&work, env, beta != 0);
+    if (status == GS_OK && work.overflow != 0 && !work.coarse) {
+        status = apply_coarse(&work, env, beta != 0);
     }
     if (status == GS_OK) {
         set_status(&work, sms);

@@ -28,7 +28,7 @@ void gs_fifo_v1_first(gs_fifo_work_t *self)
  * with a shorter period, or without a bound, has one in the way of each of k's. */
 static bool is_counted(const gs_fifo_work_t *self, int64_t k, int64_t i)
 {
-    return self->tasks[i].parts != GS_FIFO_OPEN &&
+    return self->tasks[i].parts != GS_FIFO_NO_BOUND &&
            self->kernels->period[i] > self->kernels->period[k];
 }
 
@@ -83,7 +83,7 @@ static int chain(gs_fifo_work_t *self, gs_env_t *env, int64_t k, gs_fifo_others_
         end = work + jobs * run.step;
         gs_wide_t response = end - (jobs - 1) * period;
         worst = response > worst ? response : worst;
-        if (limit != GS_FIFO_OPEN && worst >= limit) {
+        if (limit != GS_FIFO_NO_BOUND && worst >= limit) {
             return GS_OK; /* there is one already that is no worse */
         }
         if (jobs >= ask) {

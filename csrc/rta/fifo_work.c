@@ -25,7 +25,7 @@ bool gs_fifo_try(gs_fifo_work_t *self, int theorem, bool order)
     if (!order || !asked) {
         gs_fifo_why_all(self, theorem, order ? GS_FIFO_WHY_SKIPPED : GS_FIFO_WHY_ORDER);
     }
-    return order && asked;
+    return order && asked && ((self->pass >> theorem) & 1) != 0;
 }
 
 /* Whether one exact bound is less than another; false where that cannot be computed, which only
@@ -57,7 +57,7 @@ bool gs_fifo_take(gs_fifo_work_t *self, int64_t k, int theorem, int64_t whole, g
         }
         bound.parts = (gs_wide_t)self->beta * (whole + quotient);
         if (!gs_wide_mul(rest, self->beta, &rest)) {
-            self->overflow = true;
+            self->overflow |= 1 << theorem;
             gs_fifo_why(self, k, theorem, GS_FIFO_WHY_CLOCK);
             return false;
         }
@@ -68,7 +68,7 @@ bool gs_fifo_take(gs_fifo_work_t *self, int64_t k, int theorem, int64_t whole, g
         return false;
     }
     gs_fifo_why(self, k, theorem, GS_FIFO_WHY_BOUND);
-    if (task->parts == GS_FIFO_OPEN || bound.parts < task->parts) {
+    if (task->parts == GS_FIFO_NO_BOUND || bound.parts < task->parts) {
         bound.changed = ++self->changes;
     } else if (bound.parts > task->parts || !is_less(&bound, task)) {
         return true;

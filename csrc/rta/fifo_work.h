@@ -17,7 +17,7 @@
 
 /* The best bound of a task so far. */
 typedef struct {
-    gs_wide_t parts; /* in units of 1/beta, rounded up; GS_FIFO_OPEN: none */
+    gs_wide_t parts; /* in units of 1/beta, rounded up; GS_FIFO_NO_BOUND: none */
     int64_t whole;   /* exactly: whole + numerator / denominator ticks */
     gs_wide_t numerator;
     gs_wide_t denominator;
@@ -28,7 +28,7 @@ typedef struct {
     int64_t refined; /* when its own recurrence was last looked at */
 } gs_fifo_task_t;
 
-#define GS_FIFO_OPEN (-1)
+#define GS_FIFO_NO_BOUND (-1)
 
 typedef struct {
     const gs_kernels_t *kernels;
@@ -41,12 +41,14 @@ typedef struct {
     gs_fifo_bound_t *out;  /* the caller's; theorem, status and reasons are kept here */
     gs_wide_t scale;       /* the denominator of the utilizations; 0: not computed yet */
     bool coarse;           /* it is not a multiple of all periods: shares are rounded up */
-    bool overflow;         /* something did not fit: try again with a coarse scale */
+    int64_t pass;          /* the theorems to try in this pass */
+    int64_t overflow;      /* those that took too large a number: try them with a coarse scale */
     gs_wide_t share;       /* U */
     int64_t changes;       /* the clock of changed and refined */
 } gs_fifo_work_t;
 
-/* Whether a theorem is about this order and asked for; sets the reason for all tasks if not. */
+/* Whether a theorem is about this order, asked for (sets the reason for all tasks if not) and to be
+ * tried in this pass. */
 bool gs_fifo_try(gs_fifo_work_t *self, int theorem, bool order);
 
 void gs_fifo_why(gs_fifo_work_t *self, int64_t k, int theorem, int why);
