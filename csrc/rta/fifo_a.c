@@ -11,11 +11,11 @@ static bool meets_sc1(gs_fifo_work_t *self, int64_t k, gs_wide_t slack)
     int64_t idle = self->beta > t->threads[k] ? self->beta - t->threads[k] : 0;
     gs_wide_t need = (gs_wide_t)idle * t->block_time[k], have;
     if (!gs_wide_mul(need, self->scale, &need)) {
-        self->overflow = true;
+        self->overflow |= 1 << GS_FIFO_THEOREM_A;
         return false;
     }
     if (!gs_wide_mul(slack, t->period[k], &have)) { /* so it is at least 2^125 */
-        self->overflow = self->overflow || gs_wide_bits(need) > 125;
+        self->overflow |= gs_wide_bits(need) > 125 ? 1 << GS_FIFO_THEOREM_A : 0;
         return gs_wide_bits(need) <= 125;
     }
     return need <= have;
@@ -49,7 +49,7 @@ static void give(gs_fifo_work_t *self, gs_wide_t slack)
     const gs_kernels_t *t = self->kernels;
     gs_wide_t most;
     if (!backlog(self, slack, &most)) {
-        self->overflow = true;
+        self->overflow |= 1 << a;
         gs_fifo_why_all(self, a, GS_FIFO_WHY_CLOCK);
         return;
     }
@@ -58,7 +58,7 @@ static void give(gs_fifo_work_t *self, gs_wide_t slack)
         if (self->tasks[k].fits) {
             gs_fifo_why(self, k, a, GS_FIFO_WHY_NEEDLESS);
         } else if (!gs_wide_add(work, most, &work) || !gs_wide_mul(work, self->scale, &work)) {
-            self->overflow = true;
+            self->overflow |= 1 << a;
             gs_fifo_why(self, k, a, GS_FIFO_WHY_CLOCK);
         } else {
             gs_fifo_take(self, k, a, t->block_time[k], work, slack + self->tasks[k].share);
@@ -108,33 +108,10 @@ void gs_fifo_a(gs_fifo_work_t *self)
 /* Steps of all least waits of one recurrence together. */
 #define MOST_STEPS (16 * GS_FIFO_MOST_JOBS)
 
-/* One other task in the window of a backlogged run. */
-typedef struct {
-    gs_wide_t reach; /* its jobs counted so far can be in the way up to here, in 1/beta */
-    gs_wide_t period;
-    int64_t work;
-} other_t;
-
-/* Counts the jobs that can be in the way up to an instant; their work. */
-static gs_wide_t count_jobs(other_t *others, int64_t n, gs_wide_t end)
+static bool is_counted(const gs_fifo_work_t *self, int64_t k, int64_t i)
 {
-    gs_wide_t work = 0;
-    for (int64_t i = 0; i < n; i++) {
-        other_t *o = &others[i];
-        if (o->reach >= end) {
-            continue;
-        }
-        gs_wide_t gap = end - o->reach;
-        if (gap <= o->period) {
-            o->reach += o->period;
-            work += o->work;
-        } else {
-            gs_wide_t jobs = gs_wide_ceil_div(gap, o->period);
-            o->reach += jobs * o->period;
-            work += jobs * o->work;
-        }
-    }
-    return work;
+    (void)self;
+    return i != k;
 }
 
 /* Over N = 1, 2, ... jobs of a backlogged run of task k: the least time W that its last block can
@@ -142,62 +119,53 @@ static gs_wide_t count_jobs(other_t *others, int64_t n, gs_wide_t end)
  *
  * No overflow: the work counted within W is at most U W + SC <= beta W + SC, and W is given up when
  * it shows that the bound is not improved. */
-static int refine(gs_fifo_work_t *self, gs_env_t *env, int64_t k, other_t *others)
+static int refine(gs_fifo_work_t *self, gs_env_t *env, int64_t k, gs_fifo_others_t *others)
 {
     const gs_kernels_t *t = self->kernels;
     gs_wide_t own = gs_fifo_own(self, k), tail = gs_fifo_tail(self, k);
     gs_wide_t period = gs_fifo_period(self, k), limit = self->tasks[k].parts;
-    gs_wide_t work = 0, wait = 0, worst = 0;
-    int64_t n = 0;
+    gs_wide_t work = 0, worst = 0;
+    int64_t steps = 0, ask = GS_FIFO_ASK_FIRST;
+    bool past = false;
     for (int64_t i = 0; i < t->n; i++) {
         if (i != k) {
-            others[n++] =
-                (other_t){-self->tasks[i].parts, gs_fifo_period(self, i), gs_kernels_work(t, i)};
+            gs_fifo_others_add(others, self->tasks[i].parts, gs_fifo_period(self, i),
+                               gs_kernels_work(t, i));
         }
     }
-    int64_t steps = 0;
     for (int64_t jobs = 1; jobs <= GS_FIFO_MOST_JOBS; jobs++) {
-        gs_wide_t before = (jobs - 1) * tail, mine = jobs * own;
-        for (; steps < MOST_STEPS; steps++) {
+        gs_wide_t before = (jobs - 1) * tail, late = jobs * (tail - period);
+        gs_wide_t wait = work + jobs * own;
+        for (; wait + before > others->next && steps < MOST_STEPS; steps++) {
             int status = gs_poll(env, t->n);
             if (status != GS_OK) {
                 return status;
             }
-            work += count_jobs(others, n, wait + before);
-            if (work + mine <= wait) {
-                break;
-            }
-            wait = work + mine;
-            if (limit != GS_FIFO_OPEN && wait + jobs * tail - (jobs - 1) * period >= limit) {
+            work += gs_fifo_others_count(others, INT64_MAX, wait + before);
+            wait = work + jobs * own;
+            if (limit != GS_FIFO_NO_BOUND && wait + late + period >= limit) {
                 return GS_OK; /* no better than what there is */
             }
         }
-        if (steps >= MOST_STEPS) {
+        worst = wait + late + period > worst ? wait + late + period : worst;
+        if (steps >= MOST_STEPS || (limit != GS_FIFO_NO_BOUND && worst >= limit)) {
             break;
         }
-        gs_wide_t end = wait + jobs * tail, response = end - (jobs - 1) * period;
-        worst = response > worst ? response : worst;
-        if (end <= jobs * period) {
+        if (jobs >= ask) {
+            ask = 4 * jobs;
+            past = gs_fifo_is_past(self, k, own + tail, jobs, worst, is_counted);
+        }
+        if (past || wait + late <= 0) {
             gs_fifo_take(self, k, GS_FIFO_THEOREM_A_REFINED, 0, worst, self->beta);
             return GS_OK;
         }
-        if (n == 0) {
-            break; /* alone, every job adds as much */
-        }
+        jobs +=
+            gs_fifo_same_steps(others->next - wait - before, own + tail, wait + late, period, jobs);
     }
-    gs_fifo_why(self, k, GS_FIFO_THEOREM_A_REFINED, GS_FIFO_WHY_ENDLESS);
+    if (limit == GS_FIFO_NO_BOUND || worst < limit) {
+        gs_fifo_why(self, k, GS_FIFO_THEOREM_A_REFINED, GS_FIFO_WHY_ENDLESS);
+    }
     return GS_OK;
-}
-
-static int improve(gs_fifo_work_t *self, gs_env_t *env, int64_t k)
-{
-    other_t *others = gs_alloc(env, (size_t)self->kernels->n, sizeof *others);
-    if (others == NULL) {
-        return env->status;
-    }
-    int status = refine(self, env, k, others);
-    gs_free(env, others);
-    return status;
 }
 
 int gs_fifo_a_refined(gs_fifo_work_t *self, gs_env_t *env)
@@ -208,10 +176,10 @@ int gs_fifo_a_refined(gs_fifo_work_t *self, gs_env_t *env)
     }
     /* It needs the bounds of all other tasks; a single task has none. */
     for (int64_t k = 0; k < self->kernels->n && self->kernels->n > 1; k++) {
-        if (self->tasks[k].parts == GS_FIFO_OPEN) {
+        if (self->tasks[k].parts == GS_FIFO_NO_BOUND) {
             gs_fifo_why_all(self, refined, GS_FIFO_WHY_NO_START);
             return GS_OK;
         }
     }
-    return gs_fifo_rounds(self, env, improve);
+    return gs_fifo_rounds(self, env, refine);
 }

@@ -6,129 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scale of the utilizations where the least common multiple of the periods is no help. */
-#define COARSE ((gs_wide_t)1 << 40)
-
-void gs_fifo_why(gs_fifo_work_t *self, int64_t k, int theorem, int why)
-{
-    int64_t *reasons = &self->out[k].reasons;
-    *reasons = (*reasons & ~((int64_t)15 << (4 * theorem))) | ((int64_t)why << (4 * theorem));
-}
-
-void gs_fifo_why_all(gs_fifo_work_t *self, int theorem, int why)
-{
-    for (int64_t k = 0; k < self->kernels->n; k++) {
-        gs_fifo_why(self, k, theorem, why);
-    }
-}
-
-bool gs_fifo_try(gs_fifo_work_t *self, int theorem, bool order)
-{
-    bool asked = ((self->theorems >> theorem) & 1) != 0;
-    if (!order || !asked) {
-        gs_fifo_why_all(self, theorem, order ? GS_FIFO_WHY_SKIPPED : GS_FIFO_WHY_ORDER);
-    }
-    return order && asked;
-}
-
-/* Whether one exact bound is less than another; false where that cannot be computed, which only
- * happens to bounds that differ by less than 1/beta. */
-static bool is_less(const gs_fifo_task_t *a, const gs_fifo_task_t *b)
-{
-    gs_wide_t left, right;
-    return gs_wide_mul(a->whole, a->denominator, &left) && gs_wide_add(left, a->numerator, &left) &&
-           gs_wide_mul(left, b->denominator, &left) &&
-           gs_wide_mul(b->whole, b->denominator, &right) &&
-           gs_wide_add(right, b->numerator, &right) && gs_wide_mul(right, a->denominator, &right) &&
-           left < right;
-}
-
-bool gs_fifo_take(gs_fifo_work_t *self, int64_t k, int theorem, int64_t whole, gs_wide_t numerator,
-                  gs_wide_t denominator)
-{
-    gs_fifo_task_t *task = &self->tasks[k], bound = *task;
-    bound.whole = whole;
-    bound.numerator = numerator;
-    bound.denominator = denominator;
-    if (denominator == self->beta) {
-        bound.parts = (gs_wide_t)self->beta * whole + numerator;
-    } else {
-        gs_wide_t quotient = numerator / denominator, rest = numerator - quotient * denominator;
-        if (quotient >= GS_NEVER) {
-            gs_fifo_why(self, k, theorem, GS_FIFO_WHY_CLOCK);
-            return false;
-        }
-        bound.parts = (gs_wide_t)self->beta * (whole + quotient);
-        if (!gs_wide_mul(rest, self->beta, &rest)) {
-            self->overflow = true;
-            gs_fifo_why(self, k, theorem, GS_FIFO_WHY_CLOCK);
-            return false;
-        }
-        bound.parts += gs_wide_ceil_div(rest, denominator);
-    }
-    if (bound.parts > (gs_wide_t)self->beta * (GS_NEVER - 1)) {
-        gs_fifo_why(self, k, theorem, GS_FIFO_WHY_CLOCK);
-        return false;
-    }
-    gs_fifo_why(self, k, theorem, GS_FIFO_WHY_BOUND);
-    if (task->parts == GS_FIFO_OPEN || bound.parts < task->parts) {
-        bound.changed = ++self->changes;
-    } else if (bound.parts > task->parts || !is_less(&bound, task)) {
-        return true;
-    }
-    *task = bound;
-    self->out[k].theorem = theorem;
-    return true;
-}
-
-static void set_scale(gs_fifo_work_t *self)
-{
-    gs_wide_t lcm = 1;
-    for (int64_t k = 0; k < self->kernels->n && !self->coarse; k++) {
-        int64_t period = self->kernels->period[k];
-        gs_wide_t step = period / gs_wide_gcd(lcm, period);
-        self->coarse = gs_wide_bits(lcm) + gs_wide_bits(step) > 62;
-        lcm *= self->coarse ? 1 : step;
-    }
-    self->scale = self->coarse ? COARSE : lcm;
-}
-
-/* No overflow: the sum of all C stays below 2^61, the scale below 2^62. */
-void gs_fifo_shares(gs_fifo_work_t *self)
-{
-    if (self->scale != 0) {
-        return;
-    }
-    set_scale(self);
-    for (int64_t k = 0; k < self->kernels->n; k++) {
-        gs_wide_t share = gs_kernels_work(self->kernels, k) * self->scale;
-        share = gs_wide_ceil_div(share, self->kernels->period[k]);
-        self->tasks[k].share = share;
-        self->share += share;
-    }
-}
-
-int gs_fifo_rounds(gs_fifo_work_t *self, gs_env_t *env, gs_fifo_improve_t improve)
-{
-    int64_t n = self->kernels->n, before = -1;
-    for (int round = 0; round < GS_FIFO_ROUNDS && self->changes != before; round++) {
-        before = self->changes;
-        for (int64_t k = 0; k < n; k++) {
-            gs_fifo_task_t *task = &self->tasks[k];
-            bool stale = task->refined < 0;
-            for (int64_t i = 0; i < n && !stale; i++) {
-                stale = i != k && self->tasks[i].changed > task->refined;
-            }
-            int status = stale && !task->fits ? improve(self, env, k) : gs_poll(env, n);
-            if (status != GS_OK) {
-                return status;
-            }
-            task->refined = self->changes;
-        }
-    }
-    return GS_OK;
-}
-
 /* Nothing ever waits for threads. A task then ends its job in c, which has to be within the
  * period; in the strict order one that does not holds up the others. */
 static void fits(gs_fifo_work_t *self, bool waits)
@@ -226,7 +103,7 @@ static int theorem_v3(gs_fifo_work_t *self, gs_env_t *env)
         work += both;
         if (!gs_wide_mul(both, self->scale, &scaled) ||
             !gs_wide_add(share, gs_wide_ceil_div(scaled, t->period[k]), &share)) {
-            self->overflow = true;
+            self->overflow |= 1 << GS_FIFO_THEOREM_V3;
             gs_fifo_why_all(self, GS_FIFO_THEOREM_V3, GS_FIFO_WHY_CLOCK);
             return GS_OK;
         }
@@ -245,19 +122,9 @@ static int theorem_v3(gs_fifo_work_t *self, gs_env_t *env)
     return status;
 }
 
-/* All theorems, with a coarse scale from the start or not. waits: false when nothing ever does. */
-static int apply(gs_fifo_work_t *self, gs_env_t *env, bool coarse, bool waits)
+/* One pass over the theorems. waits: false when nothing ever does. */
+static int apply(gs_fifo_work_t *self, gs_env_t *env, bool waits)
 {
-    int64_t n = self->kernels->n;
-    self->scale = 0;
-    self->share = 0;
-    self->coarse = coarse;
-    self->overflow = false;
-    self->changes = 0;
-    memset(self->out, 0, (size_t)n * sizeof *self->out);
-    for (int64_t k = 0; k < n; k++) {
-        self->tasks[k] = (gs_fifo_task_t){.parts = GS_FIFO_OPEN, .refined = -1};
-    }
     fits(self, waits);
     theorem_p(self);
     gs_fifo_v1_first(self);
@@ -266,6 +133,27 @@ static int apply(gs_fifo_work_t *self, gs_env_t *env, bool coarse, bool waits)
     status = status == GS_OK ? gs_fifo_v2(self, env) : status;
     status = status == GS_OK ? gs_fifo_a_refined(self, env) : status;
     return status == GS_OK ? theorem_v3(self, env) : status;
+}
+
+/* Once more with a coarse scale, where the exact one made numbers too large, and with what starts
+ * from those theorems. The bounds that there are stay. */
+static int apply_coarse(gs_fifo_work_t *self, gs_env_t *env, bool waits)
+{
+    int64_t again = self->overflow;
+    if ((again & 1 << GS_FIFO_THEOREM_A) != 0) {
+        again |= 1 << GS_FIFO_THEOREM_V1_CHAIN | 1 << GS_FIFO_THEOREM_A_REFINED;
+    }
+    if ((again & 1 << GS_FIFO_THEOREM_V2) != 0) {
+        again |= 1 << GS_FIFO_THEOREM_A_REFINED;
+    }
+    self->pass = again;
+    self->coarse = true;
+    self->scale = 0;
+    self->share = 0;
+    for (int64_t k = 0; k < self->kernels->n; k++) {
+        self->tasks[k].refined = -1;
+    }
+    return apply(self, env, waits);
 }
 
 /* Whether one job, alone on the GPU, takes longer than its period. */
@@ -284,7 +172,7 @@ static void set_status(gs_fifo_work_t *self, int64_t sms)
     const gs_kernels_t *t = self->kernels;
     int64_t open = 0;
     for (int64_t k = 0; k < t->n; k++) {
-        open += self->tasks[k].parts == GS_FIFO_OPEN;
+        open += self->tasks[k].parts == GS_FIFO_NO_BOUND;
     }
     if (open == 0) {
         return;
@@ -295,7 +183,7 @@ static void set_status(gs_fifo_work_t *self, int64_t sms)
     bool overload = certain > self->m * self->scale;
     bool all = self->order == GS_FIFO_STRICT || self->order == GS_FIFO_OVERLAP;
     for (int64_t k = 0; k < t->n; k++) {
-        if (self->tasks[k].parts != GS_FIFO_OPEN) {
+        if (self->tasks[k].parts != GS_FIFO_NO_BOUND) {
             continue;
         }
         if (self->order != GS_FIFO_OVERLAP && is_long(t, k, self->m, sms)) {
@@ -313,7 +201,7 @@ static void set_fractions(gs_fifo_work_t *self)
 {
     for (int64_t k = 0; k < self->kernels->n; k++) {
         const gs_fifo_task_t *task = &self->tasks[k];
-        if (task->parts == GS_FIFO_OPEN) {
+        if (task->parts == GS_FIFO_NO_BOUND) {
             continue;
         }
         gs_wide_t common = gs_wide_gcd(task->denominator, task->numerator);
@@ -371,15 +259,20 @@ int gs_fifo_bound(gs_env_t *env, const gs_kernels_t *kernels, int64_t m, int64_t
                            .beta = beta == 0 ? m : beta,
                            .order = order,
                            .theorems = theorems,
+                           .pass = -1,
                            .work = gs_kernels_work_sum(kernels),
                            .out = bound};
     work.tasks = gs_alloc(env, (size_t)kernels->n, sizeof *work.tasks);
     if (work.tasks == NULL) {
         return env->status;
     }
-    status = apply(&work, env, false, beta != 0);
-    if (status == GS_OK && work.overflow && !work.coarse) {
-        status = apply(&work, env, true, beta != 0);
+    memset(bound, 0, (size_t)kernels->n * sizeof *bound);
+    for (int64_t k = 0; k < kernels->n; k++) {
+        work.tasks[k] = (gs_fifo_task_t){.parts = GS_FIFO_NO_BOUND, .refined = -1};
+    }
+    status = apply(&work, env, beta != 0);
+    if (status == GS_OK && work.overflow != 0 && !work.coarse) {
+        status = apply_coarse(&work, env, beta != 0);
     }
     if (status == GS_OK) {
         set_status(&work, sms);

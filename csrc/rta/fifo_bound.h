@@ -55,7 +55,7 @@ enum {
 };
 
 /* A recurrence over the jobs of a backlogged run is given up after so many jobs (or 16 times as
- * many steps). */
+ * many steps), unless it is clear by then that none of the jobs to come can be later. */
 #define GS_FIFO_MOST_JOBS 65536
 
 typedef struct {

@@ -24,92 +24,90 @@ void gs_fifo_v1_first(gs_fifo_work_t *self)
     }
 }
 
-/* One other task during a backlogged run. */
-typedef struct {
-    gs_wide_t reach; /* its jobs counted so far can be in the way up to here, in 1/beta */
-    int64_t jobs;
-} other_t;
+/* Of a task with a longer period and a known bound, the jobs that are in the way are counted; one
+ * with a shorter period, or without a bound, has one in the way of each of k's. */
+static bool is_counted(const gs_fifo_work_t *self, int64_t k, int64_t i)
+{
+    return self->tasks[i].parts != GS_FIFO_NO_BOUND &&
+           self->kernels->period[i] > self->kernels->period[k];
+}
 
-/* A recurrence that will not end. While F_N > N T, a task i with T_i <= T, or without a bound, has
- * N jobs in the way of N jobs, and any other one at least N T / T_i - 1; so
- *     beta (F_N - N T) >= N growth - least
- * which, once it is positive without falling, stays so. Shares are rounded down. */
+/* What is known of a backlogged run beside the tasks that are counted. */
 typedef struct {
-    gs_wide_t growth;
-    gs_wide_t least;
-} trend_t;
+    gs_wide_t step;   /* what each job of the run adds to F: k's own part and those of the rest */
+    gs_wide_t growth; /* see below */
+    gs_wide_t lag;
+} run_t;
 
-static trend_t trend(const gs_fifo_work_t *self, int64_t k)
+/* A recurrence that will not end: while F_N > N T, a task with period T_i > T and response R has at
+ * least (N T - (T - R)) / T_i jobs in the way, so
+ *     beta (F_N - N T) >= N growth - lag,
+ * which stays positive once it is, if growth is not negative. Shares of work are rounded down. */
+static run_t start_run(const gs_fifo_work_t *self, int64_t k, gs_fifo_others_t *others)
 {
     const gs_kernels_t *t = self->kernels;
-    trend_t result = {gs_fifo_own(self, k) + gs_fifo_tail(self, k) - gs_fifo_period(self, k), 0};
+    gs_wide_t period = gs_fifo_period(self, k);
+    run_t run = {.step = gs_fifo_own(self, k) + gs_fifo_tail(self, k)};
+    run.growth = run.step - period;
     for (int64_t i = 0; i < t->n; i++) {
         int64_t work = gs_kernels_work(t, i);
+        gs_wide_t bound = self->tasks[i].parts;
         if (i == k) {
             continue;
         }
-        if (self->tasks[i].parts == GS_FIFO_OPEN || t->period[i] <= t->period[k]) {
-            result.growth += work;
+        if (!is_counted(self, k, i)) {
+            run.step += work;
+            run.growth += work;
         } else {
-            result.growth += (gs_wide_t)work * t->period[k] / t->period[i];
-            result.least += self->tasks[i].parts < gs_fifo_period(self, k) ? work : 0;
+            gs_wide_t share = (gs_wide_t)work * t->period[k] / t->period[i];
+            run.growth += share;
+            run.lag += bound < period ? share + 1 : 0;
+            gs_fifo_others_add(others, bound, gs_fifo_period(self, i), work);
         }
     }
-    return result;
+    return run;
 }
 
 /* Case 2 for task k: over N = 1, 2, ... jobs of a backlogged run that starts at 0, the last of them
- * ends by F_N, and the run has ended when F_N <= N T. others: scratch. Nothing overflows: fewer
- * than 2^17 jobs of less than 2^61 thread-ticks and of beta c < 2^91. */
-static int chain(gs_fifo_work_t *self, gs_env_t *env, int64_t k, other_t *others)
+ * ends by F_N, and the run has ended when F_N <= N T. Nothing overflows: fewer than 2^17 jobs of
+ * less than 2^61 thread-ticks and of beta c < 2^91. */
+static int chain(gs_fifo_work_t *self, gs_env_t *env, int64_t k, gs_fifo_others_t *others)
 {
-    const gs_kernels_t *t = self->kernels;
-    gs_wide_t own = gs_fifo_own(self, k) + gs_fifo_tail(self, k), period = gs_fifo_period(self, k);
-    gs_wide_t limit = self->tasks[k].parts, end = 0, work = 0, worst = 0;
-    for (int64_t i = 0; i < t->n; i++) {
-        others[i] = (other_t){-self->tasks[i].parts, 0};
-    }
-    trend_t toward = trend(self, k);
+    gs_wide_t period = gs_fifo_period(self, k), limit = self->tasks[k].parts;
+    gs_wide_t end = 0, worst = 0, work = 0;
+    int64_t ask = GS_FIFO_ASK_FIRST;
+    bool past = false;
+    run_t run = start_run(self, k, others);
     for (int64_t jobs = 1; jobs <= GS_FIFO_MOST_JOBS; jobs++) {
-        for (int64_t i = 0; i < t->n; i++) {
-            bool open = self->tasks[i].parts == GS_FIFO_OPEN;
-            while (i != k && others[i].jobs < jobs && (open || others[i].reach < end)) {
-                others[i].jobs++;
-                others[i].reach += gs_fifo_period(self, i);
-                work += gs_kernels_work(t, i);
-            }
-        }
-        end = work + jobs * own;
+        work += gs_fifo_others_count(others, jobs, end);
+        end = work + jobs * run.step;
         gs_wide_t response = end - (jobs - 1) * period;
         worst = response > worst ? response : worst;
-        if (limit != GS_FIFO_OPEN && worst >= limit) {
+        if (limit != GS_FIFO_NO_BOUND && worst >= limit) {
             return GS_OK; /* there is one already that is no worse */
         }
-        if (end <= jobs * period) {
+        if (jobs >= ask) {
+            ask = 4 * jobs;
+            past = gs_fifo_is_past(self, k, run.step, jobs, worst, is_counted);
+        }
+        if (past || end <= jobs * period) {
             gs_fifo_take(self, k, GS_FIFO_THEOREM_V1_CHAIN, 0, worst, self->beta);
             return GS_OK;
         }
-        if (toward.growth >= 0 && jobs * toward.growth > toward.least) {
+        if (run.growth >= 0 && jobs * run.growth > run.lag) {
             break;
         }
-        int status = gs_poll(env, t->n);
+        int status = gs_poll(env, others->count + 1);
         if (status != GS_OK) {
             return status;
         }
+        int64_t skipped =
+            gs_fifo_same_steps(others->next - end, run.step, end - jobs * period, period, jobs);
+        jobs += skipped;
+        end += skipped * run.step;
     }
     gs_fifo_why(self, k, GS_FIFO_THEOREM_V1_CHAIN, GS_FIFO_WHY_ENDLESS);
     return GS_OK;
-}
-
-static int improve(gs_fifo_work_t *self, gs_env_t *env, int64_t k)
-{
-    other_t *others = gs_alloc(env, (size_t)self->kernels->n, sizeof *others);
-    if (others == NULL) {
-        return env->status;
-    }
-    int status = chain(self, env, k, others);
-    gs_free(env, others);
-    return status;
 }
 
 int gs_fifo_v1_chain(gs_fifo_work_t *self, gs_env_t *env)
@@ -118,5 +116,5 @@ int gs_fifo_v1_chain(gs_fifo_work_t *self, gs_env_t *env)
     if (!gs_fifo_try(self, GS_FIFO_THEOREM_V1_CHAIN, hardware)) {
         return GS_OK;
     }
-    return gs_fifo_rounds(self, env, improve);
+    return gs_fifo_rounds(self, env, chain);
 }

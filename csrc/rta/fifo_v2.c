@@ -237,7 +237,7 @@ static void give(gs_fifo_work_t *self, ratio_t y)
         gs_wide_t wait = (self->work - gs_kernels_work(t, k)) * y.denominator, divisor;
         if (!gs_wide_add(wait, y.numerator, &wait) ||
             !gs_wide_mul(y.denominator, self->beta, &divisor)) {
-            self->overflow = true;
+            self->overflow |= 1 << GS_FIFO_THEOREM_V2;
             gs_fifo_why(self, k, GS_FIFO_THEOREM_V2, GS_FIFO_WHY_CLOCK);
         } else {
             gs_fifo_take(self, k, GS_FIFO_THEOREM_V2, t->block_time[k], wait, divisor);
@@ -288,7 +288,7 @@ int gs_fifo_v2(gs_fifo_work_t *self, gs_env_t *env)
     if (status == GS_OK && fits) {
         give(self, sack.y);
     } else if (status == GS_OK) {
-        self->overflow = true;
+        self->overflow |= 1 << v2;
         gs_fifo_why_all(self, v2, GS_FIFO_WHY_CLOCK);
     }
 out:

@@ -13,10 +13,11 @@
 
 #include "core/wide.h"
 #include "rta/fifo_bound.h"
+#include "rta/fifo_others.h"
 
 /* The best bound of a task so far. */
 typedef struct {
-    gs_wide_t parts; /* in units of 1/beta, rounded up; GS_FIFO_OPEN: none */
+    gs_wide_t parts; /* in units of 1/beta, rounded up; GS_FIFO_NO_BOUND: none */
     int64_t whole;   /* exactly: whole + numerator / denominator ticks */
     gs_wide_t numerator;
     gs_wide_t denominator;
@@ -27,7 +28,7 @@ typedef struct {
     int64_t refined; /* when its own recurrence was last looked at */
 } gs_fifo_task_t;
 
-#define GS_FIFO_OPEN (-1)
+#define GS_FIFO_NO_BOUND (-1)
 
 typedef struct {
     const gs_kernels_t *kernels;
@@ -40,12 +41,14 @@ typedef struct {
     gs_fifo_bound_t *out;  /* the caller's; theorem, status and reasons are kept here */
     gs_wide_t scale;       /* the denominator of the utilizations; 0: not computed yet */
     bool coarse;           /* it is not a multiple of all periods: shares are rounded up */
-    bool overflow;         /* something did not fit: try again with a coarse scale */
+    int64_t pass;          /* the theorems to try in this pass */
+    int64_t overflow;      /* those that took too large a number: try them with a coarse scale */
     gs_wide_t share;       /* U */
     int64_t changes;       /* the clock of changed and refined */
 } gs_fifo_work_t;
 
-/* Whether a theorem is about this order and asked for; sets the reason for all tasks if not. */
+/* Whether a theorem is about this order, asked for (sets the reason for all tasks if not) and to be
+ * tried in this pass. */
 bool gs_fifo_try(gs_fifo_work_t *self, int theorem, bool order);
 
 void gs_fifo_why(gs_fifo_work_t *self, int64_t k, int theorem, int why);
@@ -76,6 +79,30 @@ static inline gs_wide_t gs_fifo_period(const gs_fifo_work_t *self, int64_t k)
     return (gs_wide_t)self->beta * self->kernels->period[k];
 }
 
+/* How many more jobs of a run that has come to so many jobs add nothing but a step: until another
+ * task's job is in the way, which is `gap` ahead, or the run ends, which it has failed to by
+ * `late` > 0. All in 1/beta. */
+static inline int64_t gs_fifo_same_steps(gs_wide_t gap, gs_wide_t step, gs_wide_t late,
+                                         gs_wide_t period, int64_t jobs)
+{
+    if (gap < 4 * step) { /* not worth two divisions */
+        return 0;
+    }
+    gs_wide_t steps = gs_wide_ceil_div(gap + 1, step) - 1;
+    if (step < period) {
+        gs_wide_t left = gs_wide_ceil_div(late, period - step);
+        steps = left - 1 < steps ? left - 1 : steps;
+    }
+    return (int64_t)(steps < GS_FIFO_MOST_JOBS - jobs ? steps : GS_FIFO_MOST_JOBS - jobs);
+}
+
+/* Whether the response of no further job in a run of task k can exceed worst, after so many jobs:
+ * then the run need not be followed to its end. Asked now and then, as it takes a while. counted:
+ * whether the jobs of task i are counted by its bound and period; those of the rest are in step. */
+bool gs_fifo_is_past(gs_fifo_work_t *self, int64_t k, gs_wide_t step, int64_t jobs, gs_wide_t worst,
+                     bool (*counted)(const gs_fifo_work_t *, int64_t k, int64_t i));
+#define GS_FIFO_ASK_FIRST 8 /* jobs, and then every four times as many */
+
 /* The theorems, each with its reasons: fifo_v1.c, fifo_a.c, fifo_v2.c. */
 void gs_fifo_v1_first(gs_fifo_work_t *self);
 int gs_fifo_v1_chain(gs_fifo_work_t *self, gs_env_t *env);
@@ -84,9 +111,11 @@ int gs_fifo_a_refined(gs_fifo_work_t *self, gs_env_t *env);
 int gs_fifo_v2(gs_fifo_work_t *self, gs_env_t *env);
 
 /* Goes through the tasks whose bound is not settled and improves it, one by one and again, until
- * no bound changes: improve looks at task k. At most GS_FIFO_ROUNDS rounds; each is valid. */
-#define GS_FIFO_ROUNDS 64
-typedef int (*gs_fifo_improve_t)(gs_fifo_work_t *self, gs_env_t *env, int64_t k);
+ * no bound changes: improve looks at task k, with room for its others. At most GS_FIFO_ROUNDS
+ * rounds; each is valid. */
+#define GS_FIFO_ROUNDS 1024
+typedef int (*gs_fifo_improve_t)(gs_fifo_work_t *self, gs_env_t *env, int64_t k,
+                                 gs_fifo_others_t *others);
 int gs_fifo_rounds(gs_fifo_work_t *self, gs_env_t *env, gs_fifo_improve_t improve);
 
 #endif
