@@ -134,7 +134,8 @@ def main() -> None:
             checked[row] += len(ratio)
             total[row] += ratio.sum()
             worst[row] = max(worst[row], ratio.max(initial=0))
-            load = (np.asarray(found.utilization) > found.saturation) & (found.saturation > 0)
+            load = np.asarray(found.utilization) > found.saturation * (1 + 1e-9)
+            load &= found.saturation > 0
             above[row] += int((use & load[:, None]).sum())
     lines = [
         f"Falsification of the FIFO bounds, seed {args.seed}, {describe()}",
