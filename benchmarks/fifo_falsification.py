@@ -23,7 +23,7 @@ from machine import describe
 
 import gpusched as gs
 
-SETS = 500  # in one call
+SETS = 100  # in one call
 # Name of a row, the simulated order, and the theorems that may give the bound.
 ROWS = (
     ("P", "overlap", ["P"]),

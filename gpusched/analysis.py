@@ -62,6 +62,7 @@ REASONS = (
     "clock",
     "no_start",
     "needless",
+    "sms",
 )
 """Why a theorem gives no bound: the values of the four bits from bit 4 t of ``FifoBound.reasons``
 for theorem number t of ``THEOREMS``."""
@@ -80,6 +81,7 @@ _WHY = {
     "clock": "the bound, or a number that it takes, is beyond the clock",
     "no_start": "it refines bounds of all other tasks, and there is none to start from",
     "needless": "V1, case 1, gives a bound that is never more",
+    "sms": "it holds for one pool of threads, not for several SMs",
 }
 
 _STATUS = (

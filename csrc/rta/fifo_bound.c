@@ -167,7 +167,7 @@ static bool is_long(const gs_kernels_t *t, int64_t k, int64_t m, int64_t sms)
 /* What is certain about the tasks without a bound. More work than m threads can do piles up
  * somewhere: in strict order and with overlapping jobs it delays every task, in the others at least
  * one, which is known when it is the only one without a bound. */
-static void set_status(gs_fifo_work_t *self, int64_t sms)
+static void set_status(gs_fifo_work_t *self)
 {
     const gs_kernels_t *t = self->kernels;
     int64_t open = 0;
@@ -186,7 +186,7 @@ static void set_status(gs_fifo_work_t *self, int64_t sms)
         if (self->tasks[k].parts != GS_FIFO_NO_BOUND) {
             continue;
         }
-        if (self->order != GS_FIFO_OVERLAP && is_long(t, k, self->m, sms)) {
+        if (self->order != GS_FIFO_OVERLAP && is_long(t, k, self->m, self->sms)) {
             self->out[k].status = GS_FIFO_UNBOUNDED_LONG;
         } else if (overload && (all || open == 1)) {
             self->out[k].status = GS_FIFO_UNBOUNDED_LOAD;
@@ -255,6 +255,7 @@ int gs_fifo_bound(gs_env_t *env, const gs_kernels_t *kernels, int64_t m, int64_t
     }
     gs_fifo_work_t work = {.kernels = kernels,
                            .m = m,
+                           .sms = sms,
                            /* Where no block ever waits, any number is busy whenever one does. */
                            .beta = beta == 0 ? m : beta,
                            .order = order,
@@ -275,7 +276,7 @@ int gs_fifo_bound(gs_env_t *env, const gs_kernels_t *kernels, int64_t m, int64_t
         status = apply_coarse(&work, env, beta != 0);
     }
     if (status == GS_OK) {
-        set_status(&work, sms);
+        set_status(&work);
         set_fractions(&work);
     }
     gs_free(env, work.tasks);

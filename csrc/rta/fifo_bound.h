@@ -43,7 +43,8 @@ enum {
     GS_FIFO_WHY_ENDLESS = 10,    /* the recurrence did not end within GS_FIFO_MOST_JOBS jobs */
     GS_FIFO_WHY_CLOCK = 11,      /* the bound, or a number it takes, is beyond the clock */
     GS_FIFO_WHY_NO_START = 12,   /* it refines a bound, and there is none to start from */
-    GS_FIFO_WHY_NEEDLESS = 13    /* it was not tried: V1, case 1, gives one that is never more */
+    GS_FIFO_WHY_NEEDLESS = 13,   /* it was not tried: V1, case 1, gives one that is never more */
+    GS_FIFO_WHY_SMS = 14         /* it holds for one pool of threads, and there are several SMs */
 };
 
 /* What is known about a task's responses. */

@@ -6,6 +6,9 @@
  *     sum over F of u_i (SC - C_i) / (beta - sum over F of u_i):
  * Dinkelbach's method (1967) with a knapsack for each ratio. sum u_i <= sum b_i < beta, so the
  * denominator is positive.
+ *
+ * The proof needs that the successors of jobs which end together find room where those were. On
+ * several SMs they need not: a narrow block may take the room that only a wide one left.
  */
 #include "rta/fifo_work.h"
 
@@ -249,6 +252,9 @@ static void give(gs_fifo_work_t *self, ratio_t y)
 static int obstacle(gs_fifo_work_t *self)
 {
     const gs_kernels_t *t = self->kernels;
+    if (self->sms > 1) {
+        return GS_FIFO_WHY_SMS;
+    }
     for (int64_t k = 0; k < t->n; k++) {
         if (t->blocks[k] > 1) {
             return GS_FIFO_WHY_BLOCKS;

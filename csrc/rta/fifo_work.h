@@ -33,6 +33,7 @@ typedef struct {
 typedef struct {
     const gs_kernels_t *kernels;
     int64_t m;
+    int64_t sms;
     int64_t beta;
     int order;
     int64_t theorems;

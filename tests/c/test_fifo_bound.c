@@ -106,6 +106,11 @@ static void test_reasons(void)
     MU_CHECK(why(&out[2], GS_FIFO_THEOREM_A) == GS_FIFO_WHY_SC1);
     MU_CHECK(why(&out[0], GS_FIFO_THEOREM_A) == GS_FIFO_WHY_SC1_OTHER);
     MU_CHECK(why(&out[0], GS_FIFO_THEOREM_V2) == GS_FIFO_WHY_BOUND);
+    gs_kernels_t k = kernels(&single); /* two SMs of four threads */
+    MU_CHECK(gs_fifo_bound(&env, &k, 8, 2, 5, GS_FIFO_RELEASE, ALL, out) == GS_OK);
+    MU_CHECK(why(&out[0], GS_FIFO_THEOREM_V2) == GS_FIFO_WHY_SMS);
+    MU_CHECK(out[0].status == GS_FIFO_UNKNOWN);
+    MU_CHECK(bound(&env, &single, GS_FIFO_RELEASE, ALL, out) == GS_OK);
     MU_CHECK(why(&out[0], GS_FIFO_THEOREM_P) == GS_FIFO_WHY_ORDER);
     MU_CHECK(why(&out[0], GS_FIFO_THEOREM_FITS) == GS_FIFO_WHY_WAITS);
     MU_CHECK(bound(&env, &single, GS_FIFO_RELEASE, 0, out) == GS_OK);
