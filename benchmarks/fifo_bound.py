@@ -1,8 +1,9 @@
 """How long does a response-time bound for kernels in FIFO order take, and how often is there one?
 
 Random sets of 10 tasks on a GPU with 4,096 threads: periods log-uniform in 1 ms to 1 s (in ns),
-block sizes as named below, 1 to 8 blocks, and the given utilization spread by UUniFast. One call
-for the whole stack on one core; `beta` is the saturation level alone, without the bounds.
+block sizes as named below, 1 to 8 blocks, and the given utilization, any split of it as likely. One
+call for the whole stack, its processor time on one core; `beta` is fifo_limit, which computes the
+saturation level and no bounds.
 
     python benchmarks/fifo_bound.py [--save]
 """

@@ -29,8 +29,9 @@ int64_t gs_saturation_paper(const gs_kernels_t *kernels, int64_t m);
  * of busy threads with which a block of some task fits none. Threads count by whole warps;
  * registers, shared memory and block slots are short at no fewer busy threads than a fractional
  * knapsack says (the sums of gs_saturation for the threads themselves). regs (per thread) and smem
- * (bytes per block) have one entry per task. 0 when nothing ever waits. Refuses a block that does
- * not fit an SM. */
+ * (bytes per block) have one entry per task. A task waits only if the blocks of one job of every
+ * task, its own block excepted, fill all SMs that far; 0 when none ever does. Blocks fit as
+ * model/place.h places them. Refuses a block that does not fit an empty SM. */
 int gs_saturation_gpu(gs_env_t *env, const gs_kernels_t *kernels, const gs_gpu_t *gpu,
                       const int64_t *regs, const int64_t *smem, bool overlap, int64_t *beta);
 
