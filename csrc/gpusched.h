@@ -4,13 +4,14 @@
  *
  *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,
  *           wide (128-bit products)
- *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, generate
+ *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, generate,
+ *           generate_blocks, fifo_order (the four readings of FIFO)
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
  *           blocks in FIFO order)
- *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings)
+ *   sim/    fifo (blocks on threads in FIFO order)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).

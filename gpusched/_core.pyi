@@ -230,6 +230,7 @@ def fifo_bound(
     stop: Buffer | None,
     /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # numerator, denominator, theorem, status, reasons
 
 # Concurrent kernels in FIFO order: simulation (py_fifo.c)
@@ -264,12 +265,13 @@ def fifo_run(
 def fifo_result(
     simulation: _Fifo, /
 ) -> tuple[int, int, int, npt.NDArray[np.bool_], int, _Ints, _Ints]: ...
+
 # verdict, from, length, grows, waves, worst, finished
-def fifo_jobs(
-    simulation: _Fifo, /
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+def fifo_jobs(simulation: _Fifo, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # task, job, release, start, dispatched, finish
 def fifo_waves(simulation: _Fifo, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # task, job, blocks, start, end
 def fifo_responses(
     period: _In,

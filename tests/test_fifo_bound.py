@@ -40,7 +40,7 @@ def fractions(*values: str | int | None) -> list[Fraction | None]:
 
 def test_names_are_those_of_the_core() -> None:
     text = (CSRC / "rta" / "fifo_bound.h").read_text(encoding="utf-8")
-    text += (CSRC / "sim" / "fifo_order.h").read_text(encoding="utf-8")
+    text += (CSRC / "model" / "fifo_order.h").read_text(encoding="utf-8")
     numbers = {name: int(n) for name, n in re.findall(r"\bGS_FIFO_([A-Z0-9_]+) = (\d+)", text)}
     expected = {"NO_THEOREM": 0, "THEOREMS": len(THEOREMS)}
     expected |= {f"WHY_{name.upper()}": number for number, name in enumerate(REASONS)}

@@ -154,7 +154,6 @@ LAYERS = {
 EXCEPTIONS = {
     ("cuda", "pbs/schedule.h"),
     ("cuda", "pbs/table.h"),
-    ("rta", "sim/fifo_order.h"),  # the names of the four orders
 }
 
 

@@ -8,13 +8,16 @@ import pytest
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
+# An expression, and its value in a comment.
+SAID = r"^(\S.*?) +# (True|\(.*?\)|\[.*?\])"
+
 
 def test_python_examples():
     names: dict[str, object] = {}
     said = 0
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
         exec(compile(block, "README.md", "exec"), names)
-        for expression, value in re.findall(r"^(\S.*?) +# (True|\(.*?\)|\[.*?\])", block, re.MULTILINE):
+        for expression, value in re.findall(SAID, block, re.MULTILINE):
             assert repr(eval(expression, names)) == value, expression
             said += 1
     assert said == 6

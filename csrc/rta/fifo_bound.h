@@ -2,7 +2,7 @@
  *
  * Paper 000 asks whether response times are bounded when the utilization is at most
  * m - b_max + 1. They are when jobs of a task may overlap, and need not be when they may not: the
- * theorems here say when, one for each reading of "FIFO" (sim/fifo_order.h has the readings). The
+ * theorems here say when, one for each reading of "FIFO" (model/fifo_order.h has the readings). The
  * notebook on FIFO scheduling states and proves them.
  *
  * Everything is computed in integers. Bounds are rational numbers; where an exact denominator
@@ -12,7 +12,7 @@
 #define GS_RTA_FIFO_BOUND_H
 
 #include "model/kernels.h"
-#include "sim/fifo_order.h"
+#include "model/fifo_order.h"
 
 /* What a bound comes from. A number is also the position of the theorem's reason in `reasons`. */
 enum {

@@ -2,7 +2,7 @@
  *
  * Paper 000, section III: m threads, one queue, blocks that occupy their threads until they end.
  * Blocks of a kernel that start together are one wave, so the cost follows waves, not blocks.
- * The four orders are in sim/fifo_order.h.
+ * The four orders are in model/fifo_order.h.
  *
  *     gs_fifo_t fifo;
  *     status = gs_fifo_init(env, &fifo, &model);
@@ -21,7 +21,7 @@
 #include "core/heap.h"
 #include "core/rng.h"
 #include "model/kernels.h"
-#include "sim/fifo_order.h"
+#include "model/fifo_order.h"
 
 /* No job is released at or after it. */
 #define GS_FIFO_LATEST (GS_NEVER / 4)

@@ -4,8 +4,8 @@
  * as its threads are free, and blocks run to their end. In all but the last the jobs of a stream
  * run one after the other, and a job can start only at its stream's head.
  */
-#ifndef GS_SIM_FIFO_ORDER_H
-#define GS_SIM_FIFO_ORDER_H
+#ifndef GS_MODEL_FIFO_ORDER_H
+#define GS_MODEL_FIFO_ORDER_H
 
 enum {
     GS_FIFO_HARDWARE = 0, /* a job joins the queue when it gets to its stream's head (R1, R2) */
