@@ -326,7 +326,10 @@ def fifo_bound(
 
     The paper asks whether response times are bounded up to a utilization of ``m - b_max + 1``.
     They are where jobs of a task may overlap, and need not be where they run one after the other,
-    as in a stream.
+    as in a stream. Notebook 02 has the theorems with their proofs.
+
+    Each task has a stream of its own, of one priority; more streams than the GPU has hardware
+    channels would delay each other in ways that the model does not know.
 
     Parameters
     ----------
