@@ -142,6 +142,8 @@ def stopped(call: Callable[[Any], Any]) -> dict[str, Any]:
 
 def main(kind: str, name: str) -> None:
     faulthandler.enable()
+    # A shell that runs the tests in the background lets its children ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print(json.dumps({"interrupted": interrupted, "stopped": stopped}[kind](CALLS[name]())))
 
 
