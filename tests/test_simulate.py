@@ -327,6 +327,36 @@ def test_what_is_said_about_all_jobs_is_seen_later(order: Any) -> None:
     assert {"repeats", "diverges"} <= seen
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_end_of_releases_is_no_repetition(order: Any) -> None:
+    # 12 ticks every 8. With the last release at 32 the backlog is once as long as a cycle before.
+    tasks = gs.KernelTasks(period=[8], block_time=[12])
+    for until in range(0, 120):
+        run = simulate.fifo(tasks, 1, order, until)
+        assert run.outcome in ("done", "diverges"), until
+    assert run.outcome == "diverges"
+
+
+def test_a_backlog_from_before_other_tasks_of_the_stream() -> None:
+    # At 90 the backlog of stream 2 holds jobs of task 0 alone; later, as many of two tasks.
+    tasks = gs.KernelTasks(
+        period=[3, 4, 6, 12],
+        block_time=[4, 4, 3, 1],
+        blocks=[2, 1, 1, 1],
+        offset=[0, 90, 194, 41],
+        priority=[0, 1, 0, 1],
+    )
+    stream = [2, 3, 2, 1]
+    run = simulate.fifo(tasks, 1, stream=stream)
+    far = run.cycle_from + 12 * run.cycle_length
+    worst = [
+        simulate.fifo(tasks, 1, until=until, stream=stream, settle="no").worst
+        for until in (far, 2 * far)
+    ]
+    assert run.outcome == "diverges"
+    np.testing.assert_array_equal(run.grows, worst[1] > worst[0])
+
+
 def test_a_run_that_stops_early_knows_what_is_late() -> None:
     run = simulate.fifo(X1, 2)
     pending = run.finish < 0

@@ -120,11 +120,12 @@ typedef struct {
  * happened in between happens again and again with ever longer backlogs.
  *
  * hardware, release: a checkpoint is a multiple of the hyperperiod, and the state what runs, what
- * is queued, and each stream's backlog. Where releases decide, a longer backlog also makes the jobs
- * at its head older: the order of two queued jobs stays what it was if the one ahead has aged no
- * less than the one behind.
- * strict, overlap: a checkpoint is the start of the last block of the last job released before a
- * multiple of the hyperperiod, and the state what runs, and the lag behind that multiple. */
+ * is queued, and each stream's backlog, which may hold no job from before all tasks of the stream
+ * are released: else its length does not say which jobs these are. Where releases decide, a longer
+ * backlog also makes the jobs at its head older: the order of two queued jobs stays what it was if
+ * the one ahead has aged no less than the one behind. strict, overlap: a checkpoint is the start of
+ * the last block of the last job released before a multiple of the hyperperiod, and the state what
+ * runs, and the lag behind that multiple. */
 typedef struct {
     int64_t hyperperiod; /* 0: nothing is looked for */
     int64_t jobs;        /* released in a hyperperiod */
@@ -142,6 +143,7 @@ typedef struct {
     unsigned char *emptied; /* per stream, since saved: whether it ran empty */
     unsigned char *ahead;   /* release: per two streams (s, x), since saved: whether a job of x
                                was queued ahead of one of s; NULL elsewhere */
+    int64_t *regular;       /* per stream: from when on all its tasks are released */
     int64_t *aged;        /* per stream: by how much the job at its head is older than when saved */
     unsigned char *grows; /* per stream, once responses diverge */
 } gs_fifo_cycle_t;

@@ -25,6 +25,13 @@ static bool measure(gs_fifo_t *fifo)
     return true;
 }
 
+/* Whether the jobs released before an instant are those of an endless run: none is after `until`. A
+ * job that belongs to a checkpoint is released only if all those before it are. */
+static bool is_complete(const gs_fifo_t *fifo, int64_t instant)
+{
+    return !gs_fifo_cycle_by_time(fifo) || instant <= fifo->model.until;
+}
+
 /* The first checkpoint lies where every task has been released: from there on the releases of one
  * hyperperiod are those of the next. */
 static bool place_first(gs_fifo_t *fifo)
@@ -38,7 +45,7 @@ static bool place_first(gs_fifo_t *fifo)
     }
     cycle->count = (last - 1) / cycle->hyperperiod + 1;
     int64_t instant = cycle->count * cycle->hyperperiod;
-    if (instant >= GS_FIFO_LATEST) {
+    if (instant >= GS_FIFO_LATEST || !is_complete(fifo, instant)) {
         return false;
     }
     for (int64_t i = 0; i < model->kernels.n; i++) {
@@ -63,6 +70,7 @@ int gs_fifo_cycle_init(gs_env_t *env, gs_fifo_t *fifo)
         (cycle->emptied = gs_alloc(env, n, 1)) == NULL ||
         (cycle->shared = gs_alloc(env, n, 1)) == NULL ||
         (cycle->aged = gs_alloc(env, n, sizeof *cycle->aged)) == NULL ||
+        (cycle->regular = gs_alloc(env, n, sizeof *cycle->regular)) == NULL ||
         (cycle->pending = gs_alloc(env, n, sizeof *cycle->pending)) == NULL ||
         (cycle->stream_jobs = gs_alloc(env, n, sizeof *cycle->stream_jobs)) == NULL) {
         return env->status;
@@ -81,6 +89,8 @@ int gs_fifo_cycle_init(gs_env_t *env, gs_fifo_t *fifo)
         size_t stream = model->stream == NULL ? i : (size_t)model->stream[i];
         cycle->shared[stream] = cycle->stream_jobs[stream] > 0;
         cycle->stream_jobs[stream] += cycle->hyperperiod / model->kernels.period[i];
+        int64_t offset = model->offset == NULL ? 0 : model->offset[i];
+        cycle->regular[stream] = offset > cycle->regular[stream] ? offset : cycle->regular[stream];
     }
     return GS_OK;
 }
@@ -92,6 +102,7 @@ void gs_fifo_cycle_free(gs_env_t *env, gs_fifo_t *fifo)
     gs_free(env, cycle->emptied);
     gs_free(env, cycle->ahead);
     gs_free(env, cycle->aged);
+    gs_free(env, cycle->regular);
     gs_free(env, cycle->shared);
     gs_free(env, cycle->pending);
     gs_free(env, cycle->stream_jobs);
@@ -100,10 +111,13 @@ void gs_fifo_cycle_free(gs_env_t *env, gs_fifo_t *fifo)
     memset(cycle, 0, sizeof *cycle);
 }
 
+/* Of the state, for each wave that runs. */
+#define FLIGHT_WORDS 4
+
 static int by_words(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < FLIGHT_WORDS; k++) {
         if (x[k] != y[k]) {
             return x[k] < y[k] ? -1 : 1;
         }
@@ -111,20 +125,23 @@ static int by_words(const void *a, const void *b)
     return 0;
 }
 
-/* What runs: for each wave its time to go, its job's stream (or distance from the mark), and its
- * blocks; sorted, as the heap's order depends on history. */
+/* What runs: for each wave its time to go, its job's stream (or the job itself: its task and its
+ * release from the multiple of the hyperperiod), and its blocks; sorted, as the heap's order
+ * depends on history. */
 static int64_t *write_flights(const gs_fifo_t *fifo, int64_t instant, int64_t *word)
 {
+    int64_t multiple = fifo->cycle.count * fifo->cycle.hyperperiod;
     bool by_time = gs_fifo_cycle_by_time(fifo);
     int64_t *first = word;
     for (size_t e = 0; e < fifo->ends.count; e++) {
         const gs_fifo_flight_t *flight = &fifo->flight[fifo->ends.entry[e].item];
         const gs_fifo_job_t *job = &fifo->job[flight->job];
         *word++ = fifo->ends.entry[e].time - instant;
-        *word++ = by_time ? fifo->task_stream[job->task] : fifo->cycle.mark - job->serial;
+        *word++ = by_time ? fifo->task_stream[job->task] : job->task;
+        *word++ = by_time ? 0 : job->release - multiple;
         *word++ = flight->blocks;
     }
-    qsort(first, fifo->ends.count, 3 * sizeof *first, by_words);
+    qsort(first, fifo->ends.count, FLIGHT_WORDS * sizeof *first, by_words);
     return word;
 }
 
@@ -132,7 +149,7 @@ static int write_state(gs_env_t *env, gs_fifo_t *fifo, int64_t instant)
 {
     gs_fifo_cycle_t *cycle = &fifo->cycle;
     size_t n = (size_t)fifo->model.kernels.n;
-    size_t needed = 3 * fifo->ends.count + fifo->queue_count + 2 * n + 2;
+    size_t needed = FLIGHT_WORDS * fifo->ends.count + fifo->queue_count + 2 * n + 2;
     if (needed > cycle->room) {
         int64_t *grown = gs_grow(env, cycle->state, 2 * needed, sizeof *grown);
         if (grown == NULL) {
@@ -236,6 +253,20 @@ static int64_t compare_lags(gs_fifo_t *fifo, int64_t lag)
     return more > 0;
 }
 
+/* Whether the length of each stream's backlog says which jobs are in it: not while some are from
+ * before the first release of another task of that stream. */
+static bool is_regular(const gs_fifo_t *fifo)
+{
+    const gs_fifo_cycle_t *cycle = &fifo->cycle;
+    for (int64_t s = 0; s < fifo->model.kernels.n && gs_fifo_cycle_by_time(fifo); s++) {
+        int64_t head = fifo->stream[s].head;
+        if (head >= 0 && cycle->shared[s] && fifo->job[head].release < cycle->regular[s]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int save(gs_env_t *env, gs_fifo_t *fifo, int64_t lag)
 {
     gs_fifo_cycle_t *cycle = &fifo->cycle;
@@ -295,11 +326,13 @@ int gs_fifo_cycle_look(gs_env_t *env, gs_fifo_t *fifo)
         }
         memset(cycle->grows, 0, (size_t)fifo->model.kernels.n);
     }
-    if (cycle->saved_count < 0 || cycle->count - cycle->saved_count >= cycle->power) {
+    if ((cycle->saved_count < 0 || cycle->count - cycle->saved_count >= cycle->power) &&
+        is_regular(fifo)) {
         status = save(env, fifo, lag);
     }
     cycle->count++;
-    if (cycle->count * cycle->hyperperiod >= GS_FIFO_LATEST ||
+    instant += cycle->hyperperiod;
+    if (instant >= GS_FIFO_LATEST || !is_complete(fifo, instant) ||
         !gs_add(cycle->mark, cycle->jobs, &cycle->mark)) {
         cycle->hyperperiod = 0;
         cycle->mark = -1;
