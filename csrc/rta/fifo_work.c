@@ -112,7 +112,7 @@ bool gs_fifo_is_past(gs_fifo_work_t *self, int64_t k, gs_wide_t step, int64_t jo
                      bool (*counted)(const gs_fifo_work_t *, int64_t k, int64_t i))
 {
     gs_fifo_shares(self);
-    gs_wide_t full = self->beta * self->scale, room = full, sum = 0, part, work, rise, fall;
+    gs_wide_t full = self->beta * self->scale, room = full, sum = 0, part, work, rise = 0, fall = 0;
     gs_wide_t period = gs_fifo_period(self, k);
     if (!gs_wide_mul(step, jobs + 1, &work)) {
         return false;
