@@ -8,7 +8,8 @@
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
- *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings)
+ *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings),
+ *           hierarchy (contexts, streams, copies, blocks on SMs)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -36,5 +37,6 @@
 #include "pbs/search.h"
 #include "pbs/table.h"
 #include "sim/fifo.h"
+#include "sim/hierarchy.h"
 
 #endif

@@ -30,6 +30,7 @@ extern PyMethodDef gs_py_search_methods[];
 extern PyMethodDef gs_py_graph_methods[];
 extern PyMethodDef gs_py_policy_methods[];
 extern PyMethodDef gs_py_fifo_methods[];
+extern PyMethodDef gs_py_hierarchy_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 
