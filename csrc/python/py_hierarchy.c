@@ -25,13 +25,14 @@ enum {
     GIVEN,
     AFTER_BEGIN,
     AFTER,
+    INTERFERENCE,
     ARRAYS
 };
 
 static const char *const names[ARRAYS] = {
-    "timeslice", "runlist", "context",     "priority", "stream_kind", "time",
-    "kind",      "stream",  "blocks",      "threads",  "regs",        "smem",
-    "least",     "most",    "given_begin", "given",    "after_begin", "after",
+    "timeslice",   "runlist", "context",     "priority", "stream_kind",  "time",  "kind",
+    "stream",      "blocks",  "threads",     "regs",     "smem",         "least", "most",
+    "given_begin", "given",   "after_begin", "after",    "interference",
 };
 
 typedef struct {
@@ -104,7 +105,8 @@ static bool read_arrays(simulation_t *self, PyObject **in)
             return false;
         }
     }
-    return true;
+    return self->array[INTERFERENCE] == NULL ||
+           gs_py_length(self->array[INTERFERENCE], "interference", 0, 4 * ops);
 }
 
 static gs_hierarchy_model_t model_of(const simulation_t *self)
@@ -134,6 +136,7 @@ static gs_hierarchy_model_t model_of(const simulation_t *self)
         .given = gs_py_i64(array[GIVEN]),
         .after_begin = gs_py_i64(array[AFTER_BEGIN]),
         .after = gs_py_i64(array[AFTER]),
+        .interference = gs_py_i64(array[INTERFERENCE]),
     };
 }
 
@@ -151,13 +154,13 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *args)
 {
     PyObject *limits, *sm_order, *in[ARRAYS], *key;
     int policy, log_blocks;
-    long long copy_engines, channels, switch_time, index;
-    if (!PyArg_ParseTuple(args, "OOiLLLOOOOOOOOOOOOOOOOOOOLp:hierarchy_open", &limits, &sm_order,
+    long long copy_engines, channels, switch_time, sms_per_gpc, index;
+    if (!PyArg_ParseTuple(args, "OOiLLLOOOOOOOOOOOOOOOOOOOLOLp:hierarchy_open", &limits, &sm_order,
                           &policy, &copy_engines, &channels, &switch_time, &in[TIMESLICE],
                           &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
                           &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
                           &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
-                          &in[AFTER], &key, &index, &log_blocks)) {
+                          &in[AFTER], &in[INTERFERENCE], &sms_per_gpc, &key, &index, &log_blocks)) {
         return NULL;
     }
     gs_py_call_t call;
@@ -183,6 +186,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *args)
     model.copy_engines = copy_engines;
     model.channels = channels;
     model.switch_time = switch_time;
+    model.sms_per_gpc = sms_per_gpc;
     memcpy(model.key, PyArray_DATA(words), sizeof model.key);
     model.index = (uint64_t)index;
     model.log_blocks = log_blocks != 0;

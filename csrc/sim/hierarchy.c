@@ -277,6 +277,9 @@ static int advance(gs_env_t *env, gs_hierarchy_t *self, int64_t instant)
     if (status == GS_OK) {
         status = start_copies(env, self);
     }
+    if (status == GS_OK && self->model.interference != NULL && runs(self)) {
+        status = gs_hierarchy_disturb(env, self);
+    }
     for (int64_t c = 0; c < self->model.contexts && status == GS_OK; c++) {
         status = gs_hierarchy_explain(env, self, c, c == self->active && runs(self));
     }

@@ -23,6 +23,10 @@
  * all of them. A copy engine serves one copy after the other, of all contexts, in the order in
  * which they joined its queue.
  *
+ * Interference, where it is asked for: a block runs slower by the first of these factors that
+ * applies, while it applies: blocks of another kernel run on its SM; on another SM of its GPC; on
+ * another GPC; and by a fourth one besides while a copy engine is busy. (Paper 003, section V.)
+ *
  * At one instant: blocks and copies end; operations are launched; those that may join their queues
  * do so in the order of launch; contexts change; blocks start. A kernel that is fully dispatched
  * lets the next one of its channel join at the same instant.
@@ -84,6 +88,9 @@ typedef struct {
     const int64_t *least, *most; /* ticks of a block or copy: uniform between them */
     const int64_t *given_begin;  /* ops + 1 offsets into given; NULL: no block times are given */
     const int64_t *given;        /* block times of the kernels that have some, one per block */
+    const int64_t *interference; /* ops rows of four factors in thousandths, at least 1000 (see
+                                    above); NULL: none */
+    int64_t sms_per_gpc;         /* SMs with neighbouring ids form a GPC; for the interference */
     const int64_t *after_begin;  /* ops + 1 offsets into after; NULL: none */
     const int64_t *after;        /* operations that must have ended */
 
@@ -146,7 +153,10 @@ typedef struct {
 typedef struct {
     int64_t op;
     int64_t blocks;
-    int64_t log; /* the first one's place in the block log */
+    int64_t log;     /* the first one's place in the block log */
+    int64_t left;    /* with interference: thousandths of ticks of undisturbed time to go */
+    int64_t factor;  /* by which it is slower now, in thousandths */
+    int64_t updated; /* when left was true, in the context's own time */
     int32_t sm;
 } gs_hierarchy_flight_t;
 
@@ -204,6 +214,8 @@ typedef struct {
     int32_t *sm;       /* scratch: the SMs of blocks that start */
     int64_t *on_sm;    /* scratch: how many of them start on each SM; 0 between uses */
     int32_t *used_sm;  /* scratch: the SMs on which some start */
+    int64_t *sm_op;  /* scratch, with interference: the kernel on each SM, -1: none, -2: several */
+    int64_t *gpc_op; /* the same for each GPC */
     size_t sm_room, block_room, wait_room, slice_room;
     uint64_t time_seed;
 } gs_hierarchy_t;

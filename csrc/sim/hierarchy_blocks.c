@@ -84,14 +84,20 @@ static int new_flight(gs_env_t *env, gs_hierarchy_t *self, int64_t *slot)
 static int start_flight(gs_env_t *env, gs_hierarchy_t *self, gs_hierarchy_context_t *context,
                         int64_t op, int32_t sm, int64_t blocks, int64_t log, int64_t duration)
 {
-    int64_t slot = 0, end = context->clock + (self->now - context->resumed) + duration;
-    if (duration >= GS_NEVER - self->now || end >= GS_NEVER) {
+    int64_t slot = 0, now = context->clock + (self->now - context->resumed), end = now + duration;
+    if (end >= GS_NEVER || (self->model.interference != NULL && duration >= GS_NEVER / 1000)) {
         return gs_fail(env, GS_ERR_OVERFLOW, "duration", op, duration,
                        "the schedule goes beyond the clock");
     }
     int status = new_flight(env, self, &slot);
     if (status == GS_OK) {
-        self->flight[slot] = (gs_hierarchy_flight_t){op, blocks, log, sm};
+        self->flight[slot] = (gs_hierarchy_flight_t){.op = op,
+                                                     .blocks = blocks,
+                                                     .log = log,
+                                                     .left = 1000 * duration,
+                                                     .factor = 1000,
+                                                     .updated = now,
+                                                     .sm = sm};
         status = gs_heap_push(env, &context->ends, end, slot);
     }
     return status;

@@ -39,6 +39,10 @@ int gs_hierarchy_explain(gs_env_t *env, gs_hierarchy_t *self, int64_t context, b
 /* Starts the blocks that have room; sets self->started when a kernel was fully dispatched. */
 int gs_hierarchy_start_blocks(gs_env_t *env, gs_hierarchy_t *self, gs_hierarchy_context_t *context);
 
+/* With interference: finds anew how fast every block of the active context runs, and when it ends
+ * (hierarchy_interference.c). */
+int gs_hierarchy_disturb(gs_env_t *env, gs_hierarchy_t *self);
+
 /* When the next block of the active context ends, GS_NEVER when none runs. */
 int64_t gs_hierarchy_block_end(const gs_hierarchy_t *self);
 

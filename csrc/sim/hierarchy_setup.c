@@ -151,6 +151,14 @@ static int check_ops(gs_env_t *env, const gs_hierarchy_model_t *model)
                              "must not be less than the duration");
         }
     }
+    if (status == GS_OK && model->interference != NULL) {
+        status = check_range(env, "interference", model->interference, 4 * ops, 1000, 1000000,
+                             "must be 1000 to 1000000 thousandths");
+        if (status == GS_OK && model->sms_per_gpc < 1) {
+            status = gs_fail(env, GS_ERR_VALUE, "sms_per_gpc", -1, model->sms_per_gpc,
+                             "must be positive");
+        }
+    }
     return status == GS_OK ? check_given(env, model) : status;
 }
 
@@ -178,7 +186,9 @@ static int allocate(gs_env_t *env, gs_hierarchy_t *self)
         (self->heads = gs_alloc(env, streams, sizeof(int64_t))) == NULL ||
         (self->position = gs_alloc(env, sms, sizeof *self->position)) == NULL ||
         (self->on_sm = gs_alloc(env, sms, sizeof *self->on_sm)) == NULL ||
-        (self->used_sm = gs_alloc(env, sms, sizeof *self->used_sm)) == NULL) {
+        (self->used_sm = gs_alloc(env, sms, sizeof *self->used_sm)) == NULL ||
+        (self->sm_op = gs_alloc(env, sms, sizeof *self->sm_op)) == NULL ||
+        (self->gpc_op = gs_alloc(env, sms, sizeof *self->gpc_op)) == NULL) {
         return env->status;
     }
     return GS_OK;

@@ -244,6 +244,32 @@ static void test_contexts(void)
     gs_hierarchy_free(&env, &sim);
 }
 
+/* Two kernels of 100 ticks, one on each SM of a GPC, where that makes them twice as slow; and a
+ * copy from 50 to 80 that makes the first one thrice as slow besides. */
+static void test_interference(void)
+{
+    gs_env_t env;
+    gs_hierarchy_t sim;
+    system_t t;
+    const int64_t factor[3][4] = {
+        {4000, 2000, 1000, 3000}, {1000, 2000, 1000, 1000}, {1000, 1000, 1000, 1000}};
+    system_init(&t, 3);
+    t.model.interference = factor[0];
+    t.model.sms_per_gpc = 2;
+    add_kernel(&t, 0, 0, 100, 1, 32, 0);
+    add_kernel(&t, 1, 20, 100, 1, 32, 0);
+    add_copy(&t, 2, 50, 30, GS_OP_COPY_IN);
+    run(&env, &sim, &t);
+    /* 0: 20 alone, 30 at 1/2, 30 at 1/6, the last 60 at 1/2; 1: at 1/2 until 200, then alone. */
+    MU_CHECK(sim.block[0].sm != sim.block[1].sm);
+    MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 20, 210) && spans(&sim, 2, 50, 80));
+    gs_hierarchy_free(&env, &sim);
+    t.model.sms_per_gpc = 1; /* now they are on different GPCs */
+    run(&env, &sim, &t);
+    MU_CHECK(spans(&sim, 0, 0, 120) && spans(&sim, 1, 20, 120));
+    gs_hierarchy_free(&env, &sim);
+}
+
 /* A launch that waits for a later one of its own stream hangs, and the chain says so. */
 static void test_deadlock(void)
 {
@@ -304,6 +330,7 @@ int main(void)
     test_channels();
     test_copies();
     test_contexts();
+    test_interference();
     test_deadlock();
     test_failing_allocations();
     return MU_END();
