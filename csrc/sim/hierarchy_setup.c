@@ -406,7 +406,8 @@ void gs_hierarchy_free(gs_env_t *env, gs_hierarchy_t *self)
         self->stream_tail, self->stream_level, self->stream_channel, self->heads,
         self->position,    self->on_sm,        self->used_sm,        self->block,
         self->wait,        self->slice,        self->flight,         self->flight_free,
-        self->sm,          self->copies[0].op, self->copies[1].op,
+        self->sm,          self->copies[0].op, self->copies[1].op,   self->sm_op,
+        self->gpc_op,
     };
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {
         gs_free(env, blocks[k]);
