@@ -8,8 +8,14 @@
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
+<<<<<<< HEAD
  *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings),
  *           hierarchy (contexts, streams, copies, blocks on SMs)
+=======
+ *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
+ *           blocks in FIFO order)
+ *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings)
+>>>>>>> main
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -24,6 +30,7 @@
 #include "core/rng.h"
 #include "core/wide.h"
 #include "model/generate.h"
+#include "model/generate_blocks.h"
 #include "model/gpu.h"
 #include "model/kernels.h"
 #include "model/place.h"
@@ -36,6 +43,8 @@
 #include "pbs/schedule.h"
 #include "pbs/search.h"
 #include "pbs/table.h"
+#include "rta/fifo_bound.h"
+#include "rta/saturation.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
 

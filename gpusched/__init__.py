@@ -20,11 +20,13 @@ from gpusched.sweep import SweepError as SweepError
 from gpusched.sweep import sweep as sweep
 
 if TYPE_CHECKING:
+    from gpusched import analysis as analysis
     from gpusched import experiments as experiments
     from gpusched import generate as generate
     from gpusched import graph as graph
     from gpusched import io as io
     from gpusched import pbs as pbs
+    from gpusched import simulate as simulate
     from gpusched.schedule import Schedule as Schedule
     from gpusched.schedule import ScheduleError as ScheduleError
     from gpusched.table import BatchTable as BatchTable
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 # Imported when they are first asked for, so that importing the package costs little. Functions
 # named like their module (place, sweep) cannot wait: the module would hide them.
-_MODULES = ("experiments", "generate", "graph", "io", "pbs")
+_MODULES = ("analysis", "experiments", "generate", "graph", "io", "pbs", "simulate")
 _CLASSES = {
     "BatchTable": "table",
     "KernelTasks": "tasks",

@@ -19,9 +19,10 @@ from gpusched.tasks import KernelTasks
 if TYPE_CHECKING:
     from gpusched.gpu import GPU
 
-__all__ = ["gpusched", "uunifast", "uunifast_discard"]
+__all__ = ["fifo", "gpusched", "uunifast", "uunifast_discard"]
 
 PERIODS = (400, 480, 600, 800, 1200, 1600)
+BLOCK_SIZES = tuple(range(32, 1025, 32))
 CAPACITY = 256  # of paper 001's GPU: 8 SMs of 32 blocks each
 
 
@@ -139,6 +140,104 @@ def gpusched(
     if count is None:
         period, wcet, blocks = period[0], wcet[0], blocks[0]
     return KernelTasks(period=period, wcet=wcet, blocks=blocks, threads=32)
+
+
+def fifo(
+    n: int,
+    utilization: Any,
+    threads: int = 4096,
+    count: int | None = None,
+    seed: Any = None,
+    first: int = 0,
+    periods: tuple[int, int] = (1000, 100000),
+    ticks: int = 1000,
+    block_sizes: Any = BLOCK_SIZES,
+    blocks_max: int = 32,
+) -> KernelTasks:
+    """Task sets of the block-level model (paper 000, section IV), for a GPU of ``threads`` threads.
+
+    Drawn are, for every task on its own:
+
+    - its share of ``utilization`` by `uunifast`; u is the share times ``threads``, the number of
+      threads that the task keeps busy on average (the paper's utilization);
+    - its period T, about log-uniform from ``periods[0]`` to ``periods[1]``: uniform within each
+      octave (x to 2x), all octaves as likely, the last one as far as it goes; no logarithm is
+      taken, so that every machine draws the same;
+    - its block size b, uniform over the ``block_sizes`` with which a task can have u at all: u must
+      not exceed the min(floor(threads / b), ``blocks_max``) b threads that can be busy at once;
+    - its grid g, uniform over the 1 .. ``blocks_max`` blocks of a kernel that, alone on the GPU,
+      ends within its period, and whose blocks last at least a tick.
+
+    ``block_time`` is u T / (g b) to the nearest tick, but at least 1 and at most what lets the
+    kernel alone end within its period; ``wcet`` is block_time times ceil(g / floor(threads / b)).
+
+    Parameters
+    ----------
+    n, count, seed, first
+        As in `uunifast`.
+    utilization
+        A share of the threads: 0.75 keeps three quarters of them busy on average. One number, or
+        with ``count`` one for each set.
+    threads
+        Of the GPU (m in the paper; 4096 on its Jetson TX1).
+    periods
+        The shortest and the longest, in units of ``ticks``.
+    ticks
+        Ticks per unit of ``periods``: every period is a multiple of it, so that hyperperiods are
+        not longer than they must be, while block times are whole ticks.
+    block_sizes
+        What to choose from, each as likely.
+    blocks_max
+        The most blocks of a kernel.
+
+    Returns
+    -------
+    KernelTasks
+        One set, or a stack of ``count``.
+
+    Raises
+    ------
+    ValueError
+        As `uunifast`; also a utilization above what one task can have (1 where a block size divides
+        ``threads`` and ``blocks_max`` suffices to fill them), block sizes outside 1 .. ``threads``,
+        and periods that are not positive or in the wrong order.
+    OverflowError
+        A period beyond the clock.
+    """
+    sums = _sums(n, utilization, count, discard=False)
+    m, most = integer(threads, "threads"), integer(blocks_max, "blocks_max")
+    for name, value in (("threads", m), ("blocks_max", most)):
+        if not 1 <= value < 2**31:
+            raise ValueError(f"{name} = {value}: must be positive, and within 31 bits")
+    sizes = np.atleast_1d(int_array(block_sizes, "block_sizes"))
+    at_least(sizes, 1, "block_sizes")
+    if sizes.ndim != 1 or sizes.size == 0:
+        raise ValueError("block_sizes: must be a list of block sizes")
+    if (wide := np.flatnonzero(sizes > m)).size:
+        i = int(wide[0])
+        raise ValueError(f"block_sizes[{i}] = {sizes[i]}: is more than the {m} threads")
+    span = int_array(periods, "periods")
+    if span.shape != (2,):
+        raise ValueError(f"periods: shape {span.shape}; must be the shortest and the longest")
+    capacity = int((np.minimum(m // sizes, most) * sizes).max())
+    if (over := np.flatnonzero(sums * m > capacity)).size:
+        which = f"[{int(over[0])}]" if np.ndim(utilization) else ""
+        raise ValueError(
+            f"utilization{which} = {float(sums[over[0]])}: with these blocks one task can keep at "
+            f"most {capacity} of {m} threads busy, {capacity / m:.4g}"
+        )
+    columns = _core.generate_fifo(
+        *(seed_key(seed), integer(n, "n"), sums, set_number(first), m),
+        *(int(span[0]), int(span[1]), integer(ticks, "ticks"), sizes, most),
+    )
+    period, block_time, blocks, size = columns if count is not None else (c[0] for c in columns)
+    return KernelTasks(
+        period=period,
+        wcet=-(-blocks // (m // size)) * block_time,
+        block_time=block_time,
+        blocks=blocks,
+        threads=size,
+    )
 
 
 def _capacity(gpu: GPU | str | None) -> int:

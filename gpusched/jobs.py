@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ class Jobs:
         Of its execution; -1 for a job that was never started.
     """
 
+    COLUMNS: ClassVar[tuple[str, ...]] = ("task", "job", "release", "deadline", "start", "finish")
+    """The attributes with an entry per job."""
+
     task: Int64Array
     job: Int64Array
     release: Int64Array
@@ -32,15 +35,15 @@ class Jobs:
     finish: Int64Array
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            frozen(getattr(self, field.name))
+        for name in self.COLUMNS:
+            frozen(getattr(self, name))
 
     def __len__(self) -> int:
         return len(self.task)
 
     @property
     def response(self) -> Int64Array:
-        """finish - release; -1 for a job that was never started."""
+        """finish - release; -1 for a job that did not finish."""
         done = self.finish >= 0
         return np.where(done, self.finish - self.release, np.int64(-1))
 
@@ -58,11 +61,15 @@ class Jobs:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> Any:
+        # By the constructor, which freezes the arrays again.
+        return (type(self), tuple(getattr(self, f.name) for f in fields(self)))
+
     def to_frame(self) -> Any:
         """A pandas table with one row per job."""
         import pandas as pd
 
-        columns = {f.name: getattr(self, f.name) for f in fields(self)}
+        columns = {name: getattr(self, name) for name in self.COLUMNS}
         return pd.DataFrame({**columns, "response": self.response})
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._batches import members
+from gpusched._budget import Budget
 from gpusched._check import Int64Array, frozen
 from gpusched.policy import Policy
 from gpusched.table import BatchTable
@@ -61,31 +62,6 @@ the scheduling graph. ``none``: a budget was spent, or the table leaves the answ
 
 SPENT = (None, "states", "bytes", "seconds", "undecided")
 """Why a search has no answer, in the order of ``SearchStack.spent``."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What one task set may cost; None is no limit.
-
-    Parameters
-    ----------
-    states
-        States to look at. The only budget that gives the same answers on every machine.
-    bytes
-        Memory of the search (2 GiB).
-    seconds
-        Wall-clock time.
-    """
-
-    states: int | None = None
-    bytes: int | None = 2 << 30
-    seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("states", "bytes", "seconds"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"budget: {name} = {value!r}: must be positive, or None")
 
 
 @dataclass(frozen=True)

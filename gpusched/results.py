@@ -71,7 +71,7 @@ class Results:
         if not isinstance(other, type(self)):
             return NotImplemented
         return list(self.columns) == list(other.columns) and all(
-            np.array_equal(self.columns[name], other.columns[name]) for name in self.columns
+            _equal(column, other.columns[name]) for name, column in self.columns.items()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -118,6 +118,12 @@ class Results:
 
 
 _SHOWN_ROWS = 40
+
+
+def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Equal arrays; a NaN, where a quantity has no value, equals a NaN."""
+    floats = one.dtype.kind == other.dtype.kind == "f"
+    return bool(np.array_equal(one, other, equal_nan=floats))
 
 
 def _text(value: Any) -> str:

@@ -14,10 +14,8 @@ What comes out depends on the seed alone, never on how the work was divided::
 from __future__ import annotations
 
 import contextlib
-import importlib
 import itertools
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -28,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._check import frozen, seed_key
+from gpusched._progress import Progress, reporter
 from gpusched.results import Results, wilson
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["Sweep", "SweepError", "spawn", "sweep"]
 
 Chunk = Mapping[str, npt.NDArray[Any]]
-Progress = bool | Callable[[int, int], object] | None
 
 # How many chunks each worker gets: enough for an even load and a moving progress bar. And how
 # many sets a chunk has at most, since what it is computed from is in memory at once.
@@ -244,7 +242,10 @@ def run(
     done = 0
     finished = False
     try:
-        with _reporter(progress, len(points) * count) as report, _interrupts(ready) as interrupt:
+        with (
+            reporter(progress, len(points) * count, "set") as report,
+            _interrupts(ready) as interrupt,
+        ):
             while True:
                 for index, first, size in itertools.islice(calls, window - len(running)):
                     call = {"count": size, "first": first, "seed": seeds[index], **options}
@@ -338,26 +339,6 @@ def _joined(
         name: np.stack([np.concatenate([c[k][name] for k in sorted(c)]) for c in parts])
         for name in names
     }
-
-
-@contextlib.contextmanager
-def _reporter(progress: Progress, total: int) -> Iterator[Callable[[int], object]]:
-    """A function to call with the number of finished task sets."""
-    if callable(progress):
-        call = progress
-        yield lambda done: call(done, total)
-        return
-    if progress is None:
-        progress = sys.stderr is not None and sys.stderr.isatty()
-    tqdm: Any = None
-    if progress:
-        with contextlib.suppress(ImportError):
-            tqdm = importlib.import_module("tqdm")
-    if tqdm is None:
-        yield lambda done: None
-        return
-    with tqdm.tqdm(total=total, unit="set", file=sys.stderr) as bar:
-        yield lambda done: bar.update(done - bar.n)
 
 
 def _cpus() -> int:

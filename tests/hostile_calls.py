@@ -33,7 +33,10 @@ BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
     "batch": BATCH,
+    "beta": np.array([5]),
+    "block_time": np.array([[4, 3, 6]]),
     "blocks": np.array([4, 4]),
+    "blocks_max": 8,
     "bytes": 1 << 20,
     "capacity": 256,
     "cycle_from": 0,
@@ -42,43 +45,64 @@ ARGUMENTS: dict[str, Any] = {
     "deadline": PERIOD.copy(),
     "depth_limit": -1,
     "discard": True,
+    "draw": 1,
     "end": END,
     "first": 0,
     "first_only": False,
     "high": 1.0,
     "idling": False,
+    "index": 0,
     "instant": 0,
     "key": np.array([1, 2, 3, 4], np.uint64),
     "least": 10**9,
     "lifo": False,
     "limits": None,
     "load": None,
+    "log_waves": True,
+    "longest": 1000,
     "low": 0.5,
+    "m": np.array([8]),
     "merge": True,
     "most": 19 * 10**8,
     "n": 3,
     "offset": np.zeros((1, 3), np.int64),
+    "order": 1,
+    "overlap": False,
+    "paper": False,
     "parallel": True,
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
     "periods": np.array([4, 5, 10]),
     "policy": 0,
     "policy_limit": 1000,
+    "priority": np.array([[0, -1, 0]]),
     "regs": np.array([32, 32]),
     "runs": 3,
     "seconds": 1.0,
+    "settle": 0,
+    "shortest": 10,
+    "sizes": np.array([32, 64]),
+    "slack": np.array([[0, 3, 0]]),
     "sm_order": np.arange(8),
     "smem": np.array([0, 0]),
+    "sms": np.array([1]),
     "start": START,
     "states": 10**5,
     "stop": None,
     "strategy": 0,
+    "stream": None,
+    "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
+    "ticks": 10,
+    "triggers": np.array([1]),
     "undecided": np.zeros((1, 8), np.int64),
+    "until": np.array([500]),
     "utilization": np.array([0.5, 1.0]),
     "variant": 0,
+    "victim": np.array([-1]),
     "want_graph": True,
+    "waves": 10,
     "wcet": np.array([[1, 3, 3]]),
 }
 
@@ -91,6 +115,19 @@ def arguments(name: str) -> dict[str, Any]:
     if name == "oracle_by_placement":
         shape = {"blocks": [[4, 4, 4]], "threads": [[32] * 3], "regs": [[8] * 3], "smem": [[0] * 3]}
         values |= {key: np.array(value) for key, value in shape.items()}
+    if name.startswith("fifo_"):
+        kernels = {"period": [[40, 30, 24]], "blocks": [[2, 4, 1]], "threads": [[3, 2, 4]]}
+        values |= {key: np.array(value) for key, value in kernels.items()}
+        values |= {"regs": np.array([[8, 0, 32]]), "smem": np.array([[0, 512, 0]])}
+        values |= {"least": np.array([[1, 3, 2]])}
+        if name != "fifo_responses":  # one set instead of a stack
+            one = {key: values[key][0] for key in ("until", "victim", "triggers")}
+            values |= {key: int(value) for key, value in one.items()}
+        if name == "fifo_open":
+            one = {key: value[0] for key, value in values.items() if np.ndim(value) == 2}
+            values |= one | {"m": 8, "stream": np.array([2, 1, 2])}
+        elif "simulation" in inspect.signature(getattr(_core, name)).parameters:
+            values["simulation"] = _core.fifo_open(*arguments("fifo_open").values())
     if name == "pbs_search":
         values["policy"] = True
     if name.startswith("policy_"):

@@ -65,7 +65,21 @@ def play() -> Callable[[Any], Any]:
     return lambda stop: found.policy.play(found.schedule, runs=2 * 10**7, seed=1, stop=stop)
 
 
-CALLS = {f.__name__: f for f in (search, search_one, graph, edf, play)}
+# One kernel of the FIFO model that runs alone, again and again.
+# A million waves for each job: long, and little to remember.
+LONELY = gs.KernelTasks(period=[10**7], block_time=5, blocks=10**6)
+
+
+def fifo() -> Callable[[Any], Any]:
+    options: Any = {"until": 2**58, "waves": False, "settle": "no"}
+    return lambda stop: gs.simulate.fifo(LONELY, 1, stop=stop, **options)
+
+
+def fifo_responses() -> Callable[[Any], Any]:
+    return lambda stop: gs.simulate.fifo_responses(LONELY, 1, until=2**58, stop=stop)
+
+
+CALLS = {f.__name__: f for f in (search, search_one, graph, edf, play, fifo, fifo_responses)}
 
 
 def interrupted(call: Callable[[Any], Any]) -> dict[str, Any]:

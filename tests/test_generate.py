@@ -271,6 +271,157 @@ def test_hopeless_discard_says_so() -> None:
         gs.generate.uunifast_discard(60, [0.5, 30.0], count=2, seed=1)
 
 
+# Kernels of blocks
+
+FIXED_FIFO = [
+    [91259000, 6126000, 2369000, 19414000],
+    [6420276, 285949, 327172, 1177855],
+    [31, 4, 19, 15],
+    [256, 1024, 608, 1024],
+]
+
+
+def fits(g: Any, b: Any, u: Any, m: int) -> Any:
+    """Whether g blocks of b threads that keep u threads busy end within their period, alone."""
+    return -(-g // (m // b)) * u <= g * b
+
+
+def test_fifo_sets() -> None:
+    tasks = gs.generate.fifo(6, 0.7, count=SETS, seed=3)
+    assert tasks.is_stack and len(tasks) == SETS and tasks.n == 6
+    shares = gs.generate.uunifast(6, 0.7, count=SETS, seed=3)
+    u, g, b, c = shares * 4096, tasks.blocks, tasks.threads, tasks.block_time
+    assert ((g >= 1) & (g <= 32) & (c >= 1)).all()
+    assert set(np.unique(b)) == set(range(32, 1025, 32))
+    assert fits(g, b, u * (1 - 1e-12), 4096).all()
+    assert (np.abs(c - u * tasks.period / (g * b)) <= 0.5 + 1e-6).all()
+    np.testing.assert_array_equal(tasks.wcet, -(-g // (4096 // b)) * c)
+    assert (tasks.wcet <= tasks.period).all()
+    np.testing.assert_array_equal(tasks.deadline, tasks.period)
+    assert not tasks.offset.any() and not tasks.priority.any()
+    drawn = (g * b * c / tasks.period).sum(axis=1) / 4096
+    np.testing.assert_allclose(drawn, 0.7, atol=1e-4)
+
+
+@pytest.mark.parametrize("low, high", [(1000, 100000), (7, 7), (3, 5), (4, 8), (5, 61), (1, 2)])
+def test_fifo_periods_are_uniform_in_octaves(low: int, high: int) -> None:
+    tasks = gs.generate.fifo(2, 0.5, count=SETS, seed=4, periods=(low, high), ticks=1000)
+    assert (tasks.period % 1000 == 0).all()
+    period = tasks.period.ravel() // 1000
+    assert low <= period.min() and period.max() <= high
+    values = np.arange(low, high + 1)
+    # A value of octave k has half the weight of one of the octave before.
+    weight = 0.5 ** np.floor(np.log2(values / low))
+    expected = weight / weight.sum() * len(period)
+    if len(values) > 100:
+        cdf = np.concatenate([[0], np.cumsum(expected) / len(period)])
+        # Of whole numbers, at both sides of each step: the law of the number plus a fraction.
+        fraction = np.random.default_rng(1).random(len(period))
+        law = np.append(values, high + 1)
+        assert distance(period + fraction, lambda x: np.interp(x, law, cdf)) < 2.2
+    elif len(values) > 1:
+        counts = np.bincount(period - low, minlength=len(values))
+        chi = ((counts - expected) ** 2 / expected).sum()
+        freedom = len(values) - 1
+        assert chi < freedom + 4 * np.sqrt(2 * freedom) + 8
+    if low < high:
+        assert abs(np.corrcoef(tasks.period.T)[0, 1]) < 4 / np.sqrt(SETS)
+
+
+def test_fifo_shapes_are_uniform_over_what_fits() -> None:
+    """For one task the utilization is known, and so is the list of shapes."""
+    m, sizes, most = 40, [3, 7, 12, 25, 40], 9
+    for share in (0.05, 0.4, 0.62, 0.9, 1.0):
+        u = share * m
+        tasks = gs.generate.fifo(
+            1, share, m, SETS, 5, periods=(1000, 2000), block_sizes=sizes, blocks_max=most
+        )
+        can = [b for b in sizes if u <= min(m // b, most) * b]
+        assert set(np.unique(tasks.threads)) == set(can)
+        for b in can:
+            chosen = tasks.blocks[tasks.threads == b]
+            assert abs(len(chosen) - SETS / len(can)) < 4 * np.sqrt(SETS / len(can))
+            grids = [g for g in range(1, most + 1) if fits(g, b, u, m)]
+            counts = np.bincount(chosen, minlength=most + 1)
+            assert np.flatnonzero(counts).tolist() == grids
+            expected = len(chosen) / len(grids)
+            freedom = len(grids) - 1
+            chi = ((counts[grids] - expected) ** 2 / expected).sum()
+            assert chi < freedom + 4 * np.sqrt(2 * freedom) + 8
+
+
+def test_fifo_with_many_waves_and_short_blocks() -> None:
+    # Two blocks side by side of 7 threads in 20: with 13 of them busy, 12 waves are needed before
+    # every grid fits.
+    tasks = gs.generate.fifo(
+        1, 0.65, 20, 5000, 1, periods=(1000, 1000), block_sizes=[7], blocks_max=40
+    )
+    grids = [g for g in range(1, 41) if fits(g, 7, 13, 20)]
+    assert np.unique(tasks.blocks).tolist() == grids and 3 not in grids and 27 in grids
+    # Blocks that would not last a tick are left out, as long as there are others.
+    tasks = gs.generate.fifo(1, 0.1, 4096, 2000, 1, periods=(8, 8), ticks=1, block_sizes=[256])
+    u = 0.1 * 4096 * 8 / 256  # ticks that one block would last
+    assert np.unique(tasks.blocks).tolist() == [*range(2, int(u) + 1)]
+    tiny = gs.generate.fifo(1, 0.0, 4096, 100, 1, periods=(1, 1), ticks=1)
+    assert (tiny.blocks == 1).all() and (tiny.block_time == 1).all()
+    full = gs.generate.fifo(1, 1.0, 4096, 500, 1, periods=(1, 3), ticks=720720)
+    assert (full.wcet == full.period).all()
+    assert (full.blocks * full.threads * full.block_time == 4096 * full.period).all()
+
+
+def test_fifo_sets_are_the_same_in_any_stack_and_on_every_machine() -> None:
+    whole = gs.generate.fifo(5, 0.9, count=300, seed=21)
+    assert gs.generate.fifo(5, 0.9, count=10, seed=21) == whole[:10]
+    assert gs.generate.fifo(5, 0.9, count=50, seed=21, first=200) == whole[200:250]
+    assert gs.generate.fifo(5, 0.9, seed=21, first=299) == whole[299]
+    assert len(gs.generate.fifo(5, 0.9, count=0, seed=21)) == 0
+    # Periods and shapes do not depend on how much was drawn before them.
+    other = gs.generate.fifo(5, 0.2, count=300, seed=21)
+    np.testing.assert_array_equal(other.period, whole.period)
+    sums = np.linspace(0, 1, 30)
+    mixed = gs.generate.fifo(5, sums, count=30, seed=2)
+    for i, utilization in enumerate(sums):
+        assert gs.generate.fifo(5, utilization, seed=2, first=i) == mixed[i]
+    tasks = gs.generate.fifo(4, 0.8, seed=7, first=123456789)
+    fixed = [getattr(tasks, key).tolist() for key in ("period", "block_time", "blocks", "threads")]
+    assert fixed == FIXED_FIFO
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ({"n": 0}, ValueError, "n = 0: must be a positive number of tasks"),
+        ({"utilization": -0.1}, ValueError, "utilization = -0.1: must be finite and not"),
+        ({"utilization": np.nan}, ValueError, "utilization = nan: must be finite"),
+        ({"utilization": [0.5, np.nan], "count": 2}, ValueError, r"utilization\[1\] = nan"),
+        ({"utilization": 1.01}, ValueError, "one task can keep at most 4096 of 4096 threads busy"),
+        (
+            {"utilization": [0.5, 0.99], "count": 2, "block_sizes": [768]},
+            ValueError,
+            r"utilization\[1\] = 0.99: with .* at most 3840 of 4096 threads busy, 0.9375",
+        ),
+        ({"blocks_max": 2}, ValueError, "at most 2048 of 4096"),
+        ({"threads": 0}, ValueError, "threads = 0: must be positive"),
+        ({"threads": 2**31}, ValueError, "threads = 2147483648: must be positive, and within 31"),
+        ({"threads": 40.5}, TypeError, "threads = 40.5: must be an integer"),
+        ({"blocks_max": 0}, ValueError, "blocks_max = 0: must be positive"),
+        ({"block_sizes": []}, ValueError, "block_sizes: must be a list"),
+        ({"block_sizes": [32, 0]}, ValueError, r"block_sizes\[1\] = 0: must be positive"),
+        ({"block_sizes": [8192]}, ValueError, r"block_sizes\[0\] = 8192: is more than the 4096"),
+        ({"periods": (10,)}, ValueError, r"periods: shape \(1,\); must be the shortest"),
+        ({"periods": (0, 10)}, ValueError, r"periods\[0\] = 0: must be positive"),
+        ({"periods": (10, 9)}, ValueError, r"periods\[1\] = 9: must not be below the shortest"),
+        ({"periods": (10, 2**50)}, OverflowError, r"periods\[1\] = 1125899906842624: is too large"),
+        ({"ticks": 0}, ValueError, "ticks = 0: must be positive"),
+        ({"count": -1}, ValueError, "count = -1: must not be negative"),
+        ({"first": -1}, ValueError, "first = -1: must be the number of a set"),
+    ],
+)
+def test_fifo_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        gs.generate.fifo(**{"n": 3, "utilization": 0.7, "seed": 1} | arguments)
+
+
 KEY = np.arange(4, dtype=np.uint64)
 ONE = np.ones(1)
 

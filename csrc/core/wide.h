@@ -47,4 +47,28 @@ static inline gs_wide_t gs_wide_ceil_div(gs_wide_t a, gs_wide_t b)
     return a / b + (a % b != 0);
 }
 
+/* Greatest common divisor; a + b > 0. */
+static inline gs_wide_t gs_wide_gcd(gs_wide_t a, gs_wide_t b)
+{
+    while (b >> 64 != 0 || (a >> 64 != 0 && b != 0)) {
+        gs_wide_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    if (a == 0 || b == 0) {
+        return a + b;
+    }
+    /* Without divisions, which take most of the time. */
+    uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    int twos = __builtin_ctzll(x | y);
+    x >>= __builtin_ctzll(x);
+    while (y != 0) {
+        y >>= __builtin_ctzll(y);
+        uint64_t low = x < y ? x : y;
+        y = x < y ? y - x : x - y;
+        x = low;
+    }
+    return (gs_wide_t)x << twos;
+}
+
 #endif

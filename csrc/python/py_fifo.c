@@ -199,7 +199,7 @@ static PyObject *fifo_run(PyObject *module, PyObject *args)
         return NULL;
     }
     if (self->status != GS_OK) {
-        PyErr_SetString(PyExc_RuntimeError, "simulation: it has ended and cannot go on");
+        PyErr_SetString(PyExc_ValueError, "simulation: it has ended and cannot go on");
         goto out;
     }
     call.env.bytes_used = self->env.bytes_used;

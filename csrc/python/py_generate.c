@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* What both generators are asked for. */
+/* What every generator is asked for. */
 typedef struct {
     PyArrayObject *key;         /* (4,) uint64 */
     PyArrayObject *utilization; /* (sets,) double, one per set */
@@ -172,8 +172,83 @@ out:
     return result;
 }
 
+PyDoc_STRVAR(
+    fifo_doc,
+    "generate_fifo(key, n, utilization, first, capacity, shortest, longest, ticks, sizes,\n"
+    "              blocks_max, /)\n"
+    "--\n\n"
+    "Kernels of blocks: (period, block_time, blocks, threads), int64 (sets, n) each.\n"
+    "key, first: as in generate_uunifast; utilization: as a share of the capacity, the\n"
+    "threads of the GPU; shortest, longest: periods, in units of ticks; sizes: int64\n"
+    "threads per block to choose from; blocks_max: the largest grid.");
+
+static PyObject *generate_fifo(PyObject *module, PyObject *args)
+{
+    PyObject *key, *utilization, *sizes;
+    request_t request = {0};
+    long long capacity, shortest, longest, ticks, blocks_max;
+    if (!PyArg_ParseTuple(args, "OLOLLLLLOL:generate_fifo", &key, &request.n, &utilization,
+                          &request.first, &capacity, &shortest, &longest, &ticks, &sizes,
+                          &blocks_max)) {
+        return NULL;
+    }
+    gs_py_call_t call;
+    if (!gs_py_call_init(&call, NULL, 0, 0)) {
+        return NULL;
+    }
+    PyArrayObject *list = NULL, *columns[4] = {NULL};
+    double *share = NULL;
+    PyObject *result = NULL;
+    if (!request_init(&request, key, utilization, false) ||
+        (list = gs_py_int64(sizes, "sizes", 1)) == NULL) {
+        goto out;
+    }
+    npy_intp shape[2] = {PyArray_DIM(request.utilization, 0), (npy_intp)request.n};
+    int64_t *out[4];
+    for (int i = 0; i < 4; i++) {
+        if ((columns[i] = gs_py_new(2, shape, NPY_INT64)) == NULL) {
+            goto out;
+        }
+        out[i] = gs_py_i64(columns[i]);
+    }
+    share = gs_alloc(&call.env, (size_t)request.n, sizeof *share);
+    if (share == NULL) {
+        gs_py_raise(module, &call, call.env.status);
+        goto out;
+    }
+    gs_generate_blocks_t spec = {
+        request.n, capacity, shortest, longest, ticks, gs_py_i64(list), PyArray_DIM(list, 0),
+        blocks_max};
+    const double *u = PyArray_DATA(request.utilization);
+    int status = GS_OK;
+    gs_py_release(&call);
+    for (npy_intp set = 0; status == GS_OK && set < shape[0]; set++) {
+        npy_intp row = set * shape[1];
+        call.env.fault.set = shape[0] > 1 ? set : -1;
+        status = gs_generate_blocks(&call.env, &spec, PyArray_DATA(request.key),
+                                    (uint64_t)(request.first + set), u[set], share, out[0] + row,
+                                    out[1] + row, out[2] + row, out[3] + row);
+    }
+    gs_py_acquire(&call);
+    if (status != GS_OK) {
+        gs_py_raise(module, &call, status);
+        goto out;
+    }
+    result = Py_BuildValue("OOOO", columns[0], columns[1], columns[2], columns[3]);
+out:
+    gs_free(&call.env, share);
+    for (int i = 0; i < 4; i++) {
+        Py_XDECREF(columns[i]);
+    }
+    Py_XDECREF(list);
+    request_free(&request);
+    gs_py_call_free(&call);
+    return result;
+}
+
 PyMethodDef gs_py_generate_methods[] = {
     {"generate_uunifast", generate_uunifast, METH_VARARGS, uunifast_doc},
     {"generate_kernels", generate_kernels, METH_VARARGS, kernels_doc},
+    {"generate_fifo", generate_fifo, METH_VARARGS, fifo_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -30,7 +30,7 @@ enum {
 
 /* Why a theorem gives a task no bound: four bits each, those of theorem t from bit 4 t. */
 enum {
-    GS_FIFO_WHY_BOUND = 0,       /* it gives one */
+    GS_FIFO_WHY_BOUND = 0,       /* it gives one (a recurrence: or none below another theorem's) */
     GS_FIFO_WHY_ORDER = 1,       /* it is not about this order */
     GS_FIFO_WHY_SKIPPED = 2,     /* it was not asked for */
     GS_FIFO_WHY_WAITS = 3,       /* a block may have to wait */
@@ -41,8 +41,9 @@ enum {
     GS_FIFO_WHY_BLOCKS = 8,      /* a kernel has more than one block */
     GS_FIFO_WHY_BLOCK_TIME = 9,  /* a block takes longer than its period */
     GS_FIFO_WHY_ENDLESS = 10,    /* the recurrence did not end within GS_FIFO_MOST_JOBS jobs */
-    GS_FIFO_WHY_CLOCK = 11,      /* the bound lies beyond the clock (GS_NEVER) */
-    GS_FIFO_WHY_NO_START = 12    /* it refines a bound, and there is none to start from */
+    GS_FIFO_WHY_CLOCK = 11,      /* the bound, or a number it takes, is beyond the clock */
+    GS_FIFO_WHY_NO_START = 12,   /* it refines a bound, and there is none to start from */
+    GS_FIFO_WHY_NEEDLESS = 13    /* it was not tried: V1, case 1, gives one that is never more */
 };
 
 /* What is known about a task's responses. */
@@ -53,7 +54,8 @@ enum {
     GS_FIFO_UNBOUNDED_LOAD = 3  /* the set asks for more threads than there are */
 };
 
-/* A recurrence over the jobs of a backlogged run is given up after so many jobs. */
+/* A recurrence over the jobs of a backlogged run is given up after so many jobs (or 16 times as
+ * many steps). */
 #define GS_FIFO_MOST_JOBS 65536
 
 typedef struct {

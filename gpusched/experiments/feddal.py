@@ -1,7 +1,7 @@
-"""The figures of the papers, one function for each: a tidy table that can draw itself.
+"""Paper 001: how many sets does the Parallel Batch Scheduler get scheduled, and how soon?
 
-Paper 001 is N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling:
-Interference Awareness with Schedule Abstraction, RTNS 2024.
+N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
+Awareness with Schedule Abstraction, RTNS 2024.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _slowdown, plot
+from gpusched._progress import Progress
 from gpusched.results import Results
-from gpusched.sweep import Progress, run, spawn, summary
+from gpusched.sweep import run, spawn, summary
 
 if TYPE_CHECKING:
-    from gpusched.pbs import Budget
+    from gpusched._budget import Budget
     from gpusched.table import BatchTable
     from gpusched.tasks import KernelTasks
 

@@ -1,0 +1,282 @@
+"""What comes of simulating kernels whose blocks start in FIFO order (``gs.simulate.fifo``)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _fifo_picture
+from gpusched._check import Int64Array, frozen
+from gpusched.jobs import Jobs
+from gpusched.tasks import KernelTasks
+
+__all__ = ["ORDERS", "OUTCOMES", "FifoResponses", "FifoRun", "Waves"]
+
+ORDERS = ("hardware", "release", "strict", "overlap")
+"""The readings of "FIFO", in the order of the core's numbers; see ``gs.simulate.fifo``."""
+
+OUTCOMES = ("done", "repeats", "diverges", "budget")
+"""What is known at the end of a simulation; see ``FifoRun``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Blocks of one job that start and end together, in order of start: read-only int64 arrays.
+
+    Attributes
+    ----------
+    task, job
+        The task's index, and the number of its job, from 0.
+    blocks
+        How many of its blocks.
+    start, end
+        In ticks.
+    """
+
+    task: Int64Array
+    job: Int64Array
+    blocks: Int64Array
+    start: Int64Array
+    end: Int64Array
+
+    def __post_init__(self) -> None:
+        for column in fields(self):
+            frozen(getattr(self, column.name))
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Waves):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return (Waves, tuple(getattr(self, f.name) for f in fields(self)))
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per wave."""
+        import pandas as pd
+
+        return pd.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
+
+    def __repr__(self) -> str:
+        return f"<Waves: {len(self)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FifoRun(Jobs):
+    """Jobs whose blocks started in FIFO order, by release; see ``gs.simulate.fifo``.
+
+    Beside the columns of ``Jobs``, whose ``start`` is that of the first block and whose ``finish``
+    that of the last (-1 for what has not happened):
+
+    Attributes
+    ----------
+    dispatched
+        When the job's last block started.
+    waves
+        The blocks as ``Waves``; None if they were not wanted.
+    tasks, threads, order
+        What was simulated.
+    outcome
+        "repeats": from ``cycle_from`` on everything happens again every ``cycle_length`` ticks, so
+        no later response exceeds ``worst``. "diverges": the responses of the tasks in ``grows``
+        have no bound, as everything happens again with ever longer backlogs. "done": neither is
+        known, and every job released before ``until`` has finished. "budget": it was spent before.
+    worst
+        Per task, the largest response time seen; 0 where no job has finished.
+    finished
+        Per task, how many jobs have.
+    grows
+        Per task, whether its responses are known to grow without bound.
+    cycle_from, cycle_length
+        In ticks; None unless it repeats or diverges.
+    now
+        The instant at which the simulation ended.
+    reason
+        Which budget ended it, "states" (jobs), "bytes" or "seconds"; None if none did.
+    """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "dispatched")
+
+    dispatched: Int64Array
+    waves: Waves | None
+    tasks: KernelTasks
+    threads: int
+    order: str
+    outcome: str
+    worst: Int64Array
+    finished: Int64Array
+    grows: npt.NDArray[np.bool_]
+    cycle_from: int | None
+    cycle_length: int | None
+    now: int
+    reason: str | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("worst", "finished", "grows"):
+            frozen(getattr(self, name))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FifoRun):
+            return NotImplemented
+        for f in fields(self):
+            one, two = getattr(self, f.name), getattr(other, f.name)
+            same = np.array_equal(one, two) if isinstance(one, np.ndarray) else one == two
+            if not same:
+                return False
+        return True
+
+    __hash__ = None
+
+    @property
+    def late(self) -> npt.NDArray[np.bool_]:
+        """Which jobs did not finish by their deadlines, as far as that is known at ``now``."""
+        finished = self.finish >= 0
+        return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
+
+    def responses(self, task: int) -> Int64Array:
+        """The response times of a task's jobs that finished, from its first job on."""
+        chosen = np.flatnonzero((self.task == task) & (self.finish >= 0))
+        return self.finish[chosen] - self.release[chosen]
+
+    def __repr__(self) -> str:
+        known = self.outcome if self.reason is None else f"{self.outcome} ({self.reason})"
+        return (
+            f"<FifoRun: {len(self)} jobs of {self.tasks.n} tasks on {self.threads} threads, "
+            f"order {self.order}, {known}>"
+        )
+
+    # Pictures
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        unit: str | None = None,
+        since: int = 0,
+        until: int | None = None,
+        labels: Mapping[tuple[int, int], str] | None = None,
+    ) -> Any:
+        """Draws which threads run which blocks, with matplotlib, and returns the axes.
+
+        One rectangle per block, in its task's colour and with its job's number; blocks get the
+        lowest free threads of the picture, side by side where there is room (the model does not
+        say which threads a block runs on). Blocks of a job that misses its deadline are hatched
+        with red edges. Below, each task's releases.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure unless given.
+        unit
+            What a tick is: None, "ns", "us", "ms" or "s".
+        since, until
+            The window in ticks; up to the 300th wave unless ``until`` is given, and never more
+            than 3000.
+        labels
+            Texts instead of the job's number, by (task, job).
+
+        Raises ValueError for a run without its waves.
+        """
+        return _fifo_picture.plot(self, ax, unit, since, until, labels or {})
+
+    def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
+        """The same picture as an SVG document, without matplotlib; see ``plot``."""
+        return _fifo_picture.svg(self, unit, since, until)
+
+    def _repr_svg_(self) -> str | None:
+        return None if self.waves is None else self.to_svg()
+
+    # Files
+
+    def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
+        """Writes the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
+
+        A process "jobs" with a lane per task, in which a job lasts from its first block's start to
+        its finish (more lanes where its jobs overlap; release, deadline and response in their
+        arguments), and with waves a process "GPU" with the blocks of each task and a counter of
+        the busy threads. ``tick`` is the length of a tick in ns. The file is written whole or not
+        at all; a name that ends in .gz is compressed. Raises OSError, and ValueError for a
+        ``tick`` below 1.
+        """
+        from gpusched import _fifo_trace
+
+        _fifo_trace.write(self, path, tick)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FifoResponses:
+    """The largest responses of many simulated sets; see ``gs.simulate.fifo_responses``.
+
+    For a stack of N sets of n tasks; a single set has no first axis.
+
+    Attributes
+    ----------
+    worst
+        The largest response time of each task, (N, n); 0 where no job finished.
+    finished
+        How many jobs did, (N, n).
+    outcome
+        One of ``OUTCOMES`` for each set, (N,); see ``FifoRun``.
+    waves
+        How many waves of blocks were started, (N,).
+    """
+
+    worst: Int64Array
+    finished: Int64Array
+    outcome: npt.NDArray[np.str_]
+    waves: Int64Array
+
+    def __post_init__(self) -> None:
+        for column in fields(self):
+            frozen(getattr(self, column.name))
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is about a stack of sets."""
+        return self.worst.ndim == 2
+
+    def __len__(self) -> int:
+        """Sets in a stack, tasks in a single set."""
+        return len(self.worst)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FifoResponses):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return (FifoResponses, tuple(getattr(self, f.name) for f in fields(self)))
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per task (and set)."""
+        import pandas as pd
+
+        sets, n = np.atleast_2d(self.worst).shape
+        columns: dict[str, Any] = {"set": np.repeat(np.arange(sets), n)} if self.is_stack else {}
+        columns["task"] = np.tile(np.arange(n), sets)
+        columns["worst"] = self.worst.ravel()
+        columns["finished"] = self.finished.ravel()
+        columns["outcome"] = np.repeat(np.atleast_1d(self.outcome), n)
+        return pd.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        names, counts = np.unique(np.atleast_1d(self.outcome), return_counts=True)
+        known = ", ".join(f"{k} {name}" for name, k in zip(names, counts, strict=True))
+        return f"<FifoResponses: {np.atleast_2d(self.worst).shape[1]} tasks, {known}>"
