@@ -8,14 +8,10 @@
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
-<<<<<<< HEAD
- *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings),
- *           hierarchy (contexts, streams, copies, blocks on SMs)
-=======
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
  *           blocks in FIFO order)
- *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings)
->>>>>>> main
+ *   sim/    fifo (blocks on threads in FIFO order), fifo_order (its four readings),
+ *           hierarchy (contexts, streams, copies, blocks on SMs), warps (inside an SM)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -47,5 +43,6 @@
 #include "rta/saturation.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
+#include "sim/warps.h"
 
 #endif
