@@ -161,13 +161,18 @@ static int stop_context(gs_env_t *env, gs_hierarchy_t *self)
 static int change_context(gs_env_t *env, gs_hierarchy_t *self)
 {
     bool has_work = self->active >= 0 && self->context[self->active].work > 0;
+    if (has_work && self->slice_end < self->now) {
+        /* Nobody else wanted it, or that would have been an instant: it got slice after slice,
+         * the last of which goes on even if somebody has come meanwhile. */
+        int64_t slice = self->model.timeslice[self->active];
+        self->slice_end += (self->now - self->slice_end + slice - 1) / slice * slice;
+    }
     if (has_work && self->now < self->slice_end) {
         return GS_OK;
     }
     int status = GS_OK;
     if (has_work && self->working == 1) { /* nobody else wants it */
-        int64_t slice = self->model.timeslice[self->active];
-        self->slice_end += ((self->now - self->slice_end) / slice + 1) * slice;
+        self->slice_end += self->model.timeslice[self->active];
         return GS_OK;
     }
     int64_t next = self->working == 0 ? -1 : next_context(self);

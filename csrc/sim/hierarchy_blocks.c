@@ -235,9 +235,9 @@ int gs_hierarchy_start_blocks(gs_env_t *env, gs_hierarchy_t *self, gs_hierarchy_
             if (known && context->freed_count == 0) {
                 return GS_OK;
             }
-            if (context->placed_op != op) {
+            const bool changed = context->placed_op != op;
+            if (changed) {
                 gs_placer_change_kernel(&context->placer);
-                context->placed_op = op;
             }
             int64_t waiting = self->op[op].waiting, placed = 0;
             status = make_sm_room(env, self, waiting);
@@ -247,6 +247,11 @@ int gs_hierarchy_start_blocks(gs_env_t *env, gs_hierarchy_t *self, gs_hierarchy_
                                           self->sm, &placed);
             }
             forget_freed(context, op);
+            if (placed > 0) {
+                context->placed_op = op;
+            } else if (changed) { /* a kernel without blocks anywhere is none to follow */
+                context->placer.kernels--;
+            }
             if (status == GS_OK && placed > 0) {
                 status = start_placed(env, self, context, op, placed);
             }
