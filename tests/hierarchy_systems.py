@@ -35,26 +35,16 @@ def fits(limits: list[int], threads: int, regs: int, smem: int) -> bool:
 
 
 def random_system(
-    rng: random.Random, launches: int = 14, latest: int = 40, longest: int = 12
+    rng: random.Random,
+    launches: int = 14,
+    latest: int = 40,
+    longest: int = 12,
+    limits: list[int] | None = None,
 ) -> System:
     """Everything at once: each feature is absent from about half of the systems."""
-    sms = rng.randint(1, 4)
-    order = list(range(sms))
+    limits = random_limits(rng) if limits is None else limits
+    order = list(range(limits[0]))
     rng.shuffle(order)
-    partitions = rng.choice([1, 2, 4])
-    limits = [
-        sms,
-        rng.choice([4, 8, 16]),
-        rng.randint(1, 6),
-        rng.choice([1024, 2048, 4096]),
-        rng.choice([256, 512, 1024]),
-        0,
-        rng.choice([0, 0, 32]),
-        rng.choice([1, 64]),
-        rng.choice([64, 256]),
-        partitions,
-    ]
-    limits[5] = limits[4] - limits[6]
     contexts = rng.choice([1, 1, 2, 3])
     system: System = {
         "limits": limits,
@@ -117,6 +107,24 @@ def random_system(
             for _ in range(n)
         ]
     return system
+
+
+def random_limits(rng: random.Random) -> list[int]:
+    """Of a small GPU: a handful of blocks fill it."""
+    limits = [
+        rng.randint(1, 4),
+        rng.choice([4, 8, 16]),
+        rng.randint(1, 6),
+        rng.choice([1024, 2048, 4096]),
+        rng.choice([256, 512, 1024]),
+        0,
+        rng.choice([0, 0, 32]),
+        rng.choice([1, 64]),
+        rng.choice([64, 256]),
+        rng.choice([1, 2, 4]),
+    ]
+    limits[5] = limits[4] - limits[6]
+    return limits
 
 
 def random_grid(rng: random.Random, limits: list[int]) -> tuple[int, int, int, int]:
