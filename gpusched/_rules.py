@@ -284,8 +284,13 @@ class _Device:
 
     def _heads(self, queued: list[int]) -> list[int]:
         """The kernel at the head of the most urgent queue; several where the log cannot tell."""
-        ranks = [(int(self.log.priority[k]), int(self.log.joined[k])) for k in queued]
-        return [k for k, rank in zip(queued, ranks, strict=True) if rank == min(ranks)]
+        priority, joined = self.log.priority, self.log.joined
+        first = min(((priority[k], joined[k]) for k in queued), default=None)
+        return [
+            k
+            for k in queued
+            if first and priority[k] == first[0] and joined[k] <= first[1] + self.tolerance
+        ]
 
     def _idle(self, kernel: int, since: int) -> Violation:
         row = int(np.flatnonzero((self.kernel == kernel) & (self.start > since))[0])

@@ -102,10 +102,11 @@ def test_a_simulated_log_survives_the_files_and_breaks_no_rule(
 
 def test_late_starts_and_early_ends_within_the_tolerance_break_no_rule() -> None:
     """Whatever the scheduler did right stays right when each time is moved by a bit."""
-    for seed in range(60):
+    # 1099 and 1252: two kernels that join together, and that the log cannot tell apart.
+    for seed in (*range(60), 1099, 1252):
         rng = np.random.default_rng(seed)
         gpu = small_gpu(random.Random(seed))
-        log = simulation(seed, gpu)
+        log = simulation(seed, gpu, 3)
         start = 10 * log.start + rng.integers(0, 5, len(log.start))
         end = 10 * log.end - rng.integers(0, 5, len(log.start))
         measured = changed(log, launch=10 * log.launch, start=start, end=end)
