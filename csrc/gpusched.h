@@ -11,7 +11,8 @@
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
  *           blocks in FIFO order)
- *   sim/    fifo (blocks on threads in FIFO order)
+ *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
+ *           SMs), warps (inside an SM)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -42,5 +43,7 @@
 #include "rta/fifo_bound.h"
 #include "rta/saturation.h"
 #include "sim/fifo.h"
+#include "sim/hierarchy.h"
+#include "sim/warps.h"
 
 #endif

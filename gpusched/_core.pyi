@@ -295,3 +295,68 @@ def fifo_responses(
     stop: Buffer | None,
     /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished (sets, n); verdict, waves (sets,)
+
+# The scheduling hierarchy (py_hierarchy.c)
+
+_Hierarchy: TypeAlias = object  # a capsule
+
+def hierarchy_open(
+    limits: _In,
+    sm_order: _In | None,
+    policy: int,
+    copy_engines: int,
+    channels: int,
+    switch_time: int,
+    timeslice: _In,
+    runlist: _In | None,
+    context: _In,
+    priority: _In,
+    stream_kind: _In,
+    time: _In,
+    kind: _In,
+    stream: _In,
+    blocks: _In,
+    threads: _In,
+    regs: _In,
+    smem: _In,
+    least: _In,
+    most: _In,
+    given_begin: _In | None,
+    given: _In | None,
+    after_begin: _In | None,
+    after: _In | None,
+    interference: _In | None,
+    sms_per_gpc: int,
+    key: _In,
+    index: int,
+    log_blocks: bool,
+    /,
+) -> _Hierarchy: ...
+def hierarchy_run(
+    simulation: _Hierarchy, blocks: int, bytes: int, seconds: float, stop: Buffer | None, /
+) -> tuple[int, bool, int, int, int]: ...  # status, done, now, launches ended, blocks started
+def hierarchy_ops(
+    simulation: _Hierarchy, /
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+# head, joined, first, dispatched, end, why, since, blocker
+def hierarchy_blocks(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+# launch, block, sm, start, end
+def hierarchy_waits(
+    simulation: _Hierarchy, /
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+# launch, why, blocker, sm, from, to
+def hierarchy_slices(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints]: ...
+# context, from, to
+
+# Warps inside an SM (py_warps.c)
+
+def warps_run(
+    scheduler: _In,
+    integer: _In,
+    floating: _In,
+    interval: int,
+    latency: int,
+    separate: bool,
+    stop: Buffer | None,
+    /,
+) -> _Ints: ...

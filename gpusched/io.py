@@ -3,7 +3,13 @@
     trace = gs.io.read_trace("step.pt.trace.json.gz")       # PyTorch profiler (Kineto)
     tasks = trace.choose(5).tasks()                         # five of its kernels as periodic tasks
 
-There is one format: the JSON of the PyTorch profiler, plain or in gzip.
+There is one format of such traces: the JSON of the PyTorch profiler, plain or in gzip.
+
+The logs of cuda_scheduling_examiner tell when and where each block ran, which the rules of the
+scheduling hierarchy can be held against:
+
+    log = gs.io.read_examiner("results/")
+    gs.io.check_rules(log, "Xavier", tolerance=20_000)      # [] or what is broken where
 
 Every time is an integer number of nanoseconds. A duration in a trace is what one launch took from
 its first block's start to its last block's end, beside whatever else ran on the GPU meanwhile: it
@@ -15,12 +21,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
 
-from gpusched import _kineto
-from gpusched._check import Int64Array, integer
+from gpusched import _examiner, _kineto, _rules
+from gpusched._check import Int64Array, integer, one_of
+from gpusched._rules import Violation
+from gpusched.blocklog import BlockLog
 from gpusched.gpu import GPU, as_gpu
 from gpusched.trace import (
     Names,
@@ -35,12 +44,17 @@ from gpusched.trace import (
 )
 
 __all__ = [
+    "BlockLog",
     "OccupancyAgreement",
     "Trace",
     "TraceKernels",
+    "Violation",
+    "check_rules",
     "harmonic_periods",
     "occupancy_agreement",
+    "read_examiner",
     "read_trace",
+    "write_examiner",
 ]
 
 OPT_IN = "opt-in shared memory above 48 KiB: profiler reports 0"
@@ -146,6 +160,136 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
     reason[(trace.occupancy == 0) & (trace.smem > 48 * 1024)] = OPT_IN
     reason[trace.occupancy == expected] = ""
     return OccupancyAgreement(column(expected), trace.occupancy, column(reason, object))
+
+
+def read_examiner(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    regs: Any = None,
+    priority: Any = None,
+) -> BlockLog:
+    """Read the logs of a run of cuda_scheduling_examiner: when and where each block ran.
+
+    Each file is a stream, in the order given; files with different process ids are different
+    contexts. A kernel's launch is the first of its ``cuda_launch_times``, before the call. Seconds
+    become nanoseconds exactly: numbers are read as decimals, never as floats.
+
+    Parameters
+    ----------
+    paths
+        A file, several, or a folder (its .json files in the order of their names).
+    regs, priority
+        Registers per thread and stream priority, which the tool does not write: one number or
+        one per file. Unless given, what ``write_examiner`` noted, else 0.
+
+    Raises
+    ------
+    OSError
+        A file cannot be read.
+    ValueError
+        It is no such log, or a field is missing or malformed; names the file and the offender.
+    """
+    return _examiner.read(paths, regs, priority)
+
+
+def write_examiner(
+    folder: str | os.PathLike[str],
+    log: BlockLog,
+    gpu: GPU | str | None = None,
+    scenario: str = "gpusched",
+) -> tuple[Path, ...]:
+    """Write a log as files that the scripts of cuda_scheduling_examiner draw.
+
+    One file per stream, ``stream_0.json`` and so on, in a folder that exists; files of these names
+    are replaced. ``read_examiner`` gives the same log back if its rows are in the order of streams
+    and launches. Times are written as seconds, of nanoseconds.
+
+    Parameters
+    ----------
+    folder
+        Where to.
+    log
+        What to write. Contexts become process ids.
+    gpu
+        Only for ``max_resident_threads``, which is 0 without it.
+    scenario
+        A title for the drawing.
+
+    Returns
+    -------
+    tuple of Path
+        The files, by stream.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written.
+    ValueError
+        A stream's kernels differ in context or priority.
+    """
+    return _examiner.write(folder, log, None if gpu is None else as_gpu(gpu), scenario)
+
+
+def check_rules(
+    log: BlockLog,
+    gpu: GPU | str,
+    tolerance: SupportsIndex = 0,
+    policy: str | None = "most_room",
+) -> list[Violation]:
+    """Which rules of the scheduling hierarchy a log breaks, and which event breaks them.
+
+    The rules are (Amert et al., RTSS 2017; Gilman et al., 2020):
+
+    limits
+        An SM has room for each block that starts on it: warps, block slots, registers, shared
+        memory, beside the context's other blocks there.
+    stream
+        A kernel starts after its launch and after the end of the one before it in its stream.
+    queue
+        A kernel starts after all blocks of those that joined the queue of its priority earlier.
+    priority
+        No block starts while a kernel of a more urgent queue of its context waits.
+    placement
+        A block starts on the first SM, in the GPU's order, of those that take the most further
+        blocks of its kernel.
+    idle
+        The kernel at the head of the most urgent queue does not wait while an SM has room.
+
+    A kernel joins its queue when it is the first in its stream (``BlockLog.joined``): what else
+    may hold it up, such as copies, events, the NULL stream or more streams than the GPU has
+    channels, is not in a log and shows as a broken rule. Kernels that join at the same time may
+    be queued in either order. Contexts are looked at one by one, and "idle" only when there is
+    just one: time slices are not in a log.
+
+    Parameters
+    ----------
+    log
+        What was recorded or simulated.
+    gpu
+        The GPU that it ran on, or the name of a preset; its ``sm_order`` decides between equal SMs.
+    tolerance
+        Times less than this apart may have been in either order; 0 for exact times. For measured
+        logs, some microseconds: what a block takes to start, and the error of the clocks.
+    policy
+        "most_room", or None: do not look at the placement.
+
+    Returns
+    -------
+    list of Violation
+        By time; of "stream", "queue" and "priority" at most one per kernel. Empty: none broken.
+
+    Raises
+    ------
+    ValueError
+        A block on an SM that the GPU has not, or that fits no SM; names it.
+    """
+    if not isinstance(log, BlockLog):
+        raise TypeError(f"log: must be a BlockLog, not {type(log).__name__}")
+    margin = integer(tolerance, "tolerance")
+    if margin < 0:
+        raise ValueError(f"tolerance = {margin}: must not be negative")
+    if policy is not None:
+        one_of(policy, ("most_room",), "policy")
+    return _rules.check(log, as_gpu(gpu), margin, policy)
 
 
 def _list(items: Sequence[Any]) -> str:

@@ -100,13 +100,24 @@ static void put(gs_placer_t *self, int32_t sm, const gs_footprint_t *take, int64
     load->smem += blocks * take->smem;
 }
 
-static bool fits(const gs_placer_t *self, int32_t sm, const gs_footprint_t *take)
+int gs_placer_lack(const gs_placer_t *self, int32_t sm, const gs_footprint_t *take)
 {
     const gs_sm_load_t *load = &self->load[sm];
-    return load->warps + take->warps <= self->gpu->warps_per_sm &&
-           load->blocks < self->gpu->blocks_per_sm &&
-           (take->regs == 0 || load->regs + take->regs <= take->regs_usable) &&
-           load->smem + take->smem <= self->gpu->smem_per_sm;
+    if (load->warps + take->warps > self->gpu->warps_per_sm) {
+        return GS_LIMIT_WARPS;
+    }
+    if (load->blocks >= self->gpu->blocks_per_sm) {
+        return GS_LIMIT_BLOCKS;
+    }
+    if (take->regs != 0 && load->regs + take->regs > take->regs_usable) {
+        return GS_LIMIT_REGS;
+    }
+    return load->smem + take->smem > self->gpu->smem_per_sm ? GS_LIMIT_SMEM : -1;
+}
+
+static bool fits(const gs_placer_t *self, int32_t sm, const gs_footprint_t *take)
+{
+    return gs_placer_lack(self, sm, take) < 0;
 }
 
 static int64_t room_on(const gs_placer_t *self, int32_t sm, const gs_footprint_t *take)
@@ -134,12 +145,12 @@ static int64_t room_on(const gs_placer_t *self, int32_t sm, const gs_footprint_t
  * then have room R - 1, like those that had R - 1 from the start, and so on. Between two different
  * rooms the SMs of a level stay the same, and all their rounds are dealt at once. */
 static int place_most_room(gs_placer_t *self, gs_env_t *env, const gs_footprint_t *take,
-                           int64_t blocks, int32_t *sm, int64_t *placed)
+                           int64_t blocks, const int32_t *at, int32_t sms, int32_t *sm,
+                           int64_t *placed)
 {
-    const int32_t sms = self->gpu->sms;
     int64_t level = 0, done = 0;
     for (int32_t p = 0; p < sms; p++) {
-        self->room[p] = room_on(self, sm_at(self->gpu, p), take);
+        self->room[p] = room_on(self, sm_at(self->gpu, at == NULL ? p : at[p]), take);
         level = self->room[p] > level ? self->room[p] : level;
     }
     while (done < blocks && level > 0) {
@@ -147,7 +158,7 @@ static int place_most_room(gs_placer_t *self, gs_env_t *env, const gs_footprint_
         int32_t active = 0;
         for (int32_t p = 0; p < sms; p++) {
             if (self->room[p] >= level) {
-                self->active[active++] = sm_at(self->gpu, p);
+                self->active[active++] = sm_at(self->gpu, at == NULL ? p : at[p]);
             } else if (self->room[p] > next) {
                 next = self->room[p];
             }
@@ -305,7 +316,8 @@ int gs_placer_kernel(gs_placer_t *self, gs_env_t *env, const gs_kernel_t *kernel
     }
     if (per_sm > 0) {
         status = self->policy == GS_PLACE_MOST_ROOM
-                     ? place_most_room(self, env, &take, kernel->blocks, sm, placed)
+                     ? place_most_room(self, env, &take, kernel->blocks, NULL, self->gpu->sms, sm,
+                                       placed)
                      : place_one_by_one(self, env, &take, kernel->blocks, sm, placed);
     }
     self->kernels++;
@@ -314,4 +326,25 @@ int gs_placer_kernel(gs_placer_t *self, gs_env_t *env, const gs_kernel_t *kernel
         status = gs_poll(env, 1);
     }
     return status;
+}
+
+void gs_placer_change_kernel(gs_placer_t *self)
+{
+    self->kernels++;
+}
+
+int gs_placer_resume(gs_placer_t *self, gs_env_t *env, const gs_footprint_t *take, int64_t blocks,
+                     const int32_t *at, int32_t count, int32_t *sm, int64_t *placed)
+{
+    *placed = 0;
+    if (self->policy == GS_PLACE_MOST_ROOM) {
+        return place_most_room(self, env, take, blocks, at, at == NULL ? self->gpu->sms : count, sm,
+                               placed);
+    }
+    return place_one_by_one(self, env, take, blocks, sm, placed);
+}
+
+void gs_placer_remove(gs_placer_t *self, int32_t sm, const gs_footprint_t *take, int64_t blocks)
+{
+    put(self, sm, take, -blocks);
 }

@@ -76,4 +76,22 @@ int gs_placer_set(gs_placer_t *self, gs_env_t *env, const gs_sm_load_t *load);
 int gs_placer_kernel(gs_placer_t *self, gs_env_t *env, const gs_kernel_t *kernel, int64_t row,
                      int32_t *sm, int64_t *placed);
 
+/* For blocks that come and go in time (sim/hierarchy.h): a caller places the blocks of a kernel bit
+ * by bit, with a footprint from gs_gpu_footprint, and takes them away when they end. */
+
+/* The blocks placed from now on are those of another kernel than before. */
+void gs_placer_change_kernel(gs_placer_t *self);
+
+/* Like gs_placer_kernel for blocks of the present kernel: places as many as there is room for. at
+ * (or NULL for all): the positions in the SM order, ascending, outside which there is no room for
+ * the kernel; only most_room makes use of it. */
+int gs_placer_resume(gs_placer_t *self, gs_env_t *env, const gs_footprint_t *take, int64_t blocks,
+                     const int32_t *at, int32_t count, int32_t *sm, int64_t *placed);
+
+/* Takes blocks of a footprint from an SM that holds them. */
+void gs_placer_remove(gs_placer_t *self, int32_t sm, const gs_footprint_t *take, int64_t blocks);
+
+/* The first resource (GS_LIMIT_*) that an SM lacks for one more block, -1 when it fits. */
+int gs_placer_lack(const gs_placer_t *self, int32_t sm, const gs_footprint_t *take);
+
 #endif

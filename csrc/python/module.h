@@ -31,6 +31,7 @@ extern PyMethodDef gs_py_graph_methods[];
 extern PyMethodDef gs_py_policy_methods[];
 extern PyMethodDef gs_py_fifo_bound_methods[];
 extern PyMethodDef gs_py_fifo_methods[];
+extern PyMethodDef gs_py_hierarchy_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

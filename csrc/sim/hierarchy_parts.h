@@ -1,0 +1,58 @@
+/* What the files of the hierarchy's simulator share; see sim/hierarchy.h. */
+#ifndef GS_SIM_HIERARCHY_PARTS_H
+#define GS_SIM_HIERARCHY_PARTS_H
+
+#include "sim/hierarchy.h"
+
+/* Queues (hierarchy_queue.c) ------------------------------------------------------------------- */
+
+int gs_hierarchy_push(gs_env_t *env, gs_hierarchy_queue_t *queue, int64_t op);
+int64_t gs_hierarchy_pop(gs_hierarchy_queue_t *queue); /* it must not be empty */
+
+/* The first and the last, -1 when it is empty. */
+int64_t gs_hierarchy_first(const gs_hierarchy_queue_t *queue);
+int64_t gs_hierarchy_last(const gs_hierarchy_queue_t *queue);
+
+/* A kernel joins its channel when it is launched. */
+void gs_hierarchy_join_channel(gs_hierarchy_t *self, int64_t op);
+
+/* Why this head of a stream may not join a queue yet, with the operation that it waits for: a
+ * GS_WAIT_*, or -1 when it may. */
+int gs_hierarchy_obstacle(const gs_hierarchy_t *self, int64_t op, int64_t *blocker);
+
+/* Logs (hierarchy_log.c) ------------------------------------------------------------------------
+ */
+
+/* From now on the operation waits for this reason (why, blocker), or no longer (why -1). What it
+ * waited for until now is logged, unless that took no time; sm is where it found room. */
+int gs_hierarchy_wait(gs_env_t *env, gs_hierarchy_t *self, int64_t op, int why, int64_t blocker,
+                      int64_t sm);
+int gs_hierarchy_log_slice(gs_env_t *env, gs_hierarchy_t *self, int64_t context, int64_t from,
+                           int64_t to);
+
+/* Says of the kernels at the heads of a context's queues why they wait. */
+int gs_hierarchy_explain(gs_env_t *env, gs_hierarchy_t *self, int64_t context, bool runs);
+
+/* Blocks (hierarchy_blocks.c) -------------------------------------------------------------------
+ */
+
+/* Starts the blocks that have room; sets self->started when a kernel was fully dispatched. */
+int gs_hierarchy_start_blocks(gs_env_t *env, gs_hierarchy_t *self, gs_hierarchy_context_t *context);
+
+/* With interference: finds anew how fast every block of the active context runs, and when it ends
+ * (hierarchy_interference.c). */
+int gs_hierarchy_disturb(gs_env_t *env, gs_hierarchy_t *self);
+
+/* When the next block of the active context ends, GS_NEVER when none runs. */
+int64_t gs_hierarchy_block_end(const gs_hierarchy_t *self);
+
+/* Blocks have ended on this SM. */
+void gs_hierarchy_note_freed(gs_hierarchy_t *self, gs_hierarchy_context_t *context, int32_t sm);
+
+/* How long a block, or a copy (block 0), takes. */
+int64_t gs_hierarchy_duration(const gs_hierarchy_t *self, int64_t op, int64_t block);
+
+/* Whether all blocks of a kernel take the same time. */
+bool gs_hierarchy_is_constant(const gs_hierarchy_t *self, int64_t op);
+
+#endif

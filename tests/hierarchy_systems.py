@@ -1,0 +1,206 @@
+"""Random systems for the scheduling hierarchy, small enough that every limit binds.
+
+They are dicts as reference.hierarchy takes them; simulated() gives them to the core.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+from reference import hierarchy, place
+
+from gpusched import _core
+
+System = dict[str, Any]
+Result = dict[str, Any]
+
+POLICIES = ("most_room", "olmedo", "round_robin")
+NEVER = 2**40
+
+
+def fits(limits: list[int], threads: int, regs: int, smem: int) -> bool:
+    """Whether an empty SM holds a block."""
+    (warps, per_block, shared), usable = hierarchy.footprint(limits, threads, regs, smem)
+    per_warp = per_block // warps
+    padded = place.up(warps, limits[9]) * per_warp  # the launch check
+    return (
+        warps <= limits[1]
+        and per_block <= usable
+        and padded <= limits[3]
+        and smem <= limits[5]
+        and shared <= limits[4]
+    )
+
+
+def random_system(
+    rng: random.Random,
+    launches: int = 14,
+    latest: int = 40,
+    longest: int = 12,
+    limits: list[int] | None = None,
+) -> System:
+    """Everything at once: each feature is absent from about half of the systems."""
+    limits = random_limits(rng) if limits is None else limits
+    order = list(range(limits[0]))
+    rng.shuffle(order)
+    contexts = rng.choice([1, 1, 2, 3])
+    system: System = {
+        "limits": limits,
+        "sm_order": rng.choice([None, order]),
+        "policy": rng.choice(POLICIES),
+        "copy_engines": rng.randint(1, 2),
+        "channels": rng.choice([0, 1, 2, 3]),
+        "switch_time": rng.choice([0, 0, 1, 4]),
+        "timeslice": [rng.randint(1, 15) for _ in range(contexts)],
+        "runlist": None,
+        "sms_per_gpc": rng.randint(1, 3),
+    }
+    if rng.random() < 0.5:
+        runlist = [*range(contexts), *(rng.randrange(contexts) for _ in range(rng.randint(0, 3)))]
+        rng.shuffle(runlist)
+        system["runlist"] = runlist
+    streams = rng.randint(1, 6)
+    context = [rng.randrange(contexts) for _ in range(streams)]
+    kinds, null = [], set()
+    for c in context:
+        kind = rng.choice([0, 0, 0, 1, 2])
+        kinds.append(1 if kind == 2 and c in null else kind)
+        null |= {c} if kind == 2 else set()
+    levels = rng.choice([1, 2, 3])
+    system |= {
+        "context": context,
+        "priority": [-rng.randrange(levels) for _ in range(streams)],
+        "stream_kind": kinds,
+    }
+    n = rng.randint(1, launches)
+    copies = rng.choice([0.0, 0.25])
+    system["time"] = [rng.randint(0, latest) for _ in range(n)]
+    system["kind"] = [rng.randint(1, 2) if rng.random() < copies else 0 for _ in range(n)]
+    system["stream"] = [rng.randrange(streams) for _ in range(n)]
+    grids = [random_grid(rng, limits) for _ in range(n)]
+    for key, values in zip(
+        ("blocks", "threads", "regs", "smem"), zip(*grids, strict=True), strict=True
+    ):
+        system[key] = list(values)
+    given = rng.random() < 0.5
+    system["duration"] = [
+        [rng.randint(1, longest) for _ in range(blocks)]
+        if given and kind == 0 and rng.random() < 0.7
+        else rng.randint(1, longest)
+        for blocks, kind in zip(system["blocks"], system["kind"], strict=True)
+    ]
+    system["after"] = system["interference"] = None
+    if rng.random() < 0.4:
+        # Now and then a launch waits for a later one: some of these never end.
+        system["after"] = [
+            [j for j in range(n) if j != i and rng.random() < (0.15 if j < i else 0.01)]
+            for i in range(n)
+        ]
+        for after in system["after"]:
+            rng.shuffle(after)
+    if rng.random() < 0.4:
+        system["interference"] = [
+            # Thirds, sevenths and primes: rounding in the wrong place costs a tick.
+            [rng.choice([1000, 3000, 3000, 7000, rng.choice([1009, 2003, 4001])]) for _ in "1234"]
+            for _ in range(n)
+        ]
+    return system
+
+
+def random_limits(rng: random.Random) -> list[int]:
+    """Of a small GPU: a handful of blocks fill it."""
+    limits = [
+        rng.randint(1, 4),
+        rng.choice([4, 8, 16]),
+        rng.randint(1, 6),
+        rng.choice([1024, 2048, 4096]),
+        rng.choice([256, 512, 1024]),
+        0,
+        rng.choice([0, 0, 32]),
+        rng.choice([1, 64]),
+        rng.choice([64, 256]),
+        rng.choice([1, 2, 4]),
+    ]
+    limits[5] = limits[4] - limits[6]
+    return limits
+
+
+def random_grid(rng: random.Random, limits: list[int]) -> tuple[int, int, int, int]:
+    """Blocks, threads, registers and shared memory of a kernel whose blocks fit an SM."""
+    while True:
+        threads = rng.randint(1, 32 * limits[1])
+        regs = rng.choice([0, 0, rng.randint(1, 40)])
+        smem = rng.choice([0, 0, rng.randint(0, limits[5])])
+        if fits(limits, threads, regs, smem):
+            return rng.randint(1, 8), threads, regs, smem
+
+
+def opened(system: System, log_blocks: bool = True) -> Any:
+    """The core's simulation of a system."""
+
+    def ints(values: Any) -> np.ndarray[Any, Any]:
+        return np.array(values, dtype=np.int64)
+
+    def ragged(rows: Any) -> tuple[Any, Any]:
+        if rows is None:
+            return None, None
+        begin = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+        return begin, ints([value for row in rows for value in row])
+
+    durations = system["duration"]
+    given = [value if isinstance(value, list) else [] for value in durations]
+    same = ints([1 if isinstance(value, list) else value for value in durations])
+    factors = system["interference"]
+    return _core.hierarchy_open(
+        ints(system["limits"]),
+        None if system["sm_order"] is None else ints(system["sm_order"]),
+        POLICIES.index(system["policy"]),
+        system["copy_engines"],
+        system["channels"],
+        system["switch_time"],
+        ints(system["timeslice"]),
+        None if system["runlist"] is None else ints(system["runlist"]),
+        *(ints(system[key]) for key in ("context", "priority", "stream_kind", "time", "kind")),
+        *(ints(system[key]) for key in ("stream", "blocks", "threads", "regs", "smem")),
+        same,
+        same,
+        *(ragged(given) if any(given) else (None, None)),
+        *ragged(system["after"]),
+        None if factors is None else ints(factors).ravel(),
+        system["sms_per_gpc"],
+        np.array([1, 2, 3, 4], dtype=np.uint64),
+        0,
+        log_blocks,
+    )
+
+
+def simulated(system: System, step: int = NEVER) -> Result:
+    """What the core makes of a system, in the form of reference.hierarchy.simulate."""
+    simulation = opened(system)
+    done = False
+    while not done:
+        _, done, *_ = _core.hierarchy_run(simulation, step, 1 << 28, 60.0, None)
+    return logs(simulation)
+
+
+def logs(simulation: Any) -> Result:
+    def rows(columns: tuple[np.ndarray[Any, Any], ...]) -> list[tuple[int, ...]]:
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    head, joined, first, dispatched, end, why, since, blocker = (
+        column.tolist() for column in _core.hierarchy_ops(simulation)
+    )
+    waits = rows(_core.hierarchy_waits(simulation))
+    return {
+        "head": head,
+        "joined": joined,
+        "first": first,
+        "dispatched": dispatched,
+        "end": end,
+        "blocks": sorted(rows(_core.hierarchy_blocks(simulation))),
+        "waits": sorted(waits),
+        "slices": rows(_core.hierarchy_slices(simulation)),
+        "deadlock": [(k, why[k], since[k], blocker[k]) for k in range(len(end)) if end[k] < 0],
+    }

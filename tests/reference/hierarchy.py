@@ -1,0 +1,422 @@
+"""Which block runs when, on which SM, and why does what waits wait?
+
+Sources: "Dissecting the CUDA scheduling hierarchy", section III; the queue rules of Amert et al.
+(RTSS 2017); the false dependencies between the streams of a channel of Bakita and Anderson (RTAS
+2024).  The rules are those in the comments of csrc/sim/hierarchy.h.
+
+A system is a dict of plain numbers and lists:
+
+limits        sms, warps, blocks, registers and shared memory of an SM, most shared memory of a
+              block, reserved shared memory, unit of shared memory, unit of registers, partitions
+sm_order      SM ids; None: ascending
+policy        of block placement, a name of place.place()
+copy_engines, channels (0: no limit), switch_time
+timeslice     per context
+runlist       contexts; None: each one once
+context, priority, stream_kind            per stream
+time, kind, stream, blocks, threads, regs, smem    per launch; the last four mean nothing for copies
+duration      per launch: one number, or a list with one number per block
+after         per launch: the launches that must have ended; None: no launch waits for others
+interference  per launch: four factors in thousandths; None: no interference
+sms_per_gpc
+
+No cleverness: from one instant to the next at which something happens, lists of single blocks.
+"""
+
+from reference import place
+
+KERNEL, COPY_IN, COPY_OUT = range(3)
+BLOCKING, NON_BLOCKING, NULL = range(3)
+STREAM, AFTER, NULL_STREAM, CHANNEL, SLICE, PRIORITY, QUEUE = range(7)
+WARPS, BLOCKS, REGS, SMEM, COPY_ENGINE = range(7, 12)
+ROOM = (WARPS, BLOCKS, REGS, SMEM)
+
+
+def footprint(limits, threads, regs, smem):
+    """(warps, registers, shared memory) of a block, and the registers of an SM it can use."""
+    _, _, _, regs_per_sm, _, _, reserved, smem_unit, reg_unit, partitions = limits
+    warps = place.up(threads, 32) // 32
+    per_warp = place.up(regs * 32, reg_unit)
+    usable = partitions * (regs_per_sm // partitions // per_warp) * per_warp if per_warp else 0
+    return (warps, warps * per_warp, place.up(smem + reserved, smem_unit)), usable
+
+
+class Launch:
+    def __init__(self, system, row):
+        self.id = row
+        self.time = system["time"][row]
+        self.order = (self.time, row)
+        self.kind = system["kind"][row]
+        self.stream = system["stream"][row]
+        self.context = system["context"][self.stream]
+        self.priority = system["priority"][self.stream]
+        self.stream_kind = system["stream_kind"][self.stream]
+        duration = system["duration"][row]
+        self.after = system["after"][row] if system.get("after") else []
+        self.factors = system["interference"][row] if system.get("interference") else None
+        if self.kind == KERNEL:
+            take = [system[key][row] for key in ("threads", "regs", "smem")]
+            self.take, self.regs_usable = footprint(system["limits"], *take)
+            self.blocks = system["blocks"][row]
+            self.duration = duration if isinstance(duration, list) else [duration] * self.blocks
+            # Among the streams of its context, in turns.
+            mates = [s for s, c in enumerate(system["context"]) if c == self.context]
+            channels = system["channels"]
+            self.channel = mates.index(self.stream) % channels if channels else None
+        else:
+            self.copy_time = duration
+            self.engine = int(self.kind == COPY_OUT and system["copy_engines"] > 1)
+        self.head = self.joined = self.first = self.dispatched = self.end = -1
+        self.started = self.running = 0
+        self.why = self.blocker = self.since = -1
+
+
+class Block:
+    """A block that runs; left: what it has to go, in thousandths of ticks of undisturbed time."""
+
+    def __init__(self, launch, number, sm, now):
+        self.launch, self.number, self.sm, self.start, self.end = launch, number, sm, now, -1
+        self.left = 1000 * launch.duration[number]
+        self.factor = 1000
+
+    def time_to_go(self):
+        return -(-self.left * self.factor // 10**6)
+
+
+class Context:
+    """What an application's kernels do while it has the GPU, and where they stay meanwhile."""
+
+    def __init__(self, sms):
+        self.queue = []  # kernels that have joined and are not fully dispatched, as they joined
+        self.work = 0  # kernels that have joined and not ended
+        self.blocks = []  # running (or frozen)
+        self.used = [[0] * 4 for _ in range(sms)]
+        self.history = [[] for _ in range(sms)]  # see place.place()
+        self.pointer = 0  # of round_robin
+        self.placed = None  # the kernel whose blocks were placed last
+        self.kernels = 0  # how often that changed
+
+    def level(self, priority):
+        return [k for k in self.queue if k.priority == priority]
+
+    def urgent(self):
+        """The head of the most urgent queue."""
+        return self.level(min(k.priority for k in self.queue))[0] if self.queue else None
+
+
+class Hierarchy:
+    def __init__(self, system):
+        self.system = system
+        sms = system["limits"][0]
+        self.order = list(system["sm_order"] or range(sms))
+        self.launch = [Launch(system, row) for row in range(len(system["time"]))]
+        self.by_launch = sorted(self.launch, key=lambda k: k.order)
+        self.context = [Context(sms) for _ in system["timeslice"]]
+        self.runlist = list(system["runlist"] or range(len(self.context)))
+        self.turn = -1
+        self.active = self.last = None
+        self.resumed = self.slice_end = None
+        self.engine_queue = [[], []]
+        self.engine_end = [None, None]  # of the copy at the head of the queue
+        self.log, self.waits, self.slices = [], [], []
+
+    def run(self):
+        self.now = self.seen = min((k.time for k in self.launch), default=None)
+        while self.now is not None:
+            self.progress()
+            self.end_blocks()
+            self.end_copies()
+            self.become_heads()
+            while True:
+                self.join()
+                self.change_context()
+                if not self.start_blocks():
+                    break
+            self.look_at_waits()
+            self.interfere()
+            self.seen, self.now = self.now, self.next_instant()
+        return self.result()
+
+    # At one instant ---------------------------------------------------------------------------
+
+    def has_gpu(self, context):
+        return context == self.active and self.resumed <= self.now
+
+    def progress(self):
+        if self.active is not None:
+            passed = max(0, self.now - max(self.seen, self.resumed))
+            for block in self.context[self.active].blocks:
+                block.left -= passed * 10**6 // block.factor
+
+    def end_blocks(self):
+        for context in self.context:
+            for block in [b for b in context.blocks if b.left <= 0]:
+                kernel = block.launch
+                context.blocks.remove(block)
+                block.end = self.now
+                for r, amount in enumerate(needs(kernel)):
+                    context.used[block.sm][r] -= amount
+                kernel.running -= 1
+                if kernel.running == 0 and kernel.started == kernel.blocks:
+                    kernel.end = self.now
+                    context.work -= 1
+
+    def end_copies(self):
+        for engine, queue in enumerate(self.engine_queue):
+            if self.engine_end[engine] == self.now:
+                queue.pop(0).end = self.now
+                self.engine_end[engine] = None
+                if queue:
+                    self.start_copy(queue[0])
+
+    def start_copy(self, copy):
+        copy.first = copy.dispatched = self.now
+        self.engine_end[copy.engine] = self.now + copy.copy_time
+
+    def launched(self):
+        """What has been launched and has not ended, in order of launch."""
+        return [k for k in self.by_launch if k.time <= self.now and k.end < 0]
+
+    def become_heads(self):
+        taken = set()
+        for k in self.launched():
+            if k.stream not in taken and k.head < 0:
+                k.head = self.now
+            taken.add(k.stream)
+
+    def obstacle(self, k):
+        """(why, blocker) of a stream's head that has not joined; None when it may."""
+        for other in k.after:
+            if self.launch[other].end < 0:
+                return AFTER, other
+        against = {BLOCKING: NULL, NULL: BLOCKING}.get(k.stream_kind)
+        # Of several, the oldest one of the stream with the smallest number.
+        for other in sorted(self.launched(), key=lambda other: other.stream):
+            if (
+                other.order < k.order
+                and other.context == k.context
+                and other.stream_kind == against
+            ):
+                return NULL_STREAM, other.id
+        if k.kind == KERNEL and k.channel is not None:
+            for other in self.launched():
+                if (
+                    other.kind == KERNEL
+                    and (other.context, other.channel) == (k.context, k.channel)
+                    and other.dispatched < 0
+                ):
+                    return None if other is k else (CHANNEL, other.id)
+        return None
+
+    def join(self):
+        for k in self.launched():
+            if k.head < 0 or k.joined >= 0 or self.obstacle(k):
+                continue
+            k.joined = self.now
+            if k.kind == KERNEL:
+                context = self.context[k.context]
+                level = context.level(k.priority)
+                k.ahead = level[-1].id if level else -1
+                context.queue.append(k)
+                context.work += 1
+            else:
+                queue = self.engine_queue[k.engine]
+                k.ahead = queue[-1].id if queue else -1
+                queue.append(k)
+                if len(queue) == 1:
+                    self.start_copy(k)
+
+    def change_context(self):
+        waiting = [c for c, context in enumerate(self.context) if context.work]
+        active = self.active
+        if active in waiting:
+            length = self.system["timeslice"][active]
+            while self.slice_end < self.now:
+                self.slice_end += length
+            if self.slice_end > self.now:
+                return
+            if waiting == [active]:
+                self.slice_end += length
+                return
+        while waiting:
+            self.turn = (self.turn + 1) % len(self.runlist)
+            if self.runlist[self.turn] in waiting:
+                break
+        following = self.runlist[self.turn] if waiting else None
+        if active is not None and following == active:
+            self.slice_end = self.now + self.system["timeslice"][active]
+            return
+        if active is not None:
+            self.slices.append((active, self.resumed, self.now))
+            self.last = active
+        self.active = following
+        if following is not None:
+            switch = self.last not in (None, following)
+            self.resumed = self.now + (self.system["switch_time"] if switch else 0)
+            self.slice_end = self.resumed + self.system["timeslice"][following]
+
+    def start_blocks(self):
+        """Whether a kernel was fully dispatched."""
+        any_dispatched = False
+        while self.active is not None and self.resumed <= self.now:
+            context = self.context[self.active]
+            kernel = context.urgent()
+            if kernel is None:
+                break
+            first_sm = None
+            before = kernel.started
+            while kernel.started < kernel.blocks:
+                sm = self.choose_sm(context, kernel)
+                if sm is None:
+                    break
+                first_sm = sm if first_sm is None else first_sm
+                block = Block(kernel, kernel.started, sm, self.now)
+                context.blocks.append(block)
+                self.log.append(block)
+                kernel.started += 1
+                kernel.running += 1
+            if first_sm is None:
+                break
+            if before == 0:
+                kernel.first = self.now
+            done = kernel.started == kernel.blocks
+            if kernel.why in ROOM and (before == 0 or done):
+                self.wait_for(kernel, -1, -1, first_sm)
+            if not done:
+                break
+            kernel.dispatched = self.now
+            context.queue.remove(kernel)
+            any_dispatched = True
+        return any_dispatched
+
+    def limits(self, kernel):
+        _, warps, blocks, _, smem = self.system["limits"][:5]
+        return warps, blocks, kernel.regs_usable, smem
+
+    def choose_sm(self, context, kernel):
+        """The SM of the next block of a kernel, which it then holds; None: there is no room."""
+        limits, grid = self.limits(kernel), (kernel.blocks, *kernel.take)
+        room = {s: place.room(limits, context.used[s], grid) for s in self.order}
+        fits = [s for s in self.order if room[s] > 0]
+        if not fits:
+            return None
+        if context.placed is not kernel:
+            context.placed = kernel
+            context.kernels += 1
+        warps = [used[0] for used in context.used]
+        policy = self.system["policy"]
+        if policy == "most_room":
+            sm = max(fits, key=room.get)  # the first of equals
+        elif policy == "round_robin":
+            cycle = self.order[context.pointer :] + self.order[: context.pointer]
+            sm = next(s for s in cycle if s in fits)
+            context.pointer = (self.order.index(sm) + 1) % len(self.order)
+        else:
+            sm = place._olmedo(
+                limits[0], warps, context.history, context.kernels, kernel.take[0], fits
+            )
+        context.history[sm].append((context.kernels, kernel.take[0], warps[sm]))
+        for r, amount in enumerate(needs(kernel)):
+            context.used[sm][r] += amount
+        return sm
+
+    # Between instants -------------------------------------------------------------------------
+
+    def look_at_waits(self):
+        for k in self.launched():
+            self.wait_for(k, *self.reason(k))
+
+    def reason(self, k):
+        """(why, blocker) from now on, (-1, -1): it does not wait."""
+        if k.head < 0:
+            mine = [other for other in self.launched() if other.stream == k.stream]
+            return STREAM, mine[mine.index(k) - 1].id
+        if k.joined < 0:
+            return self.obstacle(k)
+        if k.dispatched >= 0:
+            return -1, -1
+        if k.kind != KERNEL:
+            return COPY_ENGINE, k.ahead
+        context = self.context[k.context]
+        if k is not context.level(k.priority)[0]:
+            return QUEUE, k.ahead
+        if k is not context.urgent():
+            return PRIORITY, context.urgent().id
+        if not self.has_gpu(k.context):
+            return SLICE, -1
+        if k.why in ROOM:
+            return k.why, -1
+        lacks = [self.lack(used, k) for used in context.used]
+        return max(ROOM, key=lacks.count), -1  # the first of equals
+
+    def lack(self, used, kernel):
+        """The first resource that an SM lacks for one more block."""
+        for why, have, u, n in zip(ROOM, self.limits(kernel), used, needs(kernel), strict=True):
+            if n > 0 and u + n > have:
+                return why
+        raise AssertionError("there is room")
+
+    def wait_for(self, k, why, blocker, sm=-1):
+        if (k.why, k.blocker) == (why, blocker):
+            return
+        if k.why >= 0 and k.since < self.now:
+            self.waits.append((k.id, k.why, k.blocker, sm, k.since, self.now))
+        k.why, k.blocker, k.since = why, blocker, self.now
+
+    def interfere(self):
+        if self.active is None or not self.system.get("interference"):
+            return
+        size = self.system["sms_per_gpc"]
+        copying = self.engine_end != [None, None]
+        blocks = self.context[self.active].blocks
+        for block in blocks:
+            others = [b.sm for b in blocks if b.launch is not block.launch]
+            same_sm, same_gpc, elsewhere, copy = block.launch.factors
+            if block.sm in others:
+                block.factor = same_sm
+            elif block.sm // size in [sm // size for sm in others]:
+                block.factor = same_gpc
+            elif others:
+                block.factor = elsewhere
+            else:
+                block.factor = 1000
+            if copying:
+                block.factor = -(-block.factor * copy // 1000)
+
+    def next_instant(self):
+        times = [k.time for k in self.launch if k.time > self.now]
+        times += [end for end in self.engine_end if end is not None]
+        if self.active is not None:
+            start = max(self.now, self.resumed)
+            times += [start + b.time_to_go() for b in self.context[self.active].blocks]
+            if self.resumed > self.now:
+                times.append(self.resumed)
+            elif any(c.work for i, c in enumerate(self.context) if i != self.active):
+                end = self.slice_end
+                while end <= self.now:
+                    end += self.system["timeslice"][self.active]
+                times.append(end)
+        return min(times, default=None)
+
+    def result(self):
+        columns = ("head", "joined", "first", "dispatched", "end")
+        return {
+            **{key: [getattr(k, key) for k in self.launch] for key in columns},
+            "blocks": sorted((b.launch.id, b.number, b.sm, b.start, b.end) for b in self.log),
+            "waits": sorted(self.waits),
+            "slices": self.slices,
+            "deadlock": [(k.id, k.why, k.since, k.blocker) for k in self.launch if k.end < 0],
+        }
+
+
+def needs(kernel):
+    """What a block takes: warps, block slots, registers, shared memory."""
+    warps, regs, smem = kernel.take
+    return warps, 1, regs, smem
+
+
+def simulate(system):
+    """A dict: head, joined, first, dispatched and end of each launch (-1: never); blocks (launch,
+    number, sm, start, end), sorted; waits (launch, why, blocker, sm, from, to), sorted;
+    slices (context, from, to); deadlock (launch, why, since, blocker) of what never ends."""
+    return Hierarchy(system).run()

@@ -1,0 +1,374 @@
+"""What holds in every simulated schedule, checked on the logs alone.
+
+Nothing here simulates: each check reads the columns of the core and asks whether one rule of
+csrc/sim/hierarchy.h was kept.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from itertools import combinations, pairwise
+from typing import Any
+
+import pytest
+from hierarchy_systems import logs, opened, random_system
+from test_hierarchy_twin import TWO_SMS, system_of
+
+from gpusched import _core
+
+SEEDS = range(50_000, 50_600)
+
+
+class Log:
+    """A system and what the core made of it, one attribute per thing that is asked."""
+
+    def __init__(self, system: dict[str, Any]) -> None:
+        self.system = system
+        simulation = opened(system)
+        while not _core.hierarchy_run(simulation, 1000, 1 << 28, 60.0, None)[1]:
+            pass
+        result = logs(simulation)
+        self.__dict__.update({key: result[key] for key in ("head", "joined", "first", "end")})
+        self.dispatched = result["dispatched"]
+        self.waits, self.slices = result["waits"], result["slices"]
+        self.stuck = {row[0]: row for row in result["deadlock"]}
+        # In the order in which the kernels got them; block by block within a kernel's turn.
+        columns = [column.tolist() for column in _core.hierarchy_blocks(simulation)]
+        self.blocks = list(zip(*columns, strict=True))
+        self.ops = range(len(system["time"]))
+        self.kernels = [k for k in self.ops if system["kind"][k] == 0]
+        self.launch_order = sorted(self.ops, key=lambda k: (system["time"][k], k))
+        self.context = [system["context"][s] for s in system["stream"]]
+        self.priority = [system["priority"][s] for s in system["stream"]]
+        self.asks = {k: self._asks(k) for k in self.kernels}
+
+    def _asks(self, k: int) -> tuple[int, int, int, int]:
+        """Warps, slots, registers and shared memory of a block, in units of allocation."""
+        reserved, smem_unit, reg_unit = self.system["limits"][6:9]
+        warps = (self.system["threads"][k] + 31) // 32
+        smem = self.system["smem"][k] + reserved
+        regs = self.system["regs"][k] * 32
+        while smem % smem_unit:
+            smem += 1
+        while regs % reg_unit:
+            regs += 1
+        return warps, 1, warps * regs, smem
+
+    def room(self, load: list[int], k: int) -> int:
+        """How many more blocks of a kernel an SM takes, counted one by one."""
+        _, warps, slots, regs, smem = self.system["limits"][:5]
+        if self.asks[k][2]:  # what is left over in each register file is lost
+            files, per_warp = self.system["limits"][9], self.asks[k][2] // self.asks[k][0]
+            regs = sum(per_warp for _ in range(files) for _ in range(regs // files // per_warp))
+        else:
+            regs = max(load[2], regs)  # a block without registers fits beside any
+        load, count = list(load), 0
+        while True:
+            load = [a + b for a, b in zip(load, self.asks[k], strict=True)]
+            if any(a > b for a, b in zip(load, (warps, slots, regs, smem), strict=True)):
+                return count
+            count += 1
+
+    def turns(self, context: int) -> Any:
+        """(instant, blocks that end, blocks that start, in the order in which they did)."""
+        mine = [b for b in self.blocks if self.context[b[0]] == context]
+        for instant in sorted({t for b in mine for t in b[3:]}):
+            starting = [b for b in mine if b[3] == instant]
+            order = list(dict.fromkeys(b[0] for b in starting))
+            starting.sort(key=lambda b: (order.index(b[0]), b[1]))
+            yield instant, [b for b in mine if b[4] == instant], starting
+
+    def heads(self, context: int, instant: int) -> list[int]:
+        """Kernels of which one is at the head of the most urgent queue after an instant."""
+        queue = [
+            k
+            for k in self.kernels
+            if self.context[k] == context
+            and 0 <= self.joined[k] <= instant
+            and not 0 <= self.dispatched[k] <= instant
+        ]
+        return [
+            k
+            for k in queue
+            if (self.priority[k], self.joined[k])
+            == min((self.priority[j], self.joined[j]) for j in queue)
+        ]
+
+    def had_gpu(self, context: int, begin: int, end: int) -> int:
+        """For how many ticks between two instants."""
+        mine = [s for s in self.slices if s[0] == context]
+        return sum(max(0, min(end, to) - max(begin, start)) for _, start, to in mine)
+
+
+def holds_what_it_can(log: Log) -> None:
+    """No SM is ever over a limit, among the blocks of one context."""
+    limits = log.system["limits"][1:5]
+    for context in set(log.context):
+        load = [[0] * 4 for _ in range(log.system["limits"][0])]
+        for _, ending, starting in log.turns(context):
+            for sign, blocks in ((-1, ending), (1, starting)):
+                for k, _, sm, *_ in blocks:
+                    load[sm] = [a + sign * b for a, b in zip(load[sm], log.asks[k], strict=True)]
+            for held in load:
+                assert all(a <= b for a, b in zip(held, limits, strict=True))
+
+
+def placed_with_most_room(log: Log) -> None:
+    """Each block is on the first SM, in the order of the device, of those with most room; and
+    while there was room for the kernel at the head, the context had started its blocks."""
+    sms = log.system["limits"][0]
+    order = log.system["sm_order"] or list(range(sms))
+    for context in set(log.context):
+        load = [[0] * 4 for _ in range(sms)]
+        for instant, ending, starting in log.turns(context):
+            for k, _, sm, *_ in ending:
+                load[sm] = [a - b for a, b in zip(load[sm], log.asks[k], strict=True)]
+            for k, _, sm, *_ in starting:
+                room = [log.room(load[s], k) for s in order]
+                assert room[order.index(sm)] > 0
+                if log.system["policy"] == "most_room":
+                    assert sm == order[room.index(max(room))]
+                load[sm] = [a + b for a, b in zip(load[sm], log.asks[k], strict=True)]
+            if any(c == context and a <= instant < b for c, a, b in log.slices):
+                heads = log.heads(context, instant)
+                assert not heads or any(all(log.room(held, k) == 0 for held in load) for k in heads)
+
+
+def runs_in_its_slices(log: Log) -> None:
+    """Blocks make progress while their context has the GPU, at full speed without interference."""
+    for k, number, _, start, end in log.blocks:
+        mine = [(a, b) for c, a, b in log.slices if c == log.context[k]]
+        assert any(a <= start < b for a, b in mine)
+        assert any(a < end <= b for a, b in mine)
+        took = log.had_gpu(log.context[k], start, end)
+        duration = log.system["duration"][k]
+        duration = duration[number] if isinstance(duration, list) else duration
+        if log.system["interference"] is None:
+            assert took == duration
+        else:
+            factors = log.system["interference"][k]
+            # Each look may lose a thousandth of a tick of progress, and the last tick is whole.
+            looks = 1 + took
+            most = (1000 * duration + looks) * max(factors[:3]) * factors[3] // 10**9 + 2
+            assert duration <= took <= most
+
+
+def slices_follow_the_round(log: Log) -> None:
+    """One context at a time; a switch costs its time and nothing else; nobody sleeps on work."""
+    assert all(a < b for _, a, b in log.slices)
+    switch = log.system["switch_time"]
+    for (last, _, gone), (following, begin, _) in pairwise(log.slices):
+        assert begin >= gone + (switch if following != last else 0)
+    work = [(log.context[k], log.joined[k], log.end[k]) for k in log.kernels if log.joined[k] >= 0]
+    for context, joined, end in work:
+        assert log.had_gpu(context, joined, end) > 0
+        idle = joined
+        for _, begin, to in log.slices:
+            # Whoever gets the GPU next was chosen a switch earlier.
+            assert begin - switch <= idle or idle >= end
+            idle = max(idle, to)
+        assert idle >= end
+    for context, begin, to in log.slices:
+        length = log.system["timeslice"][context]
+        others = [row for row in work if row[0] != context and row[1] < to]
+        mine = [row for row in work if row[0] == context]
+        if all(row[2] != to for row in mine):  # it has not just run out of work
+            assert (to - begin) % length == 0
+            assert others or any(row[1] == to for row in work if row[0] != context)
+
+
+def streams_are_fifo(log: Log) -> None:
+    for stream in set(log.system["stream"]):
+        mine = [k for k in log.launch_order if log.system["stream"][k] == stream]
+        free = 0
+        for k in mine:
+            if free is None:
+                assert log.head[k] == -1
+                continue
+            assert log.head[k] == max(free, log.system["time"][k])
+            free = log.end[k] if log.end[k] >= 0 else None
+
+
+def joined_when_allowed(log: Log) -> None:
+    """After what it waits for; in its turn with the NULL stream; alone in its channel."""
+    kind = [log.system["stream_kind"][s] for s in log.system["stream"]]
+    place = {k: i for i, k in enumerate(log.launch_order)}
+    joined = [k for k in log.ops if log.joined[k] >= 0]
+    for k in joined:
+        assert log.head[k] <= log.joined[k]
+        before = list(log.system["after"][k]) if log.system["after"] else []
+        before += [
+            j
+            for j in log.ops
+            if log.context[j] == log.context[k]
+            and {kind[j], kind[k]} == {0, 2}
+            and place[j] < place[k]
+        ]
+        assert all(0 <= log.end[j] <= log.joined[k] for j in before)
+    if log.system["channels"]:
+        streams = range(len(log.system["context"]))
+        turn = {
+            s: sum(log.system["context"][r] == log.system["context"][s] for r in range(s))
+            % log.system["channels"]
+            for s in streams
+        }
+        for j, k in combinations([k for k in log.launch_order if k in log.asks], 2):
+            a, b = log.system["stream"][j], log.system["stream"][k]
+            if log.context[j] == log.context[k] and turn[a] == turn[b] and log.joined[k] >= 0:
+                assert 0 <= log.dispatched[j] <= log.joined[k]
+
+
+def queues_are_fifo(log: Log) -> None:
+    """No block starts behind its queue's head or beside a more urgent queue."""
+    starts = defaultdict(list)
+    for k, _, _, start, _ in log.blocks:
+        starts[k].append(start)
+    for j, k in combinations(starts, 2):
+        if log.context[j] != log.context[k]:
+            continue
+        for a, b in ((j, k), (k, j)):
+            if log.priority[a] < log.priority[b]:
+                assert not any(log.joined[a] < t < log.dispatched[a] for t in starts[b])
+            if log.priority[a] == log.priority[b] and log.joined[a] < log.joined[b]:
+                assert min(starts[b]) >= log.dispatched[a]
+        if (log.priority[j], log.joined[j]) == (log.priority[k], log.joined[k]):
+            assert min(starts[k]) >= log.dispatched[j] or min(starts[j]) >= log.dispatched[k]
+    for k in starts:
+        assert starts[k] == sorted(starts[k])
+        assert (log.first[k], log.dispatched[k]) == (starts[k][0], starts[k][-1])
+        assert log.end[k] == max(b[4] for b in log.blocks if b[0] == k)
+        assert len(starts[k]) == log.system["blocks"][k]
+
+
+def copies_are_fifo(log: Log) -> None:
+    copies = [k for k in log.ops if k not in log.asks and log.first[k] >= 0]
+    for k in copies:
+        assert log.joined[k] <= log.first[k] == log.dispatched[k]
+        assert log.end[k] == log.first[k] + log.system["duration"][k]
+    shared = log.system["copy_engines"] == 1
+    for directions in ({1, 2},) if shared else ({1}, {2}):
+        served = sorted((log.first[k], k) for k in copies if log.system["kind"][k] in directions)
+        for (_, j), (_, k) in pairwise(served):
+            assert log.joined[j] <= log.joined[k]
+            assert log.first[k] == max(log.joined[k], log.end[j])
+
+
+def waits_tile_the_time(log: Log) -> None:
+    """From its launch until its last block has started, something waits for one thing after the
+    other, without gaps; a wait for room ends with a block on the SM that it names."""
+    for k in log.ops:
+        mine = sorted((w for w in log.waits if w[0] == k), key=lambda w: w[4])
+        at = log.system["time"][k]
+        for _, why, blocker, sm, begin, to in mine:
+            assert at == begin < to
+            assert (blocker >= 0) == (why in (0, 1, 2, 3, 5, 6, 11))
+            if sm >= 0:
+                assert 7 <= why <= 10
+                assert next(b[2] for b in log.blocks if (b[0], b[3]) == (k, to)) == sm
+            at = to
+        if k in log.stuck:
+            assert at == log.stuck[k][2]
+        else:
+            assert at == log.dispatched[k]
+        if log.first[k] > log.system["time"][k] and log.first[k] < log.dispatched[k]:
+            assert log.first[k] in [w[5] for w in mine]
+
+
+def the_stuck_wait_for_each_other(log: Log) -> None:
+    assert set(log.stuck) == {k for k in log.ops if log.end[k] < 0}
+    for why, blocker in ((row[1], row[3]) for row in log.stuck.values()):
+        assert why in (0, 1, 2, 3)
+        assert blocker in log.stuck
+
+
+CHECKS = [
+    holds_what_it_can,
+    placed_with_most_room,
+    runs_in_its_slices,
+    slices_follow_the_round,
+    streams_are_fifo,
+    joined_when_allowed,
+    queues_are_fifo,
+    copies_are_fifo,
+    waits_tile_the_time,
+    the_stuck_wait_for_each_other,
+]
+
+
+@pytest.fixture(scope="module")
+def random_logs() -> list[Log]:
+    small = [Log(random_system(random.Random(seed))) for seed in SEEDS]
+    large = [
+        Log(random_system(random.Random(seed), launches=60, latest=250, longest=25))
+        for seed in range(40)
+    ]
+    return small + large
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_invariant(random_logs: list[Log], check: Any) -> None:
+    for log in random_logs:
+        check(log)
+
+
+def busy_log() -> Log:
+    """Two contexts, three streams, a kernel that waits for room, and a copy after another."""
+    return Log(
+        system_of(
+            limits=TWO_SMS,
+            context=[0, 0, 1],
+            timeslice=[10, 10],
+            priority=[0, -1, 0],
+            stream=[0, 0, 1, 2, 1, 2],
+            time=[0, 1, 2, 3, 4, 5],
+            kind=[0, 0, 0, 0, 1, 1],
+            duration=[4, 5, 3, 6, 4, 3],
+            blocks=[6, 2, 4, 3, 1, 1],
+            threads=[1024, 512, 768, 128, 1, 1],
+        )
+    )
+
+
+def test_the_checks_pass_on_a_busy_log() -> None:
+    log = busy_log()
+    for check in CHECKS:
+        check(log)
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "at", "value"),
+    [
+        (holds_what_it_can, "blocks", "overfull", None),
+        (placed_with_most_room, "blocks", "swapped", None),
+        (runs_in_its_slices, "blocks", "early", None),
+        (streams_are_fifo, "head", 1, 3),
+        (joined_when_allowed, "joined", 1, 0),
+        (queues_are_fifo, "blocks", "behind", None),
+        (copies_are_fifo, "first", 4, 5),
+        (waits_tile_the_time, "dispatched", 1, 2),
+        (slices_follow_the_round, "slices", "late", None),
+        (the_stuck_wait_for_each_other, "end", 3, -1),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_the_checks_can_fail(check: Any, name: str, at: Any, value: Any) -> None:
+    log = busy_log()
+    broken = list(getattr(log, name))
+    if at == "overfull":
+        broken = [(k, b, 0, start, end) for k, b, _, start, end in broken]
+    elif at == "swapped":
+        broken = [(k, b, 1 - sm, start, end) for k, b, sm, start, end in broken]
+    elif at == "early":
+        k, b, sm, start, end = broken[-1]
+        broken[-1] = (k, b, sm, start - 1, end)
+    elif at == "behind":  # the first kernel's last block, while the urgent one waits
+        broken = [(k, b, sm, 3 if (k, b) == (0, 5) else t, end) for k, b, sm, t, end in broken]
+    elif at == "late":
+        context, begin, to = broken[1]
+        broken[1] = (context, begin + 1, to)
+    else:
+        broken[at] = value
+    setattr(log, name, broken)
+    with pytest.raises(AssertionError):
+        check(log)

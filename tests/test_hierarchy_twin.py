@@ -1,0 +1,214 @@
+"""The core's scheduling hierarchy against its slow twin, and the twin against published schedules.
+
+The rules are those in csrc/sim/hierarchy.h; the twin was written from them without the C code.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from hierarchy_systems import POLICIES, System, random_system, simulated
+from reference import hierarchy
+from reference.hierarchy import simulate
+
+KB = 1024
+# Two SMs of 2,048 threads, 32 blocks and 64 KB of shared memory each.
+TWO_SMS = [2, 64, 32, 65536, 64 * KB, 48 * KB, 0, 256, 256, 4]
+
+
+def amert(kernels: list[tuple[int, ...]]) -> System:
+    """Kernels (stream, launch, duration, blocks, threads, KB, priority).
+
+    The goldens of the design notes, after Amert et al. (RTSS 2017).
+    """
+    streams = sorted({k[0] for k in kernels})
+    stream, time, duration, blocks, threads, shared, _ = zip(*kernels, strict=True)
+    priority = {k[0]: k[6] for k in kernels}
+    return system_of(
+        limits=TWO_SMS,
+        context=[0] * len(streams),
+        priority=[priority[s] for s in streams],
+        stream=[streams.index(s) for s in stream],
+        time=list(time),
+        duration=list(duration),
+        blocks=list(blocks),
+        threads=list(threads),
+        smem=[k * KB for k in shared],
+    )
+
+
+def system_of(**given: Any) -> System:
+    """A system of kernels in non-blocking streams, unless something else is given."""
+    n, streams = len(given["time"]), len(given["context"])
+    return {
+        "sm_order": None,
+        "policy": "most_room",
+        "copy_engines": 1,
+        "channels": 0,
+        "switch_time": 0,
+        "timeslice": [1000] * (max(given["context"]) + 1),
+        "runlist": None,
+        "priority": [0] * streams,
+        "stream_kind": [hierarchy.NON_BLOCKING] * streams,
+        "kind": [hierarchy.KERNEL] * n,
+        "regs": [0] * n,
+        "smem": [0] * n,
+        "after": None,
+        "interference": None,
+        "sms_per_gpc": 2,
+        **given,
+    }
+
+
+def both(system: System) -> Any:
+    """The twin's result, after the core's was found to be the same."""
+    expected = simulate(system)
+    assert simulated(system) == expected
+    return expected
+
+
+def spans(result: Any) -> list[Any]:
+    return list(zip(result["first"], result["end"], strict=True))
+
+
+def test_golden_t1() -> None:
+    """Streams: K2 waits for K1 of its stream and gets behind K4 and K5."""
+    kernels = [
+        (1, 0, 5, 6, 768, 0, 0),
+        (1, 0, 5, 2, 512, 0, 0),
+        (2, 1, 5, 4, 256, 32, 0),
+        (3, 2, 5, 2, 256, 32, 0),
+    ]
+    result = both(amert(kernels))
+    assert spans(result) == [(0, 10), (10, 15), (5, 10), (10, 15)]
+    assert [b[3] for b in result["blocks"] if b[0] == 0] == [0, 0, 0, 0, 5, 5]
+
+
+def test_golden_t3() -> None:
+    """Priorities: two urgent kernels keep the rest of one that has started waiting."""
+    kernels = [
+        (1, 0, 5, 8, 1024, 0, 0),
+        (2, 2, 5, 16, 1024, 0, -1),
+        (3, 5, 5, 16, 1024, 0, -1),
+    ]
+    result = both(amert(kernels))
+    assert spans(result) == [(0, 50), (5, 25), (25, 45)]
+    assert [b[3] for b in result["blocks"] if b[0] == 0] == [0] * 4 + [45] * 4
+    waits = [w[1:3] + w[4:] for w in result["waits"] if w[0] == 0]
+    assert waits == [
+        (hierarchy.PRIORITY, 1, 2, 20),
+        (hierarchy.PRIORITY, 2, 20, 40),
+        (hierarchy.WARPS, -1, 0, 2),
+        (hierarchy.WARPS, -1, 40, 45),
+    ]
+
+
+def test_golden_t5() -> None:
+    """An urgent kernel that does not fit holds up a smaller one behind it."""
+    kernels = [(i, 2 * (i - 1), 20, 1, 512, 0, 0) for i in range(1, 8)]
+    kernels += [(8, 13, 10, 1, 1024, 0, -1), (9, 14, 20, 1, 512, 0, 0)]
+    result = both(amert(kernels))
+    placed = {b[0]: (b[2], b[3]) for b in result["blocks"]}
+    assert placed[7] == (1, 22)
+    assert placed[8] == (0, 22)
+
+
+def test_a_deadlock_is_told() -> None:
+    system = system_of(
+        limits=TWO_SMS,
+        context=[0, 0],
+        stream=[0, 0, 1],
+        time=[0, 1, 2],
+        duration=[3, 3, 3],
+        blocks=[1, 1, 1],
+        threads=[32, 32, 32],
+        after=[[2], [], [1]],
+    )
+    assert both(system)["deadlock"] == [
+        (0, hierarchy.AFTER, 0, 2),
+        (1, hierarchy.STREAM, 1, 0),
+        (2, hierarchy.AFTER, 2, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arrival", "change"), [(11, 20), (19, 20), (20, 20), (21, 30), (38, 40), (40, 40)]
+)
+def test_a_context_that_was_alone_ends_its_slice(arrival: int, change: int) -> None:
+    """Slices end at multiples of their length, whoever looked at the clock in between."""
+    system = system_of(
+        limits=TWO_SMS,
+        context=[0, 1],
+        timeslice=[10, 7],
+        stream=[0, 1],
+        time=[0, arrival],
+        duration=[100, 5],
+        blocks=[1, 1],
+        threads=[64, 64],
+    )
+    result = both(system)
+    assert result["slices"] == [(0, 0, change), (1, change, change + 5), (0, change + 5, 105)]
+
+
+def test_a_kernel_that_found_no_room_is_not_the_one_before() -> None:
+    """Olmedo's rules follow the kernel before, which is the last one with blocks on an SM."""
+    # K0 puts warps of its own on SMs 0, 1, 0 and leaves no shared memory for K1. K2 joins SM 0:
+    # III.2 holds there, 17 - 1 - 1 >= 16 // 5 * 5. SM 1 has fewer warps.
+    system = system_of(
+        limits=[2, 17, 6, 0, 1024, 1024, 0, 1, 256, 1],
+        policy="olmedo",
+        context=[0, 0, 0],
+        priority=[0, 0, -1],
+        stream=[0, 1, 2],
+        time=[0, 1, 2],
+        duration=[9, 9, 9],
+        blocks=[3, 1, 1],
+        threads=[32, 32, 160],
+        smem=[340, 700, 0],
+    )
+    result = both(system)
+    assert [b[2:4] for b in result["blocks"] if b[0] == 2] == [(0, 2)]
+
+
+@pytest.mark.parametrize("group", range(8))
+def test_agreement_on_random_systems(group: int) -> None:
+    for seed in range(group, 1600, 8):
+        system = random_system(random.Random(seed))
+        assert simulated(system) == simulate(system), seed
+
+
+def test_agreement_in_bits() -> None:
+    """Running it block by block changes nothing."""
+    for seed in range(100):
+        rng = random.Random(seed)
+        system = random_system(rng)
+        assert simulated(system, rng.randint(1, 3)) == simulate(system), seed
+
+
+def test_agreement_on_larger_systems() -> None:
+    for seed in range(60):
+        system = random_system(random.Random(seed), launches=80, latest=200, longest=20)
+        assert simulated(system) == simulate(system), seed
+
+
+def test_the_random_systems_have_everything() -> None:
+    """What is never random is never compared."""
+    why: Counter[int] = Counter()
+    policies = set()
+    deadlocks = slices = 0
+    for seed in range(400):
+        system = random_system(random.Random(seed))
+        result = simulate(system)
+        why.update(w[1] for w in result["waits"])
+        why.update(d[1] for d in result["deadlock"])
+        policies.add(system["policy"])
+        deadlocks += bool(result["deadlock"])
+        slices += len(result["slices"]) > 3
+    assert set(why) == set(range(12))
+    assert min(why.values()) >= 10
+    assert policies == set(POLICIES)
+    assert deadlocks >= 10
+    assert slices >= 20
