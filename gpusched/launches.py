@@ -176,7 +176,7 @@ class Launches:
         values: dict[str, Any] = {key: frozen(rows[key]) for key in _COLUMNS}
         values["after"] = _after(after, n)
         values["block_times"] = times
-        values["interference"] = _interference(interference, n)
+        values["interference"] = None if interference is None else _interference(interference, n)
         values["name"] = _labels(name, n, "name", _launch_names(rows["kind"]))
         values |= _streams(
             rows["stream"],
@@ -426,7 +426,7 @@ class Recorder:
             table = np.full((len(rows), 4), 1000, dtype=np.int64)
             for i, row in enumerate(factors):
                 if row is not None:
-                    table[i] = _interference(row, 1, f"interference of launch {i}")
+                    table[i] = _interference(row, 1, f"interference of launch {i}")[0]
         return Launches(
             **columns,
             bandwidth=self._bandwidth,
@@ -617,9 +617,7 @@ def _decimal(value: Any, name: str) -> Fraction:
         raise ValueError(f"{name} = {repr(value)[:60]}: must be a finite number") from None
 
 
-def _interference(given: Any, n: int, name: str = "interference") -> Int64Array | None:
-    if given is None:
-        return None
+def _interference(given: Any, n: int, name: str = "interference") -> Int64Array:
     try:
         table = np.asarray(given)
     except ValueError as error:
