@@ -186,7 +186,7 @@ def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _
         labels += ["copies"] if run.copy_engines == 1 else ["copies in", "copies out"]
     if run.launches.contexts > 1:
         labels.append("context")
-    height = min(max(300 / len(labels), 3.2), 34.0)
+    height = min(max(300 / len(labels), 3.2), 60.0)
     scene = _Scene(since, end, time_axis(unit, end), labels, height, "SM")
     names, used = _Names(run), set()
     pieces = _pieces_of(run, flights, shown)
@@ -391,7 +391,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
                 alpha=0.3 if box.pale else 1.0,
                 edgecolor="white",
                 linewidth=0.4,
-                zorder=2,
+                zorder=1.5 if box.pale else 2,
             )
         )
         wide = (box.end - box.start) > (0.085 * len(box.label) + 0.06) * inch
@@ -470,7 +470,7 @@ def _svg(scene: _Scene) -> str:
     add = out.append
     for k in range(1, rows):
         add(f'<path d="M{left} {top + k * row:.1f}h{wide}" stroke="#e4e4e4"/>')
-    for box in scene.boxes:
+    for box in sorted(scene.boxes, key=lambda box: not box.pale):
         high, length = row * (box.bottom - box.top), x(box.end) - x(box.start)
         y, pale = top + row * box.top, ' fill-opacity="0.3"' if box.pale else ""
         add(

@@ -391,8 +391,9 @@ class Hierarchy:
 
         Raises ValueError for a run without its blocks.
         """
-        _, blocks, start, end = self._pieces()
         log = self._log()
+        still, *pieces = self._pieces()
+        blocks, start, end = (column[~still] for column in pieces)
         sm, threads = log.sm[blocks], self.launches.threads[log.kernel[blocks]]
         amounts = (-(-threads // 32), threads, np.ones_like(threads))
         time = np.concatenate([start, end])

@@ -72,9 +72,9 @@ class Launches:
     interference
         Shape ``(n, 4)`` or ``(4,)``: how many times slower a block runs while blocks of another
         kernel run on its SM; else on another SM of its GPC; else on another GPC; and, times that,
-        while a copy runs (paper 003, section V). Floats are factors, read as decimals (1.7); whole
-        numbers are thousandths (1700). Within 1 .. 1000; stored as thousandths, rounded up. None:
-        blocks do not disturb each other.
+        while a copy runs (paper 003, section V). Factors within 1 .. 1000, read as decimals (1.7);
+        thousandths (1700) if all of them are whole numbers from 1000 on. Stored as thousandths,
+        rounded up. None: blocks do not disturb each other.
     name
         One label per launch; "kernel 0", "copy in 1", ... unless given.
     stream_context
@@ -505,11 +505,11 @@ def _codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
     listed = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
     if listed.dtype.kind in "OUS":
         flat = listed.ravel().tolist()
-        strings = [item for item in flat if isinstance(item, str)]
-        if strings:
-            for i, item in enumerate(flat):
+        for i, item in enumerate(flat):
+            if not isinstance(item, (int, float)):
                 one_of(item, known, f"{name}[{i}]")
-            return np.array([known.index(item) for item in flat]).reshape(listed.shape)
+                flat[i] = known.index(item)
+        value = np.array(flat, dtype=object).reshape(listed.shape)
     codes = int_array(value, name)
     for at in np.argwhere((codes < 0) | (codes >= len(known)))[:1].tolist():
         where = f"[{at[0]}]" if at else ""
@@ -624,7 +624,7 @@ def _interference(given: Any, n: int, name: str = "interference") -> Int64Array:
         raise ValueError(f"{name}: {error}") from None
     if table.shape not in ((4,), (n, 4)):
         raise ValueError(f"{name}: shape {table.shape}; must be (4,) or ({n}, 4)")
-    whole = table.dtype.kind in "iu"
+    whole = table.dtype.kind in "iu" and table.size > 0 and int(table.min()) >= 1000
     if whole:
         exact = int_array(table, name)
     else:
@@ -635,7 +635,7 @@ def _interference(given: Any, n: int, name: str = "interference") -> Int64Array:
             exact[at] = min(-(-factor * 1000 // 1), 2**62) if factor > 0 else 0
     for index in np.argwhere((exact < 1000) | (exact > 10**6))[:1].tolist():
         where = f"{name}[{', '.join(map(str, index))}]"
-        hint = "1000 to 1000000 thousandths (factors are floats)" if whole else "within 1 .. 1000"
+        hint = "within 1000 .. 1000000 thousandths" if whole else "within 1 .. 1000"
         raise ValueError(f"{where} = {table[tuple(index)]}: must be {hint}")
     return frozen(np.array(np.broadcast_to(exact, (n, 4))))
 

@@ -245,7 +245,10 @@ static PyObject *hierarchy_run(PyObject *module, PyObject *args)
     }
     call.env.bytes_used = self->env.bytes_used;
     gs_py_release(&call);
-    int status = gs_hierarchy_run(&call.env, &self->sim, blocks);
+    int status = gs_poll_now(&call.env); /* a slice may be too short for a poll of its own */
+    if (status == GS_OK) {
+        status = gs_hierarchy_run(&call.env, &self->sim, blocks);
+    }
     gs_py_acquire(&call);
     self->env.bytes_used = call.env.bytes_used;
     self->status = status;
