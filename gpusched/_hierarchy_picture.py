@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched import _hierarchy_why
 from gpusched._check import Int64Array
-from gpusched._fifo_picture import Threads
+from gpusched._fifo_picture import Piece, Threads
 from gpusched._text import clip, xml
 from gpusched.hierarchy import REASONS
 from gpusched.plot import INK, MUTED, TimeAxis, color, pyplot, time_axis
@@ -190,12 +190,16 @@ def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _
     scene = _Scene(since, end, time_axis(unit, end), labels, height, "SM")
     names, used = _Names(run), set()
     pieces = _pieces_of(run, flights, shown)
-    room: dict[tuple[int, int], Threads] = {}
-    running: dict[tuple[int, int], list[Any]] = {}
+    places = _warps_of(run, flights, shown)
     whole = int(flights.blocks[shown].sum()) > _MOST_PIECES
-    contexts = run.launches.stream_context[run.launches.stream].tolist()
+    # Where SMs are far from full, the rows show the part of them that is used.
+    peak = max((at + size for parts in places.values() for at, size in parts), default=1)
+    drawn = run.gpu.warps_per_sm
+    while drawn >= 2 * peak:
+        drawn = -(-drawn // 2)
+    if drawn < run.gpu.warps_per_sm:
+        scene.title = f"SM ({drawn} of {run.gpu.warps_per_sm} warps)"
     warps = (-(-run.launches.threads // 32)).tolist()
-    per_sm = run.gpu.warps_per_sm
     rows = zip(
         shown.tolist(),
         *(
@@ -205,13 +209,6 @@ def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _
         strict=True,
     )
     for flight, kernel, sm, start, stop, blocks in rows:
-        key = (contexts[kernel], sm)
-        lanes = room.setdefault(key, Threads(per_sm))
-        ends = running.setdefault(key, [])
-        while ends and ends[0][0] <= start:
-            lanes.give(heapq.heappop(ends)[2])
-        parts = lanes.take(blocks, warps[kernel])
-        heapq.heappush(ends, (stop, flight, parts))
         if sm >= sms:
             continue
         used.add(kernel)
@@ -221,6 +218,7 @@ def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _
             f"threads on SM {sm}, {scene.axis.text(start)} to {scene.axis.text(stop)}"
         )
         fill, name = names.color(kernel), clip(run.launches.name[kernel], 16)
+        parts = places[flight]
         tall = max(parts, key=lambda part: part[1])
         for pale, low, high in pieces[flight]:
             low, high = max(low, since), min(high, end)
@@ -228,8 +226,8 @@ def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _
                 step = size if whole or size % warps[kernel] else warps[kernel]
                 for at in range(bottom, bottom + size, step):
                     text = name if not pale and (bottom, size) == tall and at == bottom else ""
-                    place = sm + 0.96 - 0.92 * at / per_sm, sm + 0.96 - 0.92 * (at + step) / per_sm
-                    scene.boxes.append(_Box(low, high, place[1], place[0], fill, tip, text, pale))
+                    under, over = (sm + 0.96 - 0.92 * w / drawn for w in (at, at + step))
+                    scene.boxes.append(_Box(low, high, over, under, fill, tip, text, pale))
     if copies:
         _add_copies(run, scene, names, used, sms)
     if run.launches.contexts > 1:
@@ -241,6 +239,26 @@ def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _
         scene.notes.append(f"{hidden} more groups of blocks are not shown")
     _note_outcome(run, scene)
     return scene
+
+
+def _warps_of(run: Hierarchy, flights: _Flights, shown: Int64Array) -> dict[int, list[Piece]]:
+    """Which of its SM's warps each flight is drawn on: the lowest that are free."""
+    contexts = run.launches.stream_context[run.launches.stream].tolist()
+    warps = (-(-run.launches.threads // 32)).tolist()
+    room: dict[tuple[int, int], Threads] = {}
+    running: dict[tuple[int, int], list[tuple[int, int, list[Piece]]]] = {}
+    found = {}
+    columns = (flights.kernel, flights.sm, flights.start, flights.end, flights.blocks)
+    rows = zip(shown.tolist(), *(column[shown].tolist() for column in columns), strict=True)
+    for flight, kernel, sm, start, end, blocks in rows:
+        key = (contexts[kernel], sm)  # frozen blocks keep their warps
+        lanes = room.setdefault(key, Threads(run.gpu.warps_per_sm))
+        ends = running.setdefault(key, [])
+        while ends and ends[0][0] <= start:
+            lanes.give(heapq.heappop(ends)[2])
+        found[flight] = lanes.take(blocks, warps[kernel])
+        heapq.heappush(ends, (end, flight, found[flight]))
+    return found
 
 
 def _pieces_of(

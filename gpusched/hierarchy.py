@@ -472,8 +472,9 @@ class Hierarchy:
         ax
             Axes to draw on; a new figure unless given.
         by
-            "sm": a row per SM, as high as its warps, with the blocks in it (pale while they are
-            frozen), and one per copy engine. "stream": a row per stream, with its kernels and
+            "sm": a row per SM, as high as its warps (or as half of them, a quarter, ... where no
+            more are used), with the blocks in it (pale while they are frozen), and one per copy
+            engine. "stream": a row per stream, with its kernels and
             copies from their first start to their end, triangles where they are launched, and
             below them what the launch at the stream's head waited for.
         unit

@@ -496,7 +496,8 @@ def test_plot() -> None:
 
     run = contexts(2)
     shown = assert_legible(run.plot(unit="us").figure)
-    assert {"SM", "0", "1", "copies in", "copies out", "context", "long", "time (µs)"} <= set(shown)
+    rows = {"SM (32 of 64 warps)", "0", "1", "copies in", "copies out", "context"}
+    assert rows | {"long", "time (µs)"} <= set(shown)
     shown = assert_legible(run.plot(by="stream").figure)
     assert {"stream 0", "stream 1", "wait: slice", "time (ticks)"} <= set(shown)
     assert_legible(run.plot(since=90, until=160).figure)
