@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpusched import io as io
     from gpusched import pbs as pbs
     from gpusched import simulate as simulate
+    from gpusched.launches import Launches as Launches
     from gpusched.schedule import Schedule as Schedule
     from gpusched.schedule import ScheduleError as ScheduleError
     from gpusched.table import BatchTable as BatchTable
@@ -38,6 +39,7 @@ _MODULES = ("analysis", "experiments", "generate", "graph", "io", "pbs", "simula
 _CLASSES = {
     "BatchTable": "table",
     "KernelTasks": "tasks",
+    "Launches": "launches",
     "Schedule": "schedule",
     "ScheduleError": "schedule",
 }

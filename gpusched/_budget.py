@@ -14,8 +14,9 @@ class Budget:
     Parameters
     ----------
     states
-        States that a search looks at, jobs that a simulation releases. The only budget that gives
-        the same answers on every machine.
+        States that a search looks at, jobs that a simulation releases, blocks that
+        ``gs.simulate.hierarchy`` starts. The only budget that gives the same answers on every
+        machine.
     bytes
         Memory of the computation (2 GiB).
     seconds

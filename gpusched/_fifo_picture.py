@@ -48,7 +48,7 @@ def svg(run: FifoRun, unit: str | None, since: int, until: int | None) -> str:
     return _svg(_Scene(run, unit, since, until))
 
 
-class _Threads:
+class Threads:
     """Which threads of the picture are free, as intervals [low, high) in order."""
 
     def __init__(self, m: int) -> None:
@@ -164,7 +164,7 @@ class _Scene:
             ),
             strict=True,
         )
-        threads = _Threads(self.m)
+        threads = Threads(self.m)
         running: list[tuple[int, int, list[Piece]]] = []
         bars = []
         say = self.axis.text

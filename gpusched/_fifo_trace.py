@@ -28,7 +28,7 @@ def write(run: FifoRun, path: str | os.PathLike[str], tick: int) -> None:
 def _events(run: FifoRun, tick: int) -> Iterator[dict[str, Any]]:
     started = np.flatnonzero(run.start >= 0)
     yield chrome.process_name(_JOBS, "jobs")
-    lanes = _Lanes(_JOBS, run.tasks.name)
+    lanes = Lanes(_JOBS, run.tasks.name)
     # A job that did not finish lasts as far as it is known.
     ends = np.where(run.finish >= 0, run.finish, np.maximum(run.now, run.start))
     late = run.late.tolist()
@@ -45,7 +45,7 @@ def _events(run: FifoRun, tick: int) -> Iterator[dict[str, Any]]:
     if run.waves is None:
         return
     yield chrome.process_name(_GPU, "GPU")
-    lanes = _Lanes(_GPU, run.tasks.name)
+    lanes = Lanes(_GPU, run.tasks.name)
     waves = run.waves
     width = run.tasks.threads[waves.task]
     rows = zip(
@@ -67,7 +67,7 @@ def _events(run: FifoRun, tick: int) -> Iterator[dict[str, Any]]:
         yield chrome.counter_event("threads", _GPU, time * tick, {"busy": busy})
 
 
-class _Lanes:
+class Lanes:
     """Lanes of a process, as many for each task as it has things at once."""
 
     def __init__(self, pid: int, names: tuple[str, ...]) -> None:

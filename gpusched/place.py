@@ -16,7 +16,7 @@ from gpusched._check import Int64Array, frozen, int_array, one_of
 from gpusched.gpu import GPU, kernel_columns
 
 # The core's numbers of the policies.
-_POLICIES = {"most_room": 0, "olmedo": 1, "round_robin": 2}
+POLICIES = {"most_room": 0, "olmedo": 1, "round_robin": 2}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +173,7 @@ def place(
     ValueError, OverflowError, TypeError
         For what is no kernel, no policy or no load; the message names the entry.
     """
-    one_of(policy, _POLICIES, "policy")
+    one_of(policy, POLICIES, "policy")
     columns = kernel_columns(gpu, blocks=blocks, threads=threads, regs=regs, smem=smem)
     if columns[0].ndim > 1:
         raise ValueError(f"kernels: must be one row, have shape {columns[0].shape}")
@@ -182,7 +182,7 @@ def place(
     if before.shape != (gpu.sms, 4):
         raise ValueError(f"load: must have shape ({gpu.sms}, 4), has {before.shape}")
     sm, after = _core.place(
-        gpu._limits, gpu.sm_order, grid, width, each_regs, each_smem, _POLICIES[policy], before
+        gpu._limits, gpu.sm_order, grid, width, each_regs, each_smem, POLICIES[policy], before
     )
     kernel = np.repeat(np.arange(len(grid)), grid)
     first = np.cumsum(grid) - grid

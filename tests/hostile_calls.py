@@ -32,6 +32,8 @@ BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
 
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
+    "after": np.array([0, 1]),
+    "after_begin": np.array([0, 0, 1, 2]),
     "batch": BATCH,
     "beta": np.array([5]),
     "block_time": np.array([[4, 3, 6]]),
@@ -39,9 +41,12 @@ ARGUMENTS: dict[str, Any] = {
     "blocks_max": 8,
     "bytes": 1 << 20,
     "capacity": 256,
+    "channels": 1,
+    "completion": COMPLETION,
+    "context": np.array([0, 0, 1]),
+    "copy_engines": 1,
     "cycle_from": 0,
     "cycle_length": 0,
-    "completion": COMPLETION,
     "deadline": PERIOD.copy(),
     "depth_limit": -1,
     "discard": True,
@@ -49,15 +54,24 @@ ARGUMENTS: dict[str, Any] = {
     "end": END,
     "first": 0,
     "first_only": False,
+    "floating": np.array([9, 0, 5]),
+    "given": np.array([3, 1, 2, 5]),
+    "given_begin": np.array([0, 4, 4, 4]),
     "high": 1.0,
     "idling": False,
     "index": 0,
     "instant": 0,
+    "integer": np.array([0, 9, 5]),
+    "interference": np.array([1000, 1700, 2000, 3000] * 3),
+    "interval": 2,
     "key": np.array([1, 2, 3, 4], np.uint64),
+    "kind": np.array([0, 1, 0]),
+    "latency": 4,
     "least": 10**9,
     "lifo": False,
     "limits": None,
     "load": None,
+    "log_blocks": True,
     "log_waves": True,
     "longest": 1000,
     "low": 0.5,
@@ -77,8 +91,11 @@ ARGUMENTS: dict[str, Any] = {
     "policy_limit": 1000,
     "priority": np.array([[0, -1, 0]]),
     "regs": np.array([32, 32]),
+    "runlist": np.array([0, 1, 1]),
     "runs": 3,
+    "scheduler": np.array([0, 1, 0]),
     "seconds": 1.0,
+    "separate": True,
     "settle": 0,
     "shortest": 10,
     "sizes": np.array([32, 64]),
@@ -86,15 +103,20 @@ ARGUMENTS: dict[str, Any] = {
     "sm_order": np.arange(8),
     "smem": np.array([0, 0]),
     "sms": np.array([1]),
+    "sms_per_gpc": 2,
     "start": START,
     "states": 10**5,
     "stop": None,
     "strategy": 0,
     "stream": None,
+    "stream_kind": np.array([2, 0, 1]),
+    "switch_time": 3,
     "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
     "ticks": 10,
+    "time": np.array([0, 0, 7]),
+    "timeslice": np.array([10, 5]),
     "triggers": np.array([1]),
     "undecided": np.zeros((1, 8), np.int64),
     "until": np.array([500]),
@@ -128,6 +150,14 @@ def arguments(name: str) -> dict[str, Any]:
             values |= one | {"m": 8, "stream": np.array([2, 1, 2])}
         elif "simulation" in inspect.signature(getattr(_core, name)).parameters:
             values["simulation"] = _core.fifo_open(*arguments("fifo_open").values())
+    if name.startswith("hierarchy_"):
+        system = {"blocks": [4, 0, 9], "threads": [64, 0, 96], "regs": [8, 0, 32]}
+        system |= {"smem": [0, 0, 512], "stream": [0, 1, 2], "priority": [0, 0, -1]}
+        system |= {"least": [5, 20, 3], "most": [5, 20, 9]}
+        values |= {key: np.array(value) for key, value in system.items()}
+        if "simulation" in inspect.signature(getattr(_core, name)).parameters:
+            values["simulation"] = _core.hierarchy_open(*arguments("hierarchy_open").values())
+            values["blocks"] = 3
     if name == "pbs_search":
         values["policy"] = True
     if name.startswith("policy_"):
@@ -282,6 +312,13 @@ ALLOWED = (TypeError, ValueError, OverflowError, MemoryError, BufferError, Boom,
 SECONDS = 0.1
 
 
+# What was opened is run as well, since the arguments matter then.
+GO_ON: dict[str, Callable[[Any], Any]] = {
+    "fifo_open": lambda opened: _core.fifo_run(opened, 1000, 0, 1 << 26, 0.05, None),
+    "hierarchy_open": lambda opened: _core.hierarchy_run(opened, 1000, 1 << 26, 0.05, None),
+}
+
+
 class Calls:
     """Makes calls, each of them logged first."""
 
@@ -297,7 +334,9 @@ class Calls:
         try:
             try:
                 signal.setitimer(signal.ITIMER_REAL, SECONDS)
-                self.function(*values)
+                answer = self.function(*values)
+                if self.name in GO_ON:
+                    GO_ON[self.name](answer)
                 self.answered += 1
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)

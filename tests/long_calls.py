@@ -79,7 +79,19 @@ def fifo_responses() -> Callable[[Any], Any]:
     return lambda stop: gs.simulate.fifo_responses(LONELY, 1, until=2**58, stop=stop)
 
 
-CALLS = {f.__name__: f for f in (search, search_one, graph, edf, play, fifo, fifo_responses)}
+def hierarchy() -> Callable[[Any], Any]:
+    launches = gs.Launches(range(64), 10, stream=range(64), blocks=2**30, threads=1024)
+    return lambda stop: gs.simulate.hierarchy("TX2", launches, blocks=False, stop=stop)
+
+
+def warps() -> Callable[[Any], Any]:
+    return lambda stop: gs.simulate.warps(10**12, [10**12] * 16, stop=stop)
+
+
+CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
+    f.__name__: f
+    for f in (search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps)
+}
 
 
 def interrupted(call: Callable[[Any], Any]) -> dict[str, Any]:

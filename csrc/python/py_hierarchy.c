@@ -145,7 +145,7 @@ PyDoc_STRVAR(
     "hierarchy_open(limits, sm_order, policy, copy_engines, channels, switch_time,\n"
     "               timeslice, runlist, context, priority, stream_kind, time, kind,\n"
     "               stream, blocks, threads, regs, smem, least, most, given_begin, given,\n"
-    "               after_begin, after, key, index, log_blocks, /)\n"
+    "               after_begin, after, interference, sms_per_gpc, key, index, log_blocks, /)\n"
     "--\n\n"
     "A capsule for the other hierarchy functions: a simulation at its start. See\n"
     "sim/hierarchy.h for the arguments.");
@@ -245,7 +245,10 @@ static PyObject *hierarchy_run(PyObject *module, PyObject *args)
     }
     call.env.bytes_used = self->env.bytes_used;
     gs_py_release(&call);
-    int status = gs_hierarchy_run(&call.env, &self->sim, blocks);
+    int status = gs_poll_now(&call.env); /* a slice may be too short for a poll of its own */
+    if (status == GS_OK) {
+        status = gs_hierarchy_run(&call.env, &self->sim, blocks);
+    }
     gs_py_acquire(&call);
     self->env.bytes_used = call.env.bytes_used;
     self->status = status;
@@ -375,12 +378,19 @@ static PyObject *hierarchy_slices(PyObject *Py_UNUSED(module), PyObject *capsule
     }
     PyArrayObject *column[3];
     PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->sim.slice_count;
-    if (gs_py_new_columns(column, 3, count)) {
+    const gs_hierarchy_t *sim = &self->sim;
+    npy_intp count = (npy_intp)sim->slice_count;
+    bool open = sim->active >= 0 && sim->context[sim->active].resumed <= sim->now;
+    if (gs_py_new_columns(column, 3, count + open)) {
+        if (open) {
+            gs_py_i64(column[0])[count] = sim->active;
+            gs_py_i64(column[1])[count] = sim->context[sim->active].resumed;
+            gs_py_i64(column[2])[count] = -1;
+        }
         for (npy_intp k = 0; k < count; k++) {
-            gs_py_i64(column[0])[k] = self->sim.slice[k].context;
-            gs_py_i64(column[1])[k] = self->sim.slice[k].from;
-            gs_py_i64(column[2])[k] = self->sim.slice[k].to;
+            gs_py_i64(column[0])[k] = sim->slice[k].context;
+            gs_py_i64(column[1])[k] = sim->slice[k].from;
+            gs_py_i64(column[2])[k] = sim->slice[k].to;
         }
         result = tuple_of(column, 3);
     }

@@ -4,7 +4,11 @@
  * round-robin: the first warp after the one that issued last whose next instruction can go. A warp
  * instruction keeps its pipeline busy for `interval` cycles (the width of a warp over the lanes of
  * the pipeline), and the warp's next instruction has to wait `latency` cycles for its result. Up to
- * Pascal integer and floating-point instructions share one pipeline; from Volta on each has its own.
+ * Pascal integer and floating-point instructions share one pipeline; from Volta on each has its
+ * own.
+ *
+ * Of a warp's n instructions, of which i are integer ones, number k (from 1) is one of those when
+ * floor(k i / n) exceeds floor((k - 1) i / n).
  */
 #ifndef GS_SIM_WARPS_H
 #define GS_SIM_WARPS_H
@@ -18,7 +22,7 @@ typedef struct {
     const int64_t *floating;  /* floating-point instructions, spread evenly among the others */
     int64_t interval;
     int64_t latency;
-    bool separate;            /* pipelines for integer and floating-point instructions */
+    bool separate; /* pipelines for integer and floating-point instructions */
 } gs_warps_t;
 
 /* finish (warps entries of the caller's): when the result of each warp's last instruction is there,

@@ -1,11 +1,13 @@
 """The figures of the papers, one function for each: a tidy table that can draw itself.
 
 One module per paper: ``yang`` (paper 000, concurrent kernels in FIFO order), ``feddal`` (paper
-001, the Parallel Batch Scheduler).
+001, the Parallel Batch Scheduler), ``olmedo`` (paper 003, the scheduling hierarchy), ``amert``
+(schedules observed on a TX2, RTSS 2017).
 """
 
 from __future__ import annotations
 
+from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
 from gpusched.experiments.feddal import (
     SCHEDULERS,
     SLOWDOWNS,
@@ -17,6 +19,21 @@ from gpusched.experiments.feddal import (
     gpusched_fig4,
     gpusched_fig5,
 )
+from gpusched.experiments.olmedo import (
+    ARCHITECTURES,
+    Contention,
+    Figure5,
+    Figure6,
+    SharedSMs,
+    olmedo_fig5,
+    olmedo_fig6,
+    olmedo_fig7,
+    olmedo_fig8,
+    olmedo_fig9,
+    olmedo_table2,
+    olmedo_table3,
+    olmedo_table4,
+)
 from gpusched.experiments.yang import (
     Bounds,
     Figure2,
@@ -27,18 +44,34 @@ from gpusched.experiments.yang import (
 )
 
 __all__ = [
+    "ARCHITECTURES",
     "SCHEDULERS",
     "SLOWDOWNS",
     "UTILIZATIONS",
     "Bounds",
+    "Contention",
     "Figure2",
     "Figure3",
+    "Figure5",
+    "Figure6",
     "GraphSize",
+    "Observed",
     "Schedulability",
     "SearchTimes",
+    "SharedSMs",
     "TimesByTasks",
+    "ecrts2017",
     "gpusched_fig4",
     "gpusched_fig5",
+    "olmedo_fig5",
+    "olmedo_fig6",
+    "olmedo_fig7",
+    "olmedo_fig8",
+    "olmedo_fig9",
+    "olmedo_table2",
+    "olmedo_table3",
+    "olmedo_table4",
+    "rtss2017",
     "yang_bounds",
     "yang_fig2",
     "yang_fig3",

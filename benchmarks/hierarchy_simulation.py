@@ -1,0 +1,79 @@
+"""How many blocks a second does gs.simulate.hierarchy start?
+
+Eight streams of random kernels (1 to 8 waves of blocks of 32 to 1,024 threads, most of them without
+shared memory), launched as fast as the GPU takes them: with block times that are the same for all
+blocks of a kernel, and drawn for each block, with and without the log of blocks.
+
+The rows are kept in results/hierarchy_simulation.txt.
+
+    python benchmarks/hierarchy_simulation.py [--blocks 2000000] [--save]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from machine import describe
+
+import gpusched as gs
+
+STREAMS = 8
+
+
+def random_launches(gpu: gs.GPU, blocks: int, constant: bool, seed: int) -> gs.Launches:
+    """Kernels with about so many blocks in all."""
+    rng = np.random.default_rng(seed)
+    most = 64 * gpu.sms
+    n = max(STREAMS, 2 * blocks // most)
+    duration = rng.integers(1000, 10_000, n)
+    return gs.Launches(
+        np.sort(rng.integers(0, 100 * n, n)),
+        duration,
+        longest=duration if constant else 2 * duration,
+        stream=rng.integers(0, STREAMS, n),
+        blocks=rng.integers(1, most, n),
+        threads=32 * rng.integers(1, 33, n),
+        smem=rng.choice([0, 0, 0, 8192, 32768], n),
+        stream_context=[0] * STREAMS,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--blocks", type=int, default=2_000_000)
+    parser.add_argument("--rounds", type=int, default=3, help="the best of them counts")
+    parser.add_argument("--save", action="store_true", help="keep the rows in benchmarks/results")
+    args = parser.parse_args()
+    lines = [
+        f"Hierarchy simulation, {STREAMS} streams, about {args.blocks:,} blocks, {describe()}",
+        "GPU     block times  log  million blocks/s",
+    ]
+    print("\n".join(lines), flush=True)
+    budget = gs.pbs.Budget(bytes=None)
+    for name in ("Xavier", "H100"):
+        gpu = gs.GPU.preset(name)
+        for constant in (True, False):
+            launches = random_launches(gpu, args.blocks, constant, seed=1)
+            for log in (False, True):
+                rate = 0.0
+                for _ in range(args.rounds):
+                    began = time.perf_counter()
+                    run = gs.simulate.hierarchy(
+                        gpu, launches, blocks=log, seed=1, budget=budget, progress=False
+                    )
+                    rate = max(rate, run.started / (time.perf_counter() - began) / 1e6)
+                lines.append(
+                    f"{name:7s} {'constant' if constant else 'random':11s}  "
+                    f"{'yes' if log else 'no':3s}  {rate:16.1f}"
+                )
+                print(lines[-1], flush=True)
+    if args.save:
+        path = Path(__file__).parent / "results" / "hierarchy_simulation.txt"
+        path.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

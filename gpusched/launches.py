@@ -1,0 +1,691 @@
+"""What a program asks of the GPU: kernels and copies, when they are launched, and in which stream.
+
+The operations of paper 003, section III: an application (context) has streams, a stream is a FIFO
+of operations. ``gs.simulate.hierarchy`` says what becomes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of
+from gpusched._text import clip
+from gpusched.tasks import KernelTasks
+
+__all__ = ["KINDS", "STREAM_KINDS", "Launches", "Recorder"]
+
+KINDS = ("kernel", "copy_in", "copy_out")
+"""What can be launched; ``Launches.kind`` holds the positions in this tuple."""
+
+STREAM_KINDS = ("blocking", "non_blocking", "null")
+"""What a stream can be; ``Launches.stream_kind`` holds the positions in this tuple."""
+
+_COLUMNS = (
+    *("time", "kind", "stream", "blocks", "threads", "regs", "smem"),
+    *("duration", "longest", "bytes"),
+)
+_STREAM_COLUMNS = ("stream_context", "stream_priority", "stream_kind")
+_LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
+_SHOWN = 40
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Launches:
+    """Kernels and copies, one row each, and the streams that they are launched in.
+
+    All columns are stored as read-only int64 arrays of shape ``(n,)``; what is given as one number
+    is repeated. Times are integer ticks (the unit is yours). Equal times: in the order of the rows.
+    ``Launches.build()`` records them one by one, ``Launches.from_tasks`` makes periodic ones.
+
+    Parameters
+    ----------
+    time
+        When it is launched: from then on it is in its stream.
+    duration
+        Ticks that one block takes, or the copy. Not needed for rows whose time follows from
+        ``block_times`` or from ``bytes`` and ``bandwidth`` (None, or 0 in those rows).
+    kind
+        "kernel", "copy_in" (to the GPU) or "copy_out", or the codes 0, 1, 2; stored as codes.
+    stream
+        The index of its stream.
+    blocks, threads, regs, smem
+        Grid size in blocks (1), threads per block (32), registers per thread (0) and shared memory
+        per block in bytes (0). Stored as 0 for copies.
+    longest
+        Each block (or the copy) takes a time drawn uniformly from ``duration`` .. ``longest``;
+        ``duration`` unless given (or 0).
+    after
+        Per launch, the indices of launches that have to end before it may join its queue, besides
+        those before it in its stream (as ``cudaStreamWaitEvent`` does); stored as tuples.
+    block_times
+        Per launch None, or a time for each block of the kernel, which replaces ``duration`` and
+        ``longest`` (they are then stored as the shortest and the longest of them).
+    bytes
+        That a copy moves (0).
+    bandwidth
+        Bytes per tick: a copy with ``bytes`` and no duration takes bytes / bandwidth, rounded up.
+    interference
+        Shape ``(n, 4)`` or ``(4,)``: how many times slower a block runs while blocks of another
+        kernel run on its SM; else on another SM of its GPC; else on another GPC; and, times that,
+        while a copy runs (paper 003, section V). Factors within 1 .. 1000, read as decimals (1.7);
+        thousandths (1700) if all of them are whole numbers from 1000 on. Stored as thousandths,
+        rounded up. None: blocks do not disturb each other.
+    name
+        One label per launch; "kernel 0", "copy in 1", ... unless given.
+    stream_context
+        Per stream, the context (application) that it belongs to, from 0.
+    stream_priority
+        Per stream; smaller is more urgent, as in CUDA (0).
+    stream_kind
+        Per stream: "blocking" (ordered with the legacy NULL stream of its context, as
+        ``cudaStreamCreate`` makes them), "non_blocking" or "null" (that stream itself, one per
+        context at most), or the codes 0, 1, 2; stored as codes.
+    stream_name
+        One label per stream; "stream 0", ..., or "NULL stream", unless given.
+
+    There are as many streams as the longest of the last four says, or as ``stream`` needs.
+
+    Raises
+    ------
+    ValueError, OverflowError, TypeError
+        For what is no such launch; the message names the row and the value.
+    """
+
+    time: Int64Array
+    kind: Int64Array
+    stream: Int64Array
+    blocks: Int64Array
+    threads: Int64Array
+    regs: Int64Array
+    smem: Int64Array
+    duration: Int64Array
+    longest: Int64Array
+    bytes: Int64Array
+    after: tuple[tuple[int, ...], ...]
+    block_times: tuple[Int64Array | None, ...] | None
+    interference: Int64Array | None
+    name: tuple[str, ...]
+    stream_context: Int64Array
+    stream_priority: Int64Array
+    stream_kind: Int64Array
+    stream_name: tuple[str, ...]
+
+    def __init__(
+        self,
+        time: Any,
+        duration: Any = None,
+        *,
+        kind: Any = "kernel",
+        stream: Any = 0,
+        blocks: Any = 1,
+        threads: Any = 32,
+        regs: Any = 0,
+        smem: Any = 0,
+        longest: Any = None,
+        after: Sequence[Any] | None = None,
+        block_times: Sequence[Any] | None = None,
+        bytes: Any = 0,
+        bandwidth: Any = None,
+        interference: Any = None,
+        name: Sequence[str] | None = None,
+        stream_context: Any = 0,
+        stream_priority: Any = 0,
+        stream_kind: Any = "blocking",
+        stream_name: Sequence[str] | None = None,
+    ) -> None:
+        given = {
+            "time": int_array(time, "time"),
+            "kind": _codes(kind, KINDS, "kind"),
+            "stream": int_array(stream, "stream"),
+            "blocks": int_array(blocks, "blocks"),
+            "threads": int_array(threads, "threads"),
+            "regs": int_array(regs, "regs"),
+            "smem": int_array(smem, "smem"),
+            "duration": int_array(0 if duration is None else duration, "duration"),
+            "bytes": int_array(bytes, "bytes"),
+        }
+        n = _rows(given, "time", {"after": after, "block_times": block_times, "name": name})
+        rows = {key: _row(array, n, key, "launches") for key, array in given.items()}
+        for key in ("time", "regs", "smem", "duration", "bytes"):
+            at_least(rows[key], 0, key)
+        copies = rows["kind"] > 0
+        for key in ("blocks", "threads", "regs", "smem"):
+            if key in _LEAST:
+                at_least(np.where(copies, 1, rows[key]), 1, key)
+            rows[key][copies] = 0
+        rows["bytes"][~copies] = 0
+        times = _block_times(block_times, rows["blocks"])
+        _fill_durations(rows, times, bandwidth)
+        rows["longest"] = rows["duration"].copy()
+        if longest is not None:
+            most = _row(int_array(longest, "longest"), n, "longest", "launches")
+            rows["longest"] = np.where(most == 0, rows["duration"], most)
+        for i, each in enumerate(times or ()):
+            if each is not None:
+                rows["longest"][i] = each.max()
+        for i in np.flatnonzero(rows["longest"] < rows["duration"])[:1].tolist():
+            raise ValueError(
+                f"longest[{i}] = {rows['longest'][i]}: must not be less than the duration, "
+                f"{rows['duration'][i]}"
+            )
+        values: dict[str, Any] = {key: frozen(rows[key]) for key in _COLUMNS}
+        values["after"] = _after(after, n)
+        values["block_times"] = times
+        values["interference"] = None if interference is None else _interference(interference, n)
+        values["name"] = _labels(name, n, "name", _launch_names(rows["kind"]))
+        values |= _streams(
+            rows["stream"],
+            int_array(stream_context, "stream_context"),
+            int_array(stream_priority, "stream_priority"),
+            _codes(stream_kind, STREAM_KINDS, "stream_kind"),
+            stream_name,
+        )
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    @staticmethod
+    def build(*, bandwidth: Any = None) -> Recorder:
+        """A recorder, which collects streams and launches one by one; see ``Recorder``."""
+        return Recorder(bandwidth=bandwidth)
+
+    @staticmethod
+    def from_tasks(tasks: KernelTasks, until: int, *, stream: Any = None) -> Launches:
+        """The jobs that periodic kernels release before ``until``, each a launch.
+
+        Parameters
+        ----------
+        tasks
+            One task set. Blocks take ``block_time``; the tasks' priorities decide which of two
+            jobs released at the same instant is launched first, and nothing else.
+        until
+            In ticks.
+        stream
+            The index of each task's stream; unless given, each has one of its own.
+
+        Returns
+        -------
+        Launches
+            By time, then priority, then task: the order of ``gs.simulate.fifo``'s jobs. Names are
+            those of the tasks.
+        """
+        if tasks.is_stack:
+            raise ValueError(f"tasks: a stack of {len(tasks)} sets; launches are those of one set")
+        last = integer(until, "until")
+        if last < 0:
+            raise ValueError(f"until = {last}: must not be negative")
+        counts = np.maximum(0, -((tasks.offset - last) // tasks.period))
+        if int(counts.sum()) > 10**8:
+            raise ValueError(f"until = {last}: {counts.sum()} launches; at most 100000000")
+        task = np.repeat(np.arange(tasks.n), counts)
+        job = np.arange(len(task)) - np.repeat(np.cumsum(counts) - counts, counts)
+        time = tasks.offset[task] + job * tasks.period[task]
+        order = np.lexsort((task, tasks.priority[task], time))
+        task, time = task[order], time[order]
+        streams = np.arange(tasks.n) if stream is None else int_array(stream, "stream")
+        streams = _row(streams, tasks.n, "stream", "tasks")
+        return Launches(
+            time,
+            tasks.block_time[task],
+            stream=streams[task],
+            blocks=tasks.blocks[task],
+            threads=tasks.threads[task],
+            regs=tasks.regs[task],
+            smem=tasks.smem[task],
+            name=[tasks.name[i] for i in task.tolist()],
+            stream_context=np.zeros(int(streams.max()) + 1, dtype=np.int64),
+            stream_name=list(tasks.name) if stream is None else None,
+        )
+
+    @property
+    def n(self) -> int:
+        """How many launches."""
+        return len(self.time)
+
+    @property
+    def streams(self) -> int:
+        """How many streams."""
+        return len(self.stream_context)
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts: one more than the largest."""
+        return int(self.stream_context.max()) + 1
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Launches):
+            return NotImplemented
+        for f in fields(self):
+            one, two = getattr(self, f.name), getattr(other, f.name)
+            if f.name == "block_times":
+                same = (one is None) == (two is None) and all(
+                    np.array_equal(() if a is None else a, () if b is None else b)
+                    for a, b in zip(one or (), two or (), strict=False)
+                )
+            elif isinstance(one, np.ndarray):
+                same = np.array_equal(one, two)
+            else:
+                same = one == two
+            if not same:
+                return False
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return (_unpickle, ({f.name: getattr(self, f.name) for f in fields(self)},))
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per launch: names for codes, and its stream's settings."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"name": np.array(self.name, dtype=object)}
+        columns |= {key: getattr(self, key) for key in _COLUMNS}
+        columns["kind"] = np.array(KINDS)[self.kind]
+        columns["after"] = np.fromiter(self.after, dtype=object, count=len(self))
+        for key in _STREAM_COLUMNS:
+            columns[key] = getattr(self, key)[self.stream]
+        columns["stream_kind"] = np.array(STREAM_KINDS)[columns["stream_kind"]]
+        return pd.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        kernels = int((self.kind == 0).sum())
+        copies = f" and {len(self) - kernels} copies" if kernels < len(self) else ""
+        contexts = f" of {self.contexts} contexts" if self.contexts > 1 else ""
+        return f"<Launches: {kernels} kernels{copies} in {self.streams} streams{contexts}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        shown = [key for key in _COLUMNS if key == "time" or getattr(self, key).any()]
+        if np.array_equal(self.longest, self.duration):
+            shown.remove("longest")
+        head = "".join(f"<th>{key}</th>" for key in ("", *shown))
+        body = []
+        for i in range(min(len(self), _SHOWN)):
+            cells = []
+            for key in shown:
+                value = int(getattr(self, key)[i])
+                text = str(value)
+                if key == "kind":
+                    text = KINDS[value].replace("_", " ")
+                elif key == "stream":
+                    text = clip(self.stream_name[value], 40)
+                cells.append(f"<td>{escape(text)}</td>")
+            body.append(f"<tr><th>{escape(clip(self.name[i], 60))}</th>{''.join(cells)}</tr>")
+        more = len(self) - _SHOWN
+        note = f"<p>and {more} more launches</p>" if more > 0 else ""
+        return f"<table><tr>{head}</tr>{''.join(body)}</table>{note}"
+
+
+class Recorder:
+    """Collects streams and launches one by one; made by ``Launches.build()``.
+
+    >>> work = gs.Launches.build(bandwidth=12)
+    >>> camera = work.stream(priority=-1)
+    >>> work.copy_in(camera, bytes=640 * 480)
+    >>> work.kernel(camera, blocks=16, threads=256, duration=3000, name="edges")
+    >>> launches = work.done()
+
+    ``stream`` answers with the stream's index, the others with the launch's. ``at`` is the time of
+    the launch; unless given, that of the launch recorded before (0 for the first one). For the
+    other arguments see ``Launches``; ``after`` takes one index or several.
+    """
+
+    def __init__(self, *, bandwidth: Any = None) -> None:
+        self._bandwidth = bandwidth
+        self._streams: list[dict[str, Any]] = []
+        self._launches: list[dict[str, Any]] = []
+
+    def stream(
+        self, *, context: int = 0, priority: int = 0, kind: str = "blocking", name: str = ""
+    ) -> int:
+        """A new stream; ``kind`` is "blocking", "non_blocking" or "null"."""
+        one_of(kind, STREAM_KINDS, "kind")
+        number = len(self._streams)
+        label = "NULL stream" if kind == "null" else f"stream {number}"
+        self._streams.append(
+            {
+                "stream_context": integer(context, "context"),
+                "stream_priority": integer(priority, "priority"),
+                "stream_kind": kind,
+                "stream_name": name or label,
+            }
+        )
+        return number
+
+    def kernel(
+        self,
+        stream: int,
+        *,
+        blocks: int = 1,
+        threads: int = 32,
+        duration: int | None = None,
+        at: int | None = None,
+        regs: int = 0,
+        smem: int = 0,
+        longest: int | None = None,
+        block_times: Sequence[int] | None = None,
+        after: int | Iterable[int] = (),
+        interference: Sequence[float] | None = None,
+        name: str = "",
+    ) -> int:
+        """Launches a kernel; ``duration`` is that of one block."""
+        shape = {"blocks": blocks, "threads": threads, "regs": regs, "smem": smem}
+        more = {"block_times": block_times, "interference": interference}
+        return self._launch("kernel", stream, duration, at, longest, after, name, shape | more)
+
+    def copy_in(
+        self,
+        stream: int,
+        *,
+        bytes: int = 0,
+        duration: int | None = None,
+        at: int | None = None,
+        longest: int | None = None,
+        after: int | Iterable[int] = (),
+        name: str = "",
+    ) -> int:
+        """Launches a copy to the GPU, of so many bytes, or for so many ticks."""
+        return self._launch("copy_in", stream, duration, at, longest, after, name, {"bytes": bytes})
+
+    def copy_out(
+        self,
+        stream: int,
+        *,
+        bytes: int = 0,
+        duration: int | None = None,
+        at: int | None = None,
+        longest: int | None = None,
+        after: int | Iterable[int] = (),
+        name: str = "",
+    ) -> int:
+        """Launches a copy from the GPU, of so many bytes, or for so many ticks."""
+        return self._launch(
+            "copy_out", stream, duration, at, longest, after, name, {"bytes": bytes}
+        )
+
+    def done(self) -> Launches:
+        """What was recorded; one may go on recording afterwards."""
+        rows, streams = self._launches, self._streams
+        if not streams:
+            raise ValueError("streams: none was recorded")
+        columns = {key: [row[key] for row in rows] for key in _EMPTY}
+        if all(times is None for times in columns["block_times"]):
+            del columns["block_times"]
+        factors = columns.pop("interference")
+        table = None
+        if any(row is not None for row in factors):
+            table = np.full((len(rows), 4), 1000, dtype=np.int64)
+            for i, row in enumerate(factors):
+                if row is not None:
+                    table[i] = _interference(row, 1, f"interference of launch {i}")[0]
+        return Launches(
+            **columns,
+            bandwidth=self._bandwidth,
+            interference=table,
+            **_columns(streams),
+        )
+
+    def _launch(
+        self,
+        kind: str,
+        stream: int,
+        duration: int | None,
+        at: int | None,
+        longest: int | None,
+        after: int | Iterable[int],
+        name: str,
+        more: dict[str, Any],
+    ) -> int:
+        number = len(self._launches)
+        which = integer(stream, "stream")
+        if not 0 <= which < len(self._streams):
+            raise ValueError(f"stream = {which}: there are {len(self._streams)} streams so far")
+        before = self._launches[-1]["time"] if self._launches else 0
+        row: dict[str, Any] = {
+            "time": before if at is None else integer(at, "at"),
+            "duration": 0 if duration is None else integer(duration, "duration"),
+            "kind": kind,
+            "stream": which,
+            "longest": 0 if longest is None else integer(longest, "longest"),
+            "after": tuple(after) if isinstance(after, Iterable) else (after,),
+            "name": name or f"{kind.replace('_', ' ')} {number}",
+        }
+        if row["time"] < 0:
+            raise ValueError(f"at = {row['time']}: must not be negative")
+        if duration is not None and row["duration"] < 1:
+            raise ValueError(f"duration = {row['duration']}: must be positive")
+        self._launches.append(_EMPTY | row | more)
+        return number
+
+    def __repr__(self) -> str:
+        return f"<Recorder: {len(self._launches)} launches in {len(self._streams)} streams>"
+
+
+# What a row of a recorder holds where nothing was said.
+_EMPTY: dict[str, Any] = {
+    "time": 0,
+    "duration": 0,
+    "kind": "kernel",
+    "stream": 0,
+    "blocks": 1,
+    "threads": 32,
+    "regs": 0,
+    "smem": 0,
+    "longest": 0,
+    "after": (),
+    "block_times": None,
+    "bytes": 0,
+    "interference": None,
+    "name": "",
+}
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {key: [row[key] for row in rows] for key in rows[0]}
+
+
+def _unpickle(values: dict[str, Any]) -> Launches:
+    return Launches(**values)
+
+
+def _codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
+    """Positions in ``known``, from names or from such positions."""
+    if isinstance(value, str):
+        one_of(value, known, name)
+        return np.array(known.index(value), dtype=np.int64)
+    listed = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
+    if listed.dtype.kind in "OUS":
+        flat = listed.ravel().tolist()
+        for i, item in enumerate(flat):
+            if not isinstance(item, (int, float)):
+                one_of(item, known, f"{name}[{i}]")
+                flat[i] = known.index(item)
+        value = np.array(flat, dtype=object).reshape(listed.shape)
+    codes = int_array(value, name)
+    for at in np.argwhere((codes < 0) | (codes >= len(known)))[:1].tolist():
+        where = f"[{at[0]}]" if at else ""
+        raise ValueError(
+            f"{name}{where} = {codes[tuple(at)]}: must be one of {', '.join(known)}, or its "
+            f"number from 0 to {len(known) - 1}"
+        )
+    return codes
+
+
+def _rows(
+    columns: dict[str, Int64Array], first: str, sequences: dict[str, Sequence[Any] | None]
+) -> int:
+    """How many rows the columns and sequences describe."""
+    for key, array in columns.items():
+        if array.ndim > 1:
+            raise ValueError(f"{key}: must have 1 dimension, has {array.ndim}")
+    longest = next((key for key, array in columns.items() if array.ndim == 1), None)
+    if longest is None:
+        raise ValueError(f"{first}: must be a sequence with one entry per launch")
+    n = len(columns[longest])
+    for key, given in sequences.items():
+        if given is not None and (isinstance(given, str) or not hasattr(given, "__len__")):
+            raise TypeError(f"{key}: must be a sequence with one entry per launch")
+        if given is not None and len(given) != n:
+            raise ValueError(f"{key}: has {len(given)} entries, {longest} has {n}")
+    return n
+
+
+def _row(array: Int64Array, n: int, name: str, what: str) -> Int64Array:
+    """A copy with one entry for each of n."""
+    if array.shape not in ((), (n,)):
+        raise ValueError(
+            f"{name}: shape {array.shape}; must be one number, or one for each of {n} {what}"
+        )
+    return np.array(np.broadcast_to(array, (n,)))
+
+
+def _block_times(
+    given: Sequence[Any] | None, blocks: Int64Array
+) -> tuple[Int64Array | None, ...] | None:
+    if given is None or all(times is None for times in given):
+        return None
+    found: list[Int64Array | None] = []
+    for i, times in enumerate(given):
+        if times is None:
+            found.append(None)
+            continue
+        row = int_array(times, f"block_times[{i}]")
+        if row.shape != (blocks[i],):
+            what = f"one time for each of {blocks[i]} blocks" if blocks[i] else "None for a copy"
+            raise ValueError(f"block_times[{i}]: shape {row.shape}; must be {what}")
+        at_least(row, 1, f"block_times[{i}]")
+        found.append(frozen(row))
+    return tuple(found)
+
+
+def _fill_durations(
+    rows: dict[str, Int64Array], times: tuple[Int64Array | None, ...] | None, bandwidth: Any
+) -> None:
+    """Durations that follow from block times or bytes; refuses rows without any."""
+    duration = rows["duration"]
+    for i, each in enumerate(times or ()):
+        if each is not None:
+            duration[i] = each.min()
+    if bandwidth is not None:
+        rate = _decimal(bandwidth, "bandwidth")
+        if rate <= 0:
+            raise ValueError(f"bandwidth = {bandwidth}: must be positive")
+        for i in np.flatnonzero((duration == 0) & (rows["bytes"] > 0)).tolist():
+            ticks = -(-int(rows["bytes"][i]) // rate)
+            if ticks >= 2**63:
+                raise OverflowError(f"bytes[{i}] = {rows['bytes'][i]}: takes more than 64 bits")
+            duration[i] = ticks
+    for i in np.flatnonzero(duration == 0)[:1].tolist():
+        hint = ", or give the bandwidth" if rows["bytes"][i] else ""
+        raise ValueError(f"duration[{i}] = 0: must be positive{hint}")
+
+
+def _after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ...]:
+    if given is None:
+        return ((),) * n
+    found = []
+    for i, entry in enumerate(given):
+        items = () if entry is None else entry
+        if not isinstance(items, Iterable) or isinstance(items, str):
+            items = (items,)
+        row = tuple(integer(item, f"after[{i}]") for item in items)
+        for item in row:
+            if not 0 <= item < n:
+                raise ValueError(f"after[{i}] = {item}: there are {n} launches")
+        found.append(row)
+    return tuple(found)
+
+
+def _decimal(value: Any, name: str) -> Fraction:
+    """A number as it is written: 0.1 is a tenth."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return Fraction(int(value))
+    if isinstance(value, Fraction):
+        return value
+    try:
+        return Fraction(repr(float(value)))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} = {repr(value)[:60]}: must be a finite number") from None
+
+
+def _interference(given: Any, n: int, name: str = "interference") -> Int64Array:
+    try:
+        table = np.asarray(given)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if table.shape not in ((4,), (n, 4)):
+        raise ValueError(f"{name}: shape {table.shape}; must be (4,) or ({n}, 4)")
+    whole = table.dtype.kind in "iu" and table.size > 0 and int(table.min()) >= 1000
+    if whole:
+        exact = int_array(table, name)
+    else:
+        exact = np.empty(table.shape, dtype=np.int64)
+        for at, value in np.ndenumerate(table):
+            where = f"{name}[{', '.join(map(str, at))}]"
+            factor = _decimal(value, where)
+            exact[at] = min(-(-factor * 1000 // 1), 2**62) if factor > 0 else 0
+    for index in np.argwhere((exact < 1000) | (exact > 10**6))[:1].tolist():
+        where = f"{name}[{', '.join(map(str, index))}]"
+        hint = "within 1000 .. 1000000 thousandths" if whole else "within 1 .. 1000"
+        raise ValueError(f"{where} = {table[tuple(index)]}: must be {hint}")
+    return frozen(np.array(np.broadcast_to(exact, (n, 4))))
+
+
+def _launch_names(kind: Int64Array) -> list[str]:
+    words = [word.replace("_", " ") for word in KINDS]
+    return [f"{words[code]} {i}" for i, code in enumerate(kind.tolist())]
+
+
+def _labels(given: Sequence[str] | None, n: int, name: str, usual: list[str]) -> tuple[str, ...]:
+    labels = tuple(usual if given is None else given)
+    if len(labels) != n or not all(isinstance(label, str) for label in labels):
+        raise ValueError(f"{name}: must be {n} strings")
+    return labels
+
+
+def _streams(
+    stream: Int64Array,
+    context: Int64Array,
+    priority: Int64Array,
+    kind: Int64Array,
+    name: Sequence[str] | None,
+) -> dict[str, Any]:
+    """The columns of the streams."""
+    given = {"stream_context": context, "stream_priority": priority, "stream_kind": kind}
+    sizes = [len(array) for array in given.values() if array.ndim == 1]
+    sizes += [] if name is None else [len(name)]
+    count = max(sizes) if sizes else int(stream.max(initial=0)) + 1
+    for i in np.flatnonzero((stream < 0) | (stream >= count))[:1].tolist():
+        raise ValueError(f"stream[{i}] = {stream[i]}: there are {count} streams")
+    if count == 0:
+        raise ValueError("stream_context: there must be a stream")
+    if count > 2**24:
+        raise ValueError(f"stream: {count} streams; at most {2**24}")
+    columns = {key: _row(array, count, key, "streams") for key, array in given.items()}
+    at_least(columns["stream_context"], 0, "stream_context")
+    for i in np.flatnonzero(columns["stream_context"] >= 2**24)[:1].tolist():
+        number = columns["stream_context"][i]
+        raise ValueError(f"stream_context[{i}] = {number}: must be below {2**24}")
+    null = np.flatnonzero(columns["stream_kind"] == STREAM_KINDS.index("null"))
+    owners = columns["stream_context"][null]
+    for i in range(len(null)):
+        if (owners[:i] == owners[i]).any():
+            raise ValueError(
+                f"stream_kind[{null[i]}] = 'null': context {owners[i]} has a NULL stream already"
+            )
+    usual = [
+        "NULL stream" if code == 2 else f"stream {i}"
+        for i, code in enumerate(columns["stream_kind"].tolist())
+    ]
+    values: dict[str, Any] = {key: frozen(array) for key, array in columns.items()}
+    values["stream_name"] = _labels(name, count, "stream_name", usual)
+    return values

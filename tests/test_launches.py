@@ -1,0 +1,205 @@
+"""Launches: what is stored, how they are recorded, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.launches import KINDS, STREAM_KINDS
+
+
+def recorded() -> gs.Launches:
+    work = gs.Launches.build(bandwidth=12)
+    camera = work.stream(priority=-1, name="camera")
+    default = work.stream(kind="null", context=1)
+    first = work.copy_in(camera, bytes=640 * 480 + 1)
+    edges = work.kernel(camera, blocks=16, threads=256, duration=30, longest=40, name="edges")
+    work.kernel(default, blocks=2, block_times=[3, 4], at=10, after=edges)
+    work.copy_out(default, duration=7, after=[first, edges])
+    work.kernel(camera, duration=5, interference=(1.7, 1, 1.0001, 2), regs=32, smem=512)
+    return work.done()
+
+
+def test_recorder() -> None:
+    launches = recorded()
+    assert len(launches) == launches.n == 5
+    assert [KINDS[code] for code in launches.kind] == [
+        *("copy_in", "kernel", "kernel", "copy_out", "kernel")
+    ]
+    assert launches.time.tolist() == [0, 0, 10, 10, 10]
+    assert launches.stream.tolist() == [0, 0, 1, 1, 0]
+    assert launches.duration.tolist() == [25601, 30, 3, 7, 5]  # rounded up
+    assert launches.longest.tolist() == [25601, 40, 4, 7, 5]
+    assert launches.after == ((), (), (1,), (0, 1), ())
+    assert launches.block_times is not None
+    assert [None if t is None else t.tolist() for t in launches.block_times] == [
+        *(None, None, [3, 4], None, None)
+    ]
+    assert launches.interference is not None
+    assert launches.interference.tolist() == [[1000] * 4] * 4 + [[1700, 1000, 1001, 2000]]
+    assert launches.name == ("copy in 0", "edges", "kernel 2", "copy out 3", "kernel 4")
+    assert launches.stream_name == ("camera", "NULL stream")
+    assert launches.stream_priority.tolist() == [-1, 0]
+    assert launches.stream_context.tolist() == [0, 1] and launches.contexts == 2
+    assert [STREAM_KINDS[code] for code in launches.stream_kind] == ["blocking", "null"]
+    assert launches.blocks.tolist() == [0, 16, 2, 0, 1]
+    assert launches.regs.tolist() == [0, 0, 0, 0, 32]
+    assert repr(launches) == "<Launches: 3 kernels and 2 copies in 2 streams of 2 contexts>"
+
+
+def test_a_recorder_goes_on() -> None:
+    work = gs.Launches.build()
+    stream = work.stream()
+    work.kernel(stream, duration=3, at=5)
+    one = work.done()
+    work.kernel(stream, duration=4)
+    two = work.done()
+    assert one.time.tolist() == [5] and two.time.tolist() == [5, 5]
+    assert repr(work) == "<Recorder: 2 launches in 1 streams>"
+
+
+def test_equality_pickle_frame_html() -> None:
+    launches = recorded()
+    again = pickle.loads(pickle.dumps(launches))
+    assert again == launches == recorded()
+    assert not again.time.flags.writeable
+    assert launches != gs.Launches([0], 1) and launches != 3
+    times = gs.Launches([0, 0], 5, blocks=2, block_times=[[1, 2], None])
+    assert times != gs.Launches([0, 0], 5, blocks=2, block_times=[[1, 3], None])
+    assert times != gs.Launches([0, 0], 5, blocks=2, block_times=[None, [1, 2]])
+    pytest.importorskip("pandas")
+    frame = launches.to_frame()
+    assert frame["kind"].tolist()[0] == "copy_in" and frame["after"][3] == (0, 1)
+    assert frame["stream_kind"].tolist() == ["blocking"] * 2 + ["null"] * 2 + ["blocking"]
+    many = gs.Launches(range(1000), 1, name=[f"<{i}>" for i in range(1000)])
+    assert "&lt;0&gt;" in many._repr_html_() and "and 960 more launches" in many._repr_html_()
+    assert len(many._repr_html_()) < 20_000
+
+
+def test_columns() -> None:
+    launches = gs.Launches([3, 1], [5, 6], kind=[0, "copy_out"], threads=[64, 0])
+    assert launches.kind.tolist() == [0, 2] and launches.threads.tolist() == [64, 0]
+    assert launches.streams == 1
+    assert gs.Launches([], 1).n == 0
+    assert gs.Launches([1, 2], 3, stream=[0, 4]).streams == 5
+    assert gs.Launches([1], 3, stream_priority=[0, 1, 2]).streams == 3
+    thousandths = gs.Launches([0], 3, interference=[[1000, 1500, 2000, 1000]])
+    assert thousandths == gs.Launches([0], 3, interference=(1, 1.5, 2, Fraction(1)))
+    whole = gs.Launches([0], 3, interference=(4, 2, 1, 1))
+    assert whole.interference is not None and whole.interference.tolist() == [
+        [4000, 2000, 1000, 1000]
+    ]
+    copies = gs.Launches([0, 0], kind="copy_in", bytes=[10, 20], bandwidth=0.3, duration=[0, 9])
+    assert copies.duration.tolist() == [34, 9]
+
+
+def test_from_tasks() -> None:
+    tasks = gs.KernelTasks(
+        [4, 6], block_time=[1, 2], blocks=[3, 1], priority=[1, 0], offset=[0, 2], name=["a", "b"]
+    )
+    launches = gs.Launches.from_tasks(tasks, 13)
+    assert launches.time.tolist() == [0, 2, 4, 8, 8, 12]
+    assert launches.name == ("a", "b", "a", "b", "a", "a")
+    assert launches.stream.tolist() == [0, 1, 0, 1, 0, 0]
+    assert launches.duration.tolist() == [1, 2, 1, 2, 1, 1]
+    assert launches.stream_name == ("a", "b")
+    shared = gs.Launches.from_tasks(tasks, 13, stream=[0, 0])
+    assert shared.streams == 1 and shared.time.tolist() == launches.time.tolist()
+    assert gs.Launches.from_tasks(tasks, 0).n == 0
+    stack = gs.KernelTasks([[4, 6]] * 2, 1)
+    with pytest.raises(ValueError, match="tasks: a stack of 2 sets"):
+        gs.Launches.from_tasks(stack, 10)
+    with pytest.raises(ValueError, match="until = -1: must not be negative"):
+        gs.Launches.from_tasks(tasks, -1)
+    with pytest.raises(ValueError, match=r"until = 1000000000000: .* launches; at most"):
+        gs.Launches.from_tasks(tasks, 10**12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"time": [0, -1]}, ValueError, r"time\[1\] = -1: must not be negative"),
+        ({"time": [0.5]}, ValueError, r"time\[0\] = 0.5: must be a whole number"),
+        ({"time": 3}, ValueError, "time: must be a sequence with one entry per launch"),
+        ({"time": [[1]]}, ValueError, "time: must have 1 dimension, has 2"),
+        ({"time": [2**63]}, OverflowError, r"time\[0\] = .* does not fit 64 bits"),
+        ({"duration": [4, 0]}, ValueError, r"duration\[1\] = 0: must be positive$"),
+        ({"duration": None}, ValueError, r"duration\[0\] = 0: must be positive$"),
+        ({"duration": -3}, ValueError, r"duration\[0\] = -3: must not be negative"),
+        ({"duration": None, "kind": "copy_in", "bytes": 4}, ValueError, "or give the bandwidth"),
+        ({"kind": "memset"}, ValueError, "kind = 'memset': must be one of kernel, copy_in"),
+        ({"kind": ["kernel", "x"]}, ValueError, r"kind\[1\] = 'x': must be one of"),
+        ({"kind": [0, 3]}, ValueError, r"kind\[1\] = 3: must be one of .*from 0 to 2"),
+        ({"kind": [0.5, 0]}, ValueError, r"kind\[0\] = 0.5"),
+        ({"stream": [0, -1]}, ValueError, r"stream\[1\] = -1: there are 1 streams"),
+        ({"stream": 7, "stream_kind": [0]}, ValueError, r"stream\[0\] = 7: there are 1 streams"),
+        ({"stream": 2**40}, ValueError, "stream: 1099511627777 streams"),
+        ({"stream_kind": "default"}, ValueError, "stream_kind = 'default': must be one of"),
+        ({"stream_kind": ["null"] * 2}, ValueError, r"stream_kind\[1\] = 'null': context 0 has"),
+        ({"stream_context": [-1]}, ValueError, r"stream_context\[0\] = -1: must not be neg"),
+        ({"stream_context": [2**40]}, ValueError, r"stream_context\[0\] = .* must be below"),
+        ({"stream_context": [0], "stream_priority": [0, 0]}, ValueError, r"stream_context: shape"),
+        ({"stream_name": []}, ValueError, "there must be a stream|there are 0 streams"),
+        ({"blocks": [0, 1]}, ValueError, r"blocks\[0\] = 0: must be positive"),
+        ({"threads": -1}, ValueError, r"threads\[0\] = -1: must be positive"),
+        ({"regs": [0, -1]}, ValueError, r"regs\[1\] = -1: must not be negative"),
+        ({"smem": [0, -1]}, ValueError, r"smem\[1\] = -1: must not be negative"),
+        ({"smem": [0, 1, 2]}, ValueError, r"smem: shape \(3,\); must be one number, or one for"),
+        ({"longest": [9, 3]}, ValueError, r"longest\[1\] = 3: must not be less than the duration"),
+        ({"after": [[], [2]]}, ValueError, r"after\[1\] = 2: there are 2 launches"),
+        ({"after": [None, ["x"]]}, TypeError, r"after\[1\] = 'x': must be an integer"),
+        ({"after": [1]}, ValueError, "after: has 1 entries, time has 2"),
+        ({"after": 1}, TypeError, "after: must be a sequence"),
+        ({"block_times": [None, [1, 2]]}, ValueError, r"block_times\[1\]: shape \(2,\); must be o"),
+        ({"block_times": [[0], None]}, ValueError, r"block_times\[0\]\[0\] = 0: must be positive"),
+        (
+            {"block_times": [[1], None], "kind": "copy_in"},
+            ValueError,
+            r"block_times\[0\]: shape \(1,\); must be None for a copy",
+        ),
+        ({"bandwidth": 0}, ValueError, "bandwidth = 0: must be positive"),
+        ({"bandwidth": float("nan")}, ValueError, "bandwidth = nan: must be a finite number"),
+        ({"interference": [1.5, 1]}, ValueError, r"interference: shape \(2,\); must be \(4,\)"),
+        ({"interference": [2, 0, 1, 1]}, ValueError, r"interference\[1\] = 0: .* 1 .. 1000"),
+        (
+            {"interference": [1000, 10**7, 1000, 1000]},
+            ValueError,
+            r"interference\[1\] = 10000000: must be within 1000 .. 1000000 thousandths",
+        ),
+        ({"interference": [0.5, 1, 1, 1]}, ValueError, r"interference\[0\] = 0.5: .* 1 .. 1000"),
+        ({"interference": [np.nan, 1, 1, 1]}, ValueError, r"interference\[0\] = .*finite"),
+        ({"interference": [1, 1, 1, 1e9]}, ValueError, r"interference\[3\] = 1000000000.0"),
+        ({"name": ["a"]}, ValueError, "name: has 1 entries, time has 2"),
+        ({"name": ["a", 3]}, ValueError, "name: must be 2 strings"),
+        ({"name": "ab"}, TypeError, "name: must be a sequence"),
+    ],
+)
+def test_refusals(arguments: dict[str, Any], error: type[Exception], text: str) -> None:
+    good: dict[str, Any] = {"time": [0, 5], "duration": 4}
+    with pytest.raises(error, match=text):
+        gs.Launches(**(good | arguments))
+
+
+def test_recorder_refuses() -> None:
+    work = gs.Launches.build()
+    with pytest.raises(ValueError, match="streams: none was recorded"):
+        work.done()
+    with pytest.raises(ValueError, match="stream = 0: there are 0 streams so far"):
+        work.kernel(0, duration=1)
+    with pytest.raises(ValueError, match="kind = 'slow': must be one of"):
+        work.stream(kind="slow")
+    stream = work.stream()
+    with pytest.raises(ValueError, match="at = -4: must not be negative"):
+        work.kernel(stream, duration=1, at=-4)
+    with pytest.raises(ValueError, match="duration = 0: must be positive"):
+        work.copy_in(stream, duration=0)
+    with pytest.raises(TypeError, match=r"stream = 1.5: must be an integer"):
+        work.copy_out(1.5, duration=1)  # type: ignore[arg-type]
+    work.kernel(stream, duration=4, interference=(0.5, 1, 1, 1))
+    with pytest.raises(ValueError, match=r"interference of launch 0\[0\] = 0.5"):
+        work.done()
