@@ -246,3 +246,4 @@ def test_types() -> None:
 def test_style() -> None:
     pytest.importorskip("ruff")
     run(sys.executable, "-m", "ruff", "check", "--quiet", ".")
+    run(sys.executable, "-m", "ruff", "format", "--check", "--quiet", ".")
