@@ -100,7 +100,7 @@ class FifoRun(Jobs):
     grows
         Per task, whether its responses are known to grow without bound.
     cycle_from, cycle_length
-        In ticks; None unless it repeats or diverges.
+        An instant and a duration in ticks; None unless it repeats or diverges.
     now
         The instant at which the simulation ended.
     reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import threading
@@ -325,6 +326,47 @@ def test_what_is_said_about_all_jobs_is_seen_later(order: Any) -> None:
         assert noted.outcome == run.outcome and noted.cycle_length == length
         np.testing.assert_array_equal(noted.finish, later.finish)
     assert {"repeats", "diverges"} <= seen
+
+
+def waves_between(run: Any, first: int, last: int) -> list[tuple[int, ...]]:
+    """Those that start in [first, last), relative to it."""
+    waves = run.waves
+    inside = (waves.start >= first) & (waves.start < last)
+    columns = (waves.start - first, waves.end - first, waves.task, waves.blocks)
+    return sorted(zip(*(column[inside].tolist() for column in columns), strict=True))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_everything_happens_again_from_the_start_of_the_cycle(order: Any) -> None:
+    # Late offsets: where all jobs queue by release, the first checkpoints still lag behind.
+    tasks = gs.KernelTasks(
+        period=[15, 5, 6],
+        block_time=[4, 1, 1],
+        blocks=[1, 3, 3],
+        threads=[2, 2, 4],
+        offset=[222, 192, 165],
+    )
+    chance = np.random.default_rng(29)
+    repeating = 0
+    for number in range(40):
+        m = 4 if number == 0 else int(chance.integers(2, 10))
+        if number > 0:
+            tasks = random_tasks(chance, int(chance.integers(1, 5)), m)
+            tasks = dataclasses.replace(
+                tasks,
+                block_time=-(-tasks.block_time // 3),
+                offset=chance.integers(0, 100, tasks.n),
+            )
+        run = simulate.fifo(tasks, m, order, budget=gs.pbs.Budget(states=2000))
+        if run.outcome == "repeats":
+            start, length = run.cycle_from, run.cycle_length
+            again = simulate.fifo(tasks, m, order, until=start + 4 * length, settle="no")
+            first = waves_between(again, start, start + length)
+            for cycle in (1, 2):
+                since = start + cycle * length
+                assert waves_between(again, since, since + length) == first, tasks
+            repeating += 1
+    assert repeating > 10
 
 
 @pytest.mark.parametrize("order", ORDERS)
