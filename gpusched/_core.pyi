@@ -16,6 +16,7 @@ _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 _Policy: TypeAlias = object  # a capsule
 
 FIFO_LATEST: Final[int]  # no simulated job is released at or after it
+FIFO_SETTLE_TASKS: Final[int]  # the most tasks of which order "release" tells what happens for ever
 MAX_TASKS: Final[int]
 __version__: Final[str]
 
@@ -338,14 +339,18 @@ def hierarchy_run(
 def hierarchy_ops(
     simulation: _Hierarchy, /
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # head, joined, first, dispatched, end, why, since, blocker
 def hierarchy_blocks(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # launch, block, sm, start, end
 def hierarchy_waits(
     simulation: _Hierarchy, /
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # launch, why, blocker, sm, from, to
 def hierarchy_slices(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints]: ...
+
 # context, from, to
 
 # Warps inside an SM (py_warps.c)

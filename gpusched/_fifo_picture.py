@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusched._check import integer
 from gpusched._text import clip, xml
 from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
 
@@ -124,6 +125,8 @@ class _Scene:
         waves = run.waves
         if waves is None:
             raise ValueError("waves: this run was simulated without them, and cannot be drawn")
+        since = integer(since, "since")
+        until = None if until is None else integer(until, "until")
         if since < 0:
             raise ValueError(f"since = {since}: must not be negative")
         if until is not None and until <= since:
@@ -228,7 +231,7 @@ def _draw(scene: _Scene, ax: Any, labels: Mapping[tuple[int, int], str]) -> None
                     zorder=2.5 if bar.late else 2,
                 )
             )
-        text = labels.get((bar.task, bar.job), str(bar.job))
+        text = str(labels.get((bar.task, bar.job), bar.job))
         bottom, height = bar.largest()
         if (bar.end - bar.start) > (0.085 * len(text) + 0.06) * inch and height > 0.17 * inch_high:
             ax.text(

@@ -565,6 +565,8 @@ def test_long_bounds_are_whole() -> None:
             lambda: fifo_bound(THREE, gpu="A100", saturation="paper"),
         ),
         (ValueError, "theorems = 'W': must be", lambda: fifo_bound(THREE, 8, theorems=["W"])),
+        (TypeError, "theorems = 7: must be some of fits", lambda: fifo_bound(THREE, 8, theorems=7)),
+        (TypeError, "tasks: must be KernelTasks, got list", lambda: fifo_limit([4], 8)),
         (ValueError, r"threads = 0: must be positive", lambda: fifo_bound(THREE, 0)),
         (ValueError, r"threads = 2.5: must be a whole", lambda: fifo_bound(THREE, 2.5)),
         (ValueError, "threads: must be a number, has", lambda: fifo_bound(THREE, [8])),

@@ -128,6 +128,9 @@ def test_svg() -> None:
 
 def test_refused() -> None:
     run = gs.simulate.fifo(EXAMPLE, 4096, until=81)
+    for name, value in (("since", 1.5), ("since", None), ("until", float("nan")), ("until", "x")):
+        with pytest.raises(TypeError, match=f"{name} = .*: must be an integer"):
+            run.to_svg(**{name: value})
     for arguments, message in (
         ({"since": -1}, "since = -1: must not be negative"),
         ({"since": 5, "until": 5}, "until = 5: must be above since = 5"),
