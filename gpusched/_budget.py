@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "as_budget"]
 
 
 @dataclass(frozen=True)
@@ -32,3 +32,12 @@ class Budget:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"budget: {name} = {value!r}: must be positive, or None")
+
+
+def as_budget(budget: Budget | None) -> Budget:
+    """The argument ``budget``: the usual one for None; a ``TypeError`` for what is none."""
+    if budget is None:
+        return Budget()
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget: must be a Budget, got {type(budget).__name__}")
+    return budget

@@ -62,18 +62,20 @@ def frozen(array: Array) -> Array:
 
 
 def integer(value: Any, name: str) -> int:
-    """``value`` as an int; a ``TypeError`` that names it for what is none."""
+    """``value`` as an int; a ``TypeError`` that names it for what is none, and for a bool."""
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} = {repr(value)[:60]}: must be an integer") from None
 
 
-def set_number(first: Any) -> int:
-    """The argument ``first``: the number of a task set under its seed."""
-    number = integer(first, "first")
+def set_number(value: Any, name: str = "first") -> int:
+    """``value`` as the number of a task set under its seed."""
+    number = integer(value, name)
     if not 0 <= number < _LIMIT:
-        raise ValueError(f"first = {number}: must be the number of a set, within 63 bits")
+        raise ValueError(f"{name} = {number}: must be the number of a set, within 63 bits")
     return number
 
 
@@ -84,6 +86,20 @@ def one_of(value: Any, known: Iterable[str], name: str) -> None:
         raise ValueError(f"{name} = {repr(value)[:60]}: must be one of {', '.join(known)}")
 
 
+def some_of(value: Any, known: Iterable[str], name: str) -> tuple[str, ...]:
+    """One string, or several, as a tuple; each is one of those that are known."""
+    known = tuple(known)
+    try:
+        given = (value,) if isinstance(value, str) else tuple(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} = {repr(value)[:60]}: must be some of {', '.join(known)}"
+        ) from None
+    for item in given:
+        one_of(item, known, name)
+    return given
+
+
 def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
     """Four words from an int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy)."""
     if isinstance(seed, np.random.Generator):
@@ -92,7 +108,13 @@ def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
     if not isinstance(seed, np.random.SeedSequence):
         if isinstance(seed, (bool, float)) or (isinstance(seed, int) and seed < 0):
             raise ValueError(f"seed = {seed!r}: must be a non-negative integer")
-        seed = np.random.SeedSequence(seed)
+        try:
+            seed = np.random.SeedSequence(seed)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"seed = {repr(seed)[:60]}: must be a non-negative integer, a SeedSequence, "
+                "a Generator or None"
+            ) from None
     words: npt.NDArray[np.uint64] = seed.generate_state(4, np.uint64)
     return words
 

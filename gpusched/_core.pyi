@@ -16,6 +16,7 @@ _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 _Policy: TypeAlias = object  # a capsule
 
 FIFO_LATEST: Final[int]  # no simulated job is released at or after it
+FIFO_SETTLE_TASKS: Final[int]  # the most tasks of which order "release" tells what happens for ever
 MAX_TASKS: Final[int]
 __version__: Final[str]
 

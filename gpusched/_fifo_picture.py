@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusched._check import integer
 from gpusched._text import clip, xml
 from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
 
@@ -124,6 +125,8 @@ class _Scene:
         waves = run.waves
         if waves is None:
             raise ValueError("waves: this run was simulated without them, and cannot be drawn")
+        since = integer(since, "since")
+        until = None if until is None else integer(until, "until")
         if since < 0:
             raise ValueError(f"since = {since}: must not be negative")
         if until is not None and until <= since:
@@ -133,7 +136,12 @@ class _Scene:
         self.since = since
         last = int(waves.end.max(initial=1))
         inside = np.flatnonzero((waves.end > since) & (waves.start < (until or last + 1)))
-        shown = inside[: MOST_WAVES if until is not None else SHOWN_WAVES]
+        most = MOST_WAVES if until is not None else SHOWN_WAVES
+        if len(inside):  # all that run at the window's first instant, or it would end there
+            first = max(since, int(waves.start[inside[0]]))
+            at_once = int(np.searchsorted(waves.start[inside], first, side="right"))
+            most = max(most, min(at_once, MOST_WAVES))
+        shown = inside[:most]
         self.hidden = len(inside) - len(shown)
         if self.hidden:
             self.end = int(waves.start[inside[len(shown)]])
@@ -228,7 +236,7 @@ def _draw(scene: _Scene, ax: Any, labels: Mapping[tuple[int, int], str]) -> None
                     zorder=2.5 if bar.late else 2,
                 )
             )
-        text = labels.get((bar.task, bar.job), str(bar.job))
+        text = str(labels.get((bar.task, bar.job), bar.job))
         bottom, height = bar.largest()
         if (bar.end - bar.start) > (0.085 * len(text) + 0.06) * inch and height > 0.17 * inch_high:
             ax.text(
@@ -242,6 +250,7 @@ def _draw(scene: _Scene, ax: Any, labels: Mapping[tuple[int, int], str]) -> None
                 zorder=4,
                 bbox={"boxstyle": "round,pad=0.12", "facecolor": "white", "linewidth": 0},
                 clip_on=True,
+                parse_math=False,
             )
     for row, releases in enumerate(scene.releases):
         y = -scene.m * _ROW * (row + 0.65)
@@ -267,17 +276,20 @@ def _draw(scene: _Scene, ax: Any, labels: Mapping[tuple[int, int], str]) -> None
         handles.append(Line2D([], [], color=MUTED, label="release", **mark))
     if any(bar.late for bar in scene.bars):
         handles.append(Patch(facecolor="white", edgecolor=LATE, hatch="//", label="late"))
-    ax.legend(
+    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
+    legend = ax.legend(
         handles=handles,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=max(1, min(len(handles), 80 // (7 + max(len(h.get_label()) for h in handles)))),
+        ncols=max(1, min(len(handles), 80 // (7 + longest))),
         frameon=False,
         fontsize=9,
         handlelength=1.2,
         columnspacing=1.2,
         borderaxespad=0.2,
     )
+    for entry in legend.get_texts():
+        entry.set_parse_math(False)  # names of kernels may hold dollar signs
 
 
 def _svg(scene: _Scene) -> str:

@@ -16,15 +16,15 @@ from typing import Any, Literal
 import numpy as np
 
 from gpusched import _core
-from gpusched._budget import Budget
-from gpusched._check import Int64Array, int_array, integer, one_of, seed_key, set_number
+from gpusched._budget import Budget, as_budget
+from gpusched._check import Int64Array, int_array, integer, one_of, seed_key, set_number, some_of
+from gpusched._orders import ORDERS, Order
 from gpusched._progress import Progress, reporter
-from gpusched.fifo import ORDERS, FifoResponses, FifoRun, Waves
-from gpusched.tasks import KernelTasks
+from gpusched.fifo import OUTCOMES, FifoResponses, FifoRun, Waves
+from gpusched.tasks import KernelTasks, check_tasks
 
 __all__ = ["Order", "fifo", "fifo_responses"]
 
-Order = Literal["hardware", "release", "strict", "overlap"]
 Draw = Literal["job", "wave", "block"]
 Settle = Literal["no", "note", "stop"]
 
@@ -32,9 +32,7 @@ _DRAWS = ("job", "wave", "block")
 _TRIGGERS = ("head", "tail", "finish")
 _SETTLE = ("no", "note", "stop")
 _REASONS = (None, "states", "bytes", "seconds")
-_VERDICTS = np.array(["done", "repeats", "diverges", "budget"])
-# The core finds out what happens for ever for at most so many tasks where releases decide.
-_RELEASE_TASKS = 256
+_VERDICTS = np.array(OUTCOMES)
 # Waves of a slice, between which the progress is reported: some milliseconds.
 _SLICE = 1 << 16
 
@@ -137,6 +135,8 @@ def fifo(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
+    check_tasks(tasks)
+    budget = as_budget(budget)
     if tasks.is_stack:
         raise ValueError(
             f"tasks: a stack of {len(tasks)} sets; one run is of one set, for the largest "
@@ -160,14 +160,13 @@ def fifo(
     if late.size:
         i = int(late[0])
         raise OverflowError(f"deadline[{i}] = {tasks.deadline[i]}: is too large for the clock")
-    budget = Budget() if budget is None else budget
     simulation = _core.fifo_open(
         *(tasks.period, most, tasks.blocks, tasks.threads, tasks.offset, tasks.priority),
         *(streams, least, slack, m, ORDERS.index(order), _DRAWS.index(draw)),
         *(_SETTLE.index(chosen), _core.FIFO_LATEST if last is None else last, victims),
         _triggers(triggers),
         seed_key(seed),
-        _number(index, "index"),
+        set_number(index, "index"),
         bool(waves),
     )
     began = monotonic()
@@ -257,6 +256,8 @@ def fifo_responses(
     ValueError, OverflowError, gpusched.Cancelled
         As ``fifo``; the message has the set's number.
     """
+    check_tasks(tasks)
+    states = as_budget(budget).states
     one_of(order, ORDERS, "order")
     one_of(draw, _DRAWS, "draw")
     rows = [
@@ -265,9 +266,9 @@ def fifo_responses(
     ]
     period, blocks, width, offset, priority = rows
     sets, n = period.shape
-    m = _per_set(_threads(threads) if np.ndim(threads) == 0 else threads, sets, "threads")
+    m = _per_set(_threads(threads) if _is_one(threads, "threads") else threads, sets, "threads")
     given = victim
-    if victim is None or np.ndim(victim) == 0:
+    if _is_one(victim, "victim"):
         given = -1 if victim is None else integer(victim, "victim")
     victims = _per_set(given, sets, "victim")
     wrong = np.flatnonzero((victims >= n) | (victims < (0 if np.ndim(victim) == 0 else -1)))
@@ -279,7 +280,7 @@ def fifo_responses(
     slack = np.atleast_2d(_slack(tasks, gap))
     fixed = bool((victims < 0).all()) and not slack.any() and np.array_equal(least, most)
     lasts: Int64Array
-    if until is None or np.ndim(until) == 0:
+    if _is_one(until, "until"):
         chosen, last = _settle(settle, until, fixed, ("no", "no"))
         lasts = np.full(sets, _core.FIFO_LATEST if last is None else last)
         if last is None:
@@ -293,7 +294,7 @@ def fifo_responses(
         *(period, most, blocks, width, offset, priority, least, slack, m),
         *(ORDERS.index(order), _DRAWS.index(draw), _SETTLE.index(chosen), lasts, victims),
         *(np.full(sets, _triggers(triggers)), seed_key(seed), set_number(first)),
-        *(0 if budget is None else budget.states or 0, stop),
+        *(states or 0, stop),
     )
     outcome = _VERDICTS[verdict]
     if not tasks.is_stack:
@@ -311,6 +312,14 @@ def _threads(threads: Any) -> int:
     return m
 
 
+def _is_one(value: Any, name: str) -> bool:
+    """Whether this is one value for all sets, and not one for each."""
+    try:
+        return np.ndim(value) == 0
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name}: {error}") from None
+
+
 def _per_set(value: Any, sets: int, name: str) -> Int64Array:
     """One number for each set."""
     array = int_array(value, name)
@@ -319,13 +328,6 @@ def _per_set(value: Any, sets: int, name: str) -> Int64Array:
             f"{name}: shape {array.shape}; must be one number, or one for each of {sets} sets"
         )
     return np.ascontiguousarray(np.broadcast_to(array, (sets,)))
-
-
-def _number(value: Any, name: str) -> int:
-    number = integer(value, name)
-    if not 0 <= number < 2**63:
-        raise ValueError(f"{name} = {number}: must be the number of a set, within 63 bits")
-    return number
 
 
 def _streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:
@@ -350,6 +352,8 @@ def _share(value: Any, name: str) -> Fraction:
     if isinstance(value, Fraction):
         return value
     try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
@@ -377,7 +381,14 @@ def _slack(tasks: KernelTasks, gap: Any) -> Int64Array:
     share = _share(gap, "gap")
     if share < 0:
         raise ValueError(f"gap = {gap}: must not be negative")
-    return _scaled(tasks.period, share, up=False)
+    try:
+        slack = _scaled(tasks.period, share, up=False)
+        if int(slack.max(initial=0)) < _core.FIFO_LATEST:
+            return slack
+    except OverflowError:
+        pass
+    longest = int(tasks.period.max())
+    raise OverflowError(f"gap = {gap}: so much more than a period of {longest} is beyond the clock")
 
 
 def _scaled(times: Int64Array, share: Fraction, up: bool) -> Int64Array:
@@ -389,16 +400,12 @@ def _scaled(times: Int64Array, share: Fraction, up: bool) -> Int64Array:
     over, under = share.numerator, share.denominator
     more = under - 1 if up else 0
     exact = [(time * over + more) // under for time in times.ravel().tolist()]
-    if max(exact, default=0) >= 2**63:
-        raise OverflowError(f"gap = {float(share)}: times the period does not fit 64 bits")
     return np.array(exact, dtype=np.int64).reshape(times.shape)
 
 
 def _triggers(triggers: Any) -> int:
-    names = (triggers,) if isinstance(triggers, str) else tuple(triggers)
     bits = 0
-    for name in names:
-        one_of(name, _TRIGGERS, "triggers")
+    for name in some_of(triggers, _TRIGGERS, "triggers"):
         bits |= 1 << _TRIGGERS.index(name)
     if bits == 0:
         raise ValueError(f"triggers: must be some of {', '.join(_TRIGGERS)}")
@@ -443,7 +450,8 @@ def _check_endless(tasks: KernelTasks, order: str, where: str = "") -> None:
     hyperperiod = tasks.hyperperiod
     if 2 * hyperperiod + int(tasks.offset.max()) >= _core.FIFO_LATEST:
         raise ValueError(f"{where}until: is needed, as the hyperperiod is beyond the clock")
-    if order == "release" and tasks.n > _RELEASE_TASKS:
+    if order == "release" and tasks.n > _core.FIFO_SETTLE_TASKS:
         raise ValueError(
-            f"{where}until: is needed with more than {_RELEASE_TASKS} tasks in order 'release'"
+            f"{where}until: is needed with more than {_core.FIFO_SETTLE_TASKS} tasks in order "
+            "'release'"
         )

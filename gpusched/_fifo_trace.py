@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched import chrome
+from gpusched._check import integer
 
 if TYPE_CHECKING:
     from gpusched.fifo import FifoRun
@@ -19,7 +20,7 @@ _GPU, _JOBS = 0, 1
 
 def write(run: FifoRun, path: str | os.PathLike[str], tick: int) -> None:
     """What `FifoRun.to_chrome_trace` describes."""
-    if tick < 1:
+    if integer(tick, "tick") < 1:
         raise ValueError(f"tick = {tick}: must be at least 1 ns")
     other = {"order": run.order, "threads": run.threads, "outcome": run.outcome}
     chrome.write_chrome_trace(path, _events(run, tick), other=other)

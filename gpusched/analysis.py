@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of
+from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of, some_of
+from gpusched._orders import ORDERS, Order
 from gpusched._text import clip
 from gpusched.gpu import WARP_THREADS, as_gpu
-from gpusched.tasks import KernelTasks
+from gpusched.tasks import KernelTasks, check_tasks
 
 __all__ = [
     "ORDERS",
@@ -33,13 +34,6 @@ __all__ = [
     "fifo_bound",
     "fifo_limit",
 ]
-
-ORDERS = ("hardware", "release", "strict", "overlap")
-"""The four readings of "FIFO"; in all of them only the kernel at the head of the queue starts
-blocks. ``hardware``: a job joins the queue when it gets to its stream's head (R1 and R2 of the
-paper). ``release``: of the jobs at their streams' heads, the earliest release is first.
-``strict``: all jobs by release, and one that is not at its stream's head yet holds up everything
-behind it (P1 to the letter). ``overlap``: all jobs by release, each in a stream of its own."""
 
 THEOREMS = ("", "fits", "P", "V1, case 1", "V1, case 2", "A", "A refined", "V2", "V3")
 """What a bound comes from, in the order of ``FifoBound.theorem_code``."""
@@ -310,7 +304,7 @@ class FifoLimit:
 def fifo_bound(
     tasks: KernelTasks,
     threads: Any = None,
-    order: Literal["hardware", "release", "strict", "overlap"] = "hardware",
+    order: Order = "hardware",
     *,
     gpu: Any = None,
     saturation: Literal["exact", "paper"] = "exact",
@@ -368,7 +362,7 @@ def fifo_bound(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    _check_tasks(tasks)
+    check_tasks(tasks)
     one_of(order, ORDERS, "order")
     one_of(saturation, ("exact", "paper"), "saturation")
     mask = _mask(theorems)
@@ -445,7 +439,7 @@ def fifo_limit(tasks: KernelTasks, threads: Any) -> FifoLimit:
     ValueError, OverflowError
         As ``fifo_bound``.
     """
-    _check_tasks(tasks)
+    check_tasks(tasks)
     m = _threads(threads, tasks)
     period, block_time = np.atleast_2d(tasks.period), np.atleast_2d(tasks.block_time)
     rows = (period, block_time, np.atleast_2d(tasks.blocks), np.atleast_2d(tasks.threads))
@@ -459,11 +453,6 @@ def fifo_limit(tasks: KernelTasks, threads: Any) -> FifoLimit:
     if tasks.is_stack:
         return FifoLimit(limit, beta, share, within)
     return FifoLimit(int(limit[0]), int(beta[0]), _exact_utilization(rows, 0), bool(within[0]))
-
-
-def _check_tasks(tasks: Any) -> None:
-    if not isinstance(tasks, KernelTasks):
-        raise TypeError(f"tasks: must be KernelTasks, got {type(tasks).__name__}")
 
 
 def _threads(threads: Any, tasks: KernelTasks) -> Int64Array:
@@ -483,10 +472,8 @@ def _mask(theorems: Iterable[str] | None) -> int:
     """The bits of the theorems to try."""
     if theorems is None:
         return (1 << len(THEOREMS)) - 1
-    asked = [theorems] if isinstance(theorems, str) else list(theorems)
     mask = 0
-    for name in asked:
-        one_of(name, _ASKED, "theorems")
+    for name in some_of(theorems, _ASKED, "theorems"):
         for theorem in _ASKED[name]:
             mask |= 1 << THEOREMS.index(theorem)
     return mask

@@ -11,14 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _fifo_picture
-from gpusched._check import Int64Array, frozen
+from gpusched._check import Int64Array, frozen, integer
+from gpusched._orders import ORDERS
 from gpusched.jobs import Jobs
 from gpusched.tasks import KernelTasks
 
 __all__ = ["ORDERS", "OUTCOMES", "FifoResponses", "FifoRun", "Waves"]
-
-ORDERS = ("hardware", "release", "strict", "overlap")
-"""The readings of "FIFO", in the order of the core's numbers; see ``gs.simulate.fifo``."""
 
 OUTCOMES = ("done", "repeats", "diverges", "budget")
 """What is known at the end of a simulation; see ``FifoRun``."""
@@ -100,7 +98,7 @@ class FifoRun(Jobs):
     grows
         Per task, whether its responses are known to grow without bound.
     cycle_from, cycle_length
-        In ticks; None unless it repeats or diverges.
+        An instant and a duration in ticks; None unless it repeats or diverges.
     now
         The instant at which the simulation ended.
     reason
@@ -148,6 +146,8 @@ class FifoRun(Jobs):
 
     def responses(self, task: int) -> Int64Array:
         """The response times of a task's jobs that finished, from its first job on."""
+        if not 0 <= integer(task, "task") < self.tasks.n:
+            raise IndexError(f"task = {task}: the set has {self.tasks.n} tasks")
         chosen = np.flatnonzero((self.task == task) & (self.finish >= 0))
         return self.finish[chosen] - self.release[chosen]
 
@@ -278,5 +278,6 @@ class FifoResponses:
 
     def __repr__(self) -> str:
         names, counts = np.unique(np.atleast_1d(self.outcome), return_counts=True)
-        known = ", ".join(f"{k} {name}" for name, k in zip(names, counts, strict=True))
-        return f"<FifoResponses: {np.atleast_2d(self.worst).shape[1]} tasks, {known}>"
+        known = "".join(f", {k} {name}" for name, k in zip(names, counts, strict=True))
+        of = f"{len(self)} sets of " if self.is_stack else ""
+        return f"<FifoResponses: {of}{self.worst.shape[-1]} tasks{known}>"

@@ -219,6 +219,9 @@ def fifo(
     span = int_array(periods, "periods")
     if span.shape != (2,):
         raise ValueError(f"periods: shape {span.shape}; must be the shortest and the longest")
+    scale = integer(ticks, "ticks")
+    if not 1 <= scale < 2**63:
+        raise ValueError(f"ticks = {scale}: must be positive, and within 63 bits")
     capacity = int((np.minimum(m // sizes, most) * sizes).max())
     if (over := np.flatnonzero(sums * m > capacity)).size:
         which = f"[{int(over[0])}]" if np.ndim(utilization) else ""
@@ -228,7 +231,7 @@ def fifo(
         )
     columns = _core.generate_fifo(
         *(seed_key(seed), integer(n, "n"), sums, set_number(first), m),
-        *(int(span[0]), int(span[1]), integer(ticks, "ticks"), sizes, most),
+        *(int(span[0]), int(span[1]), scale, sizes, most),
     )
     period, block_time, blocks, size = columns if count is not None else (c[0] for c in columns)
     return KernelTasks(
@@ -250,6 +253,19 @@ def _capacity(gpu: GPU | str | None) -> int:
     return device.sms * int(occupancy(device, threads=32))
 
 
+def _floats(value: Any, name: str) -> FloatArray:
+    """``value`` as a float64 array; a ``TypeError`` that names it for what is no number."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "iufO":
+            raise TypeError
+        return given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name} = {repr(value)[:60]}: must be a number, or a row of numbers"
+        ) from None
+
+
 def _sums(n: Any, utilization: Any, count: int | None, discard: bool) -> FloatArray:
     """One sum per set; a single number is checked here, where it has no index."""
     tasks = integer(n, "n")
@@ -258,7 +274,7 @@ def _sums(n: Any, utilization: Any, count: int | None, discard: bool) -> FloatAr
     sets = 1 if count is None else integer(count, "count")
     if sets < 0:
         raise ValueError(f"count = {sets}: must not be negative")
-    sums = np.asarray(utilization, dtype=np.float64)
+    sums = _floats(utilization, "utilization")
     if sums.ndim == 0:
         value = float(sums)
         if not math.isfinite(value) or value < 0:

@@ -462,6 +462,66 @@ def test_no_simulated_response_is_above() -> None:
     assert close > 50
 
 
+def test_no_response_on_sms_is_above() -> None:
+    """The bounds for a GPU against the simulator of its SMs, one stream per task."""
+    rng = random.Random(31)
+    close = checked = 0
+    for _ in range(150):
+        warps = rng.randint(2, 12)
+        gpu = gs.GPU(rng.randint(1, 4), 32 * warps, rng.randint(1, 8), 8192, 4096)
+        n = rng.randint(1, 5)
+        threads = [rng.randint(1, 32 * warps) for _ in range(n)]
+        regs = [rng.choice([0, 16, 32, 40]) for _ in range(n)]
+        smem = [rng.choice([0, 256, 700]) for _ in range(n)]
+        shapes = zip(threads, regs, smem, strict=True)
+        if any(gs.occupancy(gpu, *shape) == 0 for shape in shapes):
+            continue
+        blocks = [rng.randint(1, 6) for _ in range(n)]
+        time = [rng.randint(1, 40) for _ in range(n)]
+        work = sum(g * -(-b // 32) * c for g, b, c in zip(blocks, threads, time, strict=True)) // (
+            gpu.sms * warps
+        )
+        period = [max(c, int(rng.uniform(0.6, 3) * work) + rng.randint(1, 30)) for c in time]
+        tasks = gs.KernelTasks(
+            period=period, block_time=time, blocks=blocks, threads=threads, regs=regs, smem=smem
+        )
+        found = fifo_bound(tasks, gpu=gpu)
+        for policy in ("most_room", "olmedo", "round_robin"):
+            rows = []
+            for i in range(n):
+                at = rng.randint(0, period[i]) * rng.randint(0, 1)
+                while at < 10 * max(period):
+                    rows.append((at, rng.random(), i))
+                    at += period[i] + rng.randint(0, period[i]) * rng.randint(0, 1)
+            rows.sort()  # equal releases in any order
+            which = [i for _, _, i in rows]
+            columns = {
+                name: [values[i] for i in which]
+                for name, values in (("blocks", blocks), ("threads", threads), ("regs", regs))
+            }
+            launches = gs.Launches(
+                time=[at for at, _, _ in rows],
+                stream=which,
+                smem=[smem[i] for i in which],
+                block_times=[
+                    [rng.randint(1 + time[i] // 2, time[i]) for _ in range(blocks[i])]
+                    for i in which
+                ]
+                if rng.random() < 0.3
+                else None,
+                duration=[time[i] for i in which],
+                **columns,
+            )
+            run = gs.simulate.hierarchy(gpu, launches, policy=policy, blocks=False)
+            for k in np.flatnonzero(found.bounded).tolist():
+                mine = np.array(which) == k
+                worst = int((run.end - launches.time)[mine].max())
+                assert worst <= found.exact[k], (gpu, tasks, policy)
+                close += worst >= 0.9 * found.exact[k]
+                checked += 1
+    assert checked > 300 and close > 30
+
+
 # The result
 
 
@@ -565,6 +625,8 @@ def test_long_bounds_are_whole() -> None:
             lambda: fifo_bound(THREE, gpu="A100", saturation="paper"),
         ),
         (ValueError, "theorems = 'W': must be", lambda: fifo_bound(THREE, 8, theorems=["W"])),
+        (TypeError, "theorems = 7: must be some of fits", lambda: fifo_bound(THREE, 8, theorems=7)),
+        (TypeError, "tasks: must be KernelTasks, got list", lambda: fifo_limit([4], 8)),
         (ValueError, r"threads = 0: must be positive", lambda: fifo_bound(THREE, 0)),
         (ValueError, r"threads = 2.5: must be a whole", lambda: fifo_bound(THREE, 2.5)),
         (ValueError, "threads: must be a number, has", lambda: fifo_bound(THREE, [8])),

@@ -111,6 +111,38 @@ def test_long_runs_are_cut() -> None:
     assert_legible(many.plot().figure)
 
 
+def test_nothing_to_draw() -> None:
+    pytest.importorskip("matplotlib")
+    from legible import assert_legible
+
+    empty = gs.simulate.fifo(EXAMPLE, 4096, until=0)
+    assert {"threads", "time (ticks)"} <= set(assert_legible(empty.plot().figure))
+    run = gs.simulate.fifo(EXAMPLE, 4096, until=81)
+    assert "1060" in assert_legible(run.plot(since=1000, until=1100).figure)
+
+
+def test_names_are_no_formulas() -> None:
+    pytest.importorskip("matplotlib")
+    from legible import assert_legible
+
+    tasks = gs.KernelTasks(period=[9, 9], block_time=8, name=["$_0 and $_1", "$\\frac$"])
+    run = gs.simulate.fifo(tasks, 2, until=9)
+    figure = run.plot(labels={(0, 0): "$\\x$", (1, 0): "$x$"}).figure
+    assert {"$_0 and $_1", "$\\frac$", "$\\x$", "$x$"} <= set(assert_legible(figure))
+    figure.canvas.draw()
+    assert all(not text.get_parse_math() for text in figure.axes[0].get_legend().get_texts())
+
+
+def test_more_waves_at_once_than_are_shown() -> None:
+    # Each block is a wave of its own: the picture goes on until the first that is not shown.
+    tasks = gs.KernelTasks(period=[1000], block_time=40, blocks=1000)
+    run = gs.simulate.fifo(tasks, 500, until=1, draw="block")
+    scene = picture._Scene(run, None, 0, None)
+    assert len(scene.bars) == 500 > picture.SHOWN_WAVES and scene.end == 40 and scene.hidden == 500
+    late = picture._Scene(run, None, 20, None)
+    assert len(late.bars) == 500 and late.end == 40
+
+
 def test_svg() -> None:
     for run in runs():
         ElementTree.fromstring(run.to_svg())
@@ -128,6 +160,9 @@ def test_svg() -> None:
 
 def test_refused() -> None:
     run = gs.simulate.fifo(EXAMPLE, 4096, until=81)
+    for name, value in (("since", 1.5), ("since", None), ("until", float("nan")), ("until", "x")):
+        with pytest.raises(TypeError, match=f"{name} = .*: must be an integer"):
+            run.to_svg(**{name: value})
     for arguments, message in (
         ({"since": -1}, "since = -1: must not be negative"),
         ({"since": 5, "until": 5}, "until = 5: must be above since = 5"),

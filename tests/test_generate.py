@@ -394,6 +394,10 @@ def test_fifo_sets_are_the_same_in_any_stack_and_on_every_machine() -> None:
         ({"utilization": -0.1}, ValueError, "utilization = -0.1: must be finite and not"),
         ({"utilization": np.nan}, ValueError, "utilization = nan: must be finite"),
         ({"utilization": [0.5, np.nan], "count": 2}, ValueError, r"utilization\[1\] = nan"),
+        ({"utilization": "0.5"}, TypeError, "utilization = '0.5': must be a number"),
+        ({"utilization": True}, TypeError, "utilization = True: must be a number"),
+        ({"utilization": [[1], [1, 2]]}, TypeError, r"utilization = \[\[1\], \[1, 2\]\]: must be"),
+        ({"ticks": 2**70}, ValueError, "ticks = 1180591620717411303424: must be positive, and"),
         ({"utilization": 1.01}, ValueError, "one task can keep at most 4096 of 4096 threads busy"),
         (
             {"utilization": [0.5, 0.99], "count": 2, "block_sizes": [768]},

@@ -159,6 +159,11 @@ def test_bounds_as_a_picture(bounds):
         (lambda e: e.yang_fig3(jobs=0), "jobs = 0: must be positive"),
         (lambda e: e.yang_fig3(ticks=0), "ticks = 0: must be positive"),
         (lambda e: e.yang_bounds(orders=["x"]), "orders = 'x': must be one of hardware"),
+        (lambda e: e.yang_fig3(orders=[]), r"orders = \(\): must be a list of one value at least"),
+        (lambda e: e.yang_fig3([]), r"epsilons = \[\]: must be a list of one value"),
+        (lambda e: e.yang_fig3(b_max=512), "b_max = 512: must be a list of one value"),
+        (lambda e: e.yang_bounds([]), r"utilizations = \[\]: must be a list of one value"),
+        (lambda e: e.yang_bounds(orders="h"), "orders = 'h': must be one of hardware"),
         (lambda e: e.yang_bounds(horizon=0), "horizon = 0: must be positive"),
         (lambda e: e.yang_bounds(count=0), "count = 0: must be at least 1"),
     ],
@@ -166,3 +171,7 @@ def test_bounds_as_a_picture(bounds):
 def test_refusals(call: Any, message: str):
     with pytest.raises(ValueError, match=message):
         call(experiments)
+    with pytest.raises(TypeError, match="utilizations: 'x' is no number"):
+        experiments.yang_bounds(["x"])
+    with pytest.raises(TypeError, match="epsilons: None is no number"):
+        experiments.yang_fig3([None])

@@ -27,7 +27,8 @@ static int module_exec(PyObject *module)
     PyObject *latest = PyLong_FromLongLong(GS_FIFO_LATEST); /* a long may be too short for it */
     int added = PyModule_AddObjectRef(module, "FIFO_LATEST", latest);
     Py_XDECREF(latest);
-    if (added < 0 || PyModule_AddIntConstant(module, "MAX_TASKS", GS_MAX_TASKS) < 0) {
+    if (added < 0 || PyModule_AddIntConstant(module, "MAX_TASKS", GS_MAX_TASKS) < 0 ||
+        PyModule_AddIntConstant(module, "FIFO_SETTLE_TASKS", GS_FIFO_SETTLE_TASKS) < 0) {
         return -1;
     }
     return PyModule_AddStringConstant(module, "__version__", GPUSCHED_VERSION);

@@ -153,7 +153,8 @@ typedef struct {
     int64_t now;
     bool done;    /* every job released before `until` has finished, or settle stopped the run */
     int verdict;  /* GS_FIFO_OPEN, ... */
-    int64_t from; /* with a verdict: the cycle's first instant and its length */
+    int64_t from; /* with a verdict: the cycle's first instant, and its length; where the schedule
+                     repeats, the waves that start from then on recur every `length` ticks */
     int64_t length;
     int64_t waves;      /* started so far */
     int64_t *worst;     /* per task: the largest response so far, 0 before the first */

@@ -319,6 +319,9 @@ int gs_fifo_cycle_look(gs_env_t *env, gs_fifo_t *fifo)
             fifo->verdict = growing > 0 ? GS_FIFO_DIVERGES : GS_FIFO_REPEATS;
             fifo->from = cycle->saved_count * cycle->hyperperiod;
             fifo->length = instant - fifo->from;
+            if (!by_time && cycle->pending[0] > 0) { /* what lagged behind need not return */
+                fifo->from += cycle->pending[0];
+            }
             fifo->done = fifo->model.settle == GS_FIFO_SETTLE_STOP;
             cycle->hyperperiod = 0;
             cycle->mark = -1;

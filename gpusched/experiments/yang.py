@@ -13,25 +13,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import plot
-from gpusched._check import integer, one_of
+from gpusched._check import integer, one_of, some_of
+from gpusched._orders import ORDERS, Order
 from gpusched._progress import Progress
 from gpusched.results import Results, wilson
 from gpusched.sweep import run, spawn
 
 if TYPE_CHECKING:
     from gpusched.fifo import FifoRun
-    from gpusched.simulate import Order
     from gpusched.tasks import KernelTasks
 
 __all__ = ["Bounds", "Figure2", "Figure3", "yang_bounds", "yang_fig2", "yang_fig3"]
-
-ORDERS: tuple[Order, ...] = ("hardware", "release", "strict", "overlap")
 
 # Figure 2 --------------------------------------------------------------------------------------
 
@@ -92,6 +90,27 @@ def yang_fig2(order: Order = "hardware") -> Figure2:
     names = ("task", "job", "release", "start", "dispatched", "finish")
     columns: dict[str, Any] = {"kernel": [f"K{k + 1}" for k in range(len(run))]}
     return Figure2(columns | {name: getattr(run, name) for name in names}, run)
+
+
+# What both of the others take
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    """What a figure goes through: one value at least."""
+    if np.ndim(values) != 1 or len(values) == 0:
+        raise ValueError(f"{name} = {repr(values)[:60]}: must be a list of one value at least")
+    return list(values)
+
+
+def _orders(orders: Any) -> list[Order]:
+    return cast("list[Order]", _listed(some_of(orders, ORDERS, "orders"), "orders"))
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: {repr(value)[:60]} is no number") from None
 
 
 # Figure 3 --------------------------------------------------------------------------------------
@@ -189,10 +208,10 @@ def yang_fig3(
     if integer(jobs, "jobs") < 1:
         raise ValueError(f"jobs = {jobs}: must be positive")
     columns: dict[str, list[Any]] = {}
-    for order in orders:
-        one_of(order, ORDERS, "orders")
-        for size in b_max:
-            for epsilon in epsilons:
+    sizes, parts = _listed(b_max, "b_max"), _listed(epsilons, "epsilons")
+    for order in _orders(orders):
+        for size in sizes:
+            for epsilon in parts:
                 tasks = _theorem_1(threads, size, epsilon, ticks)
                 last = tasks.n - 1
                 run = simulate.fifo(
@@ -229,7 +248,7 @@ def _theorem_1(threads: int, b_max: int, epsilon: float, ticks: int) -> KernelTa
         raise ValueError(f"ticks = {scale}: must be positive")
     if not 1 <= widest <= m:
         raise ValueError(f"b_max = {widest}: must be within 1 .. {m} threads")
-    if not 0 < epsilon < 1:
+    if not 0 < _number(epsilon, "epsilons") < 1:
         raise ValueError(f"epsilons: {epsilon} is not between 0 and 1")
     length = Fraction(repr(float(epsilon))) * scale
     if length.denominator != 1:
@@ -344,12 +363,12 @@ def yang_bounds(
     """
     from gpusched.analysis import THEOREMS
 
-    for order in orders:
-        one_of(order, ORDERS, "orders")
+    orders = _orders(orders)
+    utilizations = [_number(u, "utilizations") for u in _listed(utilizations, "utilizations")]
     if integer(horizon, "horizon") < 1:
         raise ValueError(f"horizon = {horizon}: must be positive")
     root = spawn(seed)
-    keys = [(order, i, float(u)) for order in orders for i, u in enumerate(utilizations)]
+    keys = [(order, i, u) for order in orders for i, u in enumerate(utilizations)]
     points = [{"order": order, "utilization": u} for order, _, u in keys]
     values = run(
         functools.partial(_bounds, n=n, threads=threads, sets=dict(sets or {}), horizon=horizon),
