@@ -13,8 +13,11 @@ int64_t gs_hierarchy_pop(gs_hierarchy_queue_t *queue); /* it must not be empty *
 int64_t gs_hierarchy_first(const gs_hierarchy_queue_t *queue);
 int64_t gs_hierarchy_last(const gs_hierarchy_queue_t *queue);
 
-/* A kernel joins its channel when it is launched. */
-void gs_hierarchy_join_channel(gs_hierarchy_t *self, int64_t op);
+/* The operation is launched: finds those of other streams that are kept before it. */
+void gs_hierarchy_line_up(gs_hierarchy_t *self, int64_t op);
+
+/* The operation is at its stream's head: it is among those that may join a queue. */
+void gs_hierarchy_add_head(gs_hierarchy_t *self, int64_t op);
 
 /* Why this head of a stream may not join a queue yet, with the operation that it waits for: a
  * GS_WAIT_*, or -1 when it may. */
