@@ -127,6 +127,8 @@ def hierarchy(
         engines = integer(copy_engines, "copy_engines")
     limit = 0 if channels is None else integer(channels, "channels")
     budget = Budget() if budget is None else budget
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget: must be a Budget, got {type(budget).__name__}")
     number = integer(index, "index")
     if not 0 <= number < 2**63:
         raise ValueError(f"index = {number}: must not be negative, and within 63 bits")

@@ -32,6 +32,7 @@ _COLUMNS = (
 _STREAM_COLUMNS = ("stream_context", "stream_priority", "stream_kind")
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
 _SHOWN = 40
+_MOST_STREAMS = 2**24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,6 +229,9 @@ class Launches:
         task, time = task[order], time[order]
         streams = np.arange(tasks.n) if stream is None else int_array(stream, "stream")
         streams = _row(streams, tasks.n, "stream", "tasks")
+        at_least(streams, 0, "stream")
+        for i in np.flatnonzero(streams >= _MOST_STREAMS)[:1].tolist():
+            raise ValueError(f"stream[{i}] = {streams[i]}: must be below {_MOST_STREAMS}")
         return Launches(
             time,
             tasks.block_time[task],
@@ -668,8 +672,8 @@ def _streams(
         raise ValueError(f"stream[{i}] = {stream[i]}: there are {count} streams")
     if count == 0:
         raise ValueError("stream_context: there must be a stream")
-    if count > 2**24:
-        raise ValueError(f"stream: {count} streams; at most {2**24}")
+    if count > _MOST_STREAMS:
+        raise ValueError(f"stream: {count} streams; at most {_MOST_STREAMS}")
     columns = {key: _row(array, count, key, "streams") for key, array in given.items()}
     at_least(columns["stream_context"], 0, "stream_context")
     for i in np.flatnonzero(columns["stream_context"] >= 2**24)[:1].tolist():
@@ -677,11 +681,11 @@ def _streams(
         raise ValueError(f"stream_context[{i}] = {number}: must be below {2**24}")
     null = np.flatnonzero(columns["stream_kind"] == STREAM_KINDS.index("null"))
     owners = columns["stream_context"][null]
-    for i in range(len(null)):
-        if (owners[:i] == owners[i]).any():
-            raise ValueError(
-                f"stream_kind[{null[i]}] = 'null': context {owners[i]} has a NULL stream already"
-            )
+    again = np.setdiff1d(np.arange(len(null)), np.unique(owners, return_index=True)[1])
+    for i in again[:1].tolist():
+        raise ValueError(
+            f"stream_kind[{null[i]}] = 'null': context {owners[i]} has a NULL stream already"
+        )
     usual = [
         "NULL stream" if code == 2 else f"stream {i}"
         for i, code in enumerate(columns["stream_kind"].tolist())

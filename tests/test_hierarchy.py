@@ -603,6 +603,31 @@ def test_boxes_of_an_sm_do_not_cover_each_other() -> None:
             assert apart or box.end <= other.start or other.end <= box.start
 
 
+def test_names_that_begin_alike_are_told_apart() -> None:
+    names = [f"void at::native::vectorized_elementwise_kernel<{k}>" for k in range(3)] + ["short"]
+    launches = gs.Launches([0] * 4, 5, stream=range(4), name=names)
+    svg = gs.simulate.hierarchy(TX2, launches).to_svg()
+    shown = [e.text for e in ElementTree.fromstring(svg).iter() if e.tag.endswith("text")]
+    assert {"void at::nati…ise_kernel<0>", "void at::nati…ise_kernel<2>", "short"} <= set(shown)
+
+
+def test_a_long_deadlock_is_told_at_once() -> None:
+    n = 50_000
+    launches = gs.Launches(range(n), 5, stream=0, after=[[n - 1]] + [[]] * (n - 1))
+    deadlock = gs.simulate.hierarchy(TX2, launches).deadlock
+    assert deadlock is not None and len(deadlock.chain) == n
+    assert deadlock.chain[:2] == ((0, "after", n - 1), (n - 1, "stream", n - 2))
+
+
+def test_memory_without_the_log_of_blocks() -> None:
+    """Ten million blocks in a megabyte: what is kept grows with the launches alone."""
+    launches = gs.Launches([0] * 100, 50, blocks=100_000, threads=256, stream=np.arange(100) % 8)
+    run = gs.simulate.hierarchy(
+        "Xavier", launches, blocks=False, budget=gs.pbs.Budget(bytes=1_000_000)
+    )
+    assert run.outcome == "done" and run.started == 10**7
+
+
 def test_chrome_trace(tmp_path: Path) -> None:
     run = contexts(2)
     run.to_chrome_trace(tmp_path / "run.json", tick=1000)
@@ -626,6 +651,8 @@ def test_chrome_trace(tmp_path: Path) -> None:
     bare.to_chrome_trace(tmp_path / "bare.json.gz")
     with pytest.raises(ValueError, match="tick = 0: must be at least 1 ns"):
         run.to_chrome_trace(tmp_path / "no.json", tick=0)
+    with pytest.raises(TypeError, match=r"tick = 1\.5: must be an integer"):
+        run.to_chrome_trace(tmp_path / "no.json", tick=1.5)  # type: ignore[arg-type]
 
 
 # Refusals
@@ -684,6 +711,7 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
         (gs.Launches([2**60], 5), {}, OverflowError, r"time\[0\] = .* is too large for the clock"),
         (gs.Launches([0], 2**60), {}, OverflowError, r"duration\[0\] = .* is too large for the"),
         ("launches", {}, TypeError, "launches: must be a Launches, got str"),
+        (ONE, {"budget": 5}, TypeError, "budget: must be a Budget, got int"),
     ],
 )
 def test_refusals(
@@ -703,3 +731,6 @@ def test_pictures_refuse() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             run.to_svg(**arguments)  # type: ignore[arg-type]
+    for name, value in (("since", "1"), ("until", 3.5), ("until", float("nan"))):
+        with pytest.raises(TypeError, match=f"{name} = .*: must be an integer"):
+            run.to_svg(**{name: value})  # type: ignore[arg-type]
