@@ -11,8 +11,8 @@
  *   joined      it joins its engine's queue, which takes that
  *               - what it was told to wait for (`after`) has ended;
  *               - the legacy NULL stream agrees: a head of the NULL stream waits for every
- * operation of the context's blocking streams that was launched before it, and a head of a blocking
- * stream for every such operation of the NULL stream;
+ *                 operation of the context's blocking streams that was launched before it,
+ *                 and a head of a blocking stream for every such one of the NULL stream;
  *               - a kernel is the oldest one in its channel that is not fully dispatched;
  *   dispatched  all its blocks have started: it leaves the queue and its channel;
  *   ended       all its blocks have ended, or the copy is done.

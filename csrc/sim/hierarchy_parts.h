@@ -23,8 +23,7 @@ void gs_hierarchy_add_head(gs_hierarchy_t *self, int64_t op);
  * GS_WAIT_*, or -1 when it may. */
 int gs_hierarchy_obstacle(const gs_hierarchy_t *self, int64_t op, int64_t *blocker);
 
-/* Logs (hierarchy_log.c) ------------------------------------------------------------------------
- */
+/* Logs (hierarchy_log.c) ----------------------------------------------------------------------- */
 
 /* From now on the operation waits for this reason (why, blocker), or no longer (why -1). What it
  * waited for until now is logged, unless that took no time; sm is where it found room. */
@@ -36,8 +35,7 @@ int gs_hierarchy_log_slice(gs_env_t *env, gs_hierarchy_t *self, int64_t context,
 /* Says of the kernels at the heads of a context's queues why they wait. */
 int gs_hierarchy_explain(gs_env_t *env, gs_hierarchy_t *self, int64_t context, bool runs);
 
-/* Blocks (hierarchy_blocks.c) -------------------------------------------------------------------
- */
+/* Blocks (hierarchy_blocks.c) ------------------------------------------------------------------ */
 
 /* Starts the blocks that have room; sets self->started when a kernel was fully dispatched. */
 int gs_hierarchy_start_blocks(gs_env_t *env, gs_hierarchy_t *self, gs_hierarchy_context_t *context);
