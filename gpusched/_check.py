@@ -29,6 +29,8 @@ def int_array(value: Any, name: str) -> Int64Array:
             array = np.asarray(value, dtype=object)  # [4, 2**63]: a float would lose digits
     except ValueError as error:  # rows of different lengths
         raise ValueError(f"{name}: {error}") from None
+    if array.dtype.kind in "USb":  # no numbers; among numbers, ["1", 2], the text is named
+        array = np.asarray(value, dtype=object)
     if array.dtype.kind == "O":  # Python integers beyond 64 bits, or mixed content
         exact = np.empty(array.shape, np.int64)
         for index, item in np.ndenumerate(array):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched import _hierarchy_why
-from gpusched._check import Int64Array
+from gpusched._check import Int64Array, integer
 from gpusched._fifo_picture import Piece, Threads
 from gpusched._text import clip, xml
 from gpusched.hierarchy import REASONS
@@ -29,6 +29,7 @@ _MOST_STREAMS = 48
 _MOST_PIECES = 3000  # beyond, the blocks that start together on an SM are drawn as one
 _LEGEND = 10  # names in the legend
 _LABEL = 28  # characters of a name
+_HALF = 13  # of one that is cut in the middle
 
 _WAITS = {
     "after": "#7F7F7F",
@@ -45,9 +46,20 @@ _WAITS = {
 }
 
 
-def plot(run: Hierarchy, ax: Any, by: str, unit: str | None, since: int, until: int | None) -> Any:
-    """Draws on ``ax``, a new figure's where it is None, and returns the axes."""
-    scene = _scene(run, by, unit, since, until)
+def plot(
+    run: Hierarchy,
+    ax: Any,
+    by: str,
+    unit: str | None,
+    since: int,
+    until: int | None,
+    warps: int = 1,
+) -> Any:
+    """Draws on ``ax``, a new figure's where it is None, and returns the axes.
+
+    A row of an SM has room for ``warps`` at least.
+    """
+    scene = _scene(run, by, unit, since, until, warps)
     if ax is None:
         size = (7.6, min(1.1 + max(len(scene.rows) * scene.row_height / 72, 1.2), 9.0))
         ax = pyplot().subplots(figsize=size, layout="constrained")[1]
@@ -117,17 +129,32 @@ class _Names:
         return color(self.index[self.run.launches.name[launch]])
 
     def legend(self, launches: set[int]) -> list[tuple[str, str]]:
-        used = sorted({self.index[self.run.launches.name[i]] for i in launches})
+        used = sorted({self.index[self.run.launches.name[i]] for i in launches})[:_LEGEND]
         names = list(self.index)
-        return [(color(k), clip(names[k], _LABEL)) for k in used[:_LEGEND]]
+        ends = [clip(names[k], _LABEL) for k in used]
+        # Names that begin alike, as those of templates do, are told apart by their ends.
+        alike = {text for text in ends if ends.count(text) > 1}
+        texts = [
+            f"{clip(names[k][:_HALF], _HALF)}…{clip(names[k][-_HALF:], _HALF)}"
+            if text in alike
+            else text
+            for k, text in zip(used, ends, strict=True)
+        ]
+        return [(color(k), text) for k, text in zip(used, texts, strict=True)]
 
 
-def _scene(run: Hierarchy, by: str, unit: str | None, since: int, until: int | None) -> _Scene:
+def _scene(
+    run: Hierarchy, by: str, unit: str | None, since: int, until: int | None, warps: int = 1
+) -> _Scene:
+    since = integer(since, "since")
+    until = None if until is None else integer(until, "until")
     if since < 0:
         raise ValueError(f"since = {since}: must not be negative")
     if until is not None and until <= since:
         raise ValueError(f"until = {until}: must be above since = {since}")
-    return (_by_sm if by == "sm" else _by_stream)(run, unit, since, until)
+    if by == "sm":
+        return _by_sm(run, unit, since, until, warps)
+    return _by_stream(run, unit, since, until)
 
 
 def _window(
@@ -175,7 +202,7 @@ def _flights(run: Hierarchy) -> _Flights:
     return _Flights(kernel, sm, start, end, counts, order[first])
 
 
-def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _Scene:
+def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None, least: int) -> _Scene:
     flights = _flights(run)
     sms = min(run.gpu.sms, _MOST_ROWS)
     last = max(run.now, 1)
@@ -194,6 +221,7 @@ def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _
     whole = int(flights.blocks[shown].sum()) > _MOST_PIECES
     # Where SMs are far from full, the rows show the part of them that is used.
     peak = max((at + size for parts in places.values() for at, size in parts), default=1)
+    peak = max(peak, least)
     drawn = run.gpu.warps_per_sm
     while drawn >= 2 * peak:
         drawn = -(-drawn // 2)
@@ -456,11 +484,13 @@ def _draw(scene: _Scene, ax: Any) -> None:
     handles += [Patch(facecolor=fill, label=f"wait: {text}") for fill, text in scene.waits]
     if handles:
         longest = max(len(handle.get_label()) for handle in handles)
+        columns = max(1, min(len(handles), 80 // (7 + longest)))
+        lines = -(-len(handles) // columns)
         ax.legend(
             handles=handles,
             loc="lower left",
             bbox_to_anchor=(0, 1),
-            ncols=max(1, min(len(handles), 80 // (7 + longest))),
+            ncols=-(-len(handles) // lines),
             frameon=False,
             fontsize=9,
             handlelength=1.2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import monotonic
 from typing import Any
 
@@ -19,6 +20,9 @@ from gpusched.place import POLICIES
 __all__ = ["hierarchy"]
 
 _REASONS = (None, "states", "bytes", "seconds")
+# Of contexts, the most urgent last.
+_LEVELS = ("low", "medium", "high")
+_MOST_TURNS = 2**24
 # Blocks of a slice, between which the progress is reported: some milliseconds.
 _SLICE = 1 << 16
 
@@ -31,6 +35,7 @@ def hierarchy(
     copy_engines: int | None = None,
     channels: int | None = None,
     timeslice: Any = None,
+    context_priority: Any = None,
     runlist: Any = None,
     switch_time: int = 0,
     sms_per_gpc: int = 2,
@@ -71,9 +76,14 @@ def hierarchy(
         limit. (CUDA's default is 8, on desktop GPUs; Xavier has 2, Orin 4.)
     timeslice
         Ticks, one number or one per context; needed for several contexts.
+    context_priority
+        "low", "medium" or "high", for all contexts or for each: how often it has a slice in a
+        round. A round has one for every low context, before it one for every medium one, and before
+        each of these and of the low ones one for every high one, as the driver of NVIDIA's embedded
+        boards lays out its runlist. Where the lowest level is empty, the next one takes its place.
     runlist
-        A round of time slices as indices of contexts; one for each context unless given. A context
-        without work loses its turn.
+        The round itself instead, as indices of contexts; one slice for each context unless one of
+        both is given. A context without work loses its turn.
     switch_time
         Ticks between the time slices of two contexts.
     sms_per_gpc
@@ -100,8 +110,8 @@ def hierarchy(
     Raises
     ------
     ValueError, OverflowError, TypeError
-        A block that fits no SM, a runlist without one of the contexts, times beyond the clock (2^59
-        ticks); the message names the launch and the value.
+        A block that fits no SM, an unknown priority, a runlist without one of the contexts, times
+        beyond the clock (2^59 ticks); the message names the launch and the value.
     gpusched.Cancelled
         Stopped by ``stop``.
     """
@@ -111,12 +121,14 @@ def hierarchy(
     one_of(policy, POLICIES, "policy")
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)
-    rounds = None if runlist is None else int_array(runlist, "runlist")
+    rounds = _round(context_priority, runlist, contexts)
     engines = min(max(gpu.copy_engines, 1), 2)
     if copy_engines is not None:
         engines = integer(copy_engines, "copy_engines")
     limit = 0 if channels is None else integer(channels, "channels")
     budget = Budget() if budget is None else budget
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget: must be a Budget, got {type(budget).__name__}")
     number = integer(index, "index")
     if not 0 <= number < 2**63:
         raise ValueError(f"index = {number}: must not be negative, and within 63 bits")
@@ -210,6 +222,32 @@ def _timeslices(given: Any, contexts: int) -> Int64Array:
         )
     at_least(slices, 1, "timeslice")
     return np.array(np.broadcast_to(slices, (contexts,)))
+
+
+def _round(priority: Any, runlist: Any, contexts: int) -> Int64Array | None:
+    """A round of time slices, as contexts; None: one for each."""
+    if priority is None:
+        return None if runlist is None else int_array(runlist, "runlist")
+    if runlist is not None:
+        raise ValueError("runlist: follows from context_priority; give one of them")
+    if not isinstance(priority, Iterable):
+        raise TypeError(f"context_priority: must be {', '.join(_LEVELS)}, or one for each context")
+    levels = [priority] * contexts if isinstance(priority, str) else list(priority)
+    if len(levels) != contexts:
+        raise ValueError(
+            f"context_priority: has {len(levels)} entries, there are {contexts} contexts"
+        )
+    for c, level in enumerate(levels):
+        one_of(level, _LEVELS, f"context_priority[{c}]")
+    low, medium, high = ([c for c in range(contexts) if levels[c] == name] for name in _LEVELS)
+    slices = max(len(low), 1) * (len(medium) + 1) * (len(high) + 1)  # or a few less
+    if slices > _MOST_TURNS:
+        raise ValueError(
+            f"context_priority: about {slices} slices in a round; at most {_MOST_TURNS}"
+        )
+    before = [turn for c in medium for turn in (*high, c)]
+    order = [turn for c in low for turn in (*before, *high, c)] or before or high
+    return np.array(order, dtype=np.int64)
 
 
 def _ragged(rows: Any) -> tuple[Int64Array | None, Int64Array | None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched import _hierarchy_why, chrome
+from gpusched._check import integer
 from gpusched._fifo_trace import Lanes
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _ENGINES = ("copies in", "copies out")
 
 def write(run: Hierarchy, path: str | os.PathLike[str], tick: int) -> None:
     """What `Hierarchy.to_chrome_trace` describes."""
-    if tick < 1:
+    if integer(tick, "tick") < 1:
         raise ValueError(f"tick = {tick}: must be at least 1 ns")
     other = {"gpu": run.gpu.name, "policy": run.policy, "outcome": run.outcome}
     chrome.write_chrome_trace(path, _events(run, tick), other=other)

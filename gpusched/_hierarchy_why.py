@@ -28,7 +28,8 @@ def sentences(run: Hierarchy, launch: int, rows: Int64Array | None = None) -> li
     for k in found[np.argsort(waits.start[found], kind="stable")].tolist():
         span = f"waited {waits.start[k]} .. {waits.end[k]}"
         told.append(f"{span} {reason_of(run, waits, k)}")
-    for k in np.flatnonzero(run.pending.launch == launch).tolist():
+    low, high = np.searchsorted(run.pending.launch, [launch, launch + 1]).tolist()
+    for k in range(low, high):
         told.append(f"has waited since {run.pending.start[k]} {reason_of(run, run.pending, k)}")
     return told
 
@@ -37,12 +38,12 @@ def deadlock(run: Hierarchy) -> Deadlock:
     """The launches that wait for each other: from the first that has not ended along its waits."""
     pending = run.pending
     place = {launch: k for k, launch in enumerate(pending.launch.tolist())}
-    walk: list[int] = []
+    walk: dict[int, int] = {}  # the launches in the order in which they come, with their places
     launch = int(pending.launch[0])
     while launch not in walk:
-        walk.append(launch)
+        walk[launch] = len(walk)
         launch = int(pending.blocker[place[launch]])
-    ring = walk[walk.index(launch) :]
+    ring = list(walk)[walk[launch] :]
     first = ring.index(min(ring))
     chain, parts = [], []
     for launch in ring[first:] + ring[:first]:

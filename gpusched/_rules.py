@@ -19,6 +19,8 @@ from gpusched._check import Int64Array
 from gpusched.blocklog import BlockLog
 from gpusched.gpu import GPU, occupancy
 
+# Beyond all times and tolerances: sums and differences of two fit 64 bits.
+LATEST = 2**62
 RESOURCES = ("warps", "block slots", "registers", "shared memory")
 
 
@@ -51,6 +53,11 @@ class Violation:
 def check(log: BlockLog, gpu: GPU, tolerance: int, policy: str | None) -> list[Violation]:
     if wrong := np.flatnonzero(log.sm >= gpu.sms).tolist():
         raise ValueError(f"sm[{wrong[0]}] = {log.sm[wrong[0]]}: the GPU has {gpu.sms} SMs")
+    for key in ("launch", "joined", "start", "end"):
+        times = getattr(log, key)
+        far = (times >= LATEST) | (times <= -LATEST)
+        for row in np.flatnonzero(far)[:1].tolist():
+            raise OverflowError(f"{key}[{row}] = {times[row]}: must be within 62 bits")
     fit = occupancy(gpu, log.threads, log.regs, log.smem)
     if none := np.flatnonzero(fit == 0).tolist():
         raise ValueError(f"kernel {none[0]} ({log.name[none[0]]}): no block of it fits an SM")

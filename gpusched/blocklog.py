@@ -20,6 +20,7 @@ __all__ = ["BlockLog"]
 
 _KERNELS = ("stream", "launch", "blocks", "threads", "regs", "smem", "priority", "context")
 _BLOCKS = ("kernel", "block", "sm", "start", "end")
+_MOST_STREAMS = 2**24
 _LEAST = {"blocks": 1, "threads": 1} | dict.fromkeys(
     ("stream", "regs", "smem", "context", "kernel", "block", "sm"), 0
 )
@@ -108,6 +109,10 @@ class BlockLog:
             for key in keys:
                 values[key] = _column(given[key], key, count)
         self._check(values)
+        for row in np.flatnonzero(values["stream"] >= _MOST_STREAMS)[:1].tolist():
+            raise ValueError(
+                f"stream[{row}] = {values['stream'][row]}: must be below {_MOST_STREAMS}"
+            )
         streams = int(values["stream"].max(initial=-1)) + 1
         if joined is None:
             values["joined"] = _joined(values)

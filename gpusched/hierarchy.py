@@ -113,7 +113,7 @@ class Waits(_Table):
     why
         The position in ``REASONS`` of: "stream" (for the launch before it in its stream), "after"
         (for a launch that it was told to wait for), "null_stream" (for one that the NULL stream
-        keeps before it), "channel" (for one that came before it in its channel to be fully
+        keeps before it), "channel" (for the kernel before it in its channel to be fully
         dispatched), "slice" (for a time slice of its context), "priority" (for a more urgent queue
         to become empty), "queue" (behind another kernel), "warps", "blocks", "registers",
         "shared_memory" (at the head of the queue: no SM has enough of that for one more block; what

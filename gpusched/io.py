@@ -281,12 +281,16 @@ def check_rules(
     ------
     ValueError
         A block on an SM that the GPU has not, or that fits no SM; names it.
+    OverflowError
+        A time or tolerance beyond 2^62.
     """
     if not isinstance(log, BlockLog):
         raise TypeError(f"log: must be a BlockLog, not {type(log).__name__}")
     margin = integer(tolerance, "tolerance")
     if margin < 0:
         raise ValueError(f"tolerance = {margin}: must not be negative")
+    if margin >= _rules.LATEST:
+        raise OverflowError(f"tolerance = {margin}: must be within 62 bits")
     if policy is not None:
         one_of(policy, ("most_room",), "policy")
     return _rules.check(log, as_gpu(gpu), margin, policy)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from gpusched._check import Int64Array, at_least, frozen, int_array, integer, on
 from gpusched._text import clip
 from gpusched.tasks import KernelTasks
 
-__all__ = ["KINDS", "STREAM_KINDS", "Launches", "Recorder"]
+if TYPE_CHECKING:
+    from gpusched.recorder import Recorder
+
+__all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
 KINDS = ("kernel", "copy_in", "copy_out")
 """What can be launched; ``Launches.kind`` holds the positions in this tuple."""
@@ -32,6 +35,7 @@ _COLUMNS = (
 _STREAM_COLUMNS = ("stream_context", "stream_priority", "stream_kind")
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
 _SHOWN = 40
+_MOST_STREAMS = 2**24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +180,7 @@ class Launches:
         values: dict[str, Any] = {key: frozen(rows[key]) for key in _COLUMNS}
         values["after"] = _after(after, n)
         values["block_times"] = times
-        values["interference"] = None if interference is None else _interference(interference, n)
+        values["interference"] = None if interference is None else read_factors(interference, n)
         values["name"] = _labels(name, n, "name", _launch_names(rows["kind"]))
         values |= _streams(
             rows["stream"],
@@ -190,7 +194,9 @@ class Launches:
 
     @staticmethod
     def build(*, bandwidth: Any = None) -> Recorder:
-        """A recorder, which collects streams and launches one by one; see ``Recorder``."""
+        """A ``gpusched.recorder.Recorder``, which collects streams and launches one by one."""
+        from gpusched.recorder import Recorder
+
         return Recorder(bandwidth=bandwidth)
 
     @staticmethod
@@ -228,6 +234,9 @@ class Launches:
         task, time = task[order], time[order]
         streams = np.arange(tasks.n) if stream is None else int_array(stream, "stream")
         streams = _row(streams, tasks.n, "stream", "tasks")
+        at_least(streams, 0, "stream")
+        for i in np.flatnonzero(streams >= _MOST_STREAMS)[:1].tolist():
+            raise ValueError(f"stream[{i}] = {streams[i]}: must be below {_MOST_STREAMS}")
         return Launches(
             time,
             tasks.block_time[task],
@@ -323,174 +332,6 @@ class Launches:
         more = len(self) - _SHOWN
         note = f"<p>and {more} more launches</p>" if more > 0 else ""
         return f"<table><tr>{head}</tr>{''.join(body)}</table>{note}"
-
-
-class Recorder:
-    """Collects streams and launches one by one; made by ``Launches.build()``.
-
-    >>> work = gs.Launches.build(bandwidth=12)
-    >>> camera = work.stream(priority=-1)
-    >>> work.copy_in(camera, bytes=640 * 480)
-    >>> work.kernel(camera, blocks=16, threads=256, duration=3000, name="edges")
-    >>> launches = work.done()
-
-    ``stream`` answers with the stream's index, the others with the launch's. ``at`` is the time of
-    the launch; unless given, that of the launch recorded before (0 for the first one). For the
-    other arguments see ``Launches``; ``after`` takes one index or several.
-    """
-
-    def __init__(self, *, bandwidth: Any = None) -> None:
-        self._bandwidth = bandwidth
-        self._streams: list[dict[str, Any]] = []
-        self._launches: list[dict[str, Any]] = []
-
-    def stream(
-        self, *, context: int = 0, priority: int = 0, kind: str = "blocking", name: str = ""
-    ) -> int:
-        """A new stream; ``kind`` is "blocking", "non_blocking" or "null"."""
-        one_of(kind, STREAM_KINDS, "kind")
-        number = len(self._streams)
-        label = "NULL stream" if kind == "null" else f"stream {number}"
-        self._streams.append(
-            {
-                "stream_context": integer(context, "context"),
-                "stream_priority": integer(priority, "priority"),
-                "stream_kind": kind,
-                "stream_name": name or label,
-            }
-        )
-        return number
-
-    def kernel(
-        self,
-        stream: int,
-        *,
-        blocks: int = 1,
-        threads: int = 32,
-        duration: int | None = None,
-        at: int | None = None,
-        regs: int = 0,
-        smem: int = 0,
-        longest: int | None = None,
-        block_times: Sequence[int] | None = None,
-        after: int | Iterable[int] = (),
-        interference: Sequence[float] | None = None,
-        name: str = "",
-    ) -> int:
-        """Launches a kernel; ``duration`` is that of one block."""
-        shape = {"blocks": blocks, "threads": threads, "regs": regs, "smem": smem}
-        more = {"block_times": block_times, "interference": interference}
-        return self._launch("kernel", stream, duration, at, longest, after, name, shape | more)
-
-    def copy_in(
-        self,
-        stream: int,
-        *,
-        bytes: int = 0,
-        duration: int | None = None,
-        at: int | None = None,
-        longest: int | None = None,
-        after: int | Iterable[int] = (),
-        name: str = "",
-    ) -> int:
-        """Launches a copy to the GPU, of so many bytes, or for so many ticks."""
-        return self._launch("copy_in", stream, duration, at, longest, after, name, {"bytes": bytes})
-
-    def copy_out(
-        self,
-        stream: int,
-        *,
-        bytes: int = 0,
-        duration: int | None = None,
-        at: int | None = None,
-        longest: int | None = None,
-        after: int | Iterable[int] = (),
-        name: str = "",
-    ) -> int:
-        """Launches a copy from the GPU, of so many bytes, or for so many ticks."""
-        return self._launch(
-            "copy_out", stream, duration, at, longest, after, name, {"bytes": bytes}
-        )
-
-    def done(self) -> Launches:
-        """What was recorded; one may go on recording afterwards."""
-        rows, streams = self._launches, self._streams
-        if not streams:
-            raise ValueError("streams: none was recorded")
-        columns = {key: [row[key] for row in rows] for key in _EMPTY}
-        if all(times is None for times in columns["block_times"]):
-            del columns["block_times"]
-        factors = columns.pop("interference")
-        table = None
-        if any(row is not None for row in factors):
-            table = np.full((len(rows), 4), 1000, dtype=np.int64)
-            for i, row in enumerate(factors):
-                if row is not None:
-                    table[i] = _interference(row, 1, f"interference of launch {i}")[0]
-        return Launches(
-            **columns,
-            bandwidth=self._bandwidth,
-            interference=table,
-            **_columns(streams),
-        )
-
-    def _launch(
-        self,
-        kind: str,
-        stream: int,
-        duration: int | None,
-        at: int | None,
-        longest: int | None,
-        after: int | Iterable[int],
-        name: str,
-        more: dict[str, Any],
-    ) -> int:
-        number = len(self._launches)
-        which = integer(stream, "stream")
-        if not 0 <= which < len(self._streams):
-            raise ValueError(f"stream = {which}: there are {len(self._streams)} streams so far")
-        before = self._launches[-1]["time"] if self._launches else 0
-        row: dict[str, Any] = {
-            "time": before if at is None else integer(at, "at"),
-            "duration": 0 if duration is None else integer(duration, "duration"),
-            "kind": kind,
-            "stream": which,
-            "longest": 0 if longest is None else integer(longest, "longest"),
-            "after": tuple(after) if isinstance(after, Iterable) else (after,),
-            "name": name or f"{kind.replace('_', ' ')} {number}",
-        }
-        if row["time"] < 0:
-            raise ValueError(f"at = {row['time']}: must not be negative")
-        if duration is not None and row["duration"] < 1:
-            raise ValueError(f"duration = {row['duration']}: must be positive")
-        self._launches.append(_EMPTY | row | more)
-        return number
-
-    def __repr__(self) -> str:
-        return f"<Recorder: {len(self._launches)} launches in {len(self._streams)} streams>"
-
-
-# What a row of a recorder holds where nothing was said.
-_EMPTY: dict[str, Any] = {
-    "time": 0,
-    "duration": 0,
-    "kind": "kernel",
-    "stream": 0,
-    "blocks": 1,
-    "threads": 32,
-    "regs": 0,
-    "smem": 0,
-    "longest": 0,
-    "after": (),
-    "block_times": None,
-    "bytes": 0,
-    "interference": None,
-    "name": "",
-}
-
-
-def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    return {key: [row[key] for row in rows] for key in rows[0]}
 
 
 def _unpickle(values: dict[str, Any]) -> Launches:
@@ -617,7 +458,8 @@ def _decimal(value: Any, name: str) -> Fraction:
         raise ValueError(f"{name} = {repr(value)[:60]}: must be a finite number") from None
 
 
-def _interference(given: Any, n: int, name: str = "interference") -> Int64Array:
+def read_factors(given: Any, n: int, name: str = "interference") -> Int64Array:
+    """Factors of interference as thousandths, shape ``(n, 4)``."""
     try:
         table = np.asarray(given)
     except ValueError as error:
@@ -668,8 +510,8 @@ def _streams(
         raise ValueError(f"stream[{i}] = {stream[i]}: there are {count} streams")
     if count == 0:
         raise ValueError("stream_context: there must be a stream")
-    if count > 2**24:
-        raise ValueError(f"stream: {count} streams; at most {2**24}")
+    if count > _MOST_STREAMS:
+        raise ValueError(f"stream: {count} streams; at most {_MOST_STREAMS}")
     columns = {key: _row(array, count, key, "streams") for key, array in given.items()}
     at_least(columns["stream_context"], 0, "stream_context")
     for i in np.flatnonzero(columns["stream_context"] >= 2**24)[:1].tolist():
@@ -677,11 +519,11 @@ def _streams(
         raise ValueError(f"stream_context[{i}] = {number}: must be below {2**24}")
     null = np.flatnonzero(columns["stream_kind"] == STREAM_KINDS.index("null"))
     owners = columns["stream_context"][null]
-    for i in range(len(null)):
-        if (owners[:i] == owners[i]).any():
-            raise ValueError(
-                f"stream_kind[{null[i]}] = 'null': context {owners[i]} has a NULL stream already"
-            )
+    again = np.setdiff1d(np.arange(len(null)), np.unique(owners, return_index=True)[1])
+    for i in again[:1].tolist():
+        raise ValueError(
+            f"stream_kind[{null[i]}] = 'null': context {owners[i]} has a NULL stream already"
+        )
     usual = [
         "NULL stream" if code == 2 else f"stream {i}"
         for i, code in enumerate(columns["stream_kind"].tolist())

@@ -109,6 +109,43 @@ def random_system(
     return system
 
 
+def extreme_system(rng: random.Random) -> System:
+    """One of the random systems, pushed to an edge in some ways: everything at once, long idle or
+    frozen times, switches longer than slices, hundreds of blocks, factors at their limits."""
+    shape = rng.choice(
+        [
+            {"launches": 25, "latest": 3, "longest": 3},
+            {"launches": 20, "latest": 10, "longest": 200},
+            {"launches": 12, "latest": 2000, "longest": 3},
+            {"launches": 20, "latest": 30, "longest": 30},
+        ]
+    )
+    system = random_system(rng, **shape)
+    n, contexts = len(system["time"]), len(system["timeslice"])
+    if rng.random() < 0.3:
+        system["time"] = [rng.choice([0, 1]) for _ in range(n)]
+    if rng.random() < 0.3:
+        system["timeslice"] = [rng.choice([1, 2, 1000]) for _ in range(contexts)]
+        system["switch_time"] = rng.choice([0, 1, 7, 50])
+    if rng.random() < 0.3:
+        system["runlist"] = [*range(contexts)] * 2 + [0] * rng.randint(0, 3)
+    if rng.random() < 0.3:
+        system["channels"] = rng.choice([1, 100])
+    for i in range(n):
+        if system["kind"][i] == 0 and not isinstance(system["duration"][i], list):
+            system["blocks"][i] = rng.choice([system["blocks"][i], 60])
+    if rng.random() < 0.3:
+        system["priority"] = [rng.choice([0, -1, 2**62, -(2**62)]) for _ in system["priority"]]
+    if system["interference"] and shape["longest"] < 200 and rng.random() < 0.5:
+        edges = [1000, 1001, 1333, 999_999, 1_000_000]
+        system["interference"] = [[rng.choice(edges) for _ in "1234"] for _ in range(n)]
+    if rng.random() < 0.2:  # even itself, and the same one twice
+        chosen = [rng.randint(0, 2) * (rng.random() < 0.3) for _ in range(n)]
+        system["after"] = [[rng.randrange(n) for _ in range(k)] for k in chosen]
+    system["sms_per_gpc"] = rng.choice([1, 2, 3, 100])
+    return system
+
+
 def random_limits(rng: random.Random) -> list[int]:
     """Of a small GPU: a handful of blocks fill it."""
     limits = [

@@ -370,11 +370,21 @@ def test_logs_that_are_refused(columns: dict[str, Any], said: str) -> None:
         example(**columns)
 
 
+def test_times_and_streams_beyond_reason_are_refused() -> None:
+    for value in (2**62, -(2**62), -(2**63)):
+        with pytest.raises(OverflowError, match=rf"launch\[1\] = {value}: must be within 62 bits"):
+            check_rules(example(**put("launch", (1, value))), GPU)
+    with pytest.raises(ValueError, match=rf"stream\[1\] = {2**40}: must be below"):
+        example(**put("stream", (1, 2**40)))
+
+
 def test_checks_that_are_refused() -> None:
     with pytest.raises(TypeError, match="log: must be a BlockLog, not dict"):
         check_rules({}, GPU)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tolerance = -1"):
         check_rules(example(), GPU, tolerance=-1)
+    with pytest.raises(OverflowError, match=f"tolerance = {2**62}: must be within 62 bits"):
+        check_rules(example(), GPU, tolerance=2**62)
     with pytest.raises(ValueError, match="policy = 'olmedo'"):
         check_rules(example(), GPU, policy="olmedo")
     with pytest.raises(ValueError, match=r"sm\[3\] = 7: the GPU has 2 SMs"):

@@ -379,6 +379,56 @@ def test_a_launch_that_waits_for_itself() -> None:
     assert "<svg" in run.to_svg() and "<svg" in run.to_svg(by="stream")
 
 
+@pytest.mark.parametrize(
+    ("priority", "runlist"),
+    [
+        # Before each low one: the medium ones with the high ones before each, and the high ones.
+        (["low", "low", "medium", "medium", "high", "high"], "452453450452453451"),
+        (["medium", "high", "medium"], "1012"),
+        (["low", "high"], "10"),
+        (["low", "medium", "low"], "1012"),
+        ("high", "01"),
+        ("low", "01"),
+    ],
+)
+def test_priorities_of_contexts(priority: Any, runlist: str) -> None:
+    n = 2 if isinstance(priority, str) else len(priority)
+    work = gs.Launches([0] * n, 10, stream=range(n), stream_context=range(n))
+    run = gs.simulate.hierarchy(TX2, work, timeslice=1, context_priority=priority)
+    assert run.runlist is not None
+    wanted = [int(c) for c in runlist]
+    assert run.runlist.tolist() == wanted
+    lengths = run.slices.end - run.slices.start
+    assert np.repeat(run.slices.context, lengths)[: len(wanted)].tolist() == wanted
+
+
+def test_the_more_urgent_context_is_done_first() -> None:
+    work = gs.Launches([0, 0], 100, stream=[0, 1], stream_context=[0, 1])
+    ends = {
+        level: gs.simulate.hierarchy(
+            TX2, work, timeslice=10, context_priority=["medium", level]
+        ).end.tolist()
+        for level in ("low", "medium", "high")
+    }
+    assert ends["medium"] == [190, 200]
+    # A round has each of two contexts once, the more urgent one first.
+    assert ends["low"] == [190, 200]
+    assert ends["high"] == [200, 190]
+
+
+def test_many_streams_in_few_channels_wait_once_each() -> None:
+    """The log of waits grows with the launches, not with the streams that wait beside them."""
+    n = 4000
+    launches = gs.Launches(
+        range(n), 50, stream=range(n), blocks=40, threads=256, stream_context=[0] * n
+    )
+    run = gs.simulate.hierarchy("Xavier", launches, channels=2)
+    assert run.outcome == "done"
+    in_channel = run.waits.launch[run.waits.reason == "channel"]
+    assert len(np.unique(in_channel)) == len(in_channel) > n // 2
+    assert len(run.waits) < 4 * n
+
+
 def test_a_deadlock_by_channel_and_null_stream() -> None:
     work = gs.Launches.build()
     null, one, two = work.stream(kind="null"), work.stream(), work.stream(kind="non_blocking")
@@ -390,7 +440,7 @@ def test_a_deadlock_by_channel_and_null_stream() -> None:
     assert run.deadlock.chain == ((0, "after", 1), (1, "null_stream", 0))
     assert run.pending.reason.tolist() == ["after", "null_stream", "channel"]
     assert run.why(2)[0].endswith(
-        "for all blocks of kernel 0 to start, which is before it in its channel"
+        "for all blocks of kernel 1 to start, which is before it in its channel"
     )
 
 
@@ -553,6 +603,31 @@ def test_boxes_of_an_sm_do_not_cover_each_other() -> None:
             assert apart or box.end <= other.start or other.end <= box.start
 
 
+def test_names_that_begin_alike_are_told_apart() -> None:
+    names = [f"void at::native::vectorized_elementwise_kernel<{k}>" for k in range(3)] + ["short"]
+    launches = gs.Launches([0] * 4, 5, stream=range(4), name=names)
+    svg = gs.simulate.hierarchy(TX2, launches).to_svg()
+    shown = [e.text for e in ElementTree.fromstring(svg).iter() if e.tag.endswith("text")]
+    assert {"void at::nati…ise_kernel<0>", "void at::nati…ise_kernel<2>", "short"} <= set(shown)
+
+
+def test_a_long_deadlock_is_told_at_once() -> None:
+    n = 50_000
+    launches = gs.Launches(range(n), 5, stream=0, after=[[n - 1]] + [[]] * (n - 1))
+    deadlock = gs.simulate.hierarchy(TX2, launches).deadlock
+    assert deadlock is not None and len(deadlock.chain) == n
+    assert deadlock.chain[:2] == ((0, "after", n - 1), (n - 1, "stream", n - 2))
+
+
+def test_memory_without_the_log_of_blocks() -> None:
+    """Ten million blocks in a megabyte: what is kept grows with the launches alone."""
+    launches = gs.Launches([0] * 100, 50, blocks=100_000, threads=256, stream=np.arange(100) % 8)
+    run = gs.simulate.hierarchy(
+        "Xavier", launches, blocks=False, budget=gs.pbs.Budget(bytes=1_000_000)
+    )
+    assert run.outcome == "done" and run.started == 10**7
+
+
 def test_chrome_trace(tmp_path: Path) -> None:
     run = contexts(2)
     run.to_chrome_trace(tmp_path / "run.json", tick=1000)
@@ -576,6 +651,8 @@ def test_chrome_trace(tmp_path: Path) -> None:
     bare.to_chrome_trace(tmp_path / "bare.json.gz")
     with pytest.raises(ValueError, match="tick = 0: must be at least 1 ns"):
         run.to_chrome_trace(tmp_path / "no.json", tick=0)
+    with pytest.raises(TypeError, match=r"tick = 1\.5: must be an integer"):
+        run.to_chrome_trace(tmp_path / "no.json", tick=1.5)  # type: ignore[arg-type]
 
 
 # Refusals
@@ -599,6 +676,19 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
         (ONE, {"seed": -1}, ValueError, "seed = -1: must be a non-negative integer"),
         (TWO, {}, ValueError, "timeslice: is needed, as there are 2 contexts"),
         (TWO, {"timeslice": 5, "runlist": [0]}, ValueError, "runlist = 1: this context has no"),
+        (
+            *(TWO, {"timeslice": 5, "context_priority": ["low", "urgent"]}, ValueError),
+            r"context_priority\[1\] = 'urgent': must be one of low, medium, high",
+        ),
+        (
+            *(TWO, {"timeslice": 5, "context_priority": ["low"]}, ValueError),
+            "context_priority: has 1 entries, there are 2 contexts",
+        ),
+        (TWO, {"timeslice": 5, "context_priority": 1}, TypeError, "context_priority: must be low"),
+        (
+            *(TWO, {"timeslice": 5, "context_priority": "low", "runlist": [0, 1]}, ValueError),
+            "runlist: follows from context_priority",
+        ),
         (TWO, {"timeslice": 5, "runlist": [0, 2]}, ValueError, r"runlist\[1\] = 2: there is no"),
         (
             gs.Launches([0, 0], 5, threads=[32, 1025]),
@@ -621,6 +711,7 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
         (gs.Launches([2**60], 5), {}, OverflowError, r"time\[0\] = .* is too large for the clock"),
         (gs.Launches([0], 2**60), {}, OverflowError, r"duration\[0\] = .* is too large for the"),
         ("launches", {}, TypeError, "launches: must be a Launches, got str"),
+        (ONE, {"budget": 5}, TypeError, "budget: must be a Budget, got int"),
     ],
 )
 def test_refusals(
@@ -640,3 +731,6 @@ def test_pictures_refuse() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             run.to_svg(**arguments)  # type: ignore[arg-type]
+    for name, value in (("since", "1"), ("until", 3.5), ("until", float("nan"))):
+        with pytest.raises(TypeError, match=f"{name} = .*: must be an integer"):
+            run.to_svg(**{name: value})  # type: ignore[arg-type]

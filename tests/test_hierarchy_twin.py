@@ -10,7 +10,16 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hierarchy_systems import POLICIES, System, random_system, simulated
+from hierarchy_systems import (
+    NEVER,
+    POLICIES,
+    System,
+    extreme_system,
+    random_system,
+    simulated,
+)
+from hypothesis import given
+from hypothesis import strategies as st
 from reference import hierarchy
 from reference.hierarchy import simulate
 
@@ -192,6 +201,12 @@ def test_agreement_on_larger_systems() -> None:
     for seed in range(60):
         system = random_system(random.Random(seed), launches=80, latest=200, longest=20)
         assert simulated(system) == simulate(system), seed
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 5, NEVER]))
+def test_agreement_at_the_edges(rng: random.Random, step: int) -> None:
+    system = extreme_system(rng)
+    assert simulated(system, step) == simulate(system)
 
 
 def test_the_random_systems_have_everything() -> None:

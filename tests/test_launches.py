@@ -203,3 +203,21 @@ def test_recorder_refuses() -> None:
     work.kernel(stream, duration=4, interference=(0.5, 1, 1, 1))
     with pytest.raises(ValueError, match=r"interference of launch 0\[0\] = 0.5"):
         work.done()
+
+
+@pytest.mark.parametrize("priority", ["high", "0", True, None])
+def test_unknown_priorities_are_named(priority: object) -> None:
+    with pytest.raises(TypeError, match=r"stream_priority\[1\] = .*: must be a number"):
+        gs.Launches([0], 1, stream_priority=np.array([0, priority], dtype=object))
+
+
+def test_text_among_numbers_is_named() -> None:
+    with pytest.raises(TypeError, match=r"time\[1\] = 'soon': must be a number"):
+        gs.Launches([0, "soon"], 1)
+
+
+def test_streams_of_tasks_are_streams() -> None:
+    tasks = gs.KernelTasks(period=[4, 5], block_time=[1, 1])
+    for stream, text in ((-1, "must not be negative"), (2**40, "must be below")):
+        with pytest.raises(ValueError, match=rf"stream\[1\] = {stream}: {text}"):
+            gs.Launches.from_tasks(tasks, 20, stream=[0, stream])

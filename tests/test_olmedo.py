@@ -212,3 +212,32 @@ def test_tables_are_results(tmp_path: Any) -> None:
     assert (tmp_path / "table.csv").read_text().startswith("x,y,left,same,rule\n1,1,63,False,False")
     assert isinstance(table, experiments.SharedSMs)
     assert isinstance(gs.experiments.olmedo_fig6(10), experiments.Figure6)
+
+
+def test_factors_that_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"factors\['memcpy'\] = inf: must be within 1 .. 1000"):
+        experiments.olmedo_fig7({"memcpy": float("inf")})
+    for figure in (experiments.olmedo_fig8, experiments.olmedo_fig9):
+        with pytest.raises(ValueError, match="bandwidth = 0: must be positive"):
+            figure({100: (2, 2)}, bandwidth=0)
+        with pytest.raises(TypeError, match=r"factors\[100\] = 2: must be two numbers"):
+            figure({100: 2})
+        with pytest.raises(ValueError, match=r"factors\[100\]\[1\] = 0\.5: must be within"):
+            figure({100: (2, 0.5)})
+    with pytest.raises(ValueError, match="copied = 0: must be positive"):
+        experiments.olmedo_fig8({100: (2, 2)}, copied=0)
+    with pytest.raises(ValueError, match="instructions = 0: must be positive"):
+        experiments.olmedo_fig6(instructions=0)
+
+
+def test_both_panels_of_figure_5_have_one_scale() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    left, right = experiments.olmedo_fig5().plot()
+    assert left.get_ylabel() == right.get_ylabel() == "SM (16 of 64 warps)"
+    heights = [{round(p.get_height(), 6) for p in ax.patches} for ax in (left, right)]
+    assert heights[0] < heights[1]  # the blocks of 128 threads are as high
+
+
+def test_no_factors_no_curve() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    assert experiments.olmedo_fig8({}).plot().get_legend() is None

@@ -11,13 +11,14 @@
 static void reach_head(gs_hierarchy_t *self, int64_t op)
 {
     self->op[op].head = self->now;
+    gs_hierarchy_add_head(self, op);
     self->retry = true;
 }
 
 static int launch(gs_env_t *env, gs_hierarchy_t *self, int64_t op)
 {
     int64_t stream = self->model.stream[op], tail = self->stream_tail[stream];
-    gs_hierarchy_join_channel(self, op);
+    gs_hierarchy_line_up(self, op);
     self->stream_tail[stream] = op;
     if (self->stream_head[stream] < 0) {
         self->stream_head[stream] = op;
@@ -77,23 +78,19 @@ static int join_all(gs_env_t *env, gs_hierarchy_t *self)
         return GS_OK;
     }
     self->retry = false;
-    int64_t count = 0;
-    for (int64_t s = 0; s < self->model.streams; s++) {
-        int64_t head = self->stream_head[s];
-        if (head >= 0 && self->op[head].joined < 0) {
-            int64_t at = count++;
-            for (; at > 0 && self->op[self->heads[at - 1]].rank > self->op[head].rank; at--) {
-                self->heads[at] = self->heads[at - 1];
-            }
-            self->heads[at] = head;
-        }
-    }
-    int status = gs_poll(env, self->model.streams);
+    int64_t count = self->head_count, left = 0;
+    int status = gs_poll(env, count);
     for (int64_t k = 0; k < count && status == GS_OK; k++) {
         int64_t op = self->heads[k], blocker = -1;
         int why = gs_hierarchy_obstacle(self, op, &blocker);
-        status = why < 0 ? join(env, self, op) : gs_hierarchy_wait(env, self, op, why, blocker, -1);
+        if (why < 0) {
+            status = join(env, self, op);
+        } else {
+            self->heads[left++] = op;
+            status = gs_hierarchy_wait(env, self, op, why, blocker, -1);
+        }
     }
+    self->head_count = left;
     return status;
 }
 

@@ -11,8 +11,8 @@
  *   joined      it joins its engine's queue, which takes that
  *               - what it was told to wait for (`after`) has ended;
  *               - the legacy NULL stream agrees: a head of the NULL stream waits for every
- * operation of the context's blocking streams that was launched before it, and a head of a blocking
- * stream for every such operation of the NULL stream;
+ *                 operation of the context's blocking streams that was launched before it,
+ *                 and a head of a blocking stream for every such one of the NULL stream;
  *               - a kernel is the oldest one in its channel that is not fully dispatched;
  *   dispatched  all its blocks have started: it leaves the queue and its channel;
  *   ended       all its blocks have ended, or the copy is done.
@@ -50,8 +50,9 @@ enum { GS_STREAM_BLOCKING = 0, GS_STREAM_NON_BLOCKING = 1, GS_STREAM_NULL = 2 };
 enum {
     GS_WAIT_STREAM = 0,      /* for the operation before it in its stream */
     GS_WAIT_AFTER = 1,       /* for an operation that it was told to wait for */
-    GS_WAIT_NULL_STREAM = 2, /* for an operation that the NULL stream keeps before it */
-    GS_WAIT_CHANNEL = 3,     /* for another kernel in its channel to be fully dispatched */
+    GS_WAIT_NULL_STREAM = 2, /* for an operation that the NULL stream keeps before it: the last one
+                                in that stream, or in it the first one of some other stream */
+    GS_WAIT_CHANNEL = 3,     /* for the kernel before it in its channel to be fully dispatched */
     GS_WAIT_SLICE = 4,       /* for a time slice of its context */
     GS_WAIT_PRIORITY = 5,    /* for a more urgent queue to become empty */
     GS_WAIT_QUEUE = 6,       /* behind another kernel of its queue */
@@ -106,11 +107,13 @@ typedef struct {
     int64_t first; /* its first block, or the copy, has started */
     int64_t dispatched;
     int64_t end;
-    int64_t waiting; /* blocks that have not started */
-    int64_t running; /* blocks that have not ended */
-    int64_t next;    /* in its stream, -1: none */
-    int64_t next_in_channel;
-    int64_t rank; /* its place in the order of launch */
+    int64_t waiting;           /* blocks that have not started */
+    int64_t running;           /* blocks that have not ended */
+    int64_t next;              /* in its stream, -1: none */
+    int64_t rank;              /* its place in the order of launch */
+    int64_t before_in_channel; /* the kernel launched before it in its channel, -1: none */
+    int64_t before_in_null;    /* in a blocking stream: the last operation launched before it in
+                                  the NULL stream that had not ended then, -1: none */
     gs_footprint_t take;
     int32_t why; /* it waits now: GS_WAIT_*, -1 when it does not */
     int64_t since;
@@ -173,8 +176,8 @@ typedef struct {
     int64_t placed_op;   /* whose blocks were placed last */
     int32_t *freed; /* positions of SMs on which blocks have ended since the head was blocked */
     int32_t freed_count;
-    bool *is_freed;                       /* per position */
-    int64_t *channel_head, *channel_tail; /* per channel, -1: empty */
+    bool *is_freed;        /* per position */
+    int64_t *channel_tail; /* the kernel launched last, per channel, -1: none */
 } gs_hierarchy_context_t;
 
 typedef struct {
@@ -203,7 +206,8 @@ typedef struct {
     bool started;    /* a kernel was fully dispatched */
     int64_t *stream_head, *stream_tail, *stream_level;
     int64_t *stream_channel; /* -1: no limit */
-    int64_t *heads;          /* scratch: heads of streams that may join */
+    int64_t *heads;          /* of streams, that have not joined, in order of launch */
+    int64_t head_count;
     gs_hierarchy_queue_t copies[2];
     int64_t copying[2]; /* -1: the engine is idle */
     int64_t copy_end[2];

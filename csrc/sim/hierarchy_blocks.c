@@ -194,17 +194,10 @@ static int start_placed(gs_env_t *env, gs_hierarchy_t *self, gs_hierarchy_contex
 /* The kernel at the head of a queue has started its last block. */
 static void leave(gs_hierarchy_t *self, gs_hierarchy_context_t *context, int64_t op)
 {
-    int64_t stream = self->model.stream[op], channel = self->stream_channel[stream];
+    int64_t stream = self->model.stream[op];
     gs_hierarchy_pop(&context->queue[self->stream_level[stream]]);
     self->started = true;
-    if (channel >= 0) {
-        int64_t next = self->op[op].next_in_channel;
-        context->channel_head[channel] = next;
-        if (next < 0) {
-            context->channel_tail[channel] = -1;
-        }
-        self->retry = true;
-    }
+    self->retry = self->retry || self->stream_channel[stream] >= 0;
 }
 
 static int make_sm_room(gs_env_t *env, gs_hierarchy_t *self, int64_t blocks)

@@ -13,15 +13,17 @@ int64_t gs_hierarchy_pop(gs_hierarchy_queue_t *queue); /* it must not be empty *
 int64_t gs_hierarchy_first(const gs_hierarchy_queue_t *queue);
 int64_t gs_hierarchy_last(const gs_hierarchy_queue_t *queue);
 
-/* A kernel joins its channel when it is launched. */
-void gs_hierarchy_join_channel(gs_hierarchy_t *self, int64_t op);
+/* The operation is launched: finds those of other streams that are kept before it. */
+void gs_hierarchy_line_up(gs_hierarchy_t *self, int64_t op);
+
+/* The operation is at its stream's head: it is among those that may join a queue. */
+void gs_hierarchy_add_head(gs_hierarchy_t *self, int64_t op);
 
 /* Why this head of a stream may not join a queue yet, with the operation that it waits for: a
  * GS_WAIT_*, or -1 when it may. */
 int gs_hierarchy_obstacle(const gs_hierarchy_t *self, int64_t op, int64_t *blocker);
 
-/* Logs (hierarchy_log.c) ------------------------------------------------------------------------
- */
+/* Logs (hierarchy_log.c) ----------------------------------------------------------------------- */
 
 /* From now on the operation waits for this reason (why, blocker), or no longer (why -1). What it
  * waited for until now is logged, unless that took no time; sm is where it found room. */
@@ -33,8 +35,7 @@ int gs_hierarchy_log_slice(gs_env_t *env, gs_hierarchy_t *self, int64_t context,
 /* Says of the kernels at the heads of a context's queues why they wait. */
 int gs_hierarchy_explain(gs_env_t *env, gs_hierarchy_t *self, int64_t context, bool runs);
 
-/* Blocks (hierarchy_blocks.c) -------------------------------------------------------------------
- */
+/* Blocks (hierarchy_blocks.c) ------------------------------------------------------------------ */
 
 /* Starts the blocks that have room; sets self->started when a kernel was fully dispatched. */
 int gs_hierarchy_start_blocks(gs_env_t *env, gs_hierarchy_t *self, gs_hierarchy_context_t *context);

@@ -37,44 +37,47 @@ int64_t gs_hierarchy_last(const gs_hierarchy_queue_t *queue)
     return queue->count == 0 ? -1 : queue->op[(queue->head + queue->count - 1) & (queue->room - 1)];
 }
 
-void gs_hierarchy_join_channel(gs_hierarchy_t *self, int64_t op)
+void gs_hierarchy_line_up(gs_hierarchy_t *self, int64_t op)
 {
-    int64_t stream = self->model.stream[op], channel = self->stream_channel[stream];
-    if (self->model.kind[op] != GS_OP_KERNEL || channel < 0) {
-        return;
+    const gs_hierarchy_model_t *model = &self->model;
+    gs_hierarchy_op_t *state = &self->op[op];
+    int64_t stream = model->stream[op], channel = self->stream_channel[stream];
+    gs_hierarchy_context_t *context = &self->context[model->context[stream]];
+    if (model->kind[op] == GS_OP_KERNEL && channel >= 0) {
+        state->before_in_channel = context->channel_tail[channel];
+        context->channel_tail[channel] = op;
     }
-    gs_hierarchy_context_t *context = &self->context[self->model.context[stream]];
-    int64_t tail = context->channel_tail[channel];
-    if (tail < 0) {
-        context->channel_head[channel] = op;
-    } else {
-        self->op[tail].next_in_channel = op;
+    if (model->stream_kind[stream] == GS_STREAM_BLOCKING && context->null_stream >= 0) {
+        state->before_in_null = self->stream_tail[context->null_stream];
     }
-    context->channel_tail[channel] = op;
 }
 
-/* The operation of a stream that the NULL stream's rule keeps before this one, -1 if none: its
- * head, when that was launched earlier. */
-static int64_t earlier_head(const gs_hierarchy_t *self, int64_t stream, int64_t op)
+void gs_hierarchy_add_head(gs_hierarchy_t *self, int64_t op)
 {
-    int64_t head = self->stream_head[stream];
-    return head >= 0 && self->op[head].rank < self->op[op].rank ? head : -1;
+    int64_t at = self->head_count++;
+    for (; at > 0 && self->op[self->heads[at - 1]].rank > self->op[op].rank; at--) {
+        self->heads[at] = self->heads[at - 1];
+    }
+    self->heads[at] = op;
 }
 
+/* The operation that the NULL stream's rule keeps before this one, -1 if none. */
 static int64_t null_stream_obstacle(const gs_hierarchy_t *self, int64_t op)
 {
     const gs_hierarchy_model_t *model = &self->model;
-    int64_t own = model->stream[op], context = model->context[own];
-    int64_t null_stream = self->context[context].null_stream;
-    if (model->stream_kind[own] == GS_STREAM_BLOCKING && null_stream >= 0) {
-        return earlier_head(self, null_stream, op);
+    const gs_hierarchy_op_t *state = &self->op[op];
+    if (state->before_in_null >= 0) {
+        return self->op[state->before_in_null].end < 0 ? state->before_in_null : -1;
     }
-    for (int64_t s = 0; s < model->streams && own == null_stream; s++) {
-        if (model->context[s] == context && model->stream_kind[s] == GS_STREAM_BLOCKING) {
-            int64_t head = earlier_head(self, s, op);
-            if (head >= 0) {
-                return head;
-            }
+    int64_t own = model->stream[op];
+    if (model->stream_kind[own] != GS_STREAM_NULL) {
+        return -1;
+    }
+    for (int64_t s = 0; s < model->streams; s++) {
+        int64_t head = self->stream_head[s];
+        if (head >= 0 && model->context[s] == model->context[own] &&
+            model->stream_kind[s] == GS_STREAM_BLOCKING && self->op[head].rank < state->rank) {
+            return head;
         }
     }
     return -1;
@@ -94,12 +97,10 @@ int gs_hierarchy_obstacle(const gs_hierarchy_t *self, int64_t op, int64_t *block
     if (*blocker >= 0) {
         return GS_WAIT_NULL_STREAM;
     }
-    int64_t stream = model->stream[op], channel = self->stream_channel[stream];
-    if (model->kind[op] == GS_OP_KERNEL && channel >= 0) {
-        *blocker = self->context[model->context[stream]].channel_head[channel];
-        if (*blocker != op) {
-            return GS_WAIT_CHANNEL;
-        }
+    /* A channel is a FIFO: with the kernel before this one all others have been dispatched. */
+    *blocker = self->op[op].before_in_channel;
+    if (*blocker >= 0 && self->op[*blocker].dispatched < 0) {
+        return GS_WAIT_CHANNEL;
     }
     *blocker = -1;
     return -1;

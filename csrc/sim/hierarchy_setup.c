@@ -226,8 +226,9 @@ static int measure_kernels(gs_env_t *env, gs_hierarchy_t *self)
                                   .dispatched = -1,
                                   .end = -1,
                                   .next = -1,
-                                  .next_in_channel = -1,
                                   .rank = rank,
+                                  .before_in_channel = -1,
+                                  .before_in_null = -1,
                                   .why = -1,
                                   .blocker = -1};
         if (model->kind[i] != GS_OP_KERNEL) {
@@ -301,12 +302,12 @@ static int assign_streams(gs_env_t *env, gs_hierarchy_t *self, int64_t c)
         }
     }
     size_t channels = (size_t)(count < model->channels ? count : model->channels);
-    if ((context->channel_head = gs_alloc(env, channels, sizeof(int64_t))) == NULL ||
-        (context->channel_tail = gs_alloc(env, channels, sizeof(int64_t))) == NULL) {
+    context->channel_tail = gs_alloc(env, channels, sizeof(int64_t));
+    if (context->channel_tail == NULL) {
         return env->status;
     }
     for (size_t k = 0; k < channels; k++) {
-        context->channel_head[k] = context->channel_tail[k] = -1;
+        context->channel_tail[k] = -1;
     }
     return GS_OK;
 }
@@ -392,7 +393,6 @@ static void free_context(gs_env_t *env, gs_hierarchy_context_t *context)
     gs_free(env, context->queue);
     gs_free(env, context->freed);
     gs_free(env, context->is_freed);
-    gs_free(env, context->channel_head);
     gs_free(env, context->channel_tail);
 }
 

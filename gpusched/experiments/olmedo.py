@@ -62,7 +62,29 @@ class SharedSMs(Results):
         edges = [0.5, y.max() + 0.5, x.max() + 0.5, 0.5]
         ax.imshow(grid, cmap="Greys", vmin=0, vmax=1, extent=edges, aspect="equal")
         apart = self["rule"] & ~self["same"]
-        ax.plot(y[apart], x[apart], marker="x", markersize=4, linestyle="none", color=plot.MUTED)
+        cross: dict[str, Any] = {
+            "marker": "x",
+            "markersize": 4,
+            "linestyle": "none",
+            "color": plot.MUTED,
+        }
+        ax.plot(y[apart], x[apart], **cross)
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        grays = ax.images[-1].cmap
+        handles: list[Any] = [Patch(color=grays(0.3), label="on one SM")]
+        if (self["same"] & ~self["rule"]).any():
+            handles.append(Patch(color=grays(0.6), label="on one SM, against the rule"))
+        if apart.any():
+            handles.append(Line2D([], [], **cross, label="not, against the rule"))
+        legend: dict[str, Any] = {
+            "loc": "lower left",
+            "bbox_to_anchor": (0, 1),
+            "frameon": False,
+            "fontsize": 9,
+        }
+        ax.legend(handles=handles, ncols=3, handlelength=1.2, borderaxespad=0.2, **legend)
         ax.set_xticks(np.arange(0.5, y.max() + 1), minor=True)
         ax.set_yticks(np.arange(0.5, x.max() + 1), minor=True)
         ax.grid(which="minor", color="#DDDDDD", linewidth=0.5)
@@ -150,6 +172,8 @@ class Figure5(Results):
 
     def plot(self, axes: Any = None) -> Any:
         """Draws the SMs of both runs side by side, and returns the array of axes."""
+        from gpusched import _hierarchy_picture
+
         if axes is None:
             size = {"figsize": (9.4, 4.2), "sharex": True, "layout": "constrained"}
             axes = plot.pyplot().subplots(1, 2, **size)[1]
@@ -157,8 +181,9 @@ class Figure5(Results):
         if len(axes) != 2:
             raise ValueError(f"axes: {len(axes)} for 2 diagrams")
         until = max(run.now for run in self.runs)
+        warps = max(int(run.occupancy().warps.max()) for run in self.runs)  # one scale for both
         for ax, run in zip(axes, self.runs, strict=True):
-            run.plot(ax, until=until)
+            _hierarchy_picture.plot(run, ax, "sm", None, 0, until, warps)
             threads = run.launches.threads.tolist()
             ax.set_title(f"blocks of {threads[0]} and {threads[1]} threads", fontsize=10, pad=24)
         return axes
@@ -273,6 +298,8 @@ def olmedo_fig6(
     count, each = integer(warps, "warps"), integer(instructions, "instructions")
     if count < 2:
         raise ValueError(f"warps = {count}: must be at least 2")
+    if each < 1:
+        raise ValueError(f"instructions = {each}: must be positive")
     whole = np.arange(count) < count // 2
     rows: list[tuple[str, str, int, float]] = []
     for name, pipelines in architectures.items():
@@ -307,9 +334,39 @@ class Contention(Results):
         else:
             ax.set_xscale("log")
             ax.set_xlabel("footprint (bytes)")
-        ax.legend(frameon=False, fontsize=9)
+        if len(self):
+            ax.legend(frameon=False, fontsize=9)
         plot.grid(ax)
         return ax
+
+
+def _factor(value: Any, name: str) -> float:
+    """How many times slower something runs."""
+    try:
+        factor = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
+    if not 1 <= factor <= 1000:
+        raise ValueError(f"{name} = {factor}: must be within 1 .. 1000")
+    return factor
+
+
+def _pairs(
+    factors: Mapping[int, tuple[float, float]], bandwidth: int
+) -> list[tuple[int, int, tuple[float, float]]]:
+    """Footprints, what a kernel of each takes alone, and the two factors."""
+    if integer(bandwidth, "bandwidth") < 1:
+        raise ValueError(f"bandwidth = {bandwidth}: must be positive")
+    rows = []
+    for footprint, given in factors.items():
+        name, size = f"factors[{footprint}]", integer(footprint, "footprint")
+        if size < 1:
+            raise ValueError(f"footprint = {size}: must be positive")
+        if np.shape(given) != (2,):
+            raise TypeError(f"{name} = {repr(given)[:60]}: must be two numbers")
+        one, other = (_factor(value, f"{name}[{k}]") for k, value in enumerate(given))
+        rows.append((size, -(-size // bandwidth), (one, other)))
+    return rows
 
 
 def olmedo_fig7(
@@ -350,14 +407,13 @@ def olmedo_fig7(
         if integer(value, name) < 1:
             raise ValueError(f"{name} = {value}: must be positive")
     rows = []
-    for operation, factor in given.items():
-        alone = 0
+    for operation, slower in given.items():
+        factor = _factor(slower, f"factors[{operation!r}]")
         for count in processes:
             last = int(kernel * factor) + period
             times = [(t, p) for t in range(0, last, period) for p in range(1, count + 1)]
             response = _beside_copies(gpu, kernel, factor, copy, times, integer(count, "processes"))
-            alone = alone or kernel
-            rows.append((operation, count, float(factor), response, response / alone))
+            rows.append((operation, count, factor, response, response / kernel))
     return Contention(_columns(("by", "processes", "factor", "response", "relative"), rows))
 
 
@@ -413,17 +469,16 @@ def olmedo_fig8(
     Contention
         Rows with columns by (the operation), footprint, factor, response and relative.
     """
+    if integer(copied, "copied") < 1:
+        raise ValueError(f"copied = {copied}: must be positive")
     rows = []
     for k, operation in enumerate(("memcpy", "memset")):
-        for footprint, pair in factors.items():
-            size = integer(footprint, "footprint")
-            if size < 1:
-                raise ValueError(f"footprint = {size}: must be positive")
-            kernel, copy = -(-size // bandwidth), -(-copied // bandwidth)
+        for size, kernel, pair in _pairs(factors, bandwidth):
+            copy = -(-copied // bandwidth)
             last = int(kernel * pair[k]) + copy
             times = [(t, 1) for t in range(0, last, copy)]
             response = _beside_copies(gpu, kernel, pair[k], copy, times, 1)
-            rows.append((operation, size, float(pair[k]), response, response / kernel))
+            rows.append((operation, size, pair[k], response, response / kernel))
     return Contention(_columns(("by", "footprint", "factor", "response", "relative"), rows))
 
 
@@ -461,18 +516,14 @@ def olmedo_fig9(
     device = as_gpu(gpu)
     rows: list[tuple[str, int, int, int, float]] = []
     for by, target in (("alone", -1), ("other GPC", 3), ("same GPC", 1)):
-        for footprint, (same, other) in factors.items():
-            size = integer(footprint, "footprint")
-            if size < 1:
-                raise ValueError(f"footprint = {size}: must be positive")
-            kernel = -(-size // bandwidth)
+        for size, kernel, (same, other) in _pairs(factors, bandwidth):
             launches = Launches(
                 [0, 0][: 1 + (target >= 0)],
                 kernel,
                 stream=[0, 1][: 1 + (target >= 0)],
                 blocks=[4, 1][: 1 + (target >= 0)],
                 threads=256,
-                interference=[1.0, float(same), float(other), 1.0],
+                interference=[1.0, same, other, 1.0],
             )
             run = simulate.hierarchy(_ordered(device, target), launches)
             assert run.blocks is not None

@@ -291,7 +291,8 @@ static void test_deadlock(void)
     gs_hierarchy_free(&env, &sim);
 }
 
-static void test_failing_allocations(void)
+/* With everything that takes memory: channels, contexts, logs and, where wanted, interference. */
+static void test_failing_allocations(const int64_t *interference)
 {
     int64_t failed = 0;
     for (int64_t at = 1;; at++) {
@@ -302,6 +303,8 @@ static void test_failing_allocations(void)
         t.model.channels = 3;
         t.model.contexts = 2;
         t.context[3] = 1;
+        t.model.interference = interference;
+        t.model.sms_per_gpc = 2;
         for (int64_t k = 0; k < 12; k++) {
             add_kernel(&t, k % 4, k, 100, 40, 256, k % 3);
         }
@@ -332,6 +335,11 @@ int main(void)
     test_contexts();
     test_interference();
     test_deadlock();
-    test_failing_allocations();
+    test_failing_allocations(NULL);
+    int64_t factors[4 * MOST];
+    for (int k = 0; k < 4 * MOST; k++) {
+        factors[k] = 1500;
+    }
+    test_failing_allocations(factors);
     return MU_END();
 }

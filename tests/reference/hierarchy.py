@@ -190,22 +190,17 @@ class Hierarchy:
             if self.launch[other].end < 0:
                 return AFTER, other
         against = {BLOCKING: NULL, NULL: BLOCKING}.get(k.stream_kind)
-        # Of several, the oldest one of the stream with the smallest number.
-        for other in sorted(self.launched(), key=lambda other: other.stream):
-            if (
-                other.order < k.order
-                and other.context == k.context
-                and other.stream_kind == against
-            ):
-                return NULL_STREAM, other.id
+        earlier = [other for other in self.launched() if other.order < k.order]
+        earlier = [other for other in earlier if other.context == k.context]
+        kept = [other for other in earlier if other.stream_kind == against]
+        if kept and against == NULL:  # the last of that stream
+            return NULL_STREAM, kept[-1].id
+        if kept:  # the oldest one of the stream with the smallest number
+            return NULL_STREAM, min(kept, key=lambda other: other.stream).id
         if k.kind == KERNEL and k.channel is not None:
-            for other in self.launched():
-                if (
-                    other.kind == KERNEL
-                    and (other.context, other.channel) == (k.context, k.channel)
-                    and other.dispatched < 0
-                ):
-                    return None if other is k else (CHANNEL, other.id)
+            before = [j for j in earlier if j.kind == KERNEL and j.channel == k.channel]
+            if any(other.dispatched < 0 for other in before):
+                return CHANNEL, before[-1].id
         return None
 
     def join(self):
