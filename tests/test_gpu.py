@@ -126,7 +126,7 @@ def test_from_properties():
         gs.GPU.from_properties(lacking)
     with pytest.raises(ValueError, match=r"cc = \(99, 0\): is not known"):
         gs.GPU.from_properties({**PROPERTIES, "computeMajor": 99})
-    with pytest.raises(TypeError, match="numSms: must be numbers"):
+    with pytest.raises(TypeError, match="numSms = 'many': must be a number"):
         gs.GPU.from_properties({**PROPERTIES, "numSms": "many"})
     with pytest.raises(TypeError, match="properties: must be a mapping, got list"):
         gs.GPU.from_properties([PROPERTIES])
@@ -367,7 +367,7 @@ def test_more_of_anything_never_raises_the_occupancy():
         ({"threads": 1.5}, ValueError, "threads = 1.5"),
         ({"threads": float("nan")}, ValueError, "threads = nan"),
         ({"threads": 2**64}, OverflowError, "threads = 18446744073709551616"),
-        ({"threads": "a"}, TypeError, "threads: must be numbers"),
+        ({"threads": "a"}, TypeError, "threads = 'a': must be a number"),
         (
             {"threads": [1, 2], "regs": [1, 2, 3]},
             ValueError,

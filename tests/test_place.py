@@ -394,7 +394,7 @@ def test_plot():
         ),
         ({"blocks": 2**63 - 1}, ValueError, r"blocks\[0\] = 9223372036854775807: more than"),
         ({"threads": 0}, ValueError, "threads = 0: must be positive"),
-        ({"threads": "many"}, TypeError, "threads: must be numbers"),
+        ({"threads": "many"}, TypeError, "threads = 'many': must be a number"),
         ({"regs": -1}, ValueError, "regs = -1: must not be negative"),
         ({"smem": [-1]}, ValueError, r"smem\[0\] = -1: must not be negative"),
         ({"blocks": [1, 1], "smem": [1, 2, 3]}, ValueError, "shapes do not fit each other: blocks"),

@@ -194,7 +194,7 @@ def test_members_are_in_submission_order():
         (([0], [1], [-1]), r"batch\[0\] = -1: must not be negative"),
         (([0], [1], [2**40 + 1]), "has tasks beyond the set's 3"),
         (([0.5], [1], [1]), r"start\[0\] = 0\.5: must be a whole number"),
-        ((["x"], [1], [1]), "start: must be numbers"),
+        ((["x"], [1], [1]), r"start\[0\] = 'x': must be a number"),
     ],
 )
 def test_refusals(columns, message):
