@@ -11,17 +11,19 @@ mpcp    one lock around a GPU segment, for the most urgent waiter; the holder is
         holder keeps its core; spin: waiters spin at their base priority, the holder keeps its core.
 fmlp+   the same lock, first come first served; suspend or busy.
 server  a server on one core, above everything there, runs the GPU segments, the most urgent first,
-        suspended during kernels; overhead eps when it wakes, between two requests, and before
-        the last client is told.  Clients are suspended until they are told.
+        suspended during kernels.  It computes for eps when it is woken, before it takes a request,
+        and after each segment, before it tells the client and, at once, takes the next request.
+        Clients are suspended until they are told.
 
 A GPU segment begins when the job is scheduled on its core at its base priority, even if no CPU
-segment lies before it.  A job begins when the previous job of its task is done.  A copy or a kernel of
-length 0 is none.  A job whose last CPU segment has length 0 is done with its last GPU segment.
+segment lies before it.  A job begins when the previous job of its task is done.  A copy or a
+kernel of length 0 is none, and so is a GPU segment without any.  A job whose last CPU segment has
+length 0 is done with its last GPU segment.
 
-At one instant: (1) operations end, in order of the tasks; (2) jobs are released; (3) the cores, in
-order, pick the job to run, which requests the GPU if no CPU time is left before its next GPU
-segment, until no core has anything to request; (4) what is free is granted; and again from (3)
-until nothing changes.
+At one instant: (1) operations end, in order of the tasks; (2) jobs are released; (3) the cores pick
+the job to run, which requests the GPU if no CPU time is left before its next GPU segment, until no
+core has anything to request; (4) what is free is granted; and again from (3) until nothing changes.
+First come, first served: requests (and launches) of one instant in order of priority.
 """
 
 from __future__ import annotations
@@ -30,7 +32,13 @@ from __future__ import annotations
 class Job:
     def __init__(self, task, number, release, cpu, gpu):
         self.task, self.number, self.release = task, number, release
-        self.cpu, self.gpu = list(cpu), list(gpu)  # lengths; (copy in, kernel, copy out)
+        self.cpu, self.gpu = [cpu[0]], []  # lengths; (copy in, kernel, copy out)
+        for segment, after in zip(gpu, cpu[1:], strict=True):
+            if sum(segment) == 0:  # none: the CPU segments around it are one
+                self.cpu[-1] += after
+            else:
+                self.gpu.append(segment)
+                self.cpu.append(after)
         self.segment = 0  # GPU segments done
         self.state = "ready"  # or: engine, in, launched, kernel, out, lock, served, done
         self.left = self.cpu[0]
@@ -39,15 +47,14 @@ class Job:
 
 def worst(task, k):
     """The longest lengths of a job of a host_tests.Task whose kernels have k SMs."""
-    return task.cpu, [
-        (a, e, b) for (a, _, b), e in zip(task.gpu, task.e(k), strict=True)
-    ]
+    return task.cpu, [(a, e, b) for (a, _, b), e in zip(task.gpu, task.e(k), strict=True)]
 
 
 class Simulation:
     """eager: a job requests without being scheduled if no CPU time lies before its next GPU
     segment (not what the tests assume); grants: free resources are granted before the cores pick;
-    waits: copies and kernels of length 0 wait like any other; back: the cores in reverse order."""
+    waits: copies and kernels of length 0 wait like any other; back: requests of one instant in
+    reverse order; victim: the task whose requests are the last of their instant."""
 
     def __init__(
         self,
@@ -61,13 +68,13 @@ class Simulation:
         grants=False,
         waits=False,
         back=False,
+        victim=None,
     ):
         assert gpu in ("stgm", "mpcp", "fmlp+", "server")
         assert mode in ("suspend", "busy") or (mode == "spin" and gpu == "mpcp")
         self.tasks, self.gpu, self.mode, self.eps = tasks, gpu, mode, eps
         self.cores = list(range(cpus if server is None else max(cpus, server + 1)))
-        if back:
-            self.cores.reverse()
+        self.back, self.victim = back, victim
         self.server_core = server
         self.eager, self.grants, self.waits = eager, grants, waits
         self.holds_core = gpu != "server" and mode != "suspend"
@@ -95,7 +102,8 @@ class Simulation:
 
     def pick(self, core):
         """The job that has the core, "server", or None."""
-        if core == self.server_core and self.server_state in ("wake", "in", "out", "switch", "tell"):
+        working = self.server_state not in ("idle", "kernel")
+        if core == self.server_core and working:
             return "server"
         here = [q[0] for i, q in enumerate(self.pending) if q and self.tasks[i].core == core]
         here = [job for job in here if self.wants_core(job)]
@@ -115,8 +123,13 @@ class Simulation:
             job.state = "served"
             self.server_queue.append(job)
         else:
-            job.state = "lock"
+            job.state, job.turn = "lock", self.turn(job)
             self.lock_queue.append(job)
+
+    def turn(self, job):
+        """What settles who was first."""
+        prio = self.tasks[job.task].prio
+        return self.now, job.task == self.victim, -prio if self.back else prio
 
     def copy(self, job, which):
         length = job.gpu[job.segment][0 if which == "in" else 2]
@@ -124,7 +137,7 @@ class Simulation:
             self.copied(job, which)
         elif self.gpu == "stgm":
             job.state, job.left = "engine", length
-            job.which = which
+            job.which, job.turn = which, self.turn(job)
             self.engine_queue.append(job)
         else:
             job.state, job.left = which, length
@@ -138,7 +151,10 @@ class Simulation:
             self.copy(job, "out")
         else:
             job.state, job.left = "launched", length
+            job.turn = self.turn(job)
             self.launched.append(job)
+            # A kernel that runs was launched before, or does not share an SM with this one.
+            self.launched.sort(key=lambda job: (job.state == "launched", job.turn))
 
     def segment_done(self, job):
         if self.lock is job:
@@ -167,7 +183,7 @@ class Simulation:
             job = queue[0]
             if job.left > 0:
                 continue
-            if job.state == "ready" and job.ran and job.segment == len(job.gpu):
+            if job.state == "ready" and job.segment == len(job.gpu):
                 self.finish(job)
             elif job.state in ("in", "out"):
                 if self.engine is job:
@@ -179,24 +195,25 @@ class Simulation:
 
     def end_server(self):
         """The server's step from one operation to the next; True if anything changed."""
-        if self.server_state in ("idle", "kernel") or self.server_left > 0:
-            if self.server_state == "kernel" and self.server_left == 0:
-                self.server_state, self.server_left = "out", self.serving.gpu[self.serving.segment][2]
-                return True
-            if self.server_state == "idle" and self.server_queue:
-                self.server_state, self.server_left = "wake", self.eps
-                return True
+        state, job = self.server_state, self.serving
+        if state == "idle":
+            if not self.server_queue:
+                return False
+            self.server_state, self.server_left = "wake", self.eps
+            return True
+        if self.server_left > 0:
             return False
-        if self.server_state == "in":
-            self.server_state, self.server_left = "kernel", self.serving.gpu[self.serving.segment][1]
-        elif self.server_state == "out":
-            self.server_state = "switch" if self.server_queue else "tell"
-            self.server_left = self.eps
-        else:
-            if self.serving is not None:
-                self.segment_done(self.serving)
+        if state == "in":
+            self.server_state, self.server_left = "kernel", job.gpu[job.segment][1]
+        elif state == "kernel":
+            self.server_state, self.server_left = "out", job.gpu[job.segment][2]
+        elif state == "out":
+            self.server_state, self.server_left = "tell", self.eps
+        else:  # the end of wake or tell
+            if job is not None:
+                self.segment_done(job)
                 self.serving = None
-            if self.server_state == "tell":
+            if not self.server_queue:
                 self.server_state = "idle"
             else:
                 job = min(self.server_queue, key=lambda job: self.tasks[job.task].prio)
@@ -224,8 +241,6 @@ class Simulation:
                 if not candidates:
                     break
                 for job in candidates:
-                    if job.start is None:
-                        job.start = self.now
                     self.request(job)
                 changed = True
         return changed
@@ -233,13 +248,16 @@ class Simulation:
     def grant(self):
         changed = False
         if self.engine is None and self.engine_queue:
-            job = self.engine = self.engine_queue.pop(0)
+            job = self.engine = min(self.engine_queue, key=lambda job: job.turn)
+            self.engine_queue.remove(job)
             job.state = job.which
             changed = True
         if self.lock is None and self.lock_queue:
-            job = self.lock_queue[0]
-            if self.gpu == "mpcp":
-                job = min(self.lock_queue, key=lambda job: self.tasks[job.task].prio)
+            prio = self.gpu == "mpcp"
+            job = min(
+                self.lock_queue,
+                key=lambda job: self.tasks[job.task].prio if prio else job.turn,
+            )
             self.lock_queue.remove(job)
             self.lock = job
             self.copy(job, "in")
@@ -282,7 +300,6 @@ class Simulation:
             for number, r in enumerate(times):
                 cpu, gpu = execution(i, number)
                 job = Job(i, number, r, cpu, gpu)
-                job.ran = False
                 future.append(job)
         future.sort(key=lambda job: (job.release, job.task))
         if not future:
@@ -293,8 +310,6 @@ class Simulation:
             while future and future[0].release == self.now:
                 job = future.pop(0)
                 self.pending[job.task].append(job)
-                if sum(job.cpu) == 0 and not job.gpu:
-                    self.finish(job)
             self.settle()
             running = []  # (left, advance)
             for core in sorted(self.cores):
@@ -324,9 +339,11 @@ class Simulation:
                     continue
                 if job == "server":
                     self.server_left -= step
+                    job = self.serving
+                    if job is not None and job.start is None:
+                        job.start = self.now
                 else:
                     job.left -= step
-                    job.ran = True
                     if job.start is None:
                         job.start = self.now
             self.now += step

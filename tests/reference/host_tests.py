@@ -4,13 +4,14 @@ Sources: Saha, Xiang & Kim, "STGM" (RTAS 2019 WiP series), Eqs. (1)-(12) and Alg
 and corrected; MPCP and FMLP+ with one lock around the whole GPU segment; the GPU server of Kim,
 Patel, Wang & Rajkumar (RTCSA 2017).  Slow and plain: integers, fractions, all simple paths.
 
-Every test walks through the tasks from the most urgent on and stops at the first that cannot be
-shown to meet its deadline, since a response time may only be used if all it rests on hold.
+The tasks are taken from the most urgent on.  A bound may only be used if all it rests on hold: a
+task is left without one if its recurrence passes the deadline or needs the bound of one without.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 TERMS = ("own", "copy", "kernel", "request", "lower", "server", "higher")
@@ -38,7 +39,7 @@ class Task:
         self.Gm = sum(self.gm)
 
     def e(self, k):
-        """Kernel times on k SMs (beyond the table: as its last entry)."""
+        """Kernel times on k > 0 SMs (beyond the table: as its last entry)."""
         return [table[min(k, len(table)) - 1] for _, table, _ in self.gpu]
 
     def g(self, k):
@@ -46,7 +47,7 @@ class Task:
         return [m + e for m, e in zip(self.gm, self.e(k), strict=True)]
 
     def G(self, k):
-        return sum(self.g(k))
+        return sum(self.g(k)) if self.eta else 0
 
     def placed(self, core, sms):
         gpu = [(a, list(e), b) for a, e, b in self.gpu]
@@ -54,8 +55,8 @@ class Task:
 
 
 class Result:
-    """W[i]: the bound, None where it passed the deadline or was not reached; terms[i]: what the
-    bound, or the value that passed the deadline, is made of; failed: the first to fail, or None."""
+    """W[i]: the bound, or None; terms[i]: what it is made of, for one that passed the deadline the
+    right-hand side at the deadline, None if not reached; failed: the first to fail, or None."""
 
     def __init__(self, n):
         self.W, self.terms, self.failed = [None] * n, [None] * n, None
@@ -79,28 +80,45 @@ def most(values):
     return max(values, default=0)
 
 
-def solve(tasks, parts, only=None, needed=None):
+class Missing(Exception):
+    pass
+
+
+class Known(list):
+    """The bounds so far: those that there are not cannot be used."""
+
+    def __getitem__(self, i):
+        if list.__getitem__(self, i) is None:
+            raise Missing
+        return list.__getitem__(self, i)
+
+
+def solve(tasks, parts, only=None, before=None):
     """`parts(i, W, known)`: the terms of task i's recurrence at W, given the bounds already known.
 
-    `only`: the tasks asked for (all); the others are left out altogether."""
+    `only`: the tasks asked for (all); `before`: bounds taken for granted."""
     assert len({t.prio for t in tasks}) == len(tasks), "priorities tie"
     result = Result(len(tasks))
+    known = Known(before or result.W)
     for i in sorted(range(len(tasks)), key=lambda i: tasks[i].prio):
         if only is not None and i not in only:
             continue
-        W = parts(i, 0, result.W)["own"]
-        while True:
-            terms = parts(i, W, result.W)
-            result.terms[i] = [terms.get(name, 0) for name in TERMS]
-            value = sum(result.terms[i])
-            if value > tasks[i].D:
-                result.failed = i
-                return result
-            if value == W:
-                result.W[i] = W
-                break
-            assert value > W
-            W = value
+        W = 1
+        try:
+            while True:
+                named = parts(i, W, known)
+                terms = [named.get(name, 0) for name in TERMS]
+                if sum(terms) == W or W == tasks[i].D:
+                    break
+                assert sum(terms) > W
+                W = min(sum(terms), tasks[i].D)
+        except Missing:
+            continue  # one that is more urgent has failed
+        result.terms[i] = terms
+        if sum(terms) <= W:
+            result.W[i] = known[i] = W
+        elif result.failed is None:
+            result.failed = i
     return result
 
 
@@ -138,12 +156,14 @@ def component(tasks, i, without=()):
     return sum(max(tasks[u].e(len(tasks[u].sms))) for u in reached)
 
 
-def stgm(tasks, busy=False, variant="sound", only=None, paths=chain):
-    """variant: "sound", "printed" (Eqs. 1-12 as they stand), "printed_h" (busy: B_h for B_i)."""
+def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None):
+    """variant: "sound", "printed" (Eqs. 1-12 as they stand), "printed_h" (busy: B_h for B_i);
+    only, before: see solve."""
     n = len(tasks)
     k = [len(t.sms) for t in tasks]
     gpu = [u for u in range(n) if tasks[u].eta > 0]
 
+    @cache
     def blocking(i):
         """B^m, B^e, B^l."""
         t = tasks[i]
@@ -155,9 +175,7 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain):
         elif variant == "sound":
             copy = 2 * t.eta * one_copy(i)
             kernel = t.eta * one_kernel(i)
-            lower = most(
-                max(tasks[u].g(k[u])) + 2 * one_copy(u) + one_kernel(u) for u in below
-            )
+            lower = most(max(tasks[u].g(k[u])) + 2 * one_copy(u) + one_kernel(u) for u in below)
         else:
             copy = 2 * t.eta * sum(max(tasks[u].longer) for u in gpu if u != i)
             sharing = [u for u in gpu if u != i and tasks[u].sms & t.sms]
@@ -203,7 +221,7 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain):
         own = t.C + t.G(k[i])
         return dict(own=own, copy=copy, kernel=kernel, lower=lower, higher=higher)
 
-    return solve(tasks, parts, only)
+    return solve(tasks, parts, only, before)
 
 
 # ------------------------------------------------------------------------- one lock around the GPU
@@ -293,7 +311,7 @@ def fmlp_plus(tasks, busy=False, variant="sound", sms=None):
         above, below = hp(tasks, i), lp(tasks, i)
 
         def count(u):
-            late = tasks[u].D if known[u] is None else known[u]
+            late = known[u] if tasks[u].prio < t.prio else tasks[u].D
             if variant == "code":
                 late = tasks[u].T
             return tasks[u].eta * cdiv(W + late, tasks[u].T)
@@ -355,9 +373,7 @@ def gpu_server(tasks, server, eps=0, sms=None):
             one = request(i)
             if one is not None:
                 wait = min(wait, t.eta * one)
-        higher = sum(
-            cdiv(W + known[h] - tasks[h].C, tasks[h].T) * tasks[h].C for h in hp(tasks, i)
-        )
+        higher = sum(cdiv(W + known[h] - tasks[h].C, tasks[h].T) * tasks[h].C for h in hp(tasks, i))
         served = 0
         if t.core == server:
             for j in range(n):
@@ -415,63 +431,56 @@ def allocate(
     """
     n = len(tasks)
     counts = [1 if t.eta > 0 else 0 for t in tasks]
-    core, load = [None] * n, [Fraction(0)] * cpus
     rounds = 0
+    core = load = bound = None
     while True:
         rounds += 1
-        if not no_reset:
-            core, load = [None] * n, [Fraction(0)] * cpus
+        if core is None or not no_reset:
+            core, load, bound = [None] * n, [Fraction(0)] * cpus, [None] * n
         sets = sm_sets(tasks, counts, sms)
-
-        def placed():
-            return [t.placed(c, s) for t, c, s in zip(tasks, core, sets, strict=True)]
-
-        def utilization(i):
-            t = tasks[i]
-            if busy:
-                return Fraction(t.C + t.G(max(1, len(sets[i]))), t.T)
-            return Fraction(t.C + t.Gm, t.T)
-
-        def share(i):
-            return Fraction(tasks[i].C, tasks[i].T) if cpu_only else utilization(i)
-
-        for i in sorted(range(n), key=lambda i: (-utilization(i), i)):
+        lengths = [t.G(len(own)) if busy else t.Gm for t, own in zip(tasks, sets, strict=True)]
+        use = [Fraction(t.C + g, t.T) for t, g in zip(tasks, lengths, strict=True)]
+        share = [Fraction(t.C, t.T) for t in tasks] if cpu_only else use
+        for i in sorted(range(n), key=lambda i: (-use[i], i)):
             if core[i] is not None:
                 continue
             for p in sorted(range(cpus), key=lambda p: (load[p], p)):
-                if load[p] + share(i) > 1:
+                if load[p] + share[i] > 1:
                     continue
                 core[i] = p
-                on_core = [j for j in range(n) if core[j] == p]
+                placed = place(tasks, core, sets)
                 if one_task:
-                    # The tasks below i on its core play no part in whether i passes.
-                    on_core = [j for j in on_core if tasks[j].prio <= tasks[i].prio]
-                if stgm(placed(), busy, variant, on_core, paths).schedulable:
-                    load[p] += share(i)
+                    # Bounds stay what they were when their tasks were placed.
+                    found = stgm(placed, busy, variant, [i], paths, bound)
+                    bound[i] = found.W[i]
+                else:
+                    on_core = [j for j in range(n) if core[j] == p]
+                    found = stgm(placed, busy, variant, on_core, paths)
+                if found.schedulable:
+                    load[p] += share[i]
                     break
                 core[i] = None
             if core[i] is None and not no_reset:
                 break  # this round has failed
-        complete = None not in core
-        if complete:
-            result = stgm(placed(), busy, variant, None, paths)
-            if result.schedulable or one_task or no_reset:
-                return Allocation(True, placed(), counts, rounds, result)
+        placed = place(tasks, core, sets)
+        if None not in core:
+            found = stgm(placed, busy, variant, None, paths)
+            if found.schedulable or one_task or no_reset:
+                return Allocation(True, placed, counts, rounds, found)
+        more = [i for i in range(n) if tasks[i].eta > 0]
         if past_end:
-            more = [i for i in range(n) if tasks[i].eta > 0]
             end = all(counts[i] > sms for i in more)
         else:
-            more = [i for i in range(n) if tasks[i].eta > 0 and counts[i] < sms]
+            more = [i for i in more if counts[i] < sms]
             end = not more
         if end:
-            return Allocation(False, placed(), counts, rounds, None)
+            return Allocation(False, placed, counts, rounds, None)
+        gain = [Fraction(t.G(c) - t.G(c + 1), t.T) for t, c in zip(tasks, counts, strict=True)]
+        counts[max(more, key=lambda i: (-gain[i] if sign else gain[i], -i))] += 1
 
-        def gain(i):
-            t = tasks[i]
-            return Fraction(t.G(counts[i]) - t.G(counts[i] + 1), t.T) * (-1 if sign else 1)
 
-        best = max(more, key=lambda i: (gain(i), -i))
-        counts[best] += 1
+def place(tasks, core, sets):
+    return [t.placed(c, s) for t, c, s in zip(tasks, core, sets, strict=True)]
 
 
 def exhaustive(tasks, cpus, sms, busy=False):
@@ -480,7 +489,7 @@ def exhaustive(tasks, cpus, sms, busy=False):
     choices = [subsets if t.eta > 0 else [set()] for t in tasks]
     for sets in product(*choices):
         for cores in product(range(cpus), repeat=len(tasks)):
-            placed = [t.placed(c, s) for t, c, s in zip(tasks, cores, sets, strict=True)]
+            placed = place(tasks, cores, sets)
             if stgm(placed, busy).schedulable:
                 return placed
     return None
