@@ -4,8 +4,8 @@ Sources: Saha, Xiang & Kim, "STGM" (RTAS 2019 WiP series), Eqs. (1)-(12) and Alg
 and corrected; MPCP and FMLP+ with one lock around the whole GPU segment; the GPU server of Kim,
 Patel, Wang & Rajkumar (RTCSA 2017).  Slow and plain: integers, fractions, all simple paths.
 
-The tasks are taken from the most urgent on.  A bound may only be used if all it rests on hold: a
-task is left without one if its recurrence passes the deadline or needs the bound of one without.
+Every test walks through the tasks from the most urgent on and stops at the first that cannot be
+shown to meet its deadline, since a bound may only be used if all it rests on hold.
 """
 
 from __future__ import annotations
@@ -80,45 +80,29 @@ def most(values):
     return max(values, default=0)
 
 
-class Missing(Exception):
-    pass
-
-
-class Known(list):
-    """The bounds so far: those that there are not cannot be used."""
-
-    def __getitem__(self, i):
-        if list.__getitem__(self, i) is None:
-            raise Missing
-        return list.__getitem__(self, i)
-
-
 def solve(tasks, parts, only=None, before=None):
     """`parts(i, W, known)`: the terms of task i's recurrence at W, given the bounds already known.
 
     `only`: the tasks asked for (all); `before`: bounds taken for granted."""
     assert len({t.prio for t in tasks}) == len(tasks), "priorities tie"
     result = Result(len(tasks))
-    known = Known(before or result.W)
+    known = list(before or result.W)
     for i in sorted(range(len(tasks)), key=lambda i: tasks[i].prio):
         if only is not None and i not in only:
             continue
         W = 1
-        try:
-            while True:
-                named = parts(i, W, known)
-                terms = [named.get(name, 0) for name in TERMS]
-                if sum(terms) == W or W == tasks[i].D:
-                    break
-                assert sum(terms) > W
-                W = min(sum(terms), tasks[i].D)
-        except Missing:
-            continue  # one that is more urgent has failed
+        while True:
+            named = parts(i, W, known)
+            terms = [named.get(name, 0) for name in TERMS]
+            if sum(terms) == W or W == tasks[i].D:
+                break
+            assert sum(terms) > W
+            W = min(sum(terms), tasks[i].D)
         result.terms[i] = terms
-        if sum(terms) <= W:
-            result.W[i] = known[i] = W
-        elif result.failed is None:
+        if sum(terms) > W:
             result.failed = i
+            break
+        result.W[i] = known[i] = W
     return result
 
 
@@ -386,6 +370,31 @@ def gpu_server(tasks, server, eps=0, sms=None):
 
 
 # ------------------------------------------------------------------------------------ allocation
+
+
+def partition(tasks, cpus, test, mode="suspend", eps=0, sms=None):
+    """Worst fit, decreasing, for the tests of one lock or server; no core refuses a task.
+
+    Returns (tasks with cores, server's core or None, result)."""
+    k = sms or 10**9
+    if test == "server":
+        use = [Fraction(t.C, t.T) for t in tasks]
+        server = sum(Fraction(t.Gm + 2 * t.eta * eps, t.T) for t in tasks)
+        use.append(server)  # the last, so after tasks that use as much
+    elif mode == "suspend":
+        use = [Fraction(t.C + t.Gm, t.T) for t in tasks]
+    else:
+        use = [Fraction(t.C + t.G(k), t.T) for t in tasks]
+    core, load = [None] * len(use), [Fraction(0)] * cpus
+    for i in sorted(range(len(use)), key=lambda i: (-use[i], i)):
+        core[i] = min(range(cpus), key=lambda p: (load[p], p))
+        load[core[i]] += use[i]
+    placed = [t.placed(c, t.sms) for t, c in zip(tasks, core, strict=False)]
+    if test == "mpcp":
+        return placed, None, mpcp(placed, mode, sms)
+    if test == "fmlp+":
+        return placed, None, fmlp_plus(placed, mode == "busy", sms=sms)
+    return placed, core[-1], gpu_server(placed, core[-1], eps, sms)
 
 
 def sm_sets(tasks, counts, sms):
