@@ -15,8 +15,8 @@ typedef struct {
 /* Requests that are ahead of i's: first come, first served, so at most one of every other task for
  * each of its own, and no more than the jobs in a window have. Those of less urgent tasks on the
  * core are in add_lower. Those of more urgent ones there are part of what these take of the core
- * if, and only if, the holder keeps it. False when one has no W. */
-static bool add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
+ * if, and only if, the holder keeps it. */
+static void add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
 {
     const gs_host_lock_t *lock = test->lock;
     int64_t i = lock->order[at];
@@ -27,16 +27,12 @@ static bool add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_
         if (other == at || lock->sums[u].segments == 0 || on_core) {
             continue;
         }
-        int64_t jitter = higher ? test->answer->response[u] : test->hosts->deadline[u];
-        if (test->paper) {
-            jitter = test->hosts->period[u];
-        } else if (jitter < 0) {
-            return false;
-        }
+        int64_t jitter = test->paper ? test->hosts->period[u]
+                         : higher    ? test->answer->response[u]
+                                     : test->hosts->deadline[u];
         gs_recurrence_add(recurrence, GS_HOST_REQUEST, jitter, test->hosts->period[u],
                           lock->sums[u].segments, lock->sums[i].segments, most, most);
     }
-    return true;
 }
 
 /* Segments of less urgent tasks on the core. At most eta + 1 of a task are in i's way: one that is
@@ -74,8 +70,8 @@ static void add_lower_paper(const test_t *test, gs_recurrence_t *recurrence, int
     }
 }
 
-/* More urgent tasks on the core, which suspend. False when one has no W. */
-static bool add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
+/* More urgent tasks on the core, which suspend. */
+static void add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
 {
     const gs_host_lock_t *lock = test->lock;
     int64_t i = lock->order[at];
@@ -84,24 +80,22 @@ static bool add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t 
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        if (response < 0) {
-            return false;
-        }
         int64_t demand = gs_host_lock_demand(&lock->sums[h], test->mode);
         gs_recurrence_add(recurrence, GS_HOST_HIGHER, response - demand, test->hosts->period[h], 1,
                           GS_DEMAND_ALL, demand, demand);
     }
-    return true;
 }
 
-/* All demands but those of less urgent tasks on the core; false when a W is missing. */
-static bool start(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
+/* All demands but those of less urgent tasks on the core. */
+static void start(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
 {
     const gs_host_sums_t *own = &test->lock->sums[test->lock->order[at]];
     gs_recurrence_init(recurrence, test->lock->demands);
     recurrence->constant[GS_HOST_OWN] = own->cpu + own->gpu;
-    return (own->segments == 0 || add_requests(test, recurrence, at)) &&
-           add_higher(test, recurrence, at);
+    if (own->segments > 0) {
+        add_requests(test, recurrence, at);
+    }
+    add_higher(test, recurrence, at);
 }
 
 /* z at the window of the recurrence: min(eta_i, requests from other cores). */
@@ -121,9 +115,7 @@ static int test_task_paper(const test_t *test, int64_t at)
     gs_recurrence_t recurrence;
     int64_t i = test->lock->order[at], eta = test->lock->sums[i].segments;
     int64_t deadline = test->hosts->deadline[i], least = 0, z;
-    if (!start(test, &recurrence, at)) {
-        return GS_OK;
-    }
+    start(test, &recurrence, at);
     for (z = delayed(&recurrence, eta);; z = delayed(&recurrence, eta)) {
         start(test, &recurrence, at);
         add_lower_paper(test, &recurrence, at, z);
@@ -150,9 +142,7 @@ static int test_task(const test_t *test, int64_t at)
 {
     gs_recurrence_t recurrence;
     int64_t i = test->lock->order[at];
-    if (!start(test, &recurrence, at)) {
-        return GS_OK;
-    }
+    start(test, &recurrence, at);
     add_lower(test, &recurrence, at);
     return gs_recurrence_answer(&recurrence, test->env, 0, test->hosts->deadline[i], i,
                                 test->answer);
@@ -165,7 +155,7 @@ int gs_fmlp_plus(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, c
     const test_t test = {self, env, hosts, core, answer, busy ? GS_LOCK_BUSY : GS_LOCK_SUSPEND,
                          paper};
     gs_host_answer_start(answer, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK; at++) {
+    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
         status = paper ? test_task_paper(&test, at) : test_task(&test, at);
     }
     return status;

@@ -16,8 +16,7 @@
  * every other task with its period for a jitter, and the segments of a less urgent one up to 1 + z
  * times, z the requests of i that requests from other cores can delay.
  *
- * Refuses what gs_host_lock_start refuses. Every task is answered whose recurrence needs no W that
- * exceeds its deadline. */
+ * Refuses what gs_host_lock_start refuses. */
 int gs_fmlp_plus(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64_t *core,
                  int64_t cpus, int64_t sms, bool busy, bool paper, gs_host_answer_t *answer);
 

@@ -51,8 +51,8 @@ static int start_requests(const test_t *test, gs_recurrence_t *recurrence, int64
     return status;
 }
 
-/* More urgent tasks on the core, which suspend while they are clients. False when one has no W. */
-static bool add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
+/* More urgent tasks on the core, which suspend while they are clients. */
+static void add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
 {
     const gs_host_lock_t *lock = test->lock;
     int64_t i = lock->order[at];
@@ -62,13 +62,9 @@ static bool add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t 
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        if (response < 0) {
-            return false;
-        }
         gs_recurrence_add(recurrence, GS_HOST_HIGHER, response - work, test->hosts->period[h], 1,
                           GS_DEMAND_ALL, work, work);
     }
-    return true;
 }
 
 /* The server's work for all other tasks, where it shares i's core: it lies between the release and
@@ -102,9 +98,7 @@ static int test_task(const test_t *test, int64_t at)
     int64_t overhead = gs_host_mul(2, gs_host_mul(own->segments, test->overhead));
     recurrence.constant[GS_HOST_OWN] = gs_host_add(own->cpu + own->gpu, overhead);
     add_server(test, &recurrence, i);
-    if (!add_higher(test, &recurrence, at)) {
-        return GS_OK;
-    }
+    add_higher(test, &recurrence, at);
     return gs_recurrence_answer(&recurrence, test->env, single < 0 ? deadline + 1 : single,
                                 deadline, i, test->answer);
 }
@@ -123,7 +117,7 @@ int gs_gpu_server(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, 
     }
     const test_t test = {self, env, hosts, core, answer, server, overhead};
     gs_host_answer_start(answer, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK; at++) {
+    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
         status = test_task(&test, at);
     }
     return status;

@@ -12,8 +12,7 @@
 
 /* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs; server: the
  * server's core, or cpus for one of its own. Refuses, beside what gs_host_lock_start refuses, a
- * core that is none and an overhead below 0 or from GS_HOST_MOST on. Every task is answered whose
- * recurrence needs no W that exceeds its deadline. */
+ * core that is none and an overhead below 0 or from GS_HOST_MOST on. */
 int gs_gpu_server(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64_t *core,
                   int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
                   gs_host_answer_t *answer);

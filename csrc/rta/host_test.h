@@ -34,11 +34,12 @@ enum {
 
 /* The answer for one set. Arrays of the caller. */
 typedef struct {
-    int64_t *response; /* n: W, or -1 where W would exceed the deadline or needs such a W */
+    int64_t *response; /* n: W, or -1 where W would exceed the deadline or was not reached */
     int64_t *terms;    /* n rows of GS_HOST_TERMS: they add up to the response. Where W would exceed
-                          the deadline: f(deadline), which is more than the deadline; where W was
-                          not reached: 0 */
-    int64_t failed;    /* the most urgent task that can miss its deadline; -1: none */
+                          the deadline: the terms of f(deadline), which is more than the deadline,
+                          whichever way the recurrence is solved; where W was not reached: 0 */
+    int64_t failed;    /* the most urgent task whose W would exceed its deadline; -1: none. The test
+                          ends there: less urgent tasks are not reached */
     bool schedulable;
 } gs_host_answer_t;
 

@@ -14,8 +14,8 @@ typedef struct {
 /* The GPU segments of more urgent tasks, on any core, in a window: n_h(w) = ceil((w + W_h - G_h) /
  * T_h) jobs (a job that had x of its GPU time left at the start of the window was released at least
  * x after that less W_h; for the rest of the proof this is jitter W_h - G_h as usual, also for jobs
- * that take less than G_h). False when one has no W. */
-static bool add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
+ * that take less than G_h). */
+static void add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
 {
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = test->lock->order[earlier], gpu = test->lock->sums[h].gpu;
@@ -23,13 +23,9 @@ static bool add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_
             continue;
         }
         int64_t response = test->answer->response[h];
-        if (response < 0) {
-            return false;
-        }
         gs_recurrence_add(recurrence, GS_HOST_REQUEST, response - gpu, test->hosts->period[h], 1,
                           GS_DEMAND_ALL, gpu, gpu);
     }
-    return true;
 }
 
 /* rd_i, one request of i from issue to grant, with the demands of add_requests, and how they are
@@ -67,8 +63,8 @@ static void add_lower(const test_t *test, gs_recurrence_t *recurrence, int64_t a
 }
 
 /* More urgent tasks on the core. Spinning: no job suspends, so there is no jitter (a busy period of
- * i and more urgent tasks ends within W and holds one job of i). False when one has no W. */
-static bool add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
+ * i and more urgent tasks ends within W and holds one job of i). */
+static void add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
 {
     const gs_host_lock_t *lock = test->lock;
     bool spins = test->mode == GS_LOCK_SPIN;
@@ -78,15 +74,11 @@ static bool add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t 
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        if (response < 0) {
-            return false;
-        }
         int64_t demand = gs_host_lock_demand(&lock->sums[h], test->mode);
         int64_t work = spins ? gs_host_add(demand, lock->spin[h]) : demand;
         gs_recurrence_add(recurrence, GS_HOST_HIGHER, spins ? 0 : response - demand,
                           test->hosts->period[h], 1, GS_DEMAND_ALL, work, work);
     }
-    return true;
 }
 
 static int test_task(const test_t *test, int64_t at)
@@ -96,9 +88,7 @@ static int test_task(const test_t *test, int64_t at)
     gs_recurrence_t recurrence;
     gs_recurrence_init(&recurrence, test->lock->demands);
     if (eta > 0) {
-        if (!add_requests(test, &recurrence, at)) {
-            return GS_OK;
-        }
+        add_requests(test, &recurrence, at);
         int status = solve_request(test, &recurrence, i, &single);
         if (status != GS_OK) {
             return status;
@@ -106,9 +96,7 @@ static int test_task(const test_t *test, int64_t at)
     }
     recurrence.constant[GS_HOST_OWN] = sums[i].cpu + sums[i].gpu;
     add_lower(test, &recurrence, at);
-    if (!add_higher(test, &recurrence, at)) {
-        return GS_OK;
-    }
+    add_higher(test, &recurrence, at);
     int64_t deadline = test->hosts->deadline[i];
     int status = gs_recurrence_answer(&recurrence, test->env, single < 0 ? deadline + 1 : single,
                                       deadline, i, test->answer);
@@ -127,7 +115,7 @@ int gs_mpcp(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, const 
     int status = gs_host_lock_start(self, env, hosts, core, cpus, sms);
     const test_t test = {self, env, hosts, core, answer, mode};
     gs_host_answer_start(answer, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK; at++) {
+    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
         status = test_task(&test, at);
     }
     return status;

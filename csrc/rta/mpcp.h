@@ -10,8 +10,7 @@
 #include "rta/host_lock.h"
 
 /* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs. mode:
- * GS_LOCK_SUSPEND, GS_LOCK_BUSY, GS_LOCK_SPIN. Refuses what gs_host_lock_start refuses. Every task
- * is answered whose recurrence needs no W that exceeds its deadline. */
+ * GS_LOCK_SUSPEND, GS_LOCK_BUSY, GS_LOCK_SPIN. Refuses what gs_host_lock_start refuses. */
 int gs_mpcp(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64_t *core,
             int64_t cpus, int64_t sms, int mode, gs_host_answer_t *answer);
 

@@ -170,8 +170,8 @@ static int64_t demand_of(const gs_stgm_t *self, int64_t h, bool busy, int paper,
     return gs_host_add(demand, paper == GS_STGM_PAPER ? blocking : self->demand[h]);
 }
 
-/* The more urgent tasks on the core; false when the W of one is needed and there is none. */
-static bool add_higher(const gs_stgm_t *self, gs_recurrence_t *recurrence, const gs_hosts_t *hosts,
+/* The more urgent tasks on the core. */
+static void add_higher(const gs_stgm_t *self, gs_recurrence_t *recurrence, const gs_hosts_t *hosts,
                        const int64_t *core, int64_t at, bool busy, int paper,
                        const int64_t *response)
 {
@@ -185,14 +185,10 @@ static bool add_higher(const gs_stgm_t *self, gs_recurrence_t *recurrence, const
         if (core[h] != core[i]) {
             continue;
         }
-        if (!busy && response[h] < 0) {
-            return false;
-        }
         int64_t demand = demand_of(self, h, busy, paper, blocking);
         gs_recurrence_add(recurrence, GS_HOST_HIGHER, busy ? 0 : response[h] - demand,
                           hosts->period[h], 1, GS_DEMAND_ALL, demand, demand);
     }
-    return true;
 }
 
 int gs_stgm(gs_stgm_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64_t *core,
@@ -216,7 +212,7 @@ int gs_stgm(gs_stgm_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64
         }
     }
     gs_host_answer_start(answer, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK; at++) {
+    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
         int64_t i = self->order[at];
         gs_recurrence_t recurrence;
         gs_recurrence_init(&recurrence, self->demands);
@@ -224,9 +220,8 @@ int gs_stgm(gs_stgm_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64
         recurrence.constant[GS_HOST_COPY] = self->copy[i];
         recurrence.constant[GS_HOST_KERNEL] = self->kernel[i];
         recurrence.constant[GS_HOST_LOWER] = lower_of(self, core, at, busy, paper);
-        if (add_higher(self, &recurrence, hosts, core, at, busy, paper, answer->response)) {
-            status = gs_recurrence_answer(&recurrence, env, 0, hosts->deadline[i], i, answer);
-        }
+        add_higher(self, &recurrence, hosts, core, at, busy, paper, answer->response);
+        status = gs_recurrence_answer(&recurrence, env, 0, hosts->deadline[i], i, answer);
     }
     return status;
 }

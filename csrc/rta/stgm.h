@@ -39,8 +39,7 @@ void gs_stgm_free(gs_stgm_t *self, gs_env_t *env);
 
 /* The test for one set of self->n tasks, on cores 0..cpus-1. sm: n rows of sms bytes, nonzero where
  * the task may use the SM; kernels take their time on so many. Refuses, beside what gs_host_order
- * and gs_host_check_cores refuse, tasks with GPU segments and no SM. Every task is answered whose
- * recurrence needs no W that exceeds its deadline. */
+ * and gs_host_check_cores refuse, tasks with GPU segments and no SM. */
 int gs_stgm(gs_stgm_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64_t *core,
             const uint8_t *sm, int64_t sms, int64_t cpus, bool busy, int paper,
             gs_host_answer_t *answer);
