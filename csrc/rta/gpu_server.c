@@ -103,6 +103,15 @@ static int test_task(const test_t *test, int64_t at)
                                 deadline, i, test->answer);
 }
 
+int gs_gpu_server_check_overhead(gs_env_t *env, int64_t overhead)
+{
+    if (overhead < 0 || overhead >= GS_HOST_MOST) {
+        return gs_fail(env, GS_ERR_VALUE, "overhead", -1, overhead,
+                       "must be a time of at least 0 that the clock can hold");
+    }
+    return GS_OK;
+}
+
 int gs_gpu_server(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64_t *core,
                   int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
                   gs_host_answer_t *answer)
@@ -111,9 +120,8 @@ int gs_gpu_server(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, 
     if (status == GS_OK && (server < 0 || server > cpus)) {
         status = gs_fail(env, GS_ERR_VALUE, "server", -1, server, "there is no such core");
     }
-    if (status == GS_OK && (overhead < 0 || overhead >= GS_HOST_MOST)) {
-        status = gs_fail(env, GS_ERR_VALUE, "overhead", -1, overhead,
-                         "must be a time of at least 0 that the clock can hold");
+    if (status == GS_OK) {
+        status = gs_gpu_server_check_overhead(env, overhead);
     }
     const test_t test = {self, env, hosts, core, answer, server, overhead};
     gs_host_answer_start(answer, self->n);

@@ -17,4 +17,6 @@ int gs_gpu_server(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, 
                   int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
                   gs_host_answer_t *answer);
 
+int gs_gpu_server_check_overhead(gs_env_t *env, int64_t overhead);
+
 #endif

@@ -7,13 +7,16 @@ int gs_host_lock_init(gs_host_lock_t *self, gs_env_t *env, int64_t n)
 {
     memset(self, 0, sizeof *self);
     self->n = n;
-    self->order = gs_alloc(env, (size_t)n, sizeof *self->order);
+    self->order = gs_alloc(env, (size_t)n + 1, sizeof *self->order);
     self->sums = gs_alloc(env, (size_t)n, sizeof *self->sums);
     self->spin = gs_alloc(env, (size_t)n, sizeof *self->spin);
     self->most_lower = gs_alloc(env, (size_t)n, sizeof *self->most_lower);
     /* Up to three demands of another task: its requests, on its core, and at the server's. */
     self->demands = gs_alloc(env, (size_t)n, 3 * sizeof *self->demands);
-    bool made = self->order != NULL && self->sums != NULL && self->spin != NULL;
+    self->share = gs_alloc(env, (size_t)n + 1, sizeof *self->share);
+    self->load = gs_alloc(env, (size_t)n + 1, sizeof *self->load);
+    bool made = self->share != NULL && self->load != NULL && self->order != NULL &&
+                self->sums != NULL && self->spin != NULL;
     return made && self->most_lower != NULL && self->demands != NULL ? GS_OK : env->status;
 }
 
@@ -24,6 +27,8 @@ void gs_host_lock_free(gs_host_lock_t *self, gs_env_t *env)
     gs_free(env, self->spin);
     gs_free(env, self->most_lower);
     gs_free(env, self->demands);
+    gs_free(env, self->share);
+    gs_free(env, self->load);
     memset(self, 0, sizeof *self);
 }
 

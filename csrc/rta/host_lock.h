@@ -14,11 +14,13 @@ enum {
 /* Room for tests of sets of n tasks. The arrays are owned. */
 typedef struct {
     int64_t n;
-    int64_t *order; /* tasks by falling urgency */
+    int64_t *order; /* n + 1: tasks by falling urgency */
     gs_host_sums_t *sums;
     int64_t *spin;       /* mpcp: the most that a job spins */
     int64_t *most_lower; /* the longest GPU segment of a less urgent task, on any core */
     gs_demand_t *demands;
+    double *share; /* n + 1, partition: of a core */
+    double *load;  /* n + 1, partition: of every core */
 } gs_host_lock_t;
 
 int gs_host_lock_init(gs_host_lock_t *self, gs_env_t *env, int64_t n);
