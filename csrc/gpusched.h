@@ -5,7 +5,8 @@
  *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,
  *           wide (128-bit products)
  *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, hosts (tasks with CPU
- *           and GPU segments), generate, generate_blocks, fifo_order (the four readings of FIFO)
+ *           and GPU segments), generate, generate_blocks, generate_hosts, fifo_order (the four
+ *           readings of FIFO)
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
@@ -29,6 +30,7 @@
 #include "core/wide.h"
 #include "model/generate.h"
 #include "model/generate_blocks.h"
+#include "model/generate_hosts.h"
 #include "model/gpu.h"
 #include "model/hosts.h"
 #include "model/kernels.h"

@@ -24,6 +24,7 @@ typedef struct {
 /* Each exposed part: its methods, added to the module at start. */
 extern PyMethodDef gs_py_gpu_methods[];
 extern PyMethodDef gs_py_generate_methods[];
+extern PyMethodDef gs_py_generate_hosts_methods[];
 extern PyMethodDef gs_py_oracle_methods[];
 extern PyMethodDef gs_py_schedule_methods[];
 extern PyMethodDef gs_py_search_methods[];
