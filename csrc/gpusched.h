@@ -12,7 +12,7 @@
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
  *           blocks in FIFO order)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
- *           SMs), warps (inside an SM)
+ *           SMs), warps (inside an SM), host (tasks that compute on CPUs and a GPU)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -45,6 +45,7 @@
 #include "rta/saturation.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
+#include "sim/host.h"
 #include "sim/warps.h"
 
 #endif
