@@ -13,9 +13,7 @@ from test_reference_host_tests import A, A4, random_set
 from gpusched import _core
 
 
-def nothing():
-    """Never stops a call."""
-    return False
+nothing = bytes(1)  # never asks a call to stop
 
 
 def columns(stack):
@@ -120,4 +118,32 @@ def test_gpu_server(eps):
             [ht.gpu_server(tasks, p, eps, 2) for tasks, p in zip(stack, server, strict=True)],
         )
         fine += answer[0].sum()
+    assert fine > 10
+
+
+@pytest.mark.parametrize(
+    "test, mode, name",
+    [
+        (0, 0, "mpcp"),
+        (0, 1, "mpcp"),
+        (0, 2, "mpcp"),
+        (1, 0, "fmlp+"),
+        (1, 1, "fmlp+"),
+        (2, 0, "server"),
+    ],
+)
+def test_partition(test, mode, name):
+    eps = 2 if name == "server" else 0
+    fine = 0
+    for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2)]:
+        for cpus in (1, 2, 3):
+            answer = _core.host_partition(columns(stack), cpus, 2, test, mode, eps, nothing)
+            found = [
+                ht.partition(tasks, cpus, name, ("suspend", "busy", "spin")[mode], eps, 2)
+                for tasks in stack
+            ]
+            assert answer[4].tolist() == [[t.core for t in placed] for placed, _, _ in found]
+            assert answer[5].tolist() == [-1 if p is None else p for _, p, _ in found]
+            same(answer[:4], [result for _, _, result in found])
+            fine += answer[0].sum()
     assert fine > 10

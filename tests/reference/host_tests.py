@@ -263,6 +263,8 @@ def mpcp(tasks, mode="suspend", sms=None):
         return total
 
     def spinning(h, known):
+        if tasks[h].eta == 0:
+            return 0
         one = request(h, known)
         all_ = waiting(h, known[h], known) + lower(h, known[h])
         return all_ if one is None else min(tasks[h].eta * one, all_)
