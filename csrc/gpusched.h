@@ -11,7 +11,8 @@
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
- *           blocks in FIFO order)
+ *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and SMs),
+ *           mpcp, fmlp_plus, gpu_server, partition (cores by worst fit)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
  *           SMs), warps (inside an SM)
  *
@@ -44,7 +45,12 @@
 #include "pbs/search.h"
 #include "pbs/table.h"
 #include "rta/fifo_bound.h"
+#include "rta/fmlp_plus.h"
+#include "rta/gpu_server.h"
+#include "rta/mpcp.h"
+#include "rta/partition.h"
 #include "rta/saturation.h"
+#include "rta/stgm.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
 #include "sim/warps.h"
