@@ -12,7 +12,7 @@ from gpusched._check import Int64Array, int_array, integer, one_of
 from gpusched.hosttasks import HostTasks
 from gpusched.verdict import TERMS, Verdict
 
-__all__ = ["fmlp_plus", "gpu_server", "mpcp", "stgm"]
+__all__ = ["fmlp_plus", "gpu_server", "mpcp", "partition", "stgm"]
 
 Mode = Literal["suspend", "busy"]
 LockMode = Literal["suspend", "busy", "spin"]
@@ -223,13 +223,72 @@ def gpu_server(
     width = _whole_gpu(hosts, sms)
     place = np.int64(count) if server is None else int_array(server, "server")
     sets = len(cores)
-    if np.ndim(place) > 1 or np.ndim(place) == 1 and np.shape(place) != (sets,):
+    if np.ndim(place) > 1 or (np.ndim(place) == 1 and np.shape(place) != (sets,)):
         raise ValueError(f"server: shape {np.shape(place)}; must be one core, or one for each set")
     places = np.ascontiguousarray(np.broadcast_to(place, (sets,)))
     answer = _core.host_gpu_server(
         *(hosts._columns(), cores, places, count, width, integer(overhead, "overhead"), stop)
     )
     return _verdict(hosts, "gpu_server", "sound", "suspend", count, width, answer, server=places)
+
+
+TESTS = ("mpcp", "fmlp_plus", "gpu_server")
+
+
+def partition(
+    hosts: HostTasks,
+    cpus: int,
+    test: Literal["mpcp", "fmlp_plus", "gpu_server"] = "mpcp",
+    mode: LockMode = "suspend",
+    sms: int | None = None,
+    overhead: int = 0,
+    *,
+    variant: Literal["sound", "gcaps"] = "sound",
+    stop: Any = None,
+) -> Verdict:
+    """Chooses the cores for `mpcp`, `fmlp_plus` or `gpu_server` by worst fit, and tests.
+
+    The rule is that of Algorithm 1 of paper 002 without SMs: tasks by falling utilization (ties by
+    index), each to the core with the least load (the first of several). A task's utilization is
+    what its job takes of the core, by its period: (C + G^m) / T, or (C + G) / T where it keeps the
+    core during kernels. With a server it is C / T, and the server is one more task, of utilization
+    sum (G^m + 2 eta overhead) / T; which core the paper's authors gave it is not known.
+
+    Parameters
+    ----------
+    hosts
+        One set or a stack; ``hosts.core`` and ``hosts.sm`` are not looked at.
+    cpus
+        How many cores.
+    test, mode, variant
+        Which test, and its options; see there.
+    sms, overhead, stop
+        As in the test.
+
+    Returns
+    -------
+    Verdict
+        Its ``hosts`` have the cores that were chosen, also where the set is not schedulable.
+
+    Raises
+    ------
+    As the test.
+    """
+    _check(hosts)
+    one_of(test, TESTS, "test")
+    modes = {"mpcp": LOCK_MODES, "fmlp_plus": LOCK_MODES[:2], "gpu_server": LOCK_MODES[:1]}
+    one_of(mode, modes[test], "mode")
+    one_of(variant, ("sound", "gcaps") if test == "fmlp_plus" else ("sound",), "variant")
+    count, width = integer(cpus, "cpus"), _whole_gpu(hosts, sms)
+    *answer, cores, server = _core.host_partition(
+        *(hosts._columns(), count, width, TESTS.index(test), LOCK_MODES.index(mode)),
+        *(integer(overhead, "overhead"), stop),
+    )
+    placed = hosts._replaced(core=cores if hosts.is_stack else cores[0])
+    if variant == "gcaps":  # the same cores, as these depend on loads alone
+        return fmlp_plus(placed, count, width, "busy" if mode == "busy" else "suspend", variant)
+    places = server if test == "gpu_server" else None
+    return _verdict(placed, test, variant, mode, count, width, tuple(answer), server=places)
 
 
 # What the tests share
@@ -282,21 +341,17 @@ def _verdict(
     server: Any = None,
     rounds: Any = None,
 ) -> Verdict:
+    """The verdict from arrays for a stack; about one set where ``hosts`` is one."""
     schedulable, response, terms, failed = answer[:4]
+    accepted = schedulable.astype(np.bool_)
     parts = {name: np.ascontiguousarray(terms[..., i]) for i, name in enumerate(TERMS)}
-    stack = Verdict(
-        hosts if hosts.is_stack else _stacked(hosts),
-        *(test, variant, mode, cpus, sms),
-        *(schedulable.astype(bool), response, parts, failed, server, rounds),
-    )
-    return stack if hosts.is_stack else stack[0]
-
-
-def _stacked(hosts: HostTasks) -> HostTasks:
-    """One set as a stack of one."""
-    from dataclasses import fields
-
-    return HostTasks(
-        **{f.name: getattr(hosts, f.name)[None] for f in fields(hosts) if f.name != "name"},
-        name=hosts.name,
+    asked = (hosts, test, variant, mode, cpus, sms)
+    if hosts.is_stack:
+        return Verdict(*asked, accepted, response, parts, failed, server, rounds)
+    return Verdict(
+        *asked,
+        *(bool(accepted[0]), response[0], {name: part[0] for name, part in parts.items()}),
+        int(failed[0]),
+        None if server is None else int(server[0]),
+        None if rounds is None else int(rounds[0]),
     )

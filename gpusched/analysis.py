@@ -23,7 +23,7 @@ from gpusched._fifo_bounds import (
     fifo_bound,
     fifo_limit,
 )
-from gpusched._host_tests import fmlp_plus, gpu_server, mpcp, stgm
+from gpusched._host_tests import fmlp_plus, gpu_server, mpcp, partition, stgm
 from gpusched.verdict import TERMS, Verdict
 
 __all__ = [
@@ -40,5 +40,6 @@ __all__ = [
     "fmlp_plus",
     "gpu_server",
     "mpcp",
+    "partition",
     "stgm",
 ]

@@ -57,11 +57,12 @@ class Verdict:
     schedulable
         Whether every response is within its deadline: a bool, or bool ``(N,)``.
     response
-        What the test computes for each task, int64 ``(n,)`` or ``(N, n)``; -1 where it exceeds the
-        deadline, or needs the response of a task whose own does.
+        What the test computes for each task, int64 ``(n,)`` or ``(N, n)``; -1 for the task that can
+        be late and for those less urgent, which were not looked at.
     terms
-        A dict from ``TERMS`` to arrays of that shape, which add up to the response; of a task that
-        is late, to something beyond its deadline. 0 for tasks that were not reached.
+        A dict from ``TERMS`` to arrays of that shape, which add up to the response. For the task
+        that can be late they are what can meet it until its deadline, more than fits in; 0 for
+        those that were not looked at.
     failed
         The most urgent task that can be late; -1 for none. An int, or int64 ``(N,)``.
     server
@@ -155,8 +156,8 @@ class Verdict:
             self.hosts[number],
             *(self.test, self.variant, self.mode, self.cpus, self.sms),
             bool(self.schedulable[number]),
-            self.response[number].copy(),
-            {name: array[number].copy() for name, array in self.terms.items()},
+            self.response[number],
+            {name: array[number] for name, array in self.terms.items()},
             int(self.failed[number]),
             None if self.server is None else int(self.server[number]),
             None if self.rounds is None else int(self.rounds[number]),
@@ -215,7 +216,9 @@ class Verdict:
         ax.plot([], [], color=plot.INK, linewidth=2, label="deadline")
         labels = [clip(hosts.name[i], 24) for i in order]
         if (hosts.core >= 0).all():
-            labels = [f"{label}, core {hosts.core[i]}" for label, i in zip(labels, order)]  # noqa: B905
+            labels = [
+                f"{label}, core {hosts.core[i]}" for label, i in zip(labels, order, strict=True)
+            ]
         ax.set_yticks(y, labels)
         ax.set_ylim(len(order) - 0.4, -0.6)
         ax.set_xlim(0, 1.04 * max(float(hosts.deadline[order].max()), float(left.max())))

@@ -153,9 +153,7 @@ class StgmSchedulability(Results):
                 low, high = rows["schedulable_low"] * 100, rows["schedulable_high"] * 100
                 options = {"linestyle": _line(name), **_unsound(name)}
                 index = _COLORS[name.split()[0]]
-                plot.band(
-                    ax, rows[x], rows["schedulable"] * 100, low, high, name, index, **options
-                )
+                plot.band(ax, rows[x], rows["schedulable"] * 100, low, high, name, index, **options)
             ax.set_xlabel("SMs" if x == "sms" else "tasks in a set")
             ax.set_xticks(sorted(set(self[x].tolist())))
             ax.set_ylim(-3, 103)
@@ -335,9 +333,7 @@ class Options(Results):
             rows = self.where(test=name)
             y = np.array([options.index(option) for option in rows["option"].tolist()])
             x = rows["schedulable"] * 100
-            error = np.abs(
-                np.stack([rows["schedulable_low"], rows["schedulable_high"]]) * 100 - x
-            )
+            error = np.abs(np.stack([rows["schedulable_low"], rows["schedulable_high"]]) * 100 - x)
             shift = (index - (len(names) - 1) / 2) * 0.5 / max(len(names), 1)
             ax.errorbar(
                 x, y + shift, xerr=error, color=plot.color(index), label=name, linestyle="none",
