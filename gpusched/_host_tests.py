@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from gpusched._check import Int64Array, int_array, integer, one_of
 from gpusched.hosttasks import HostTasks
 from gpusched.verdict import TERMS, Verdict
 
-__all__ = ["fmlp_plus", "gpu_server", "mpcp", "partition", "stgm"]
+__all__ = ["fmlp_plus", "gpu_server", "mpcp", "partition", "stgm", "stgm_allocate"]
 
 Mode = Literal["suspend", "busy"]
 LockMode = Literal["suspend", "busy", "spin"]
@@ -291,6 +292,74 @@ def partition(
     return _verdict(placed, test, variant, mode, count, width, tuple(answer), server=places)
 
 
+PRINTED = {"line 16": 1, "load": 2, "line 24": 4, "line 26": 8, "line 23": 16}
+"""Lines of Algorithm 1 as printed; see `stgm_allocate`."""
+
+
+def stgm_allocate(
+    hosts: HostTasks,
+    cpus: int,
+    sms: int | None = None,
+    mode: Mode = "suspend",
+    variant: Literal["sound", "paper", "paper, B_h"] = "sound",
+    *,
+    printed: Iterable[str] = (),
+    stop: Any = None,
+) -> Verdict:
+    """Chooses cores and SMs for `stgm`: Algorithm 1 of paper 002, corrected.
+
+    SMs are dealt out in the order of the tasks, so many consecutive ones to each, round the end; at
+    first one. Then tasks by falling utilization go to the core with the least load on which all
+    tasks pass the test with them. While a task finds no core, the one that gains most from one more
+    SM, (G(N) - G(N + 1)) / T, gets it, and all starts anew.
+
+    It is a heuristic: a set that it finds no allocation for may have one (``stgm_exhaustive``).
+
+    Parameters
+    ----------
+    hosts
+        One set or a stack; ``hosts.core`` and ``hosts.sm`` are not looked at.
+    cpus
+        How many cores.
+    sms
+        How many SMs; as many as ``hosts.kernel`` has times for unless given.
+    mode, variant, stop
+        As in `stgm`, for the test that is used; with ``printed`` lines of its own algorithm.
+    printed
+        Lines to run as they are printed: "line 16" (checks only the task that is placed, **which is
+        unsafe**), "load" (lines 16 and 17: loads of C / T), "line 24" (its sign chooses the task
+        that gains least), "line 26" (returns to line 7, without a reset; unsafe), "line 23"
+        (tests the wrong end).
+
+    Returns
+    -------
+    Verdict
+        Its ``hosts`` have the cores and SMs that were chosen, and ``rounds`` says how often SMs
+        were dealt out. If none were found they are those of the last round, core -1 for tasks that
+        found none, and the verdict is that of the least loaded core with the first of these on it.
+        With an unsafe line or variant ``schedulable`` is what the algorithm says.
+
+    Raises
+    ------
+    As `stgm`; ValueError also for a line that is not in this list.
+    """
+    _check(hosts)
+    one_of(mode, LOCK_MODES[:2], "mode")
+    one_of(variant, STGM_VARIANTS, "variant")
+    if isinstance(printed, str):
+        printed = (printed,)
+    flags = 0
+    for line in printed:
+        one_of(line, PRINTED, "printed")
+        flags |= PRINTED[line]
+    count, width = integer(cpus, "cpus"), _whole_gpu(hosts, sms)
+    *answer, cores, sets, rounds = _core.host_stgm_allocate(
+        *(hosts._columns(), count, width, mode == "busy", *_paper(variant), flags, stop)
+    )
+    placed = _placed(hosts, cores, sets)
+    return _verdict(placed, "stgm", variant, mode, count, width, tuple(answer), rounds=rounds)
+
+
 # What the tests share
 
 
@@ -320,6 +389,13 @@ def _sets(hosts: HostTasks, sms: int) -> npt.NDArray[np.uint8]:
     common = min(max(sms, 0), hosts.sms)
     sets[..., :common] = given[..., :common]
     return sets
+
+
+def _placed(hosts: HostTasks, cores: Int64Array, sets: npt.NDArray[np.uint8]) -> HostTasks:
+    sm = sets.view(np.bool_)
+    if hosts.is_stack:
+        return hosts._replaced(core=cores, sm=sm)
+    return hosts._replaced(core=cores[0], sm=sm[0])
 
 
 def _whole_gpu(hosts: HostTasks, sms: int | None) -> int:
