@@ -51,6 +51,7 @@
 #include "rta/partition.h"
 #include "rta/saturation.h"
 #include "rta/stgm.h"
+#include "rta/stgm_allocate.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
 #include "sim/host.h"

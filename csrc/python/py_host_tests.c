@@ -297,7 +297,73 @@ out:
     return result;
 }
 
+PyDoc_STRVAR(allocate_doc,
+             "host_stgm_allocate(hosts, cpus, sms, busy, paper, flags, stop, /)\n"
+             "--\n\n"
+             "Cores and SMs for STGM (gs_stgm_allocate) for a stack of N sets. Returns what\n"
+             "host_stgm does, and core (N, n), sm uint8 (N, n, sms), rounds (N,).");
+
+static PyObject *host_stgm_allocate(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *stop, *result = NULL;
+    long long cpus, sms;
+    int busy, paper, flags;
+    if (!PyArg_ParseTuple(args, "OLLpiiO:host_stgm_allocate", &hosts, &cpus, &sms, &busy, &paper,
+                          &flags, &stop)) {
+        return NULL;
+    }
+    job_t job = {0};
+    if (!gs_py_call_init(&job.call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_env_t *env = &job.call.env;
+    gs_stgm_allocate_t work = {0};
+    PyArrayObject *core = NULL, *sm = NULL, *rounds = NULL;
+    if (!job_init(&job, hosts)) {
+        goto out;
+    }
+    int status = gs_host_check_sms(env, sms);
+    if (status != GS_OK) {
+        gs_py_raise(module, &job.call, status);
+        goto out;
+    }
+    npy_intp n = job.hosts.n, shape[3] = {job.hosts.sets, n, (npy_intp)sms};
+    if ((core = gs_py_new(2, shape, NPY_INT64)) == NULL ||
+        (sm = gs_py_new(3, shape, NPY_UINT8)) == NULL ||
+        (rounds = gs_py_new(1, shape, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    gs_py_release(&job.call);
+    status = job.hosts.sets > 0 ? gs_stgm_allocate_init(&work, env, n) : GS_OK;
+    for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
+        gs_hosts_t at = gs_py_hosts_at(&job.hosts, set);
+        gs_host_answer_t answer = answer_at(&job, set);
+        gs_stgm_placement_t placement = {.core = gs_py_i64(core) + set * n,
+                                         .sm = (uint8_t *)PyArray_DATA(sm) + set * n * sms};
+        status = gs_stgm_allocate(&work, env, &at, cpus, sms, busy != 0, paper, flags, &placement,
+                                  &answer);
+        gs_py_i64(rounds)[set] = placement.rounds;
+        status = end_set(&job, set, &answer, status);
+    }
+    gs_stgm_allocate_free(&work, env);
+    gs_py_acquire(&job.call);
+    if (status != GS_OK) {
+        gs_py_raise(module, &job.call, status);
+        goto out;
+    }
+    const answers_t *answers = &job.answers;
+    result = Py_BuildValue("OOOOOOO", answers->schedulable, answers->response, answers->terms,
+                           answers->failed, core, sm, rounds);
+out:
+    Py_XDECREF(core);
+    Py_XDECREF(sm);
+    Py_XDECREF(rounds);
+    job_free(&job);
+    return result;
+}
+
 PyMethodDef gs_py_host_tests_methods[] = {
+    {"host_stgm_allocate", host_stgm_allocate, METH_VARARGS, allocate_doc},
     {"host_stgm", host_stgm, METH_VARARGS, stgm_doc},
     {"host_mpcp", host_mpcp, METH_VARARGS, mpcp_doc},
     {"host_fmlp_plus", host_fmlp_plus, METH_VARARGS, fmlp_plus_doc},

@@ -20,9 +20,10 @@ int gs_chain_init(gs_chain_t *self, gs_env_t *env, int64_t n)
     self->near = gs_alloc(env, (size_t)size, sizeof *self->near);
     self->weight = gs_alloc(env, (size_t)n, sizeof *self->weight);
     self->group = gs_alloc(env, (size_t)(3 * self->words), sizeof *self->group);
+    self->away = gs_alloc(env, (size_t)self->words, sizeof *self->away);
     self->ends = gs_alloc(env, (size_t)1 << OTHERS, sizeof *self->ends);
     bool made = self->near != NULL && self->weight != NULL && self->group != NULL;
-    return made && self->ends != NULL ? GS_OK : env->status;
+    return made && self->away != NULL && self->ends != NULL ? GS_OK : env->status;
 }
 
 void gs_chain_free(gs_chain_t *self, gs_env_t *env)
@@ -30,6 +31,7 @@ void gs_chain_free(gs_chain_t *self, gs_env_t *env)
     gs_free(env, self->near);
     gs_free(env, self->weight);
     gs_free(env, self->group);
+    gs_free(env, self->away);
     gs_free(env, self->ends);
     memset(self, 0, sizeof *self);
 }
@@ -254,16 +256,9 @@ static int longest_of(gs_chain_t *self, gs_env_t *env, int64_t i, const int64_t 
     return longest_path(self, env, &part, first, longest);
 }
 
-int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const int64_t *group,
+int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const uint64_t *away,
                      int64_t *longest)
 {
-    uint64_t *away = self->group + 2 * self->words;
-    memset(away, 0, (size_t)self->words * sizeof *away);
-    for (int64_t j = 0; j < self->n && group != NULL; j++) {
-        if (j != i && group[j] == group[i]) {
-            away[j / 64] |= (uint64_t)1 << (j % 64);
-        }
-    }
     int64_t count = find_component(self, i, away);
     int status = gs_poll(env, count * self->words);
     if (count > GS_CHAIN_EXACT || status != GS_OK) {
