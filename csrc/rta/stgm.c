@@ -177,8 +177,8 @@ static void add_higher(const gs_stgm_t *self, gs_recurrence_t *recurrence, const
 {
     int64_t i = self->order[at];
     int64_t blocking = gs_host_add(
-        gs_host_add(recurrence->constant[GS_HOST_COPY], recurrence->constant[GS_HOST_KERNEL]),
-        recurrence->constant[GS_HOST_LOWER]);
+        gs_host_add(recurrence->constant[GS_TERM_COPY], recurrence->constant[GS_TERM_KERNEL]),
+        recurrence->constant[GS_TERM_LOWER]);
     self->demand[i] = blocking;
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = self->order[earlier];
@@ -186,7 +186,7 @@ static void add_higher(const gs_stgm_t *self, gs_recurrence_t *recurrence, const
             continue;
         }
         int64_t demand = demand_of(self, h, busy, paper, blocking);
-        gs_recurrence_add(recurrence, GS_HOST_HIGHER, busy ? 0 : response[h] - demand,
+        gs_recurrence_add(recurrence, GS_TERM_HIGHER, busy ? 0 : response[h] - demand,
                           hosts->period[h], 1, GS_DEMAND_ALL, demand, demand);
     }
 }
@@ -216,10 +216,10 @@ int gs_stgm(gs_stgm_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64
         int64_t i = self->order[at];
         gs_recurrence_t recurrence;
         gs_recurrence_init(&recurrence, self->demands);
-        recurrence.constant[GS_HOST_OWN] = self->sums[i].cpu + self->sums[i].gpu;
-        recurrence.constant[GS_HOST_COPY] = self->copy[i];
-        recurrence.constant[GS_HOST_KERNEL] = self->kernel[i];
-        recurrence.constant[GS_HOST_LOWER] = lower_of(self, core, at, busy, paper);
+        recurrence.constant[GS_TERM_OWN] = self->sums[i].cpu + self->sums[i].gpu;
+        recurrence.constant[GS_TERM_COPY] = self->copy[i];
+        recurrence.constant[GS_TERM_KERNEL] = self->kernel[i];
+        recurrence.constant[GS_TERM_LOWER] = lower_of(self, core, at, busy, paper);
         add_higher(self, &recurrence, hosts, core, at, busy, paper, answer->response);
         status = gs_recurrence_answer(&recurrence, env, 0, hosts->deadline[i], i, answer);
     }
