@@ -14,9 +14,9 @@ static void end_kernels(gs_host_state_t *s)
     while (gs_heap_time(&s->kernels) == s->now) {
         int32_t r = (int32_t)s->kernels.entry[0].item;
         gs_heap_pop(&s->kernels);
-        if (s->gpu == GS_HOST_STGM) {
+        if (s->gpu == GS_HOST_GPU_STGM) {
             gs_host_stgm_kernel_ended(s, r);
-        } else if (s->gpu == GS_HOST_SERVER) {
+        } else if (s->gpu == GS_HOST_GPU_SERVER) {
             gs_host_server_kernel_ended(s);
         } else {
             gs_host_lock_kernel_ended(s, r);
@@ -26,9 +26,9 @@ static void end_kernels(gs_host_state_t *s)
 
 static void grant(gs_host_state_t *s)
 {
-    if (s->gpu == GS_HOST_STGM) {
+    if (s->gpu == GS_HOST_GPU_STGM) {
         gs_host_stgm_grant(s);
-    } else if (s->gpu == GS_HOST_SERVER) {
+    } else if (s->gpu == GS_HOST_GPU_SERVER) {
         gs_host_server_grant(s);
     } else {
         gs_host_lock_grant(s);

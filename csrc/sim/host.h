@@ -14,10 +14,12 @@
  *
  * Jobs. The jobs of a task run one after the other, in order of release. A job does its parts in
  * order: cpu[0], then for each GPU segment a copy in, a kernel, a copy out and the next CPU
- * segment. A part of length 0 is none and passes in no time.
+ * segment. A part of length 0 is none: nothing is asked for. A GPU segment without any part is none
+ * either, and the CPU segments around it are one; a job that ends with a GPU segment and no CPU
+ * work ends with its last part on the GPU.
  *
  * CPUs. GS_HOST_PARTITIONED: each task has a core, where the ready task of the smallest priority
- * runs (ties: the smaller index); what is less urgent is preempted at once and at no cost.
+ * runs (no two tasks have the same); what is less urgent is preempted at once and at no cost.
  * GS_HOST_GEDF: of all ready jobs, those of the `cpus` earliest absolute deadlines run (ties: the
  * smaller priority, then the smaller index), on any CPU, and may migrate.
  *
@@ -30,9 +32,9 @@
  * a core are boosted at once, whatever the protocol, so that what is boosted never waits for its
  * core:
  *
- * GS_HOST_STGM, suspend mode. A copy needs the copy engine (CE) and its task's core, boosted, for
- * its whole length. The CE serves requests in the order in which they were made, whatever the core;
- * while a copy waits for it, and during the kernel, the task is suspended. The copy out is
+ * GS_HOST_GPU_STGM, suspend mode. A copy needs the copy engine (CE) and its task's core, boosted,
+ * for its whole length. The CE serves requests in the order in which they were made, whatever the
+ * core; while a copy waits for it, and during the kernel, the task is suspended. The copy out is
  * requested the instant the kernel ends. Nobody holds the CE while waiting for a core: only copies
  * are boosted, whoever copies holds the CE, and there is one CE; so while the CE is free nothing is
  * boosted anywhere, and the copy that gets it preempts what its core runs, at once. (Hence a copy
@@ -41,26 +43,26 @@
  * when all kernels launched before that share an SM with it have ended; kernels on disjoint sets
  * run at the same time, and do not slow each other down.
  *
- * GS_HOST_STGM, busy mode. The same, but from the beginning of a GPU segment to its end the task is
- * boosted and keeps its core: it spins while it waits for the CE, for SMs and for the kernel. So on
- * a core one GPU segment is open at most.
+ * GS_HOST_GPU_STGM, busy mode. The same, but from the beginning of a GPU segment to its end the
+ * task is boosted and keeps its core: it spins while it waits for the CE, for SMs and for the
+ * kernel. So on a core one GPU segment is open at most.
  *
- * GS_HOST_MPCP, GS_HOST_FMLP: a lock on the GPU, CE and all SMs together (kernels take their time
- * on `sms` SMs). It is requested when a GPU segment begins and released when it has ended. MPCP
- * gives it to the waiting task of the smallest priority, FMLP+ to the one that asked first. The
- * holder is boosted whenever it needs its core; as only the holder of the one lock is boosted
- * anywhere, it gets its core at once. Suspend mode: tasks that wait are suspended, the holder is
- * during its kernel. Busy: tasks that wait are suspended, the holder spins during its kernel. Spin:
- * tasks that wait spin at their own priority (and can be preempted, which does not cost them their
- * place), the holder spins during its kernel.
+ * GS_HOST_GPU_MPCP, GS_HOST_GPU_FMLP: a lock on the GPU, CE and all SMs together (kernels take
+ * their time on `sms` SMs). It is requested when a GPU segment begins and released when it has
+ * ended. MPCP gives it to the waiting task of the smallest priority, FMLP+ to the one that asked
+ * first. The holder is boosted whenever it needs its core; as only the holder of the one lock is
+ * boosted anywhere, it gets its core at once. Suspend mode: tasks that wait are suspended, the
+ * holder is during its kernel. Busy: tasks that wait are suspended, the holder spins during its
+ * kernel. Spin: tasks that wait spin at their own priority (and can be preempted, which does not
+ * cost them their place), the holder spins during its kernel.
  *
- * GS_HOST_SERVER: one server task does all GPU segments, on core `server`, where it is more urgent
- * than all others (server == cpus: a core of its own). The client is suspended from its request to
- * the server's notice. The server copies on its core, is suspended during kernels, and finishes a
- * segment before it looks for the next; of the requests it then has, it takes that of the smallest
- * priority. It computes for `overhead` ticks when a request arrives while it has nothing to do,
- * before it takes one; and after each segment, before it notifies the client and, at the same
- * instant, takes the next request: so once between two segments, twice for one alone.
+ * GS_HOST_GPU_SERVER: one server task does all GPU segments, on core `server`, where it is more
+ * urgent than all others (server == cpus: a core of its own). The client is suspended from its
+ * request to the server's notice. The server copies on its core, is suspended during kernels, and
+ * finishes a segment before it looks for the next; of the requests it then has, it takes that of
+ * the smallest priority. It computes for `overhead` ticks when a request arrives while it has
+ * nothing to do, before it takes one; and after each segment, before it notifies the client and, at
+ * the same instant, takes the next request: so once between two segments, twice for one alone.
  *
  * One instant. First what is due ends: kernels, copies, CPU segments, overheads; a task whose job
  * ended goes on with its next. Then jobs are released. Then, until nothing changes: cores choose
@@ -87,9 +89,9 @@
 enum { GS_HOST_PARTITIONED = 0, GS_HOST_GEDF = 1 };
 
 /* How the GPU is shared. */
-enum { GS_HOST_STGM = 0, GS_HOST_MPCP = 1, GS_HOST_FMLP = 2, GS_HOST_SERVER = 3 };
+enum { GS_HOST_GPU_STGM = 0, GS_HOST_GPU_MPCP = 1, GS_HOST_GPU_FMLP = 2, GS_HOST_GPU_SERVER = 3 };
 
-enum { GS_HOST_SUSPEND = 0, GS_HOST_BUSY = 1, GS_HOST_SPIN = 2 };
+enum { GS_HOST_MODE_SUSPEND = 0, GS_HOST_MODE_BUSY = 1, GS_HOST_MODE_SPIN = 2 };
 
 /* When an adversary releases the other tasks, as far as their periods allow: bits of `triggers`. */
 enum {
@@ -101,18 +103,18 @@ enum {
 
 /* What an interval of a job was, or a core's. */
 enum {
-    GS_HOST_NOTHING = 0,
-    GS_HOST_CPU = 1,
-    GS_HOST_COPY_IN = 2, /* on a core and the CE */
-    GS_HOST_KERNEL = 3,  /* on SMs */
-    GS_HOST_COPY_OUT = 4,
-    GS_HOST_IDLING = 5,   /* on a core: spins */
-    GS_HOST_OVERHEAD = 6, /* of the server */
-    GS_HOST_READY = 7,    /* waits for its core */
-    GS_HOST_WAIT_COPY = 8,
-    GS_HOST_WAIT_SM = 9,
-    GS_HOST_WAIT_GPU = 10, /* for the lock or the server */
-    GS_HOST_SERVED = 11    /* by the server, while the client is suspended */
+    GS_HOST_DOES_NOTHING = 0,
+    GS_HOST_DOES_CPU = 1,
+    GS_HOST_DOES_COPY_IN = 2, /* on a core and the CE */
+    GS_HOST_DOES_KERNEL = 3,  /* on SMs */
+    GS_HOST_DOES_COPY_OUT = 4,
+    GS_HOST_DOES_SPIN = 5,     /* on a core: spins */
+    GS_HOST_DOES_OVERHEAD = 6, /* of the server */
+    GS_HOST_DOES_READY = 7,    /* waits for its core */
+    GS_HOST_DOES_WAIT_COPY = 8,
+    GS_HOST_DOES_WAIT_SM = 9,
+    GS_HOST_DOES_WAIT_GPU = 10, /* for the lock or the server */
+    GS_HOST_DOES_SERVED = 11    /* by the server, while the client is suspended */
 };
 
 /* A share as a fraction: over / under. */
@@ -130,8 +132,8 @@ typedef struct {
     int64_t cpus;
     int64_t sms;      /* of the GPU; elsewhere than with STGM all kernels run on all of them */
     int policy;       /* GS_HOST_PARTITIONED, ... */
-    int gpu;          /* GS_HOST_STGM, ... */
-    int mode;         /* GS_HOST_SUSPEND, ... */
+    int gpu;          /* GS_HOST_GPU_STGM, ... */
+    int mode;         /* GS_HOST_MODE_SUSPEND, ... */
     int64_t server;   /* the server's core, 0 .. cpus; server only */
     int64_t overhead; /* of the server, in ticks */
     gs_host_share_t low,
@@ -156,13 +158,13 @@ typedef struct {
 } gs_host_job_t;
 
 /* What a job (task -1: the server) did from start to end. The intervals of a job other than
- * GS_HOST_KERNEL and those of another's core (a server's) do not overlap. */
+ * GS_HOST_DOES_KERNEL and those of another's core (a server's) do not overlap. */
 typedef struct {
     int64_t job;
     int64_t start;
     int64_t end;
     int32_t task;
-    int32_t what; /* GS_HOST_CPU, ... */
+    int32_t what; /* GS_HOST_DOES_CPU, ... */
     int32_t core; /* -1: on none */
 } gs_host_interval_t;
 
@@ -187,8 +189,9 @@ typedef struct {
 
 /* Prepares a simulation; on an error it is freed already (freeing it again does no harm). Refuses
  * what gs_hosts_check refuses, no CPUs or SMs (or beyond 31 bits), a core or server's core that is
- * none, with STGM a task with kernels and no SM, times beyond the clock (GS_HOST_LATEST), unknown
- * options or such that do not go together, shares that are none, and a victim that is no task. */
+ * none, with STGM a task with kernels and no SM, times beyond the clock (GS_HOST_LATEST), equal
+ * priorities unless global EDF, unknown options or such that do not go together, shares that are
+ * none, and a victim that is no task. */
 int gs_host_init(gs_env_t *env, gs_host_t *host, const gs_host_model_t *model);
 
 /* Goes on until done or for so many more instants. Counts jobs as states of the env's budget.

@@ -32,7 +32,7 @@ static void halt(gs_host_state_t *s, gs_host_thread_t *t)
     set_end(s, t->cpu, GS_NEVER);
     cpu->thread = -1;
     t->cpu = -1;
-    gs_host_note(s, t, GS_HOST_READY);
+    gs_host_note(s, t, GS_HOST_DOES_READY);
 }
 
 static void place(gs_host_state_t *s, int32_t r, int32_t c)
@@ -126,7 +126,7 @@ void gs_host_enter(gs_host_state_t *s, int32_t r, int64_t key, int64_t work, int
     } else {
         t->key = key;
         insert(s, r);
-        gs_host_note(s, t, GS_HOST_READY);
+        gs_host_note(s, t, GS_HOST_DOES_READY);
     }
     t->work = work;
     t->what = what;

@@ -58,7 +58,7 @@ static void go_on(gs_host_state_t *s, int32_t r)
     if (work == 0 && t->part == t->last_part) {
         finish(s, r);
     } else {
-        gs_host_enter(s, r, t->base, work, GS_HOST_CPU);
+        gs_host_enter(s, r, t->base, work, GS_HOST_DOES_CPU);
     }
 }
 
@@ -82,7 +82,7 @@ static void finish(gs_host_state_t *s, int32_t r)
     gs_host_thread_t *t = &s->thread[r];
     gs_host_job_t *record = &host->job[t->job];
     int64_t response = s->now - record->release, next = record->next;
-    gs_host_leave(s, r, GS_HOST_NOTHING);
+    gs_host_leave(s, r, GS_HOST_DOES_NOTHING);
     record->finish = s->now;
     host->finished[t->task]++;
     host->late[t->task] += response > host->model.hosts.deadline[t->task];
@@ -149,10 +149,10 @@ void gs_host_begin(gs_host_state_t *s, int32_t r)
 {
     s->thread[r].part++;
     switch (s->gpu) {
-    case GS_HOST_STGM:
+    case GS_HOST_GPU_STGM:
         gs_host_stgm_begin(s, r);
         break;
-    case GS_HOST_SERVER:
+    case GS_HOST_GPU_SERVER:
         gs_host_server_begin(s, r);
         break;
     default:
@@ -166,11 +166,11 @@ void gs_host_worked(gs_host_state_t *s, int32_t r)
     const gs_host_thread_t *t = &s->thread[r];
     if (r == s->n) {
         gs_host_server_worked(s);
-    } else if (t->part % 4 == GS_HOST_PART_CPU) {
+    } else if (t->part % GS_HOST_PARTS == GS_HOST_PART_CPU) {
         if (t->part == t->last_part) {
             finish(s, r);
         } /* else its GPU segment begins when it would run */
-    } else if (s->gpu == GS_HOST_STGM) {
+    } else if (s->gpu == GS_HOST_GPU_STGM) {
         gs_host_stgm_copied(s, r);
     } else {
         gs_host_lock_copied(s, r);

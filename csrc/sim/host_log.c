@@ -26,8 +26,9 @@ static gs_host_interval_t *add(gs_host_state_t *s)
 
 static bool uses_core(int8_t what)
 {
-    return what == GS_HOST_CPU || what == GS_HOST_COPY_IN || what == GS_HOST_COPY_OUT ||
-           what == GS_HOST_IDLING || what == GS_HOST_OVERHEAD;
+    return what == GS_HOST_DOES_CPU || what == GS_HOST_DOES_COPY_IN ||
+           what == GS_HOST_DOES_COPY_OUT || what == GS_HOST_DOES_SPIN ||
+           what == GS_HOST_DOES_OVERHEAD;
 }
 
 /* The server works for a client, except when it wakes up. */
@@ -39,8 +40,8 @@ static const gs_host_thread_t *on_behalf(const gs_host_state_t *s, const gs_host
 void gs_host_log_change(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing)
 {
     const gs_host_thread_t *owner = on_behalf(s, t);
-    bool shown = t->doing != GS_HOST_NOTHING && t->doing != GS_HOST_KERNEL &&
-                 (t->task >= 0 || t->doing != GS_HOST_READY);
+    bool shown = t->doing != GS_HOST_DOES_NOTHING && t->doing != GS_HOST_DOES_KERNEL &&
+                 (t->task >= 0 || t->doing != GS_HOST_DOES_READY);
     if (shown && s->now > t->since) {
         int32_t core = uses_core(t->doing) ? s->cpu[t->was].core : -1;
         gs_host_interval_t *last = t->logged < 0 ? NULL : &s->host->interval[t->logged];
@@ -64,6 +65,6 @@ void gs_host_log_kernel(gs_host_state_t *s, const gs_host_thread_t *t, int64_t e
 {
     gs_host_interval_t *added = s->host->model.log_intervals ? add(s) : NULL;
     if (added != NULL) {
-        *added = (gs_host_interval_t){t->number, s->now, end, t->task, GS_HOST_KERNEL, -1};
+        *added = (gs_host_interval_t){t->number, s->now, end, t->task, GS_HOST_DOES_KERNEL, -1};
     }
 }

@@ -21,7 +21,7 @@
 /* More urgent than any priority or deadline. */
 #define GS_HOST_BOOST INT64_C(-1)
 
-enum { GS_HOST_PART_CPU, GS_HOST_PART_IN, GS_HOST_PART_KERNEL, GS_HOST_PART_OUT };
+enum { GS_HOST_PART_CPU, GS_HOST_PART_IN, GS_HOST_PART_KERNEL, GS_HOST_PART_OUT, GS_HOST_PARTS };
 
 typedef struct {
     int64_t key;    /* its place on its CPUs: smaller is more urgent */
@@ -44,7 +44,7 @@ typedef struct {
     int32_t cpu;  /* that it runs on, -1: none */
     int32_t was;  /* the CPU that it ran on last */
     int32_t next; /* in the queue that it is in, -1: none */
-    int8_t what;  /* GS_HOST_CPU, ...: what it does when it is on a CPU */
+    int8_t what;  /* GS_HOST_DOES_CPU, ...: what it does when it is on a CPU */
     int8_t doing; /* log: what it does now */
     bool ready;   /* on its cluster's list */
 } gs_host_thread_t;

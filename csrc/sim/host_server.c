@@ -3,7 +3,7 @@
 
 void gs_host_server_begin(gs_host_state_t *s, int32_t r)
 {
-    gs_host_leave(s, r, GS_HOST_WAIT_GPU);
+    gs_host_leave(s, r, GS_HOST_DOES_WAIT_GPU);
     gs_host_insert(s, &s->asking, r, s->victim);
 }
 
@@ -16,7 +16,7 @@ static void compute(gs_host_state_t *s, int64_t work, int8_t what)
 static void choose(gs_host_state_t *s)
 {
     s->server = GS_HOST_SERVER_CHOOSES;
-    compute(s, GS_NEVER, GS_HOST_OVERHEAD);
+    compute(s, GS_NEVER, GS_HOST_DOES_OVERHEAD);
 }
 
 static void notify(gs_host_state_t *s)
@@ -35,7 +35,7 @@ static void run_kernel(gs_host_state_t *s)
         gs_host_server_kernel_ended(s);
         return;
     }
-    gs_host_leave(s, s->n, GS_HOST_KERNEL);
+    gs_host_leave(s, s->n, GS_HOST_DOES_KERNEL);
     gs_host_start_kernel(s, s->holder);
 }
 
@@ -46,7 +46,7 @@ static void end_segment(gs_host_state_t *s)
         notify(s);
     } else {
         s->server = GS_HOST_SERVER_NOTIFIES;
-        compute(s, s->host->model.overhead, GS_HOST_OVERHEAD);
+        compute(s, s->host->model.overhead, GS_HOST_DOES_OVERHEAD);
     }
 }
 
@@ -57,7 +57,7 @@ void gs_host_server_kernel_ended(gs_host_state_t *s)
     if (t->most[t->part] == 0) {
         end_segment(s);
     } else {
-        compute(s, gs_host_time(s, t, t->part), GS_HOST_COPY_OUT);
+        compute(s, gs_host_time(s, t, t->part), GS_HOST_DOES_COPY_OUT);
     }
 }
 
@@ -71,7 +71,7 @@ void gs_host_server_worked(gs_host_state_t *s)
         notify(s);
         break;
     default:
-        if (s->thread[s->holder].part % 4 == GS_HOST_PART_IN) {
+        if (s->thread[s->holder].part % GS_HOST_PARTS == GS_HOST_PART_IN) {
             run_kernel(s);
         } else {
             end_segment(s);
@@ -84,14 +84,14 @@ static void serve(gs_host_state_t *s)
     int32_t r = gs_host_pop(s, &s->waiting);
     gs_host_thread_t *t = &s->thread[r];
     s->server = GS_HOST_SERVER_WORKS;
-    gs_host_note(s, t, GS_HOST_SERVED);
+    gs_host_note(s, t, GS_HOST_DOES_SERVED);
     gs_host_note_start(s, t);
-    gs_host_note(s, &s->thread[s->n], GS_HOST_NOTHING); /* what it did so far was for no one */
+    gs_host_note(s, &s->thread[s->n], GS_HOST_DOES_NOTHING); /* what it did so far was for no one */
     s->holder = r;
     if (t->most[t->part] == 0) {
         run_kernel(s);
     } else {
-        compute(s, gs_host_time(s, t, t->part), GS_HOST_COPY_IN);
+        compute(s, gs_host_time(s, t, t->part), GS_HOST_DOES_COPY_IN);
     }
 }
 
@@ -105,7 +105,7 @@ void gs_host_server_grant(gs_host_state_t *s)
             s->server = GS_HOST_SERVER_CHOOSES;
         } else {
             s->server = GS_HOST_SERVER_WAKES;
-            compute(s, s->host->model.overhead, GS_HOST_OVERHEAD);
+            compute(s, s->host->model.overhead, GS_HOST_DOES_OVERHEAD);
         }
     }
     while (s->server == GS_HOST_SERVER_CHOOSES && s->waiting.head >= 0) {
@@ -113,6 +113,6 @@ void gs_host_server_grant(gs_host_state_t *s)
     }
     if (s->server == GS_HOST_SERVER_CHOOSES) {
         s->server = GS_HOST_SERVER_IDLE;
-        gs_host_leave(s, s->n, GS_HOST_NOTHING);
+        gs_host_leave(s, s->n, GS_HOST_DOES_NOTHING);
     }
 }

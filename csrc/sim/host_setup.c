@@ -68,9 +68,9 @@ static int check_options(gs_env_t *env, const gs_host_model_t *model)
                               "must be a positive number within 31 bits")) != GS_OK ||
         (status = check_range(env, "policy", -1, model->policy, GS_HOST_PARTITIONED,
                               GS_HOST_PARTITIONED, "is unknown")) != GS_OK ||
-        (status = check_range(env, "gpu", -1, model->gpu, GS_HOST_STGM, GS_HOST_SERVER,
+        (status = check_range(env, "gpu", -1, model->gpu, GS_HOST_GPU_STGM, GS_HOST_GPU_SERVER,
                               "is unknown")) != GS_OK ||
-        (status = check_range(env, "mode", -1, model->mode, GS_HOST_SUSPEND, GS_HOST_SPIN,
+        (status = check_range(env, "mode", -1, model->mode, GS_HOST_MODE_SUSPEND, GS_HOST_MODE_SPIN,
                               "is unknown")) != GS_OK ||
         (status = check_clock(env, "until", -1, model->until)) != GS_OK ||
         (status = check_range(env, "victim", -1, model->victim, -1, model->hosts.n - 1,
@@ -81,15 +81,15 @@ static int check_options(gs_env_t *env, const gs_host_model_t *model)
         return gs_fail(env, GS_ERR_VALUE, "triggers", -1, model->triggers,
                        "an adversary needs some of release, request, resume and finish");
     }
-    if (model->gpu == GS_HOST_STGM && model->mode == GS_HOST_SPIN) {
+    if (model->gpu == GS_HOST_GPU_STGM && model->mode == GS_HOST_MODE_SPIN) {
         return gs_fail(env, GS_ERR_VALUE, "mode", -1, model->mode,
                        "STGM suspends tasks or keeps them busy");
     }
-    if (model->gpu == GS_HOST_SERVER && model->mode != GS_HOST_SUSPEND) {
+    if (model->gpu == GS_HOST_GPU_SERVER && model->mode != GS_HOST_MODE_SUSPEND) {
         return gs_fail(env, GS_ERR_VALUE, "mode", -1, model->mode,
                        "clients of a server are suspended");
     }
-    if (model->gpu != GS_HOST_SERVER) {
+    if (model->gpu != GS_HOST_GPU_SERVER) {
         return GS_OK;
     }
     status = check_range(env, "server", -1, model->server, 0, model->cpus,
@@ -120,7 +120,7 @@ static int check_task(gs_env_t *env, const gs_host_model_t *model, int64_t i)
                               "is more than can be simulated")) != GS_OK) {
         return status;
     }
-    if (model->gpu == GS_HOST_STGM && hosts->segments[i] > 0 && count_sms(model, i) == 0) {
+    if (model->gpu == GS_HOST_GPU_STGM && hosts->segments[i] > 0 && count_sms(model, i) == 0) {
         return gs_fail(env, GS_ERR_VALUE, "sm", i, 0, "a task with GPU segments has no SM");
     }
     return GS_OK;
@@ -170,13 +170,20 @@ static int64_t count_parts(const gs_hosts_t *hosts)
 static int rank_tasks(gs_env_t *env, gs_host_state_t *s, const gs_host_model_t *model)
 {
     gs_heap_t order = {0};
+    int64_t before = 0;
     int status = GS_OK;
     for (int64_t i = 0; i < s->n && status == GS_OK; i++) {
         status = gs_heap_push(env, &order, model->hosts.priority[i], i);
     }
     for (int32_t r = 0; r < s->n && status == GS_OK; r++) {
-        s->thread[r].task = (int32_t)order.entry[0].item;
-        if (model->victim == order.entry[0].item) {
+        gs_heap_entry_t first = order.entry[0];
+        if (model->policy == GS_HOST_PARTITIONED && r > 0 && first.time == before) {
+            status = gs_fail(env, GS_ERR_VALUE, "priority", first.item, first.time,
+                             "is another task's too");
+        }
+        before = first.time;
+        s->thread[r].task = (int32_t)first.item;
+        if (model->victim == first.item) {
             s->victim = r;
         }
         gs_heap_pop(&order);
@@ -186,24 +193,32 @@ static int rank_tasks(gs_env_t *env, gs_host_state_t *s, const gs_host_model_t *
     return status;
 }
 
-/* The lengths of a task's parts: worst cases, and what they may be at least. */
+/* The lengths of a task's parts: worst cases, and what they may be at least. A GPU segment without
+ * any is none. */
 static void set_parts(gs_host_state_t *s, const gs_host_model_t *model, int32_t r, int64_t from)
 {
     const gs_hosts_t *hosts = &model->hosts;
     gs_host_thread_t *t = &s->thread[r];
     int64_t i = t->task, segments = hosts->segments[i];
     int64_t *most = s->most + from;
-    int64_t sms = model->gpu == GS_HOST_STGM && segments > 0 ? count_sms(model, i) : model->sms;
-    for (int64_t j = 0; j <= segments; j++) {
-        most[4 * j] = gs_hosts_cpu(hosts, i)[j];
-        if (j < segments) {
-            most[4 * j + 1] = gs_hosts_copy_in(hosts, i, j);
-            most[4 * j + 2] = gs_hosts_kernel(hosts, i, j, sms);
-            most[4 * j + 3] = gs_hosts_copy_out(hosts, i, j);
+    int64_t sms = model->gpu == GS_HOST_GPU_STGM && segments > 0 ? count_sms(model, i) : model->sms;
+    int32_t last = 0;
+    most[0] = gs_hosts_cpu(hosts, i)[0];
+    for (int64_t j = 0; j < segments; j++) {
+        int64_t in = gs_hosts_copy_in(hosts, i, j), out = gs_hosts_copy_out(hosts, i, j);
+        int64_t kernel = gs_hosts_kernel(hosts, i, j, sms), cpu = gs_hosts_cpu(hosts, i)[j + 1];
+        if (in == 0 && kernel == 0 && out == 0) {
+            most[last] += cpu;
+        } else {
+            most[last + GS_HOST_PART_IN] = in;
+            most[last + GS_HOST_PART_KERNEL] = kernel;
+            most[last + GS_HOST_PART_OUT] = out;
+            last += GS_HOST_PARTS;
+            most[last] = cpu;
         }
     }
     t->most = most;
-    t->last_part = (int32_t)(4 * segments);
+    t->last_part = last;
     for (int32_t part = 0; !s->fixed && part <= t->last_part; part++) {
         int64_t least = scale(most[part], model->low, true), one = most[part] > 0;
         s->least[from + part] = least = least < one ? one : least;
@@ -278,7 +293,7 @@ static int make_cores(gs_env_t *env, gs_host_state_t *s, const gs_host_model_t *
     for (int32_t r = 0; r < s->n && status == GS_OK; r++) {
         status = gs_heap_push(env, &order, model->core[s->thread[r].task], r);
     }
-    if (status == GS_OK && model->gpu == GS_HOST_SERVER) {
+    if (status == GS_OK && model->gpu == GS_HOST_GPU_SERVER) {
         status = gs_heap_push(env, &order, model->server, s->n);
     }
     int64_t core = -1;
@@ -417,7 +432,7 @@ int gs_host_init(gs_env_t *env, gs_host_t *host, const gs_host_model_t *model)
     if (status == GS_OK) {
         status = make_tree(env, s);
     }
-    if (status == GS_OK && model->gpu == GS_HOST_STGM) {
+    if (status == GS_OK && model->gpu == GS_HOST_GPU_STGM) {
         status = find_conflicts(env, s, model);
     }
     if (status == GS_OK) {

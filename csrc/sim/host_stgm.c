@@ -4,8 +4,8 @@
 /* Until it gets what it waits for, the thread spins or is suspended. */
 static void wait(gs_host_state_t *s, int32_t r, int8_t doing)
 {
-    if (s->mode == GS_HOST_BUSY) {
-        gs_host_enter(s, r, GS_HOST_BOOST, GS_NEVER, GS_HOST_IDLING);
+    if (s->mode == GS_HOST_MODE_BUSY) {
+        gs_host_enter(s, r, GS_HOST_BOOST, GS_NEVER, GS_HOST_DOES_SPIN);
     } else {
         gs_host_leave(s, r, doing);
     }
@@ -18,7 +18,7 @@ static bool ask(gs_host_state_t *s, int32_t r)
     if (t->most[t->part] == 0) {
         return false;
     }
-    wait(s, r, GS_HOST_WAIT_COPY);
+    wait(s, r, GS_HOST_DOES_WAIT_COPY);
     gs_host_insert(s, &s->asking, r, s->victim);
     return true;
 }
@@ -31,7 +31,7 @@ static void launch(gs_host_state_t *s, int32_t r)
         gs_host_stgm_kernel_ended(s, r);
         return;
     }
-    wait(s, r, GS_HOST_WAIT_SM);
+    wait(s, r, GS_HOST_DOES_WAIT_SM);
     gs_host_insert(s, &s->launching, r, s->victim);
 }
 
@@ -45,7 +45,7 @@ void gs_host_stgm_begin(gs_host_state_t *s, int32_t r)
 void gs_host_stgm_copied(gs_host_state_t *s, int32_t r)
 {
     s->holder = -1;
-    if (s->thread[r].part % 4 == GS_HOST_PART_IN) {
+    if (s->thread[r].part % GS_HOST_PARTS == GS_HOST_PART_IN) {
         launch(s, r);
     } else {
         gs_host_resume(s, r);
@@ -55,8 +55,8 @@ void gs_host_stgm_copied(gs_host_state_t *s, int32_t r)
 /* The kernel of a thread has all its SMs. */
 static void start(gs_host_state_t *s, int32_t r)
 {
-    if (s->mode != GS_HOST_BUSY) {
-        gs_host_note(s, &s->thread[r], GS_HOST_KERNEL);
+    if (s->mode != GS_HOST_MODE_BUSY) {
+        gs_host_note(s, &s->thread[r], GS_HOST_DOES_KERNEL);
     }
     gs_host_start_kernel(s, r);
 }
@@ -123,8 +123,8 @@ void gs_host_stgm_grant(gs_host_state_t *s)
     if (s->holder < 0 && s->waiting.head >= 0) {
         int32_t r = s->holder = gs_host_pop(s, &s->waiting);
         const gs_host_thread_t *t = &s->thread[r];
-        bool in = t->part % 4 == GS_HOST_PART_IN;
+        bool in = t->part % GS_HOST_PARTS == GS_HOST_PART_IN;
         gs_host_enter(s, r, GS_HOST_BOOST, gs_host_time(s, t, t->part),
-                      in ? GS_HOST_COPY_IN : GS_HOST_COPY_OUT);
+                      in ? GS_HOST_DOES_COPY_IN : GS_HOST_DOES_COPY_OUT);
     }
 }

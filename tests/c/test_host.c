@@ -102,7 +102,7 @@ static void test_counterexamples(void)
     add(&a1, 100, 0, 0, 1);
     add_gpu(&a1, 2, 1, 2, 1);
     use_sms(&a1, 1);
-    MU_CHECK(worst_of(&a1, GS_HOST_STGM, GS_HOST_SUSPEND, 50, 0) == 8);
+    MU_CHECK(worst_of(&a1, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 50, 0) == 8);
 
     system_t a2 = {0}; /* waiting for SMs is transitive */
     add(&a2, 100, 2, 0, 0);
@@ -114,7 +114,7 @@ static void test_counterexamples(void)
     add(&a2, 100, 0, 2, 0);
     add_gpu(&a2, 1, 10, 1, 0);
     use_sms(&a2, 1);
-    MU_CHECK(worst_of(&a2, GS_HOST_STGM, GS_HOST_SUSPEND, 50, 0) == 17);
+    MU_CHECK(worst_of(&a2, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 50, 0) == 17);
 
     system_t a3 = {0}; /* busy: what is more urgent spins too */
     add(&a3, 100, 1, 0, 1);
@@ -124,7 +124,7 @@ static void test_counterexamples(void)
     add(&a3, 100, 0, 1, 0);
     add_gpu(&a3, 1, 30, 1, 0);
     use_sms(&a3, 1);
-    MU_CHECK(worst_of(&a3, GS_HOST_STGM, GS_HOST_BUSY, 50, 1) == 37);
+    MU_CHECK(worst_of(&a3, GS_HOST_GPU_STGM, GS_HOST_MODE_BUSY, 50, 1) == 37);
 
     system_t a4 = {0}; /* busy: what is boosted spins too */
     add(&a4, 100, 3, 0, 3);
@@ -134,26 +134,26 @@ static void test_counterexamples(void)
     add(&a4, 100, 0, 1, 0);
     add_gpu(&a4, 1, 30, 1, 0);
     use_sms(&a4, 1);
-    MU_CHECK(worst_of(&a4, GS_HOST_STGM, GS_HOST_BUSY, 50, 0) == 34);
+    MU_CHECK(worst_of(&a4, GS_HOST_GPU_STGM, GS_HOST_MODE_BUSY, 50, 0) == 34);
 
     system_t a5 = {0}; /* what was placed before is not safe from what is placed after */
     add(&a5, 4, 0, 0, 2);
     add(&a5, 10, 0, 0, 5);
-    MU_CHECK(worst_of(&a5, GS_HOST_STGM, GS_HOST_SUSPEND, 9, 1) == 11);
+    MU_CHECK(worst_of(&a5, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 9, 1) == 11);
 
     system_t a6 = {0};
     add(&a6, 20, 2, 0, 6);
     add(&a6, 100, 0, 0, 1);
     add_gpu(&a6, 4, 2, 4, 0);
     use_sms(&a6, 1);
-    MU_CHECK(worst_of(&a6, GS_HOST_STGM, GS_HOST_SUSPEND, 20, 0) == 13);
+    MU_CHECK(worst_of(&a6, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 20, 0) == 13);
 
     system_t b1 = {0}; /* FMLP+, suspend: local requests of higher priority block */
     add(&b1, 100, 0, 0, 1);
     add_gpu(&b1, 1, 10, 1, 0);
     add(&b1, 100, 0, 0, 1);
     add_gpu(&b1, 1, 1, 1, 0);
-    MU_CHECK(worst_of(&b1, GS_HOST_FMLP, GS_HOST_SUSPEND, 50, 1) == 16);
+    MU_CHECK(worst_of(&b1, GS_HOST_GPU_FMLP, GS_HOST_MODE_SUSPEND, 50, 1) == 16);
 }
 
 /* Test vector A: two cores, four tasks, five GPU segments. */
@@ -194,17 +194,21 @@ static void test_suspend_by_hand(void)
     gs_env_t env;
     gs_host_t host;
     gs_env_init(&env);
-    gs_host_model_t model = model_of(&sys, GS_HOST_STGM, GS_HOST_SUSPEND, 50);
+    gs_host_model_t model = model_of(&sys, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 50);
     MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK);
     MU_CHECK(run_to_end(&env, &host, 1000) == GS_OK && host.job_count == 4);
-    MU_CHECK(has(&host, 0, GS_HOST_COPY_IN, 0, 3, 4) && has(&host, 0, GS_HOST_KERNEL, -1, 4, 10));
-    MU_CHECK(has(&host, 1, GS_HOST_COPY_IN, 1, 5, 7) && has(&host, 1, GS_HOST_WAIT_SM, -1, 7, 10));
-    MU_CHECK(has(&host, 1, GS_HOST_KERNEL, -1, 10, 18));
-    MU_CHECK(has(&host, 2, GS_HOST_CPU, 0, 4, 10) && has(&host, 2, GS_HOST_READY, -1, 10, 13));
+    MU_CHECK(has(&host, 0, GS_HOST_DOES_COPY_IN, 0, 3, 4) &&
+             has(&host, 0, GS_HOST_DOES_KERNEL, -1, 4, 10));
+    MU_CHECK(has(&host, 1, GS_HOST_DOES_COPY_IN, 1, 5, 7) &&
+             has(&host, 1, GS_HOST_DOES_WAIT_SM, -1, 7, 10));
+    MU_CHECK(has(&host, 1, GS_HOST_DOES_KERNEL, -1, 10, 18));
+    MU_CHECK(has(&host, 2, GS_HOST_DOES_CPU, 0, 4, 10) &&
+             has(&host, 2, GS_HOST_DOES_READY, -1, 10, 13));
     /* Task 3 is on core 1 while task 1 waits: CPU 7..13, copy 13..15, its kernel waits for 1's. */
-    MU_CHECK(has(&host, 3, GS_HOST_READY, -1, 0, 7));
-    MU_CHECK(has(&host, 3, GS_HOST_CPU, 1, 7, 13) && has(&host, 3, GS_HOST_WAIT_SM, -1, 15, 18));
-    MU_CHECK(has(&host, 3, GS_HOST_KERNEL, -1, 18, 28));
+    MU_CHECK(has(&host, 3, GS_HOST_DOES_READY, -1, 0, 7));
+    MU_CHECK(has(&host, 3, GS_HOST_DOES_CPU, 1, 7, 13) &&
+             has(&host, 3, GS_HOST_DOES_WAIT_SM, -1, 15, 18));
+    MU_CHECK(has(&host, 3, GS_HOST_DOES_KERNEL, -1, 18, 28));
     const int64_t finish[4] = {13, 20, 17, 39};
     for (int k = 0; k < 4; k++) {
         MU_CHECK(host.job[k].task == k && host.job[k].finish == finish[k]);
@@ -224,19 +228,19 @@ static void test_server_by_hand(void)
     gs_env_t env;
     gs_host_t host;
     gs_env_init(&env);
-    gs_host_model_t model = model_of(&sys, GS_HOST_SERVER, GS_HOST_SUSPEND, 50);
+    gs_host_model_t model = model_of(&sys, GS_HOST_GPU_SERVER, GS_HOST_MODE_SUSPEND, 50);
     model.server = 0;
     model.overhead = 2;
     MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK);
     MU_CHECK(run_to_end(&env, &host, 1) == GS_OK && host.job_count == 3);
     /* Wakes 2..4, copies 4..5, kernel 5..10, copies 10..11, notifies 11..13, copies 13..15, kernel
      * 15..18, copies 18..19, notifies 19..21. */
-    MU_CHECK(has(&host, -1, GS_HOST_OVERHEAD, 0, 2, 4));
-    MU_CHECK(has(&host, 1, GS_HOST_OVERHEAD, 0, 11, 13));
-    MU_CHECK(has(&host, 2, GS_HOST_COPY_IN, 0, 13, 15));
-    MU_CHECK(has(&host, 2, GS_HOST_OVERHEAD, 0, 19, 21));
-    MU_CHECK(has(&host, 1, GS_HOST_SERVED, -1, 4, 13));
-    MU_CHECK(has(&host, 2, GS_HOST_WAIT_GPU, -1, 4, 13));
+    MU_CHECK(has(&host, -1, GS_HOST_DOES_OVERHEAD, 0, 2, 4));
+    MU_CHECK(has(&host, 1, GS_HOST_DOES_OVERHEAD, 0, 11, 13));
+    MU_CHECK(has(&host, 2, GS_HOST_DOES_COPY_IN, 0, 13, 15));
+    MU_CHECK(has(&host, 2, GS_HOST_DOES_OVERHEAD, 0, 19, 21));
+    MU_CHECK(has(&host, 1, GS_HOST_DOES_SERVED, -1, 4, 13));
+    MU_CHECK(has(&host, 2, GS_HOST_DOES_WAIT_GPU, -1, 4, 13));
     const int64_t finish[3] = {31, 13, 22};
     for (int k = 0; k < 3; k++) {
         MU_CHECK(host.job[k].finish == finish[k]);
@@ -254,19 +258,19 @@ static void test_queues(void)
     add_gpu(&sys, 1, 2, 1, 0);
     add(&sys, 100, 0, 2, 0);
     add_gpu(&sys, 1, 8, 1, 0);
-    for (int mode = GS_HOST_SUSPEND; mode <= GS_HOST_SPIN; mode++) {
-        MU_CHECK(worst_of(&sys, GS_HOST_MPCP, mode, 50, 0) == 11);
-        MU_CHECK(worst_of(&sys, GS_HOST_MPCP, mode, 50, 1) == 17);
-        MU_CHECK(worst_of(&sys, GS_HOST_FMLP, mode, 50, 0) == 15);
-        MU_CHECK(worst_of(&sys, GS_HOST_FMLP, mode, 50, 1) == 13);
+    for (int mode = GS_HOST_MODE_SUSPEND; mode <= GS_HOST_MODE_SPIN; mode++) {
+        MU_CHECK(worst_of(&sys, GS_HOST_GPU_MPCP, mode, 50, 0) == 11);
+        MU_CHECK(worst_of(&sys, GS_HOST_GPU_MPCP, mode, 50, 1) == 17);
+        MU_CHECK(worst_of(&sys, GS_HOST_GPU_FMLP, mode, 50, 0) == 15);
+        MU_CHECK(worst_of(&sys, GS_HOST_GPU_FMLP, mode, 50, 1) == 13);
     }
     /* Who waits and who holds the lock on a core where something else wants to run. */
     add(&sys, 100, 2, 1, 5); /* beside task 1, which waits: suspended or spinning */
     add(&sys, 100, 1, 2, 3); /* beside task 2, the holder */
     const int64_t beside_waiter[3] = {5, 5, 21}, beside_holder[3] = {3, 12, 12};
-    for (int mode = GS_HOST_SUSPEND; mode <= GS_HOST_SPIN; mode++) {
-        MU_CHECK(worst_of(&sys, GS_HOST_MPCP, mode, 50, 3) == beside_waiter[mode]);
-        MU_CHECK(worst_of(&sys, GS_HOST_MPCP, mode, 50, 4) == beside_holder[mode]);
+    for (int mode = GS_HOST_MODE_SUSPEND; mode <= GS_HOST_MODE_SPIN; mode++) {
+        MU_CHECK(worst_of(&sys, GS_HOST_GPU_MPCP, mode, 50, 3) == beside_waiter[mode]);
+        MU_CHECK(worst_of(&sys, GS_HOST_GPU_MPCP, mode, 50, 4) == beside_holder[mode]);
     }
 }
 
@@ -274,11 +278,11 @@ static void test_queues(void)
 static void test_slices(void)
 {
     const system_t sys = vector_a();
-    for (int gpu = GS_HOST_STGM; gpu <= GS_HOST_SERVER; gpu++) {
+    for (int gpu = GS_HOST_GPU_STGM; gpu <= GS_HOST_GPU_SERVER; gpu++) {
         gs_env_t env;
         gs_host_t whole, sliced;
         gs_env_init(&env);
-        gs_host_model_t model = model_of(&sys, gpu, GS_HOST_SUSPEND, 20000);
+        gs_host_model_t model = model_of(&sys, gpu, GS_HOST_MODE_SUSPEND, 20000);
         model.low = (gs_host_share_t){1, 2};
         model.gap = (gs_host_share_t){1, 3};
         model.overhead = 1;
@@ -312,7 +316,7 @@ static void test_victim(void)
     gs_env_t env;
     gs_host_t host;
     gs_env_init(&env);
-    gs_host_model_t model = model_of(&sys, GS_HOST_STGM, GS_HOST_SUSPEND, 400);
+    gs_host_model_t model = model_of(&sys, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 400);
     model.victim = 0;
     model.triggers = GS_HOST_AT_REQUEST;
     MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK && run_to_end(&env, &host, 1) == GS_OK);
@@ -329,7 +333,7 @@ static void test_refusals(void)
     gs_env_init(&env);
     gs_host_model_t model;
 #define REFUSED(change, name, expected)                                                            \
-    model = model_of(&good, GS_HOST_STGM, GS_HOST_SUSPEND, 100);                                   \
+    model = model_of(&good, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 100);                          \
     change;                                                                                        \
     MU_CHECK(gs_host_init(&env, &host, &model) == (expected));                                     \
     MU_CHECK(strcmp(env.fault.field, name) == 0 && env.bytes_used == 0)
@@ -339,19 +343,21 @@ static void test_refusals(void)
     REFUSED(model.policy = 7, "policy", GS_ERR_VALUE);
     REFUSED(model.gpu = -1, "gpu", GS_ERR_VALUE);
     REFUSED(model.mode = 3, "mode", GS_ERR_VALUE);
-    REFUSED(model.mode = GS_HOST_SPIN, "mode", GS_ERR_VALUE);
+    REFUSED(model.mode = GS_HOST_MODE_SPIN, "mode", GS_ERR_VALUE);
     REFUSED(model.until = -1, "until", GS_ERR_VALUE);
     REFUSED(model.until = GS_HOST_LATEST, "until", GS_ERR_OVERFLOW);
     REFUSED(model.victim = 4, "victim", GS_ERR_VALUE);
     REFUSED((model.victim = 3, model.triggers = 16), "triggers", GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_HOST_SERVER, model.server = 5), "server", GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_HOST_SERVER, model.overhead = -1), "overhead", GS_ERR_VALUE);
+    REFUSED((model.gpu = GS_HOST_GPU_SERVER, model.server = 5), "server", GS_ERR_VALUE);
+    REFUSED((model.gpu = GS_HOST_GPU_SERVER, model.overhead = -1), "overhead", GS_ERR_VALUE);
     REFUSED(model.low.under = 0, "low", GS_ERR_VALUE);
     REFUSED(model.high.over = 2, "high", GS_ERR_VALUE);
     REFUSED(model.high.over = 0, "high", GS_ERR_VALUE);
     REFUSED(model.high.under = 2, "low", GS_ERR_VALUE);
     REFUSED(model.gap.over = -1, "gap", GS_ERR_VALUE);
     REFUSED(model.gap.over = INT64_MAX / 4, "gap", GS_ERR_OVERFLOW);
+    const int64_t tie[4] = {0, 1, 2, 1};
+    REFUSED(model.hosts.priority = tie, "priority", GS_ERR_VALUE);
     static const uint8_t none[TASKS * SMS];
     REFUSED(model.sm = none, "sm", GS_ERR_VALUE);
 #undef REFUSED
@@ -361,8 +367,8 @@ static void test_refusals(void)
 static void test_allocations(void)
 {
     const system_t sys = vector_a();
-    for (int gpu = GS_HOST_STGM; gpu <= GS_HOST_SERVER; gpu++) {
-        gs_host_model_t model = model_of(&sys, gpu, GS_HOST_SUSPEND, 2000);
+    for (int gpu = GS_HOST_GPU_STGM; gpu <= GS_HOST_GPU_SERVER; gpu++) {
+        gs_host_model_t model = model_of(&sys, gpu, GS_HOST_MODE_SUSPEND, 2000);
         model.low = (gs_host_share_t){1, 2};
         int status = GS_ERR_MEMORY;
         for (int64_t at = 1; status != GS_OK; at++) {
@@ -389,7 +395,7 @@ static void test_budget(void)
     gs_host_t host;
     gs_env_init(&env);
     env.states_limit = 10;
-    gs_host_model_t model = model_of(&sys, GS_HOST_STGM, GS_HOST_BUSY, 20000);
+    gs_host_model_t model = model_of(&sys, GS_HOST_GPU_STGM, GS_HOST_MODE_BUSY, 20000);
     MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK);
     MU_CHECK(run_to_end(&env, &host, 100) == GS_SPENT_STATES && host.job_count == 10);
     MU_CHECK(gs_host_run(&env, &host, 100) == GS_SPENT_STATES && host.job_count == 10);
