@@ -192,6 +192,8 @@ class Simulation:
             elif job.state == "kernel":
                 self.launched.remove(job)
                 self.copy(job, "out")
+        if self.server_state == "kernel" and self.server_left == 0:
+            self.end_server()  # it has its core from now on, before that picks anyone
 
     def end_server(self):
         """The server's step from one operation to the next; True if anything changed."""
