@@ -193,6 +193,8 @@ class Simulation:
             elif job.state == "kernel":
                 self.launched.remove(job)
                 self.copy(job, "out")
+        if self.server_state == "kernel" and self.server_left == 0:
+            self.end_server()  # it has its core from now on, before that picks anyone
 
     def end_server(self):
         """The server goes on to its next operation."""
