@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 from reference import host_tests as ht
-from reference.host_sim import simulate, worst
+from reference.host_sim import Job, simulate, worst
 from test_reference_host_tests import A4, A, random_set
 
 from gpusched import _core
@@ -152,7 +152,7 @@ MODES = {"stgm": (0, (0, 1)), "mpcp": (1, (0, 1, 2)), "fmlp+": (2, (0, 1)), "ser
 CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_HOST_DOES_*
 
 
-def simulated(tasks, cpus, sms, gpu, mode, *, offset, shares, victim, triggers, key, **server):
+def simulated(tasks, cpus, sms, gpu, mode, *, offset, shares, key, **server):
     """The core's jobs and intervals of one set."""
     stack = [tasks]
     capsule = _core.host_open(
@@ -169,8 +169,8 @@ def simulated(tasks, cpus, sms, gpu, mode, *, offset, shares, victim, triggers, 
         server.get("eps", 0),
         np.array(shares, np.int64),
         np.array([5 * max(t.T for t in tasks)], np.int64),
-        np.array([victim], np.int64),
-        triggers,
+        np.array([-1], np.int64),
+        0,
         np.array([key, 0, 0, 0], np.uint64),
         0,
         True,
@@ -191,23 +191,22 @@ def lengths(tasks, k, intervals):
             done.setdefault((task, number), []).append((what, end - start))
     taken = {}
     for (task, number), parts in done.items():
-        cpu, gpu = [], []
 
         def take(what, most, parts=parts):
             total = 0
             while most > 0 and parts and parts[0][0] == what:
                 total += parts.pop(0)[1]
-            assert 0 < total <= most or most == 0
+                if what != CPU:
+                    break  # not preempted; the next interval is another segment's
+            assert 0 < total <= most or most == total == 0
             return total
 
-        full, segments = worst(tasks[task], k[task])
-        for j, most in enumerate(full):
-            # A part of length 0 is none, and CPU segments around nothing are one: the first has
-            # all of the work.
-            cpu.append(take(CPU, most))
-            if j < len(segments):
-                whats = (COPY_IN, KERNEL, COPY_OUT)
-                gpu.append(tuple(take(w, m) for w, m in zip(whats, segments[j], strict=True)))
+        full = Job(task, number, 0, *worst(tasks[task], k[task]))
+        cpu, gpu = [take(CPU, full.cpu[0])], []
+        for segment, after in zip(full.gpu, full.cpu[1:], strict=True):
+            whats = (COPY_IN, KERNEL, COPY_OUT)
+            gpu.append(tuple(take(w, m) for w, m in zip(whats, segment, strict=True)))
+            cpu.append(take(CPU, after))
         assert not parts
         taken[task, number] = cpu, gpu
     return taken
@@ -224,7 +223,6 @@ def test_the_simulator_job_by_job(gpu):
             if gpu == "server":
                 server = {"server": rng.randint(0, cpus), "eps": rng.randint(0, 2)}
             near = rng.random() < 0.5
-            victim = rng.choice([-1, rng.randrange(len(tasks))])
             rows, intervals = simulated(
                 tasks,
                 cpus,
@@ -233,8 +231,6 @@ def test_the_simulator_job_by_job(gpu):
                 mode,
                 offset=[rng.randint(0, 15 if near else t.T) for t in tasks],
                 shares=rng.choice([(1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)]),
-                victim=victim,
-                triggers=rng.randint(1, 15) if victim >= 0 else 0,
                 key=rng.getrandbits(60),
                 **server,
             )
@@ -248,7 +244,6 @@ def test_the_simulator_job_by_job(gpu):
                 lambda i, number, taken=taken: taken[i, number],
                 gpu=gpu,
                 mode=("suspend", "busy", "spin")[mode],
-                victim=victim,
                 **server,
             )
             assert rows == [[j.task, j.number, j.release, j.start, j.finish] for j in found]

@@ -12,7 +12,7 @@ mpcp    one lock around a GPU segment, for the most urgent waiter; the holder is
 fmlp+   the same lock, first come first served; suspend or busy.
 server  a server on one core, above everything there, runs the GPU segments, the most urgent first,
         suspended during kernels.  It computes for eps when it is woken, before it takes a request,
-        and after each segment, before it tells the client and, at once, takes the next request.
+        and after each segment, before it takes the next request and, at once, tells the client.
         Clients are suspended until they are told.
 
 A GPU segment begins when the job is scheduled on its core at its base priority, even if no CPU
@@ -193,8 +193,6 @@ class Simulation:
             elif job.state == "kernel":
                 self.launched.remove(job)
                 self.copy(job, "out")
-        if self.server_state == "kernel" and self.server_left == 0:
-            self.end_server()  # it has its core from now on, before that picks anyone
 
     def end_server(self):
         """The server goes on to its next operation."""
@@ -208,21 +206,24 @@ class Simulation:
         elif self.server_state == "out":
             self.server_state, self.server_left = "tell", self.eps
         else:  # the end of wake or tell
-            if job is not None:
-                self.segment_done(job)
-            self.server_state, self.serving = "free", None
+            self.server_state = "free"
 
     def grant_server(self):
         """The server takes the most urgent request, or wakes up for one."""
-        if self.server_state == "free" and self.server_queue:
-            job = min(self.server_queue, key=lambda job: self.tasks[job.task].prio)
-            self.server_queue.remove(job)
-            self.serving = job
-            self.server_state, self.server_left = "in", job.gpu[job.segment][0]
-        elif self.server_state == "free":
-            self.server_state = "idle"
-        elif self.server_state == "idle" and self.server_queue:
+        if self.server_state == "idle" and self.server_queue:
             self.server_state, self.server_left = "wake", self.eps
+            if self.eps == 0:
+                self.server_state = "free"
+        if self.server_state == "free":
+            told, self.serving = self.serving, None
+            self.server_state = "idle"
+            if self.server_queue:
+                job = min(self.server_queue, key=lambda job: self.tasks[job.task].prio)
+                self.server_queue.remove(job)
+                self.serving = job
+                self.server_state, self.server_left = "in", job.gpu[job.segment][0]
+            if told is not None:
+                self.segment_done(told)  # what it may ask for next comes too late
 
     def requests(self):
         """At most one GPU segment begins on each core: who asks may be served before the next."""
@@ -326,17 +327,13 @@ class Simulation:
             assert step > 0
             for left, job, core in running:
                 self.note(job, core, step)
-                if left is None:
-                    continue
                 if job == "server":
                     self.server_left -= step
                     job = self.serving
-                    if job is not None and job.start is None:
-                        job.start = self.now
-                else:
+                elif left is not None:
                     job.left -= step
-                    if job.start is None:
-                        job.start = self.now
+                if job is not None and job.start is None:
+                    job.start = self.now  # something is done for it, if only to spin
             self.now += step
         return sorted(self.done, key=lambda job: (job.task, job.number))
 
