@@ -55,13 +55,13 @@ def same(answer, results):
         assert terms[s].tolist() == expected
 
 
-def stacks(seed, count, cpus, sms, **options):
+def stacks(seed, count, cpus, sms):
     """Stacks of 8 random sets of 1 to 6 tasks."""
     rng = random.Random(seed)
     for _ in range(count):
         n = rng.randint(1, 6)
         load = rng.choice([(30, 90), (60, 200), (200, 900)])
-        yield [random_set(rng, n, cpus, sms, T=load, **options) for _ in range(8)]
+        yield [random_set(rng, n, cpus, sms, T=load, least=rng.randint(0, 1)) for _ in range(8)]
 
 
 @pytest.mark.parametrize("busy", [0, 1])
@@ -216,8 +216,12 @@ def lengths(tasks, k, intervals):
 def test_the_simulator_job_by_job(gpu):
     rng = random.Random(gpu)
     cpus, sms, jobs = 2, 3, 0
+    full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
     for stack in stacks(f"simulator {gpu}", 12, cpus, sms):
         for tasks in stack:
+            # What the parts of a job took shows where none of them can be none.
+            some = all(min(a, e[-1], b) > 0 for t in tasks for a, e, b in t.gpu)
+            shares = (full, gaps, less) if some else (full, gaps)
             mode = rng.choice(MODES[gpu][1])
             server = {}
             if gpu == "server":
@@ -230,18 +234,19 @@ def test_the_simulator_job_by_job(gpu):
                 gpu,
                 mode,
                 offset=[rng.randint(0, 15 if near else t.T) for t in tasks],
-                shares=rng.choice([(1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)]),
+                shares=rng.choice(shares),
                 key=rng.getrandbits(60),
                 **server,
             )
             k = [len(t.sms) if gpu == "stgm" else sms for t in tasks]
-            taken = lengths(tasks, k, intervals)
+            taken = lengths(tasks, k, intervals) if some else None
             releases = [[r for i, _, r, _, _ in rows if i == task] for task in range(len(tasks))]
             found = simulate(
                 tasks,
                 cpus,
                 releases,
-                lambda i, number, taken=taken: taken[i, number],
+                taken and (lambda i, number, taken=taken: taken[i, number]),
+                sms,
                 gpu=gpu,
                 mode=("suspend", "busy", "spin")[mode],
                 **server,

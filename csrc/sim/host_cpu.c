@@ -22,7 +22,8 @@ static void mark(gs_host_state_t *s, int32_t cluster)
     s->dirty[cluster / 64] |= UINT64_C(1) << (cluster % 64);
 }
 
-/* Takes a thread off its CPU and counts what it has done. */
+/* Takes a thread off its CPU and counts what it has done. When its work would have ended stays in
+ * the tree until the CPU chooses anew, at this instant. */
 static void halt(gs_host_state_t *s, gs_host_thread_t *t)
 {
     gs_host_cpu_t *cpu = &s->cpu[t->cpu];
@@ -30,7 +31,6 @@ static void halt(gs_host_state_t *s, gs_host_thread_t *t)
         t->work -= s->now - cpu->since;
     }
     gs_host_note_no_start(s, t, cpu->since);
-    set_end(s, t->cpu, GS_NEVER);
     cpu->thread = -1;
     t->cpu = -1;
     gs_host_note(s, t, GS_HOST_DOES_READY);
@@ -60,6 +60,7 @@ int32_t gs_host_take_end(gs_host_state_t *s)
         k = s->end[2 * k] == s->end[1] ? 2 * k : 2 * k + 1;
     }
     int32_t r = s->cpu[k - s->leaves].thread;
+    set_end(s, k - s->leaves, GS_NEVER);
     halt(s, &s->thread[r]);
     mark(s, s->thread[r].cluster);
     return r;
@@ -161,7 +162,7 @@ static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
         return;
     }
     int32_t runs = s->cpu[cluster->cpu].thread;
-    if (runs == first) {
+    if (runs == first && runs >= 0) {
         return;
     }
     if (runs >= 0) {
@@ -169,6 +170,8 @@ static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
     }
     if (first >= 0) {
         place(s, first, cluster->cpu);
+    } else {
+        set_end(s, cluster->cpu, GS_NEVER);
     }
 }
 
@@ -220,6 +223,11 @@ static void choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
                 c++;
             }
             place(s, cluster->ready[k], c);
+        }
+    }
+    for (c = cluster->cpu; c < cluster->cpu + cluster->width; c++) {
+        if (s->cpu[c].thread < 0) {
+            set_end(s, c, GS_NEVER);
         }
     }
 }
