@@ -151,19 +151,18 @@ void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing)
 /* Choosing ------------------------------------------------------------------------------------
  */
 
-/* A core: its first thread runs. If a GPU segment of it begins, the core chooses again when it is
- * known whether it gets what it asks for: until then no other segment begins here. */
-static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
+/* A core: its first thread runs. True if a GPU segment of it begins: the core has to choose again
+ * when it is known whether it gets what it asks for; until then no other segment begins here. */
+static bool choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
     int32_t first = cluster->count > 0 ? cluster->ready[0] : -1;
     if (first >= 0 && s->thread[first].work == 0) {
         gs_host_begin(s, first);
-        mark(s, s->thread[first].cluster);
-        return;
+        return true;
     }
     int32_t runs = s->cpu[cluster->cpu].thread;
     if (runs == first && runs >= 0) {
-        return;
+        return false;
     }
     if (runs >= 0) {
         halt(s, &s->thread[runs]);
@@ -173,6 +172,7 @@ static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
     } else {
         set_end(s, cluster->cpu, GS_NEVER);
     }
+    return false;
 }
 
 /* The GPU segments of those of the first `chosen` that have no work left begin; false: none. */
@@ -196,13 +196,12 @@ static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster,
 }
 
 /* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
- * else to the first free CPU. */
-static void choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
+ * else to the first free CPU. True as above. */
+static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
     int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
     if (begin_segments(s, cluster, chosen)) {
-        mark(s, (int32_t)(cluster - s->cluster));
-        return;
+        return true;
     }
     for (int32_t k = chosen; k < cluster->count; k++) {
         gs_host_thread_t *t = &s->thread[cluster->ready[k]];
@@ -230,20 +229,29 @@ static void choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
             set_end(s, c, GS_NEVER);
         }
     }
+    return false;
 }
 
 void gs_host_dispatch(gs_host_state_t *s)
 {
-    for (int32_t word = 0; word < s->dirty_words; word++) {
-        uint64_t todo = s->dirty[word];
-        s->dirty[word] = 0; /* segments that begin set it again */
-        for (; todo != 0; todo &= todo - 1) {
-            const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
-            if (cluster->width == 1) {
-                choose_one(s, cluster);
-            } else {
-                choose_many(s, cluster);
+    uint64_t *began = s->dirty + s->dirty_words, todo;
+    bool any;
+    do { /* a segment that begins can release jobs, on any core */
+        any = false;
+        for (int32_t word = 0; word < s->dirty_words; word++) {
+            while ((todo = s->dirty[word] & ~began[word]) != 0) {
+                uint64_t bit = todo & (~todo + 1);
+                const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
+                s->dirty[word] &= ~bit;
+                if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
+                    began[word] |= bit;
+                }
+                any = true;
             }
         }
+    } while (any && s->dirty_words > 1);
+    for (int32_t word = 0; word < s->dirty_words; word++) {
+        s->dirty[word] |= began[word];
+        began[word] = 0;
     }
 }

@@ -102,7 +102,7 @@ class Simulation:
 
     def pick(self, core):
         """The job that has the core, "server", or None."""
-        working = self.server_state not in ("idle", "free", "kernel")
+        working = self.server_state not in ("idle", "kernel")
         if core == self.server_core and working:
             return "server"
         here = [q[0] for i, q in enumerate(self.pending) if q and self.tasks[i].core == core]
