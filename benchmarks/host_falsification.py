@@ -154,7 +154,7 @@ def responses(system: System, name: str, pattern: Pattern, seed: int) -> tuple[n
         system.server,
         system.overhead if gpu == 3 else 0,
         np.array(pattern.shares, np.int64),
-        12 * hosts.period.max(axis=1),
+        5 * hosts.period.max(axis=1),
         pattern.victim,
         pattern.triggers,
         np.random.SeedSequence(seed).generate_state(4, np.uint64),

@@ -195,25 +195,23 @@ class Simulation:
                 self.copy(job, "out")
 
     def end_server(self):
-        """The server goes on to its next operation."""
+        """The server goes on to its next operation; those of length 0 are none."""
         job = self.serving
-        if self.server_left > 0 or self.server_state in ("idle", "free"):
-            return
-        if self.server_state == "in":
-            self.server_state, self.server_left = "kernel", job.gpu[job.segment][1]
-        elif self.server_state == "kernel":
-            self.server_state, self.server_left = "out", job.gpu[job.segment][2]
-        elif self.server_state == "out":
-            self.server_state, self.server_left = "tell", self.eps
-        else:  # the end of wake or tell
-            self.server_state = "free"
+        while self.server_left == 0 and self.server_state not in ("idle", "free"):
+            if self.server_state == "in":
+                self.server_state, self.server_left = "kernel", job.gpu[job.segment][1]
+            elif self.server_state == "kernel":
+                self.server_state, self.server_left = "out", job.gpu[job.segment][2]
+            elif self.server_state == "out":
+                self.server_state, self.server_left = "tell", self.eps
+            else:  # the end of wake or tell
+                self.server_state = "free"
 
     def grant_server(self):
         """The server takes the most urgent request, or wakes up for one."""
         if self.server_state == "idle" and self.server_queue:
             self.server_state, self.server_left = "wake", self.eps
-            if self.eps == 0:
-                self.server_state = "free"
+            self.end_server()
         if self.server_state == "free":
             told, self.serving = self.serving, None
             self.server_state = "idle"
@@ -222,6 +220,7 @@ class Simulation:
                 self.server_queue.remove(job)
                 self.serving = job
                 self.server_state, self.server_left = "in", job.gpu[job.segment][0]
+                self.end_server()
             if told is not None:
                 self.segment_done(told)  # what it may ask for next comes too late
 
