@@ -287,7 +287,7 @@ def partition(
     )
     placed = hosts._replaced(core=cores if hosts.is_stack else cores[0])
     if variant == "gcaps":  # the same cores, as these depend on loads alone
-        return fmlp_plus(placed, count, width, "busy" if mode == "busy" else "suspend", variant)
+        return fmlp_plus(placed, count, width, mode, variant, stop=stop)  # type: ignore[arg-type]
     places = server if test == "gpu_server" else None
     return _verdict(placed, test, variant, mode, count, width, tuple(answer), server=places)
 
