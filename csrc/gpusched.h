@@ -14,7 +14,7 @@
  *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and SMs),
  *           mpcp, fmlp_plus, gpu_server, partition (cores by worst fit)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
- *           SMs), warps (inside an SM)
+ *           SMs), warps (inside an SM), host (tasks that compute on CPUs and a GPU)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -54,6 +54,7 @@
 #include "rta/stgm_allocate.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
+#include "sim/host.h"
 #include "sim/warps.h"
 
 #endif

@@ -315,6 +315,75 @@ def fifo_responses(
     /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished (sets, n); verdict, waves (sets,)
 
+# Tasks on CPUs and a GPU: simulation (py_host_sim.c). hosts: see _Hosts; offset, core: (sets, n);
+# sm: uint8 (sets, n, sms); server, until, victim: (sets,); shares: low, high, gap as fractions.
+
+_Hosts: TypeAlias = tuple[_In, _In, _In, _In, _In, _In, _In, _In]
+_HostRun: TypeAlias = object  # a capsule
+
+def host_open(
+    hosts: _Hosts,
+    offset: _In,
+    core: _In | None,
+    sm: _In | None,
+    cpus: int,
+    sms: int,
+    policy: int,
+    gpu: int,
+    mode: int,
+    server: _In,
+    overhead: int,
+    shares: _In,
+    until: _In,
+    victim: _In,
+    triggers: int,
+    key: _In,
+    index: int,
+    log_intervals: bool,
+    stop: Buffer | None,
+    /,
+) -> _HostRun: ...
+def host_run(
+    simulation: _HostRun,
+    instants: int,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    /,
+) -> tuple[int, bool, int, int]: ...  # status, done, now, jobs released
+def host_result(
+    simulation: _HostRun, /
+) -> tuple[_Ints, _Ints, _Ints, int]: ...  # worst, finished, late, instants
+def host_jobs(
+    simulation: _HostRun, /
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # task, job, release, start, finish
+def host_intervals(
+    simulation: _HostRun, /
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # task, job, what, core, start, end
+def host_responses(
+    hosts: _Hosts,
+    offset: _In,
+    core: _In | None,
+    sm: _In | None,
+    cpus: int,
+    sms: int,
+    policy: int,
+    gpu: int,
+    mode: int,
+    server: _In,
+    overhead: int,
+    shares: _In,
+    until: _In,
+    victim: _In,
+    triggers: int,
+    key: _In,
+    first: int,
+    states: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished, late (sets, n); status (sets,)
+
 # The scheduling hierarchy (py_hierarchy.c)
 
 _Hierarchy: TypeAlias = object  # a capsule

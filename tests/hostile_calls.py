@@ -136,6 +136,11 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
+HOST_SIMULATION = (
+    *("host_open", "host_run", "host_result", "host_jobs", "host_intervals", "host_responses"),
+)
+
+
 def arguments(name: str) -> dict[str, Any]:
     """Good arguments by parameter, in order."""
     from gpusched import GPU
@@ -165,6 +170,18 @@ def arguments(name: str) -> dict[str, Any]:
         if "simulation" in inspect.signature(getattr(_core, name)).parameters:
             values["simulation"] = _core.hierarchy_open(*arguments("hierarchy_open").values())
             values["blocks"] = 3
+    if name in HOST_SIMULATION:
+        rows = ([[12, 9, 20]], [[12, 9, 20]], [[0, 1, 2]], [[1, 2, 0]])
+        cpu, copy = [[[1, 1, 0], [0, 1, 1], [5, 0, 0]]], [[[1, 0], [1, 1], [0, 0]]]
+        kernel = [[[[3, 2], [0, 0]], [[2, 2], [1, 1]], [[0, 0], [0, 0]]]]
+        columns = (*rows, cpu, copy, kernel, copy)
+        values |= {"hosts": tuple(np.array(column) for column in columns)}
+        values |= {"core": np.array([[0, 1, 0]]), "cpus": 2, "sms": 2, "gpu": 0, "mode": 0}
+        values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
+        values |= {"overhead": 1, "shares": np.array([1, 2, 1, 1, 1, 4]), "triggers": 2}
+        values |= {"log_intervals": True, "instants": 10}
+        if "simulation" in inspect.signature(getattr(_core, name)).parameters:
+            values["simulation"] = _core.host_open(*arguments("host_open").values())
     if name == "pbs_search":
         values["policy"] = True
     if name.startswith("policy_"):
@@ -305,6 +322,10 @@ def changed(value: Any, chance: random.Random) -> Iterator[tuple[str, Any]]:
         yield "longer", np.concatenate([value, value], axis=-1)
         yield "two", np.concatenate([value, value])
         yield "none", value[:0]
+    if isinstance(value, tuple):
+        for at, item in enumerate(value):
+            for label, other in changed(item, chance):
+                yield f"[{at}] {label}", (*value[:at], other, *value[at + 1 :])
 
 
 class Slow(Exception):
@@ -322,6 +343,7 @@ SECONDS = 0.1
 # What was opened is run as well, since the arguments matter then.
 GO_ON: dict[str, Callable[[Any], Any]] = {
     "fifo_open": lambda opened: _core.fifo_run(opened, 1000, 0, 1 << 26, 0.05, None),
+    "host_open": lambda opened: _core.host_run(opened, 1000, 0, 1 << 26, 0.05, None),
     "hierarchy_open": lambda opened: _core.hierarchy_run(opened, 1000, 1 << 26, 0.05, None),
 }
 

@@ -26,6 +26,7 @@ static int module_exec(PyObject *module)
         gs_py_hierarchy_methods,
         gs_py_warps_methods,
         gs_py_host_tests_methods,
+        gs_py_host_sim_methods,
         gs_py_generate_hosts_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
