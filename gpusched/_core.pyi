@@ -432,3 +432,15 @@ def host_stgm_allocate(
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 
 # core, sm (N, n, sms), rounds (N,)
+def host_stgm_exhaustive(
+    hosts: _Hosts,
+    cpus: int,
+    sms: int,
+    busy: bool,
+    paper: int,
+    states: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
+
+# core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up
