@@ -261,9 +261,6 @@ static int place(const run_t *run, int64_t i)
 static int place_all(const run_t *run, bool *placed)
 {
     gs_stgm_allocate_t *self = run->self;
-    if (run->busy) {
-        find_shares(run);
-    }
     if (!has(run, GS_ALLOCATE_NO_RESET)) {
         memset(self->load, 0, (size_t)run->cpus * sizeof *self->load);
         for (int64_t i = 0; i < self->n; i++) {
@@ -392,6 +389,9 @@ static int try_rounds(const run_t *run, int64_t *rounds, bool *placed)
         int status = deal_sms(run);
         ++*rounds;
         if (status == GS_OK && (more < 0 || !is_hopeless(run))) {
+            if (run->busy) {
+                find_shares(run);
+            }
             status = place_all(run, placed);
         }
         if (status != GS_OK || *placed || more < 0) {
@@ -400,6 +400,100 @@ static int try_rounds(const run_t *run, int64_t *rounds, bool *placed)
         self->count[more]++;
         count_anew(run, more);
     }
+}
+
+/* One SM each. */
+static int64_t give_one(const run_t *run)
+{
+    gs_stgm_allocate_t *self = run->self;
+    int64_t total = 0;
+    for (int64_t i = 0; i < self->n; i++) {
+        self->count[i] = run->hosts->segments[i] > 0;
+        total += self->count[i];
+        count_anew(run, i);
+    }
+    return total;
+}
+
+/* Who gets one more SM when none is shared: the task that needs it most, by its time alone on a
+ * core as a share of its deadline, of those whom it helps. */
+static int64_t pick_needy(const run_t *run)
+{
+    const gs_stgm_allocate_t *self = run->self;
+    int64_t best = -1;
+    double most = -1;
+    for (int64_t i = 0; i < self->n; i++) {
+        const gs_host_sums_t *sums = &self->test.sums[i];
+        double need = (double)(sums->cpu + sums->gpu) / (double)run->hosts->deadline[i];
+        if (self->gain[i] > 0 && need > most) {
+            best = i;
+            most = need;
+        }
+    }
+    return best;
+}
+
+/* Who gets one more SM when none is shared: as line 24. */
+static int64_t pick_gain(const run_t *run)
+{
+    int64_t best = pick(run);
+    return best >= 0 && run->self->gain[best] > 0 ? best : -1;
+}
+
+/* The first task by the order of placing that has no core, brought to the front of that order;
+ * false if it is there. */
+static bool bring_forward(const run_t *run)
+{
+    int64_t *turn = run->self->turn, at = 0;
+    while (run->core[turn[at]] >= 0) {
+        at++;
+    }
+    int64_t i = turn[at];
+    memmove(turn + 1, turn, (size_t)at * sizeof *turn);
+    turn[0] = i;
+    return at > 0;
+}
+
+/* Places all tasks; those that find no core go first next time. */
+static int place_again(const run_t *run, int64_t times, bool *placed)
+{
+    int status = deal_sms(run);
+    if (status != GS_OK || is_hopeless(run)) {
+        return status;
+    }
+    find_shares(run);
+    for (int64_t time = 0; time < times && status == GS_OK && !*placed; time++) {
+        status = place_all(run, placed);
+        if (status == GS_OK && !*placed && !bring_forward(run)) {
+            break;
+        }
+    }
+    return status;
+}
+
+/* SMs that nobody shares, divided in two ways. */
+static int try_apart(const run_t *run, int64_t *rounds, bool *placed)
+{
+    for (int way = 0; way < 2 && !*placed; way++) {
+        int64_t total = give_one(run);
+        if (total > run->sms) {
+            return GS_OK;
+        }
+        for (; total < run->sms; total++) {
+            int64_t i = way == 0 ? pick_needy(run) : pick_gain(run);
+            if (i < 0) {
+                break;
+            }
+            run->self->count[i]++;
+            count_anew(run, i);
+        }
+        ++*rounds;
+        int status = place_again(run, 2 * run->self->n, placed);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
 }
 
 int gs_stgm_allocate(gs_stgm_allocate_t *self, gs_env_t *env, const gs_hosts_t *hosts, int64_t cpus,
@@ -420,9 +514,19 @@ int gs_stgm_allocate(gs_stgm_allocate_t *self, gs_env_t *env, const gs_hosts_t *
     if (status != GS_OK) {
         return status;
     }
-    bool placed;
+    bool placed = false;
     placement->rounds = 0;
-    if ((status = try_rounds(&run, &placement->rounds, &placed)) != GS_OK) {
+    if (has(&run, GS_ALLOCATE_APART)) {
+        status = try_apart(&run, &placement->rounds, &placed);
+        if (status == GS_OK && !placed) {
+            give_one(&run);
+            find_shares(&run);
+        }
+    }
+    if (status == GS_OK && !placed) {
+        status = try_rounds(&run, &placement->rounds, &placed);
+    }
+    if (status != GS_OK) {
         return status;
     }
     memset(placement->sm, 0, (size_t)(self->n * sms));

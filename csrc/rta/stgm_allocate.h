@@ -26,7 +26,8 @@ enum {
                                   line 24 takes any task, also beyond it. That may have no end; it
                                   is given up when a task has two more rounds of SMs than help */
     GS_ALLOCATE_PAPER = 31,
-    GS_ALLOCATE_ALL = 31
+    GS_ALLOCATE_APART = 32, /* before: see above; not in the paper */
+    GS_ALLOCATE_ALL = 63
 };
 
 /* Room for sets of n tasks. The arrays are owned. */
