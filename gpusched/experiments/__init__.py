@@ -36,10 +36,13 @@ from gpusched.experiments.olmedo import (
     olmedo_table4,
 )
 from gpusched.experiments.saha import (
+    ALLOCATORS,
     STGM_TESTS,
+    Allocators,
     Options,
     Profiles,
     StgmSchedulability,
+    stgm_allocators,
     stgm_fig3,
     stgm_fig4,
     stgm_fig5,
@@ -55,11 +58,13 @@ from gpusched.experiments.yang import (
 )
 
 __all__ = [
+    "ALLOCATORS",
     "ARCHITECTURES",
     "SCHEDULERS",
     "SLOWDOWNS",
     "STGM_TESTS",
     "UTILIZATIONS",
+    "Allocators",
     "Bounds",
     "Contention",
     "Figure2",
@@ -87,6 +92,7 @@ __all__ = [
     "olmedo_table3",
     "olmedo_table4",
     "rtss2017",
+    "stgm_allocators",
     "stgm_fig3",
     "stgm_fig4",
     "stgm_fig5",

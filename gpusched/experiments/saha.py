@@ -20,10 +20,13 @@ from gpusched.results import Results, wilson
 from gpusched.sweep import run, spawn
 
 __all__ = [
+    "ALLOCATORS",
     "STGM_TESTS",
+    "Allocators",
     "Options",
     "Profiles",
     "StgmSchedulability",
+    "stgm_allocators",
     "stgm_fig3",
     "stgm_fig4",
     "stgm_fig5",
@@ -392,6 +395,167 @@ def stgm_options(
         for name, column in found.columns.items():
             columns.setdefault(name, []).append(column)
     return Options({name: np.concatenate(parts) for name, parts in columns.items()})
+
+
+# How good is the allocator? --------------------------------------------------------------------
+
+ALLOCATORS: Mapping[str, Mapping[str, Any] | None] = {
+    "exhaustive": None,
+    "apart, then Algorithm 1": {"apart": True},
+    "Algorithm 1": {},
+    "line 24 as printed": {"printed": ("line 24",)},
+    "load as printed": {"printed": ("load",)},
+    "line 16 as printed": {"printed": ("line 16",)},
+    "line 26 as printed": {"printed": ("line 26",)},
+}
+"""Ways to choose cores and SMs: arguments of ``gs.analysis.stgm_allocate``; None: every way."""
+
+
+class Allocators(Results):
+    """The table of ``stgm_allocators``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the share of sets with an allocation that passes the test, and returns the axes.
+
+        Hollow: what a line as printed accepts, sets that fail the test among them.
+        """
+        ax = plot.axes(ax, (7.8, 4.0))
+        for index, name in enumerate(dict.fromkeys(self["allocator"].tolist())):
+            rows = self.where(allocator=name)
+            low, high = rows["found_low"] * 100, rows["found_high"] * 100
+            style = {"markersize": 4, "linestyle": "-" if "printed" not in name else "--"}
+            plot.band(ax, rows["n"], rows["found"] * 100, low, high, name, index, **style)
+            if rows["unsafe"].any():
+                marker = plot.MARKERS[index % len(plot.MARKERS)]
+                hollow = {"markerfacecolor": "white", "markersize": 5, "linestyle": "none"}
+                y = rows["accepted"] * 100
+                ax.plot(rows["n"], y, color=plot.color(index), marker=marker, **hollow)
+        ax.set_xticks(sorted(set(self["n"].tolist())))
+        ax.set_xlabel("tasks in a set")
+        ax.set_ylabel("sets with a valid allocation (%)")
+        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+        plot.grid(ax)
+        return ax
+
+
+def stgm_allocators(
+    tasks: Sequence[int] = (4, 5, 6, 7, 8, 9),
+    count: int = 1000,
+    seed: Any = 1,
+    *,
+    cpus: int = 2,
+    sms: int = 3,
+    mode: str = "suspend",
+    allocators: Mapping[str, Mapping[str, Any] | None] = ALLOCATORS,
+    states: int = 200_000,
+    sets: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Allocators:
+    """How often does a way to choose cores and SMs miss an allocation that exists?
+
+    Small systems by Table I, for which every allocation can be tried.
+
+    Parameters
+    ----------
+    tasks, count, seed, cpus, sms, sets, executor, workers, progress
+        As in ``stgm_fig4``.
+    mode
+        "suspend" or "busy".
+    allocators
+        From labels to arguments of ``gs.analysis.stgm_allocate``, None for
+        ``gs.analysis.stgm_exhaustive``; leave that out for systems that are too large for it.
+    states
+        Its budget for each set.
+
+    Returns
+    -------
+    Allocators
+        Rows with columns n, cpus, sms, mode, allocator, count, found (share of sets with an
+        allocation that passes the test), found_low and found_high (95 % confidence), accepted
+        (share that the algorithm accepts), unsafe (accepted, but fails the test), missed (share of
+        the sets for which the exhaustive search has an allocation and this way has none; NaN
+        without it) and undecided (share, of the exhaustive search); ``plot()`` draws it.
+    """
+    one_of(mode, ("suspend", "busy"), "mode")
+    if not allocators:
+        raise ValueError("allocators: has no entries")
+    points = [{"n": integer(n, "tasks")} for n in tasks]
+    root = spawn(seed)
+    fixed: dict[str, Any] = {
+        "cpus": cpus,
+        "sms": sms,
+        "mode": mode,
+        "states": states,
+        "sets": dict(sets or {}),
+    }
+    values = run(
+        functools.partial(_allocated, allocators=dict(allocators), **fixed),
+        points,
+        [spawn(root, point["n"]) for point in points],
+        count=count,
+        largest=_SETS,
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+    reference = next((name for name, how in allocators.items() if how is None), None)
+    columns: dict[str, list[Any]] = {}
+    for row, point in enumerate(points):
+        for name in allocators:
+            found, accepted = values[f"found {name}"][row], values[f"accepted {name}"][row]
+            low, high = wilson(int(found.sum()), count)
+            missed = float("nan")
+            if reference is not None:
+                missed = (values[f"found {reference}"][row] & ~found).mean()
+            line = {
+                "n": point["n"],
+                **{"cpus": cpus, "sms": sms, "mode": mode, "allocator": name, "count": count},
+                **{"found": found.mean(), "found_low": float(low), "found_high": float(high)},
+                "accepted": (accepted == 1).mean(),
+                "unsafe": ((accepted == 1) & ~found).mean(),
+                "missed": missed,
+                "undecided": (accepted == -1).mean(),
+            }
+            for key, value in line.items():
+                columns.setdefault(key, []).append(value)
+    return Allocators({name: np.array(column) for name, column in columns.items()})
+
+
+def _allocated(
+    *,
+    n: int,
+    cpus: int,
+    sms: int,
+    mode: Any,
+    allocators: dict[str, Mapping[str, Any] | None],
+    states: int,
+    sets: dict[str, Any],
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    """What each way accepts, and whether the allocation passes the test."""
+    from gpusched import analysis, generate
+
+    hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
+    answers: dict[str, npt.NDArray[Any]] = {}
+    for name, how in allocators.items():
+        if how is None:
+            chosen = analysis.stgm_exhaustive(hosts, cpus, sms, mode, states=states, stop=stop)
+        else:
+            chosen = analysis.stgm_allocate(hosts, cpus, sms, mode, stop=stop, **how)
+        accepted = np.asarray(chosen.schedulable).astype(np.int8)
+        placed = np.flatnonzero((accepted == 1) & (chosen.hosts.core >= 0).all(axis=1))
+        passed = np.zeros(count, dtype=bool)
+        if len(placed):
+            some = chosen.hosts[placed]
+            passed[placed] = analysis.stgm(some, cpus, sms, mode, stop=stop).schedulable
+        answers[f"accepted {name}"] = accepted
+        answers[f"found {name}"] = passed
+    return answers
 
 
 # What the figures share ------------------------------------------------------------------------
