@@ -5,7 +5,7 @@
 typedef struct {
     PyArrayObject *schedulable; /* (N,) int8 */
     PyArrayObject *response;    /* (N, n) */
-    PyArrayObject *terms;       /* (N, n, GS_TERMS) */
+    PyArrayObject *terms;       /* (N, n, GS_HOST_TERMS) */
     PyArrayObject *failed;      /* (N,) */
 } answers_t;
 
@@ -22,7 +22,7 @@ static bool job_init(job_t *self, PyObject *hosts)
     if (!gs_py_hosts_init(&self->hosts, hosts)) {
         return false;
     }
-    npy_intp shape[3] = {self->hosts.sets, self->hosts.n, GS_TERMS};
+    npy_intp shape[3] = {self->hosts.sets, self->hosts.n, GS_HOST_TERMS};
     answers_t *answers = &self->answers;
     return (answers->schedulable = gs_py_new(1, shape, NPY_INT8)) != NULL &&
            (answers->response = gs_py_new(2, shape, NPY_INT64)) != NULL &&
@@ -44,7 +44,7 @@ static gs_host_answer_t answer_at(const job_t *self, npy_intp set)
 {
     npy_intp row = set * self->hosts.n;
     return (gs_host_answer_t){.response = gs_py_i64(self->answers.response) + row,
-                              .terms = gs_py_i64(self->answers.terms) + row * GS_TERMS};
+                              .terms = gs_py_i64(self->answers.terms) + row * GS_HOST_TERMS};
 }
 
 /* After a set: what it came to, and whose fault it was. */

@@ -187,15 +187,15 @@ void gs_stgm_recurrence(gs_stgm_t *self, const gs_hosts_t *hosts, const gs_stgm_
     int64_t i = core->members[at], lower = lower_of(self, core, at);
     int64_t blocking = gs_host_add(gs_host_add(self->copy[i], self->kernel[i]), lower);
     gs_recurrence_init(recurrence, self->demands);
-    recurrence->constant[GS_TERM_OWN] = self->sums[i].cpu + self->sums[i].gpu;
-    recurrence->constant[GS_TERM_COPY] = self->copy[i];
-    recurrence->constant[GS_TERM_KERNEL] = self->kernel[i];
-    recurrence->constant[GS_TERM_LOWER] = lower;
+    recurrence->constant[GS_HOST_OWN] = self->sums[i].cpu + self->sums[i].gpu;
+    recurrence->constant[GS_HOST_COPY] = self->copy[i];
+    recurrence->constant[GS_HOST_KERNEL] = self->kernel[i];
+    recurrence->constant[GS_HOST_LOWER] = lower;
     self->demand[i] = blocking;
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = core->members[earlier];
         int64_t demand = demand_of(self, h, core->busy, core->paper, blocking);
-        gs_recurrence_add(recurrence, GS_TERM_HIGHER, core->busy ? 0 : response[h] - demand,
+        gs_recurrence_add(recurrence, GS_HOST_HIGHER, core->busy ? 0 : response[h] - demand,
                           hosts->period[h], 1, GS_DEMAND_ALL, demand, demand);
     }
 }

@@ -22,14 +22,15 @@ static void mark(gs_host_state_t *s, int32_t cluster)
     s->dirty[cluster / 64] |= UINT64_C(1) << (cluster % 64);
 }
 
-/* Takes a thread off its CPU and counts what it has done. */
+/* Takes a thread off its CPU and counts what it has done. When its work would have ended stays in
+ * the tree until the CPU chooses anew, at this instant. */
 static void halt(gs_host_state_t *s, gs_host_thread_t *t)
 {
     gs_host_cpu_t *cpu = &s->cpu[t->cpu];
     if (t->work < GS_NEVER) {
         t->work -= s->now - cpu->since;
     }
-    set_end(s, t->cpu, GS_NEVER);
+    gs_host_note_no_start(s, t, cpu->since);
     cpu->thread = -1;
     t->cpu = -1;
     gs_host_note(s, t, GS_HOST_DOES_READY);
@@ -59,6 +60,7 @@ int32_t gs_host_take_end(gs_host_state_t *s)
         k = s->end[2 * k] == s->end[1] ? 2 * k : 2 * k + 1;
     }
     int32_t r = s->cpu[k - s->leaves].thread;
+    set_end(s, k - s->leaves, GS_NEVER);
     halt(s, &s->thread[r]);
     mark(s, s->thread[r].cluster);
     return r;
@@ -149,16 +151,18 @@ void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing)
 /* Choosing ------------------------------------------------------------------------------------
  */
 
-/* A core: its first thread runs. */
+/* A core: its first thread runs. If a GPU segment of it begins, the core chooses again when it is
+ * known whether it gets what it asks for: until then no other segment begins here. */
 static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
-    int32_t first = -1;
-    while (cluster->count > 0 && s->thread[first = cluster->ready[0]].work == 0) {
+    int32_t first = cluster->count > 0 ? cluster->ready[0] : -1;
+    if (first >= 0 && s->thread[first].work == 0) {
         gs_host_begin(s, first);
-        first = -1;
+        mark(s, s->thread[first].cluster);
+        return;
     }
     int32_t runs = s->cpu[cluster->cpu].thread;
-    if (runs == first) {
+    if (runs == first && runs >= 0) {
         return;
     }
     if (runs >= 0) {
@@ -166,32 +170,40 @@ static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
     }
     if (first >= 0) {
         place(s, first, cluster->cpu);
+    } else {
+        set_end(s, cluster->cpu, GS_NEVER);
     }
 }
 
-/* The first of the ready ones that has no work left, among those that would run; -1: none. */
-static int32_t first_at_segment(const gs_host_state_t *s, const gs_host_cluster_t *cluster,
-                                int32_t chosen)
+/* The GPU segments of those of the first `chosen` that have no work left begin; false: none. */
+static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen)
 {
-    for (int32_t k = 0; k < chosen; k++) {
-        if (s->thread[cluster->ready[k]].work == 0) {
-            return cluster->ready[k];
+    bool any = false;
+    for (int32_t k = 0; k < chosen;) {
+        int32_t r = cluster->ready[k];
+        bool begins = s->thread[r].work == 0;
+        if (begins) {
+            gs_host_begin(s, r);
+            any = true;
+        }
+        if (begins && !s->thread[r].ready) {
+            chosen--; /* the next has taken its place */
+        } else {
+            k++;
         }
     }
-    return -1;
+    return any;
 }
 
 /* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
  * else to the first free CPU. */
 static void choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
-    int32_t chosen, r;
-    do {
-        chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
-        if ((r = first_at_segment(s, cluster, chosen)) >= 0) {
-            gs_host_begin(s, r);
-        }
-    } while (r >= 0);
+    int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
+    if (begin_segments(s, cluster, chosen)) {
+        mark(s, (int32_t)(cluster - s->cluster));
+        return;
+    }
     for (int32_t k = chosen; k < cluster->count; k++) {
         gs_host_thread_t *t = &s->thread[cluster->ready[k]];
         if (t->cpu >= 0) {
@@ -213,20 +225,25 @@ static void choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
             place(s, cluster->ready[k], c);
         }
     }
+    for (c = cluster->cpu; c < cluster->cpu + cluster->width; c++) {
+        if (s->cpu[c].thread < 0) {
+            set_end(s, c, GS_NEVER);
+        }
+    }
 }
 
 void gs_host_dispatch(gs_host_state_t *s)
 {
     for (int32_t word = 0; word < s->dirty_words; word++) {
-        while (s->dirty[word] != 0) {
-            int32_t bit = __builtin_ctzll(s->dirty[word]);
-            const gs_host_cluster_t *cluster = &s->cluster[64 * word + bit];
+        uint64_t todo = s->dirty[word];
+        s->dirty[word] = 0; /* segments that begin set it again */
+        for (; todo != 0; todo &= todo - 1) {
+            const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
             if (cluster->width == 1) {
                 choose_one(s, cluster);
             } else {
                 choose_many(s, cluster);
             }
-            s->dirty[word] &= ~(UINT64_C(1) << bit); /* segments that began may have set it */
         }
     }
 }

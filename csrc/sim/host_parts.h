@@ -140,6 +140,16 @@ static inline void gs_host_note_start(gs_host_state_t *s, const gs_host_thread_t
     }
 }
 
+/* It lost its CPU, which it had since then: if for no time, that was no start. */
+static inline void gs_host_note_no_start(gs_host_state_t *s, const gs_host_thread_t *t,
+                                         int64_t since)
+{
+    if (since == s->now && s->host->model.log_jobs && t->task >= 0 &&
+        s->host->job[t->job].start == s->now) {
+        s->host->job[t->job].start = -1;
+    }
+}
+
 /* CPUs ---------------------------------------------------------------------------------------- */
 
 /* Makes a thread ready with so much work, or changes what it is ready for. */

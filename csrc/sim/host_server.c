@@ -12,19 +12,12 @@ static void compute(gs_host_state_t *s, int64_t work, int8_t what)
     gs_host_enter(s, s->n, GS_HOST_BOOST, work, what);
 }
 
-/* It keeps its core until, at the end of the instant, it has chosen. */
+/* It keeps its core until, at the end of the instant, it tells the client that it served, if any,
+ * and has chosen the next. */
 static void choose(gs_host_state_t *s)
 {
     s->server = GS_HOST_SERVER_CHOOSES;
     compute(s, GS_NEVER, GS_HOST_DOES_OVERHEAD);
-}
-
-static void notify(gs_host_state_t *s)
-{
-    int32_t client = s->holder;
-    choose(s);
-    s->holder = -1;
-    gs_host_resume(s, client);
 }
 
 static void run_kernel(gs_host_state_t *s)
@@ -43,7 +36,7 @@ static void run_kernel(gs_host_state_t *s)
 static void end_segment(gs_host_state_t *s)
 {
     if (s->host->model.overhead == 0) {
-        notify(s);
+        choose(s);
     } else {
         s->server = GS_HOST_SERVER_NOTIFIES;
         compute(s, s->host->model.overhead, GS_HOST_DOES_OVERHEAD);
@@ -65,10 +58,8 @@ void gs_host_server_worked(gs_host_state_t *s)
 {
     switch (s->server) {
     case GS_HOST_SERVER_WAKES:
-        choose(s);
-        break;
     case GS_HOST_SERVER_NOTIFIES:
-        notify(s);
+        choose(s);
         break;
     default:
         if (s->thread[s->holder].part % GS_HOST_PARTS == GS_HOST_PART_IN) {
@@ -108,11 +99,18 @@ void gs_host_server_grant(gs_host_state_t *s)
             compute(s, s->host->model.overhead, GS_HOST_DOES_OVERHEAD);
         }
     }
-    while (s->server == GS_HOST_SERVER_CHOOSES && s->waiting.head >= 0) {
-        serve(s);
+    if (s->server != GS_HOST_SERVER_CHOOSES) {
+        return;
     }
-    if (s->server == GS_HOST_SERVER_CHOOSES) {
+    int32_t client = s->holder;
+    s->holder = -1;
+    if (s->waiting.head >= 0) {
+        serve(s);
+    } else {
         s->server = GS_HOST_SERVER_IDLE;
         gs_host_leave(s, s->n, GS_HOST_DOES_NOTHING);
+    }
+    if (client >= 0) { /* its next request comes too late to be chosen now */
+        gs_host_resume(s, client);
     }
 }

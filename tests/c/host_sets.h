@@ -27,7 +27,7 @@ typedef struct {
     int64_t kernel[MOST_TASKS * MOST_SEGMENTS * MOST_SMS];
     int64_t core[MOST_TASKS];
     uint8_t sm[MOST_TASKS * MOST_SMS];
-    int64_t response[MOST_TASKS], terms[MOST_TASKS * GS_TERMS];
+    int64_t response[MOST_TASKS], terms[MOST_TASKS * GS_HOST_TERMS];
 } host_set_t;
 
 static inline gs_hosts_t hosts_of(const host_set_t *s)
@@ -78,10 +78,10 @@ static inline bool terms_add_up(const host_set_t *s)
 {
     for (int64_t i = 0; i < s->n; i++) {
         int64_t sum = 0;
-        for (int term = 0; term < GS_TERMS; term++) {
-            sum += s->terms[i * GS_TERMS + term];
+        for (int term = 0; term < GS_HOST_TERMS; term++) {
+            sum += s->terms[i * GS_HOST_TERMS + term];
         }
-        bool reached = s->terms[i * GS_TERMS + GS_TERM_OWN] > 0;
+        bool reached = s->terms[i * GS_HOST_TERMS + GS_HOST_OWN] > 0;
         if (s->response[i] >= 0 ? sum != s->response[i] : reached && sum <= s->deadline[i]) {
             return false;
         }

@@ -63,9 +63,9 @@ static void test_vector(void)
         gs_host_answer_t answer;
         MU_CHECK(test(&env, &s, printed[mode].busy, GS_STGM_PAPER, &answer) == GS_OK);
         for (int64_t i = 0; i < 4; i++) {
-            const int64_t *terms = s.terms + i * GS_TERMS, *b = printed[mode].blocking[i];
-            MU_CHECK(terms[GS_TERM_COPY] == b[0] && terms[GS_TERM_KERNEL] == b[1] &&
-                     terms[GS_TERM_LOWER] == b[2] && terms[GS_TERM_REQUEST] == 0);
+            const int64_t *terms = s.terms + i * GS_HOST_TERMS, *b = printed[mode].blocking[i];
+            MU_CHECK(terms[GS_HOST_COPY] == b[0] && terms[GS_HOST_KERNEL] == b[1] &&
+                     terms[GS_HOST_LOWER] == b[2] && terms[GS_HOST_REQUEST] == 0);
         }
     }
 }
