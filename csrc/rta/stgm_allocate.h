@@ -42,7 +42,8 @@ typedef struct {
     int64_t *members; /* of the core that is looked at, by falling urgency */
     int64_t *bound;   /* W on the core, as last tested */
     int64_t *found;   /* W of the members in the test under way */
-    int64_t *copy;    /* by core, busy: the longest copy on it */
+    int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs */
+    int64_t *group;   /* the core that a task with GPU segments is to go to */
     double *share;
     double *load; /* by core */
 } gs_stgm_allocate_t;
