@@ -9,8 +9,9 @@ int gs_stgm_allocate_init(gs_stgm_allocate_t *self, gs_env_t *env, int64_t n)
 {
     memset(self, 0, sizeof *self);
     self->n = n;
-    int64_t **columns[] = {&self->rank,    &self->count, &self->first, &self->gain, &self->turn,
-                           &self->members, &self->bound, &self->found, &self->copy, &self->group};
+    int64_t **columns[] = {&self->rank, &self->count,   &self->first, &self->gain,
+                           &self->turn, &self->members, &self->bound, &self->found,
+                           &self->copy, &self->group,   &self->seen};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         if ((*columns[c] = gs_alloc(env, (size_t)n, sizeof **columns[c])) == NULL) {
             return env->status;
@@ -24,8 +25,9 @@ int gs_stgm_allocate_init(gs_stgm_allocate_t *self, gs_env_t *env, int64_t n)
 
 void gs_stgm_allocate_free(gs_stgm_allocate_t *self, gs_env_t *env)
 {
-    int64_t *columns[] = {self->rank,    self->count, self->first, self->gain, self->turn,
-                          self->members, self->bound, self->found, self->copy, self->group};
+    int64_t *columns[] = {self->rank, self->count,   self->first, self->gain,
+                          self->turn, self->members, self->bound, self->found,
+                          self->copy, self->group,   self->seen};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         gs_free(env, columns[c]);
     }
@@ -141,6 +143,10 @@ static int spin_members(const run_t *run, const gs_stgm_core_t *on, int64_t p, i
 {
     gs_stgm_allocate_t *self = run->self;
     int64_t copies = 0;
+    if (self->count[i] == 0 && self->seen[p] == self->moves) {
+        return GS_OK; /* a task that uses no GPU changes no contention */
+    }
+    self->seen[p] = self->count[i] == 0 ? self->moves : -1;
     memset(self->copy, 0, (size_t)run->cpus * sizeof *self->copy);
     for (int64_t j = 0; j < self->n; j++) {
         int64_t longest = self->test.sums[j].longest_copy, c = core_of(run, j);
@@ -263,6 +269,7 @@ static int place(const run_t *run, int64_t i)
         if (passes) {
             run->core[i] = p;
             self->load[p] += share;
+            self->moves += self->count[i] > 0;
             for (int64_t at = 0; at < on.count; at++) {
                 self->bound[on.members[at]] = self->found[on.members[at]];
             }
@@ -284,6 +291,7 @@ static int place_all(const run_t *run, bool *placed)
         }
     }
     *placed = true;
+    self->moves++;
     for (int64_t at = 0; at < self->n; at++) {
         int64_t i = self->turn[at];
         if (run->core[i] >= 0) {
@@ -385,10 +393,12 @@ static int start(run_t *run, int64_t cpus)
     for (int64_t i = 0; i < self->n; i++) {
         self->rank[self->test.order[i]] = i;
         self->count[i] = run->hosts->segments[i] > 0;
-        self->bound[i] = 0;
+        self->bound[i] = self->seen[i] = 0;
+        self->test.kernel[i] = self->test.segment[i] = 0;
         run->core[i] = -1;
         count_anew(run, i);
     }
+    self->moves = 0;
     gs_stgm_copies(&self->test);
     memset(self->load, 0, (size_t)run->cpus * sizeof *self->load);
     find_shares(run);

@@ -44,6 +44,8 @@ typedef struct {
     int64_t *found;   /* W of the members in the test under way */
     int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs */
     int64_t *group;   /* the core that a task with GPU segments is to go to */
+    int64_t *seen;    /* by core, busy: `moves` when the contention on it was last computed */
+    int64_t moves;    /* tasks with GPU segments that were placed, and rounds */
     double *share;
     double *load; /* by core */
 } gs_stgm_allocate_t;
