@@ -6,7 +6,8 @@ time on one core; the fastest of several. Cores of the tests are those of the pa
 STGM gets one SM per task there, round the end. Beside them, the published figures of SchedCAT for
 one set with its fixpoint, from another machine, and so an order of magnitude.
 
-Then allocations for 13 SMs: Algorithm 1 corrected, and the one that shares no SM first; and how
+Then allocations for 13 SMs: Algorithm 1 corrected, and the one that first shares no SM (busy: but
+among tasks of one core); and how
 often each finds an allocation where one exists, on small systems that all of them can be tried for.
 
     python benchmarks/host_tests.py [--save]
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +75,16 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
     for name, call in calls.items():
         cells, slowest = [], 0.0
         for hosts, core in zip(stacks, cores, strict=True):
-            seconds, answer = timed(lambda h=hosts, c=core: call(h, c), rounds)
+            seconds, answer = timed(partial(call, hosts, core), rounds)
             cells.append(f"{seconds / sets * 1e6:6.2f} {100 * answer[0].mean():5.1f} %")
             slowest = max(slowest, seconds / sets * 1e6)
         peer = f"{SCHEDCAT[name]} us, {SCHEDCAT[name] / slowest:.0f} x" if name in SCHEDCAT else ""
         lines.append(f"  {name:18} {cells[0]:>14}   {cells[1]:>14}   {peer}".rstrip())
     return lines
+
+
+def allocated(busy: bool, flags: int, hosts: Any) -> Any:
+    return _core.host_stgm_allocate(hosts, CPUS, SMS, busy, 0, flags, None)
 
 
 def allocations(sets: int, rounds: int, seed: int) -> list[str]:
@@ -94,20 +100,11 @@ def allocations(sets: int, rounds: int, seed: int) -> list[str]:
             hosts = gs.generate.stgm(n, sets, seed, cpus=CPUS, sms=SMS)._columns()
             cells = []
             for flags in (0, APART):
-                seconds, answer = timed(
-                    lambda f=flags, h=hosts, b=busy: _core.host_stgm_allocate(
-                        h, CPUS, SMS, b, 0, f, None
-                    ),
-                    rounds,
-                )
+                allocate = partial(allocated, busy, flags)
+                seconds, answer = timed(partial(allocate, hosts), rounds)
                 failed = answer[0] == 0
                 hard = tuple(np.ascontiguousarray(column[failed]) for column in hosts)
-                slow, _ = timed(
-                    lambda f=flags, h=hard, b=busy: _core.host_stgm_allocate(
-                        h, CPUS, SMS, b, 0, f, None
-                    ),
-                    rounds,
-                )
+                slow, _ = timed(partial(allocate, hard), rounds)
                 each = slow / max(1, failed.sum()) * 1e6
                 share = 100 * (1 - failed.mean())
                 cells.append(f"{seconds / sets * 1e6:8.1f} {each:8.1f} {share:7.2f} %")

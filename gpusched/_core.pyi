@@ -384,8 +384,8 @@ def warps_run(
     /,
 ) -> _Ints: ...
 
-# Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the eight arrays of
-# HostTasks._columns(), N sets of n tasks. All return schedulable (N,), response (N, n), terms
+# Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the eight arrays
+# of HostTasks._columns(), N sets of n tasks. All return schedulable (N,), response (N, n), terms
 # (N, n, 7) and failed (N,) first; an allocation goes on with core (N, n).
 
 _Hosts: TypeAlias = tuple[_In, ...]
