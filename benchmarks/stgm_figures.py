@@ -39,7 +39,7 @@ def main() -> None:
     options = parser.parse_args()
     lines = [
         describe(),
-        f"{options.count:,} sets a point, seed 1, 4 cores, 12 tests; seconds of wall time with",
+        f"{options.count:,} sets a point, seed 1, 4 cores, 14 tests; seconds of wall time with",
         f"{len(os.sched_getaffinity(0))} workers, and of processor time",
         "",
     ]

@@ -337,10 +337,11 @@ def stgm_allocate(
     mode, variant, stop
         As in `stgm`, for the test that is used; with ``printed`` lines of its own algorithm.
     apart
-        Whether to try first, where there are enough SMs, to share none: one each, more to those
-        whose job alone takes the largest part of its deadline, then as line 24; tasks that find no
-        core are placed first the next time. **Not in the paper**; it finds more allocations, and
-        sooner. Where it fails, Algorithm 1 follows.
+        Whether to look first for SMs that nobody waits for. **Not in the paper**; it finds far more
+        allocations. In mode "busy" the tasks of one core can use the same SMs without waiting, as
+        their GPU segments never overlap, so SMs are divided among cores; in both modes SMs are
+        divided among tasks, while there are enough, by need or by gain. Tasks that find no core are
+        placed first the next time. Where all of it fails, Algorithm 1 follows.
     printed
         Lines to run as they are printed: "line 16" (checks only the task that is placed, **which is
         unsafe**), "load" (lines 16 and 17: loads of C / T), "line 24" (its sign chooses the task

@@ -42,18 +42,22 @@ STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
     "FMLP+ suspend": ("fmlp_plus", "suspend", "sound"),
     "FMLP+ busy": ("fmlp_plus", "busy", "sound"),
     "GPU server": ("gpu_server", "suspend", "sound"),
+    "STGM suspend, apart": ("stgm_apart", "suspend", "sound"),
+    "STGM busy, apart": ("stgm_apart", "busy", "sound"),
     "STGM suspend, printed": ("stgm", "suspend", "paper"),
     "STGM busy, printed": ("stgm", "busy", "paper"),
     "STGM busy, printed with B_h": ("stgm", "busy", "paper, B_h"),
     "FMLP+ suspend, GCAPS code": ("fmlp_plus", "suspend", "gcaps"),
 }
 """The curves of Figures 4 and 5: which test, in which mode, in which form. The last four are as
-printed or as in public code, and unsound."""
+printed or as in public code, and unsound. "apart" is not in the paper: STGM with the allocator that
+looks first for SMs that nobody waits for."""
 
 CPUS = 4
 SMS = 13
 _SETS = 256  # in a chunk: soon done when a sweep is interrupted
 _COLORS = {"STGM": 0, "MPCP": 1, "FMLP+": 2, "GPU": 3}
+_APART = 5
 _LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": "-"}
 
 
@@ -155,7 +159,7 @@ class StgmSchedulability(Results):
                 rows = self.where(test=name)
                 low, high = rows["schedulable_low"] * 100, rows["schedulable_high"] * 100
                 options = {"linestyle": _line(name), **_unsound(name)}
-                index = _COLORS[name.split()[0]]
+                index = _APART if name.endswith("apart") else _COLORS[name.split()[0]]
                 plot.band(ax, rows[x], rows["schedulable"] * 100, low, high, name, index, **options)
             ax.set_xlabel("SMs" if x == "sms" else "tasks in a set")
             ax.set_xticks(sorted(set(self[x].tolist())))
@@ -617,7 +621,8 @@ def _schedulable(
     for name in tests:
         test, mode, variant = STGM_TESTS[name]
         options: dict[str, Any] = {"mode": mode, "variant": variant, "stop": stop}
-        if test == "stgm":
+        if test in ("stgm", "stgm_apart"):
+            options["apart"] = test == "stgm_apart"
             found = analysis.stgm_allocate(hosts, cpus, sms, **options)
         else:
             whole_gpu: dict[str, Any] = {"test": test, "sms": whole, "overhead": overhead}
