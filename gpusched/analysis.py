@@ -23,7 +23,15 @@ from gpusched._fifo_bounds import (
     fifo_bound,
     fifo_limit,
 )
-from gpusched._host_tests import fmlp_plus, gpu_server, mpcp, partition, stgm, stgm_allocate
+from gpusched._host_tests import (
+    fmlp_plus,
+    gpu_server,
+    mpcp,
+    partition,
+    stgm,
+    stgm_allocate,
+    stgm_exhaustive,
+)
 from gpusched.verdict import TERMS, Verdict
 
 __all__ = [
@@ -43,4 +51,5 @@ __all__ = [
     "partition",
     "stgm",
     "stgm_allocate",
+    "stgm_exhaustive",
 ]

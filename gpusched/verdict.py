@@ -55,7 +55,8 @@ class Verdict:
     cpus, sms
         How many cores, and how many SMs.
     schedulable
-        Whether every response is within its deadline: a bool, or bool ``(N,)``.
+        Whether every response is within its deadline: a bool, or bool ``(N,)``. Of an exhaustive
+        search also None where its budget was spent; int8 ``(N,)`` then: 1, 0, or -1 for that.
     response
         What the test computes for each task, int64 ``(n,)`` or ``(N, n)``; -1 for the task that can
         be late and for those less urgent, which were not looked at.
@@ -102,7 +103,7 @@ class Verdict:
     def bounded(self) -> npt.NDArray[np.bool_]:
         """Whether ``response`` bounds the task's responses: all of a schedulable set's, else none;
         bool, of the shape of ``response``."""
-        whole = np.asarray(self.schedulable, dtype=np.bool_)[..., None]
+        whole = np.asarray(self.schedulable == 1, dtype=np.bool_)[..., None]
         return np.broadcast_to(whole, self.response.shape).copy()
 
     def why(self, set: int | None = None) -> str:
@@ -111,6 +112,10 @@ class Verdict:
         at = self._set(set)
         hosts = self.hosts[at] if self.hosts.is_stack else self.hosts
         failed = int(self.failed[at]) if self.hosts.is_stack else int(self.failed)
+        accepted = self.schedulable if at is ... else self.schedulable[at]
+        if failed < 0 and accepted != 1:
+            undecided = accepted is None or accepted == -1
+            return "The budget was spent." if undecided else "No allocation passes the test."
         if failed < 0:
             slack = hosts.deadline - self.response[at]
             least = int(np.argmin(slack))
@@ -155,7 +160,7 @@ class Verdict:
         return Verdict(
             self.hosts[number],
             *(self.test, self.variant, self.mode, self.cpus, self.sms),
-            bool(self.schedulable[number]),
+            _answer(self.schedulable[number]),
             self.response[number],
             {name: array[number] for name, array in self.terms.items()},
             int(self.failed[number]),
@@ -232,9 +237,9 @@ class Verdict:
         )
         place = f"{self.cpus} cores, {self.sms} SMs"
         if self.hosts.is_stack:
-            count = int(np.sum(self.schedulable))
+            count = int(np.sum(self.schedulable == 1))
             return f"{count} of {len(self)} sets schedulable ({form}; {place})"
-        answer = "schedulable" if self.schedulable else "not schedulable"
+        answer = {True: "schedulable", False: "not schedulable"}.get(self.schedulable, "undecided")
         return f"{answer} ({form}; {self.hosts.n} tasks on {place})"
 
     def _repr_html_(self) -> str:
@@ -264,6 +269,10 @@ class Verdict:
 
 def _name(hosts: HostTasks, i: int) -> str:
     return clip(hosts.name[i], 60)
+
+
+def _answer(code: Any) -> bool | None:
+    return None if code == -1 else bool(code)
 
 
 def _label(hosts: HostTasks, i: int) -> str:

@@ -9,8 +9,9 @@ int gs_stgm_allocate_init(gs_stgm_allocate_t *self, gs_env_t *env, int64_t n)
 {
     memset(self, 0, sizeof *self);
     self->n = n;
-    int64_t **columns[] = {&self->rank,    &self->count, &self->first, &self->gain, &self->turn,
-                           &self->members, &self->bound, &self->found, &self->copy};
+    int64_t **columns[] = {&self->rank, &self->count,   &self->first, &self->gain,
+                           &self->turn, &self->members, &self->bound, &self->found,
+                           &self->copy, &self->group,   &self->seen};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         if ((*columns[c] = gs_alloc(env, (size_t)n, sizeof **columns[c])) == NULL) {
             return env->status;
@@ -24,8 +25,9 @@ int gs_stgm_allocate_init(gs_stgm_allocate_t *self, gs_env_t *env, int64_t n)
 
 void gs_stgm_allocate_free(gs_stgm_allocate_t *self, gs_env_t *env)
 {
-    int64_t *columns[] = {self->rank,    self->count, self->first, self->gain, self->turn,
-                          self->members, self->bound, self->found, self->copy};
+    int64_t *columns[] = {self->rank, self->count,   self->first, self->gain,
+                          self->turn, self->members, self->bound, self->found,
+                          self->copy, self->group,   self->seen};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         gs_free(env, columns[c]);
     }
@@ -48,6 +50,8 @@ typedef struct {
     int64_t *core;
     gs_host_answer_t *answer;
     double unit;
+    bool tight;   /* the core with the most load first, not the one with the least */
+    bool by_core; /* tasks with GPU segments go where self->group says, and share its SMs */
 } run_t;
 
 static bool has(const run_t *run, int flag)
@@ -126,14 +130,26 @@ static void find_shares(const run_t *run)
     }
 }
 
-/* Busy, sound: the contention of the members, tasks without a core being on others. */
+/* Where a task is, or is going to be; -1: not known. */
+static int64_t core_of(const run_t *run, int64_t i)
+{
+    bool fixed = run->by_core && run->self->count[i] > 0;
+    return fixed ? run->self->group[i] : run->core[i];
+}
+
+/* Busy, sound: the contention of the members. A task without a core is taken to be on another one,
+ * alone. */
 static int spin_members(const run_t *run, const gs_stgm_core_t *on, int64_t p, int64_t i)
 {
     gs_stgm_allocate_t *self = run->self;
     int64_t copies = 0;
+    if (self->count[i] == 0 && self->seen[p] == self->moves) {
+        return GS_OK; /* a task that uses no GPU changes no contention */
+    }
+    self->seen[p] = self->count[i] == 0 ? self->moves : -1;
     memset(self->copy, 0, (size_t)run->cpus * sizeof *self->copy);
     for (int64_t j = 0; j < self->n; j++) {
-        int64_t longest = self->test.sums[j].longest_copy, c = run->core[j];
+        int64_t longest = self->test.sums[j].longest_copy, c = core_of(run, j);
         if (j == i || c == p) {
             continue;
         }
@@ -148,8 +164,9 @@ static int spin_members(const run_t *run, const gs_stgm_core_t *on, int64_t p, i
     }
     uint64_t *away = self->test.chain.away;
     memset(away, 0, (size_t)self->test.chain.words * sizeof *away);
-    for (int64_t at = 0; at < on->count; at++) {
-        away[on->members[at] / 64] |= (uint64_t)1 << (on->members[at] % 64);
+    for (int64_t j = 0; j < self->n; j++) {
+        bool out = j == i || core_of(run, j) == p;
+        away[j / 64] |= (uint64_t)out << (j % 64);
     }
     for (int64_t at = 0; at < on->count; at++) {
         int status = gs_stgm_spin(&self->test, run->env, on->members[at], copies, away);
@@ -217,30 +234,34 @@ static int test_core(const run_t *run, int64_t p, int64_t i, gs_stgm_core_t *mem
     return status != GS_OK ? status : polled;
 }
 
+/* The core that comes after core `last` by load, the first of several with the same; -1: none. */
+static int64_t next_core(const run_t *run, int64_t last)
+{
+    const double *load = run->self->load;
+    double sign = run->tight ? -1 : 1;
+    int64_t p = -1;
+    for (int64_t c = 0; c < run->cpus; c++) {
+        double ahead = last < 0 ? 1 : sign * (load[c] - load[last]);
+        bool later = ahead > 0 || (ahead == 0 && c > last);
+        p = later && (p < 0 || sign * (load[c] - load[p]) < 0) ? c : p;
+    }
+    return p;
+}
+
 /* Lines 15 to 20: the first core by rising load that takes task i. Of several empty cores, the
  * first answers for all. */
 static int place(const run_t *run, int64_t i)
 {
     gs_stgm_allocate_t *self = run->self;
-    double share = self->share[i], most = run->unit * (1 + 1e-9), load = -1;
-    int64_t last = -1;
+    double share = self->share[i], most = run->unit * (1 + 1e-9);
     bool tried_empty = false;
-    for (;;) {
-        int64_t p = -1;
-        for (int64_t c = 0; c < run->cpus; c++) {
-            bool later = self->load[c] > load || (self->load[c] == load && c > last);
-            p = later && (p < 0 || self->load[c] < self->load[p]) ? c : p;
-        }
-        if (p < 0 || self->load[p] + share > most) {
-            return GS_OK;
-        }
-        load = self->load[p];
-        last = p;
-        gs_stgm_core_t on;
-        bool passes = false;
-        if (load == 0 && tried_empty) {
+    for (int64_t p = next_core(run, -1); p >= 0; p = next_core(run, p)) {
+        bool fixed = run->by_core && self->count[i] > 0 && self->group[i] != p;
+        if (self->load[p] + share > most || (self->load[p] == 0 && tried_empty) || fixed) {
             continue;
         }
+        gs_stgm_core_t on;
+        bool passes;
         int status = test_core(run, p, i, &on, &passes);
         if (status != GS_OK) {
             return status;
@@ -248,6 +269,7 @@ static int place(const run_t *run, int64_t i)
         if (passes) {
             run->core[i] = p;
             self->load[p] += share;
+            self->moves += self->count[i] > 0;
             for (int64_t at = 0; at < on.count; at++) {
                 self->bound[on.members[at]] = self->found[on.members[at]];
             }
@@ -255,15 +277,13 @@ static int place(const run_t *run, int64_t i)
         }
         tried_empty = tried_empty || on.count == 1;
     }
+    return GS_OK;
 }
 
 /* Lines 14 to 20. *placed: whether every task has a core. */
 static int place_all(const run_t *run, bool *placed)
 {
     gs_stgm_allocate_t *self = run->self;
-    if (run->busy) {
-        find_shares(run);
-    }
     if (!has(run, GS_ALLOCATE_NO_RESET)) {
         memset(self->load, 0, (size_t)run->cpus * sizeof *self->load);
         for (int64_t i = 0; i < self->n; i++) {
@@ -271,6 +291,7 @@ static int place_all(const run_t *run, bool *placed)
         }
     }
     *placed = true;
+    self->moves++;
     for (int64_t at = 0; at < self->n; at++) {
         int64_t i = self->turn[at];
         if (run->core[i] >= 0) {
@@ -372,10 +393,12 @@ static int start(run_t *run, int64_t cpus)
     for (int64_t i = 0; i < self->n; i++) {
         self->rank[self->test.order[i]] = i;
         self->count[i] = run->hosts->segments[i] > 0;
-        self->bound[i] = 0;
+        self->bound[i] = self->seen[i] = 0;
+        self->test.kernel[i] = self->test.segment[i] = 0;
         run->core[i] = -1;
         count_anew(run, i);
     }
+    self->moves = 0;
     gs_stgm_copies(&self->test);
     memset(self->load, 0, (size_t)run->cpus * sizeof *self->load);
     find_shares(run);
@@ -392,6 +415,9 @@ static int try_rounds(const run_t *run, int64_t *rounds, bool *placed)
         int status = deal_sms(run);
         ++*rounds;
         if (status == GS_OK && (more < 0 || !is_hopeless(run))) {
+            if (run->busy) {
+                find_shares(run);
+            }
             status = place_all(run, placed);
         }
         if (status != GS_OK || *placed || more < 0) {
@@ -400,6 +426,191 @@ static int try_rounds(const run_t *run, int64_t *rounds, bool *placed)
         self->count[more]++;
         count_anew(run, more);
     }
+}
+
+/* One SM each. */
+static int64_t give_one(const run_t *run)
+{
+    gs_stgm_allocate_t *self = run->self;
+    int64_t total = 0;
+    for (int64_t i = 0; i < self->n; i++) {
+        self->count[i] = run->hosts->segments[i] > 0;
+        total += self->count[i];
+        count_anew(run, i);
+    }
+    return total;
+}
+
+/* Who gets one more SM when none is shared: the task that needs it most, by its time alone on a
+ * core as a share of its deadline, of those whom it helps. */
+static int64_t pick_needy(const run_t *run)
+{
+    const gs_stgm_allocate_t *self = run->self;
+    int64_t best = -1;
+    double most = -1;
+    for (int64_t i = 0; i < self->n; i++) {
+        const gs_host_sums_t *sums = &self->test.sums[i];
+        double need = (double)(sums->cpu + sums->gpu) / (double)run->hosts->deadline[i];
+        if (self->gain[i] > 0 && need > most) {
+            best = i;
+            most = need;
+        }
+    }
+    return best;
+}
+
+/* Who gets one more SM when none is shared: as line 24. */
+static int64_t pick_gain(const run_t *run)
+{
+    int64_t best = pick(run);
+    return best >= 0 && run->self->gain[best] > 0 ? best : -1;
+}
+
+/* The first task by the order of placing that has no core, brought to the front of that order;
+ * false if it is there. */
+static bool bring_forward(const run_t *run)
+{
+    int64_t *turn = run->self->turn, at = 0;
+    while (run->core[turn[at]] >= 0) {
+        at++;
+    }
+    int64_t i = turn[at];
+    memmove(turn + 1, turn, (size_t)at * sizeof *turn);
+    turn[0] = i;
+    return at > 0;
+}
+
+/* Tasks with GPU segments first: their cores are fixed. */
+static void users_first(const run_t *run)
+{
+    gs_stgm_allocate_t *self = run->self;
+    int64_t users = 0;
+    for (int64_t at = 0; at < self->n; at++) {
+        int64_t i = self->turn[at];
+        if (self->count[i] > 0) {
+            memmove(self->turn + users + 1, self->turn + users,
+                    (size_t)(at - users) * sizeof *self->turn);
+            self->turn[users++] = i;
+        }
+    }
+}
+
+/* Places all tasks; those that find no core go first next time. */
+static int place_again(const run_t *run, int64_t times, bool *placed)
+{
+    int status = GS_OK;
+    if (is_hopeless(run)) {
+        return status;
+    }
+    find_shares(run);
+    if (run->by_core) {
+        users_first(run);
+    }
+    for (int64_t time = 0; time < times && status == GS_OK && !*placed; time++) {
+        status = place_all(run, placed);
+        if (status == GS_OK && !*placed && !bring_forward(run)) {
+            break;
+        }
+    }
+    return status;
+}
+
+/* SMs that nobody shares, divided in two ways, and cores from the least or from the most load. */
+static int try_apart(run_t *run, int64_t *rounds, bool *placed)
+{
+    for (int way = 0; way < 4 && !*placed; way++) {
+        int64_t total = give_one(run);
+        if (total > run->sms) {
+            return GS_OK;
+        }
+        for (; total < run->sms; total++) {
+            int64_t i = way % 2 == 0 ? pick_needy(run) : pick_gain(run);
+            if (i < 0) {
+                break;
+            }
+            run->self->count[i]++;
+            count_anew(run, i);
+        }
+        ++*rounds;
+        run->tight = way >= 2;
+        int status = deal_sms(run);
+        if (status == GS_OK) {
+            status = place_again(run, run->self->n, placed);
+        }
+        run->tight = false;
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+/* Divides the tasks with GPU segments among so many cores, by worst fit, and the SMs among these
+ * cores, each more one to the core with the most load. Tasks of one core share its SMs, and are
+ * alone on them as long as they are on it. */
+static void group_by_core(const run_t *run, int64_t cores)
+{
+    gs_stgm_allocate_t *self = run->self;
+    for (int64_t i = 0; i < self->n; i++) {
+        self->count[i] = run->hosts->segments[i] > 0 ? gs_host_max(1, run->sms / cores) : 0;
+        count_anew(run, i);
+    }
+    find_shares(run);
+    users_first(run);
+    memset(self->load, 0, (size_t)cores * sizeof *self->load);
+    for (int64_t at = 0; at < self->n && self->count[self->turn[at]] > 0; at++) {
+        int64_t i = self->turn[at], p = gs_worst_fit_core(self->load, cores);
+        self->group[i] = p;
+        self->load[p] += self->share[i];
+    }
+    for (int64_t c = 0; c < cores; c++) {
+        self->copy[c] = 1;
+    }
+    for (int64_t left = run->sms - cores; left > 0; left--) {
+        int64_t most = 0;
+        for (int64_t c = 1; c < cores; c++) { /* as if the work were divided by the SMs */
+            most =
+                self->load[c] / (double)self->copy[c] > self->load[most] / (double)self->copy[most]
+                    ? c
+                    : most;
+        }
+        self->copy[most]++;
+    }
+    gs_chain_clear(&self->test.chain);
+    for (int64_t i = 0; i < self->n; i++) {
+        if (self->count[i] == 0) {
+            continue;
+        }
+        self->first[i] = 0;
+        for (int64_t c = 0; c < self->group[i]; c++) {
+            self->first[i] += self->copy[c];
+        }
+        self->count[i] = self->copy[self->group[i]];
+        count_anew(run, i);
+        for (int64_t j = 0; j < i; j++) {
+            if (self->count[j] > 0 && self->group[j] == self->group[i]) {
+                gs_chain_join(&self->test.chain, i, j);
+            }
+        }
+    }
+}
+
+/* Busy: GPU segments of one core never overlap, so its tasks share SMs at no cost. */
+static int try_by_core(run_t *run, int64_t *rounds, bool *placed)
+{
+    int64_t users = give_one(run);
+    int status = GS_OK;
+    run->by_core = true;
+    for (int64_t cores = 1; cores <= run->cpus && cores <= users && cores <= run->sms; cores++) {
+        group_by_core(run, cores);
+        ++*rounds;
+        status = place_again(run, run->self->n, placed);
+        if (status != GS_OK || *placed) {
+            break;
+        }
+    }
+    run->by_core = false;
+    return status;
 }
 
 int gs_stgm_allocate(gs_stgm_allocate_t *self, gs_env_t *env, const gs_hosts_t *hosts, int64_t cpus,
@@ -420,9 +631,24 @@ int gs_stgm_allocate(gs_stgm_allocate_t *self, gs_env_t *env, const gs_hosts_t *
     if (status != GS_OK) {
         return status;
     }
-    bool placed;
+    bool placed = false;
     placement->rounds = 0;
-    if ((status = try_rounds(&run, &placement->rounds, &placed)) != GS_OK) {
+    if (has(&run, GS_ALLOCATE_APART)) {
+        if (is_local(&run)) {
+            status = try_by_core(&run, &placement->rounds, &placed);
+        }
+        if (status == GS_OK && !placed) {
+            status = try_apart(&run, &placement->rounds, &placed);
+        }
+        if (status == GS_OK && !placed) {
+            give_one(&run);
+            find_shares(&run);
+        }
+    }
+    if (status == GS_OK && !placed) {
+        status = try_rounds(&run, &placement->rounds, &placed);
+    }
+    if (status != GS_OK) {
         return status;
     }
     memset(placement->sm, 0, (size_t)(self->n * sms));
@@ -437,6 +663,8 @@ int gs_stgm_allocate(gs_stgm_allocate_t *self, gs_env_t *env, const gs_hosts_t *
     }
     status = gs_stgm(&self->test, env, hosts, placement->core, placement->sm, sms, cpus, busy,
                      paper, answer);
-    answer->schedulable = true;
+    if (has(&run, GS_ALLOCATE_ONE_TASK | GS_ALLOCATE_NO_RESET)) {
+        answer->schedulable = true; /* as far as these can tell */
+    }
     return status;
 }

@@ -10,6 +10,17 @@
  * one that has no core yet is taken to have one of its own: wherever it is placed, that core's test
  * is done anew, and the others can only gain. So a round that places all tasks passes the whole
  * test.
+ *
+ * GS_ALLOCATE_APART tries something else before, which finds more and is faster where it does; what
+ * it does not find goes through the rounds above, so that nothing is lost:
+ *  - Sound busy test: GPU segments of one core never overlap, so its tasks can use the same SMs
+ *    without any waiting. For 1, 2, .. cores: the tasks with GPU segments are divided among so many
+ *    by worst fit, and the SMs among these cores by their load; then the others are placed.
+ *  - SMs that no two tasks share, while there are enough: divided by need, (C + G(N)) / D, or by
+ * the gain of line 24, to the task with the most, as long as it helps; cores by rising load, or by
+ *    falling load.
+ * In both, all SMs are dealt out at once, as more never hurt a task that waits for nobody. A task
+ * that finds no core goes to the front of the order, and all are placed anew, up to n times.
  */
 #ifndef GS_RTA_STGM_ALLOCATE_H
 #define GS_RTA_STGM_ALLOCATE_H
@@ -26,7 +37,8 @@ enum {
                                   line 24 takes any task, also beyond it. That may have no end; it
                                   is given up when a task has two more rounds of SMs than help */
     GS_ALLOCATE_PAPER = 31,
-    GS_ALLOCATE_ALL = 31
+    GS_ALLOCATE_APART = 32, /* not in the paper: see above. For the tests without printed lines */
+    GS_ALLOCATE_ALL = 63
 };
 
 /* Room for sets of n tasks. The arrays are owned. */
@@ -41,7 +53,10 @@ typedef struct {
     int64_t *members; /* of the core that is looked at, by falling urgency */
     int64_t *bound;   /* W on the core, as last tested */
     int64_t *found;   /* W of the members in the test under way */
-    int64_t *copy;    /* by core, busy: the longest copy on it */
+    int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs */
+    int64_t *group;   /* the core that a task with GPU segments is to go to */
+    int64_t *seen;    /* by core, busy: `moves` when the contention on it was last computed */
+    int64_t moves;    /* tasks with GPU segments that were placed, and rounds */
     double *share;
     double *load; /* by core */
 } gs_stgm_allocate_t;
