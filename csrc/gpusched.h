@@ -5,14 +5,17 @@
  *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,
  *           wide (128-bit products)
  *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, hosts (tasks with CPU
- *           and GPU segments), generate, generate_blocks, fifo_order (the four readings of FIFO)
+ *           and GPU segments), generate, generate_blocks, generate_hosts, fifo_order (the four
+ *           readings of FIFO)
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
- *           blocks in FIFO order)
+ *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and SMs),
+ *           stgm_exhaustive (all of them),
+ *           mpcp, fmlp_plus, gpu_server, partition (cores by worst fit)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
- *           SMs), warps (inside an SM)
+ *           SMs), warps (inside an SM), host (tasks that compute on CPUs and a GPU)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -28,6 +31,7 @@
 #include "core/wide.h"
 #include "model/generate.h"
 #include "model/generate_blocks.h"
+#include "model/generate_hosts.h"
 #include "model/gpu.h"
 #include "model/hosts.h"
 #include "model/kernels.h"
@@ -42,9 +46,17 @@
 #include "pbs/search.h"
 #include "pbs/table.h"
 #include "rta/fifo_bound.h"
+#include "rta/fmlp_plus.h"
+#include "rta/gpu_server.h"
+#include "rta/mpcp.h"
+#include "rta/partition.h"
 #include "rta/saturation.h"
+#include "rta/stgm.h"
+#include "rta/stgm_allocate.h"
+#include "rta/stgm_exhaustive.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
+#include "sim/host.h"
 #include "sim/warps.h"
 
 #endif

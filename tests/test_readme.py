@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 # An expression, and its value in a comment.
-SAID = r"^(\S.*?) +# (True|\(.*?\)|\[.*?\]|'.*?'|\d+$)"
+SAID = r"^(\S.*?) +# (True|False|\(.*?\)|\[.*?\]|'.*?'|\d+$)"
 
 
 def test_python_examples():

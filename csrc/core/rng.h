@@ -21,7 +21,12 @@ enum {
     GS_STREAM_SLOWDOWN = 3,
     GS_STREAM_EXECUTION = 4,
     GS_STREAM_RELEASE = 5,
-    GS_STREAM_SHAPE = 6
+    GS_STREAM_SHAPE = 6,
+    GS_STREAM_USES_GPU = 7,
+    GS_STREAM_SEGMENT = 8,
+    GS_STREAM_PROFILE = 9,
+    GS_STREAM_CUT = 10,
+    GS_STREAM_COPY = 11
 };
 
 void gs_rng_init(gs_rng_t *rng, const uint64_t key[4], uint64_t index, uint64_t stream);
