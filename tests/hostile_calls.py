@@ -179,7 +179,8 @@ def arguments(name: str) -> dict[str, Any]:
             one = {key: values[key][0] for key in ("until", "victim", "triggers")}
             values |= {key: int(value) for key, value in one.items()}
         if name == "fifo_open":
-            one = {key: value[0] for key, value in values.items() if np.ndim(value) == 2}
+            arrays = {key: value for key, value in values.items() if type(value) is np.ndarray}
+            one = {key: value[0] for key, value in arrays.items() if value.ndim == 2}
             values |= one | {"m": 8, "stream": np.array([2, 1, 2])}
         elif "simulation" in inspect.signature(getattr(_core, name)).parameters:
             values["simulation"] = _core.fifo_open(*arguments("fifo_open").values())
