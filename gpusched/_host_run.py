@@ -16,7 +16,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._budget import Budget
 from gpusched._check import Int64Array, integer, one_of, seed_key, set_number
-from gpusched._fifo_run import _number, _per_set, _share
+from gpusched._fifo_run import _per_set, _share
 from gpusched._progress import Progress, reporter
 from gpusched.hostrun import HostResponses, HostRun, Intervals
 from gpusched.hosttasks import HostTasks
@@ -161,7 +161,7 @@ def host(
     budget = Budget() if budget is None else budget
     arguments: list[Any] = [
         *(*model.arguments, last, model.victim, _triggers(triggers), seed_key(seed)),
-        *(_number(index, "index"), bool(intervals), stop),
+        *(set_number(index, "index"), bool(intervals), stop),
     ]
     simulation = _core.host_open(*arguments)
     began = monotonic()
