@@ -12,6 +12,7 @@
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
  *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and SMs),
+ *           stgm_exhaustive (all of them),
  *           mpcp, fmlp_plus, gpu_server, partition (cores by worst fit)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
  *           SMs), warps (inside an SM), host (tasks that compute on CPUs and a GPU)
@@ -51,6 +52,8 @@
 #include "rta/partition.h"
 #include "rta/saturation.h"
 #include "rta/stgm.h"
+#include "rta/stgm_allocate.h"
+#include "rta/stgm_exhaustive.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
 #include "sim/host.h"

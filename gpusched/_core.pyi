@@ -452,3 +452,63 @@ def warps_run(
     stop: Buffer | None,
     /,
 ) -> _Ints: ...
+
+# Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the arrays of
+# HostTasks._columns(), N sets of n tasks. All return schedulable (N,), response (N, n), terms
+# (N, n, 7) and failed (N,) first; an allocation goes on with core (N, n).
+
+_Flags: TypeAlias = npt.NDArray[np.int8]
+
+def host_stgm(
+    hosts: _Hosts, core: _In, sm: _In, cpus: int, busy: bool, paper: int, stop: Buffer | None, /
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_mpcp(
+    hosts: _Hosts, core: _In, cpus: int, sms: int, mode: int, stop: Buffer | None, /
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_fmlp_plus(
+    hosts: _Hosts, core: _In, cpus: int, sms: int, busy: bool, paper: bool, stop: Buffer | None, /
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_gpu_server(
+    hosts: _Hosts,
+    core: _In,
+    server: _In,
+    cpus: int,
+    sms: int,
+    overhead: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_partition(
+    hosts: _Hosts,
+    cpus: int,
+    sms: int,
+    test: int,
+    mode: int,
+    overhead: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
+def host_stgm_allocate(
+    hosts: _Hosts,
+    cpus: int,
+    sms: int,
+    busy: bool,
+    paper: int,
+    flags: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
+
+# core, sm (N, n, sms), rounds (N,)
+def host_stgm_exhaustive(
+    hosts: _Hosts,
+    cpus: int,
+    sms: int,
+    busy: bool,
+    paper: int,
+    states: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
+
+# core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up

@@ -23,7 +23,15 @@ from gpusched._fifo_bounds import (
     fifo_bound,
     fifo_limit,
 )
-from gpusched._host_tests import fmlp_plus, gpu_server, mpcp, partition, stgm
+from gpusched._host_tests import (
+    fmlp_plus,
+    gpu_server,
+    mpcp,
+    partition,
+    stgm,
+    stgm_allocate,
+    stgm_exhaustive,
+)
 from gpusched.verdict import TERMS, Verdict
 
 __all__ = [
@@ -42,4 +50,6 @@ __all__ = [
     "mpcp",
     "partition",
     "stgm",
+    "stgm_allocate",
+    "stgm_exhaustive",
 ]

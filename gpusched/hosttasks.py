@@ -24,6 +24,11 @@ MAX_SMS = 1024
 
 BoolArray = npt.NDArray[np.bool_]
 
+_Columns = tuple[
+    Int64Array, Int64Array, Int64Array, Int64Array,
+    Int64Array, Int64Array, Int64Array, Int64Array,
+]  # fmt: skip
+
 _ROW = ("period", "deadline", "priority", "offset", "core", "segments")
 _GPU = ("copy_in", "kernel", "copy_out")
 _LEAST = {"period": 1, "deadline": 1, "core": -1}
@@ -214,8 +219,8 @@ class HostTasks:
         """Sets in a stack, tasks in a single set."""
         return int(self.period.shape[0])
 
-    def __getitem__(self, index: int | slice) -> HostTasks:
-        """Set ``index`` of a stack, or a part of the stack."""
+    def __getitem__(self, index: int | slice | npt.NDArray[Any]) -> HostTasks:
+        """Set ``index`` of a stack, or a part of the stack (a slice, or an array of sets)."""
         if not self.is_stack:
             raise TypeError("this is one task set; only a stack of sets can be indexed")
         parts = {f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != "name"}
@@ -325,11 +330,15 @@ class HostTasks:
         values = [math.lcm(*row) for row in np.atleast_2d(self.period).tolist()]
         return values if self.is_stack else values[0]
 
-    def _columns(self) -> tuple[Int64Array, ...]:
+    def _columns(self) -> _Columns:
         """The arrays as the core takes them, with an axis for the sets in any case."""
-        keys = ("period", "deadline", "priority", "segments", "cpu", *_GPU)
-        arrays = (getattr(self, key) for key in keys)
-        return tuple(arrays if self.is_stack else (array[None] for array in arrays))
+        rows = (self.period, self.deadline, self.priority, self.segments)
+        jobs = (self.cpu, self.copy_in, self.kernel, self.copy_out)
+        if self.is_stack:
+            return (*rows, *jobs)
+        a, b, c, d = (array[None] for array in rows)
+        e, f, g, h = (array[None] for array in jobs)
+        return (a, b, c, d, e, f, g, h)
 
     # As any object
 

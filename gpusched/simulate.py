@@ -4,8 +4,8 @@
 ``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
 ``hierarchy`` runs all levels of paper 003 above the SM: applications, streams, copies, and blocks
 on SMs with all their limits. ``host`` runs tasks with CPU and GPU segments on cores and a GPU that
-they share in one of several ways, and ``host_responses`` stacks of them. ``warps`` runs what is inside an SM, and ``block_times`` uses it to
-say how long blocks take that share one.
+they share in one of several ways, and ``host_responses`` stacks of them. ``warps`` runs what is
+inside an SM, and ``block_times`` uses it to say how long blocks take that share one.
 """
 
 from __future__ import annotations

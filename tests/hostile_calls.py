@@ -29,6 +29,17 @@ COMPLETION = np.array([[0, 1, 3, 4, 3, 4, 4, 6]])
 START = np.array([0, 1, 5, 6, 9, 10, 14, 15, 18])
 END = np.array([1, 5, 6, 9, 10, 14, 15, 18, 19])
 BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
+# Three tasks: period, deadline, priority, segments, cpu, copy in, kernel on 1 or 2 SMs, copy out.
+HOSTS = (
+    np.array([[60, 80, 120]]),
+    np.array([[60, 80, 90]]),
+    np.array([[0, 1, 2]]),
+    np.array([[1, 2, 0]]),
+    np.array([[[3, 2, 0], [5, 1, 2], [10, 0, 0]]]),
+    np.array([[[1, 0], [2, 1], [0, 0]]]),
+    np.array([[[[6, 4], [0, 0]], [[8, 5], [4, 3]], [[0, 0], [0, 0]]]]),
+    np.array([[[1, 0], [1, 2], [0, 0]]]),
+)
 
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
@@ -40,14 +51,17 @@ ARGUMENTS: dict[str, Any] = {
     "block_time": np.array([[4, 3, 6]]),
     "blocks": np.array([4, 4]),
     "blocks_max": 8,
+    "busy": True,
     "bytes": 1 << 20,
     "capacity": 256,
     "channels": 1,
     "completion": COMPLETION,
     "context": np.array([0, 0, 1]),
     "copy_engines": 1,
+    "core": np.array([[0, 1, 0]]),
     "count": 2,
     "cpu_only": False,
+    "cpus": 2,
     "cycle_from": 0,
     "cycle_length": 0,
     "deadline": PERIOD.copy(),
@@ -59,10 +73,12 @@ ARGUMENTS: dict[str, Any] = {
     "even_copy": True,
     "first": 0,
     "first_only": False,
+    "flags": 0,
     "floating": np.array([9, 0, 5]),
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
     "high": 1.0,
+    "hosts": HOSTS,
     "idling": False,
     "index": 0,
     "instant": 0,
@@ -82,10 +98,12 @@ ARGUMENTS: dict[str, Any] = {
     "low": 0.5,
     "m": np.array([8]),
     "merge": True,
+    "mode": 0,
     "most": 19 * 10**8,
     "n": 3,
     "offset": np.zeros((1, 3), np.int64),
     "order": 1,
+    "overhead": 1,
     "overlap": False,
     "paper": False,
     "parallel": True,
@@ -103,10 +121,12 @@ ARGUMENTS: dict[str, Any] = {
     "scheduler": np.array([0, 1, 0]),
     "seconds": 1.0,
     "separate": True,
+    "server": np.array([2]),
     "settle": 0,
     "shortest": 10,
     "sizes": np.array([32, 64]),
     "slack": np.array([[0, 3, 0]]),
+    "sm": np.array([[[1, 0], [1, 1], [0, 0]]], np.uint8),
     "sm_order": np.arange(8),
     "smem": np.array([0, 0]),
     "sms": np.array([1]),
@@ -118,6 +138,7 @@ ARGUMENTS: dict[str, Any] = {
     "stream": None,
     "stream_kind": np.array([2, 0, 1]),
     "switch_time": 3,
+    "test": 0,
     "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
@@ -182,6 +203,8 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"log_intervals": True, "instants": 10}
         if "simulation" in inspect.signature(getattr(_core, name)).parameters:
             values["simulation"] = _core.host_open(*arguments("host_open").values())
+    if "hosts" in inspect.signature(getattr(_core, name)).parameters:
+        values["sms"] = 2
     if name == "pbs_search":
         values["policy"] = True
     if name.startswith("policy_"):
@@ -301,6 +324,10 @@ def hostile() -> dict[str, Any]:
 
 def changed(value: Any, chance: random.Random) -> Iterator[tuple[str, Any]]:
     """Good arguments with wrong content: these come furthest."""
+    if isinstance(value, tuple):
+        for at, column in enumerate(value):
+            for label, other in changed(column, chance):
+                yield f"{label} in {at}", (*value[:at], other, *value[at + 1 :])
     if type(value) is int:
         for item in (-(2**63), -2, -1, 0, 1, 2, 3, 5, 19, 20, 21, 2**31, 2**61, 2**62, 2**63 - 1):
             yield str(item), item

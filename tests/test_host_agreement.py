@@ -7,11 +7,10 @@ import random
 import numpy as np
 import pytest
 from reference import host_tests as ht
-from reference.host_tests import Task
-from test_reference_host_tests import A, A4, random_set
+from reference.host_sim import Job, simulate, worst
+from test_reference_host_tests import A4, A, random_set
 
 from gpusched import _core
-
 
 nothing = bytes(1)  # never asks a call to stop
 
@@ -56,13 +55,13 @@ def same(answer, results):
         assert terms[s].tolist() == expected
 
 
-def stacks(seed, count, cpus, sms, **options):
+def stacks(seed, count, cpus, sms):
     """Stacks of 8 random sets of 1 to 6 tasks."""
     rng = random.Random(seed)
     for _ in range(count):
         n = rng.randint(1, 6)
         load = rng.choice([(30, 90), (60, 200), (200, 900)])
-        yield [random_set(rng, n, cpus, sms, T=load, **options) for _ in range(8)]
+        yield [random_set(rng, n, cpus, sms, T=load, least=rng.randint(0, 1)) for _ in range(8)]
 
 
 @pytest.mark.parametrize("busy", [0, 1])
@@ -147,3 +146,114 @@ def test_partition(test, mode, name):
             same(answer[:4], [result for _, _, result in found])
             fine += answer[0].sum()
     assert fine > 10
+
+
+MODES = {"stgm": (0, (0, 1)), "mpcp": (1, (0, 1, 2)), "fmlp+": (2, (0, 1)), "server": (3, (0,))}
+CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_HOST_DOES_*
+
+
+def simulated(tasks, cpus, sms, gpu, mode, *, offset, shares, key, **server):
+    """The core's jobs and intervals of one set."""
+    stack = [tasks]
+    capsule = _core.host_open(
+        columns(stack),
+        np.array([offset], np.int64),
+        cores(stack),
+        sm_sets(stack, sms) if gpu == "stgm" else None,
+        cpus,
+        sms,
+        0,
+        MODES[gpu][0],
+        mode,
+        np.array([server.get("server", 0)], np.int64),
+        server.get("eps", 0),
+        np.array(shares, np.int64),
+        np.array([5 * max(t.T for t in tasks)], np.int64),
+        np.array([-1], np.int64),
+        0,
+        np.array([key, 0, 0, 0], np.uint64),
+        0,
+        True,
+        nothing,
+    )
+    while not _core.host_run(capsule, 1000, 0, 0, 0.0, nothing)[1]:
+        pass
+    jobs = np.stack(_core.host_jobs(capsule), axis=1).tolist()
+    intervals = np.stack(_core.host_intervals(capsule), axis=1).tolist()
+    return sorted(jobs), intervals
+
+
+def lengths(tasks, k, intervals):
+    """What each job's parts took, from what it did when: (task, number) -> (cpu, gpu)."""
+    done = {}
+    for task, number, what, _, start, end in sorted(intervals, key=lambda row: row[4]):
+        if task >= 0 and what in (CPU, COPY_IN, KERNEL, COPY_OUT):
+            done.setdefault((task, number), []).append((what, end - start))
+    taken = {}
+    for (task, number), parts in done.items():
+
+        def take(what, most, parts=parts):
+            total = 0
+            while most > 0 and parts and parts[0][0] == what:
+                total += parts.pop(0)[1]
+                if what != CPU:
+                    break  # not preempted; the next interval is another segment's
+            assert 0 < total <= most or most == total == 0
+            return total
+
+        full = Job(task, number, 0, *worst(tasks[task], k[task]))
+        cpu, gpu = [take(CPU, full.cpu[0])], []
+        for segment, after in zip(full.gpu, full.cpu[1:], strict=True):
+            whats = (COPY_IN, KERNEL, COPY_OUT)
+            gpu.append(tuple(take(w, m) for w, m in zip(whats, segment, strict=True)))
+            cpu.append(take(CPU, after))
+        assert not parts
+        taken[task, number] = cpu, gpu
+    return taken
+
+
+@pytest.mark.parametrize("gpu", MODES)
+def test_the_simulator_job_by_job(gpu):
+    rng = random.Random(gpu)
+    cpus, sms, jobs = 2, 3, 0
+    full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
+    for stack in stacks(f"simulator {gpu}", 12, cpus, sms):
+        for tasks in stack:
+            # What the parts of a job took shows where none of them can be none.
+            some = all(min(a, e[-1], b) > 0 for t in tasks for a, e, b in t.gpu)
+            shares = (full, gaps, less) if some else (full, gaps)
+            mode = rng.choice(MODES[gpu][1])
+            server = {}
+            if gpu == "server":
+                server = {"server": rng.randint(0, cpus), "eps": rng.randint(0, 2)}
+            near = rng.random() < 0.5
+            rows, intervals = simulated(
+                tasks,
+                cpus,
+                sms,
+                gpu,
+                mode,
+                offset=[rng.randint(0, 15 if near else t.T) for t in tasks],
+                shares=rng.choice(shares),
+                key=rng.getrandbits(60),
+                **server,
+            )
+            k = [len(t.sms) if gpu == "stgm" else sms for t in tasks]
+            taken = lengths(tasks, k, intervals) if some else None
+            releases = [[r for i, _, r, _, _ in rows if i == task] for task in range(len(tasks))]
+            found = simulate(
+                tasks,
+                cpus,
+                releases,
+                taken and (lambda i, number, taken=taken: taken[i, number]),
+                sms,
+                gpu=gpu,
+                mode=("suspend", "busy", "spin")[mode],
+                **server,
+            )
+            assert rows == [
+                [j.task, j.number, j.release, -1 if j.start is None else j.start, j.finish]
+                for j in found
+            ]
+            jobs += len(rows)
+    assert jobs > 500

@@ -295,3 +295,85 @@ def test_picture() -> None:
         at = verdict._set(which)
         assert ends == max(sum(verdict.terms[name][at] for name in TERMS).tolist())
         plt.close(ax.figure)
+
+
+# Allocation
+
+
+def test_vector_a4() -> None:
+    found = gs.analysis.stgm_allocate(vector_a4(), cpus=2, sms=4)
+    assert found.schedulable and found.rounds == 2 and found.hosts.is_placed
+    assert found.response.tolist() == [82, 81, 110, 53]
+    assert found.hosts.core.tolist() == [0, 1, 1, 1]
+    assert [np.flatnonzero(row).tolist() for row in found.hosts.sm] == [[0, 1], [2], [3], []]
+    assert gs.analysis.stgm(found.hosts, 2).response.tolist() == found.response.tolist()
+    sign = gs.analysis.stgm_allocate(vector_a4(), cpus=2, sms=4, printed="line 24")
+    assert not sign.schedulable and not sign.bounded.any() and sign.rounds > 2
+    assert "can miss its deadline" in sign.why() and not sign.hosts.is_placed
+    best = gs.analysis.stgm_exhaustive(vector_a4(), cpus=2, sms=4)
+    assert best.schedulable is True and best.hosts.is_placed
+    assert "<td>0</td>" in found._repr_html_() and sign._repr_html_() and best._repr_html_()
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_is_allocated_passes(mode: Any, apart: bool) -> None:
+    sets = gs.generate.stgm(12, 200, seed=3, sms=5)
+    found = gs.analysis.stgm_allocate(sets, 3, 5, mode, apart=apart)
+    accepted = np.flatnonzero(found.schedulable)
+    assert 5 < len(accepted) < 195
+    again = gs.analysis.stgm(found.hosts[accepted], 3, 5, mode)
+    assert again.schedulable.all()
+    np.testing.assert_array_equal(again.response, found.response[accepted])
+    for i in (0, 100, 199):
+        assert gs.analysis.stgm_allocate(sets[i], 3, 5, mode, apart=apart) == found[i]
+    if apart:
+        plain = gs.analysis.stgm_allocate(sets, 3, 5, mode).schedulable
+        assert (found.schedulable | ~plain).all() and (found.schedulable & ~plain).any()
+
+
+def test_line_16_is_unsafe() -> None:
+    """Counterexample A5: the task that was placed first is not checked again."""
+    pair = gs.HostTasks([10, 4], [5, 2])
+    assert not gs.analysis.stgm_allocate(pair, 1, 1).schedulable
+    printed = gs.analysis.stgm_allocate(pair, 1, 1, printed=["line 16"])
+    assert printed.schedulable and printed.hosts.core.tolist() == [0, 0]
+    assert not gs.analysis.stgm(printed.hosts).schedulable
+
+
+def test_exhaustive() -> None:
+    sets = gs.generate.stgm(8, 80, seed=3, sms=2)
+    best = gs.analysis.stgm_exhaustive(sets, 2, 2)
+    heuristic = gs.analysis.stgm_allocate(sets, 2, 2)
+    assert best.schedulable.dtype == np.int8 and set(best.schedulable.tolist()) == {0, 1}
+    assert (best.schedulable >= heuristic.schedulable).all()
+    found = best.schedulable == 1
+    assert found.sum() > heuristic.schedulable.sum()
+    assert gs.analysis.stgm(best.hosts[np.flatnonzero(found)], 2, 2).schedulable.all()
+    none = int(np.flatnonzero(~found)[0])
+    assert best.why(none) == "No allocation passes the test."
+    assert best[none].schedulable is False and best[none].failed == -1
+    spent = gs.analysis.stgm_exhaustive(sets, 2, 2, states=1)
+    open_ = int(np.flatnonzero(spent.schedulable == -1)[0])
+    assert spent.why(open_) == "The budget was spent."
+    assert spent[open_].schedulable is None and not spent.bounded[open_].any()
+    assert "undecided" in repr(spent[open_]) and not spent[open_].bounded.any()
+    assert pickle.loads(pickle.dumps(spent)) == spent
+    with pytest.raises(ValueError, match="states = 0: must be positive"):
+        gs.analysis.stgm_exhaustive(sets, 2, 2, states=0)
+    with pytest.raises(ValueError, match="tasks"):
+        gs.analysis.stgm_exhaustive(gs.generate.stgm(17, seed=1), 2, 2)
+
+
+def test_an_allocation_is_not_a_test() -> None:
+    for call in (gs.analysis.stgm_allocate, gs.analysis.stgm_exhaustive):
+        with pytest.raises(ValueError, match="mode = 'spin': must be one of suspend, busy"):
+            call(vector_a4(), 2, 4, "spin")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="cpus = 0"):
+            call(vector_a4(), 0, 4)
+        with pytest.raises(ValueError, match="sms = 0"):
+            call(vector_a4(), 2, 0)
+        with pytest.raises(TypeError, match="hosts: must be HostTasks, not int"):
+            call(7, 2, 4)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="printed = 'line 25': must be one of line 16, load"):
+        gs.analysis.stgm_allocate(vector_a4(), 2, 4, printed=["line 25"])

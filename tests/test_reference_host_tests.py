@@ -158,8 +158,8 @@ def test_ties_are_refused():
         ht.stgm([lone(0, 1, [1]), lone(1, 1, [1])])
 
 
-def random_set(rng, n, cpus, sms, T=(60, 200), columns=3):
-    """Tasks with one to three GPU segments or none, lightly loaded."""
+def random_set(rng, n, cpus, sms, T=(60, 200), columns=3, least=0):
+    """Tasks with one to three GPU segments or none, lightly loaded; least: of copies, kernels."""
     prio = rng.sample(range(3 * n), n)
     tasks = []
     for i in range(n):
@@ -168,9 +168,9 @@ def random_set(rng, n, cpus, sms, T=(60, 200), columns=3):
         cpu[0] += eta == 0
         gpu = [
             (
-                rng.randint(0, 3),
-                sorted(rng.randint(0, 8) for _ in range(columns))[::-1],
-                rng.randint(0, 3),
+                rng.randint(least, 3),
+                sorted(rng.randint(least, 8) for _ in range(columns))[::-1],
+                rng.randint(least, 3),
             )
             for _ in range(eta)
         ]
@@ -179,7 +179,7 @@ def random_set(rng, n, cpus, sms, T=(60, 200), columns=3):
         deadline = period if rng.random() < 0.5 else rng.randint(period // 2, period)
         tasks.append(Task(period, cpu, gpu, deadline, prio[i], rng.randrange(cpus), own))
         if tasks[-1].C + tasks[-1].G(1) == 0:
-            return random_set(rng, n, cpus, sms, T, columns)
+            return random_set(rng, n, cpus, sms, T, columns, least)
     return tasks
 
 

@@ -30,7 +30,7 @@ static void add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_
         int64_t jitter = test->paper ? test->hosts->period[u]
                          : higher    ? test->answer->response[u]
                                      : test->hosts->deadline[u];
-        gs_recurrence_add(recurrence, GS_TERM_REQUEST, jitter, test->hosts->period[u],
+        gs_recurrence_add(recurrence, GS_HOST_REQUEST, jitter, test->hosts->period[u],
                           lock->sums[u].segments, lock->sums[i].segments, most, most);
     }
 }
@@ -50,7 +50,7 @@ static void add_lower(const test_t *test, gs_recurrence_t *recurrence, int64_t a
             continue;
         }
         int64_t apart = gs_host_mul(most, gs_host_lock_segment(&lock->sums[u], test->mode));
-        gs_recurrence_add(recurrence, GS_TERM_LOWER, test->hosts->deadline[u],
+        gs_recurrence_add(recurrence, GS_HOST_LOWER, test->hosts->deadline[u],
                           test->hosts->period[u], lock->sums[u].segments, most, gpu,
                           apart < gpu ? apart : gpu);
     }
@@ -64,7 +64,7 @@ static void add_lower_paper(const test_t *test, gs_recurrence_t *recurrence, int
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t u = lock->order[later], gpu = lock->sums[u].most_gpu;
         if (test->core[u] == test->core[i] && lock->sums[u].segments > 0) {
-            gs_recurrence_add(recurrence, GS_TERM_LOWER, test->hosts->period[u],
+            gs_recurrence_add(recurrence, GS_HOST_LOWER, test->hosts->period[u],
                               test->hosts->period[u], lock->sums[u].segments, z + 1, gpu, gpu);
         }
     }
@@ -81,7 +81,7 @@ static void add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t 
             continue;
         }
         int64_t demand = gs_host_lock_demand(&lock->sums[h], test->mode);
-        gs_recurrence_add(recurrence, GS_TERM_HIGHER, response - demand, test->hosts->period[h], 1,
+        gs_recurrence_add(recurrence, GS_HOST_HIGHER, response - demand, test->hosts->period[h], 1,
                           GS_DEMAND_ALL, demand, demand);
     }
 }
@@ -91,7 +91,7 @@ static void start(const test_t *test, gs_recurrence_t *recurrence, int64_t at)
 {
     const gs_host_sums_t *own = &test->lock->sums[test->lock->order[at]];
     gs_recurrence_init(recurrence, test->lock->demands);
-    recurrence->constant[GS_TERM_OWN] = own->cpu + own->gpu;
+    recurrence->constant[GS_HOST_OWN] = own->cpu + own->gpu;
     if (own->segments > 0) {
         add_requests(test, recurrence, at);
     }
@@ -104,7 +104,7 @@ static int64_t delayed(const gs_recurrence_t *recurrence, int64_t eta)
     int64_t z = 0;
     for (int64_t k = 0; k < recurrence->count && z < eta; k++) {
         const gs_demand_t *demand = &recurrence->demands[k];
-        z += demand->term == GS_TERM_REQUEST ? demand->jobs : 0;
+        z += demand->term == GS_HOST_REQUEST ? demand->jobs : 0;
     }
     return z < eta ? z : eta;
 }

@@ -22,7 +22,7 @@ static void add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_
         const gs_host_sums_t *sums = &lock->sums[h];
         if (sums->segments > 0) {
             int64_t work = gs_host_add(sums->gpu, gs_host_mul(sums->segments, test->overhead));
-            gs_recurrence_add(recurrence, GS_TERM_REQUEST, period, period, 1, GS_DEMAND_ALL, work,
+            gs_recurrence_add(recurrence, GS_HOST_REQUEST, period, period, 1, GS_DEMAND_ALL, work,
                               work);
         }
     }
@@ -42,9 +42,9 @@ static int start_requests(const test_t *test, gs_recurrence_t *recurrence, int64
     }
     lower = any ? gs_host_add(lower, test->overhead) : 0;
     add_requests(test, recurrence, at);
-    recurrence->constant[GS_TERM_REQUEST] = lower;
+    recurrence->constant[GS_HOST_REQUEST] = lower;
     int status = gs_recurrence_solve(recurrence, test->env, 0, test->hosts->deadline[i], single);
-    recurrence->constant[GS_TERM_REQUEST] = gs_host_mul(eta, lower);
+    recurrence->constant[GS_HOST_REQUEST] = gs_host_mul(eta, lower);
     if (*single >= 0) {
         recurrence->request_most = gs_host_mul(eta, *single);
     }
@@ -62,7 +62,7 @@ static void add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t 
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        gs_recurrence_add(recurrence, GS_TERM_HIGHER, response - work, test->hosts->period[h], 1,
+        gs_recurrence_add(recurrence, GS_HOST_HIGHER, response - work, test->hosts->period[h], 1,
                           GS_DEMAND_ALL, work, work);
     }
 }
@@ -77,7 +77,7 @@ static void add_server(const test_t *test, gs_recurrence_t *recurrence, int64_t 
         if (j != i && sums->segments > 0) {
             int64_t work = gs_host_add(sums->copies,
                                        gs_host_mul(2, gs_host_mul(sums->segments, test->overhead)));
-            gs_recurrence_add(recurrence, GS_TERM_SERVER, test->hosts->deadline[j] - work,
+            gs_recurrence_add(recurrence, GS_HOST_SERVER, test->hosts->deadline[j] - work,
                               test->hosts->period[j], 1, GS_DEMAND_ALL, work, work);
         }
     }
@@ -96,7 +96,7 @@ static int test_task(const test_t *test, int64_t at)
         }
     }
     int64_t overhead = gs_host_mul(2, gs_host_mul(own->segments, test->overhead));
-    recurrence.constant[GS_TERM_OWN] = gs_host_add(own->cpu + own->gpu, overhead);
+    recurrence.constant[GS_HOST_OWN] = gs_host_add(own->cpu + own->gpu, overhead);
     add_server(test, &recurrence, i);
     add_higher(test, &recurrence, at);
     return gs_recurrence_answer(&recurrence, test->env, single < 0 ? deadline + 1 : single,

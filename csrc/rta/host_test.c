@@ -9,7 +9,7 @@ void gs_host_answer_start(gs_host_answer_t *answer, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         answer->response[i] = -1;
     }
-    memset(answer->terms, 0, (size_t)(n * GS_TERMS) * sizeof *answer->terms);
+    memset(answer->terms, 0, (size_t)(n * GS_HOST_TERMS) * sizeof *answer->terms);
     answer->failed = -1;
     answer->schedulable = true;
 }

@@ -18,14 +18,14 @@
 
 /* The parts that a response is made of. */
 enum {
-    GS_TERM_OWN = 0,     /* the task's own segments, and the overhead of its requests */
-    GS_TERM_COPY = 1,    /* waiting for the copy engine */
-    GS_TERM_KERNEL = 2,  /* waiting for SMs */
-    GS_TERM_REQUEST = 3, /* waiting for the lock or the server */
-    GS_TERM_LOWER = 4,   /* GPU segments of less urgent tasks on the core */
-    GS_TERM_SERVER = 5,  /* the server's work on the task's core */
-    GS_TERM_HIGHER = 6,  /* more urgent tasks on the core */
-    GS_TERMS = 7
+    GS_HOST_OWN = 0,     /* the task's own segments, and the overhead of its requests */
+    GS_HOST_COPY = 1,    /* waiting for the copy engine */
+    GS_HOST_KERNEL = 2,  /* waiting for SMs */
+    GS_HOST_REQUEST = 3, /* waiting for the lock or the server */
+    GS_HOST_LOWER = 4,   /* GPU segments of less urgent tasks on the core */
+    GS_HOST_SERVER = 5,  /* the server's work on the task's core */
+    GS_HOST_HIGHER = 6,  /* more urgent tasks on the core */
+    GS_HOST_TERMS = 7
 };
 
 /* No time of a set reaches this, and every number of an answer that would exceed it is this: all
@@ -35,7 +35,7 @@ enum {
 /* The answer for one set. Arrays of the caller. */
 typedef struct {
     int64_t *response; /* n: W, or -1 where W would exceed the deadline or was not reached */
-    int64_t *terms;    /* n rows of GS_TERMS: they add up to the response. Where W would exceed
+    int64_t *terms;    /* n rows of GS_HOST_TERMS: they add up to the response. Where W would exceed
                           the deadline: the terms of f(deadline), which is more than the deadline,
                           whichever way the recurrence is solved; where W was not reached: 0 */
     int64_t failed;    /* the most urgent task whose W would exceed its deadline; -1: none. The test

@@ -23,7 +23,7 @@ static void add_requests(const test_t *test, gs_recurrence_t *recurrence, int64_
             continue;
         }
         int64_t response = test->answer->response[h];
-        gs_recurrence_add(recurrence, GS_TERM_REQUEST, response - gpu, test->hosts->period[h], 1,
+        gs_recurrence_add(recurrence, GS_HOST_REQUEST, response - gpu, test->hosts->period[h], 1,
                           GS_DEMAND_ALL, gpu, gpu);
     }
 }
@@ -35,9 +35,9 @@ static int solve_request(const test_t *test, gs_recurrence_t *recurrence, int64_
                          int64_t *single)
 {
     int64_t eta = test->lock->sums[i].segments;
-    recurrence->constant[GS_TERM_REQUEST] = test->lock->most_lower[i];
+    recurrence->constant[GS_HOST_REQUEST] = test->lock->most_lower[i];
     int status = gs_recurrence_solve(recurrence, test->env, 0, test->hosts->deadline[i], single);
-    recurrence->constant[GS_TERM_REQUEST] = gs_host_mul(eta, test->lock->most_lower[i]);
+    recurrence->constant[GS_HOST_REQUEST] = gs_host_mul(eta, test->lock->most_lower[i]);
     for (int64_t k = 0; k < recurrence->count && *single >= 0; k++) {
         gs_demand_t *demand = &recurrence->demands[k];
         gs_recurrence_limit(demand, gs_host_mul(eta, demand->jobs));
@@ -56,7 +56,7 @@ static void add_lower(const test_t *test, gs_recurrence_t *recurrence, int64_t a
         int64_t l = lock->order[later];
         if (test->core[l] == test->core[i] && lock->sums[l].segments > 0) {
             int64_t work = gs_host_lock_segment(&lock->sums[l], test->mode);
-            gs_recurrence_add(recurrence, GS_TERM_LOWER, test->hosts->deadline[l],
+            gs_recurrence_add(recurrence, GS_HOST_LOWER, test->hosts->deadline[l],
                               test->hosts->period[l], lock->sums[l].segments, most, work, work);
         }
     }
@@ -76,7 +76,7 @@ static void add_higher(const test_t *test, gs_recurrence_t *recurrence, int64_t 
         }
         int64_t demand = gs_host_lock_demand(&lock->sums[h], test->mode);
         int64_t work = spins ? gs_host_add(demand, lock->spin[h]) : demand;
-        gs_recurrence_add(recurrence, GS_TERM_HIGHER, spins ? 0 : response - demand,
+        gs_recurrence_add(recurrence, GS_HOST_HIGHER, spins ? 0 : response - demand,
                           test->hosts->period[h], 1, GS_DEMAND_ALL, work, work);
     }
 }
@@ -94,16 +94,16 @@ static int test_task(const test_t *test, int64_t at)
             return status;
         }
     }
-    recurrence.constant[GS_TERM_OWN] = sums[i].cpu + sums[i].gpu;
+    recurrence.constant[GS_HOST_OWN] = sums[i].cpu + sums[i].gpu;
     add_lower(test, &recurrence, at);
     add_higher(test, &recurrence, at);
     int64_t deadline = test->hosts->deadline[i];
     int status = gs_recurrence_answer(&recurrence, test->env, single < 0 ? deadline + 1 : single,
                                       deadline, i, test->answer);
     if (status == GS_OK && test->answer->response[i] >= 0 && test->mode == GS_LOCK_SPIN) {
-        const int64_t *terms = test->answer->terms + i * GS_TERMS;
+        const int64_t *terms = test->answer->terms + i * GS_HOST_TERMS;
         int64_t waits = gs_host_mul(eta, single);
-        int64_t blocking = gs_host_add(terms[GS_TERM_REQUEST], terms[GS_TERM_LOWER]);
+        int64_t blocking = gs_host_add(terms[GS_HOST_REQUEST], terms[GS_HOST_LOWER]);
         test->lock->spin[i] = eta == 0 ? 0 : waits < blocking ? waits : blocking;
     }
     return status;

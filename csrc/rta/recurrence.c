@@ -91,15 +91,15 @@ void gs_recurrence_limit(gs_demand_t *demand, int64_t most)
 
 static int64_t request_of(const gs_recurrence_t *self)
 {
-    int64_t sum = gs_host_add(self->constant[GS_TERM_REQUEST], self->varying[GS_TERM_REQUEST]);
+    int64_t sum = gs_host_add(self->constant[GS_HOST_REQUEST], self->varying[GS_HOST_REQUEST]);
     return sum < self->request_most ? sum : self->request_most;
 }
 
 int64_t gs_recurrence_value(const gs_recurrence_t *self)
 {
     int64_t sum = request_of(self);
-    for (int term = 0; term < GS_TERMS; term++) {
-        if (term != GS_TERM_REQUEST) {
+    for (int term = 0; term < GS_HOST_TERMS; term++) {
+        if (term != GS_HOST_REQUEST) {
             /* Each is at most 2^60, and so is the sum: no overflow before it is cut. */
             sum = gs_host_add(sum, self->constant[term] + self->varying[term]);
         }
@@ -122,7 +122,7 @@ static int64_t leap(const gs_recurrence_t *self, int64_t window, int64_t deadlin
     bool limited = self->request_most < GS_HOST_MOST;
     for (int64_t k = 0; k < self->count; k++) {
         const gs_demand_t *demand = &self->demands[k];
-        if (demand->most == GS_DEMAND_ALL && !(limited && demand->term == GS_TERM_REQUEST)) {
+        if (demand->most == GS_DEMAND_ALL && !(limited && demand->term == GS_HOST_REQUEST)) {
             double own = (double)demand->each * (double)demand->work / (double)demand->period;
             rate += own;
             past += own * (double)demand->until;
@@ -166,10 +166,10 @@ int gs_recurrence_solve(gs_recurrence_t *self, gs_env_t *env, int64_t start, int
 
 void gs_recurrence_terms(const gs_recurrence_t *self, int64_t *terms)
 {
-    for (int term = 0; term < GS_TERMS; term++) {
+    for (int term = 0; term < GS_HOST_TERMS; term++) {
         terms[term] = gs_host_add(self->constant[term], self->varying[term]);
     }
-    terms[GS_TERM_REQUEST] = request_of(self);
+    terms[GS_HOST_REQUEST] = request_of(self);
 }
 
 int gs_recurrence_answer(gs_recurrence_t *self, gs_env_t *env, int64_t start, int64_t deadline,
@@ -184,6 +184,6 @@ int gs_recurrence_answer(gs_recurrence_t *self, gs_env_t *env, int64_t start, in
         answer->failed = answer->failed < 0 ? i : answer->failed;
         answer->schedulable = false;
     }
-    gs_recurrence_terms(self, answer->terms + i * GS_TERMS);
+    gs_recurrence_terms(self, answer->terms + i * GS_HOST_TERMS);
     return GS_OK;
 }

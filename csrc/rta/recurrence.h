@@ -24,13 +24,13 @@ typedef struct {
     int64_t most;
     int64_t work;
     int64_t last; /* the work of number `most` */
-    int64_t term; /* GS_TERM_COPY, ... */
+    int64_t term; /* GS_HOST_COPY, ... */
 } gs_demand_t;
 
 typedef struct {
-    int64_t constant[GS_TERMS];
-    int64_t varying[GS_TERMS]; /* of the demands, at the last window */
-    int64_t request_most;           /* of the term GS_TERM_REQUEST; GS_HOST_MOST: none */
+    int64_t constant[GS_HOST_TERMS];
+    int64_t varying[GS_HOST_TERMS]; /* of the demands, at the last window */
+    int64_t request_most;           /* of the term GS_HOST_REQUEST; GS_HOST_MOST: none */
     gs_demand_t *demands;           /* room of the caller */
     int64_t count;
 } gs_recurrence_t;

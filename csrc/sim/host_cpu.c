@@ -30,6 +30,7 @@ static void halt(gs_host_state_t *s, gs_host_thread_t *t)
     if (t->work < GS_NEVER) {
         t->work -= s->now - cpu->since;
     }
+    gs_host_note_no_start(s, t, cpu->since);
     cpu->thread = -1;
     t->cpu = -1;
     gs_host_note(s, t, GS_HOST_DOES_READY);
@@ -150,17 +151,18 @@ void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing)
 /* Choosing ------------------------------------------------------------------------------------
  */
 
-/* A core: its first thread runs. */
-static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
+/* A core: its first thread runs. True if a GPU segment of it begins: the core has to choose again
+ * when it is known whether it gets what it asks for; until then no other segment begins here. */
+static bool choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
-    int32_t first = -1;
-    while (cluster->count > 0 && s->thread[first = cluster->ready[0]].work == 0) {
+    int32_t first = cluster->count > 0 ? cluster->ready[0] : -1;
+    if (first >= 0 && s->thread[first].work == 0) {
         gs_host_begin(s, first);
-        first = -1;
+        return true;
     }
     int32_t runs = s->cpu[cluster->cpu].thread;
     if (runs == first && runs >= 0) {
-        return;
+        return false;
     }
     if (runs >= 0) {
         halt(s, &s->thread[runs]);
@@ -170,31 +172,37 @@ static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
     } else {
         set_end(s, cluster->cpu, GS_NEVER);
     }
+    return false;
 }
 
-/* The first of the ready ones that has no work left, among those that would run; -1: none. */
-static int32_t first_at_segment(const gs_host_state_t *s, const gs_host_cluster_t *cluster,
-                                int32_t chosen)
+/* The GPU segments of those of the first `chosen` that have no work left begin; false: none. */
+static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen)
 {
-    for (int32_t k = 0; k < chosen; k++) {
-        if (s->thread[cluster->ready[k]].work == 0) {
-            return cluster->ready[k];
+    bool any = false;
+    for (int32_t k = 0; k < chosen;) {
+        int32_t r = cluster->ready[k];
+        bool begins = s->thread[r].work == 0;
+        if (begins) {
+            gs_host_begin(s, r);
+            any = true;
+        }
+        if (begins && !s->thread[r].ready) {
+            chosen--; /* the next has taken its place */
+        } else {
+            k++;
         }
     }
-    return -1;
+    return any;
 }
 
 /* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
- * else to the first free CPU. */
-static void choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
+ * else to the first free CPU. True as above. */
+static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
-    int32_t chosen, r;
-    do {
-        chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
-        if ((r = first_at_segment(s, cluster, chosen)) >= 0) {
-            gs_host_begin(s, r);
-        }
-    } while (r >= 0);
+    int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
+    if (begin_segments(s, cluster, chosen)) {
+        return true;
+    }
     for (int32_t k = chosen; k < cluster->count; k++) {
         gs_host_thread_t *t = &s->thread[cluster->ready[k]];
         if (t->cpu >= 0) {
@@ -221,20 +229,29 @@ static void choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
             set_end(s, c, GS_NEVER);
         }
     }
+    return false;
 }
 
 void gs_host_dispatch(gs_host_state_t *s)
 {
-    for (int32_t word = 0; word < s->dirty_words; word++) {
-        while (s->dirty[word] != 0) {
-            int32_t bit = __builtin_ctzll(s->dirty[word]);
-            const gs_host_cluster_t *cluster = &s->cluster[64 * word + bit];
-            if (cluster->width == 1) {
-                choose_one(s, cluster);
-            } else {
-                choose_many(s, cluster);
+    uint64_t *began = s->dirty + s->dirty_words, todo;
+    bool any;
+    do { /* a segment that begins can release jobs, on any core */
+        any = false;
+        for (int32_t word = 0; word < s->dirty_words; word++) {
+            while ((todo = s->dirty[word] & ~began[word]) != 0) {
+                uint64_t bit = todo & (~todo + 1);
+                const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
+                s->dirty[word] &= ~bit;
+                if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
+                    began[word] |= bit;
+                }
+                any = true;
             }
-            s->dirty[word] &= ~(UINT64_C(1) << bit); /* segments that began may have set it */
         }
+    } while (any && s->dirty_words > 1);
+    for (int32_t word = 0; word < s->dirty_words; word++) {
+        s->dirty[word] |= began[word];
+        began[word] = 0;
     }
 }

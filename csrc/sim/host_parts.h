@@ -91,7 +91,8 @@ typedef struct gs_host_state {
     gs_host_cpu_t *cpu;
     gs_host_cluster_t *cluster;
     int32_t *ready;  /* the clusters' lists */
-    uint64_t *dirty; /* a bit per cluster: its CPUs have to choose anew */
+    uint64_t *dirty; /* a bit per cluster: its CPUs have to choose anew; then a bit per cluster:
+                        a GPU segment has begun on it since what is free was given out */
     int32_t dirty_words;
     int64_t *end; /* a tree of the earliest ends: leaf leaves + c is that of CPU c, an inner node
                      k the earlier of 2 k and 2 k + 1 */
@@ -139,6 +140,16 @@ static inline void gs_host_note_start(gs_host_state_t *s, const gs_host_thread_t
 {
     if (s->host->model.log_jobs && t->task >= 0 && s->host->job[t->job].start < 0) {
         s->host->job[t->job].start = s->now;
+    }
+}
+
+/* It lost its CPU, which it had since then: if for no time, that was no start. */
+static inline void gs_host_note_no_start(gs_host_state_t *s, const gs_host_thread_t *t,
+                                         int64_t since)
+{
+    if (since == s->now && s->host->model.log_jobs && t->task >= 0 &&
+        s->host->job[t->job].start == s->now) {
+        s->host->job[t->job].start = -1;
     }
 }
 

@@ -349,7 +349,7 @@ static int make_tree(gs_env_t *env, gs_host_state_t *s)
         s->end[k] = GS_NEVER;
     }
     s->dirty_words = s->clusters / 64 + 1;
-    s->dirty = gs_alloc(env, (size_t)s->dirty_words, sizeof *s->dirty);
+    s->dirty = gs_alloc(env, 2 * (size_t)s->dirty_words, sizeof *s->dirty);
     return s->dirty == NULL ? env->status : GS_OK;
 }
 

@@ -12,7 +12,7 @@ mpcp    one lock around a GPU segment, for the most urgent waiter; the holder is
 fmlp+   the same lock, first come first served; suspend or busy.
 server  a server on one core, above everything there, runs the GPU segments, the most urgent first,
         suspended during kernels.  It computes for eps when it is woken, before it takes a request,
-        and after each segment, before it tells the client and, at once, takes the next request.
+        and after each segment, before it takes the next request and, at once, tells the client.
         Clients are suspended until they are told.
 
 A GPU segment begins when the job is scheduled on its core at its base priority, even if no CPU
@@ -20,10 +20,10 @@ segment lies before it.  A job begins when the previous job of its task is done.
 kernel of length 0 is none, and so is a GPU segment without any.  A job whose last CPU segment has
 length 0 is done with its last GPU segment.
 
-At one instant: (1) operations end, in order of the tasks; (2) jobs are released; (3) the cores pick
-the job to run, which requests the GPU if no CPU time is left before its next GPU segment, until no
-core has anything to request; (4) what is free is granted; and again from (3) until nothing changes.
-First come, first served: requests (and launches) of one instant in order of priority.
+At one instant: (1) operations end, in order of the tasks; (2) jobs are released; (3) each core
+picks the job to run, which requests the GPU if no CPU time is left before its next GPU segment; (4)
+what is free is granted; and again from (3) until nothing changes.  First come, first served:
+requests (and launches) of one instant in order of priority.
 """
 
 from __future__ import annotations
@@ -177,6 +177,7 @@ class Simulation:
     # ---------------------------------------------------------------- one instant
 
     def end_operations(self):
+        self.end_server()
         for queue in list(self.pending):
             if not queue:
                 continue
@@ -192,59 +193,51 @@ class Simulation:
             elif job.state == "kernel":
                 self.launched.remove(job)
                 self.copy(job, "out")
-        if self.server_state == "kernel" and self.server_left == 0:
-            self.end_server()  # it has its core from now on, before that picks anyone
 
     def end_server(self):
-        """The server's step from one operation to the next; True if anything changed."""
-        state, job = self.server_state, self.serving
-        if state == "idle":
-            if not self.server_queue:
-                return False
+        """The server goes on to its next operation; those of length 0 are none."""
+        job = self.serving
+        while self.server_left == 0 and self.server_state not in ("idle", "free"):
+            if self.server_state == "in":
+                self.server_state, self.server_left = "kernel", job.gpu[job.segment][1]
+            elif self.server_state == "kernel":
+                self.server_state, self.server_left = "out", job.gpu[job.segment][2]
+            elif self.server_state == "out":
+                self.server_state, self.server_left = "tell", self.eps
+            else:  # the end of wake or tell
+                self.server_state = "free"
+
+    def grant_server(self):
+        """The server takes the most urgent request, or wakes up for one."""
+        if self.server_state == "idle" and self.server_queue:
             self.server_state, self.server_left = "wake", self.eps
-            return True
-        if self.server_left > 0:
-            return False
-        if state == "in":
-            self.server_state, self.server_left = "kernel", job.gpu[job.segment][1]
-        elif state == "kernel":
-            self.server_state, self.server_left = "out", job.gpu[job.segment][2]
-        elif state == "out":
-            self.server_state, self.server_left = "tell", self.eps
-        else:  # the end of wake or tell
-            if job is not None:
-                self.segment_done(job)
-                self.serving = None
-            if not self.server_queue:
-                self.server_state = "idle"
-            else:
+            self.end_server()
+        if self.server_state == "free":
+            told, self.serving = self.serving, None
+            self.server_state = "idle"
+            if self.server_queue:
                 job = min(self.server_queue, key=lambda job: self.tasks[job.task].prio)
                 self.server_queue.remove(job)
                 self.serving = job
                 self.server_state, self.server_left = "in", job.gpu[job.segment][0]
-        return True
+                self.end_server()
+            if told is not None:
+                self.segment_done(told)  # what it may ask for next comes too late
 
     def requests(self):
+        """At most one GPU segment begins on each core: who asks may be served before the next."""
         changed = False
         for core in self.cores:
-            while True:
-                candidates = [self.pick(core)]
-                if self.eager:
-                    candidates = [q[0] for i, q in enumerate(self.pending) if q]
-                    candidates = [j for j in candidates if self.tasks[j.task].core == core]
-                candidates = [
-                    j
-                    for j in candidates
-                    if isinstance(j, Job)
-                    and j.state == "ready"
-                    and j.left == 0
-                    and j.segment < len(j.gpu)
-                ]
-                if not candidates:
-                    break
-                for job in candidates:
+            candidates = [self.pick(core)]
+            if self.eager:
+                candidates = [q[0] for i, q in enumerate(self.pending) if q]
+                candidates = [j for j in candidates if self.tasks[j.task].core == core]
+            for job in candidates:
+                if not isinstance(job, Job) or job.state != "ready" or job.left > 0:
+                    continue
+                if job.segment < len(job.gpu):
                     self.request(job)
-                changed = True
+                    changed = True
         return changed
 
     def grant(self):
@@ -274,25 +267,21 @@ class Simulation:
 
     def settle(self):
         """What happens at this instant, once releases are in."""
-        while True:
-            changed = False
+        before = None
+        while before != self.state():
+            before = self.state()
             if self.grants:
-                while self.grant():
-                    changed = True
-            while self.requests():
-                changed = True
+                self.grant()
+            self.requests()
             while self.grant():
-                changed = True
-            if self.gpu == "server":
-                changed |= self.end_server()
-            before = len(self.done), [(q[0].state, q[0].segment) for q in self.pending if q]
+                pass
+            self.grant_server()
             self.end_operations()
-            changed |= before != (
-                len(self.done),
-                [(q[0].state, q[0].segment) for q in self.pending if q],
-            )
-            if not changed:
-                return
+
+    def state(self):
+        """Enough to see whether anything has changed."""
+        jobs = [(q[0].number, q[0].state, q[0].segment) for q in self.pending if q]
+        return jobs, self.server_state, self.serving
 
     def run(self, releases, execution=None):
         """`releases`: sorted times per task; `execution(task, number)`: (cpu, gpu) lengths of a
@@ -337,17 +326,13 @@ class Simulation:
             assert step > 0
             for left, job, core in running:
                 self.note(job, core, step)
-                if left is None:
-                    continue
                 if job == "server":
                     self.server_left -= step
                     job = self.serving
-                    if job is not None and job.start is None:
-                        job.start = self.now
-                else:
+                elif left is not None:
                     job.left -= step
-                    if job.start is None:
-                        job.start = self.now
+                if job is not None and job.start is None:
+                    job.start = self.now  # something is done for it, if only to spin
             self.now += step
         return sorted(self.done, key=lambda job: (job.task, job.number))
 

@@ -364,7 +364,8 @@ def gpu_server(tasks, server, eps=0, sms=None):
         if t.core == server:
             for j in range(n):
                 if j != i and tasks[j].eta > 0:
-                    served += cdiv(W + tasks[j].D - work[j], tasks[j].T) * work[j]
+                    jitter = max(0, tasks[j].D - work[j])  # below 0 only where j fails
+                    served += cdiv(W + jitter, tasks[j].T) * work[j]
         own = t.C + G[i] + 2 * t.eta * eps
         return dict(own=own, request=wait, server=served, higher=higher)
 
