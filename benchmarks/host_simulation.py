@@ -2,9 +2,10 @@
 
 Sixteen tasks on four cores, U = 0.6 on each; two thirds of them have one or two GPU segments, a
 quarter of their time. Without logs (as stacks are simulated) in every way to share the GPU, with
-worst-case times and periodic releases, and with times and releases drawn; then with both logs, which
-take 48 bytes a job and 40 an interval in the core, and 40 and 48 as arrays. CPU seconds of this
-process, which other work on the machine disturbs least.
+worst-case times and periodic releases, and with times and releases drawn; then with both logs,
+which take 48 bytes a job and 40 an interval in the core, and 40 and 48 as arrays. Last, global EDF:
+twenty tasks, U = 3 on four CPUs, none of them with a GPU segment, and a third of them with one. CPU
+seconds of this process, which other work on the machine disturbs least.
 
     python benchmarks/host_simulation.py [--jobs 1000000] [--save]
 """
@@ -48,6 +49,18 @@ def random_set(seed: int) -> gs.HostTasks:
     )
 
 
+def global_set(seed: int, gpu: bool) -> gs.HostTasks:
+    """Twenty tasks with U = 3."""
+    rng = np.random.default_rng(seed)
+    period = rng.integers(10_000, 50_000, 20)
+    total = (3 / 20 * period).astype(np.int64)
+    part = np.where(np.arange(20) % 3 == 0, total // 4, 0) if gpu else np.zeros(20, np.int64)
+    return gs.HostTasks(
+        *(period, np.stack([total // 2, (total + 1) // 2 - part], axis=1), part // 8),
+        *(part - 2 * (part // 8), part // 8),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=1_000_000)
@@ -77,6 +90,17 @@ def main() -> None:
                 took = time.process_time() - began
                 lines.append(f"{gpu:7s} {mode:8s} {times}  {logs}  {jobs / took / 1e6:14.2f}")
                 print(lines[-1], flush=True)
+    for gpu in (False, True):
+        tasks = global_set(2, gpu)
+        until = int(args.jobs / (1 / tasks.period).sum())
+        for way in ("fmlp", "omlp", "driver") if gpu else ("fmlp",):
+            began = time.process_time()
+            kept = gs.simulate.host_responses(tasks, CPUS, "gedf", way, until=until)
+            took = time.process_time() - began
+            jobs = int(kept.finished.sum())
+            name = f"gedf {way}" if gpu else "gedf, CPUs alone"
+            lines.append(f"{name:16s} worst  none  {jobs / took / 1e6:14.2f}")
+            print(lines[-1], flush=True)
     if args.save:
         path = Path(__file__).parent / "results" / "host_simulation.txt"
         path.write_text("\n".join(lines) + "\n")

@@ -1,7 +1,8 @@
 """What happens when, on CPUs and a GPU, job by job (``gs.simulate.host``).
 
-Papers 002 (STGM and what it is compared with, partitioned fixed priorities). ``host_responses``
-does it for stacks of task sets and keeps the largest responses alone.
+Paper 002 (STGM and what it is compared with, partitioned fixed priorities) and paper 004 (a GPU
+under global EDF). ``host_responses`` does it for stacks of task sets and keeps the largest
+responses alone.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ from gpusched.hosttasks import HostTasks
 __all__ = ["host", "host_responses"]
 
 Policy = Literal["partitioned", "gedf"]
-Gpu = Literal["stgm", "mpcp", "fmlp+", "server"]
+Gpu = Literal["stgm", "mpcp", "fmlp+", "server", "fmlp", "omlp", "driver"]
 Mode = Literal["suspend", "busy", "spin"]
 
-_POLICIES = ("partitioned",)
-_GPUS = ("stgm", "mpcp", "fmlp+", "server")
+_POLICIES = ("partitioned", "gedf")
+# The ways to share the GPU under each policy, and the core's numbers for them.
+_GPUS: dict[str, dict[str, int]] = {
+    "partitioned": {"stgm": 0, "mpcp": 1, "fmlp+": 2, "server": 3},
+    "gedf": {"fmlp": 2, "omlp": 4, "driver": 5},
+}
 _MODES = ("suspend", "busy", "spin")
-_MODES_OF = {"stgm": _MODES[:2], "mpcp": _MODES, "fmlp+": _MODES, "server": _MODES[:1]}
+_MODES_OF = {"stgm": _MODES[:2], "mpcp": _MODES, "fmlp+": _MODES, "driver": ("spin",)}
 _TRIGGERS = ("release", "request", "resume", "finish")
 _REASONS = (None, "states", "bytes", "seconds")
 # Instants of a slice, between which the progress is reported: some milliseconds.
@@ -40,6 +45,8 @@ _SLICE = 1 << 16
 class _Model(NamedTuple):
     """What both functions hand to the core first."""
 
+    gpu: str
+    mode: str
     sms: int
     server: Int64Array
     overhead: int
@@ -51,10 +58,10 @@ def host(
     hosts: HostTasks,
     cpus: int,
     policy: Policy = "partitioned",
-    gpu: Gpu = "stgm",
+    gpu: Gpu | None = None,
     *,
     until: int,
-    mode: Mode = "suspend",
+    mode: Mode | None = None,
     sms: int | None = None,
     server: int | None = None,
     overhead: int = 0,
@@ -86,21 +93,30 @@ def host(
         How many there are.
     policy
         "partitioned": preemptive fixed priorities on each core, by ``hosts.core`` and
-        ``hosts.priority`` (a smaller number is more urgent; all different).
+        ``hosts.priority`` (a smaller number is more urgent; all different). "gedf": the jobs of the
+        earliest absolute deadlines run, on any CPU (ties: priority, then index).
     gpu
-        How it is shared. "stgm" (paper 002): one copy engine, first come, first served over all
-        cores, copies at boosted priority; kernels on the SMs of ``hosts.sm``, in order of launch on
+        How it is shared. With "partitioned": "stgm" (paper 002, unless given): one copy engine,
+        first come, first served over all cores, copies at boosted priority; kernels on the SMs of
+        ``hosts.sm``, in order of launch on
         each SM, tasks on disjoint SMs at the same time. "mpcp": one lock on the whole GPU, the most
         urgent waiting task next; its holder is boosted. "fmlp+": the same lock, first come, first
         served. "server": a task more urgent than all others of its core does all GPU segments, one
         after the other, the most urgent client's next; clients suspend until they are told.
+
+        With "gedf" (paper 004): "fmlp" (FMLP-Long, unless given): one lock, first come, first
+        served, whose holder inherits the earliest deadline of those that wait. "omlp": the same
+        with a FIFO queue of ``cpus`` jobs at most, and a queue by deadline behind it. "driver": no
+        lock; the GPU does whole segments, copies and kernel, in the order in which they begin,
+        while their jobs spin at their own deadlines.
     until
         Jobs released before it run to their end.
     mode
-        "suspend": tasks suspend while they wait for the GPU and during kernels. "busy": with
+        "suspend" (unless given): tasks suspend while they wait for the GPU and during kernels.
+        "busy": with
         "stgm", a task keeps its core from the start of a GPU segment to its end; with a lock, its
-        holder does, while those that wait suspend. "spin": with a lock, those that wait spin at
-        their own priority.
+        holder does, while those that wait suspend. "spin": with "mpcp" and "fmlp+", those that wait
+        spin at their own priority; what the driver does.
     sms
         SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on
         (unless given, ``hosts.sms``, or what kernel times are given for).
@@ -191,10 +207,10 @@ def host(
         tasks=hosts,
         cpus=integer(cpus, "cpus"),
         policy=policy,
-        gpu=gpu,
-        mode=mode,
+        gpu=model.gpu,
+        mode=model.mode,
         sms=model.sms,
-        server=int(model.server[0]) if gpu == "server" else None,
+        server=int(model.server[0]) if model.gpu == "server" else None,
         overhead=model.overhead,
         outcome="done" if status == 0 else "budget",
         worst=worst,
@@ -209,10 +225,10 @@ def host_responses(
     hosts: HostTasks,
     cpus: int,
     policy: Policy = "partitioned",
-    gpu: Gpu = "stgm",
+    gpu: Gpu | None = None,
     *,
     until: Any,
-    mode: Mode = "suspend",
+    mode: Mode | None = None,
     sms: int | None = None,
     server: Any = None,
     overhead: int = 0,
@@ -287,10 +303,14 @@ def _model(
     sets: int,
 ) -> _Model:
     one_of(policy, _POLICIES, "policy")
-    one_of(gpu, _GPUS, "gpu")
+    ways = _GPUS[policy]
+    gpu = next(iter(ways)) if gpu is None else gpu
+    one_of(gpu, ways, "gpu")
+    modes = _MODES_OF.get(gpu, _MODES[:1])
+    mode = modes[0] if mode is None else mode
     one_of(mode, _MODES, "mode")
-    if mode not in _MODES_OF[gpu]:
-        raise ValueError(f"mode = {mode!r}: with gpu = {gpu!r}, one of {', '.join(_MODES_OF[gpu])}")
+    if mode not in modes:
+        raise ValueError(f"mode = {mode!r}: with gpu = {gpu!r}, one of {', '.join(modes)}")
     count = integer(cpus, "cpus")
     if not 1 <= count < 2**31:
         raise ValueError(f"cpus = {count}: must be positive, and within 31 bits")
@@ -313,10 +333,10 @@ def _model(
         sm = np.concatenate([sm, np.zeros((*rows, width - hosts.sms), np.uint8)], axis=-1)
     arguments = (
         *(hosts._columns(), hosts.offset.reshape(rows), hosts.core.reshape(rows), sm),
-        *(count, width, _POLICIES.index(policy), _GPUS.index(gpu), _MODES.index(mode)),
+        *(count, width, _POLICIES.index(policy), ways[gpu], _MODES.index(mode)),
         *(servers, late, _shares(execution, gap)),
     )
-    return _Model(width, servers, late, victims, arguments)
+    return _Model(gpu, mode, width, servers, late, victims, arguments)
 
 
 def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:

@@ -261,7 +261,7 @@ class HostResponses:
     finished, missed
         How many jobs have finished, and how many of them after their deadlines, (N, n).
     outcome
-        "done", or "budget" where it was spent before, (N,).
+        One of ``HostRun.OUTCOMES`` for each set, (N,); see there.
     """
 
     worst: Int64Array

@@ -85,6 +85,20 @@ def hierarchy() -> Callable[[Any], Any]:
     return lambda stop: gs.simulate.hierarchy("TX2", launches, blocks=False, stop=stop)
 
 
+LONELY_HOST = gs.HostTasks([100], cpu=[10], core=0)
+
+
+def host() -> Callable[[Any], Any]:
+    budget = gs.pbs.Budget(bytes=1 << 40)
+    return lambda stop: gs.simulate.host(
+        LONELY_HOST, 1, until=2**40, intervals=False, stop=stop, budget=budget
+    )
+
+
+def host_responses() -> Callable[[Any], Any]:
+    return lambda stop: gs.simulate.host_responses(LONELY_HOST, 1, until=2**58, stop=stop)
+
+
 def warps() -> Callable[[Any], Any]:
     return lambda stop: gs.simulate.warps(10**12, [10**12] * 16, stop=stop)
 
@@ -111,7 +125,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
-        *(host_test, host_allocation),
+        *(host_test, host_allocation, host, host_responses),
     )
 }
 

@@ -16,3 +16,17 @@ def test_no_response_above_a_fifo_bound():
     assert len(rows) == 12
     for row in rows:  # every theorem is put to the test
         assert int(row[-4]) > 0, row
+
+
+def test_no_response_above_a_host_bound():
+    command = [sys.executable, "host_falsification.py", "--sets", "1200", "--seed", "2"]
+    done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no response above a sound bound" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines()[6:]]
+    assert len(rows) == 13
+    for row in rows[:8]:  # every sound bound is put to the test, and reached
+        assert int(row[-6]) > 100 and row[-5] == "0", row
+        assert float(row[-2]) == 1, row
+    for row in rows[8:12]:  # as printed they are wrong, as FMLP+ suspend is in GCAPS
+        assert int(row[-5]) > 0 and float(row[-2]) > 1, row

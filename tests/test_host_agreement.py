@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference import host_tests as ht
 from reference.host_sim import Job, simulate, worst
+from reference.host_tests import Task
 from test_reference_host_tests import A4, A, random_set
 
 from gpusched import _core
@@ -257,3 +258,91 @@ def test_the_simulator_job_by_job(gpu):
             ]
             jobs += len(rows)
     assert jobs > 500
+
+
+FLAGS = {"one_task": 1, "cpu_only": 2, "sign": 4, "no_reset": 8}
+
+
+def placement(answer, s):
+    """Cores and SM sets of one set of an allocator's answer."""
+    core = [None if c < 0 else c for c in answer[4][s].tolist()]
+    return core, [set(np.flatnonzero(row).tolist()) for row in answer[5][s]]
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+@pytest.mark.parametrize(
+    "names", [(), ("sign",), ("cpu_only",), ("one_task",), ("no_reset",), tuple(FLAGS)]
+)
+def test_allocations(busy, names):
+    """Cores, SM sets and rounds, in the end or when it gave up."""
+    bits = sum(FLAGS[name] for name in names)
+    fine = 0
+    for stack in [[A4], *stacks(f"allocate {busy} {names}", 6, 1, 1)]:
+        for cpus, sms, paper in ((1, 2, 0), (2, 4, 0), (2, 3, 1)):
+            answer = _core.host_stgm_allocate(columns(stack), cpus, sms, busy, paper, bits, nothing)
+            for s, tasks in enumerate(stack):
+                found = ht.allocate(
+                    tasks,
+                    cpus,
+                    sms,
+                    bool(busy),
+                    ("sound", "printed")[paper],
+                    **dict.fromkeys(names, True),
+                )
+                where = [t.core for t in found.placed], [t.sms for t in found.placed]
+                assert bool(answer[0][s]) == found.schedulable
+                assert placement(answer, s) == where
+                assert answer[6][s] == found.rounds
+                if found.schedulable:
+                    assert answer[1][s].tolist() == [-1 if w is None else w for w in found.result.W]
+                fine += found.schedulable
+    assert fine > 10
+
+
+def test_any_allocation_at_all():
+    """Exhaustive search: as the twin's; and what the allocators find is an allocation."""
+    possible = plain = apart = 0
+    rng = random.Random("any")
+    for _ in range(30):
+        n, cpus, sms, busy = rng.randint(1, 3), rng.randint(1, 2), rng.randint(1, 3), rng.random()
+        stack = [random_set(rng, n, 1, 1, T=(12, 50), columns=sms) for _ in range(4)]
+        busy = int(busy < 0.5)
+        every = _core.host_stgm_exhaustive(columns(stack), cpus, sms, busy, 0, 0, nothing)
+        first, more = (
+            _core.host_stgm_allocate(columns(stack), cpus, sms, busy, 0, flags, nothing)
+            for flags in (0, 32)
+        )
+        for s, tasks in enumerate(stack):
+            exists = ht.exhaustive(tasks, cpus, sms, bool(busy)) is not None
+            assert bool(every[0][s]) == exists
+            assert exists >= bool(more[0][s]) >= bool(first[0][s])
+            for answer in (every, first, more):
+                if answer[0][s]:
+                    core, sets = placement(answer, s)
+                    found = ht.stgm(ht.place(tasks, core, sets), bool(busy))
+                    assert found.schedulable
+                    assert answer[1][s].tolist() == found.W
+            possible += exists
+            plain += bool(first[0][s])
+            apart += bool(more[0][s])
+    assert possible >= apart > plain > 0
+
+
+def test_long_chains():
+    """Up to 14 tasks that share SMs one with the next are searched; of more, all others count."""
+    for n in (13, 14, 15, 16):
+        rng = random.Random(n)
+        for ring in (False, True):
+            tasks = []
+            for i in range(n):
+                sms = {i, (i + 1) % n} if ring else {max(0, i - 1), i}
+                gpu = [(1, [rng.randint(1, 9)], 1)]
+                tasks.append(Task(1000, [1, 1], gpu, None, i, rng.randrange(3), sms))
+            stack = [tasks]
+            for busy in (0, 1):
+                # Busy: the other tasks of a core play no part, and what is left is small.
+                paths = ht.component if n > 14 and not busy else ht.chain
+                answer = _core.host_stgm(
+                    columns(stack), cores(stack), sm_sets(stack, n), 3, busy, 0, nothing
+                )
+                same(answer, [ht.stgm(tasks, bool(busy), paths=paths)])

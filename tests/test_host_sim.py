@@ -332,7 +332,7 @@ def test_pictures(tmp_path):
     [
         ({"cpus": 0}, r"cpus = 0: must be positive"),
         ({"cpus": 1}, r"core\[1\] = 1: must be one of the cores"),
-        ({"policy": "edf"}, r"policy = 'edf': must be one of partitioned"),
+        ({"policy": "edf"}, r"policy = 'edf': must be one of partitioned, gedf"),
         ({"gpu": "fifo"}, r"gpu = 'fifo': must be one of stgm, mpcp"),
         ({"mode": "spin"}, r"mode = 'spin': with gpu = 'stgm', one of suspend, busy"),
         ({"gpu": "server", "mode": "busy"}, r"mode = 'busy': with gpu = 'server'"),
@@ -381,3 +381,76 @@ def test_more_refusals():
     assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
     with pytest.raises(OverflowError, match="the clock"):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
+
+
+# Global EDF (paper 004)
+
+
+def srm_example():
+    """Section 4.1: two tasks on CPUs alone, five with critical sections of 4 on the GPU."""
+    jobs = [[5]] * 2 + [[1, (1, 2, 1)]] * 5
+    return gs.HostTasks.from_segments([30] * 7, jobs)
+
+
+@pytest.mark.parametrize("gpu", ["fmlp", "omlp"])
+def test_figure_2(gpu):
+    run = gs.simulate.host(srm_example(), 4, "gedf", gpu, until=30)
+    assert run.finish.max() == 21  # as printed
+    assert run.finish.tolist() == [5, 5, 5, 9, 13, 17, 21]
+    log = run.intervals
+    copies = (log.label == "copy in") | (log.label == "copy out")
+    late = (log.core >= 0) & (log.start >= 5)
+    assert copies[late].all()  # "only one CPU is utilized after t = 5"
+    waited = run.spent()["wait for GPU"].tolist()
+    # With the fifth request at 2: all CPUs are taken at 0, two of them until 5.
+    assert waited[:4] == [0, 0, 0, 4] and run.policy == "gedf"
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_omlp_blocks_up_to_2m_minus_1_requests(m):
+    """The witness against Eq. (2): m late deadlines fill the FIFO queue, m earlier ones ask."""
+    n = 2 * m
+    jobs = [[(1, 8, 1)]] * n
+    offset = [0] * m + [1] * m
+    deadline = [900] * m + list(range(500, 500 + m))
+    hosts = gs.HostTasks.from_segments([1000] * n, jobs, deadline=deadline, offset=offset)
+    run = gs.simulate.host(hosts, m, "gedf", "omlp", until=10)
+    assert run.worst[n - 1] == 10 * (2 * m - 1) - 1 + 10
+    assert run.spent()["wait for GPU"][n - 1] >= 10 * (2 * m - 1) - 2
+
+
+def test_inheritance():
+    """The holder's copy out is as urgent as the job that waits for the lock; not the driver's."""
+    jobs = [[2, (1, 3, 4)], [1, (1, 1, 1)], [20]]
+    hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
+    run = gs.simulate.host(hosts, 1, "gedf", "fmlp", until=10)
+    # Holds the lock at 2, copies 2..3, kernel 3..6; task 1 asks at 4, and task 2 runs 5..6 only.
+    assert run.finish.tolist() == [10, 13, 31]
+
+
+def test_driver():
+    """Whole segments in order of arrival, while jobs spin as urgently as they are."""
+    jobs = [[2, (1, 3, 4)], [1, (1, 1, 1)], [20]]
+    hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
+    run = gs.simulate.host(hosts, 1, "gedf", "driver", until=10)
+    # Task 0's segment is 2..10; task 1 spins from 4 to 13, and then task 2 runs.
+    assert run.mode == "spin" and run.finish.tolist() == [10, 13, 33]
+    assert run.spent()["spin"].tolist() == [1, 9, 0]
+    run = gs.simulate.host(srm_example(), 4, "gedf", "driver", until=30)
+    assert run.finish.max() == 21
+    assert run.spent()["spin"].sum() > 0
+
+
+def test_global_edf_without_a_gpu():
+    hosts = gs.HostTasks([4, 4, 4], cpu=[3, 3, 2], deadline=[4, 4, 4])
+    run = gs.simulate.host(hosts, 2, "gedf", until=12)
+    assert run.worst.tolist() == [3, 4, 5] and run.missed.tolist() == [0, 0, 3]
+    log = run.intervals
+    for core in (0, 1):
+        rows = np.flatnonzero(log.core == core)
+        rows = rows[np.argsort(log.start[rows])]
+        assert (log.start[rows][1:] >= log.end[rows][:-1]).all()
+    with pytest.raises(ValueError, match=r"gpu = 'stgm': must be one of fmlp, omlp, driver"):
+        gs.simulate.host(hosts, 2, "gedf", "stgm", until=12)
+    with pytest.raises(ValueError, match=r"mode = 'busy': with gpu = 'omlp', one of suspend"):
+        gs.simulate.host(hosts, 2, "gedf", "omlp", mode="busy", until=12)

@@ -64,9 +64,26 @@
  * nothing to do, before it takes one; and after each segment, before it notifies the client and, at
  * the same instant, takes the next request: so once between two segments, twice for one alone.
  *
+ * With global EDF the GPU has a lock as well (paper 004): a GPU segment is a critical section of
+ * two copies on a CPU and a kernel, during which the job is suspended. Jobs that wait are
+ * suspended, and the holder inherits the earliest deadline of those that wait (ties: its own
+ * place). It is not boosted beyond that, and its copies can be preempted.
+ *
+ * GS_HOST_GPU_FMLP (FMLP-Long): first come, first served. GS_HOST_GPU_OMLP: a FIFO queue of at most
+ * `cpus` jobs, the holder included; who finds it full waits in a queue by deadline, whose first
+ * moves to the end of the FIFO queue when the lock is released, ahead of the requests of that
+ * instant.
+ *
+ * GS_HOST_GPU_DRIVER: no lock, but a driver that serves GPU segments one after the other, in the
+ * order in which they begin: the copies and the kernel of one are one piece of work of the GPU,
+ * which goes on whether or not the job has a CPU. From the beginning of the segment to its end the
+ * job spins at its own deadline. Nothing is inherited.
+ *
  * One instant. First what is due ends: kernels, copies, CPU segments, overheads; a task whose job
  * ended goes on with its next. Then jobs are released. Then, until nothing changes: cores choose
- * whom to run, GPU segments begin, and the CE, SMs, lock or server are given out. So what is
+ * whom to run, GPU segments begin, at most one for each CPU (who asks for what is free gets it
+ * before a less urgent task of the same core can ask), and the CE, SMs, lock or server are given
+ * out. So what is
  * released at an instant is ahead of a GPU segment that would begin there at lower priority, and a
  * resource that becomes free is given to the best request of that instant, old or new. Requests of
  * one instant are in order of priority (then index); the victim's (below) are last.
@@ -88,8 +105,16 @@
 
 enum { GS_HOST_PARTITIONED = 0, GS_HOST_GEDF = 1 };
 
-/* How the GPU is shared. */
-enum { GS_HOST_GPU_STGM = 0, GS_HOST_GPU_MPCP = 1, GS_HOST_GPU_FMLP = 2, GS_HOST_GPU_SERVER = 3 };
+/* How the GPU is shared: the first four where partitioned; FMLP, OMLP and DRIVER with global EDF.
+ */
+enum {
+    GS_HOST_GPU_STGM = 0,
+    GS_HOST_GPU_MPCP = 1,
+    GS_HOST_GPU_FMLP = 2, /* FMLP+ where partitioned, FMLP-Long with global EDF */
+    GS_HOST_GPU_SERVER = 3,
+    GS_HOST_GPU_OMLP = 4,
+    GS_HOST_GPU_DRIVER = 5
+};
 
 enum { GS_HOST_MODE_SUSPEND = 0, GS_HOST_MODE_BUSY = 1, GS_HOST_MODE_SPIN = 2 };
 

@@ -1,5 +1,26 @@
-/* Who holds the one lock on the GPU? FORMULAS: MPCP (priority queue), FMLP+ (FIFO). */
+/* Who holds the one lock on the GPU, and how urgent is its holder? MPCP, FMLP+, FMLP-Long, OMLP,
+ * and the driver that is none. */
 #include "sim/host_parts.h"
+
+/* The earliest key of a queue's threads, or `key`. */
+static int64_t earliest(const gs_host_state_t *s, const gs_host_queue_t *queue, int64_t key)
+{
+    for (int32_t r = queue->head; r >= 0; r = s->thread[r].next) {
+        key = s->thread[r].base < key ? s->thread[r].base : key;
+    }
+    return key;
+}
+
+/* How urgent the holder is. */
+static int64_t holder_key(const gs_host_state_t *s, int32_t r)
+{
+    int64_t own = s->thread[r].base;
+    if (s->host->model.policy == GS_HOST_PARTITIONED) {
+        return GS_HOST_BOOST;
+    }
+    return s->gpu == GS_HOST_GPU_DRIVER ? own
+                                        : earliest(s, &s->overflow, earliest(s, &s->waiting, own));
+}
 
 void gs_host_lock_begin(gs_host_state_t *s, int32_t r)
 {
@@ -23,7 +44,7 @@ static void run_kernel(gs_host_state_t *s, int32_t r)
     if (s->mode == GS_HOST_MODE_SUSPEND) {
         gs_host_leave(s, r, GS_HOST_DOES_KERNEL);
     } else {
-        gs_host_enter(s, r, GS_HOST_BOOST, GS_NEVER, GS_HOST_DOES_SPIN);
+        gs_host_enter(s, r, holder_key(s, r), GS_NEVER, GS_HOST_DOES_SPIN);
     }
     gs_host_start_kernel(s, r);
 }
@@ -31,6 +52,7 @@ static void run_kernel(gs_host_state_t *s, int32_t r)
 static void release(gs_host_state_t *s, int32_t r)
 {
     s->holder = -1;
+    s->places++;
     gs_host_resume(s, r);
 }
 
@@ -50,27 +72,43 @@ void gs_host_lock_kernel_ended(gs_host_state_t *s, int32_t r)
     if (t->most[t->part] == 0) {
         release(s, r);
     } else {
-        gs_host_enter(s, r, GS_HOST_BOOST, gs_host_time(s, t, t->part), GS_HOST_DOES_COPY_OUT);
+        gs_host_enter(s, r, holder_key(s, r), gs_host_time(s, t, t->part), GS_HOST_DOES_COPY_OUT);
+    }
+}
+
+/* Queues who asks at this instant. */
+static void queue_requests(gs_host_state_t *s)
+{
+    bool omlp = s->gpu == GS_HOST_GPU_OMLP;
+    for (; omlp && s->places > 0 && s->overflow.head >= 0; s->places--) {
+        gs_host_append(s, &s->waiting, gs_host_pop(s, &s->overflow));
+    }
+    while (s->asking.head >= 0) {
+        int32_t r = gs_host_pop(s, &s->asking);
+        if (s->gpu == GS_HOST_GPU_MPCP) {
+            gs_host_insert(s, &s->waiting, r, -1);
+        } else if (omlp && s->places == 0) {
+            gs_host_insert(s, &s->overflow, r, -1);
+        } else {
+            gs_host_append(s, &s->waiting, r);
+            s->places--;
+        }
     }
 }
 
 void gs_host_lock_grant(gs_host_state_t *s)
 {
-    while (s->asking.head >= 0) {
-        int32_t r = gs_host_pop(s, &s->asking);
-        if (s->gpu == GS_HOST_GPU_MPCP) {
-            gs_host_insert(s, &s->waiting, r, -1);
-        } else {
-            gs_host_append(s, &s->waiting, r);
-        }
-    }
+    queue_requests(s);
     if (s->holder < 0 && s->waiting.head >= 0) {
         int32_t r = s->holder = gs_host_pop(s, &s->waiting);
         const gs_host_thread_t *t = &s->thread[r];
         if (t->most[t->part] == 0) {
             run_kernel(s, r);
         } else {
-            gs_host_enter(s, r, GS_HOST_BOOST, gs_host_time(s, t, t->part), GS_HOST_DOES_COPY_IN);
+            gs_host_enter(s, r, holder_key(s, r), gs_host_time(s, t, t->part),
+                          GS_HOST_DOES_COPY_IN);
         }
+    } else if (s->holder >= 0 && s->host->model.policy == GS_HOST_GEDF) {
+        gs_host_rekey(s, s->holder, holder_key(s, s->holder));
     }
 }

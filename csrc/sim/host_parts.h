@@ -108,6 +108,8 @@ typedef struct gs_host_state {
     gs_host_queue_t asking;    /* who asks at this instant for the CE, the lock or the server */
     gs_host_queue_t launching; /* whose kernels are launched at this instant */
     gs_host_queue_t waiting;   /* for the CE, the lock or the server */
+    gs_host_queue_t overflow;  /* OMLP: for a place in `waiting` */
+    int64_t places;            /* OMLP: free ones, of as many as there are CPUs */
     int32_t holder;            /* of the CE or the lock; whom the server serves; -1: nobody */
     int32_t server;            /* GS_HOST_SERVER_IDLE, ... */
     /* STGM: bits per thread, `words` words in a row. */

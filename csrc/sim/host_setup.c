@@ -66,9 +66,9 @@ static int check_options(gs_env_t *env, const gs_host_model_t *model)
                               "must be a positive number within 31 bits")) != GS_OK ||
         (status = check_range(env, "sms", -1, model->sms, 1, INT32_MAX,
                               "must be a positive number within 31 bits")) != GS_OK ||
-        (status = check_range(env, "policy", -1, model->policy, GS_HOST_PARTITIONED,
-                              GS_HOST_PARTITIONED, "is unknown")) != GS_OK ||
-        (status = check_range(env, "gpu", -1, model->gpu, GS_HOST_GPU_STGM, GS_HOST_GPU_SERVER,
+        (status = check_range(env, "policy", -1, model->policy, GS_HOST_PARTITIONED, GS_HOST_GEDF,
+                              "is unknown")) != GS_OK ||
+        (status = check_range(env, "gpu", -1, model->gpu, GS_HOST_GPU_STGM, GS_HOST_GPU_DRIVER,
                               "is unknown")) != GS_OK ||
         (status = check_range(env, "mode", -1, model->mode, GS_HOST_MODE_SUSPEND, GS_HOST_MODE_SPIN,
                               "is unknown")) != GS_OK ||
@@ -80,6 +80,16 @@ static int check_options(gs_env_t *env, const gs_host_model_t *model)
     if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
         return gs_fail(env, GS_ERR_VALUE, "triggers", -1, model->triggers,
                        "an adversary needs some of release, request, resume and finish");
+    }
+    bool global = model->policy == GS_HOST_GEDF;
+    bool fits = model->gpu == GS_HOST_GPU_FMLP || (model->gpu > GS_HOST_GPU_SERVER) == global;
+    if (!fits) {
+        return gs_fail(env, GS_ERR_VALUE, "gpu", -1, model->gpu, "does not go with the policy");
+    }
+    bool driver = model->gpu == GS_HOST_GPU_DRIVER;
+    if (global && model->mode != (driver ? GS_HOST_MODE_SPIN : GS_HOST_MODE_SUSPEND)) {
+        return gs_fail(env, GS_ERR_VALUE, "mode", -1, model->mode,
+                       "with global EDF jobs suspend, except that the driver spins");
     }
     if (model->gpu == GS_HOST_GPU_STGM && model->mode == GS_HOST_MODE_SPIN) {
         return gs_fail(env, GS_ERR_VALUE, "mode", -1, model->mode,
@@ -114,8 +124,9 @@ static int check_task(gs_env_t *env, const gs_host_model_t *model, int64_t i)
     if ((status = check_clock(env, "period", i, hosts->period[i])) != GS_OK ||
         (status = check_clock(env, "offset", i, model->offset == NULL ? 0 : model->offset[i])) !=
             GS_OK ||
-        (status = check_range(env, "core", i, model->core[i], 0, model->cpus - 1,
-                              "must be one of the cores")) != GS_OK ||
+        (model->policy == GS_HOST_PARTITIONED &&
+         (status = check_range(env, "core", i, model->core[i], 0, model->cpus - 1,
+                               "must be one of the cores")) != GS_OK) ||
         (status = check_range(env, "segments", i, hosts->segments[i], 0, INT32_MAX / 8,
                               "is more than can be simulated")) != GS_OK) {
         return status;
@@ -207,6 +218,10 @@ static void set_parts(gs_host_state_t *s, const gs_host_model_t *model, int32_t 
     for (int64_t j = 0; j < segments; j++) {
         int64_t in = gs_hosts_copy_in(hosts, i, j), out = gs_hosts_copy_out(hosts, i, j);
         int64_t kernel = gs_hosts_kernel(hosts, i, j, sms), cpu = gs_hosts_cpu(hosts, i)[j + 1];
+        if (model->gpu == GS_HOST_GPU_DRIVER) { /* one piece of work */
+            kernel += in + out;
+            in = out = 0;
+        }
         if (in == 0 && kernel == 0 && out == 0) {
             most[last] += cpu;
         } else {
@@ -283,6 +298,17 @@ static gs_host_cluster_t *add_core(gs_host_state_t *s, int32_t core, int32_t *re
     s->cluster[s->clusters] = (gs_host_cluster_t){ready, 0, s->cpus, 1};
     s->cpus++;
     return &s->cluster[s->clusters++];
+}
+
+/* One cluster of all CPUs; those beyond the number of threads would never be used. */
+static void make_global(gs_host_state_t *s, const gs_host_model_t *model)
+{
+    s->cpus = model->cpus < s->n ? (int32_t)model->cpus : s->n;
+    s->clusters = 1;
+    s->cluster[0] = (gs_host_cluster_t){s->ready, 0, 0, s->cpus};
+    for (int32_t c = 0; c < s->cpus; c++) {
+        s->cpu[c] = (gs_host_cpu_t){0, -1, c};
+    }
 }
 
 /* A cluster for each core that has threads. */
@@ -396,7 +422,8 @@ static int allocate(gs_env_t *env, gs_host_t *host)
     s->gpu = model->gpu;
     s->mode = model->mode;
     s->fixed = model->low.over == model->low.under; /* high is not below it */
-    s->asking.head = s->launching.head = s->waiting.head = -1;
+    s->asking.head = s->launching.head = s->waiting.head = s->overflow.head = -1;
+    s->places = model->cpus;
     if ((host->worst = gs_alloc(env, n, sizeof(int64_t))) == NULL ||
         (host->finished = gs_alloc(env, n, sizeof(int64_t))) == NULL ||
         (host->released = gs_alloc(env, n, sizeof(int64_t))) == NULL ||
@@ -426,7 +453,9 @@ int gs_host_init(gs_env_t *env, gs_host_t *host, const gs_host_model_t *model)
     if (status == GS_OK) {
         status = prepare_threads(env, s, model);
     }
-    if (status == GS_OK) {
+    if (status == GS_OK && model->policy == GS_HOST_GEDF) {
+        make_global(s, model);
+    } else if (status == GS_OK) {
         status = make_cores(env, s, model);
     }
     if (status == GS_OK) {
