@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpusched import io as io
     from gpusched import pbs as pbs
     from gpusched import simulate as simulate
+    from gpusched.hosttasks import HostTasks as HostTasks
     from gpusched.launches import Launches as Launches
     from gpusched.schedule import Schedule as Schedule
     from gpusched.schedule import ScheduleError as ScheduleError
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _MODULES = ("analysis", "experiments", "generate", "graph", "io", "pbs", "simulate")
 _CLASSES = {
     "BatchTable": "table",
+    "HostTasks": "hosttasks",
     "KernelTasks": "tasks",
     "Launches": "launches",
     "Schedule": "schedule",

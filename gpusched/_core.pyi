@@ -338,14 +338,18 @@ def hierarchy_run(
 def hierarchy_ops(
     simulation: _Hierarchy, /
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # head, joined, first, dispatched, end, why, since, blocker
 def hierarchy_blocks(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # launch, block, sm, start, end
 def hierarchy_waits(
     simulation: _Hierarchy, /
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # launch, why, blocker, sm, from, to
 def hierarchy_slices(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints]: ...
+
 # context, from, to
 
 # Warps inside an SM (py_warps.c)
