@@ -3,14 +3,16 @@
  * All that C callers and the Python module need. Each room has its own header:
  *
  *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,
- *           wide (128-bit products)
+ *           wide (128-bit products), load (utilizations, exactly)
  *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, hosts (tasks with CPU
- *           and GPU segments), generate, generate_blocks, fifo_order (the four readings of FIFO)
+ *           and GPU segments), generate, generate_blocks, generate_elliott (paper 004's
+ *           sets), fifo_order (the four readings of FIFO)
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
- *           blocks in FIFO order)
+ *           blocks in FIFO order), gedf_tardiness (bounds under global EDF), srm (waiting for a
+ *           GPU lock), container (GPU tasks in a server), elliott_study (paper 004's counts)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
  *           SMs), warps (inside an SM)
  *
@@ -24,10 +26,12 @@
 
 #include "core/env.h"
 #include "core/heap.h"
+#include "core/load.h"
 #include "core/rng.h"
 #include "core/wide.h"
 #include "model/generate.h"
 #include "model/generate_blocks.h"
+#include "model/generate_elliott.h"
 #include "model/gpu.h"
 #include "model/hosts.h"
 #include "model/kernels.h"
@@ -41,8 +45,12 @@
 #include "pbs/schedule.h"
 #include "pbs/search.h"
 #include "pbs/table.h"
+#include "rta/container.h"
+#include "rta/elliott_study.h"
 #include "rta/fifo_bound.h"
+#include "rta/gedf_tardiness.h"
 #include "rta/saturation.h"
+#include "rta/srm.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
 #include "sim/warps.h"

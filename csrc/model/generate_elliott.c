@@ -222,11 +222,7 @@ int gs_elliott_draw(gs_elliott_sets_t *self, gs_env_t *env, uint64_t index)
         if (fate == GS_ELLIOTT_TAKEN) {
             return GS_OK;
         }
-        if (!self->spec.redraw) {
-            self->n = self->gpu = 0;
-            return GS_OK;
-        }
     }
-    return gs_fail(env, GS_ERR_VALUE, "scenario", -1, (int64_t)index,
+    return gs_fail(env, GS_ERR_VALUE, "set", -1, (int64_t)index,
                    "100000 draws in a row were rejected: there are hardly any sets like this");
 }

@@ -39,8 +39,7 @@ typedef struct {
     int64_t overhead;      /* copies, per mille of E; both at most 1000 together */
     double share[2];       /* of the tasks that use the GPU */
     int rounding;          /* GS_ELLIOTT_NEAREST, ... */
-    bool empty;            /* whether sets without GPU-using tasks are kept */
-    bool redraw;           /* whether a rejected set is drawn anew, until one is taken */
+    bool empty;            /* whether sets without GPU-using tasks are taken */
 } gs_elliott_t;
 
 /* What the first tasks of a set, those with the GPU, add up to. */
@@ -86,7 +85,8 @@ void gs_elliott_free(gs_elliott_sets_t *self, gs_env_t *env);
  *   tasks, each with u uniform over the utilizations and p uniform over the periods, E = u p to
  *   the nearest tick and at least one, until the sum of E / p exceeds the cap: the last one goes;
  *   share, uniform over the shares: so many of the n tasks, rounded, use the GPU.
- * n and gpu are 0 where it was rejected and is not drawn anew. GS_ERR_VALUE after
+ * A set without tasks, with one GPU-using task (or none, unless `empty`), or whose critical
+ * sections take more than all of the GPU is rejected, and all of it drawn anew. GS_ERR_VALUE after
  * GS_ELLIOTT_TRIES rejections. Whether the critical sections fit the GPU is decided exactly. */
 int gs_elliott_draw(gs_elliott_sets_t *self, gs_env_t *env, uint64_t index);
 

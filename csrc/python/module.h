@@ -33,6 +33,7 @@ extern PyMethodDef gs_py_fifo_bound_methods[];
 extern PyMethodDef gs_py_fifo_methods[];
 extern PyMethodDef gs_py_hierarchy_methods[];
 extern PyMethodDef gs_py_warps_methods[];
+extern PyMethodDef gs_py_gedf_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

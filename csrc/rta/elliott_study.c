@@ -246,6 +246,7 @@ static int test_set(study_t *self, gs_env_t *env, const gs_elliott_counts_t *cou
         count += tests->bins;
     }
     counts->sets[bin]++;
+    counts->without[bin] += sets->gpu == 0;
     counts->eighths[last_eighth(sets)]++;
     *counts->tasks += sets->n;
     return status;
@@ -292,7 +293,7 @@ int gs_elliott_study(gs_env_t *env, const gs_elliott_t *spec, const uint64_t key
     }
     for (uint64_t set = 0; set < count && status == GS_OK; set++) {
         status = gs_elliott_draw(&self.sets, env, first + set);
-        if (status == GS_OK && self.sets.n > 0) {
+        if (status == GS_OK) {
             status = test_set(&self, env, counts);
         }
     }

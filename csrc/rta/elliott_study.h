@@ -32,6 +32,7 @@ typedef struct {
 /* Counters of the caller's, which are added to. */
 typedef struct {
     int64_t *sets;    /* bins entries: sets by the sum of E / p */
+    int64_t *without; /* bins: those of them without a GPU-using task */
     int64_t *passed;  /* (GS_ELLIOTT_METHODS + speed_ups) rows of bins */
     int64_t *eighths; /* GS_ELLIOTT_EIGHTHS */
     int64_t *fates;   /* GS_ELLIOTT_FATES: of all draws */
