@@ -388,7 +388,7 @@ static PyArrayObject *as_array(const int64_t *values, int64_t count)
 PyDoc_STRVAR(
     draw_doc,
     "elliott_draw(key, cpus, utilization, periods, gpu, overhead, share, rounding, empty,\n"
-    "             redraw, first, count, stop, /)\n"
+    "             first, count, stop, /)\n"
     "--\n\n"
     "The sets first .. first + count - 1 of a scenario (gs_elliott_draw): int64 arrays\n"
     "n and gpu, tasks of each set and how many of them, the first ones, use the GPU;\n"
