@@ -5,14 +5,16 @@
  *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,
  *           wide (128-bit products), load (utilizations, exactly)
  *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, hosts (tasks with CPU
- *           and GPU segments), generate, generate_blocks, generate_elliott (paper 004's
- *           sets), fifo_order (the four readings of FIFO)
+ *           and GPU segments), generate, generate_blocks, generate_hosts, generate_elliott (paper
+ *           004's sets), fifo_order (the four readings of FIFO)
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
- *           blocks in FIFO order), gedf_tardiness (bounds under global EDF), srm (waiting for a
- *           GPU lock), container (GPU tasks in a server), elliott_study (paper 004's counts)
+ *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and SMs),
+ *           mpcp, fmlp_plus, gpu_server, partition (cores by worst fit); under global EDF:
+ *           gedf_tardiness (bounds), srm (waiting for a GPU lock), container (GPU tasks in a
+ *           server), elliott_study (paper 004's counts)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
  *           SMs), warps (inside an SM)
  *
@@ -32,6 +34,7 @@
 #include "model/generate.h"
 #include "model/generate_blocks.h"
 #include "model/generate_elliott.h"
+#include "model/generate_hosts.h"
 #include "model/gpu.h"
 #include "model/hosts.h"
 #include "model/kernels.h"
@@ -48,9 +51,14 @@
 #include "rta/container.h"
 #include "rta/elliott_study.h"
 #include "rta/fifo_bound.h"
+#include "rta/fmlp_plus.h"
 #include "rta/gedf_tardiness.h"
+#include "rta/gpu_server.h"
+#include "rta/mpcp.h"
+#include "rta/partition.h"
 #include "rta/saturation.h"
 #include "rta/srm.h"
+#include "rta/stgm.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
 #include "sim/warps.h"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpusched import graph as graph
     from gpusched import io as io
     from gpusched import pbs as pbs
+    from gpusched import profiles as profiles
     from gpusched import simulate as simulate
     from gpusched.hosttasks import HostTasks as HostTasks
     from gpusched.launches import Launches as Launches
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 # Imported when they are first asked for, so that importing the package costs little. Functions
 # named like their module (place, sweep) cannot wait: the module would hide them.
-_MODULES = ("analysis", "experiments", "generate", "graph", "io", "pbs", "simulate")
+_MODULES = ("analysis", "experiments", "generate", "graph", "io", "pbs", "profiles", "simulate")
 _CLASSES = {
     "BatchTable": "table",
     "HostTasks": "hosttasks",

@@ -58,6 +58,25 @@ def generate_fifo(
     /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # period, block_time, blocks, threads
 
+# Tasks with CPU and GPU segments (py_generate_hosts.c)
+
+def generate_hosts(
+    key: _In,
+    n: int,
+    count: int,
+    first: int,
+    ticks: int,
+    ranges: _In,
+    at: int,
+    profiles: _In,
+    cpu_only: bool,
+    even: bool,
+    even_copy: bool,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# period, segments, cpu, copy_in, kernel, copy_out, profile
+
 # Tables (py_oracle.c)
 
 def oracle_by_utilization(

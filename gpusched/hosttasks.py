@@ -506,10 +506,11 @@ def _check_jobs(arrays: dict[str, Int64Array]) -> None:
     idle = ~np.logical_or.reduce([part.any(axis=-1) for part in parts])
     if idle.any():
         raise ValueError(f"cpu{list(_first(idle))}: the task's jobs have nothing to do")
-    total = sum(part.sum(axis=-1, dtype=np.float64) for part in parts)
-    long = np.asarray(total >= 2.0**62)
+    total = np.cumsum(sum(part.sum(axis=-1, dtype=np.float64) for part in parts), axis=-1)
+    long = np.asarray(total >= 2.0**60)
     if long.any():
-        raise OverflowError(f"cpu{list(_first(long))}: the task's jobs overflow the clock")
+        at = list(_first(long))
+        raise OverflowError(f"cpu{at}: the jobs of the set together overflow the clock")
 
 
 def _fit_sm(sets: BoolArray | None, shape: tuple[int, ...]) -> BoolArray:

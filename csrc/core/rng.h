@@ -22,6 +22,11 @@ enum {
     GS_STREAM_EXECUTION = 4,
     GS_STREAM_RELEASE = 5,
     GS_STREAM_SHAPE = 6,
+    GS_STREAM_USES_GPU = 7,
+    GS_STREAM_SEGMENT = 8,
+    GS_STREAM_PROFILE = 9,
+    GS_STREAM_CUT = 10,
+    GS_STREAM_COPY = 11,
     GS_STREAM_ELLIOTT = 16 /* a whole set of model/generate_elliott.h */
 };
 

@@ -14,10 +14,20 @@ static int module_exec(PyObject *module)
         return -1;
     }
     PyMethodDef *parts[] = {
-        gs_py_gpu_methods,       gs_py_generate_methods, gs_py_oracle_methods,
-        gs_py_schedule_methods,  gs_py_search_methods,   gs_py_graph_methods,
-        gs_py_policy_methods,    gs_py_fifo_methods,     gs_py_fifo_bound_methods,
-        gs_py_hierarchy_methods, gs_py_warps_methods,    gs_py_gedf_methods,
+        gs_py_gpu_methods,
+        gs_py_generate_methods,
+        gs_py_oracle_methods,
+        gs_py_schedule_methods,
+        gs_py_search_methods,
+        gs_py_graph_methods,
+        gs_py_policy_methods,
+        gs_py_fifo_methods,
+        gs_py_fifo_bound_methods,
+        gs_py_hierarchy_methods,
+        gs_py_warps_methods,
+        gs_py_host_tests_methods,
+        gs_py_generate_hosts_methods,
+        gs_py_gedf_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {

@@ -24,6 +24,7 @@ typedef struct {
 /* Each exposed part: its methods, added to the module at start. */
 extern PyMethodDef gs_py_gpu_methods[];
 extern PyMethodDef gs_py_generate_methods[];
+extern PyMethodDef gs_py_generate_hosts_methods[];
 extern PyMethodDef gs_py_oracle_methods[];
 extern PyMethodDef gs_py_schedule_methods[];
 extern PyMethodDef gs_py_search_methods[];
@@ -33,6 +34,7 @@ extern PyMethodDef gs_py_fifo_bound_methods[];
 extern PyMethodDef gs_py_fifo_methods[];
 extern PyMethodDef gs_py_hierarchy_methods[];
 extern PyMethodDef gs_py_warps_methods[];
+extern PyMethodDef gs_py_host_tests_methods[];
 extern PyMethodDef gs_py_gedf_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */

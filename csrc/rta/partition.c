@@ -1,0 +1,74 @@
+/* Which core takes which task when the GPU has one user at a time? */
+#include <string.h>
+
+#include "rta/partition.h"
+#include "rta/worst_fit.h"
+
+static int check(gs_env_t *env, const gs_hosts_t *hosts, int64_t cpus, int64_t sms, int test,
+                 int mode, int64_t overhead)
+{
+    int status;
+    if ((status = gs_hosts_check(env, hosts)) != GS_OK ||
+        (status = gs_host_check_cpus(env, cpus)) != GS_OK ||
+        (status = gs_host_check_sms(env, sms)) != GS_OK) {
+        return status;
+    }
+    if (test < GS_PARTITION_MPCP || test > GS_PARTITION_GPU_SERVER) {
+        return gs_fail(env, GS_ERR_VALUE, "test", -1, test, "there is no such test");
+    }
+    int last = test == GS_PARTITION_MPCP        ? GS_LOCK_SPIN
+               : test == GS_PARTITION_FMLP_PLUS ? GS_LOCK_BUSY
+                                                : GS_LOCK_SUSPEND;
+    if (mode < GS_LOCK_SUSPEND || mode > last) {
+        return gs_fail(env, GS_ERR_VALUE, "mode", -1, mode, "the test has no such mode");
+    }
+    return gs_gpu_server_check_overhead(env, overhead);
+}
+
+/* shares: n + 1 entries; with a server, the last one is its own, otherwise 0. */
+static void find_shares(const gs_hosts_t *hosts, int64_t sms, int test, int mode, int64_t overhead,
+                        double *share)
+{
+    double unit = gs_worst_fit_unit(hosts);
+    int64_t n = hosts->n;
+    share[n] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        gs_host_sums_t sums = gs_host_sums(hosts, i, sms);
+        int64_t work = sums.cpu, period = hosts->period[i];
+        if (test == GS_PARTITION_GPU_SERVER) {
+            int64_t served = gs_host_mul(2, gs_host_mul(sums.segments, overhead));
+            share[n] += gs_worst_fit_share(unit, gs_host_add(sums.copies, served), period);
+        } else {
+            work = gs_host_lock_demand(&sums, mode);
+        }
+        share[i] = gs_worst_fit_share(unit, work, period);
+    }
+}
+
+int gs_partition(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, int64_t cpus,
+                 int64_t sms, int test, int mode, int64_t overhead, int64_t *core, int64_t *server,
+                 gs_host_answer_t *answer)
+{
+    int status = check(env, hosts, cpus, sms, test, mode, overhead);
+    if (status != GS_OK) {
+        return status;
+    }
+    int64_t n = hosts->n, count = n + (test == GS_PARTITION_GPU_SERVER);
+    int64_t used = cpus < count ? cpus : count; /* beyond, cores stay empty */
+    find_shares(hosts, sms, test, mode, overhead, self->share);
+    gs_worst_fit_order(self->share, count, self->order);
+    memset(self->load, 0, (size_t)used * sizeof *self->load);
+    *server = -1;
+    for (int64_t at = 0; at < count; at++) {
+        int64_t i = self->order[at], p = gs_worst_fit_core(self->load, used);
+        self->load[p] += self->share[i];
+        *(i < n ? &core[i] : server) = p;
+    }
+    if (test == GS_PARTITION_MPCP) {
+        return gs_mpcp(self, env, hosts, core, cpus, sms, mode, answer);
+    }
+    if (test == GS_PARTITION_FMLP_PLUS) {
+        return gs_fmlp_plus(self, env, hosts, core, cpus, sms, mode == GS_LOCK_BUSY, false, answer);
+    }
+    return gs_gpu_server(self, env, hosts, core, *server, cpus, sms, overhead, answer);
+}

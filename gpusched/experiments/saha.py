@@ -1,0 +1,490 @@
+"""Paper 002: how many sets of tasks with CPU and GPU segments does each protocol get scheduled?
+
+S. K. Saha, Y. Xiang, H. Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks, RTCSA 2019.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import plot
+from gpusched._check import integer, one_of
+from gpusched._progress import Progress
+from gpusched.results import Results, wilson
+from gpusched.sweep import run, spawn
+
+__all__ = [
+    "STGM_TESTS",
+    "Options",
+    "Profiles",
+    "StgmSchedulability",
+    "stgm_fig3",
+    "stgm_fig4",
+    "stgm_fig5",
+    "stgm_options",
+]
+
+STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
+    "STGM suspend": ("stgm", "suspend", "sound"),
+    "STGM busy": ("stgm", "busy", "sound"),
+    "MPCP suspend": ("mpcp", "suspend", "sound"),
+    "MPCP busy": ("mpcp", "busy", "sound"),
+    "MPCP spin": ("mpcp", "spin", "sound"),
+    "FMLP+ suspend": ("fmlp_plus", "suspend", "sound"),
+    "FMLP+ busy": ("fmlp_plus", "busy", "sound"),
+    "GPU server": ("gpu_server", "suspend", "sound"),
+    "STGM suspend, printed": ("stgm", "suspend", "paper"),
+    "STGM busy, printed": ("stgm", "busy", "paper"),
+    "STGM busy, printed with B_h": ("stgm", "busy", "paper, B_h"),
+    "FMLP+ suspend, GCAPS code": ("fmlp_plus", "suspend", "gcaps"),
+}
+"""The curves of Figures 4 and 5: which test, in which mode, in which form. The last four are as
+printed or as in public code, and unsound."""
+
+CPUS = 4
+SMS = 13
+_SETS = 256  # in a chunk: soon done when a sweep is interrupted
+_COLORS = {"STGM": 0, "MPCP": 1, "FMLP+": 2, "GPU": 3}
+_LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": "-"}
+
+
+# Figure 3 --------------------------------------------------------------------------------------
+
+
+class Profiles(Results):
+    """The table of ``stgm_fig3``; see there."""
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws one diagram per GPU, side by side, and returns the array of axes."""
+        gpus = list(dict.fromkeys(self["gpu"].tolist()))
+        if axes is None:
+            size = (max(4.6, 4.4 * len(gpus)), 3.7)
+            axes = plot.pyplot().subplots(
+                1, len(gpus), figsize=size, sharey=True, squeeze=False, layout="constrained"
+            )[1][0]
+        axes = np.atleast_1d(np.asarray(axes, dtype=object))
+        if len(axes) != len(gpus):
+            raise ValueError(f"axes: {len(axes)} for {len(gpus)} GPUs")
+        for ax, gpu in zip(axes, gpus, strict=True):
+            rows = self.where(gpu=gpu)
+            for index, name in enumerate(dict.fromkeys(rows["benchmark"].tolist())):
+                one = rows.where(benchmark=name)
+                style = {"marker": plot.MARKERS[index % len(plot.MARKERS)], "markersize": 4}
+                ax.plot(one["sms"], one["time"], color=plot.color(index), label=name, **style)
+            ax.set_title(gpu, fontsize=11)
+            ax.set_xlabel("SMs")
+            ax.set_xticks(range(1, int(rows["sms"].max()) + 1))
+            ax.set_ylim(0, 1.04)
+            plot.grid(ax)
+        axes[0].set_ylabel("kernel time / time on one SM")
+        axes[-1].legend(frameon=False, fontsize=9)
+        return axes
+
+
+def stgm_fig3(
+    profiles: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Profiles:
+    """Paper 002, Figure 3: kernel times over the number of SMs, **in its spirit**.
+
+    The numbers behind the figure are not available. Drawn are the shapes of
+    ``gs.profiles.benchmarks``, which follow what the text says of it, or your own measurements.
+
+    Parameters
+    ----------
+    profiles
+        From names of GPUs to dicts of ``gs.profiles.Profile``; those of the GTX 970 and the Xavier
+        unless given.
+
+    Returns
+    -------
+    Profiles
+        Rows with columns gpu, benchmark, sms and time (relative to one SM); ``plot()`` draws it.
+    """
+    from gpusched import profiles as shapes
+
+    if profiles is None:
+        profiles = {name: shapes.benchmarks(name) for name in shapes.GPUS}
+    columns: dict[str, list[Any]] = {"gpu": [], "benchmark": [], "sms": [], "time": []}
+    for gpu, named in profiles.items():
+        for name, profile in named.items():
+            for k, part in enumerate(profile.parts.tolist()):
+                row = {"gpu": gpu, "benchmark": name, "sms": k + 1, "time": part / shapes.PARTS}
+                for key, value in row.items():
+                    columns[key].append(value)
+    return Profiles({name: np.array(column) for name, column in columns.items()})
+
+
+# Figures 4 and 5 -------------------------------------------------------------------------------
+
+
+class StgmSchedulability(Results):
+    """The table of ``stgm_fig4`` and ``stgm_fig5``; see there."""
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the sound tests on the left, on the right those with an unsound form beside it, and
+        returns the array of axes; one diagram if there is no unsound one."""
+        names = list(dict.fromkeys(self["test"].tolist()))
+        wrong = [name for name in names if not _is_sound(name)]
+        panels = [[name for name in names if _is_sound(name)]]
+        if wrong:
+            panels.append([name for name in panels[0] if _partners(name, wrong)] + wrong)
+        panels = [panel for panel in panels if panel]
+        if axes is None:
+            axes = plot.pyplot().subplots(
+                *(1, len(panels)),
+                figsize=(5.0 * len(panels), 4.0),
+                sharey=True,
+                squeeze=False,
+                layout="constrained",
+            )[1][0]
+        axes = np.atleast_1d(np.asarray(axes, dtype=object))
+        if len(axes) != len(panels):
+            raise ValueError(f"axes: {len(axes)} for {len(panels)} diagrams")
+        x = "sms" if len(set(self["sms"].tolist())) > 1 else "n"
+        for ax, panel in zip(axes, panels, strict=True):
+            for name in panel:
+                rows = self.where(test=name)
+                low, high = rows["schedulable_low"] * 100, rows["schedulable_high"] * 100
+                options = {"linestyle": _line(name), **_unsound(name)}
+                index = _COLORS[name.split()[0]]
+                plot.band(
+                    ax, rows[x], rows["schedulable"] * 100, low, high, name, index, **options
+                )
+            ax.set_xlabel("SMs" if x == "sms" else "tasks in a set")
+            ax.set_xticks(sorted(set(self[x].tolist())))
+            ax.set_ylim(-3, 103)
+            ax.legend(frameon=False, fontsize=8, loc="best", handlelength=3)
+            plot.grid(ax)
+        axes[0].set_ylabel("schedulable task sets (%)")
+        if wrong:
+            axes[0].set_title("sound tests", fontsize=11)
+            axes[-1].set_title("sound (filled) and unsound forms (hollow)", fontsize=11)
+        return axes
+
+    def to_text(self) -> str:
+        """The shares as plain text, one line per test, one column per point."""
+        x = "sms" if len(set(self["sms"].tolist())) > 1 else "n"
+        points = sorted(set(self[x].tolist()))
+        label = "SMs" if x == "sms" else "tasks"
+        lines = [
+            f"schedulable share of {int(self['count'][0])} sets a point, "
+            f"{int(self['cpus'][0])} cores",
+            f"{label:<28}" + "".join(f"{point:>7}" for point in points),
+        ]
+        for name in dict.fromkeys(self["test"].tolist()):
+            rows = self.where(test=name)
+            lines.append(f"{name:<28}" + "".join(f"{s:>7.3f}" for s in rows["schedulable"]))
+        return "\n".join(lines) + "\n"
+
+
+def _is_sound(name: str) -> bool:
+    return STGM_TESTS[name][2] == "sound"
+
+
+def _partners(name: str, wrong: list[str]) -> bool:
+    return any(STGM_TESTS[name][:2] == STGM_TESTS[other][:2] for other in wrong)
+
+
+def _line(name: str) -> Any:
+    return _LINES[name.split()[1].rstrip(",")]
+
+
+def _unsound(name: str) -> dict[str, Any]:
+    if _is_sound(name):
+        return {"markersize": 4}
+    marker = "D" if "B_h" in name else "o"
+    return {"markerfacecolor": "white", "markersize": 5, "linewidth": 1, "marker": marker}
+
+
+def stgm_fig4(
+    tasks: Sequence[int] | None = None,
+    count: int = 10_000,
+    seed: Any = 1,
+    *,
+    cpus: int = CPUS,
+    sms: int = SMS,
+    tests: Iterable[str] = tuple(STGM_TESTS),
+    baselines: str = "same",
+    overhead: int = 50,
+    sets: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> StgmSchedulability:
+    """Paper 002, Figure 4: schedulable task sets over the number of tasks.
+
+    Task sets by Table I (``gs.generate.stgm``), the same for every test. Cores and SMs for STGM by
+    ``gs.analysis.stgm_allocate``; for the others, cores by the same worst-fit rule
+    (``gs.analysis.partition``), the server's too.
+
+    Parameters
+    ----------
+    tasks
+        The numbers of tasks; two to four per core unless given (Table I).
+    count, seed
+        Task sets per point (10,000 in the paper); equal seeds give equal tables.
+    cpus, sms
+        Cores (Table I: 2 to 4; the figure does not say) and SMs of the GPU (13: GTX 970).
+    tests
+        Names in ``STGM_TESTS``.
+    baselines
+        What the paper leaves open about the others, which give the whole GPU to one task at a
+        time: "same": kernels take their time on all ``sms`` SMs; "table": on as many as Table I
+        holds for (``at`` in ``sets``; one by default).
+    overhead
+        Of the server, in ticks of a microsecond (50 us, as its authors measured).
+    sets
+        More arguments for ``gs.generate.stgm``: what else the paper leaves open.
+    executor, workers, progress
+        As in ``gs.sweep``.
+
+    Returns
+    -------
+    StgmSchedulability
+        Rows with columns n, cpus, sms, test, count, schedulable (share of the sets),
+        schedulable_low and schedulable_high (95 % confidence); ``plot()`` draws it, ``to_text()``
+        prints it.
+    """
+    chosen = range(2 * cpus, 4 * cpus + 1) if tasks is None else tasks
+    points = [{"n": integer(n, "tasks"), "cpus": cpus, "sms": integer(sms, "sms")} for n in chosen]
+    root = spawn(seed)
+    values = _shares(
+        points,
+        [spawn(root, point["n"]) for point in points],
+        *(count, tests, baselines, overhead, sets, executor, workers, progress),
+    )
+    return StgmSchedulability(_table(points, values, [[row] for row in range(len(points))]))
+
+
+def stgm_fig5(
+    sms: Sequence[int] = tuple(range(1, SMS + 1)),
+    count: int = 10_000,
+    seed: Any = 1,
+    *,
+    tasks: Sequence[int] | None = None,
+    cpus: int = CPUS,
+    tests: Iterable[str] = tuple(STGM_TESTS),
+    baselines: str = "same",
+    overhead: int = 50,
+    sets: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> StgmSchedulability:
+    """Paper 002, Figure 5: schedulable task sets over the number of SMs.
+
+    As ``stgm_fig4``. A point has sets of every number of tasks in ``tasks`` (two to four per core
+    unless given), equally many of each, at least ``count`` in all; every point has the same ones.
+    The paper says that the curves of the others are almost level, which ``baselines="table"`` makes
+    them.
+    """
+    numbers = list(range(2 * cpus, 4 * cpus + 1) if tasks is None else tasks)
+    if not numbers:
+        raise ValueError("tasks: has no values")
+    if integer(count, "count") < 1:
+        raise ValueError(f"count = {count}: must be at least 1")
+    each = -(-count // len(numbers))
+    points = [
+        {"n": integer(n, "tasks"), "cpus": cpus, "sms": integer(k, "sms")}
+        for k in sms
+        for n in numbers
+    ]
+    root = spawn(seed)
+    values = _shares(
+        points,
+        [spawn(root, point["n"]) for point in points],
+        *(each, tests, baselines, overhead, sets, executor, workers, progress),
+    )
+    groups = [
+        list(range(i * len(numbers), (i + 1) * len(numbers)))
+        for i in range(len(points) // len(numbers))
+    ]
+    return StgmSchedulability(_table(points, values, groups))
+
+
+# What the paper leaves open --------------------------------------------------------------------
+
+OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "as drawn": ("same", {}),
+    "C/G, U at 13 SMs": ("same", {"at": None}),
+    "others: Table I's G": ("table", {}),
+    "U counts the CPU alone": ("same", {"utilization_of": "cpu"}),
+    "equal segments": ("same", {"split": "even"}),
+    "copies cut at random": ("same", {"copies": "random"}),
+    "priorities at random": ("same", {"priority": "index"}),
+}
+"""What is left open, one choice changed at a time: ``baselines`` and arguments of
+``gs.generate.stgm``."""
+
+
+class Options(Results):
+    """The table of ``stgm_options``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws a row per choice and a mark per test, and returns the axes."""
+        options = list(dict.fromkeys(self["option"].tolist()))
+        ax = plot.axes(ax, (7.6, 1.4 + 0.42 * len(options)))
+        names = list(dict.fromkeys(self["test"].tolist()))
+        for index, name in enumerate(names):
+            rows = self.where(test=name)
+            y = np.array([options.index(option) for option in rows["option"].tolist()])
+            x = rows["schedulable"] * 100
+            error = np.abs(
+                np.stack([rows["schedulable_low"], rows["schedulable_high"]]) * 100 - x
+            )
+            shift = (index - (len(names) - 1) / 2) * 0.5 / max(len(names), 1)
+            ax.errorbar(
+                x, y + shift, xerr=error, color=plot.color(index), label=name, linestyle="none",
+                marker=plot.MARKERS[index % len(plot.MARKERS)], markersize=5, linewidth=1,
+            )  # fmt: skip
+        ax.set_yticks(range(len(options)), options)
+        ax.set_ylim(len(options) - 0.4, -0.6)
+        ax.set_xlim(-3, 103)
+        ax.set_xlabel("schedulable task sets (%)")
+        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        plot.grid(ax)
+        return ax
+
+
+def stgm_options(
+    n: int = 12,
+    count: int = 2000,
+    seed: Any = 1,
+    *,
+    cpus: int = CPUS,
+    sms: int = SMS,
+    tests: Iterable[str] = ("STGM suspend", "STGM busy", "MPCP suspend", "FMLP+ suspend",
+                            "GPU server"),
+    options: Mapping[str, tuple[str, Mapping[str, Any]]] = OPTIONS,
+    overhead: int = 50,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Options:  # fmt: skip
+    """What the figures of paper 002 owe to what it leaves open: one choice changed at a time.
+
+    Parameters
+    ----------
+    n, count, seed, cpus, sms, tests, overhead, executor, workers, progress
+        As in ``stgm_fig4``; one number of tasks.
+    options
+        From labels to the argument ``baselines`` of ``stgm_fig4`` and arguments of
+        ``gs.generate.stgm``.
+
+    Returns
+    -------
+    Options
+        Rows with columns option, n, cpus, sms, test, count, schedulable, schedulable_low,
+        schedulable_high; ``plot()`` draws it.
+    """
+    columns: dict[str, list[Any]] = {}
+    for label, (baselines, sets) in options.items():
+        found = stgm_fig4(
+            [n], count, seed, cpus=cpus, sms=sms, tests=tests, baselines=baselines, sets=sets,
+            overhead=overhead, executor=executor, workers=workers, progress=progress,
+        )  # fmt: skip
+        columns.setdefault("option", []).append(np.full(len(found), label))
+        for name, column in found.columns.items():
+            columns.setdefault(name, []).append(column)
+    return Options({name: np.concatenate(parts) for name, parts in columns.items()})
+
+
+# What the figures share ------------------------------------------------------------------------
+
+
+def _shares(
+    points: Sequence[Mapping[str, Any]],
+    seeds: Sequence[np.random.SeedSequence],
+    count: int,
+    tests: Iterable[str],
+    baselines: str,
+    overhead: int,
+    sets: Mapping[str, Any] | None,
+    executor: Executor | None,
+    workers: int | None,
+    progress: Progress,
+) -> dict[str, npt.NDArray[Any]]:
+    names = list(tests)
+    if not names:
+        raise ValueError("tests: has no names")
+    for name in names:
+        one_of(name, STGM_TESTS, "tests")
+    one_of(baselines, ("same", "table"), "baselines")
+    return run(
+        functools.partial(
+            _schedulable, tests=names, baselines=baselines, overhead=overhead, sets=dict(sets or {})
+        ),
+        points,
+        seeds,
+        count=count,
+        largest=_SETS,
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+
+
+def _schedulable(
+    *,
+    n: int,
+    cpus: int,
+    sms: int,
+    tests: list[str],
+    baselines: str,
+    overhead: int,
+    sets: dict[str, Any],
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    """Which of the sets each test accepts, with cores (and SMs) of its own choice."""
+    from gpusched import analysis, generate
+
+    hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
+    at = sets.get("at", 1)
+    whole = sms if baselines == "same" or at is None else at
+    answers = {}
+    for name in tests:
+        test, mode, variant = STGM_TESTS[name]
+        if test == "stgm":
+            found = analysis.stgm_allocate(hosts, cpus, sms, mode, variant, stop=stop)
+        else:
+            found = analysis.partition(
+                hosts, cpus, test, mode, whole, overhead, variant=variant, stop=stop
+            )
+        answers[name] = found.schedulable
+    return answers
+
+
+def _table(
+    points: Sequence[Mapping[str, Any]],
+    values: Mapping[str, npt.NDArray[Any]],
+    groups: Sequence[Sequence[int]],
+) -> dict[str, npt.NDArray[Any]]:
+    """One row per group of points and test; the n of a group is the mean of its points'."""
+    columns: dict[str, list[Any]] = {}
+    for rows in groups:
+        for name, array in values.items():
+            yes, count = int(array[rows].sum()), int(array[rows].size)
+            low, high = wilson(yes, count)
+            numbers = [points[row]["n"] for row in rows]
+            line = {
+                "n": numbers[0] if len(numbers) == 1 else float(np.mean(numbers)),
+                "cpus": points[rows[0]]["cpus"],
+                "sms": points[rows[0]]["sms"],
+                "test": name,
+                "count": count,
+                "schedulable": yes / count,
+                "schedulable_low": float(low),
+                "schedulable_high": float(high),
+            }
+            for key, value in line.items():
+                columns.setdefault(key, []).append(value)
+    return {name: np.array(column) for name, column in columns.items()}

@@ -1,0 +1,92 @@
+/* Small sets of tasks with CPU and GPU segments for the C tests: FORMULAS A and B. */
+#ifndef HOST_SETS_H
+#define HOST_SETS_H
+
+#include <string.h>
+
+#include "rta/host_test.h"
+
+enum { MOST_TASKS = 8, MOST_SEGMENTS = 2, MOST_SMS = 4 };
+
+/* cpu[0], gpu[0], cpu[1], ... of one task; a GPU segment is copy in, kernel, copy out. */
+typedef struct {
+    int64_t period, deadline; /* 0: the period */
+    int64_t segments;
+    int64_t cpu[MOST_SEGMENTS + 1];
+    int64_t gpu[MOST_SEGMENTS][3];
+    int64_t core;
+    uint8_t sm[MOST_SMS];
+} row_t;
+
+/* A set of rows in order of urgency. */
+typedef struct {
+    int64_t n;
+    int64_t period[MOST_TASKS], deadline[MOST_TASKS], priority[MOST_TASKS], segments[MOST_TASKS];
+    int64_t cpu[MOST_TASKS * (MOST_SEGMENTS + 1)];
+    int64_t copy_in[MOST_TASKS * MOST_SEGMENTS], copy_out[MOST_TASKS * MOST_SEGMENTS];
+    int64_t kernel[MOST_TASKS * MOST_SEGMENTS * MOST_SMS];
+    int64_t core[MOST_TASKS];
+    uint8_t sm[MOST_TASKS * MOST_SMS];
+    int64_t response[MOST_TASKS], terms[MOST_TASKS * GS_HOST_TERMS];
+} host_set_t;
+
+static inline gs_hosts_t hosts_of(const host_set_t *s)
+{
+    return (gs_hosts_t){s->n,        MOST_SEGMENTS, MOST_SMS,   s->period, s->deadline, s->priority,
+                        s->segments, s->cpu,        s->copy_in, s->kernel, s->copy_out};
+}
+
+static inline gs_host_answer_t answer_of(host_set_t *s)
+{
+    return (gs_host_answer_t){.response = s->response, .terms = s->terms};
+}
+
+static inline void set_make(host_set_t *s, int64_t n, const row_t *rows)
+{
+    memset(s, 0, sizeof *s);
+    s->n = n;
+    for (int64_t i = 0; i < n; i++) {
+        const row_t *row = &rows[i];
+        s->period[i] = row->period;
+        s->deadline[i] = row->deadline == 0 ? row->period : row->deadline;
+        s->priority[i] = i;
+        s->segments[i] = row->segments;
+        s->core[i] = row->core;
+        memcpy(s->cpu + i * (MOST_SEGMENTS + 1), row->cpu, sizeof row->cpu);
+        memcpy(s->sm + i * MOST_SMS, row->sm, sizeof row->sm);
+        for (int64_t j = 0; j < row->segments; j++) {
+            s->copy_in[i * MOST_SEGMENTS + j] = row->gpu[j][0];
+            s->copy_out[i * MOST_SEGMENTS + j] = row->gpu[j][2];
+            for (int64_t k = 0; k < MOST_SMS; k++) {
+                s->kernel[(i * MOST_SEGMENTS + j) * MOST_SMS + k] = row->gpu[j][1];
+            }
+        }
+    }
+}
+
+/* Test vector A, also used for B. */
+static const row_t VECTOR_A[4] = {
+    {60, 0, 1, {3, 2}, {{1, 6, 1}}, 0, {1}},
+    {80, 0, 1, {5, 1}, {{2, 8, 1}}, 1, {1, 1}},
+    {120, 0, 0, {10}, {{0}}, 0, {0}},
+    {160, 0, 2, {6, 2, 1}, {{2, 10, 2}, {1, 4, 1}}, 1, {0, 1}},
+};
+
+/* The terms of every task that has a response add up to it, and to more than the deadline where
+ * there is none and the task was reached. */
+static inline bool terms_add_up(const host_set_t *s)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t sum = 0;
+        for (int term = 0; term < GS_HOST_TERMS; term++) {
+            sum += s->terms[i * GS_HOST_TERMS + term];
+        }
+        bool reached = s->terms[i * GS_HOST_TERMS + GS_HOST_OWN] > 0;
+        if (s->response[i] >= 0 ? sum != s->response[i] : reached && sum <= s->deadline[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#endif
