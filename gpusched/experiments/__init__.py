@@ -8,6 +8,7 @@ One module per paper: ``yang`` (paper 000, concurrent kernels in FIFO order), ``
 from __future__ import annotations
 
 from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
+from gpusched.experiments.elliott import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
 from gpusched.experiments.feddal import (
     SCHEDULERS,
     SLOWDOWNS,
@@ -45,22 +46,26 @@ from gpusched.experiments.yang import (
 
 __all__ = [
     "ARCHITECTURES",
+    "SCENARIOS",
     "SCHEDULERS",
     "SLOWDOWNS",
     "UTILIZATIONS",
     "Bounds",
     "Contention",
+    "ElliottStudy",
     "Figure2",
     "Figure3",
     "Figure5",
     "Figure6",
     "GraphSize",
     "Observed",
+    "Scenario",
     "Schedulability",
     "SearchTimes",
     "SharedSMs",
     "TimesByTasks",
     "ecrts2017",
+    "elliott_fig5",
     "gpusched_fig4",
     "gpusched_fig5",
     "olmedo_fig5",
