@@ -383,3 +383,73 @@ def warps_run(
     stop: Buffer | None,
     /,
 ) -> _Ints: ...
+
+# Global EDF with a GPU (py_gedf.c)
+
+def gedf_response(
+    period: _In,
+    deadline: _In,
+    demand: _In,
+    cpus: int,
+    methods: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# verdict, failed (N,); numerator, denominator, method (N, n)
+def container_response(
+    period: _In,
+    deadline: _In,
+    demand: _In,
+    inside: _In,
+    server_period: _In,
+    cpus: int,
+    paper: bool,
+    methods: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+def srm_blocking(
+    hosts: tuple[_In, ...],
+    cpus: int,
+    sms: int,
+    lock: int,
+    paper: bool,
+    stop: Buffer | None,
+    /,
+) -> _Ints: ...
+def elliott_draw(
+    key: _In,
+    cpus: int,
+    utilization: _In,
+    periods: _In,
+    gpu: int,
+    overhead: int,
+    share: _In,
+    rounding: int,
+    empty: bool,
+    first: int,
+    count: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # n, gpu, period, work, fates
+def elliott_study(
+    key: _In,
+    cpus: int,
+    utilization: _In,
+    periods: _In,
+    gpu: int,
+    overhead: int,
+    share: _In,
+    rounding: int,
+    empty: bool,
+    first: int,
+    count: int,
+    paper: bool,
+    speed_ups: _In,
+    bins: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
+
+# sets, without, passed, eighths, fates, tasks

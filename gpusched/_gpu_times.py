@@ -19,7 +19,7 @@ def to_segments(period: Any, cpu: Any, gpu: Any, section: Any) -> dict[str, Any]
         shape = np.broadcast_shapes(int_array(period, "period").shape, e.shape, s.shape, cs.shape)
     except ValueError as error:
         raise ValueError(f"period, cpu, gpu, section: {error}") from None
-    e, s, cs = (np.broadcast_to(array, shape) for array in (e, s, cs))
+    e, s, cs = (np.broadcast_to(array, shape or (1,)) for array in (e, s, cs))
     for name, array in (("cpu", e), ("gpu", s), ("section", cs)):
         at_least(array, 0, name)
     _refuse(cs < s, cs, "is shorter than the kernel in it")
