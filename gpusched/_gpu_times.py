@@ -27,7 +27,7 @@ def to_segments(period: Any, cpu: Any, gpu: Any, section: Any) -> dict[str, Any]
     return {
         "cpu": np.stack([e - (cs - s), np.zeros_like(e)], axis=-1),
         "copy_in": (cs - s)[..., None],
-        "kernel": s[..., None],
+        "kernel": s[..., None, None],
         "copy_out": np.zeros_like(e)[..., None],
         "segments": (cs > 0).astype(np.int64),
     }

@@ -168,9 +168,7 @@ class ElliottStudy(Results):
         held = {SCENARIOS[k].periods for k in self.scenarios}
         if periods is None:
             periods = "moderate" if "moderate" in held else sorted(held)[0]
-        chosen = [
-            [_find(u, periods, g, share) for g in GPU_SHARES] for u in UTILIZATIONS
-        ]
+        chosen = [[_find(u, periods, g, share) for g in GPU_SHARES] for u in UTILIZATIONS]
         missing = [k for row in chosen for k in row if k not in self.scenarios]
         if len(missing) == 9:
             raise ValueError(f"no scenario with periods {periods!r} and a share of {share}")
@@ -262,6 +260,9 @@ class ElliottStudy(Results):
             ax.set_ylim(0.9, 36)
             ax.set_yticks([1, 2, 4, 8, 16, 32], ["1", "2", "4", "8", "16", "32"])
             ax.set_title(f"{method}, {utilization} tasks", fontsize=10)
+            if np.isnan(table.where(utilization=utilization)[f"{method} break-even"]).all():
+                middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
+                ax.text(0.5, 0.5, "never", color=plot.MUTED, **middle)
             plot.grid(ax)
         for ax in axes[-1]:
             ax.set_xlabel("tasks that use the GPU (%)")

@@ -153,8 +153,19 @@ def fixed(value):
     return int(value * 2**32 + 0.5)
 
 
-def draw(base, index, m, utilization, periods, gpu, share, overhead=50, rounding="nearest",
-         empty=True, tries=10**5):
+def draw(
+    base,
+    index,
+    m,
+    utilization,
+    periods,
+    gpu,
+    share,
+    overhead=50,
+    rounding="nearest",
+    empty=True,
+    tries=10**5,
+):
     """Set ``index``: (period, work) of its tasks, how many use the GPU (the first ones), tries.
 
     ``periods`` in ticks; ``gpu`` and ``overhead`` per mille of a job's work.
