@@ -49,7 +49,9 @@ def speed(count: int, seed: int) -> Iterator[str]:
 def report(study: ElliottStudy) -> Iterator[str]:
     table = study.answer()
     yield "Observations of the paper:"
-    for number, statement, holds, numbers in zip(*study.observations().columns.values()):
+    for number, statement, holds, numbers in zip(
+        *study.observations().columns.values(), strict=True
+    ):
         yield f"  {number}. {'holds' if holds else 'DOES NOT HOLD'}: {statement}"
         yield f"     {numbers}"
     yield ""

@@ -399,9 +399,14 @@ def container(
             raise ValueError(f"server_period: shape {period.shape}; must be one number per set")
         period = np.broadcast_to(period, lead)
     work = _cpu_time(hosts) + _kernels(hosts)
+    columns = _stacked(hosts, hosts.period, hosts.deadline, work, inside.astype(np.int64))
+    servers = np.ascontiguousarray(np.atleast_1d(period))
     found = _core.container_response(
-        *_stacked(hosts, hosts.period, hosts.deadline, work, inside.astype(np.int64)),
-        np.ascontiguousarray(np.atleast_1d(period)),
+        columns[0],
+        columns[1],
+        columns[2],
+        columns[3],
+        servers,
         m,
         variant == "paper",
         _TRIED[method],
@@ -440,12 +445,7 @@ def cpu_only(
     if longest >= 2**60:
         raise OverflowError(f"speed_up = {factor}: makes jobs too long for the clock")
     demand = own * finer + kernels * factor.numerator
-    found = _core.gedf_response(
-        *_stacked(hosts, hosts.period * finer, hosts.deadline * finer, demand),
-        m,
-        _TRIED[method],
-        stop,
-    )
+    found = _response(hosts, demand, m, method, stop, finer)
     if finer > 1:
         found = (*found[:2], *_divided(found[2], found[3], finer), found[4])
     none = np.zeros_like(demand)
@@ -508,18 +508,20 @@ def _factor(speed_up: Any) -> Fraction:
     return factor
 
 
-def _stacked(hosts: HostTasks, *columns: Int64Array) -> list[Int64Array]:
-    """The columns with an axis for the sets."""
+def _stacked(hosts: HostTasks, *columns: Int64Array) -> Any:
+    """The columns with an axis for the sets, as a list."""
     return [column if hosts.is_stack else column[None] for column in columns]
 
 
 Found = tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array]
 
 
-def _response(hosts: HostTasks, demand: Int64Array, m: int, method: str, stop: Any) -> Found:
-    return _core.gedf_response(
-        *_stacked(hosts, hosts.period, hosts.deadline, demand), m, _TRIED[method], stop
-    )
+def _response(
+    hosts: HostTasks, demand: Int64Array, m: int, method: str, stop: Any, finer: int = 1
+) -> Found:
+    """Bounds in units of 1 / finer ticks, which ``demand`` is in."""
+    period, deadline, work = _stacked(hosts, hosts.period * finer, hosts.deadline * finer, demand)
+    return _core.gedf_response(period, deadline, work, m, _TRIED[method], stop)
 
 
 def _divided(
@@ -550,11 +552,13 @@ def _verdict(
     shape = hosts.period.shape
     if hosts.is_stack:
         codes: tuple[Any, ...] = (np.full(len(hosts), lock, np.int8), verdict.astype(np.int8))
-        schedulable, failing = verdict == _FIT, failed
-        server = np.broadcast_to(np.asarray(server_period, np.int64), (len(hosts),)).copy()
+        schedulable: Any = verdict == _FIT
+        failing: Any = failed
+        server: Any = np.broadcast_to(np.asarray(server_period, np.int64), (len(hosts),)).copy()
     else:
         codes = (lock, int(verdict[0]))
-        schedulable, failing, server = bool(verdict[0] == _FIT), int(failed[0]), server_period
+        schedulable, failing = bool(verdict[0] == _FIT), int(failed[0])
+        server = server_period
     return GedfVerdict(
         hosts=hosts,
         cpus=m,

@@ -103,9 +103,8 @@ def elliott(
     number = 1 if count is None else integer(count, "count")
     if number < 0:
         raise ValueError(f"count = {number}: must not be negative")
-    sizes, users, period, work, _ = _core.elliott_draw(
-        seed_key(seed), *arguments, set_number(first), number, None
-    )
+    call: Any = (seed_key(seed), *arguments, set_number(first), number, None)
+    sizes, users, period, work, _ = _core.elliott_draw(*call)
     kernel = (work * arguments[3] + 500) // 1000
     copies = np.minimum((work * arguments[4] + 500) // 1000, work - kernel)
     sets = []
@@ -134,8 +133,8 @@ def scenario(
     rounding: str,
     empty: bool,
     ticks: Any = 1_000_000,
-) -> tuple[Any, ...]:
-    """What ``_core.elliott_draw`` and ``elliott_study`` take behind the key, checked."""
+) -> Any:
+    """A tuple, what ``_core.elliott_draw`` and ``elliott_study`` take behind the key, checked."""
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
         raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")

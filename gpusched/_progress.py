@@ -20,8 +20,8 @@ def reporter(
     """A function to call with what is done, out of ``total`` (None: nobody knows).
 
     ``progress``: a callable (done, total); or whether to show a bar, by default in a terminal
-    (with tqdm; without it none is shown). ``delay``: seconds before a bar appears. ``initial``: what
-    was done before, which says nothing about the time left.
+    (with tqdm; without it none is shown). ``delay``: seconds before a bar appears. ``initial``:
+    what was done before, which says nothing about the time left.
     """
     if callable(progress):
         call: Callable[..., object] = progress

@@ -3,8 +3,8 @@
 A study is a function of its definition; its work is cut into chunks that are the same however
 many workers there are, and what a chunk found is an array of counts. The file holds the
 definition and the arrays of the chunks that are done. It is written in transactions, about one a
-second, with SQLite's rollback journal: after a crash (or kill -9) it holds what the last transaction
-left. A file that is not a store of this study is never written to.
+second, with SQLite's rollback journal: after a crash (or kill -9) it holds what the last
+transaction left. A file that is not a store of this study is never written to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._check import Int64Array
-from gpusched._text import clip, shown
+from gpusched._text import clip
 from gpusched._version import __version__
 
 __all__ = ["Chunk", "Store", "StoreError", "open_store"]
@@ -111,8 +111,7 @@ def open_store(
     if os.path.isdir(name):
         raise IsADirectoryError(f"{name}: is a folder, not a store")
     if os.path.exists(name):
-        if os.path.getsize(name) == 0:
-            raise StoreError(f"{name}: is empty, not a store; remove it or name another file")
+        _check_header(name)
     else:
         _make(name, study)
     connection = _connect(name)
@@ -127,6 +126,31 @@ def open_store(
             store.flush()
     finally:
         connection.close()
+
+
+def _check_header(name: str) -> None:
+    """Before SQLite opens the file, which it would take for a new one if it were short."""
+    with open(name, "rb") as file:
+        head = file.read(100)
+        size = file.seek(0, os.SEEK_END)
+    if not head:
+        raise StoreError(f"{name}: is empty, not a store; remove it or name another file")
+    if len(head) < 100 or not head.startswith(b"SQLite format 3\0"):
+        raise StoreError(f"{name}: is no store, or damaged")
+    page, pages, schema, application = (
+        int.from_bytes(head[at : at + length], "big")
+        for at, length in ((16, 2), (28, 4), (60, 4), (68, 4))
+    )
+    if application != _APPLICATION:
+        raise StoreError(f"{name}: is an SQLite file, but not a store of a study")
+    if schema != _SCHEMA:
+        raise StoreError(
+            f"{name}: was written by another version of gpusched (format {schema}, this one reads "
+            f"{_SCHEMA})"
+        )
+    # A journal of a killed process may bring back what is missing.
+    if size < pages * (65536 if page == 1 else page) and not os.path.exists(f"{name}-journal"):
+        raise StoreError(f"{name}: is damaged: it was cut off")
 
 
 def _connect(name: str) -> sqlite3.Connection:
@@ -192,15 +216,6 @@ def _lock(name: str, connection: sqlite3.Connection) -> None:
 
 def _check(name: str, connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
     with _blaming(name):
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (schema,) = connection.execute("PRAGMA user_version").fetchone()
-        if application != _APPLICATION:
-            raise StoreError(f"{name}: is an SQLite file, but not a store of a study")
-        if schema != _SCHEMA:
-            raise StoreError(
-                f"{name}: was written by another version of gpusched (format {schema}, this one "
-                f"reads {_SCHEMA})"
-            )
         (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
             raise StoreError(f"{name}: is damaged: {clip(str(state), 100)}")
@@ -215,8 +230,8 @@ def _check(name: str, connection: sqlite3.Connection, study: Mapping[str, Any]) 
     for key in [*wanted, *held]:
         if held.get(key) != wanted.get(key):
             raise StoreError(
-                f"{name}: holds another study: {key} is {shown(held.get(key))} there, "
-                f"{shown(wanted.get(key))} here"
+                f"{name}: holds another study: {key} is {clip(held.get(key, 'missing'), 60)} "
+                f"there, {clip(wanted.get(key, 'missing'), 60)} here"
             )
 
 

@@ -150,9 +150,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-GEDF = (
-    *("gedf_response", "container_response", "srm_blocking", "elliott_draw", "elliott_study"),
-)
+GEDF = (*("gedf_response", "container_response", "srm_blocking", "elliott_draw", "elliott_study"),)
 
 
 def arguments(name: str) -> dict[str, Any]:

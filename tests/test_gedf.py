@@ -1,4 +1,4 @@
-"""Bounded tardiness under global EDF with a GPU (paper 004): numbers, twins, simulation, refusals."""
+"""Paper 004, bounded tardiness under global EDF: its numbers, twins, simulation, refusals."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="method = 'x'"):
         analysis.gedf_tardiness(C1, 4, method="x")  # type: ignore[arg-type]
     for c in (0, -1, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="speed_up = .*: must be positive and finite"):
+        with pytest.raises(ValueError, match=r"speed_up = .*: must be positive and finite"):
             analysis.cpu_only(C1, 4, c)
     with pytest.raises(TypeError, match="speed_up = 'fast': must be a number"):
         analysis.cpu_only(C1, 4, "fast")
@@ -314,7 +314,7 @@ def test_refusals() -> None:
         analysis.cpu_only(C1, 4, 1e-9)
     with pytest.raises(OverflowError, match="too long for the clock"):
         analysis.cpu_only(gs.HostTasks.from_gpu_times(2**50, 1, 2**50 - 1), 4, 10**6)
-    with pytest.raises(ValueError, match="blocking.* = -1: must not be negative"):
+    with pytest.raises(ValueError, match=r"blocking.* = -1: must not be negative"):
         analysis.gedf_tardiness(C1, 4, blocking=-1)
     with pytest.raises(ValueError, match="server_period = 0: must be positive"):
         analysis.container(C1, 4, server_period=0)

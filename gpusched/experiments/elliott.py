@@ -447,11 +447,10 @@ class _Shape:
         }
 
 
-def _chunk(
-    key: Any, arguments: tuple[Any, ...], tests: tuple[Any, ...], first: int, size: int, stop: Any
-) -> Int64Array:
+def _chunk(key: Any, arguments: Any, tests: Any, first: int, size: int, stop: Any) -> Int64Array:
     """What a chunk counts, as one array."""
-    *arrays, tasks = _core.elliott_study(key, *arguments, first, size, *tests, stop)
+    call: Any = (key, *arguments, first, size, *tests, stop)
+    *arrays, tasks = _core.elliott_study(*call)
     return np.concatenate([*(array.ravel() for array in arrays), [tasks]])
 
 
@@ -471,9 +470,9 @@ def _fingerprint() -> int:
 
 def _collect(
     chunks: Sequence[tuple[int, int, int]],
-    arguments: Mapping[int, tuple[Any, ...]],
+    arguments: Mapping[int, Any],
     root: np.random.SeedSequence,
-    tests: tuple[Any, ...],
+    tests: Any,
     store: Store | None,
     executor: Executor | None,
     workers: int | None,

@@ -10,8 +10,7 @@ from math import ceil
 
 def fmlp(tasks, i):
     """One request waits for one request of every other task (Eq. 1)."""
-    p, e, s, cs, requests = tasks[i]
-    return requests * sum(t[3] for k, t in enumerate(tasks) if k != i and t[4])
+    return tasks[i][4] * sum(t[3] for k, t in enumerate(tasks) if k != i and t[4])
 
 
 def omlp(tasks, i, m, paper=False):

@@ -18,7 +18,7 @@ class Job:
 
 
 class Lock:
-    """FMLP: one FIFO queue.  OMLP: a FIFO queue of m jobs behind which the rest wait by priority."""
+    """FMLP: one FIFO queue.  OMLP: m places in it, before which the rest wait by priority."""
 
     def __init__(self, kind, m):
         self.room = m if kind == "omlp" else 10**9
