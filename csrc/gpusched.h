@@ -12,11 +12,11 @@
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
  *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and SMs),
- *           mpcp, fmlp_plus, gpu_server, partition (cores by worst fit); under global EDF:
- *           gedf_tardiness (bounds), srm (waiting for a GPU lock), container (GPU tasks in a
- *           server), elliott_study (paper 004's counts)
+ *           stgm_exhaustive (all of them), mpcp, fmlp_plus, gpu_server, partition (cores by worst
+ *           fit); under global EDF: gedf_tardiness (bounds), srm (waiting for a GPU lock), container
+ *           (GPU tasks in a server), elliott_study (paper 004's counts)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
- *           SMs), warps (inside an SM)
+ *           SMs), warps (inside an SM), host (tasks that compute on CPUs and a GPU)
  *
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
@@ -59,8 +59,11 @@
 #include "rta/saturation.h"
 #include "rta/srm.h"
 #include "rta/stgm.h"
+#include "rta/stgm_allocate.h"
+#include "rta/stgm_exhaustive.h"
 #include "sim/fifo.h"
 #include "sim/hierarchy.h"
+#include "sim/host.h"
 #include "sim/warps.h"
 
 #endif

@@ -315,6 +315,75 @@ def fifo_responses(
     /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished (sets, n); verdict, waves (sets,)
 
+# Tasks on CPUs and a GPU: simulation (py_host_sim.c). hosts: see _Hosts; offset, core: (sets, n);
+# sm: uint8 (sets, n, sms); server, until, victim: (sets,); shares: low, high, gap as fractions.
+
+_Hosts: TypeAlias = tuple[_In, _In, _In, _In, _In, _In, _In, _In]
+_HostRun: TypeAlias = object  # a capsule
+
+def host_open(
+    hosts: _Hosts,
+    offset: _In,
+    core: _In | None,
+    sm: _In | None,
+    cpus: int,
+    sms: int,
+    policy: int,
+    gpu: int,
+    mode: int,
+    server: _In,
+    overhead: int,
+    shares: _In,
+    until: _In,
+    victim: _In,
+    triggers: int,
+    key: _In,
+    index: int,
+    log_intervals: bool,
+    stop: Buffer | None,
+    /,
+) -> _HostRun: ...
+def host_run(
+    simulation: _HostRun,
+    instants: int,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    /,
+) -> tuple[int, bool, int, int]: ...  # status, done, now, jobs released
+def host_result(
+    simulation: _HostRun, /
+) -> tuple[_Ints, _Ints, _Ints, int]: ...  # worst, finished, late, instants
+def host_jobs(
+    simulation: _HostRun, /
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # task, job, release, start, finish
+def host_intervals(
+    simulation: _HostRun, /
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # task, job, what, core, start, end
+def host_responses(
+    hosts: _Hosts,
+    offset: _In,
+    core: _In | None,
+    sm: _In | None,
+    cpus: int,
+    sms: int,
+    policy: int,
+    gpu: int,
+    mode: int,
+    server: _In,
+    overhead: int,
+    shares: _In,
+    until: _In,
+    victim: _In,
+    triggers: int,
+    key: _In,
+    first: int,
+    states: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished, late (sets, n); status (sets,)
+
 # The scheduling hierarchy (py_hierarchy.c)
 
 _Hierarchy: TypeAlias = object  # a capsule
@@ -384,6 +453,66 @@ def warps_run(
     /,
 ) -> _Ints: ...
 
+# Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the arrays of
+# HostTasks._columns(), N sets of n tasks. All return schedulable (N,), response (N, n), terms
+# (N, n, 7) and failed (N,) first; an allocation goes on with core (N, n).
+
+_Flags: TypeAlias = npt.NDArray[np.int8]
+
+def host_stgm(
+    hosts: _Hosts, core: _In, sm: _In, cpus: int, busy: bool, paper: int, stop: Buffer | None, /
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_mpcp(
+    hosts: _Hosts, core: _In, cpus: int, sms: int, mode: int, stop: Buffer | None, /
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_fmlp_plus(
+    hosts: _Hosts, core: _In, cpus: int, sms: int, busy: bool, paper: bool, stop: Buffer | None, /
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_gpu_server(
+    hosts: _Hosts,
+    core: _In,
+    server: _In,
+    cpus: int,
+    sms: int,
+    overhead: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_partition(
+    hosts: _Hosts,
+    cpus: int,
+    sms: int,
+    test: int,
+    mode: int,
+    overhead: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
+def host_stgm_allocate(
+    hosts: _Hosts,
+    cpus: int,
+    sms: int,
+    busy: bool,
+    paper: int,
+    flags: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
+
+# core, sm (N, n, sms), rounds (N,)
+def host_stgm_exhaustive(
+    hosts: _Hosts,
+    cpus: int,
+    sms: int,
+    busy: bool,
+    paper: int,
+    states: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
+
+# core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up
+
 # Global EDF with a GPU (py_gedf.c)
 
 def gedf_response(
@@ -410,7 +539,7 @@ def container_response(
     /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def srm_blocking(
-    hosts: tuple[_In, ...],
+    hosts: _Hosts,
     cpus: int,
     sms: int,
     lock: int,

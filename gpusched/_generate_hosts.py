@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched import _core, profiles
 from gpusched._check import Int64Array, int_array, integer, one_of, seed_key, set_number
-from gpusched.hosttasks import HostTasks
+from gpusched.hosttasks import HostTasks, _ranks
 
 __all__ = ["stgm"]
 
@@ -130,14 +130,15 @@ def stgm(
     if count is None:
         columns = tuple(column[0] for column in columns)
     period, number, cpu, copy_in, kernel, copy_out, _ = columns
-    return HostTasks(
-        period,
-        cpu,
-        copy_in,
-        kernel,
-        copy_out,
+    by_index = np.arange(tasks, dtype=np.int64)
+    return HostTasks._of(
+        period=period,
+        priority=_ranks(period) if priority == "rm" else np.tile(by_index, (*period.shape[:-1], 1)),
         segments=number,
-        priority=None if priority == "rm" else np.broadcast_to(np.arange(tasks), period.shape),
+        cpu=cpu,
+        copy_in=copy_in,
+        kernel=kernel,
+        copy_out=copy_out,
     )
 
 

@@ -37,7 +37,15 @@ from gpusched._gedf_tests import (
     gedf_tardiness,
     srm,
 )
-from gpusched._host_tests import fmlp_plus, gpu_server, mpcp, stgm
+from gpusched._host_tests import (
+    fmlp_plus,
+    gpu_server,
+    mpcp,
+    partition,
+    stgm,
+    stgm_allocate,
+    stgm_exhaustive,
+)
 from gpusched.verdict import TERMS, Verdict
 
 __all__ = [
@@ -61,6 +69,9 @@ __all__ = [
     "gedf_tardiness",
     "gpu_server",
     "mpcp",
+    "partition",
     "srm",
     "stgm",
+    "stgm_allocate",
+    "stgm_exhaustive",
 ]

@@ -25,6 +25,11 @@ MAX_SMS = 1024
 
 BoolArray = npt.NDArray[np.bool_]
 
+_Columns = tuple[
+    Int64Array, Int64Array, Int64Array, Int64Array,
+    Int64Array, Int64Array, Int64Array, Int64Array,
+]  # fmt: skip
+
 _ROW = ("period", "deadline", "priority", "offset", "core", "segments")
 _GPU = ("copy_in", "kernel", "copy_out")
 _LEAST = {"period": 1, "deadline": 1, "core": -1}
@@ -155,8 +160,7 @@ class HostTasks:
         _check_kernels(arrays["kernel"])
         _check_jobs(arrays)
         if priority is None:
-            order = np.argsort(arrays["deadline"], axis=-1, kind="stable")
-            arrays["priority"] = np.argsort(order, axis=-1, kind="stable").astype(np.int64)
+            arrays["priority"] = _ranks(arrays["deadline"])
         for f in fields(self):
             if f.name in arrays:
                 object.__setattr__(self, f.name, frozen(arrays[f.name]))
@@ -234,23 +238,50 @@ class HostTasks:
         """Sets in a stack, tasks in a single set."""
         return int(self.period.shape[0])
 
-    def __getitem__(self, index: int | slice) -> HostTasks:
-        """Set ``index`` of a stack, or a part of the stack."""
+    def __getitem__(self, index: int | slice | npt.NDArray[Any]) -> HostTasks:
+        """Set ``index`` of a stack, or a part of the stack (a slice, or an array of sets)."""
         if not self.is_stack:
             raise TypeError("this is one task set; only a stack of sets can be indexed")
-        return HostTasks(
-            **{f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != "name"},
-            name=self.name,
-        )
+        parts = {f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != "name"}
+        return self._replaced(**{key: np.ascontiguousarray(part) for key, part in parts.items()})
 
     def with_placement(self, core: Any = None, sm: Any = None) -> HostTasks:
         """A copy with other cores, other SMs, or both; see the parameters of ``HostTasks``."""
-        changed = {f.name: getattr(self, f.name) for f in fields(self)}
+        shape = self.period.shape
+        changed: dict[str, Any] = {}
         if core is not None:
-            changed["core"] = core
+            cores = int_array(core, "core")
+            at_least(cores, -1, "core")
+            changed["core"] = _fit(cores, shape, "core").copy()
         if sm is not None:
-            changed["sm"] = sm
-        return HostTasks(**changed)
+            changed["sm"] = _fit_sm(sm_sets(sm, MAX_SMS), shape)
+        return self._replaced(**changed)
+
+    @classmethod
+    def _of(cls, **arrays: Any) -> HostTasks:
+        """Of arrays that are as they have to be: nobody checks or copies them."""
+        shape = arrays["period"].shape
+        rest = {
+            "deadline": arrays["period"],
+            "offset": np.zeros(shape, np.int64),
+            "core": np.full(shape, -1, np.int64),
+            "sm": np.zeros((*shape, 0), np.bool_),
+            "name": _labels(None, shape[-1]),
+        }
+        other = object.__new__(cls)
+        for key, value in (rest | arrays).items():
+            object.__setattr__(other, key, frozen(value) if key != "name" else value)
+        return other
+
+    def _replaced(self, **changed: Any) -> HostTasks:
+        """A copy with other arrays, which nobody checks or copies."""
+        other = object.__new__(HostTasks)
+        for f in fields(self):
+            value = changed.get(f.name, getattr(self, f.name))
+            if isinstance(value, np.ndarray):
+                frozen(value)
+            object.__setattr__(other, f.name, value)
+        return other
 
     # What jobs take
 
@@ -318,11 +349,15 @@ class HostTasks:
         values = [math.lcm(*row) for row in np.atleast_2d(self.period).tolist()]
         return values if self.is_stack else values[0]
 
-    def _columns(self) -> tuple[Int64Array, ...]:
+    def _columns(self) -> _Columns:
         """The arrays as the core takes them, with an axis for the sets in any case."""
-        keys = ("period", "deadline", "priority", "segments", "cpu", *_GPU)
-        arrays = (getattr(self, key) for key in keys)
-        return tuple(arrays if self.is_stack else (array[None] for array in arrays))
+        rows = (self.period, self.deadline, self.priority, self.segments)
+        jobs = (self.cpu, self.copy_in, self.kernel, self.copy_out)
+        if self.is_stack:
+            return (*rows, *jobs)
+        a, b, c, d = (array[None] for array in rows)
+        e, f, g, h = (array[None] for array in jobs)
+        return (a, b, c, d, e, f, g, h)
 
     # As any object
 
@@ -511,6 +546,14 @@ def _check_jobs(arrays: dict[str, Int64Array]) -> None:
     if long.any():
         at = list(_first(long))
         raise OverflowError(f"cpu{at}: the jobs of the set together overflow the clock")
+
+
+def _ranks(deadline: Int64Array) -> Int64Array:
+    """Deadline-monotonic priorities, ties by index."""
+    order = np.argsort(deadline, axis=-1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(order.shape[-1])[(None,) * (order.ndim - 1)], axis=-1)
+    return ranks.astype(np.int64, copy=False)
 
 
 def _fit_sm(sets: BoolArray | None, shape: tuple[int, ...]) -> BoolArray:

@@ -3,23 +3,29 @@
 ``fifo`` runs the model of paper 000: m threads, and kernels whose blocks start in FIFO order;
 ``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
 ``hierarchy`` runs all levels of paper 003 above the SM: applications, streams, copies, and blocks
-on SMs with all their limits. ``warps`` runs what is inside an SM, and ``block_times`` uses it to
-say how long blocks take that share one.
+on SMs with all their limits. ``host`` runs tasks with CPU and GPU segments on cores and a GPU that
+they share in one of several ways, and ``host_responses`` stacks of them. ``warps`` runs what is
+inside an SM, and ``block_times`` uses it to say how long blocks take that share one.
 """
 
 from __future__ import annotations
 
 from gpusched._fifo_run import Order, fifo, fifo_responses
 from gpusched._hierarchy_run import hierarchy
+from gpusched._host_run import host, host_responses
 from gpusched._warps_run import block_times, warps
 from gpusched.fifo import FifoResponses, FifoRun, Waves
 from gpusched.hierarchy import Blocks, Hierarchy, Slices, Waits
+from gpusched.hostrun import HostResponses, HostRun, Intervals
 
 __all__ = [
     "Blocks",
     "FifoResponses",
     "FifoRun",
     "Hierarchy",
+    "HostResponses",
+    "HostRun",
+    "Intervals",
     "Order",
     "Slices",
     "Waits",
@@ -28,5 +34,7 @@ __all__ = [
     "fifo",
     "fifo_responses",
     "hierarchy",
+    "host",
+    "host_responses",
     "warps",
 ]

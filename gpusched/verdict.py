@@ -55,13 +55,15 @@ class Verdict:
     cpus, sms
         How many cores, and how many SMs.
     schedulable
-        Whether every response is within its deadline: a bool, or bool ``(N,)``.
+        Whether every response is within its deadline: a bool, or bool ``(N,)``. Of an exhaustive
+        search also None where its budget was spent; int8 ``(N,)`` then: 1, 0, or -1 for that.
     response
-        What the test computes for each task, int64 ``(n,)`` or ``(N, n)``; -1 where it exceeds the
-        deadline, or needs the response of a task whose own does.
+        What the test computes for each task, int64 ``(n,)`` or ``(N, n)``; -1 for the task that can
+        be late and for those less urgent, which were not looked at.
     terms
-        A dict from ``TERMS`` to arrays of that shape, which add up to the response; of a task that
-        is late, to something beyond its deadline. 0 for tasks that were not reached.
+        A dict from ``TERMS`` to arrays of that shape, which add up to the response. For the task
+        that can be late they are what can meet it until its deadline, more than fits in; 0 for
+        those that were not looked at.
     failed
         The most urgent task that can be late; -1 for none. An int, or int64 ``(N,)``.
     server
@@ -101,7 +103,7 @@ class Verdict:
     def bounded(self) -> npt.NDArray[np.bool_]:
         """Whether ``response`` bounds the task's responses: all of a schedulable set's, else none;
         bool, of the shape of ``response``."""
-        whole = np.asarray(self.schedulable, dtype=np.bool_)[..., None]
+        whole = np.asarray(self.schedulable == 1, dtype=np.bool_)[..., None]
         return np.broadcast_to(whole, self.response.shape).copy()
 
     def why(self, set: int | None = None) -> str:
@@ -110,6 +112,10 @@ class Verdict:
         at = self._set(set)
         hosts = self.hosts[at] if self.hosts.is_stack else self.hosts
         failed = int(self.failed[at]) if self.hosts.is_stack else int(self.failed)
+        accepted = self.schedulable if at is ... else self.schedulable[at]
+        if failed < 0 and accepted != 1:
+            undecided = accepted is None or accepted == -1
+            return "The budget was spent." if undecided else "No allocation passes the test."
         if failed < 0:
             slack = hosts.deadline - self.response[at]
             least = int(np.argmin(slack))
@@ -154,9 +160,9 @@ class Verdict:
         return Verdict(
             self.hosts[number],
             *(self.test, self.variant, self.mode, self.cpus, self.sms),
-            bool(self.schedulable[number]),
-            self.response[number].copy(),
-            {name: array[number].copy() for name, array in self.terms.items()},
+            _answer(self.schedulable[number]),
+            self.response[number],
+            {name: array[number] for name, array in self.terms.items()},
             int(self.failed[number]),
             None if self.server is None else int(self.server[number]),
             None if self.rounds is None else int(self.rounds[number]),
@@ -186,41 +192,39 @@ class Verdict:
             frame[name] = self.terms[name].ravel()
         return frame
 
-    def plot(self, ax: Any = None, *, set: int | None = None) -> Any:
+    def plot(self, ax: Any = None, *, unit: str | None = None, set: int | None = None) -> Any:
         """Draws what each response is made of, beside its deadline, with matplotlib.
 
-        One bar per task, the most urgent on top; a task that can be late has a red deadline, and
-        its bar is what the test had when it passed it. ``set``: which set of a stack. Returns the
-        axes.
+        One bar per task, the most urgent on top. The task that can be late has a red deadline and
+        a bar beyond it; those less urgent were not looked at and have none. ``unit``: what a tick
+        is, None, "ns", "us", "ms" or "s". ``set``: which set of a stack. Returns the axes.
         """
         from gpusched import plot
 
         at = self._set(set)
         hosts = self.hosts[at] if self.hosts.is_stack else self.hosts
-        order = np.argsort(hosts.priority)[:_SHOWN_ROWS]
-        ax = plot.axes(ax, (7.2, 1.2 + 0.36 * len(order)))
+        order = np.argsort(hosts.priority, kind="stable")[:_SHOWN_ROWS]
+        ax = plot.axes(ax, (9.4, 1.0 + 0.34 * len(order)))
+        axis = plot.time_axis(unit, int(hosts.deadline[order].max()))
         y = np.arange(len(order))
         left = np.zeros(len(order))
         for name in TERMS:
-            width = self.terms[name][at][order].astype(float)
+            width = self.terms[name][at][order] / axis.ticks
             if width.any():
                 color = plot.color(_COLORS[name])
                 ax.barh(y, width, 0.62, left=left, color=color, label=_TERM[name])
                 left += width
-        for row, task in enumerate(order):
-            deadline = float(hosts.deadline[task])
-            late = self.response[at][task] < 0
-            style = {"color": plot.LATE if late else plot.INK, "linewidth": 2}
-            ax.plot([deadline, deadline], [row - 0.42, row + 0.42], **style)
+        deadline = hosts.deadline[order] / axis.ticks
+        failed = self.failed[at] if self.hosts.is_stack else self.failed
+        for row, task in enumerate(order.tolist()):
+            style = {"color": plot.LATE if task == failed else plot.INK, "linewidth": 2}
+            ax.plot([deadline[row]] * 2, [row - 0.42, row + 0.42], **style)
         ax.plot([], [], color=plot.INK, linewidth=2, label="deadline")
-        labels = [clip(hosts.name[i], 24) for i in order]
-        if (hosts.core >= 0).all():
-            labels = [f"{label}, core {hosts.core[i]}" for label, i in zip(labels, order)]  # noqa: B905
-        ax.set_yticks(y, labels)
+        ax.set_yticks(y, [_label(hosts, i) for i in order.tolist()])
         ax.set_ylim(len(order) - 0.4, -0.6)
-        ax.set_xlim(0, 1.04 * max(float(hosts.deadline[order].max()), float(left.max())))
-        ax.set_xlabel("response time (ticks)")
-        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.14), ncols=3)
+        ax.set_xlim(0, 1.04 * max(float(deadline.max()), float(left.max())))
+        ax.set_xlabel(axis.label.replace("time", "response time"))
+        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
         plot.grid(ax, "x")
         return ax
 
@@ -233,9 +237,9 @@ class Verdict:
         )
         place = f"{self.cpus} cores, {self.sms} SMs"
         if self.hosts.is_stack:
-            count = int(np.sum(self.schedulable))
+            count = int(np.sum(self.schedulable == 1))
             return f"{count} of {len(self)} sets schedulable ({form}; {place})"
-        answer = "schedulable" if self.schedulable else "not schedulable"
+        answer = {True: "schedulable", False: "not schedulable"}.get(self.schedulable, "undecided")
         return f"{answer} ({form}; {self.hosts.n} tasks on {place})"
 
     def _repr_html_(self) -> str:
@@ -265,6 +269,15 @@ class Verdict:
 
 def _name(hosts: HostTasks, i: int) -> str:
     return clip(hosts.name[i], 60)
+
+
+def _answer(code: Any) -> bool | None:
+    return None if code == -1 else bool(code)
+
+
+def _label(hosts: HostTasks, i: int) -> str:
+    core = int(hosts.core[i])
+    return clip(hosts.name[i], 24) + (f", core {core}" if core >= 0 else "")
 
 
 def _largest(parts: dict[str, int]) -> list[tuple[str, int]]:

@@ -29,6 +29,17 @@ COMPLETION = np.array([[0, 1, 3, 4, 3, 4, 4, 6]])
 START = np.array([0, 1, 5, 6, 9, 10, 14, 15, 18])
 END = np.array([1, 5, 6, 9, 10, 14, 15, 18, 19])
 BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
+# Three tasks: period, deadline, priority, segments, cpu, copy in, kernel on 1 or 2 SMs, copy out.
+HOSTS = (
+    np.array([[60, 80, 120]]),
+    np.array([[60, 80, 90]]),
+    np.array([[0, 1, 2]]),
+    np.array([[1, 2, 0]]),
+    np.array([[[3, 2, 0], [5, 1, 2], [10, 0, 0]]]),
+    np.array([[[1, 0], [2, 1], [0, 0]]]),
+    np.array([[[[6, 4], [0, 0]], [[8, 5], [4, 3]], [[0, 0], [0, 0]]]]),
+    np.array([[[1, 0], [1, 2], [0, 0]]]),
+)
 
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
@@ -41,12 +52,14 @@ ARGUMENTS: dict[str, Any] = {
     "block_time": np.array([[4, 3, 6]]),
     "blocks": np.array([4, 4]),
     "blocks_max": 8,
+    "busy": True,
     "bytes": 1 << 20,
     "capacity": 256,
     "channels": 1,
     "completion": COMPLETION,
     "context": np.array([0, 0, 1]),
     "copy_engines": 1,
+    "core": np.array([[0, 1, 0]]),
     "count": 2,
     "cpu_only": False,
     "cpus": 2,
@@ -63,12 +76,13 @@ ARGUMENTS: dict[str, Any] = {
     "even_copy": True,
     "first": 0,
     "first_only": False,
+    "flags": 0,
     "floating": np.array([9, 0, 5]),
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
     "gpu": 500,
     "high": 1.0,
-    "hosts": (),
+    "hosts": HOSTS,
     "idling": False,
     "index": 0,
     "inside": PERIOD.copy(),
@@ -91,6 +105,7 @@ ARGUMENTS: dict[str, Any] = {
     "m": np.array([8]),
     "merge": True,
     "methods": 30,
+    "mode": 0,
     "most": 19 * 10**8,
     "n": 3,
     "offset": np.zeros((1, 3), np.int64),
@@ -114,12 +129,14 @@ ARGUMENTS: dict[str, Any] = {
     "scheduler": np.array([0, 1, 0]),
     "seconds": 1.0,
     "separate": True,
+    "server": np.array([2]),
     "server_period": np.array([5]),
     "settle": 0,
     "share": np.array([0.3, 0.4]),
     "shortest": 10,
     "sizes": np.array([32, 64]),
     "slack": np.array([[0, 3, 0]]),
+    "sm": np.array([[[1, 0], [1, 1], [0, 0]]], np.uint8),
     "sm_order": np.arange(8),
     "smem": np.array([0, 0]),
     "sms": np.array([1]),
@@ -132,6 +149,7 @@ ARGUMENTS: dict[str, Any] = {
     "stream": None,
     "stream_kind": np.array([2, 0, 1]),
     "switch_time": 3,
+    "test": 0,
     "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
@@ -150,6 +168,9 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
+HOST_SIMULATION = (
+    *("host_open", "host_run", "host_result", "host_jobs", "host_intervals", "host_responses"),
+)
 GEDF = (*("gedf_response", "container_response", "srm_blocking", "elliott_draw", "elliott_study"),)
 
 
@@ -182,14 +203,24 @@ def arguments(name: str) -> dict[str, Any]:
         if "simulation" in inspect.signature(getattr(_core, name)).parameters:
             values["simulation"] = _core.hierarchy_open(*arguments("hierarchy_open").values())
             values["blocks"] = 3
+    if name in HOST_SIMULATION:
+        rows = ([[12, 9, 20]], [[12, 9, 20]], [[0, 1, 2]], [[1, 2, 0]])
+        cpu, copy = [[[1, 1, 0], [0, 1, 1], [5, 0, 0]]], [[[1, 0], [1, 1], [0, 0]]]
+        kernel = [[[[3, 2], [0, 0]], [[2, 2], [1, 1]], [[0, 0], [0, 0]]]]
+        columns = (*rows, cpu, copy, kernel, copy)
+        values |= {"hosts": tuple(np.array(column) for column in columns)}
+        values |= {"core": np.array([[0, 1, 0]]), "cpus": 2, "sms": 2, "gpu": 0, "mode": 0}
+        values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
+        values |= {"overhead": 1, "shares": np.array([1, 2, 1, 1, 1, 4]), "triggers": 2}
+        values |= {"log_intervals": True, "instants": 10}
+        if "simulation" in inspect.signature(getattr(_core, name)).parameters:
+            values["simulation"] = _core.host_open(*arguments("host_open").values())
+    if "hosts" in inspect.signature(getattr(_core, name)).parameters:
+        values["sms"] = 2
     if name in GEDF:
         values |= {"cpus": 2, "methods": 30, "demand": np.array([[1, 2, 6]]), "overhead": 50}
         values |= {"inside": np.array([[0, 1, 1]]), "server_period": np.array([5])}
-        rows = ([[60, 80, 120]], [[60, 80, 90]], [[0, 1, 2]], [[1, 2, 0]])
-        cpu, copy = [[[3, 2, 0], [5, 1, 2], [10, 0, 0]]], [[[1, 0], [2, 1], [0, 0]]]
-        kernel = [[[[6, 4], [0, 0]], [[8, 5], [4, 3]], [[0, 0], [0, 0]]]]
-        values |= {"hosts": tuple(np.array(c) for c in (*rows, cpu, copy, kernel, copy))}
-        values |= {"sms": 2, "lock": 1, "rounding": 0, "empty": True, "count": 3, "gpu": 500}
+        values |= {"lock": 1, "rounding": 0, "empty": True, "count": 3, "gpu": 500}
         values |= {"utilization": np.array([0.1, 0.4]), "share": np.array([0.3, 0.4])}
         values |= {"periods": np.array([1500, 6000]), "speed_ups": np.array([2, 4]), "bins": 8}
     if name == "pbs_search":
@@ -336,6 +367,10 @@ def changed(value: Any, chance: random.Random) -> Iterator[tuple[str, Any]]:
         yield "longer", np.concatenate([value, value], axis=-1)
         yield "two", np.concatenate([value, value])
         yield "none", value[:0]
+    if isinstance(value, tuple):
+        for at, item in enumerate(value):
+            for label, other in changed(item, chance):
+                yield f"[{at}] {label}", (*value[:at], other, *value[at + 1 :])
 
 
 class Slow(Exception):
@@ -353,6 +388,7 @@ SECONDS = 0.1
 # What was opened is run as well, since the arguments matter then.
 GO_ON: dict[str, Callable[[Any], Any]] = {
     "fifo_open": lambda opened: _core.fifo_run(opened, 1000, 0, 1 << 26, 0.05, None),
+    "host_open": lambda opened: _core.host_run(opened, 1000, 0, 1 << 26, 0.05, None),
     "hierarchy_open": lambda opened: _core.hierarchy_run(opened, 1000, 1 << 26, 0.05, None),
 }
 

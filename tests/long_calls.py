@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
+from gpusched import _core
 
 DELAY = 0.3
 
@@ -88,9 +89,30 @@ def warps() -> Callable[[Any], Any]:
     return lambda stop: gs.simulate.warps(10**12, [10**12] * 16, stop=stop)
 
 
+def stack_of(sets: int, *rows: tuple[int, int]) -> Any:
+    """The same set of CPU tasks, (period, CPU time), again and again."""
+    one = gs.HostTasks(period=[row[0] for row in rows], cpu=[[row[1]] for row in rows])
+    return tuple(np.repeat(column, sets, 0) for column in one._columns())
+
+
+def host_test() -> Callable[[Any], Any]:
+    # The first two take all of the core, so the last one's window grows by a few ticks a step.
+    hosts = stack_of(1, (2, 1), (4, 2), (2**58, 1))
+    return lambda stop: _core.host_mpcp(hosts, np.zeros((1, 3), int), 1, 1, 0, stop)
+
+
+def host_allocation() -> Callable[[Any], Any]:
+    drawn = gs.generate.stgm(16, 1, seed=1, cpus=4, utilization=(0.5, 0.6))
+    hosts = tuple(np.repeat(column, 10**5, 0) for column in drawn._columns())
+    return lambda stop: _core.host_stgm_allocate(hosts, 4, 13, True, 0, 32, stop)
+
+
 CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
-    for f in (search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps)
+    for f in (
+        *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
+        *(host_test, host_allocation),
+    )
 }
 
 

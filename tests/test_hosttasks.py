@@ -136,6 +136,7 @@ def test_stack() -> None:
     assert [column.ndim for column in stack._columns()] == [2, 2, 2, 2, 3, 3, 4, 3]
     assert [column.ndim for column in stack[0]._columns()] == [2, 2, 2, 2, 3, 3, 4, 3]
     assert np.shares_memory(stack._columns()[0], stack.period)
+    assert stack[np.array([1, 1])].period.tolist() == [[30, 40], [30, 40]]
     with pytest.raises(IndexError):
         stack[2]
     with pytest.raises(TypeError, match="only a stack"):

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 # An expression, and its value in a comment.
-SAID = r"^(\S.*?) +# (True|\(.*?\)|\[.*?\])"
+SAID = r"^(\S.*?) +# (True|False|\(.*?\)|\[.*?\])"
 
 
 def test_python_examples():
@@ -20,7 +20,7 @@ def test_python_examples():
         for expression, value in re.findall(SAID, block, re.MULTILINE):
             assert repr(eval(expression, names)) == value, expression
             said += 1
-    assert said == 6
+    assert said == 9
 
 
 @pytest.mark.parametrize("mark", ["main-job", "tests"])

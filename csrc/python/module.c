@@ -26,6 +26,7 @@ static int module_exec(PyObject *module)
         gs_py_hierarchy_methods,
         gs_py_warps_methods,
         gs_py_host_tests_methods,
+        gs_py_host_sim_methods,
         gs_py_generate_hosts_methods,
         gs_py_gedf_methods,
     };

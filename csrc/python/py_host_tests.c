@@ -297,7 +297,139 @@ out:
     return result;
 }
 
+/* How to look for cores and SMs: by Algorithm 1 or, with all, by trying all. */
+typedef struct {
+    bool all;
+    long long cpus, sms, states;
+    int busy, paper, flags;
+} search_t;
+
+typedef struct {
+    gs_stgm_allocate_t rounds;
+    gs_stgm_exhaustive_t all;
+} searcher_t;
+
+static int searcher_init(searcher_t *self, gs_env_t *env, const search_t *search, int64_t n)
+{
+    env->states_limit = search->states;
+    return search->all ? gs_stgm_exhaustive_init(&self->all, env, n)
+                       : gs_stgm_allocate_init(&self->rounds, env, n);
+}
+
+static int search_set(searcher_t *self, gs_env_t *env, const search_t *search,
+                      const gs_hosts_t *hosts, gs_stgm_placement_t *placement,
+                      gs_host_answer_t *answer)
+{
+    bool busy = search->busy != 0;
+    env->states = 0;
+    return search->all ? gs_stgm_exhaustive(&self->all, env, hosts, search->cpus, search->sms, busy,
+                                            search->paper, placement, answer)
+                       : gs_stgm_allocate(&self->rounds, env, hosts, search->cpus, search->sms,
+                                          busy, search->paper, search->flags, placement, answer);
+}
+
+static PyObject *run_search(PyObject *module, const search_t *search, PyObject *hosts,
+                            PyObject *stop)
+{
+    PyObject *result = NULL;
+    job_t job = {0};
+    if (!gs_py_call_init(&job.call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_env_t *env = &job.call.env;
+    searcher_t work = {0};
+    PyArrayObject *core = NULL, *sm = NULL, *rounds = NULL;
+    if (!job_init(&job, hosts)) {
+        goto out;
+    }
+    int status = gs_host_check_sms(env, search->sms);
+    if (status != GS_OK) {
+        gs_py_raise(module, &job.call, status);
+        goto out;
+    }
+    npy_intp n = job.hosts.n, sms = (npy_intp)search->sms;
+    npy_intp shape[3] = {job.hosts.sets, n, sms};
+    if ((core = gs_py_new(2, shape, NPY_INT64)) == NULL ||
+        (sm = gs_py_new(3, shape, NPY_UINT8)) == NULL ||
+        (rounds = gs_py_new(1, shape, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    gs_py_release(&job.call);
+    status = job.hosts.sets > 0 ? searcher_init(&work, env, search, n) : GS_OK;
+    for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
+        gs_hosts_t at = gs_py_hosts_at(&job.hosts, set);
+        gs_host_answer_t answer = answer_at(&job, set);
+        gs_stgm_placement_t placement = {.core = gs_py_i64(core) + set * n,
+                                         .sm = (uint8_t *)PyArray_DATA(sm) + set * n * sms};
+        status = search_set(&work, env, search, &at, &placement, &answer);
+        bool spent = status == GS_SPENT_STATES;
+        gs_py_i64(rounds)[set] = placement.rounds;
+        status = end_set(&job, set, &answer, spent ? GS_OK : status);
+        if (spent) {
+            ((npy_int8 *)PyArray_DATA(job.answers.schedulable))[set] = -1;
+        }
+    }
+    gs_stgm_allocate_free(&work.rounds, env);
+    gs_stgm_exhaustive_free(&work.all, env);
+    gs_py_acquire(&job.call);
+    if (status != GS_OK) {
+        gs_py_raise(module, &job.call, status);
+        goto out;
+    }
+    const answers_t *answers = &job.answers;
+    result = Py_BuildValue("OOOOOOO", answers->schedulable, answers->response, answers->terms,
+                           answers->failed, core, sm, rounds);
+out:
+    Py_XDECREF(core);
+    Py_XDECREF(sm);
+    Py_XDECREF(rounds);
+    job_free(&job);
+    return result;
+}
+
+PyDoc_STRVAR(allocate_doc,
+             "host_stgm_allocate(hosts, cpus, sms, busy, paper, flags, stop, /)\n"
+             "--\n\n"
+             "Cores and SMs for STGM (gs_stgm_allocate) for a stack of N sets. Returns what\n"
+             "host_stgm does, and core (N, n), sm uint8 (N, n, sms), rounds (N,).");
+
+static PyObject *host_stgm_allocate(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *stop;
+    search_t search = {.all = false};
+    if (!PyArg_ParseTuple(args, "OLLpiiO:host_stgm_allocate", &hosts, &search.cpus, &search.sms,
+                          &search.busy, &search.paper, &search.flags, &stop)) {
+        return NULL;
+    }
+    return run_search(module, &search, hosts, stop);
+}
+
+PyDoc_STRVAR(exhaustive_doc,
+             "host_stgm_exhaustive(hosts, cpus, sms, busy, paper, states, stop, /)\n"
+             "--\n\n"
+             "Whether any cores and SMs pass (gs_stgm_exhaustive), for a stack of N small sets.\n"
+             "states: how many to look at for each set, 0 for all; schedulable is -1 where that\n"
+             "was not enough. Returns what host_stgm_allocate does, rounds being the divisions\n"
+             "of the SMs that were tried.");
+
+static PyObject *host_stgm_exhaustive(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *stop;
+    search_t search = {.all = true};
+    if (!PyArg_ParseTuple(args, "OLLpiLO:host_stgm_exhaustive", &hosts, &search.cpus, &search.sms,
+                          &search.busy, &search.paper, &search.states, &stop)) {
+        return NULL;
+    }
+    if (search.states < 0) {
+        return PyErr_Format(PyExc_ValueError, "states: must not be negative, is %lld",
+                            search.states);
+    }
+    return run_search(module, &search, hosts, stop);
+}
+
 PyMethodDef gs_py_host_tests_methods[] = {
+    {"host_stgm_exhaustive", host_stgm_exhaustive, METH_VARARGS, exhaustive_doc},
+    {"host_stgm_allocate", host_stgm_allocate, METH_VARARGS, allocate_doc},
     {"host_stgm", host_stgm, METH_VARARGS, stgm_doc},
     {"host_mpcp", host_mpcp, METH_VARARGS, mpcp_doc},
     {"host_fmlp_plus", host_fmlp_plus, METH_VARARGS, fmlp_plus_doc},

@@ -4,8 +4,7 @@
 #include "rta/host_chain.h"
 
 enum {
-    OTHERS = GS_CHAIN_EXACT - 1, /* the most tasks that a path is searched through */
-    STEPS = 400                  /* of a search by hand, before all sets of tasks are looked at */
+    STEPS = 400 /* of a search by hand, before all sets of tasks are looked at */
 };
 
 int gs_chain_init(gs_chain_t *self, gs_env_t *env, int64_t n)
@@ -20,9 +19,10 @@ int gs_chain_init(gs_chain_t *self, gs_env_t *env, int64_t n)
     self->near = gs_alloc(env, (size_t)size, sizeof *self->near);
     self->weight = gs_alloc(env, (size_t)n, sizeof *self->weight);
     self->group = gs_alloc(env, (size_t)(3 * self->words), sizeof *self->group);
-    self->ends = gs_alloc(env, (size_t)1 << OTHERS, sizeof *self->ends);
+    self->away = gs_alloc(env, (size_t)self->words, sizeof *self->away);
+    self->ends = gs_alloc(env, (size_t)1 << GS_CHAIN_EXACT, sizeof *self->ends);
     bool made = self->near != NULL && self->weight != NULL && self->group != NULL;
-    return made && self->ends != NULL ? GS_OK : env->status;
+    return made && self->away != NULL && self->ends != NULL ? GS_OK : env->status;
 }
 
 void gs_chain_free(gs_chain_t *self, gs_env_t *env)
@@ -30,6 +30,7 @@ void gs_chain_free(gs_chain_t *self, gs_env_t *env)
     gs_free(env, self->near);
     gs_free(env, self->weight);
     gs_free(env, self->group);
+    gs_free(env, self->away);
     gs_free(env, self->ends);
     memset(self, 0, sizeof *self);
 }
@@ -71,15 +72,24 @@ int gs_chain_join_sets(gs_chain_t *self, gs_env_t *env, const int64_t *segments,
     return GS_OK;
 }
 
-/* A component with i left out, its tasks numbered from 0. */
+/* A component, its tasks numbered from 0 in the order of their indices. */
 typedef struct {
     int64_t count;
-    int64_t weight[OTHERS];
-    uint16_t near[OTHERS];
-    int64_t best;
+    int64_t weight[GS_CHAIN_EXACT];
+    unsigned near[GS_CHAIN_EXACT];
+    bool listed;    /* whether `ends` is filled */
+    int64_t best;   /* of the search under way */
     int64_t enough; /* no path is longer */
     int64_t steps;
 } part_t;
+
+static int count_bits(unsigned bits) /* up to 16 */
+{
+    bits -= bits >> 1 & 0x5555u;
+    bits = (bits & 0x3333u) + (bits >> 2 & 0x3333u);
+    bits = (bits + (bits >> 4)) & 0x0f0fu;
+    return (int)((bits + (bits >> 8)) & 0x1fu);
+}
 
 static int64_t weigh(const part_t *part, unsigned tasks)
 {
@@ -118,9 +128,9 @@ static bool search(part_t *part, unsigned next, unsigned open, int64_t weight)
             weight + weigh(part, reach(part, next, open)) <= part->best) {
             return true;
         }
-        int chosen = -1, fewest = OTHERS;
+        int chosen = -1, fewest = GS_CHAIN_EXACT;
         for (unsigned rest = next; rest != 0; rest &= rest - 1) {
-            int v = __builtin_ctz(rest), ways = __builtin_popcount(part->near[v] & open);
+            int v = __builtin_ctz(rest), ways = count_bits(part->near[v] & open);
             if (ways < fewest) {
                 fewest = ways;
                 chosen = v;
@@ -136,11 +146,10 @@ static bool search(part_t *part, unsigned next, unsigned open, int64_t weight)
     return true;
 }
 
-/* All sets of tasks, by dynamic programming: a path through all tasks of a set can end at v when
- * one through the others ends next to v. */
-static int64_t look_at_all(const part_t *part, uint16_t *ends, unsigned first)
+/* By dynamic programming over all sets of tasks: a path through all tasks of a set can end at v
+ * when one through the others ends next to v. */
+static void list_ends(part_t *part, uint16_t *ends)
 {
-    int64_t best = 0;
     for (unsigned tasks = 1; tasks < 1u << part->count; tasks++) {
         unsigned found = 0;
         for (unsigned rest = tasks; rest != 0; rest &= rest - 1) {
@@ -150,7 +159,16 @@ static int64_t look_at_all(const part_t *part, uint16_t *ends, unsigned first)
             }
         }
         ends[tasks] = (uint16_t)found;
-        if ((found & first) != 0) {
+    }
+    part->listed = true;
+}
+
+/* The heaviest set of tasks without i that has a path to next to i. */
+static int64_t look_at_all(const part_t *part, const uint16_t *ends, int64_t i)
+{
+    int64_t best = 0;
+    for (unsigned tasks = 1; tasks < 1u << part->count; tasks++) {
+        if ((tasks >> i & 1) == 0 && (ends[tasks] & part->near[i]) != 0) {
             int64_t weight = weigh(part, tasks);
             best = weight > best ? weight : best;
         }
@@ -158,24 +176,26 @@ static int64_t look_at_all(const part_t *part, uint16_t *ends, unsigned first)
     return best;
 }
 
-/* The longest path through part that begins in first. */
-static int longest_path(gs_chain_t *self, gs_env_t *env, part_t *part, unsigned first,
-                        int64_t *longest)
+/* The longest path that begins next to i. */
+static int longest_path(gs_chain_t *self, gs_env_t *env, part_t *part, int64_t i, int64_t *longest)
 {
-    unsigned open = (1u << part->count) - 1;
+    unsigned open = ((1u << part->count) - 1) & ~(1u << i);
     part->best = part->steps = part->enough = 0;
-    for (unsigned rest = first; rest != 0;) { /* of the heaviest piece, once i is away */
+    for (unsigned rest = part->near[i]; rest != 0;) { /* in the heaviest piece, once i is away */
         unsigned piece = reach(part, rest & -rest, open);
         int64_t weight = weigh(part, piece);
         part->enough = weight > part->enough ? weight : part->enough;
         rest &= ~piece;
     }
-    bool found = search(part, first, open, 0);
+    bool found = search(part, part->near[i], open, 0);
     int status = gs_poll(env, 20 * part->steps);
     *longest = part->best;
     if (!found && status == GS_OK) {
-        *longest = look_at_all(part, self->ends, first);
-        status = gs_poll(env, (int64_t)OTHERS << part->count);
+        if (!part->listed) {
+            list_ends(part, self->ends);
+        }
+        *longest = look_at_all(part, self->ends, i);
+        status = gs_poll(env, (int64_t)GS_CHAIN_EXACT << part->count);
     }
     return status;
 }
@@ -230,49 +250,20 @@ static int64_t weigh_component(const gs_chain_t *self)
     return sum;
 }
 
-/* Of task i in a component of a few tasks. */
-static int longest_of(gs_chain_t *self, gs_env_t *env, int64_t i, const int64_t *tasks,
-                      int64_t count, int64_t *longest)
+static void make_part(const gs_chain_t *self, const int64_t *tasks, int64_t count, part_t *part)
 {
-    part_t part = {.count = 0};
-    int64_t number[OTHERS];
-    unsigned first = 0;
-    for (int64_t t = 0; t < count; t++) {
-        if (tasks[t] != i) {
-            int64_t at = part.count++;
-            number[at] = tasks[t];
-            part.weight[at] = self->weight[tasks[t]];
-            first |= gs_chain_joined(self, i, tasks[t]) ? 1u << at : 0;
-            for (int64_t other = 0; other < at; other++) {
-                if (gs_chain_joined(self, tasks[t], number[other])) {
-                    part.near[at] |= (uint16_t)(1u << other);
-                    part.near[other] |= (uint16_t)(1u << at);
-                }
+    part->count = count;
+    part->listed = false;
+    for (int64_t a = 0; a < count; a++) {
+        part->weight[a] = self->weight[tasks[a]];
+        part->near[a] = 0;
+        for (int64_t b = 0; b < a; b++) {
+            if (gs_chain_joined(self, tasks[a], tasks[b])) {
+                part->near[a] |= 1u << b;
+                part->near[b] |= 1u << a;
             }
         }
     }
-    return longest_path(self, env, &part, first, longest);
-}
-
-int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const int64_t *group,
-                     int64_t *longest)
-{
-    uint64_t *away = self->group + 2 * self->words;
-    memset(away, 0, (size_t)self->words * sizeof *away);
-    for (int64_t j = 0; j < self->n && group != NULL; j++) {
-        if (j != i && group[j] == group[i]) {
-            away[j / 64] |= (uint64_t)1 << (j % 64);
-        }
-    }
-    int64_t count = find_component(self, i, away);
-    int status = gs_poll(env, count * self->words);
-    if (count > GS_CHAIN_EXACT || status != GS_OK) {
-        *longest = weigh_component(self) - self->weight[i];
-        return status;
-    }
-    int64_t tasks[GS_CHAIN_EXACT];
-    list_component(self, tasks, GS_CHAIN_EXACT);
-    return longest_of(self, env, i, tasks, count, longest);
 }
 
 /* In a ring, or with one other task, all of the others can be ahead: they are a path that begins
@@ -287,6 +278,30 @@ static bool is_ring(const gs_chain_t *self, const int64_t *tasks, int64_t count)
     return count <= 2 || gs_chain_joined(self, tasks[count - 1], tasks[0]);
 }
 
+int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const uint64_t *away,
+                     int64_t *longest)
+{
+    int64_t count = find_component(self, i, away);
+    int status = gs_poll(env, count * self->words);
+    if (count > GS_CHAIN_EXACT || status != GS_OK) {
+        *longest = weigh_component(self) - self->weight[i];
+        return status;
+    }
+    int64_t tasks[GS_CHAIN_EXACT] = {0};
+    list_component(self, tasks, GS_CHAIN_EXACT);
+    if (is_ring(self, tasks, count)) {
+        *longest = weigh_component(self) - self->weight[i];
+        return GS_OK;
+    }
+    part_t part;
+    make_part(self, tasks, count, &part);
+    int64_t at = 0;
+    while (tasks[at] != i) {
+        at++;
+    }
+    return longest_path(self, env, &part, at, longest);
+}
+
 int gs_chain_all(gs_chain_t *self, gs_env_t *env, int64_t *longest)
 {
     uint64_t *away = self->group + 2 * self->words; /* those that are done */
@@ -295,7 +310,7 @@ int gs_chain_all(gs_chain_t *self, gs_env_t *env, int64_t *longest)
         if (away[i / 64] >> (i % 64) & 1) {
             continue;
         }
-        int64_t tasks[GS_CHAIN_EXACT];
+        int64_t tasks[GS_CHAIN_EXACT] = {0};
         int64_t count = find_component(self, i, away);
         bool few = count <= GS_CHAIN_EXACT && list_component(self, tasks, count) == count;
         int64_t sum = weigh_component(self);
@@ -307,8 +322,12 @@ int gs_chain_all(gs_chain_t *self, gs_env_t *env, int64_t *longest)
                 longest[j] = sum - self->weight[j];
             }
         }
+        part_t part;
+        if (few && !ring) {
+            make_part(self, tasks, count, &part);
+        }
         for (int64_t t = 0; t < count && few && !ring; t++) {
-            int status = longest_of(self, env, tasks[t], tasks, count, &longest[tasks[t]]);
+            int status = longest_path(self, env, &part, t, &longest[tasks[t]]);
             if (status != GS_OK) {
                 return status;
             }

@@ -23,6 +23,7 @@ typedef struct {
     uint64_t *near;  /* n sets: which tasks share an SM with this one (itself left out) */
     int64_t *weight; /* n: the longest kernel; their sum stays below GS_NEVER */
     uint64_t *group; /* 3 sets, for the search */
+    uint64_t *away;  /* a set for the caller of gs_chain_longest */
     uint16_t *ends;  /* for the search: by set of tasks, where paths through all of them can end */
 } gs_chain_t;
 
@@ -49,12 +50,12 @@ static inline bool gs_chain_joined(const gs_chain_t *self, int64_t a, int64_t b)
 int gs_chain_join_sets(gs_chain_t *self, gs_env_t *env, const int64_t *segments, const uint8_t *sm,
                        int64_t sms);
 
-/* The longest chain that task i can wait for. group: NULL, or the group of every task; tasks of
- * i's own group other than i are as if they were not there. */
-int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const int64_t *group,
+/* The longest chain that task i can wait for, as if the tasks in `away` (self->words words, i may be
+ * among them) were not there. */
+int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const uint64_t *away,
                      int64_t *longest);
 
-/* The same for all tasks at once, without groups. */
+/* The same for all tasks at once, with none away. */
 int gs_chain_all(gs_chain_t *self, gs_env_t *env, int64_t *longest);
 
 #endif

@@ -14,8 +14,10 @@ int gs_stgm_init(gs_stgm_t *self, gs_env_t *env, int64_t n)
     self->demand = gs_alloc(env, (size_t)n, sizeof *self->demand);
     self->segment = gs_alloc(env, (size_t)n, sizeof *self->segment);
     self->demands = gs_alloc(env, (size_t)n, sizeof *self->demands);
+    self->members = gs_alloc(env, (size_t)n, sizeof *self->members);
     if (self->order == NULL || self->sums == NULL || self->copy == NULL || self->kernel == NULL ||
-        self->demand == NULL || self->segment == NULL || self->demands == NULL) {
+        self->demand == NULL || self->segment == NULL || self->demands == NULL ||
+        self->members == NULL) {
         return env->status;
     }
     return gs_chain_init(&self->chain, env, n);
@@ -30,6 +32,7 @@ void gs_stgm_free(gs_stgm_t *self, gs_env_t *env)
     gs_free(env, self->demand);
     gs_free(env, self->segment);
     gs_free(env, self->demands);
+    gs_free(env, self->members);
     gs_chain_free(&self->chain, env);
     memset(self, 0, sizeof *self);
 }
@@ -53,10 +56,7 @@ static int start(gs_stgm_t *self, gs_env_t *env, const gs_hosts_t *hosts, const 
     return gs_chain_join_sets(&self->chain, env, hosts->segments, sm, sms);
 }
 
-/* Eqs. 3 and 4: copies are first come, first served, and every task has at most one waiting or
- * running. In suspend mode that is sound: an operation at the engine never waits for its core,
- * since only the one at the engine is boosted. */
-static void copies_of_all(gs_stgm_t *self)
+void gs_stgm_copies(gs_stgm_t *self)
 {
     int64_t all = 0; /* below GS_HOST_MOST, as all jobs together are */
     for (int64_t i = 0; i < self->n; i++) {
@@ -76,47 +76,59 @@ static void neighbours_kernels(gs_stgm_t *self)
         for (int64_t j = 0; j < self->n; j++) {
             sum += gs_chain_joined(&self->chain, i, j) ? self->sums[j].most_kernel : 0;
         }
-        self->kernel[i] = gs_host_mul(self->sums[i].segments, sum);
+        self->kernel[i] = sum;
     }
 }
 
-/* FORMULAS A.3, suspend: B^e from the longest chain. */
-static int chained_kernels(gs_stgm_t *self, gs_env_t *env)
+int gs_stgm_kernels(gs_stgm_t *self, gs_env_t *env, int paper)
 {
-    int status = gs_chain_all(&self->chain, env, self->kernel);
+    int status = GS_OK;
+    if (paper == GS_STGM_SOUND) {
+        status = gs_chain_all(&self->chain, env, self->kernel);
+    } else {
+        neighbours_kernels(self);
+    }
     for (int64_t i = 0; i < self->n; i++) {
         self->kernel[i] = gs_host_mul(self->sums[i].segments, self->kernel[i]);
     }
     return status;
 }
 
-/* FORMULAS A.3, busy: GPU segments of one core never overlap, so at most one copy of every other
- * core is ahead, and no kernel of this core is in the chain. */
-static int spinning(gs_stgm_t *self, gs_env_t *env, const int64_t *core)
+int gs_stgm_spin(gs_stgm_t *self, gs_env_t *env, int64_t i, int64_t copy, const uint64_t *away)
 {
-    int64_t all = 0;
-    for (int64_t i = 0; i < self->n; i++) { /* copy: the longest on the same core, for now */
+    int64_t eta = self->sums[i].segments, kernel = 0;
+    int status = eta > 0 ? gs_chain_longest(&self->chain, env, i, away, &kernel) : GS_OK;
+    self->copy[i] = gs_host_mul(eta, 2 * copy);
+    self->kernel[i] = gs_host_mul(eta, kernel);
+    self->segment[i] = eta > 0 ? gs_host_add(self->sums[i].most_gpu, 2 * copy + kernel) : 0;
+    return status;
+}
+
+/* Busy, sound: the contention of all tasks. */
+static int spin_all(gs_stgm_t *self, gs_env_t *env, const int64_t *core)
+{
+    int64_t all = 0; /* the longest copy of every core */
+    for (int64_t i = 0; i < self->n; i++) {
         bool first = true;
-        self->copy[i] = 0;
+        self->segment[i] = 0; /* the longest copy on the same core, for now */
         for (int64_t j = 0; j < self->n; j++) {
             if (core[j] == core[i]) {
-                self->copy[i] = gs_host_max(self->copy[i], self->sums[j].longest_copy);
+                self->segment[i] = gs_host_max(self->segment[i], self->sums[j].longest_copy);
                 first = first && j >= i;
             }
         }
-        all += first ? self->copy[i] : 0;
+        all += first ? self->segment[i] : 0;
     }
     for (int64_t i = 0; i < self->n; i++) {
-        int64_t eta = self->sums[i].segments, copy = 2 * (all - self->copy[i]), kernel = 0;
-        if (eta > 0) {
-            int status = gs_chain_longest(&self->chain, env, i, core, &kernel);
-            if (status != GS_OK) {
-                return status;
-            }
+        uint64_t *away = self->chain.away;
+        memset(away, 0, (size_t)self->chain.words * sizeof *away);
+        for (int64_t j = 0; j < self->n; j++) {
+            away[j / 64] |= (uint64_t)(core[j] == core[i]) << (j % 64);
         }
-        self->copy[i] = gs_host_mul(eta, copy);
-        self->kernel[i] = gs_host_mul(eta, kernel);
-        self->segment[i] = eta > 0 ? gs_host_add(self->sums[i].most_gpu, copy + kernel) : 0;
+        int status = gs_stgm_spin(self, env, i, all - self->segment[i], away);
+        if (status != GS_OK) {
+            return status;
+        }
     }
     return GS_OK;
 }
@@ -131,21 +143,20 @@ static int64_t lower_suspend(const gs_host_sums_t *own, const gs_host_sums_t *lo
                                   : gs_host_mul(own->cpu_segments, low->longest_copy);
 }
 
-/* B^l of the task at that place of the order. Busy, sound: i never suspends, so only the segment
- * that is open at the start of the busy period counts, with all its spinning. Printed (Eqs. 11,
- * 12): one of every task, without the spinning. */
-static int64_t lower_of(const gs_stgm_t *self, const int64_t *core, int64_t at, bool busy,
-                        int paper)
+/* B^l of the task at that place. Busy, sound: i never suspends, so only the segment that is open at
+ * the start of the busy period counts, with all its spinning. Printed (Eqs. 11, 12): one of every
+ * task, without the spinning. */
+static int64_t lower_of(const gs_stgm_t *self, const gs_stgm_core_t *core, int64_t at)
 {
-    int64_t i = self->order[at], sum = 0;
-    for (int64_t later = at + 1; later < self->n; later++) {
-        int64_t u = self->order[later];
-        if (core[u] != core[i] || self->sums[u].segments == 0) {
+    int64_t i = core->members[at], sum = 0;
+    for (int64_t later = at + 1; later < core->count; later++) {
+        int64_t u = core->members[later];
+        if (self->sums[u].segments == 0) {
             continue;
         }
-        if (!busy) {
-            sum = gs_host_add(sum, lower_suspend(&self->sums[i], &self->sums[u], paper));
-        } else if (paper == GS_STGM_SOUND) {
+        if (!core->busy) {
+            sum = gs_host_add(sum, lower_suspend(&self->sums[i], &self->sums[u], core->paper));
+        } else if (core->paper == GS_STGM_SOUND) {
             sum = gs_host_max(sum, self->segment[u]);
         } else {
             sum = gs_host_add(sum, self->sums[u].most_gpu);
@@ -170,25 +181,31 @@ static int64_t demand_of(const gs_stgm_t *self, int64_t h, bool busy, int paper,
     return gs_host_add(demand, paper == GS_STGM_PAPER ? blocking : self->demand[h]);
 }
 
-/* The more urgent tasks on the core. */
-static void add_higher(const gs_stgm_t *self, gs_recurrence_t *recurrence, const gs_hosts_t *hosts,
-                       const int64_t *core, int64_t at, bool busy, int paper,
-                       const int64_t *response)
+void gs_stgm_recurrence(gs_stgm_t *self, const gs_hosts_t *hosts, const gs_stgm_core_t *core,
+                        int64_t at, const int64_t *response, gs_recurrence_t *recurrence)
 {
-    int64_t i = self->order[at];
-    int64_t blocking = gs_host_add(
-        gs_host_add(recurrence->constant[GS_HOST_COPY], recurrence->constant[GS_HOST_KERNEL]),
-        recurrence->constant[GS_HOST_LOWER]);
+    int64_t i = core->members[at], lower = lower_of(self, core, at);
+    int64_t blocking = gs_host_add(gs_host_add(self->copy[i], self->kernel[i]), lower);
+    gs_recurrence_init(recurrence, self->demands);
+    recurrence->constant[GS_HOST_OWN] = self->sums[i].cpu + self->sums[i].gpu;
+    recurrence->constant[GS_HOST_COPY] = self->copy[i];
+    recurrence->constant[GS_HOST_KERNEL] = self->kernel[i];
+    recurrence->constant[GS_HOST_LOWER] = lower;
     self->demand[i] = blocking;
     for (int64_t earlier = 0; earlier < at; earlier++) {
-        int64_t h = self->order[earlier];
-        if (core[h] != core[i]) {
-            continue;
-        }
-        int64_t demand = demand_of(self, h, busy, paper, blocking);
-        gs_recurrence_add(recurrence, GS_HOST_HIGHER, busy ? 0 : response[h] - demand,
+        int64_t h = core->members[earlier];
+        int64_t demand = demand_of(self, h, core->busy, core->paper, blocking);
+        gs_recurrence_add(recurrence, GS_HOST_HIGHER, core->busy ? 0 : response[h] - demand,
                           hosts->period[h], 1, GS_DEMAND_ALL, demand, demand);
     }
+}
+
+int gs_stgm_check_paper(gs_env_t *env, int paper)
+{
+    if (paper < GS_STGM_SOUND || paper > GS_STGM_PAPER_HIGHER) {
+        return gs_fail(env, GS_ERR_VALUE, "paper", -1, paper, "there is no such variant");
+    }
+    return GS_OK;
 }
 
 int gs_stgm(gs_stgm_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64_t *core,
@@ -196,31 +213,31 @@ int gs_stgm(gs_stgm_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64
             gs_host_answer_t *answer)
 {
     int status;
-    if ((status = gs_host_order(env, hosts, self->order)) != GS_OK ||
+    if ((status = gs_stgm_check_paper(env, paper)) != GS_OK ||
+        (status = gs_host_order(env, hosts, self->order)) != GS_OK ||
         (status = gs_host_check_cores(env, hosts, core, cpus)) != GS_OK ||
         (status = start(self, env, hosts, sm, sms)) != GS_OK) {
         return status;
     }
     if (busy && paper == GS_STGM_SOUND) {
-        status = spinning(self, env, core);
+        status = spin_all(self, env, core);
     } else {
-        copies_of_all(self);
-        if (paper == GS_STGM_SOUND) {
-            status = chained_kernels(self, env);
-        } else {
-            neighbours_kernels(self);
-        }
+        gs_stgm_copies(self);
+        status = gs_stgm_kernels(self, env, paper);
     }
     gs_host_answer_start(answer, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
-        int64_t i = self->order[at];
+    gs_stgm_core_t on = {.members = self->members, .busy = busy, .paper = paper};
+    for (int64_t turn = 0; turn < self->n && status == GS_OK && answer->schedulable; turn++) {
+        int64_t i = self->order[turn], at = 0;
+        on.count = 0;
+        for (int64_t other = 0; other < self->n; other++) {
+            at = other == turn ? on.count : at;
+            if (core[self->order[other]] == core[i]) {
+                self->members[on.count++] = self->order[other];
+            }
+        }
         gs_recurrence_t recurrence;
-        gs_recurrence_init(&recurrence, self->demands);
-        recurrence.constant[GS_HOST_OWN] = self->sums[i].cpu + self->sums[i].gpu;
-        recurrence.constant[GS_HOST_COPY] = self->copy[i];
-        recurrence.constant[GS_HOST_KERNEL] = self->kernel[i];
-        recurrence.constant[GS_HOST_LOWER] = lower_of(self, core, at, busy, paper);
-        add_higher(self, &recurrence, hosts, core, at, busy, paper, answer->response);
+        gs_stgm_recurrence(self, hosts, &on, at, answer->response, &recurrence);
         status = gs_recurrence_answer(&recurrence, env, 0, hosts->deadline[i], i, answer);
     }
     return status;

@@ -1,8 +1,9 @@
 """The figures of the papers, one function for each: a tidy table that can draw itself.
 
 One module per paper: ``yang`` (paper 000, concurrent kernels in FIFO order), ``feddal`` (paper
-001, the Parallel Batch Scheduler), ``olmedo`` (paper 003, the scheduling hierarchy), ``elliott``
-(paper 004, global EDF with a GPU), ``amert`` (schedules observed on a TX2, RTSS 2017).
+001, the Parallel Batch Scheduler), ``saha`` (paper 002, tasks with CPU and GPU segments),
+``olmedo`` (paper 003, the scheduling hierarchy), ``elliott`` (paper 004, global EDF with a GPU),
+``amert`` (schedules observed on a TX2, RTSS 2017).
 """
 
 from __future__ import annotations
@@ -35,6 +36,19 @@ from gpusched.experiments.olmedo import (
     olmedo_table3,
     olmedo_table4,
 )
+from gpusched.experiments.saha import (
+    ALLOCATORS,
+    STGM_TESTS,
+    Allocators,
+    Options,
+    Profiles,
+    StgmSchedulability,
+    stgm_allocators,
+    stgm_fig3,
+    stgm_fig4,
+    stgm_fig5,
+    stgm_options,
+)
 from gpusched.experiments.yang import (
     Bounds,
     Figure2,
@@ -45,11 +59,14 @@ from gpusched.experiments.yang import (
 )
 
 __all__ = [
+    "ALLOCATORS",
     "ARCHITECTURES",
     "SCENARIOS",
     "SCHEDULERS",
     "SLOWDOWNS",
+    "STGM_TESTS",
     "UTILIZATIONS",
+    "Allocators",
     "Bounds",
     "Contention",
     "ElliottStudy",
@@ -59,10 +76,13 @@ __all__ = [
     "Figure6",
     "GraphSize",
     "Observed",
+    "Options",
+    "Profiles",
     "Scenario",
     "Schedulability",
     "SearchTimes",
     "SharedSMs",
+    "StgmSchedulability",
     "TimesByTasks",
     "ecrts2017",
     "elliott_fig5",
@@ -77,6 +97,11 @@ __all__ = [
     "olmedo_table3",
     "olmedo_table4",
     "rtss2017",
+    "stgm_allocators",
+    "stgm_fig3",
+    "stgm_fig4",
+    "stgm_fig5",
+    "stgm_options",
     "yang_bounds",
     "yang_fig2",
     "yang_fig3",

@@ -20,10 +20,13 @@ from gpusched.results import Results, wilson
 from gpusched.sweep import run, spawn
 
 __all__ = [
+    "ALLOCATORS",
     "STGM_TESTS",
+    "Allocators",
     "Options",
     "Profiles",
     "StgmSchedulability",
+    "stgm_allocators",
     "stgm_fig3",
     "stgm_fig4",
     "stgm_fig5",
@@ -39,18 +42,22 @@ STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
     "FMLP+ suspend": ("fmlp_plus", "suspend", "sound"),
     "FMLP+ busy": ("fmlp_plus", "busy", "sound"),
     "GPU server": ("gpu_server", "suspend", "sound"),
+    "STGM suspend, apart": ("stgm_apart", "suspend", "sound"),
+    "STGM busy, apart": ("stgm_apart", "busy", "sound"),
     "STGM suspend, printed": ("stgm", "suspend", "paper"),
     "STGM busy, printed": ("stgm", "busy", "paper"),
     "STGM busy, printed with B_h": ("stgm", "busy", "paper, B_h"),
     "FMLP+ suspend, GCAPS code": ("fmlp_plus", "suspend", "gcaps"),
 }
 """The curves of Figures 4 and 5: which test, in which mode, in which form. The last four are as
-printed or as in public code, and unsound."""
+printed or as in public code, and unsound. "apart" is not in the paper: STGM with the allocator that
+looks first for SMs that nobody waits for."""
 
 CPUS = 4
 SMS = 13
 _SETS = 256  # in a chunk: soon done when a sweep is interrupted
 _COLORS = {"STGM": 0, "MPCP": 1, "FMLP+": 2, "GPU": 3}
+_APART = 5
 _LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": "-"}
 
 
@@ -138,7 +145,7 @@ class StgmSchedulability(Results):
         if axes is None:
             axes = plot.pyplot().subplots(
                 *(1, len(panels)),
-                figsize=(5.0 * len(panels), 4.0),
+                figsize=(5.0 * len(panels), 4.9),
                 sharey=True,
                 squeeze=False,
                 layout="constrained",
@@ -152,14 +159,13 @@ class StgmSchedulability(Results):
                 rows = self.where(test=name)
                 low, high = rows["schedulable_low"] * 100, rows["schedulable_high"] * 100
                 options = {"linestyle": _line(name), **_unsound(name)}
-                index = _COLORS[name.split()[0]]
-                plot.band(
-                    ax, rows[x], rows["schedulable"] * 100, low, high, name, index, **options
-                )
+                index = _APART if name.endswith("apart") else _COLORS[name.split()[0]]
+                plot.band(ax, rows[x], rows["schedulable"] * 100, low, high, name, index, **options)
             ax.set_xlabel("SMs" if x == "sms" else "tasks in a set")
             ax.set_xticks(sorted(set(self[x].tolist())))
             ax.set_ylim(-3, 103)
-            ax.legend(frameon=False, fontsize=8, loc="best", handlelength=3)
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 2}
+            ax.legend(frameon=False, fontsize=8, handlelength=3, **below)
             plot.grid(ax)
         axes[0].set_ylabel("schedulable task sets (%)")
         if wrong:
@@ -210,7 +216,7 @@ def stgm_fig4(
     cpus: int = CPUS,
     sms: int = SMS,
     tests: Iterable[str] = tuple(STGM_TESTS),
-    baselines: str = "same",
+    baselines: str = "table",
     overhead: int = 50,
     sets: Mapping[str, Any] | None = None,
     executor: Executor | None = None,
@@ -234,9 +240,11 @@ def stgm_fig4(
     tests
         Names in ``STGM_TESTS``.
     baselines
-        What the paper leaves open about the others, which give the whole GPU to one task at a
-        time: "same": kernels take their time on all ``sms`` SMs; "table": on as many as Table I
-        holds for (``at`` in ``sets``; one by default).
+        How long kernels take where one task at a time has the whole GPU. "table": as Table I has
+        it, on ``at`` SMs (in ``sets``; one by default). That makes their curves level over the
+        number of SMs, as the paper says they are, and the distance to STGM what it reports; but it
+        denies them the SMs that STGM hands out. "same": on all ``sms`` SMs, which is what a GPU
+        with a lock or a server has.
     overhead
         Of the server, in ticks of a microsecond (50 us, as its authors measured).
     sets
@@ -270,7 +278,7 @@ def stgm_fig5(
     tasks: Sequence[int] | None = None,
     cpus: int = CPUS,
     tests: Iterable[str] = tuple(STGM_TESTS),
-    baselines: str = "same",
+    baselines: str = "table",
     overhead: int = 50,
     sets: Mapping[str, Any] | None = None,
     executor: Executor | None = None,
@@ -281,8 +289,8 @@ def stgm_fig5(
 
     As ``stgm_fig4``. A point has sets of every number of tasks in ``tasks`` (two to four per core
     unless given), equally many of each, at least ``count`` in all; every point has the same ones.
-    The paper says that the curves of the others are almost level, which ``baselines="table"`` makes
-    them.
+    The paper says that the curves of the others are almost level; with ``baselines="same"`` they
+    are not.
     """
     numbers = list(range(2 * cpus, 4 * cpus + 1) if tasks is None else tasks)
     if not numbers:
@@ -311,13 +319,13 @@ def stgm_fig5(
 # What the paper leaves open --------------------------------------------------------------------
 
 OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "as drawn": ("same", {}),
-    "C/G, U at 13 SMs": ("same", {"at": None}),
-    "others: Table I's G": ("table", {}),
-    "U counts the CPU alone": ("same", {"utilization_of": "cpu"}),
-    "equal segments": ("same", {"split": "even"}),
-    "copies cut at random": ("same", {"copies": "random"}),
-    "priorities at random": ("same", {"priority": "index"}),
+    "as drawn": ("table", {}),
+    "lock or server: all SMs": ("same", {}),
+    "C/G and U hold on all SMs": ("table", {"at": None}),
+    "U counts the CPU alone": ("table", {"utilization_of": "cpu"}),
+    "equal segments": ("table", {"split": "even"}),
+    "copies cut at random": ("table", {"copies": "random"}),
+    "priorities at random": ("table", {"priority": "index"}),
 }
 """What is left open, one choice changed at a time: ``baselines`` and arguments of
 ``gs.generate.stgm``."""
@@ -335,9 +343,7 @@ class Options(Results):
             rows = self.where(test=name)
             y = np.array([options.index(option) for option in rows["option"].tolist()])
             x = rows["schedulable"] * 100
-            error = np.abs(
-                np.stack([rows["schedulable_low"], rows["schedulable_high"]]) * 100 - x
-            )
+            error = np.abs(np.stack([rows["schedulable_low"], rows["schedulable_high"]]) * 100 - x)
             shift = (index - (len(names) - 1) / 2) * 0.5 / max(len(names), 1)
             ax.errorbar(
                 x, y + shift, xerr=error, color=plot.color(index), label=name, linestyle="none",
@@ -393,6 +399,167 @@ def stgm_options(
         for name, column in found.columns.items():
             columns.setdefault(name, []).append(column)
     return Options({name: np.concatenate(parts) for name, parts in columns.items()})
+
+
+# How good is the allocator? --------------------------------------------------------------------
+
+ALLOCATORS: Mapping[str, Mapping[str, Any] | None] = {
+    "exhaustive": None,
+    "apart, then Algorithm 1": {"apart": True},
+    "Algorithm 1": {},
+    "line 24 as printed": {"printed": ("line 24",)},
+    "load as printed": {"printed": ("load",)},
+    "line 16 as printed": {"printed": ("line 16",)},
+    "line 26 as printed": {"printed": ("line 26",)},
+}
+"""Ways to choose cores and SMs: arguments of ``gs.analysis.stgm_allocate``; None: every way."""
+
+
+class Allocators(Results):
+    """The table of ``stgm_allocators``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the share of sets with an allocation that passes the test, and returns the axes.
+
+        Hollow: what a line as printed accepts, sets that fail the test among them.
+        """
+        ax = plot.axes(ax, (7.8, 4.0))
+        for index, name in enumerate(dict.fromkeys(self["allocator"].tolist())):
+            rows = self.where(allocator=name)
+            low, high = rows["found_low"] * 100, rows["found_high"] * 100
+            style = {"markersize": 4, "linestyle": "-" if "printed" not in name else "--"}
+            plot.band(ax, rows["n"], rows["found"] * 100, low, high, name, index, **style)
+            if rows["unsafe"].any():
+                marker = plot.MARKERS[index % len(plot.MARKERS)]
+                hollow = {"markerfacecolor": "white", "markersize": 5, "linestyle": "none"}
+                y = rows["accepted"] * 100
+                ax.plot(rows["n"], y, color=plot.color(index), marker=marker, **hollow)
+        ax.set_xticks(sorted(set(self["n"].tolist())))
+        ax.set_xlabel("tasks in a set")
+        ax.set_ylabel("sets with a valid allocation (%)")
+        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+        plot.grid(ax)
+        return ax
+
+
+def stgm_allocators(
+    tasks: Sequence[int] = (4, 5, 6, 7, 8, 9),
+    count: int = 1000,
+    seed: Any = 1,
+    *,
+    cpus: int = 2,
+    sms: int = 3,
+    mode: str = "suspend",
+    allocators: Mapping[str, Mapping[str, Any] | None] = ALLOCATORS,
+    states: int = 200_000,
+    sets: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Allocators:
+    """How often does a way to choose cores and SMs miss an allocation that exists?
+
+    Small systems by Table I, for which every allocation can be tried.
+
+    Parameters
+    ----------
+    tasks, count, seed, cpus, sms, sets, executor, workers, progress
+        As in ``stgm_fig4``.
+    mode
+        "suspend" or "busy".
+    allocators
+        From labels to arguments of ``gs.analysis.stgm_allocate``, None for
+        ``gs.analysis.stgm_exhaustive``; leave that out for systems that are too large for it.
+    states
+        Its budget for each set.
+
+    Returns
+    -------
+    Allocators
+        Rows with columns n, cpus, sms, mode, allocator, count, found (share of sets with an
+        allocation that passes the test), found_low and found_high (95 % confidence), accepted
+        (share that the algorithm accepts), unsafe (accepted, but fails the test), missed (share of
+        the sets for which the exhaustive search has an allocation and this way has none; NaN
+        without it) and undecided (share, of the exhaustive search); ``plot()`` draws it.
+    """
+    one_of(mode, ("suspend", "busy"), "mode")
+    if not allocators:
+        raise ValueError("allocators: has no entries")
+    points = [{"n": integer(n, "tasks")} for n in tasks]
+    root = spawn(seed)
+    fixed: dict[str, Any] = {
+        "cpus": cpus,
+        "sms": sms,
+        "mode": mode,
+        "states": states,
+        "sets": dict(sets or {}),
+    }
+    values = run(
+        functools.partial(_allocated, allocators=dict(allocators), **fixed),
+        points,
+        [spawn(root, point["n"]) for point in points],
+        count=count,
+        largest=_SETS,
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+    reference = next((name for name, how in allocators.items() if how is None), None)
+    columns: dict[str, list[Any]] = {}
+    for row, point in enumerate(points):
+        for name in allocators:
+            found, accepted = values[f"found {name}"][row], values[f"accepted {name}"][row]
+            low, high = wilson(int(found.sum()), count)
+            missed = float("nan")
+            if reference is not None:
+                missed = (values[f"found {reference}"][row] & ~found).mean()
+            line = {
+                "n": point["n"],
+                **{"cpus": cpus, "sms": sms, "mode": mode, "allocator": name, "count": count},
+                **{"found": found.mean(), "found_low": float(low), "found_high": float(high)},
+                "accepted": (accepted == 1).mean(),
+                "unsafe": ((accepted == 1) & ~found).mean(),
+                "missed": missed,
+                "undecided": (accepted == -1).mean(),
+            }
+            for key, value in line.items():
+                columns.setdefault(key, []).append(value)
+    return Allocators({name: np.array(column) for name, column in columns.items()})
+
+
+def _allocated(
+    *,
+    n: int,
+    cpus: int,
+    sms: int,
+    mode: Any,
+    allocators: dict[str, Mapping[str, Any] | None],
+    states: int,
+    sets: dict[str, Any],
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    """What each way accepts, and whether the allocation passes the test."""
+    from gpusched import analysis, generate
+
+    hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
+    answers: dict[str, npt.NDArray[Any]] = {}
+    for name, how in allocators.items():
+        if how is None:
+            chosen = analysis.stgm_exhaustive(hosts, cpus, sms, mode, states=states, stop=stop)
+        else:
+            chosen = analysis.stgm_allocate(hosts, cpus, sms, mode, stop=stop, **how)
+        accepted = np.asarray(chosen.schedulable).astype(np.int8)
+        placed = np.flatnonzero((accepted == 1) & (chosen.hosts.core >= 0).all(axis=1))
+        passed = np.zeros(count, dtype=bool)
+        if len(placed):
+            some = chosen.hosts[placed]
+            passed[placed] = analysis.stgm(some, cpus, sms, mode, stop=stop).schedulable
+        answers[f"accepted {name}"] = accepted
+        answers[f"found {name}"] = passed
+    return answers
 
 
 # What the figures share ------------------------------------------------------------------------
@@ -453,12 +620,13 @@ def _schedulable(
     answers = {}
     for name in tests:
         test, mode, variant = STGM_TESTS[name]
-        if test == "stgm":
-            found = analysis.stgm_allocate(hosts, cpus, sms, mode, variant, stop=stop)
+        options: dict[str, Any] = {"mode": mode, "variant": variant, "stop": stop}
+        if test in ("stgm", "stgm_apart"):
+            options["apart"] = test == "stgm_apart"
+            found = analysis.stgm_allocate(hosts, cpus, sms, **options)
         else:
-            found = analysis.partition(
-                hosts, cpus, test, mode, whole, overhead, variant=variant, stop=stop
-            )
+            whole_gpu: dict[str, Any] = {"test": test, "sms": whole, "overhead": overhead}
+            found = analysis.partition(hosts, cpus, **whole_gpu, **options)
         answers[name] = found.schedulable
     return answers
 

@@ -89,4 +89,50 @@ static inline bool terms_add_up(const host_set_t *s)
     return true;
 }
 
+/* Sets that every test refuses: the change, the field and the row that the fault names. */
+typedef struct {
+    int code;
+    const char *field;
+    int64_t row;
+} refusal_t;
+
+enum { REFUSALS = 7 };
+
+static inline refusal_t set_spoil(host_set_t *s, int which)
+{
+    static const refusal_t refusals[REFUSALS] = {
+        {GS_ERR_VALUE, "deadline", 2},  {GS_ERR_VALUE, "priority", 3}, {GS_ERR_VALUE, "period", 1},
+        {GS_ERR_OVERFLOW, "period", 1}, {GS_ERR_VALUE, "kernel", 0},   {GS_ERR_OVERFLOW, "cpu", 2},
+        {GS_ERR_VALUE, "segments", 3},
+    };
+    int64_t *change[REFUSALS] = {&s->deadline[2], &s->priority[3], &s->period[1],  &s->period[1],
+                                 &s->kernel[1],   &s->cpu[6],      &s->segments[3]};
+    const int64_t value[REFUSALS] = {121, 2, 0, GS_NEVER / 2, 7, GS_NEVER / 2, 3};
+    *change[which] = value[which];
+    return refusals[which];
+}
+
+/* Whether the fault of a refusal names the place. */
+static inline bool names(const gs_env_t *env, int status, refusal_t refusal)
+{
+    return status == refusal.code && strcmp(env->fault.field, refusal.field) == 0 &&
+           env->fault.row == refusal.row;
+}
+
+/* Vector A with times at the edge of the clock: every sum stops, none overflows. */
+static inline void set_stretch(host_set_t *s)
+{
+    const int64_t longest = GS_NEVER / 2 - 1;
+    for (int64_t i = 0; i < s->n; i++) {
+        s->period[i] = s->deadline[i] = longest;
+        for (int64_t j = 0; j < s->segments[i]; j++) {
+            s->copy_in[i * MOST_SEGMENTS + j] = longest / 16;
+            for (int64_t k = 0; k < MOST_SMS; k++) {
+                s->kernel[(i * MOST_SEGMENTS + j) * MOST_SMS + k] = longest / 16;
+            }
+        }
+    }
+    s->period[0] = s->deadline[0] = longest / 4;
+}
+
 #endif

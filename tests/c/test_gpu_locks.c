@@ -2,6 +2,7 @@
 #include "rta/fmlp_plus.h"
 #include "rta/gpu_server.h"
 #include "rta/mpcp.h"
+#include "rta/partition.h"
 
 #include "host_sets.h"
 #include "minunit.h"
@@ -81,8 +82,110 @@ static void test_counterexample(void)
     GIVES(b1, FMLP_PLUS, GS_LOCK_SUSPEND, 19, 19);
 }
 
+static const which_t ALL[] = {{MPCP, GS_LOCK_SUSPEND},   {MPCP, GS_LOCK_BUSY},
+                              {MPCP, GS_LOCK_SPIN},      {FMLP_PLUS, GS_LOCK_SUSPEND},
+                              {FMLP_PLUS, GS_LOCK_BUSY}, {GCAPS, GS_LOCK_SUSPEND},
+                              {GCAPS, GS_LOCK_BUSY},     {SERVER, 0}};
+enum { COUNT = sizeof ALL / sizeof *ALL };
+
+static void test_refusals(void)
+{
+    for (int kind = 0; kind < COUNT; kind++) {
+        for (int which = 0; which <= REFUSALS; which++) {
+            gs_env_t env;
+            gs_env_init(&env);
+            host_set_t s;
+            set_make(&s, 4, VECTOR_A);
+            gs_host_answer_t answer;
+            refusal_t refusal = {GS_ERR_VALUE, "core", 1};
+            if (which < REFUSALS) {
+                refusal = set_spoil(&s, which);
+            } else {
+                s.core[1] = -1;
+            }
+            MU_CHECK(names(&env, test(&env, &s, ALL[kind], &answer), refusal));
+            MU_CHECK(env.bytes_used == 0);
+        }
+    }
+    gs_env_t env;
+    gs_env_init(&env);
+    host_set_t s;
+    set_make(&s, 4, VECTOR_A);
+    gs_host_answer_t answer;
+    refusal_t refusal = {GS_ERR_VALUE, "server", -1};
+    MU_CHECK(names(&env, test(&env, &s, (which_t){SERVER, CPUS + 1}, &answer), refusal));
+    MU_CHECK(names(&env, test(&env, &s, (which_t){SERVER, -1}, &answer), refusal));
+}
+
+static void test_edges(void)
+{
+    for (int kind = 0; kind < COUNT; kind++) {
+        gs_env_t env;
+        gs_env_init(&env);
+        host_set_t s;
+        set_make(&s, 4, VECTOR_A);
+        set_stretch(&s);
+        gs_host_answer_t answer;
+        MU_CHECK(test(&env, &s, ALL[kind], &answer) == GS_OK);
+        MU_CHECK(!answer.schedulable && terms_add_up(&s));
+    }
+}
+
+static void test_memory(void)
+{
+    for (int kind = 0; kind < COUNT; kind++) {
+        int status = GS_ERR_MEMORY;
+        for (int64_t at = 1; status != GS_OK; at++) {
+            gs_env_t env;
+            gs_env_init(&env);
+            env.fail_at = at;
+            host_set_t s;
+            set_make(&s, 4, VECTOR_A);
+            gs_host_answer_t answer;
+            status = test(&env, &s, ALL[kind], &answer);
+            MU_CHECK((status == GS_ERR_MEMORY) == (env.allocations >= at) && env.bytes_used == 0);
+        }
+    }
+}
+
+/* Worst fit by 7/60, 9/80, 10/120, 15/160; with a server by 5/60, 6/80, 10/120, 9/160 and 22/60 +
+ * 23/80 + 46/160 for the server itself. */
+static void test_partition(void)
+{
+    static const struct {
+        int test, mode;
+        int64_t core[4], server;
+    } expected[] = {{GS_PARTITION_MPCP, GS_LOCK_SUSPEND, {0, 1, 0, 1}, -1},
+                    {GS_PARTITION_GPU_SERVER, GS_LOCK_SUSPEND, {1, 1, 1, 1}, 0}};
+    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+        gs_env_t env;
+        gs_env_init(&env);
+        gs_host_lock_t lock;
+        host_set_t s;
+        set_make(&s, 4, VECTOR_A);
+        gs_hosts_t hosts = hosts_of(&s);
+        gs_host_answer_t answer = answer_of(&s);
+        int64_t core[4], server;
+        MU_CHECK(gs_host_lock_init(&lock, &env, 4) == GS_OK);
+        MU_CHECK(gs_partition(&lock, &env, &hosts, 2, 1, expected[k].test, expected[k].mode,
+                              k == 0 ? 0 : 10, core, &server, &answer) == GS_OK);
+        MU_CHECK(memcmp(core, expected[k].core, sizeof core) == 0);
+        MU_CHECK(server == expected[k].server && terms_add_up(&s));
+        MU_CHECK(gs_partition(&lock, &env, &hosts, 2, 1, 3, 0, 0, core, &server, &answer) ==
+                 GS_ERR_VALUE);
+        MU_CHECK(gs_partition(&lock, &env, &hosts, 2, 1, expected[k].test, 3, 0, core, &server,
+                              &answer) == GS_ERR_VALUE);
+        gs_host_lock_free(&lock, &env);
+        MU_CHECK(env.bytes_used == 0);
+    }
+}
+
 int main(void)
 {
+    test_refusals();
+    test_edges();
+    test_memory();
+    test_partition();
     test_vector();
     test_counterexample();
     return MU_END();

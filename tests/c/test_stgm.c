@@ -110,8 +110,168 @@ static void test_counterexamples(void)
     GIVES(a6, true, GS_STGM_SOUND, 0, 0);
 }
 
+/* The heaviest simple path by trying all, as a check of the search. */
+static int64_t walk(const gs_chain_t *chain, int64_t last, uint64_t used)
+{
+    int64_t best = 0;
+    for (int64_t u = 0; u < chain->n; u++) {
+        if ((used >> u & 1) == 0 && gs_chain_joined(chain, last, u)) {
+            int64_t weight = chain->weight[u] + walk(chain, u, used | (uint64_t)1 << u);
+            best = weight > best ? weight : best;
+        }
+    }
+    return best;
+}
+
+static uint64_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static void test_chains(void)
+{
+    uint64_t state = 1;
+    for (int round = 0; round < 300; round++) {
+        gs_env_t env;
+        gs_env_init(&env);
+        gs_chain_t chain;
+        int64_t n = 1 + (int64_t)(draw(&state) % 9), all[9], one;
+        MU_CHECK(gs_chain_init(&chain, &env, n) == GS_OK);
+        uint64_t density = 1 + draw(&state) % 4;
+        for (int64_t a = 0; a < n; a++) {
+            chain.weight[a] = (int64_t)(draw(&state) % 20);
+            for (int64_t b = 0; b < a; b++) {
+                if (draw(&state) % 5 < density) {
+                    gs_chain_join(&chain, a, b);
+                }
+            }
+        }
+        MU_CHECK(gs_chain_all(&chain, &env, all) == GS_OK);
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t away = draw(&state);
+            MU_CHECK(all[i] == walk(&chain, i, (uint64_t)1 << i));
+            MU_CHECK(gs_chain_longest(&chain, &env, i, &away, &one) == GS_OK);
+            MU_CHECK(one == walk(&chain, i, away | (uint64_t)1 << i));
+        }
+        gs_chain_free(&chain, &env);
+        MU_CHECK(env.bytes_used == 0);
+    }
+}
+
+/* A component as large as is searched, whose paths have many dead ends (all sets of tasks are
+ * looked at), and one larger (all others count). */
+static void test_large_chains(void)
+{
+    enum { HUB = 13, LARGE = 80 };
+    gs_env_t env;
+    gs_env_init(&env);
+    gs_chain_t chain;
+    int64_t longest[LARGE];
+    MU_CHECK(gs_chain_init(&chain, &env, 14) == GS_OK);
+    for (int64_t a = 0; a < 14; a++) { /* sides of 3 and 11: paths go to and fro */
+        chain.weight[a] = a < 3 ? 1 : a;
+        for (int64_t b = 3; b < 14 && a < 3; b++) {
+            gs_chain_join(&chain, a, b);
+        }
+    }
+    MU_CHECK(gs_chain_all(&chain, &env, longest) == GS_OK);
+    MU_CHECK(longest[0] == 13 + 12 + 11 + 2); /* not 0; 11 side, other, 11 side, other, 11 side */
+    MU_CHECK(longest[HUB] == 3 + 12 + 11 + 10);
+    gs_chain_free(&chain, &env);
+    MU_CHECK(gs_chain_init(&chain, &env, LARGE) == GS_OK);
+    for (int64_t a = 0; a < LARGE; a++) { /* a star: the truth is one other, or two */
+        chain.weight[a] = 1;
+        if (a > 0) {
+            gs_chain_join(&chain, 0, a);
+        }
+    }
+    MU_CHECK(gs_chain_all(&chain, &env, longest) == GS_OK);
+    MU_CHECK(longest[0] == LARGE - 1 && longest[79] == LARGE - 1);
+    gs_chain_free(&chain, &env);
+    MU_CHECK(env.bytes_used == 0);
+}
+
+static void test_refusals(void)
+{
+    for (int which = 0; which < REFUSALS + 3; which++) {
+        gs_env_t env;
+        gs_env_init(&env);
+        host_set_t s;
+        set_make(&s, 4, VECTOR_A);
+        gs_host_answer_t answer;
+        refusal_t refusal = {GS_ERR_VALUE, "core", 2};
+        int paper = GS_STGM_SOUND;
+        if (which < REFUSALS) {
+            refusal = set_spoil(&s, which);
+        } else if (which == REFUSALS) {
+            s.core[2] = 4;
+        } else if (which == REFUSALS + 1) {
+            refusal = (refusal_t){GS_ERR_VALUE, "sm", 0};
+            s.sm[0] = 0;
+        } else {
+            refusal = (refusal_t){GS_ERR_VALUE, "paper", -1};
+            paper = 3;
+        }
+        MU_CHECK(names(&env, test(&env, &s, false, paper, &answer), refusal));
+        MU_CHECK(env.bytes_used == 0);
+    }
+}
+
+static void test_edges(void)
+{
+    for (int busy = 0; busy < 2; busy++) {
+        for (int paper = GS_STGM_SOUND; paper <= GS_STGM_PAPER_HIGHER; paper++) {
+            gs_env_t env;
+            gs_env_init(&env);
+            host_set_t s;
+            set_make(&s, 4, VECTOR_A);
+            set_stretch(&s);
+            gs_host_answer_t answer;
+            MU_CHECK(test(&env, &s, busy, paper, &answer) == GS_OK);
+            MU_CHECK(!answer.schedulable && terms_add_up(&s));
+        }
+    }
+    /* Demands of the whole core, and of half of it over many periods. */
+    static const row_t slow[] = {{4, 0, 0, {2}, {{0}}, 0, {0}},
+                                 {8, 0, 0, {4}, {{0}}, 0, {0}},
+                                 {1000000, 0, 0, {1}, {{0}}, 0, {0}}};
+    GIVES(slow, false, GS_STGM_SOUND, 2, 8, 0);
+    static const row_t fast[] = {{1000, 0, 0, {500}, {{0}}, 0, {0}},
+                                 {INT64_C(1) << 59, 0, 0, {INT64_C(1) << 57}, {{0}}, 0, {0}}};
+    gs_env_t env;
+    gs_env_init(&env);
+    host_set_t s;
+    set_make(&s, 2, fast);
+    gs_host_answer_t answer;
+    MU_CHECK(test(&env, &s, false, GS_STGM_SOUND, &answer) == GS_OK && answer.schedulable);
+    int64_t w = s.response[1];
+    MU_CHECK(w == (INT64_C(1) << 57) + (w + 999) / 1000 * 500 && w < (INT64_C(1) << 58) + 1000);
+    MU_CHECK(terms_add_up(&s));
+}
+
+static void test_memory(void)
+{
+    int status = GS_ERR_MEMORY;
+    for (int64_t at = 1; status != GS_OK; at++) {
+        gs_env_t env;
+        gs_env_init(&env);
+        env.fail_at = at;
+        host_set_t s;
+        set_make(&s, 4, VECTOR_A);
+        gs_host_answer_t answer;
+        status = test(&env, &s, false, GS_STGM_SOUND, &answer);
+        MU_CHECK((status == GS_ERR_MEMORY) == (env.allocations >= at) && env.bytes_used == 0);
+    }
+}
+
 int main(void)
 {
+    test_chains();
+    test_large_chains();
+    test_refusals();
+    test_edges();
+    test_memory();
     test_vector();
     test_counterexamples();
     return MU_END();

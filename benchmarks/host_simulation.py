@@ -1,0 +1,86 @@
+"""How many jobs a second does the host simulator run? See results/host_simulation.txt.
+
+Sixteen tasks on four cores, U = 0.6 on each; two thirds of them have one or two GPU segments, a
+quarter of their time. Without logs (as stacks are simulated) in every way to share the GPU, with
+worst-case times and periodic releases, and with times and releases drawn; then with both logs, which
+take 48 bytes a job and 40 an interval in the core, and 40 and 48 as arrays. CPU seconds of this
+process, which other work on the machine disturbs least.
+
+    python benchmarks/host_simulation.py [--jobs 1000000] [--save]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import describe
+
+import gpusched as gs
+
+N, CPUS, SMS = 16, 4, 8
+WAYS = (
+    *(("stgm", "suspend"), ("stgm", "busy"), ("mpcp", "suspend"), ("mpcp", "busy")),
+    *(("mpcp", "spin"), ("fmlp+", "suspend"), ("fmlp+", "busy"), ("server", "suspend")),
+)
+
+
+def random_set(seed: int) -> gs.HostTasks:
+    """Sixteen tasks, four on each core, whose utilization is spread evenly over them."""
+    rng = np.random.default_rng(seed)
+    period = rng.integers(10_000, 50_000, N)
+    segments = np.arange(N) % 3
+    total = (0.6 * CPUS / N * period).astype(np.int64)
+    gpu = np.where(segments > 0, total // 4, 0)
+    here = np.arange(3) <= segments[:, None]
+    cpu = np.where(here, ((total - gpu) // (segments + 1))[:, None], 0)
+    part = np.where(here[:, 1:], (gpu // np.maximum(segments, 1))[:, None], 0)
+    sm = (np.arange(SMS) - np.arange(N)[:, None] // 2) % SMS < 2
+    return gs.HostTasks(
+        *(period, cpu, part // 8, (part - 2 * (part // 8))[..., None], part // 8),
+        priority=np.argsort(np.argsort(period)),
+        segments=segments,
+        core=np.arange(N) % CPUS,
+        sm=sm,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=1_000_000)
+    parser.add_argument("--save", action="store_true", help="keep the rows in benchmarks/results")
+    args = parser.parse_args()
+    tasks = random_set(1)
+    until = int(args.jobs / (1 / tasks.period).sum())
+    lines = [
+        f"Host simulation, {N} tasks on {CPUS} cores, {args.jobs} jobs a run, {describe()}",
+        "gpu     mode     times  logs   million jobs/s",
+    ]
+    print("\n".join(lines), flush=True)
+    for gpu, mode in WAYS:
+        for times in ("worst", "drawn"):
+            for logs in ("none", "both") if times == "worst" else ("none",):
+                more: dict[str, Any] = {"gpu": gpu, "mode": mode, "until": until, "seed": 1}
+                if gpu == "server":
+                    more["overhead"] = 10
+                if times == "drawn":
+                    more |= {"execution": (0.5, 1), "gap": 0.25}
+                began = time.process_time()
+                if logs == "both":
+                    jobs = len(gs.simulate.host(tasks, CPUS, **more, progress=False))
+                else:
+                    kept = gs.simulate.host_responses(tasks, CPUS, **more)
+                    jobs = int(kept.finished.sum())
+                took = time.process_time() - began
+                lines.append(f"{gpu:7s} {mode:8s} {times}  {logs}  {jobs / took / 1e6:14.2f}")
+                print(lines[-1], flush=True)
+    if args.save:
+        path = Path(__file__).parent / "results" / "host_simulation.txt"
+        path.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+/* Which of all allocations does the test accept? */
+#include <string.h>
+
+#include "rta/stgm_exhaustive.h"
+
+int gs_stgm_exhaustive_init(gs_stgm_exhaustive_t *self, gs_env_t *env, int64_t n)
+{
+    memset(self, 0, sizeof *self);
+    self->n = n;
+    self->user = gs_alloc(env, (size_t)n, sizeof *self->user);
+    self->members = gs_alloc(env, (size_t)n, sizeof *self->members);
+    self->found = gs_alloc(env, (size_t)n, sizeof *self->found);
+    bool made = self->user != NULL && self->members != NULL && self->found != NULL;
+    return made ? gs_stgm_init(&self->test, env, n) : env->status;
+}
+
+void gs_stgm_exhaustive_free(gs_stgm_exhaustive_t *self, gs_env_t *env)
+{
+    gs_free(env, self->user);
+    gs_free(env, self->members);
+    gs_free(env, self->found);
+    gs_stgm_free(&self->test, env);
+    memset(self, 0, sizeof *self);
+}
+
+enum {
+    USERS = GS_EXHAUSTIVE_USERS,
+    CLIQUES = 9 /* maximal ones among six tasks, at most: 3^(6/3) */
+};
+
+/* One set under way. Users are numbered from 0. */
+typedef struct {
+    gs_stgm_exhaustive_t *self;
+    gs_env_t *env;
+    const gs_hosts_t *hosts;
+    int64_t cpus;
+    int64_t sms;
+    bool busy;
+    int paper;
+    int64_t users;
+    unsigned near[USERS]; /* who may share an SM with whom */
+    int64_t cliques;
+    unsigned clique[CLIQUES]; /* the users of an SM */
+    int64_t share[CLIQUES];   /* how many SMs each has */
+    gs_stgm_placement_t *placement;
+    gs_host_answer_t *answer;
+    bool found;
+} run_t;
+
+/* Whether the tasks of core p up to that place of the order pass. Not for the sound busy test. */
+static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
+{
+    gs_stgm_exhaustive_t *self = run->self;
+    gs_stgm_core_t on = {.members = self->members, .busy = run->busy, .paper = run->paper};
+    for (int64_t at = 0; at <= placed; at++) {
+        if (run->placement->core[self->test.order[at]] == p) {
+            self->members[on.count++] = self->test.order[at];
+        }
+    }
+    int status = GS_OK;
+    *passes = true;
+    for (int64_t at = 0; at < on.count && *passes && status == GS_OK; at++) {
+        int64_t t = on.members[at];
+        gs_recurrence_t recurrence;
+        gs_stgm_recurrence(&self->test, run->hosts, &on, at, self->found, &recurrence);
+        status =
+            gs_recurrence_solve(&recurrence, run->env, 0, run->hosts->deadline[t], &self->found[t]);
+        *passes = self->found[t] >= 0;
+    }
+    return status;
+}
+
+static int test_all(run_t *run)
+{
+    int status =
+        gs_stgm(&run->self->test, run->env, run->hosts, run->placement->core, run->placement->sm,
+                run->sms, run->cpus, run->busy, run->paper, run->answer);
+    run->found = status == GS_OK && run->answer->schedulable;
+    return status;
+}
+
+/* Adds the task at that place of the order to every part, or to a new one; parts are in use. */
+static int place(run_t *run, int64_t at, int64_t parts)
+{
+    if (at == run->self->n) {
+        return test_all(run);
+    }
+    bool local = run->busy && run->paper == GS_STGM_SOUND;
+    int64_t last = parts < run->cpus ? parts : run->cpus - 1;
+    for (int64_t p = 0; p <= last && !run->found; p++) {
+        run->placement->core[run->self->test.order[at]] = p;
+        bool passes = true;
+        int status = gs_count_states(run->env, 1);
+        if (status == GS_OK && !local) {
+            status = test_part(run, p, at, &passes);
+        }
+        if (status == GS_OK && passes) {
+            status = place(run, at + 1, p == parts ? parts + 1 : parts);
+        }
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return gs_poll(run->env, 10);
+}
+
+/* Deals out the SMs as run->share says, and tries all cores, when every user has some and all pairs
+ * that may share do. */
+static int try_division(run_t *run)
+{
+    gs_stgm_exhaustive_t *self = run->self;
+    int64_t count[USERS] = {0}, n = self->n, s = 0;
+    unsigned shared[USERS] = {0};
+    memset(run->placement->sm, 0, (size_t)(n * run->sms));
+    for (int64_t c = 0; c < run->cliques; c++) {
+        for (int64_t k = 0; k < run->share[c]; k++, s++) {
+            for (unsigned rest = run->clique[c]; rest != 0; rest &= rest - 1) {
+                run->placement->sm[self->user[__builtin_ctz(rest)] * run->sms + s] = 1;
+            }
+        }
+        for (unsigned rest = run->share[c] > 0 ? run->clique[c] : 0; rest != 0; rest &= rest - 1) {
+            count[__builtin_ctz(rest)] += run->share[c];
+            shared[__builtin_ctz(rest)] |= run->clique[c];
+        }
+    }
+    for (int64_t u = 0; u < run->users; u++) {
+        if (count[u] == 0 || (shared[u] & ~(1u << u)) != run->near[u]) {
+            return GS_OK;
+        }
+    }
+    run->placement->rounds++;
+    gs_chain_clear(&self->test.chain);
+    for (int64_t i = 0, u = 0; i < n; i++) {
+        bool uses = run->hosts->segments[i] > 0;
+        self->test.sums[i] = gs_host_sums(run->hosts, i, uses ? count[u] : 1);
+        self->test.chain.weight[i] = self->test.sums[i].most_kernel;
+        u += uses;
+    }
+    for (int64_t u = 0; u < run->users; u++) {
+        for (unsigned rest = run->near[u]; rest != 0; rest &= rest - 1) {
+            gs_chain_join(&self->test.chain, self->user[u], self->user[__builtin_ctz(rest)]);
+        }
+    }
+    gs_stgm_copies(&self->test);
+    int status = gs_stgm_kernels(&self->test, run->env, run->paper);
+    return status == GS_OK ? place(run, 0, 0) : status;
+}
+
+/* Divides the SMs that are left among the cliques from c on. */
+static int divide(run_t *run, int64_t c, int64_t left)
+{
+    int status = GS_OK;
+    if (c == run->cliques) {
+        return left == 0 || c == 0 ? try_division(run) : GS_OK;
+    }
+    for (int64_t k = c + 1 == run->cliques ? left : 0; k <= left && !run->found; k++) {
+        run->share[c] = k;
+        if ((status = divide(run, c + 1, left - k)) != GS_OK) {
+            return status;
+        }
+    }
+    return gs_poll(run->env, 10);
+}
+
+/* The maximal sets of users in which all pairs may share. */
+static void find_cliques(run_t *run)
+{
+    run->cliques = 0;
+    for (unsigned set = 1; set < 1u << run->users; set++) {
+        unsigned common = (1u << run->users) - 1; /* near all of the set, or of the set */
+        bool clique = true;
+        for (unsigned rest = set; rest != 0; rest &= rest - 1) {
+            unsigned u = (unsigned)__builtin_ctz(rest), around = run->near[u] | 1u << u;
+            clique = clique && (set & ~around) == 0;
+            common &= around;
+        }
+        if (clique && common == set) {
+            run->clique[run->cliques++] = set;
+        }
+    }
+}
+
+/* All sets of pairs, as numbers whose bits are pairs. */
+static int try_pairs(run_t *run)
+{
+    unsigned pairs = (unsigned)(run->users * (run->users - 1) / 2);
+    for (unsigned may = 0; may < 1u << pairs && !run->found; may++) {
+        unsigned rest = may;
+        memset(run->near, 0, sizeof run->near);
+        for (int64_t a = 1; a < run->users; a++) {
+            for (int64_t b = 0; b < a; b++, rest >>= 1) {
+                run->near[a] |= (rest & 1) << b;
+                run->near[b] |= (rest & 1) << a;
+            }
+        }
+        find_cliques(run);
+        int status = divide(run, 0, run->sms);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+static int start(run_t *run)
+{
+    gs_stgm_exhaustive_t *self = run->self;
+    int status;
+    if ((status = gs_stgm_check_paper(run->env, run->paper)) != GS_OK ||
+        (status = gs_host_order(run->env, run->hosts, self->test.order)) != GS_OK ||
+        (status = gs_host_check_cpus(run->env, run->cpus)) != GS_OK ||
+        (status = gs_host_check_sms(run->env, run->sms)) != GS_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        if (run->hosts->segments[i] > 0) {
+            self->user[run->users++] = i;
+        }
+    }
+    if (self->n > GS_EXHAUSTIVE_TASKS) {
+        return gs_fail(run->env, GS_ERR_VALUE, "tasks", -1, self->n,
+                       "too many to try all allocations");
+    }
+    if (run->users > GS_EXHAUSTIVE_USERS) {
+        return gs_fail(run->env, GS_ERR_VALUE, "segments", -1, run->users,
+                       "too many tasks have GPU segments to try all allocations");
+    }
+    return GS_OK;
+}
+
+int gs_stgm_exhaustive(gs_stgm_exhaustive_t *self, gs_env_t *env, const gs_hosts_t *hosts,
+                       int64_t cpus, int64_t sms, bool busy, int paper,
+                       gs_stgm_placement_t *placement, gs_host_answer_t *answer)
+{
+    run_t run = {.self = self,
+                 .env = env,
+                 .hosts = hosts,
+                 .cpus = cpus,
+                 .sms = sms,
+                 .busy = busy,
+                 .paper = paper,
+                 .placement = placement,
+                 .answer = answer};
+    placement->rounds = 0;
+    int status = start(&run);
+    if (status == GS_OK) {
+        status = try_pairs(&run);
+    }
+    if (status >= 0 && !run.found) {
+        gs_host_answer_start(answer, self->n);
+        answer->schedulable = false;
+        memset(placement->sm, 0, (size_t)(self->n * sms));
+        for (int64_t i = 0; i < self->n; i++) {
+            placement->core[i] = -1;
+        }
+    }
+    return status;
+}

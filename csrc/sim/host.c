@@ -1,0 +1,83 @@
+/* What happens next on the CPUs and the GPU? */
+#include "sim/host_parts.h"
+
+/* Elementary operations of one instant, for the poll. */
+#define INSTANT_WORK 16
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void end_kernels(gs_host_state_t *s)
+{
+    while (gs_heap_time(&s->kernels) == s->now) {
+        int32_t r = (int32_t)s->kernels.entry[0].item;
+        gs_heap_pop(&s->kernels);
+        if (s->gpu == GS_HOST_GPU_STGM) {
+            gs_host_stgm_kernel_ended(s, r);
+        } else if (s->gpu == GS_HOST_GPU_SERVER) {
+            gs_host_server_kernel_ended(s);
+        } else {
+            gs_host_lock_kernel_ended(s, r);
+        }
+    }
+}
+
+static void grant(gs_host_state_t *s)
+{
+    if (s->gpu == GS_HOST_GPU_STGM) {
+        gs_host_stgm_grant(s);
+    } else if (s->gpu == GS_HOST_GPU_SERVER) {
+        gs_host_server_grant(s);
+    } else {
+        gs_host_lock_grant(s);
+    }
+}
+
+static bool any_dirty(const gs_host_state_t *s)
+{
+    uint64_t any = 0;
+    for (int32_t word = 0; word < s->dirty_words; word++) {
+        any |= s->dirty[word];
+    }
+    return any != 0;
+}
+
+static void pass_instant(gs_host_state_t *s)
+{
+    end_kernels(s);
+    while (gs_host_next_end(s) == s->now) {
+        gs_host_worked(s, gs_host_take_end(s));
+    }
+    while (gs_heap_time(&s->releases) == s->now && s->status == GS_OK) {
+        gs_host_release_due(s);
+    }
+    do {
+        gs_host_dispatch(s);
+        grant(s);
+    } while (any_dirty(s) && s->status == GS_OK);
+}
+
+int gs_host_run(gs_env_t *env, gs_host_t *host, int64_t instants)
+{
+    gs_host_state_t *s = host->state;
+    s->env = env;
+    s->host = host;
+    for (; instants > 0 && !host->done && s->status == GS_OK; instants--) {
+        int64_t next = earlier(earlier(gs_host_next_end(s), gs_heap_time(&s->kernels)),
+                               gs_heap_time(&s->releases));
+        if (next >= GS_NEVER) {
+            host->done = true;
+            break;
+        }
+        host->now = s->now = next;
+        host->instants++;
+        pass_instant(s);
+        int status = gs_poll(env, INSTANT_WORK);
+        if (status != GS_OK) {
+            gs_host_fail(s, status);
+        }
+    }
+    return s->status;
+}

@@ -1,0 +1,204 @@
+/* What happens when, on CPUs and a GPU, if tasks compute on both?
+ *
+ * Tasks of model/hosts.h; papers 002 (partitioned fixed priorities) and 004 (global EDF). The rules
+ * are those that the response-time tests assume; where the papers are silent the rule is ours, and
+ * says so.
+ *
+ *     gs_host_t host;
+ *     status = gs_host_init(env, &host, &model);
+ *     while (status == GS_OK && !host.done) {
+ *         status = gs_host_run(env, &host, 100000);
+ *     }
+ *     ... host.worst[i], host.job, host.interval ...
+ *     gs_host_free(env, &host);
+ *
+ * Jobs. The jobs of a task run one after the other, in order of release. A job does its parts in
+ * order: cpu[0], then for each GPU segment a copy in, a kernel, a copy out and the next CPU
+ * segment. A part of length 0 is none: nothing is asked for. A GPU segment without any part is none
+ * either, and the CPU segments around it are one; a job that ends with a GPU segment and no CPU
+ * work ends with its last part on the GPU.
+ *
+ * CPUs. GS_HOST_PARTITIONED: each task has a core, where the ready task of the smallest priority
+ * runs (no two tasks have the same); what is less urgent is preempted at once and at no cost.
+ * GS_HOST_GEDF: of all ready jobs, those of the `cpus` earliest absolute deadlines run (ties: the
+ * smaller priority, then the smaller index), on any CPU, and may migrate.
+ *
+ * When a GPU segment begins. A task asks for the GPU by executing, so its GPU segment begins when
+ * the task is the one that its core runs and has no CPU work left before the segment: not while
+ * something more urgent is ready. After a GPU segment it is back at its own priority, so of two
+ * GPU segments in a row the second begins by the same rule.
+ *
+ * Boosted: more urgent than any priority on the core. With partitioned priorities, no two tasks of
+ * a core are boosted at once, whatever the protocol, so that what is boosted never waits for its
+ * core:
+ *
+ * GS_HOST_GPU_STGM, suspend mode. A copy needs the copy engine (CE) and its task's core, boosted,
+ * for its whole length. The CE serves requests in the order in which they were made, whatever the
+ * core; while a copy waits for it, and during the kernel, the task is suspended. The copy out is
+ * requested the instant the kernel ends. Nobody holds the CE while waiting for a core: only copies
+ * are boosted, whoever copies holds the CE, and there is one CE; so while the CE is free nothing is
+ * boosted anywhere, and the copy that gets it preempts what its core runs, at once. (Hence a copy
+ * waits for copies alone, at most one of each other task: Lemma 1.)
+ *   A kernel is launched when its copy in has ended. It needs all SMs of its task's set, and starts
+ * when all kernels launched before that share an SM with it have ended; kernels on disjoint sets
+ * run at the same time, and do not slow each other down.
+ *
+ * GS_HOST_GPU_STGM, busy mode. The same, but from the beginning of a GPU segment to its end the
+ * task is boosted and keeps its core: it spins while it waits for the CE, for SMs and for the
+ * kernel. So on a core one GPU segment is open at most.
+ *
+ * GS_HOST_GPU_MPCP, GS_HOST_GPU_FMLP: a lock on the GPU, CE and all SMs together (kernels take
+ * their time on `sms` SMs). It is requested when a GPU segment begins and released when it has
+ * ended. MPCP gives it to the waiting task of the smallest priority, FMLP+ to the one that asked
+ * first. The holder is boosted whenever it needs its core; as only the holder of the one lock is
+ * boosted anywhere, it gets its core at once. Suspend mode: tasks that wait are suspended, the
+ * holder is during its kernel. Busy: tasks that wait are suspended, the holder spins during its
+ * kernel. Spin: tasks that wait spin at their own priority (and can be preempted, which does not
+ * cost them their place), the holder spins during its kernel.
+ *
+ * GS_HOST_GPU_SERVER: one server task does all GPU segments, on core `server`, where it is more
+ * urgent than all others (server == cpus: a core of its own). The client is suspended from its
+ * request to the server's notice. The server copies on its core, is suspended during kernels, and
+ * finishes a segment before it looks for the next; of the requests it then has, it takes that of
+ * the smallest priority. It computes for `overhead` ticks when a request arrives while it has
+ * nothing to do, before it takes one; and after each segment, before it notifies the client and, at
+ * the same instant, takes the next request: so once between two segments, twice for one alone.
+ *
+ * One instant. First what is due ends: kernels, copies, CPU segments, overheads; a task whose job
+ * ended goes on with its next. Then jobs are released. Then, until nothing changes: cores choose
+ * whom to run, GPU segments begin, and the CE, SMs, lock or server are given out. So what is
+ * released at an instant is ahead of a GPU segment that would begin there at lower priority, and a
+ * resource that becomes free is given to the best request of that instant, old or new. Requests of
+ * one instant are in order of priority (then index); the victim's (below) are last.
+ *
+ * Times. Releases are a period apart, plus up to `gap` of it, drawn uniformly. Each part takes its
+ * worst case, times a number drawn from low .. high: uniform over the ticks from ceil(low x) to
+ * floor(high x), at least one. What is drawn depends on the key, the index, task, job and part
+ * alone, not on what the others do.
+ */
+#ifndef GS_SIM_HOST_H
+#define GS_SIM_HOST_H
+
+#include "core/heap.h"
+#include "core/rng.h"
+#include "model/hosts.h"
+
+/* No job is released at or after it. */
+#define GS_HOST_LATEST (GS_NEVER / 4)
+
+enum { GS_HOST_PARTITIONED = 0, GS_HOST_GEDF = 1 };
+
+/* How the GPU is shared. */
+enum { GS_HOST_GPU_STGM = 0, GS_HOST_GPU_MPCP = 1, GS_HOST_GPU_FMLP = 2, GS_HOST_GPU_SERVER = 3 };
+
+enum { GS_HOST_MODE_SUSPEND = 0, GS_HOST_MODE_BUSY = 1, GS_HOST_MODE_SPIN = 2 };
+
+/* When an adversary releases the other tasks, as far as their periods allow: bits of `triggers`. */
+enum {
+    GS_HOST_AT_RELEASE = 1, /* when a job of the victim becomes the one that runs */
+    GS_HOST_AT_REQUEST = 2, /* when a GPU segment of it begins */
+    GS_HOST_AT_RESUME = 4,  /* when a GPU segment of it has ended */
+    GS_HOST_AT_FINISH = 8   /* when it finishes */
+};
+
+/* What an interval of a job was, or a core's. */
+enum {
+    GS_HOST_DOES_NOTHING = 0,
+    GS_HOST_DOES_CPU = 1,
+    GS_HOST_DOES_COPY_IN = 2, /* on a core and the CE */
+    GS_HOST_DOES_KERNEL = 3,  /* on SMs */
+    GS_HOST_DOES_COPY_OUT = 4,
+    GS_HOST_DOES_SPIN = 5,     /* on a core: spins */
+    GS_HOST_DOES_OVERHEAD = 6, /* of the server */
+    GS_HOST_DOES_READY = 7,    /* waits for its core */
+    GS_HOST_DOES_WAIT_COPY = 8,
+    GS_HOST_DOES_WAIT_SM = 9,
+    GS_HOST_DOES_WAIT_GPU = 10, /* for the lock or the server */
+    GS_HOST_DOES_SERVED = 11    /* by the server, while the client is suspended */
+};
+
+/* A share as a fraction: over / under. */
+typedef struct {
+    int64_t over;
+    int64_t under;
+} gs_host_share_t;
+
+/* What is simulated; all arrays belong to the caller and must outlive the simulation. */
+typedef struct {
+    gs_hosts_t hosts;
+    const int64_t *offset; /* of the first release; NULL: 0 */
+    const int64_t *core;   /* per task, 0 .. cpus - 1; partitioned only */
+    const uint8_t *sm;     /* n rows of sms: whether the task may use the SM; STGM only */
+    int64_t cpus;
+    int64_t sms;      /* of the GPU; elsewhere than with STGM all kernels run on all of them */
+    int policy;       /* GS_HOST_PARTITIONED, ... */
+    int gpu;          /* GS_HOST_GPU_STGM, ... */
+    int mode;         /* GS_HOST_MODE_SUSPEND, ... */
+    int64_t server;   /* the server's core, 0 .. cpus; server only */
+    int64_t overhead; /* of the server, in ticks */
+    gs_host_share_t low,
+        high;            /* of the worst case that parts take, 0 <= low <= high <= 1, high > 0 */
+    gs_host_share_t gap; /* of the period, >= 0 */
+    int64_t until;       /* jobs released before it run to their end */
+    int64_t victim;      /* whose jobs trigger all other releases; -1: no adversary */
+    int64_t triggers;    /* GS_HOST_AT_* */
+    uint64_t key[4];     /* of the random numbers */
+    uint64_t index;
+    bool log_jobs;
+    bool log_intervals;
+} gs_host_model_t;
+
+typedef struct {
+    int64_t release;
+    int64_t start;  /* of its first part (in the server's hands, or its own), -1 before */
+    int64_t finish; /* -1 before */
+    int64_t number; /* from 0 */
+    int64_t next;   /* of the same task, or among free records; -1: none */
+    int32_t task;
+} gs_host_job_t;
+
+/* What a job (task -1: the server) did from start to end. The intervals of a job other than
+ * GS_HOST_DOES_KERNEL and those of another's core (a server's) do not overlap. */
+typedef struct {
+    int64_t job;
+    int64_t start;
+    int64_t end;
+    int32_t task;
+    int32_t what; /* GS_HOST_DOES_CPU, ... */
+    int32_t core; /* -1: on none */
+} gs_host_interval_t;
+
+struct gs_host_state;
+
+typedef struct {
+    gs_host_model_t model;
+    int64_t now;
+    bool done;          /* every job released before `until` has finished */
+    int64_t instants;   /* at which something happened */
+    int64_t *worst;     /* per task: the largest response so far, 0 before the first */
+    int64_t *finished;  /* per task: jobs that have finished */
+    int64_t *released;  /* per task: jobs that were released */
+    int64_t *late;      /* per task: jobs that finished after their deadline */
+    gs_host_job_t *job; /* with log_jobs in order of release, else records in use and free ones */
+    int64_t job_count;
+    gs_host_interval_t *interval; /* with log_intervals, each in the log once it has ended; kernels
+                                     once they have started */
+    int64_t interval_count;
+    struct gs_host_state *state; /* the simulator's own */
+} gs_host_t;
+
+/* Prepares a simulation; on an error it is freed already (freeing it again does no harm). Refuses
+ * what gs_hosts_check refuses, no CPUs or SMs (or beyond 31 bits), a core or server's core that is
+ * none, with STGM a task with kernels and no SM, times beyond the clock (GS_HOST_LATEST), equal
+ * priorities unless global EDF, unknown options or such that do not go together, shares that are
+ * none, and a victim that is no task. */
+int gs_host_init(gs_env_t *env, gs_host_t *host, const gs_host_model_t *model);
+
+/* Goes on until done or for so many more instants. Counts jobs as states of the env's budget.
+ * GS_ERR_OVERFLOW when something would end beyond the clock. After an error or a spent budget the
+ * logs hold what happened up to then, and the simulation cannot go on. */
+int gs_host_run(gs_env_t *env, gs_host_t *host, int64_t instants);
+
+void gs_host_free(gs_env_t *env, gs_host_t *host);
+
+#endif

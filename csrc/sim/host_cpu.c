@@ -1,0 +1,249 @@
+/* Which thread runs on which CPU? */
+#include "sim/host_parts.h"
+
+/* When the work on a CPU ends ------------------------------------------------------------------
+ */
+
+static void set_end(gs_host_state_t *s, int32_t cpu, int64_t end)
+{
+    int32_t k = s->leaves + cpu;
+    s->end[k] = end;
+    for (k /= 2; k >= 1; k /= 2) {
+        int64_t one = s->end[2 * k], two = s->end[2 * k + 1], earlier = one < two ? one : two;
+        if (s->end[k] == earlier) {
+            return;
+        }
+        s->end[k] = earlier;
+    }
+}
+
+static void mark(gs_host_state_t *s, int32_t cluster)
+{
+    s->dirty[cluster / 64] |= UINT64_C(1) << (cluster % 64);
+}
+
+/* Takes a thread off its CPU and counts what it has done. When its work would have ended stays in
+ * the tree until the CPU chooses anew, at this instant. */
+static void halt(gs_host_state_t *s, gs_host_thread_t *t)
+{
+    gs_host_cpu_t *cpu = &s->cpu[t->cpu];
+    if (t->work < GS_NEVER) {
+        t->work -= s->now - cpu->since;
+    }
+    gs_host_note_no_start(s, t, cpu->since);
+    cpu->thread = -1;
+    t->cpu = -1;
+    gs_host_note(s, t, GS_HOST_DOES_READY);
+}
+
+static void place(gs_host_state_t *s, int32_t r, int32_t c)
+{
+    gs_host_thread_t *t = &s->thread[r];
+    gs_host_cpu_t *cpu = &s->cpu[c];
+    int64_t end = t->work < GS_NEVER ? s->now + t->work : GS_NEVER;
+    if (end >= GS_NEVER && t->work < GS_NEVER) {
+        gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
+                                "the schedule goes beyond the clock"));
+    }
+    cpu->thread = r;
+    cpu->since = s->now;
+    t->cpu = t->was = c;
+    set_end(s, c, end);
+    gs_host_note_start(s, t);
+    gs_host_note(s, t, t->what);
+}
+
+int32_t gs_host_take_end(gs_host_state_t *s)
+{
+    int32_t k = 1;
+    while (k < s->leaves) {
+        k = s->end[2 * k] == s->end[1] ? 2 * k : 2 * k + 1;
+    }
+    int32_t r = s->cpu[k - s->leaves].thread;
+    set_end(s, k - s->leaves, GS_NEVER);
+    halt(s, &s->thread[r]);
+    mark(s, s->thread[r].cluster);
+    return r;
+}
+
+/* Lists of ready threads ----------------------------------------------------------------------
+ */
+
+static void insert(gs_host_state_t *s, int32_t r)
+{
+    gs_host_thread_t *t = &s->thread[r];
+    gs_host_cluster_t *cluster = &s->cluster[t->cluster];
+    int32_t at = cluster->count++;
+    for (; at > 0; at--) {
+        int32_t ahead = cluster->ready[at - 1];
+        int64_t key = s->thread[ahead].key;
+        if (key < t->key || (key == t->key && ahead < r)) {
+            break;
+        }
+        cluster->ready[at] = ahead;
+    }
+    cluster->ready[at] = r;
+    t->ready = true;
+}
+
+static void take_out(gs_host_state_t *s, int32_t r)
+{
+    gs_host_cluster_t *cluster = &s->cluster[s->thread[r].cluster];
+    int32_t at = 0;
+    while (cluster->ready[at] != r) {
+        at++;
+    }
+    cluster->count--;
+    for (; at < cluster->count; at++) {
+        cluster->ready[at] = cluster->ready[at + 1];
+    }
+    s->thread[r].ready = false;
+}
+
+void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key)
+{
+    gs_host_thread_t *t = &s->thread[r];
+    if (t->key == key) {
+        return;
+    }
+    bool ready = t->ready;
+    if (ready) {
+        take_out(s, r);
+    }
+    t->key = key;
+    if (ready) {
+        insert(s, r);
+        mark(s, t->cluster);
+    }
+}
+
+void gs_host_enter(gs_host_state_t *s, int32_t r, int64_t key, int64_t work, int8_t what)
+{
+    gs_host_thread_t *t = &s->thread[r];
+    if (t->cpu >= 0) {
+        halt(s, t);
+    }
+    if (t->ready) {
+        gs_host_rekey(s, r, key);
+    } else {
+        t->key = key;
+        insert(s, r);
+        gs_host_note(s, t, GS_HOST_DOES_READY);
+    }
+    t->work = work;
+    t->what = what;
+    mark(s, t->cluster);
+}
+
+void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing)
+{
+    gs_host_thread_t *t = &s->thread[r];
+    if (t->ready) {
+        if (t->cpu >= 0) {
+            halt(s, t);
+        }
+        take_out(s, r);
+        mark(s, t->cluster);
+    }
+    gs_host_note(s, t, doing);
+}
+
+/* Choosing ------------------------------------------------------------------------------------
+ */
+
+/* A core: its first thread runs. If a GPU segment of it begins, the core chooses again when it is
+ * known whether it gets what it asks for: until then no other segment begins here. */
+static void choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
+{
+    int32_t first = cluster->count > 0 ? cluster->ready[0] : -1;
+    if (first >= 0 && s->thread[first].work == 0) {
+        gs_host_begin(s, first);
+        mark(s, s->thread[first].cluster);
+        return;
+    }
+    int32_t runs = s->cpu[cluster->cpu].thread;
+    if (runs == first && runs >= 0) {
+        return;
+    }
+    if (runs >= 0) {
+        halt(s, &s->thread[runs]);
+    }
+    if (first >= 0) {
+        place(s, first, cluster->cpu);
+    } else {
+        set_end(s, cluster->cpu, GS_NEVER);
+    }
+}
+
+/* The GPU segments of those of the first `chosen` that have no work left begin; false: none. */
+static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen)
+{
+    bool any = false;
+    for (int32_t k = 0; k < chosen;) {
+        int32_t r = cluster->ready[k];
+        bool begins = s->thread[r].work == 0;
+        if (begins) {
+            gs_host_begin(s, r);
+            any = true;
+        }
+        if (begins && !s->thread[r].ready) {
+            chosen--; /* the next has taken its place */
+        } else {
+            k++;
+        }
+    }
+    return any;
+}
+
+/* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
+ * else to the first free CPU. */
+static void choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
+{
+    int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
+    if (begin_segments(s, cluster, chosen)) {
+        mark(s, (int32_t)(cluster - s->cluster));
+        return;
+    }
+    for (int32_t k = chosen; k < cluster->count; k++) {
+        gs_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->cpu >= 0) {
+            halt(s, t);
+        }
+    }
+    for (int32_t k = 0; k < chosen; k++) {
+        gs_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->cpu < 0 && t->was >= 0 && s->cpu[t->was].thread < 0) {
+            place(s, cluster->ready[k], t->was);
+        }
+    }
+    int32_t c = cluster->cpu;
+    for (int32_t k = 0; k < chosen; k++) {
+        if (s->thread[cluster->ready[k]].cpu < 0) {
+            while (s->cpu[c].thread >= 0) {
+                c++;
+            }
+            place(s, cluster->ready[k], c);
+        }
+    }
+    for (c = cluster->cpu; c < cluster->cpu + cluster->width; c++) {
+        if (s->cpu[c].thread < 0) {
+            set_end(s, c, GS_NEVER);
+        }
+    }
+}
+
+void gs_host_dispatch(gs_host_state_t *s)
+{
+    for (int32_t word = 0; word < s->dirty_words; word++) {
+        uint64_t todo = s->dirty[word];
+        s->dirty[word] = 0; /* segments that begin set it again */
+        for (; todo != 0; todo &= todo - 1) {
+            const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
+            if (cluster->width == 1) {
+                choose_one(s, cluster);
+            } else {
+                choose_many(s, cluster);
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+/* Which part does a job do next, and what follows when it ends? */
+#include "sim/host_parts.h"
+
+/* Records -------------------------------------------------------------------------------------
+ */
+
+/* A record for a new job: a free one, or one more; -1 without memory. */
+static int64_t new_record(gs_host_state_t *s)
+{
+    gs_host_t *host = s->host;
+    if (s->job_free >= 0) {
+        int64_t job = s->job_free;
+        s->job_free = host->job[job].next;
+        return job;
+    }
+    if ((size_t)host->job_count == s->job_room) {
+        size_t room = s->job_room == 0 ? 64 : 2 * s->job_room;
+        void *grown = gs_grow(s->env, host->job, room, sizeof *host->job);
+        if (grown == NULL) {
+            gs_host_fail(s, s->env->status);
+            return -1;
+        }
+        host->job = grown;
+        s->job_room = room;
+    }
+    return host->job_count++;
+}
+
+/* Jobs ----------------------------------------------------------------------------------------
+ */
+
+/* Releases all other tasks that may be, when something happened to the victim. */
+static void trigger(gs_host_state_t *s, int32_t r, int64_t moment)
+{
+    const gs_host_model_t *model = &s->host->model;
+    if (r != s->victim || (model->triggers & moment) == 0 || s->now >= model->until) {
+        return;
+    }
+    int status = gs_poll(s->env, s->n);
+    if (status != GS_OK) {
+        gs_host_fail(s, status);
+    }
+    for (int32_t other = 0; other < s->n && s->status == GS_OK; other++) {
+        if (other != r && s->earliest[other] <= s->now) {
+            s->earliest[other] = s->now + model->hosts.period[s->thread[other].task];
+            gs_host_release(s, other);
+        }
+    }
+}
+
+static void finish(gs_host_state_t *s, int32_t r);
+
+/* The thread is at a CPU segment, at its own priority. */
+static void go_on(gs_host_state_t *s, int32_t r)
+{
+    gs_host_thread_t *t = &s->thread[r];
+    int64_t work = gs_host_time(s, t, t->part);
+    if (work == 0 && t->part == t->last_part) {
+        finish(s, r);
+    } else {
+        gs_host_enter(s, r, t->base, work, GS_HOST_DOES_CPU);
+    }
+}
+
+static void start_job(gs_host_state_t *s, int32_t r, int64_t job)
+{
+    gs_host_thread_t *t = &s->thread[r];
+    const gs_host_job_t *record = &s->host->job[job];
+    t->job = job;
+    t->number = record->number;
+    t->part = 0;
+    t->base = s->host->model.policy == GS_HOST_GEDF
+                  ? record->release + s->host->model.hosts.deadline[t->task]
+                  : r;
+    go_on(s, r);
+    trigger(s, r, GS_HOST_AT_RELEASE);
+}
+
+static void finish(gs_host_state_t *s, int32_t r)
+{
+    gs_host_t *host = s->host;
+    gs_host_thread_t *t = &s->thread[r];
+    gs_host_job_t *record = &host->job[t->job];
+    int64_t response = s->now - record->release, next = record->next;
+    gs_host_leave(s, r, GS_HOST_DOES_NOTHING);
+    record->finish = s->now;
+    host->finished[t->task]++;
+    host->late[t->task] += response > host->model.hosts.deadline[t->task];
+    if (response > host->worst[t->task]) {
+        host->worst[t->task] = response;
+    }
+    if (!host->model.log_jobs) {
+        record->next = s->job_free;
+        s->job_free = t->job;
+    }
+    t->job = -1;
+    trigger(s, r, GS_HOST_AT_FINISH);
+    if (next >= 0) {
+        start_job(s, r, next);
+    }
+}
+
+void gs_host_release(gs_host_state_t *s, int32_t r)
+{
+    gs_host_t *host = s->host;
+    gs_host_thread_t *t = &s->thread[r];
+    int status = gs_count_states(s->env, 1);
+    int64_t job = status == GS_OK ? new_record(s) : -1;
+    if (job < 0) {
+        gs_host_fail(s, status);
+        return;
+    }
+    host->job[job] = (gs_host_job_t){.release = s->now,
+                                     .start = -1,
+                                     .finish = -1,
+                                     .number = host->released[t->task]++,
+                                     .next = -1,
+                                     .task = t->task};
+    int64_t before = t->last;
+    t->last = job;
+    if (t->job < 0) {
+        start_job(s, r, job);
+    } else {
+        host->job[before].next = job;
+    }
+}
+
+void gs_host_release_due(gs_host_state_t *s)
+{
+    int32_t r = (int32_t)s->releases.entry[0].item;
+    const gs_host_thread_t *t = &s->thread[r];
+    int64_t next = s->now + s->host->model.hosts.period[t->task];
+    if (s->slack[r] != 0) {
+        uint64_t bits = gs_rng_at(t->gap_seed, (uint64_t)s->host->released[t->task]);
+        next += (int64_t)gs_rng_scale(bits, (uint64_t)s->slack[r] + 1);
+    }
+    if (next < s->host->model.until) {
+        gs_heap_replace(&s->releases, next, r);
+    } else {
+        gs_heap_pop(&s->releases);
+    }
+    gs_host_release(s, r);
+}
+
+/* Parts ---------------------------------------------------------------------------------------
+ */
+
+void gs_host_begin(gs_host_state_t *s, int32_t r)
+{
+    s->thread[r].part++;
+    switch (s->gpu) {
+    case GS_HOST_GPU_STGM:
+        gs_host_stgm_begin(s, r);
+        break;
+    case GS_HOST_GPU_SERVER:
+        gs_host_server_begin(s, r);
+        break;
+    default:
+        gs_host_lock_begin(s, r);
+    }
+    trigger(s, r, GS_HOST_AT_REQUEST);
+}
+
+void gs_host_worked(gs_host_state_t *s, int32_t r)
+{
+    const gs_host_thread_t *t = &s->thread[r];
+    if (r == s->n) {
+        gs_host_server_worked(s);
+    } else if (t->part % GS_HOST_PARTS == GS_HOST_PART_CPU) {
+        if (t->part == t->last_part) {
+            finish(s, r);
+        } /* else its GPU segment begins when it would run */
+    } else if (s->gpu == GS_HOST_GPU_STGM) {
+        gs_host_stgm_copied(s, r);
+    } else {
+        gs_host_lock_copied(s, r);
+    }
+}
+
+void gs_host_resume(gs_host_state_t *s, int32_t r)
+{
+    s->thread[r].part++;
+    go_on(s, r);
+    trigger(s, r, GS_HOST_AT_RESUME);
+}
+
+void gs_host_start_kernel(gs_host_state_t *s, int32_t r)
+{
+    const gs_host_thread_t *t = &s->thread[r];
+    int64_t time = gs_host_time(s, t, t->part), end = s->now + time;
+    if (end >= GS_NEVER) {
+        gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
+                                "the schedule goes beyond the clock"));
+        return;
+    }
+    gs_host_note_start(s, t);
+    gs_host_log_kernel(s, t, end);
+    int status = gs_heap_push(s->env, &s->kernels, end, r);
+    if (status != GS_OK) {
+        gs_host_fail(s, status);
+    }
+}

@@ -1,0 +1,378 @@
+"""What happens when, on CPUs and a GPU, job by job (``gs.simulate.host``).
+
+Papers 002 (STGM and what it is compared with, partitioned fixed priorities). ``host_responses``
+does it for stacks of task sets and keeps the largest responses alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from time import monotonic
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._budget import Budget
+from gpusched._check import Int64Array, integer, one_of, seed_key, set_number
+from gpusched._fifo_run import _number, _per_set, _share
+from gpusched._progress import Progress, reporter
+from gpusched.hostrun import HostResponses, HostRun, Intervals
+from gpusched.hosttasks import HostTasks
+
+__all__ = ["host", "host_responses"]
+
+Policy = Literal["partitioned", "gedf"]
+Gpu = Literal["stgm", "mpcp", "fmlp+", "server"]
+Mode = Literal["suspend", "busy", "spin"]
+
+_POLICIES = ("partitioned",)
+_GPUS = ("stgm", "mpcp", "fmlp+", "server")
+_MODES = ("suspend", "busy", "spin")
+_MODES_OF = {"stgm": _MODES[:2], "mpcp": _MODES, "fmlp+": _MODES, "server": _MODES[:1]}
+_TRIGGERS = ("release", "request", "resume", "finish")
+_REASONS = (None, "states", "bytes", "seconds")
+# Instants of a slice, between which the progress is reported: some milliseconds.
+_SLICE = 1 << 16
+
+
+class _Model(NamedTuple):
+    """What both functions hand to the core first."""
+
+    sms: int
+    server: Int64Array
+    overhead: int
+    victim: Int64Array
+    arguments: tuple[Any, ...]
+
+
+def host(
+    hosts: HostTasks,
+    cpus: int,
+    policy: Policy = "partitioned",
+    gpu: Gpu = "stgm",
+    *,
+    until: int,
+    mode: Mode = "suspend",
+    sms: int | None = None,
+    server: int | None = None,
+    overhead: int = 0,
+    execution: Any = 1.0,
+    gap: float = 0.0,
+    victim: int | None = None,
+    triggers: str | Iterable[str] = ("request",),
+    seed: Any = None,
+    index: int = 0,
+    intervals: bool = True,
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+) -> HostRun:
+    """Simulates tasks with CPU and GPU segments, under the rules that the tests of ``gs.analysis``
+    assume.
+
+    The jobs of a task run one after the other. A GPU segment begins when its task is the one that
+    its core runs and has no CPU work left before the segment; after it the task is back at its own
+    priority. At one instant, what is due ends first, then jobs are released, then cores choose, GPU
+    segments begin, and the GPU is given out; requests of one instant are in order of priority. A
+    part of length 0 is none. The whole book of rules is the comment in ``csrc/sim/host.h``.
+
+    Parameters
+    ----------
+    hosts
+        One task set; ``offset`` is the first release.
+    cpus
+        How many there are.
+    policy
+        "partitioned": preemptive fixed priorities on each core, by ``hosts.core`` and
+        ``hosts.priority`` (a smaller number is more urgent; all different).
+    gpu
+        How it is shared. "stgm" (paper 002): one copy engine, first come, first served over all
+        cores, copies at boosted priority; kernels on the SMs of ``hosts.sm``, in order of launch on
+        each SM, tasks on disjoint SMs at the same time. "mpcp": one lock on the whole GPU, the most
+        urgent waiting task next; its holder is boosted. "fmlp+": the same lock, first come, first
+        served. "server": a task more urgent than all others of its core does all GPU segments, one
+        after the other, the most urgent client's next; clients suspend until they are told.
+    until
+        Jobs released before it run to their end.
+    mode
+        "suspend": tasks suspend while they wait for the GPU and during kernels. "busy": with
+        "stgm", a task keeps its core from the start of a GPU segment to its end; with a lock, its
+        holder does, while those that wait suspend. "spin": with a lock, those that wait spin at
+        their own priority.
+    sms
+        SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on
+        (unless given, ``hosts.sms``, or what kernel times are given for).
+    server, overhead
+        The server's core (``cpus``, one of its own, unless given), and for how long it computes
+        when it is woken up, and after each segment before it tells the client.
+    execution
+        How long parts take, as a share of the worst case: one number, or (low, high) for times
+        drawn uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
+        tick. 0.1 means a tenth exactly.
+    gap
+        Up to this share of the period, drawn uniformly, is added to the time between two releases:
+        sporadic tasks. 0: periodic ones.
+    victim
+        The index of a task that the others are out to delay: they are released when ``triggers``
+        say so, as far as their periods allow, and its requests come after theirs. The victim's own
+        releases are as without it.
+    triggers
+        When a job of the victim becomes its task's present one ("release"), when a GPU segment of
+        it begins ("request") or has ended ("resume"), when it finishes ("finish"): one of them, or
+        several.
+    seed, index
+        What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
+        the number of the set under it, on task, job and part, and on nothing else: set i of
+        ``host_responses`` behaves like ``index=i`` here.
+    intervals
+        Whether to keep who did what when, which pictures need.
+    budget
+        A ``gs.pbs.Budget``, whose states are jobs; by default 2 GiB.
+    progress
+        A callable (now, until) in ticks; or whether to show a progress bar, by default in a
+        terminal after a second (with tqdm; without it none is shown).
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Returns
+    -------
+    HostRun
+        Jobs, and what they did when.
+
+    Raises
+    ------
+    ValueError
+        A stack of sets, tasks without a core (or, with "stgm", without an SM), equal priorities,
+        options that are unknown or do not go together.
+    OverflowError
+        Times beyond the clock (2^59 ticks for releases).
+    gpusched.Cancelled
+        Stopped by ``stop``.
+    """
+    if hosts.is_stack:
+        raise ValueError(
+            f"hosts: a stack of {len(hosts)} sets; one run is of one set, for the largest "
+            "responses of many there is host_responses"
+        )
+    last = _until(until, 1)
+    model = _model(hosts, cpus, policy, gpu, mode, sms, server, overhead, execution, gap, victim, 1)
+    budget = Budget() if budget is None else budget
+    arguments: list[Any] = [
+        *(*model.arguments, last, model.victim, _triggers(triggers), seed_key(seed)),
+        *(_number(index, "index"), bool(intervals), stop),
+    ]
+    simulation = _core.host_open(*arguments)
+    began = monotonic()
+    status, done, now, seconds = 0, False, 0, 0.0
+    end = int(last[0])
+    with reporter(progress, end, "tick", delay=1.0) as report:
+        while not done and status == 0:
+            if budget.seconds is not None:
+                seconds = budget.seconds - (monotonic() - began)
+                if seconds <= 0:
+                    status = _REASONS.index("seconds")
+                    break
+            status, done, now, _ = _core.host_run(
+                simulation, _SLICE, budget.states or 0, budget.bytes or 0, seconds, stop
+            )
+            report(min(now, end))
+    worst, finished, missed, _ = _core.host_result(simulation)
+    task, job, release, begin, finish = _core.host_jobs(simulation)
+    return HostRun(
+        task=task,
+        job=job,
+        release=release,
+        deadline=release + hosts.deadline[task],
+        start=begin,
+        finish=finish,
+        intervals=Intervals(*_core.host_intervals(simulation)) if intervals else None,
+        tasks=hosts,
+        cpus=integer(cpus, "cpus"),
+        policy=policy,
+        gpu=gpu,
+        mode=mode,
+        sms=model.sms,
+        server=int(model.server[0]) if gpu == "server" else None,
+        overhead=model.overhead,
+        outcome="done" if status == 0 else "budget",
+        worst=worst,
+        finished=finished,
+        missed=missed,
+        now=now,
+        reason=_REASONS[status],
+    )
+
+
+def host_responses(
+    hosts: HostTasks,
+    cpus: int,
+    policy: Policy = "partitioned",
+    gpu: Gpu = "stgm",
+    *,
+    until: Any,
+    mode: Mode = "suspend",
+    sms: int | None = None,
+    server: Any = None,
+    overhead: int = 0,
+    execution: Any = 1.0,
+    gap: float = 0.0,
+    victim: Any = None,
+    triggers: str | Iterable[str] = ("request",),
+    seed: Any = None,
+    first: int = 0,
+    budget: Budget | None = None,
+    stop: Any = None,
+) -> HostResponses:
+    """The largest response of each task in ``host`` simulations of many sets: one call into C.
+
+    Parameters
+    ----------
+    hosts
+        A stack of N sets, or one set.
+    until, server
+        As in ``host``; one number, or one for each set.
+    cpus, policy, gpu, mode, sms, overhead, execution, gap, triggers
+        As in ``host``, the same for all sets.
+    victim
+        As in ``host``; one index, or one for each set (-1: no adversary).
+    seed, first
+        Set i draws as set number ``first + i`` of the seed.
+    budget
+        Of each set; its states (jobs) count.
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Returns
+    -------
+    HostResponses
+        Arrays (N, n), and (N,) for what is known of a set; one axis less for one set.
+
+    Raises
+    ------
+    ValueError, OverflowError, gpusched.Cancelled
+        As ``host``; the message has the set's number.
+    """
+    sets = len(hosts) if hosts.is_stack else 1
+    model = _model(
+        hosts, cpus, policy, gpu, mode, sms, server, overhead, execution, gap, victim, sets
+    )
+    arguments: list[Any] = [
+        *(*model.arguments, _until(until, sets), model.victim, _triggers(triggers)),
+        *(seed_key(seed), set_number(first), 0 if budget is None else budget.states or 0, stop),
+    ]
+    worst, finished, missed, status = _core.host_responses(*arguments)
+    outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]
+    if not hosts.is_stack:
+        worst, finished, missed, outcome = worst[0], finished[0], missed[0], outcome[0]
+    return HostResponses(worst, finished, missed, np.asarray(outcome))
+
+
+# What both take
+
+
+def _model(
+    hosts: HostTasks,
+    cpus: Any,
+    policy: Any,
+    gpu: Any,
+    mode: Any,
+    sms: Any,
+    server: Any,
+    overhead: Any,
+    execution: Any,
+    gap: Any,
+    victim: Any,
+    sets: int,
+) -> _Model:
+    one_of(policy, _POLICIES, "policy")
+    one_of(gpu, _GPUS, "gpu")
+    one_of(mode, _MODES, "mode")
+    if mode not in _MODES_OF[gpu]:
+        raise ValueError(f"mode = {mode!r}: with gpu = {gpu!r}, one of {', '.join(_MODES_OF[gpu])}")
+    count = integer(cpus, "cpus")
+    if not 1 <= count < 2**31:
+        raise ValueError(f"cpus = {count}: must be positive, and within 31 bits")
+    width = _sms(hosts, sms, gpu)
+    if gpu != "server" and (server is not None or overhead != 0):
+        raise ValueError(f"{'overhead' if server is None else 'server'}: with gpu = 'server' only")
+    servers = _per_set(count if server is None else server, sets, "server")
+    late = integer(overhead, "overhead")
+    victims = _per_set(-1 if victim is None else victim, sets, "victim")
+    wrong = np.flatnonzero((victims >= hosts.n) | (victims < (0 if np.ndim(victim) == 0 else -1)))
+    if victim is not None and wrong.size:
+        i = int(wrong[0])
+        which = f"[{i}]" if np.ndim(victim) else ""
+        raise ValueError(
+            f"victim{which} = {victims[i]}: must be the index of one of {hosts.n} tasks"
+        )
+    rows = (sets, hosts.n)
+    sm = np.atleast_2d(hosts.sm).reshape(*rows, -1).astype(np.uint8) if gpu == "stgm" else None
+    if sm is not None and width > hosts.sms:
+        sm = np.concatenate([sm, np.zeros((*rows, width - hosts.sms), np.uint8)], axis=-1)
+    arguments = (
+        *(hosts._columns(), hosts.offset.reshape(rows), hosts.core.reshape(rows), sm),
+        *(count, width, _POLICIES.index(policy), _GPUS.index(gpu), _MODES.index(mode)),
+        *(servers, late, _shares(execution, gap)),
+    )
+    return _Model(width, servers, late, victims, arguments)
+
+
+def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:
+    if sms is None:
+        return max(hosts.sms, 1) if gpu == "stgm" else hosts.sms or hosts.columns
+    count = integer(sms, "sms")
+    if not 1 <= count < 2**31:
+        raise ValueError(f"sms = {count}: must be positive, and within 31 bits")
+    if gpu == "stgm" and count < hosts.sms:
+        raise ValueError(f"sms = {count}: hosts.sm speaks of {hosts.sms}")
+    if gpu == "stgm" and count > 2**16:
+        raise ValueError(f"sms = {count}: with gpu = 'stgm' at most 65536")
+    return count
+
+
+def _until(until: Any, sets: int) -> Int64Array:
+    lasts = _per_set(integer(until, "until") if np.ndim(until) == 0 else until, sets, "until")
+    if (lasts < 0).any():
+        raise ValueError(f"until = {int(lasts.min())}: must not be negative")
+    return lasts
+
+
+def _shares(execution: Any, gap: Any) -> Int64Array:
+    """low, high and gap as fractions."""
+    pair = execution if isinstance(execution, (tuple, list)) else (execution, execution)
+    if len(pair) != 2:
+        raise ValueError(f"execution: {len(pair)} numbers; must be one, or (low, high)")
+    low, high = (_share(value, "execution") for value in pair)
+    if not 0 <= low <= high <= 1 or high == 0:
+        raise ValueError(
+            f"execution = {repr(execution)[:60]}: must be shares of the worst case, within 0 .. 1 "
+            "and in order"
+        )
+    more = _share(gap, "gap")
+    if more < 0:
+        raise ValueError(f"gap = {gap}: must not be negative")
+    if more >= 2**59:
+        raise OverflowError(f"gap = {gap}: is too large for the clock")
+    flat: list[int] = []
+    for share in (low, high, more):
+        # Beyond 62 bits: numbers below a billionth with all digits, where no tick depends on them.
+        exact = max(share.numerator, share.denominator) < 2**62
+        fraction = share if exact else Fraction(share).limit_denominator(2**50)
+        flat += [fraction.numerator, fraction.denominator]
+    if flat[2] == 0:  # so small that every part takes its least time
+        flat[2:4] = [1, 2**60]
+        flat[0:2] = [0, 1]
+    return np.array(flat, dtype=np.int64)
+
+
+def _triggers(triggers: Any) -> int:
+    names = (triggers,) if isinstance(triggers, str) else tuple(triggers)
+    bits = 0
+    for name in names:
+        one_of(name, _TRIGGERS, "triggers")
+        bits |= 1 << _TRIGGERS.index(name)
+    if bits == 0:
+        raise ValueError(f"triggers: must be some of {', '.join(_TRIGGERS)}")
+    return bits

@@ -1,0 +1,506 @@
+"""How late can tasks with CPU and GPU segments end, under partitioned fixed priorities?
+
+Sources: Saha, Xiang & Kim, "STGM" (RTAS 2019 WiP series), Eqs. (1)-(12) and Algorithm 1, printed
+and corrected; MPCP and FMLP+ with one lock around the whole GPU segment; the GPU server of Kim,
+Patel, Wang & Rajkumar (RTCSA 2017).  Slow and plain: integers, fractions, all simple paths.
+
+Every test walks through the tasks from the most urgent on and stops at the first that cannot be
+shown to meet its deadline, since a bound may only be used if all it rests on hold.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+TERMS = ("own", "copy", "kernel", "request", "lower", "server", "higher")
+
+
+def cdiv(a, b):
+    return -((-a) // b)
+
+
+class Task:
+    """cpu: lengths of the CPU segments, one more than GPU segments, 0 for none; gpu: triples
+    (copy in, [kernel time on 1, 2, ... SMs], copy out); a smaller prio is more urgent."""
+
+    def __init__(self, T, cpu, gpu=(), D=None, prio=None, core=None, sms=()):
+        self.T, self.D, self.prio, self.core = T, T if D is None else D, prio, core
+        self.cpu = list(cpu)
+        self.gpu = [(a, [e] if isinstance(e, int) else list(e), b) for a, e, b in gpu]
+        self.sms = set(sms)
+        assert len(self.cpu) == len(self.gpu) + 1
+        self.C = sum(self.cpu)
+        self.eta = len(self.gpu)
+        self.theta = sum(c > 0 for c in self.cpu)
+        self.gm = [a + b for a, _, b in self.gpu]  # both copies of a segment
+        self.longer = [max(a, b) for a, _, b in self.gpu]  # the longer of them, printed gm*
+        self.Gm = sum(self.gm)
+
+    def e(self, k):
+        """Kernel times on k > 0 SMs (beyond the table: as its last entry)."""
+        return [table[min(k, len(table)) - 1] for _, table, _ in self.gpu]
+
+    def g(self, k):
+        """Lengths of the GPU segments on k SMs."""
+        return [m + e for m, e in zip(self.gm, self.e(k), strict=True)]
+
+    def G(self, k):
+        return sum(self.g(k)) if self.eta else 0
+
+    def placed(self, core, sms):
+        gpu = [(a, list(e), b) for a, e, b in self.gpu]
+        return Task(self.T, self.cpu, gpu, self.D, self.prio, core, sms)
+
+
+class Result:
+    """W[i]: the bound, or None; terms[i]: what it is made of, for one that passed the deadline the
+    right-hand side at the deadline, None if not reached; failed: the first to fail, or None."""
+
+    def __init__(self, n):
+        self.W, self.terms, self.failed = [None] * n, [None] * n, None
+
+    @property
+    def schedulable(self):
+        return self.failed is None
+
+
+def hp(tasks, i):
+    t = tasks[i]
+    return [j for j, h in enumerate(tasks) if h.core == t.core and h.prio < t.prio]
+
+
+def lp(tasks, i):
+    t = tasks[i]
+    return [j for j, u in enumerate(tasks) if u.core == t.core and u.prio > t.prio]
+
+
+def most(values):
+    return max(values, default=0)
+
+
+def solve(tasks, parts, only=None, before=None):
+    """`parts(i, W, known)`: the terms of task i's recurrence at W, given the bounds already known.
+
+    `only`: the tasks asked for (all); `before`: bounds taken for granted."""
+    assert len({t.prio for t in tasks}) == len(tasks), "priorities tie"
+    result = Result(len(tasks))
+    known = list(before or result.W)
+    for i in sorted(range(len(tasks)), key=lambda i: tasks[i].prio):
+        if only is not None and i not in only:
+            continue
+        W = 1
+        while True:
+            named = parts(i, W, known)
+            terms = [named.get(name, 0) for name in TERMS]
+            if sum(terms) == W or W == tasks[i].D:
+                break
+            assert sum(terms) > W
+            W = min(sum(terms), tasks[i].D)
+        result.terms[i] = terms
+        if sum(terms) > W:
+            result.failed = i
+            break
+        result.W[i] = known[i] = W
+    return result
+
+
+# ------------------------------------------------------------------------------------------ STGM
+
+
+def chain(tasks, i, without=()):
+    """The heaviest simple path of tasks that share an SM one with the next, the first with i.
+
+    Each task weighs its longest kernel; i and the tasks in `without` are not on the path."""
+
+    def from_(last, used):
+        best = 0
+        for u, t in enumerate(tasks):
+            if u in used or t.eta == 0 or not (t.sms & tasks[last].sms):
+                continue
+            best = max(best, max(t.e(len(t.sms))) + from_(u, used | {u}))
+        return best
+
+    if tasks[i].eta == 0:
+        return 0
+    return from_(i, frozenset(without) | {i})
+
+
+def component(tasks, i, without=()):
+    """The sum over all tasks a path can reach: what is used for `chain` in large components."""
+    reached, todo = set(), [i]
+    while todo and tasks[i].eta > 0:
+        last = todo.pop()
+        for u, t in enumerate(tasks):
+            if u != i and u not in without and u not in reached and t.eta > 0:
+                if t.sms & tasks[last].sms:
+                    reached.add(u)
+                    todo.append(u)
+    return sum(max(tasks[u].e(len(tasks[u].sms))) for u in reached)
+
+
+def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None):
+    """variant: "sound", "printed" (Eqs. 1-12 as they stand), "printed_h" (busy: B_h for B_i);
+    only, before: see solve."""
+    n = len(tasks)
+    k = [len(t.sms) for t in tasks]
+    gpu = [u for u in range(n) if tasks[u].eta > 0]
+
+    @cache
+    def blocking(i):
+        """B^m, B^e, B^l."""
+        t = tasks[i]
+        below = [u for u in lp(tasks, i) if tasks[u].eta > 0]
+        if variant == "sound" and not busy:
+            copy = 2 * t.eta * sum(max(tasks[u].longer) for u in gpu if u != i)
+            kernel = t.eta * paths(tasks, i)
+            lower = (t.eta + 1) * sum(max(tasks[u].gm) for u in below)
+        elif variant == "sound":
+            copy = 2 * t.eta * one_copy(i)
+            kernel = t.eta * one_kernel(i)
+            lower = most(max(tasks[u].g(k[u])) + 2 * one_copy(u) + one_kernel(u) for u in below)
+        else:
+            copy = 2 * t.eta * sum(max(tasks[u].longer) for u in gpu if u != i)
+            sharing = [u for u in gpu if u != i and tasks[u].sms & t.sms]
+            kernel = t.eta * sum(max(tasks[u].e(k[u])) for u in sharing)
+            if busy:
+                lower = sum(max(tasks[u].g(k[u])) for u in below)
+            else:
+                lower = t.theta * sum(max(tasks[u].longer) for u in below)
+        return copy, kernel, lower
+
+    def one_copy(i):
+        """Busy: one open segment on each other core, so at most one copy of each is waited for.
+
+        A task without a core is taken to have one of its own."""
+        cores = {}
+        for u in gpu:
+            if u == i:
+                continue
+            core = ("own", u) if tasks[u].core is None else tasks[u].core
+            if core != tasks[i].core:
+                cores[core] = max(cores.get(core, 0), max(tasks[u].longer))
+        return sum(cores.values())
+
+    def one_kernel(i):
+        core = tasks[i].core
+        same = [u for u in gpu if u != i and core is not None and tasks[u].core == core]
+        return paths(tasks, i, same)
+
+    def parts(i, W, known):
+        t = tasks[i]
+        copy, kernel, lower = blocking(i)
+        higher = 0
+        for h in hp(tasks, i):
+            s = tasks[h]
+            if not busy:
+                x = s.C + s.Gm
+                higher += cdiv(W + known[h] - x, s.T) * x
+            elif variant == "sound":
+                higher += cdiv(W, s.T) * (s.C + s.G(k[h]) + sum(blocking(h)[:2]))
+            else:
+                b = blocking(i if variant == "printed" else h)
+                higher += cdiv(W, s.T) * (s.C + s.G(k[h]) + sum(b))
+        own = t.C + t.G(k[i])
+        return dict(own=own, copy=copy, kernel=kernel, lower=lower, higher=higher)
+
+    return solve(tasks, parts, only, before)
+
+
+# ------------------------------------------------------------------------- one lock around the GPU
+
+
+def mpcp(tasks, mode="suspend", sms=None):
+    """Priority-ordered lock.  suspend: waiters and the holder's kernel suspend; busy: the holder
+    keeps its core; spin: the waiters spin too, at their base priority."""
+    assert mode in ("suspend", "busy", "spin")
+    n = len(tasks)
+    k = sms or 10**9
+    g = [t.g(k) for t in tasks]
+    G = [sum(x) for x in g]
+    x = [t.C + (t.Gm if mode == "suspend" else t.G(k)) for t in tasks]
+    X = [most(t.gm if mode == "suspend" else t.g(k)) for t in tasks]
+
+    def urgent(i):
+        return [h for h in range(n) if tasks[h].prio < tasks[i].prio and tasks[h].eta > 0]
+
+    def low(i):
+        return most(most(g[u]) for u in range(n) if tasks[u].prio > tasks[i].prio)
+
+    def jobs(h, window, known):
+        return max(1, cdiv(window + known[h] - G[h], tasks[h].T))
+
+    def request(i, known):
+        """The longest wait of one request, None if it passes the deadline."""
+        b = low(i)
+        while b <= tasks[i].D:
+            # At 0 every more urgent task may have a job before it.
+            value = low(i) + sum(jobs(h, b, known) * G[h] for h in urgent(i))
+            if value == b:
+                return b
+            b = value
+        return None
+
+    def waiting(i, W, known):
+        eta = tasks[i].eta
+        if eta == 0:
+            return 0
+        one = request(i, known)
+        total = eta * low(i)
+        for h in urgent(i):
+            count = jobs(h, W, known)
+            if one is not None:
+                count = min(count, eta * jobs(h, one, known))
+            total += count * G[h]
+        return total
+
+    def lower(i, W):
+        total = 0
+        for u in lp(tasks, i):
+            opened = tasks[u].eta * cdiv(W + tasks[u].D, tasks[u].T)
+            total += min(1 if mode == "spin" else tasks[i].eta + 1, opened) * X[u]
+        return total
+
+    def spinning(h, known):
+        if tasks[h].eta == 0:
+            return 0
+        one = request(h, known)
+        all_ = waiting(h, known[h], known) + lower(h, known[h])
+        return all_ if one is None else min(tasks[h].eta * one, all_)
+
+    def parts(i, W, known):
+        higher = 0
+        for h in hp(tasks, i):
+            if mode == "spin":
+                higher += cdiv(W, tasks[h].T) * (x[h] + spinning(h, known))
+            else:
+                higher += cdiv(W + known[h] - x[h], tasks[h].T) * x[h]
+        return dict(
+            own=tasks[i].C + G[i], request=waiting(i, W, known), lower=lower(i, W), higher=higher
+        )
+
+    return solve(tasks, parts)
+
+
+def fmlp_plus(tasks, busy=False, variant="sound", sms=None):
+    """FIFO lock, waiters suspend.  variant "code": as in a public implementation, which takes the
+    kernels of more urgent tasks on the same core for CPU time even if they suspend."""
+    n = len(tasks)
+    k = sms or 10**9
+    x = [t.C + (t.G(k) if busy else t.Gm) for t in tasks]
+    X = [most(t.g(k) if busy else t.gm) for t in tasks]
+    longest = [most(t.g(k)) for t in tasks]
+
+    def parts(i, W, known):
+        t = tasks[i]
+        above, below = hp(tasks, i), lp(tasks, i)
+
+        def count(u):
+            late = known[u] if tasks[u].prio < t.prio else tasks[u].D
+            if variant == "code":
+                late = tasks[u].T
+            return tasks[u].eta * cdiv(W + late, tasks[u].T)
+
+        request = lower = 0
+        if variant == "sound":
+            for u in range(n):
+                if u == i or u in below or (busy and u in above):
+                    continue
+                request += min(t.eta, count(u)) * longest[u]
+            for u in below:
+                lower += min(
+                    min(t.eta + 1, count(u)) * longest[u],
+                    min(t.eta, count(u)) * longest[u] + min(t.eta + 1, count(u)) * X[u],
+                )
+        else:
+            remote = [u for u in range(n) if tasks[u].core != t.core]
+            request = sum(min(t.eta, count(u)) * longest[u] for u in remote)
+            z = min(t.eta, sum(min(t.eta, count(u)) for u in remote))
+            lower = sum(min(1 + z, count(u)) * longest[u] for u in below)
+        higher = sum(cdiv(W + known[h] - x[h], tasks[h].T) * x[h] for h in above)
+        return dict(own=t.C + t.G(k), request=request, lower=lower, higher=higher)
+
+    return solve(tasks, parts)
+
+
+def gpu_server(tasks, server, eps=0, sms=None):
+    """A task on core `server`, above all others, runs all GPU segments; eps: its overhead."""
+    n = len(tasks)
+    k = sms or 10**9
+    G = [t.G(k) for t in tasks]
+    work = [t.Gm + 2 * t.eta * eps for t in tasks]  # on the server's core
+    turn = [G[u] + tasks[u].eta * eps for u in range(n)]  # in the server's queue
+
+    def low(i):
+        below = [u for u in range(n) if tasks[u].prio > tasks[i].prio and tasks[u].eta > 0]
+        return most(max(tasks[u].g(k)) + eps for u in below)
+
+    def urgent(i):
+        return [h for h in range(n) if tasks[h].prio < tasks[i].prio and tasks[h].eta > 0]
+
+    def jobs(i, window):
+        return sum((cdiv(window, tasks[h].T) + 1) * turn[h] for h in urgent(i))
+
+    def request(i):
+        b = low(i)
+        while b <= tasks[i].D:
+            value = low(i) + jobs(i, b)
+            if value == b:
+                return b
+            b = value
+        return None
+
+    def parts(i, W, known):
+        t = tasks[i]
+        wait = 0
+        if t.eta > 0:
+            wait = t.eta * low(i) + jobs(i, W)
+            one = request(i)
+            if one is not None:
+                wait = min(wait, t.eta * one)
+        higher = sum(cdiv(W + known[h] - tasks[h].C, tasks[h].T) * tasks[h].C for h in hp(tasks, i))
+        served = 0
+        if t.core == server:
+            for j in range(n):
+                if j != i and tasks[j].eta > 0:
+                    served += cdiv(W + tasks[j].D - work[j], tasks[j].T) * work[j]
+        own = t.C + G[i] + 2 * t.eta * eps
+        return dict(own=own, request=wait, server=served, higher=higher)
+
+    return solve(tasks, parts)
+
+
+# ------------------------------------------------------------------------------------ allocation
+
+
+def partition(tasks, cpus, test, mode="suspend", eps=0, sms=None):
+    """Worst fit, decreasing, for the tests of one lock or server; no core refuses a task.
+
+    Returns (tasks with cores, server's core or None, result)."""
+    k = sms or 10**9
+    if test == "server":
+        use = [Fraction(t.C, t.T) for t in tasks]
+        server = sum(Fraction(t.Gm + 2 * t.eta * eps, t.T) for t in tasks)
+        use.append(server)  # the last, so after tasks that use as much
+    elif mode == "suspend":
+        use = [Fraction(t.C + t.Gm, t.T) for t in tasks]
+    else:
+        use = [Fraction(t.C + t.G(k), t.T) for t in tasks]
+    core, load = [None] * len(use), [Fraction(0)] * cpus
+    for i in sorted(range(len(use)), key=lambda i: (-use[i], i)):
+        core[i] = min(range(cpus), key=lambda p: (load[p], p))
+        load[core[i]] += use[i]
+    placed = [t.placed(c, t.sms) for t, c in zip(tasks, core, strict=False)]
+    if test == "mpcp":
+        return placed, None, mpcp(placed, mode, sms)
+    if test == "fmlp+":
+        return placed, None, fmlp_plus(placed, mode == "busy", sms=sms)
+    return placed, core[-1], gpu_server(placed, core[-1], eps, sms)
+
+
+def sm_sets(tasks, counts, sms):
+    """Lines 7 to 13: consecutive SMs, in the order of the tasks, round the end."""
+    next_, sets = 0, []
+    for t, count in zip(tasks, counts, strict=True):
+        own = set()
+        if t.eta > 0:
+            own = {(next_ + k) % sms for k in range(count)}
+            next_ += count
+        sets.append(own)
+    return sets
+
+
+class Allocation:
+    """placed: the tasks with their cores and SMs as they stood in the last round."""
+
+    def __init__(self, schedulable, placed, counts, rounds, result):
+        self.schedulable, self.placed, self.counts = schedulable, placed, counts
+        self.rounds, self.result = rounds, result
+
+
+def allocate(
+    tasks,
+    cpus,
+    sms,
+    busy=False,
+    variant="sound",
+    one_task=False,
+    cpu_only=False,
+    sign=False,
+    no_reset=False,
+    past_end=False,
+    paths=chain,
+):
+    """Algorithm 1, corrected; each flag brings one line back as it is printed.
+
+    one_task  line 16 checks the task being placed, not those already on the core
+    cpu_only  lines 16 and 17 add up C/T instead of the utilization the mode defines
+    sign      line 24 maximizes G(N + 1) - G(N), the least gain
+    no_reset  line 26 returns to line 7: loads, cores and marks stay
+    past_end  line 23 asks for N <= number of SMs of some task, line 24 takes any task
+    """
+    n = len(tasks)
+    counts = [1 if t.eta > 0 else 0 for t in tasks]
+    rounds = 0
+    core = load = bound = None
+    while True:
+        rounds += 1
+        if core is None or not no_reset:
+            core, load, bound = [None] * n, [Fraction(0)] * cpus, [None] * n
+        sets = sm_sets(tasks, counts, sms)
+        lengths = [t.G(len(own)) if busy else t.Gm for t, own in zip(tasks, sets, strict=True)]
+        use = [Fraction(t.C + g, t.T) for t, g in zip(tasks, lengths, strict=True)]
+        share = [Fraction(t.C, t.T) for t in tasks] if cpu_only else use
+        for i in sorted(range(n), key=lambda i: (-use[i], i)):
+            if core[i] is not None:
+                continue
+            for p in sorted(range(cpus), key=lambda p: (load[p], p)):
+                if load[p] + share[i] > 1:
+                    continue
+                core[i] = p
+                placed = place(tasks, core, sets)
+                if one_task:
+                    # Bounds stay what they were when their tasks were placed.
+                    found = stgm(placed, busy, variant, [i], paths, bound)
+                    bound[i] = found.W[i]
+                else:
+                    on_core = [j for j in range(n) if core[j] == p]
+                    found = stgm(placed, busy, variant, on_core, paths)
+                if found.schedulable:
+                    load[p] += share[i]
+                    break
+                core[i] = None
+            if core[i] is None and not no_reset:
+                break  # this round has failed
+        placed = place(tasks, core, sets)
+        if None not in core:
+            found = stgm(placed, busy, variant, None, paths)
+            if found.schedulable or one_task or no_reset:
+                return Allocation(True, placed, counts, rounds, found)
+        more = [i for i in range(n) if tasks[i].eta > 0]
+        if past_end:
+            end = all(counts[i] > sms for i in more)
+        else:
+            more = [i for i in more if counts[i] < sms]
+            end = not more
+        if end:
+            return Allocation(False, placed, counts, rounds, None)
+        gain = [Fraction(t.G(c) - t.G(c + 1), t.T) for t, c in zip(tasks, counts, strict=True)]
+        counts[max(more, key=lambda i: (-gain[i] if sign else gain[i], -i))] += 1
+
+
+def place(tasks, core, sets):
+    return [t.placed(c, s) for t, c, s in zip(tasks, core, sets, strict=True)]
+
+
+def exhaustive(tasks, cpus, sms, busy=False):
+    """Is there any allocation at all? Every core and every nonempty SM set of every task."""
+    subsets = [{s for s in range(sms) if bits >> s & 1} for bits in range(1, 1 << sms)]
+    choices = [subsets if t.eta > 0 else [set()] for t in tasks]
+    for sets in product(*choices):
+        for cores in product(range(cpus), repeat=len(tasks)):
+            placed = place(tasks, cores, sets)
+            if stgm(placed, busy).schedulable:
+                return placed
+    return None

@@ -1,0 +1,256 @@
+"""Tests and simulator for CPU and GPU segments in C: the same answers as the slow twins."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from reference import host_tests as ht
+from reference.host_sim import Job, simulate, worst
+from test_reference_host_tests import A4, A, random_set
+
+from gpusched import _core
+
+nothing = bytes(1)  # never asks a call to stop
+
+
+def columns(stack):
+    """What the core calls hosts: a tuple of eight arrays, of sets of equally many tasks."""
+    sets, n = len(stack), len(stack[0])
+    width = max(t.eta for tasks in stack for t in tasks)
+    k = max((len(e) for tasks in stack for t in tasks for _, e, _ in t.gpu), default=1)
+    period, deadline, priority, segments = (np.zeros((sets, n), np.int64) for _ in range(4))
+    cpu = np.zeros((sets, n, width + 1), np.int64)
+    copy_in, copy_out = (np.zeros((sets, n, width), np.int64) for _ in range(2))
+    kernel = np.zeros((sets, n, width, k), np.int64)
+    for s, tasks in enumerate(stack):
+        for i, t in enumerate(tasks):
+            period[s, i], deadline[s, i], priority[s, i] = t.T, t.D, t.prio
+            segments[s, i] = t.eta
+            cpu[s, i, : t.eta + 1] = t.cpu
+            for j, (a, e, b) in enumerate(t.gpu):
+                copy_in[s, i, j], copy_out[s, i, j] = a, b
+                kernel[s, i, j] = e + [e[-1]] * (k - len(e))
+    return period, deadline, priority, segments, cpu, copy_in, kernel, copy_out
+
+
+def cores(stack):
+    return np.array([[t.core for t in tasks] for tasks in stack], np.int64)
+
+
+def sm_sets(stack, sms):
+    sets = [[[s in t.sms for s in range(sms)] for t in tasks] for tasks in stack]
+    return np.array(sets, np.uint8)
+
+
+def same(answer, results):
+    """The four arrays of a core call say what the twin's results say."""
+    schedulable, response, terms, failed = answer
+    for s, result in enumerate(results):
+        assert bool(schedulable[s]) == result.schedulable
+        assert failed[s] == (-1 if result.failed is None else result.failed)
+        assert response[s].tolist() == [-1 if w is None else w for w in result.W]
+        expected = [[0] * len(ht.TERMS) if row is None else row for row in result.terms]
+        assert terms[s].tolist() == expected
+
+
+def stacks(seed, count, cpus, sms):
+    """Stacks of 8 random sets of 1 to 6 tasks."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        n = rng.randint(1, 6)
+        load = rng.choice([(30, 90), (60, 200), (200, 900)])
+        yield [random_set(rng, n, cpus, sms, T=load, least=rng.randint(0, 1)) for _ in range(8)]
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+@pytest.mark.parametrize("paper", [0, 1, 2])
+def test_stgm(busy, paper):
+    variant = ("sound", "printed", "printed_h")[paper]
+    cpus, sms = 3, 4
+    fine = 0
+    for stack in [[A], *stacks(f"stgm {busy} {paper}", 40, cpus, sms)]:
+        answer = _core.host_stgm(
+            columns(stack), cores(stack), sm_sets(stack, sms), cpus, busy, paper, nothing
+        )
+        same(answer, [ht.stgm(tasks, bool(busy), variant) for tasks in stack])
+        fine += answer[0].sum()
+    assert fine > 10
+
+
+@pytest.mark.parametrize("sms", [1, 2, 5])
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_mpcp(mode, sms):
+    name = ("suspend", "busy", "spin")[mode]
+    fine = 0
+    for stack in [[A], *stacks(f"mpcp {mode}", 40, 3, 2)]:
+        answer = _core.host_mpcp(columns(stack), cores(stack), 3, sms, mode, nothing)
+        same(answer, [ht.mpcp(tasks, name, sms) for tasks in stack])
+        fine += answer[0].sum()
+    assert fine > 10
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+@pytest.mark.parametrize("paper", [0, 1])
+def test_fmlp_plus(busy, paper):
+    fine = 0
+    for stack in [[A], *stacks(f"fmlp {busy} {paper}", 40, 3, 2)]:
+        answer = _core.host_fmlp_plus(columns(stack), cores(stack), 3, 2, busy, paper, nothing)
+        variant = "code" if paper else "sound"
+        same(answer, [ht.fmlp_plus(tasks, bool(busy), variant, 2) for tasks in stack])
+        fine += answer[0].sum()
+    assert fine > 10
+
+
+@pytest.mark.parametrize("eps", [0, 1, 3])
+def test_gpu_server(eps):
+    rng = random.Random(eps)
+    fine = 0
+    for stack in [[A], *stacks(f"server {eps}", 40, 3, 2)]:
+        server = [rng.randint(0, 3) for _ in stack]
+        answer = _core.host_gpu_server(
+            columns(stack), cores(stack), np.array(server, np.int64), 3, 2, eps, nothing
+        )
+        same(
+            answer,
+            [ht.gpu_server(tasks, p, eps, 2) for tasks, p in zip(stack, server, strict=True)],
+        )
+        fine += answer[0].sum()
+    assert fine > 10
+
+
+@pytest.mark.parametrize(
+    "test, mode, name",
+    [
+        (0, 0, "mpcp"),
+        (0, 1, "mpcp"),
+        (0, 2, "mpcp"),
+        (1, 0, "fmlp+"),
+        (1, 1, "fmlp+"),
+        (2, 0, "server"),
+    ],
+)
+def test_partition(test, mode, name):
+    eps = 2 if name == "server" else 0
+    fine = 0
+    for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2)]:
+        for cpus in (1, 2, 3):
+            answer = _core.host_partition(columns(stack), cpus, 2, test, mode, eps, nothing)
+            found = [
+                ht.partition(tasks, cpus, name, ("suspend", "busy", "spin")[mode], eps, 2)
+                for tasks in stack
+            ]
+            assert answer[4].tolist() == [[t.core for t in placed] for placed, _, _ in found]
+            assert answer[5].tolist() == [-1 if p is None else p for _, p, _ in found]
+            same(answer[:4], [result for _, _, result in found])
+            fine += answer[0].sum()
+    assert fine > 10
+
+
+MODES = {"stgm": (0, (0, 1)), "mpcp": (1, (0, 1, 2)), "fmlp+": (2, (0, 1)), "server": (3, (0,))}
+CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_HOST_DOES_*
+
+
+def simulated(tasks, cpus, sms, gpu, mode, *, offset, shares, key, **server):
+    """The core's jobs and intervals of one set."""
+    stack = [tasks]
+    capsule = _core.host_open(
+        columns(stack),
+        np.array([offset], np.int64),
+        cores(stack),
+        sm_sets(stack, sms) if gpu == "stgm" else None,
+        cpus,
+        sms,
+        0,
+        MODES[gpu][0],
+        mode,
+        np.array([server.get("server", 0)], np.int64),
+        server.get("eps", 0),
+        np.array(shares, np.int64),
+        np.array([5 * max(t.T for t in tasks)], np.int64),
+        np.array([-1], np.int64),
+        0,
+        np.array([key, 0, 0, 0], np.uint64),
+        0,
+        True,
+        nothing,
+    )
+    while not _core.host_run(capsule, 1000, 0, 0, 0.0, nothing)[1]:
+        pass
+    jobs = np.stack(_core.host_jobs(capsule), axis=1).tolist()
+    intervals = np.stack(_core.host_intervals(capsule), axis=1).tolist()
+    return sorted(jobs), intervals
+
+
+def lengths(tasks, k, intervals):
+    """What each job's parts took, from what it did when: (task, number) -> (cpu, gpu)."""
+    done = {}
+    for task, number, what, _, start, end in sorted(intervals, key=lambda row: row[4]):
+        if task >= 0 and what in (CPU, COPY_IN, KERNEL, COPY_OUT):
+            done.setdefault((task, number), []).append((what, end - start))
+    taken = {}
+    for (task, number), parts in done.items():
+
+        def take(what, most, parts=parts):
+            total = 0
+            while most > 0 and parts and parts[0][0] == what:
+                total += parts.pop(0)[1]
+                if what != CPU:
+                    break  # not preempted; the next interval is another segment's
+            assert 0 < total <= most or most == total == 0
+            return total
+
+        full = Job(task, number, 0, *worst(tasks[task], k[task]))
+        cpu, gpu = [take(CPU, full.cpu[0])], []
+        for segment, after in zip(full.gpu, full.cpu[1:], strict=True):
+            whats = (COPY_IN, KERNEL, COPY_OUT)
+            gpu.append(tuple(take(w, m) for w, m in zip(whats, segment, strict=True)))
+            cpu.append(take(CPU, after))
+        assert not parts
+        taken[task, number] = cpu, gpu
+    return taken
+
+
+@pytest.mark.parametrize("gpu", MODES)
+def test_the_simulator_job_by_job(gpu):
+    rng = random.Random(gpu)
+    cpus, sms, jobs = 2, 3, 0
+    full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
+    for stack in stacks(f"simulator {gpu}", 12, cpus, sms):
+        for tasks in stack:
+            # What the parts of a job took shows where none of them can be none.
+            some = all(min(a, e[-1], b) > 0 for t in tasks for a, e, b in t.gpu)
+            shares = (full, gaps, less) if some else (full, gaps)
+            mode = rng.choice(MODES[gpu][1])
+            server = {}
+            if gpu == "server":
+                server = {"server": rng.randint(0, cpus), "eps": rng.randint(0, 2)}
+            near = rng.random() < 0.5
+            rows, intervals = simulated(
+                tasks,
+                cpus,
+                sms,
+                gpu,
+                mode,
+                offset=[rng.randint(0, 15 if near else t.T) for t in tasks],
+                shares=rng.choice(shares),
+                key=rng.getrandbits(60),
+                **server,
+            )
+            k = [len(t.sms) if gpu == "stgm" else sms for t in tasks]
+            taken = lengths(tasks, k, intervals) if some else None
+            releases = [[r for i, _, r, _, _ in rows if i == task] for task in range(len(tasks))]
+            found = simulate(
+                tasks,
+                cpus,
+                releases,
+                taken and (lambda i, number, taken=taken: taken[i, number]),
+                sms,
+                gpu=gpu,
+                mode=("suspend", "busy", "spin")[mode],
+                **server,
+            )
+            assert rows == [[j.task, j.number, j.release, j.start, j.finish] for j in found]
+            jobs += len(rows)
+    assert jobs > 500

@@ -1,0 +1,379 @@
+"""gs.analysis of tasks with CPU and GPU segments: verdicts, placement, refusals."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.analysis import TERMS, Verdict
+
+JOBS = [
+    [3, (1, 6, 1), 2],
+    [5, (2, 8, 1), 1],
+    [10],
+    [6, (2, 10, 2), 2, (1, 4, 1), 1],
+]
+
+
+def vector_a(**options: Any) -> gs.HostTasks:
+    """Test vector A of the specification."""
+    placed = {"sm": [[0], [0, 1], [], [1]], "core": [0, 1, 0, 1]} | options
+    return gs.HostTasks.from_segments([60, 80, 120, 160], JOBS, **placed)
+
+
+def vector_a4() -> gs.HostTasks:
+    """Test vector A4: a plateau task."""
+    return gs.HostTasks.from_segments(
+        [100, 200, 250, 300],
+        [
+            [7, (1, [74, 48, 39, 35], 3), 7],
+            [7, (2, [40, 26, 21, 19], 4), 4],
+            [5, (4, 67, 1), 2],
+            [24],
+        ],
+    )
+
+
+TESTS: list[Any] = [
+    lambda h, **o: gs.analysis.stgm(h, mode="suspend", **o),
+    lambda h, **o: gs.analysis.stgm(h, mode="busy", **o),
+    lambda h, **o: gs.analysis.stgm(h, variant="paper", **o),
+    lambda h, **o: gs.analysis.mpcp(h, mode="suspend", **o),
+    lambda h, **o: gs.analysis.mpcp(h, mode="busy", **o),
+    lambda h, **o: gs.analysis.mpcp(h, mode="spin", **o),
+    lambda h, **o: gs.analysis.fmlp_plus(h, mode="suspend", **o),
+    lambda h, **o: gs.analysis.fmlp_plus(h, mode="busy", **o),
+    lambda h, **o: gs.analysis.fmlp_plus(h, variant="gcaps", **o),
+    lambda h, **o: gs.analysis.gpu_server(h, overhead=1, **o),
+    lambda h, **o: gs.analysis.gpu_server(h, server=0, **o),
+]
+
+
+@pytest.mark.parametrize(
+    ("mode", "variant", "response", "parts"),
+    [
+        ("suspend", "sound", [39, 41, 17, 87], None),
+        ("suspend", "paper", [29, 43, 17, 75], ([8, 6, 0, 12], [8, 16, 0, 16], [0, 4, 0, 0])),
+        ("busy", "sound", [35, 41, 45, 58], None),
+        ("busy", "paper", [29, 53, 23, 147], ([8, 6, 0, 12], [8, 16, 0, 16], [0, 14, 0, 0])),
+        ("busy", "paper, B_h", [29, 53, 39, -1], None),
+    ],
+)
+def test_vector_a(mode: Any, variant: Any, response: list[int], parts: Any) -> None:
+    verdict = gs.analysis.stgm(vector_a(), mode=mode, variant=variant)
+    assert verdict.response.tolist() == response
+    assert verdict.schedulable is (-1 not in response)
+    assert verdict.bounded.tolist() == [verdict.schedulable] * 4
+    if parts is not None:
+        found = tuple(verdict.terms[name].tolist() for name in ("copy", "kernel", "lower"))
+        assert found == parts
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_verdict_adds_up(test: Any) -> None:
+    sets = gs.generate.stgm(9, 200, seed=4, gpu_ratio=(0.5, 2))
+    rng = np.random.default_rng(0)
+    sm = rng.random((200, 9, 5)) < 0.4
+    sm[~sm.any(axis=-1)] = True
+    sets = sets.with_placement(core=rng.integers(0, 3, (200, 9)), sm=sm)
+    verdict = test(sets, cpus=3)
+    assert 0 < verdict.schedulable.sum() < 200
+    assert len(verdict) == 200 and verdict.hosts is sets
+    total = sum(verdict.terms.values())
+    reached = verdict.response >= 0
+    assert (total == verdict.response)[reached].all()
+    assert (verdict.response <= sets.deadline).all()
+    assert (verdict.terms["own"][reached] >= sets.cpu_time[reached]).all()
+    for i in range(200):
+        failed = verdict.failed[i]
+        assert (failed == -1) == verdict.schedulable[i] == reached[i].all()
+        if failed >= 0:
+            assert total[i, failed] > sets.deadline[i, failed]
+            assert reached[i][sets.priority[i] < sets.priority[i, failed]].all()
+            assert not reached[i, failed]
+    assert (verdict.bounded == verdict.schedulable[:, None]).all()
+    # One set alone is answered as in the stack.
+    for i in (0, 57, 199):
+        one = test(sets[i], cpus=3)
+        assert one == verdict[i]
+        assert one.why() == verdict.why(i)
+        assert type(one.schedulable) is bool and type(one.failed) is int
+    assert verdict[-1] == verdict[199]
+
+
+@pytest.mark.parametrize("test", TESTS[:2] + TESTS[3:8])
+def test_less_to_do_is_no_harder(test: Any) -> None:
+    """Shorter kernels: no response of an accepted set grows."""
+    sets = gs.generate.stgm(8, 150, seed=9, sms=2)
+    rng = np.random.default_rng(1)
+    sets = sets.with_placement(core=rng.integers(0, 3, (150, 8)), sm=np.ones((150, 8, 1), bool))
+    shorter = gs.HostTasks(
+        sets.period, sets.cpu, sets.copy_in, sets.kernel // 2, sets.copy_out,
+        segments=sets.segments, core=sets.core, sm=sets.sm,
+    )  # fmt: skip
+    before, after = test(sets, cpus=3), test(shorter, cpus=3)
+    accepted = before.schedulable
+    assert accepted.any() and after.schedulable[accepted].all()
+    assert (after.response[accepted] <= before.response[accepted]).all()
+
+
+def test_why() -> None:
+    fine = gs.analysis.stgm(vector_a(name=["camera", "lidar", "planner", "map"]))
+    assert fine.why() == (
+        "Every response is within its deadline; camera is closest, with 39 of 60."
+    )
+    late = gs.analysis.stgm(vector_a(deadline=[20, 80, 120, 160]))
+    assert late.failed == 0 and late.response.tolist() == [-1, -1, -1, -1]
+    assert late.why() == (
+        "task 0 can miss its deadline of 20: the response comes to 39 or more, 18 waiting for "
+        "kernels on its SMs, 13 its own segments, 8 waiting for the copy engine."
+    )
+    tight = gs.analysis.stgm(vector_a(deadline=[38, 80, 120, 160]))
+    assert tight.why().endswith("Without waiting for kernels on its SMs it would be in time.")
+    alone = gs.analysis.stgm(vector_a(deadline=[12, 80, 120, 160]))
+    assert alone.why().endswith("Its own segments alone take longer.")
+    server = gs.analysis.gpu_server(vector_a(), server=0, overhead=1)
+    assert server.server == 0 and server.terms["server"].any()
+    assert gs.analysis.gpu_server(vector_a()).server == 2
+
+
+def test_server_of_each_set() -> None:
+    stack = gs.generate.stgm(6, 3, seed=1).with_placement(core=[0, 1, 0, 1, 0, 1])
+    verdict = gs.analysis.gpu_server(stack, 2, server=[0, 1, 2])
+    assert verdict.server.tolist() == [0, 1, 2]
+    for i in range(3):
+        assert gs.analysis.gpu_server(stack[i], 2, server=i) == verdict[i]
+    with pytest.raises(ValueError, match=r"server: shape \(2,\); must be one core, or one for"):
+        gs.analysis.gpu_server(stack, 2, server=[0, 1])
+    with pytest.raises(ValueError, match="server"):
+        gs.analysis.gpu_server(stack, 2, server=3)
+
+
+@pytest.mark.parametrize(
+    ("test", "mode"),
+    [
+        *(("mpcp", mode) for mode in ("suspend", "busy", "spin")),
+        *(("fmlp_plus", mode) for mode in ("suspend", "busy")),
+        ("gpu_server", "suspend"),
+    ],
+)
+def test_partition_is_worst_fit(test: Any, mode: Any) -> None:
+    sets = gs.generate.stgm(9, 60, seed=2)
+    verdict = gs.analysis.partition(sets, 3, test, mode, sms=4, overhead=20 * (test[0] == "g"))
+    assert verdict.test == test and verdict.mode == mode and (sets.core == -1).all()
+    again = getattr(gs.analysis, test)
+    options: dict[str, Any] = {"cpus": 3, "sms": 4}
+    if test == "gpu_server":
+        options |= {"server": verdict.server, "overhead": 20}
+    else:
+        options["mode"] = mode
+    assert again(verdict.hosts, **options) == verdict
+    if test == "gpu_server":
+        use = sets.cpu_time / sets.period
+        server = ((sets.copy_time + 40 * sets.segments) / sets.period).sum(axis=1)
+    else:
+        use = sets.utilization("suspend" if mode == "suspend" else "busy", sms=4)
+        server = np.full(60, -1.0)
+    for i in range(60):
+        load, items = np.zeros(3), list(enumerate(use[i].tolist()))
+        if test == "gpu_server":
+            items.append((9, server[i]))
+        for task, share in sorted(items, key=lambda item: -item[1]):
+            core = int(np.argmin(load))
+            found = verdict.server[i] if task == 9 else verdict.hosts.core[i, task]
+            assert core == found
+            load[core] += share
+
+
+def test_partition_of_other_forms() -> None:
+    sets = gs.generate.stgm(12, 100, seed=2)
+    sound = gs.analysis.partition(sets, 4, "fmlp_plus", sms=13)
+    public = gs.analysis.partition(sets, 4, "fmlp_plus", sms=13, variant="gcaps")
+    np.testing.assert_array_equal(sound.hosts.core, public.hosts.core)
+    assert public.variant == "gcaps"
+    assert public == gs.analysis.fmlp_plus(public.hosts, 4, 13, variant="gcaps")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"core": [0, 1, -1, 1]}, r"^core\[2\]: the task has no core"),
+        ({"priority": [0, 1, 1, 2]}, "priority"),
+        ({"deadline": [60, 81, 120, 160]}, "deadline"),
+        ({"sm": [[0], [], [], [1]]}, "sm"),
+    ],
+)
+def test_refused_sets(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        gs.analysis.stgm(vector_a(**changes))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda h: gs.analysis.stgm(h, 1), ValueError, r"core\[1\] = 1: there is no such core"),
+        (lambda h: gs.analysis.stgm(h, 0), ValueError, "cpus = 0"),
+        (lambda h: gs.analysis.stgm(h, sms=1), ValueError, "sms = 1: a task has SM 1"),
+        (lambda h: gs.analysis.stgm(h, sms=-1), ValueError, "sms = -1: a task has SM 1"),
+        (lambda h: gs.analysis.stgm(h, mode="spin"), ValueError, "mode = 'spin': must be one of"),
+        (lambda h: gs.analysis.stgm(h, variant="x"), ValueError, "variant = 'x': must be one of"),
+        (lambda h: gs.analysis.stgm(JOBS), TypeError, "hosts: must be HostTasks, not list"),
+        (lambda h: gs.analysis.mpcp(h, sms=0), ValueError, "sms = 0"),
+        (lambda h: gs.analysis.mpcp(h, 2.5), TypeError, "cpus = 2.5: must be an integer"),
+        (lambda h: gs.analysis.mpcp(h, mode=1), ValueError, "mode = 1: must be one of"),
+        (lambda h: gs.analysis.fmlp_plus(h, variant="paper"), ValueError, "variant = 'paper'"),
+        (lambda h: gs.analysis.gpu_server(h, overhead=-1), ValueError, "overhead = -1"),
+        (lambda h: gs.analysis.gpu_server(h, server=-1), ValueError, "server"),
+        (lambda h: gs.analysis.partition(h, 2, "stgm"), ValueError, "test = 'stgm': must be one"),
+        (
+            lambda h: gs.analysis.partition(h, 2, "fmlp_plus", "spin"),
+            ValueError,
+            "mode = 'spin': must be one of suspend, busy",
+        ),
+        (
+            lambda h: gs.analysis.partition(h, 2, "mpcp", variant="gcaps"),
+            ValueError,
+            "variant = 'gcaps': must be one of sound",
+        ),
+        (lambda h: gs.analysis.partition(h, 0), ValueError, "cpus = 0"),
+    ],
+)
+def test_refused_calls(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(vector_a())
+
+
+def test_stop() -> None:
+    with pytest.raises(gs.Cancelled):
+        gs.analysis.mpcp(
+            gs.generate.stgm(16, 8000, seed=1).with_placement(core=0), stop=bytearray(b"\1")
+        )
+
+
+def test_as_an_object() -> None:
+    pytest.importorskip("pandas")
+    late = gs.analysis.stgm(vector_a(deadline=[20, 80, 120, 160], name=["<b>", "", "&", "d"]))
+    stack = gs.analysis.mpcp(gs.generate.stgm(6, 4, seed=1).with_placement(core=0))
+    for verdict in (gs.analysis.stgm(vector_a()), late, stack):
+        for other in (pickle.loads(pickle.dumps(verdict)), copy.deepcopy(verdict)):
+            assert other == verdict and not other.response.flags.writeable
+        assert len(verdict.to_frame()) == verdict.response.size
+        assert isinstance(verdict, Verdict) and tuple(verdict.terms) == TERMS
+        with pytest.raises(ValueError, match="read-only"):
+            verdict.response[...] = 0
+        with pytest.raises(TypeError):
+            verdict.terms["own"] = None  # type: ignore[index]
+    assert late != gs.analysis.stgm(vector_a()) and late != 1
+    assert repr(late) == "<Verdict: not schedulable (stgm, suspend; 4 tasks on 2 cores, 2 SMs)>"
+    assert "&lt;b&gt;" in late._repr_html_() and "<b>" not in late._repr_html_()
+    assert "of 4 sets schedulable (mpcp, suspend; 1 cores, 13 SMs)" in repr(stack)
+    assert len(stack._repr_html_()) < 300
+    for bad, error in ((None, ValueError), (4, IndexError), (-1, IndexError)):
+        with pytest.raises(error, match="set"):
+            stack.why(bad)
+    with pytest.raises(ValueError, match="only one task set"):
+        late.why(0)
+    with pytest.raises(TypeError, match="only a stack"):
+        late[0]
+
+
+def test_picture() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    for verdict, which in (
+        (gs.analysis.stgm(vector_a()), None),
+        (gs.analysis.stgm(vector_a(deadline=[20, 80, 120, 160])), None),
+        (gs.analysis.mpcp(gs.generate.stgm(6, 4, seed=1).with_placement(core=0)), 2),
+    ):
+        ax = verdict.plot(set=which)
+        assert len(ax.get_yticklabels()) == verdict.hosts.n
+        ends = max(patch.get_x() + patch.get_width() for patch in ax.patches)
+        at = verdict._set(which)
+        assert ends == max(sum(verdict.terms[name][at] for name in TERMS).tolist())
+        plt.close(ax.figure)
+
+
+# Allocation
+
+
+def test_vector_a4() -> None:
+    found = gs.analysis.stgm_allocate(vector_a4(), cpus=2, sms=4)
+    assert found.schedulable and found.rounds == 2 and found.hosts.is_placed
+    assert found.response.tolist() == [82, 81, 110, 53]
+    assert found.hosts.core.tolist() == [0, 1, 1, 1]
+    assert [np.flatnonzero(row).tolist() for row in found.hosts.sm] == [[0, 1], [2], [3], []]
+    assert gs.analysis.stgm(found.hosts, 2).response.tolist() == found.response.tolist()
+    sign = gs.analysis.stgm_allocate(vector_a4(), cpus=2, sms=4, printed="line 24")
+    assert not sign.schedulable and not sign.bounded.any() and sign.rounds > 2
+    assert "can miss its deadline" in sign.why() and not sign.hosts.is_placed
+    best = gs.analysis.stgm_exhaustive(vector_a4(), cpus=2, sms=4)
+    assert best.schedulable is True and best.hosts.is_placed
+    assert "<td>0</td>" in found._repr_html_() and sign._repr_html_() and best._repr_html_()
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_is_allocated_passes(mode: Any, apart: bool) -> None:
+    sets = gs.generate.stgm(12, 200, seed=3, sms=5)
+    found = gs.analysis.stgm_allocate(sets, 3, 5, mode, apart=apart)
+    accepted = np.flatnonzero(found.schedulable)
+    assert 5 < len(accepted) < 195
+    again = gs.analysis.stgm(found.hosts[accepted], 3, 5, mode)
+    assert again.schedulable.all()
+    np.testing.assert_array_equal(again.response, found.response[accepted])
+    for i in (0, 100, 199):
+        assert gs.analysis.stgm_allocate(sets[i], 3, 5, mode, apart=apart) == found[i]
+    if apart:
+        plain = gs.analysis.stgm_allocate(sets, 3, 5, mode).schedulable
+        assert (found.schedulable | ~plain).all() and (found.schedulable & ~plain).any()
+
+
+def test_line_16_is_unsafe() -> None:
+    """Counterexample A5: the task that was placed first is not checked again."""
+    pair = gs.HostTasks([10, 4], [5, 2])
+    assert not gs.analysis.stgm_allocate(pair, 1, 1).schedulable
+    printed = gs.analysis.stgm_allocate(pair, 1, 1, printed=["line 16"])
+    assert printed.schedulable and printed.hosts.core.tolist() == [0, 0]
+    assert not gs.analysis.stgm(printed.hosts).schedulable
+
+
+def test_exhaustive() -> None:
+    sets = gs.generate.stgm(8, 80, seed=3, sms=2)
+    best = gs.analysis.stgm_exhaustive(sets, 2, 2)
+    heuristic = gs.analysis.stgm_allocate(sets, 2, 2)
+    assert best.schedulable.dtype == np.int8 and set(best.schedulable.tolist()) == {0, 1}
+    assert (best.schedulable >= heuristic.schedulable).all()
+    found = best.schedulable == 1
+    assert found.sum() > heuristic.schedulable.sum()
+    assert gs.analysis.stgm(best.hosts[np.flatnonzero(found)], 2, 2).schedulable.all()
+    none = int(np.flatnonzero(~found)[0])
+    assert best.why(none) == "No allocation passes the test."
+    assert best[none].schedulable is False and best[none].failed == -1
+    spent = gs.analysis.stgm_exhaustive(sets, 2, 2, states=1)
+    open_ = int(np.flatnonzero(spent.schedulable == -1)[0])
+    assert spent.why(open_) == "The budget was spent."
+    assert spent[open_].schedulable is None and not spent.bounded[open_].any()
+    assert "undecided" in repr(spent[open_]) and not spent[open_].bounded.any()
+    assert pickle.loads(pickle.dumps(spent)) == spent
+    with pytest.raises(ValueError, match="states = 0: must be positive"):
+        gs.analysis.stgm_exhaustive(sets, 2, 2, states=0)
+    with pytest.raises(ValueError, match="tasks"):
+        gs.analysis.stgm_exhaustive(gs.generate.stgm(17, seed=1), 2, 2)
+
+
+def test_an_allocation_is_not_a_test() -> None:
+    for call in (gs.analysis.stgm_allocate, gs.analysis.stgm_exhaustive):
+        with pytest.raises(ValueError, match="mode = 'spin': must be one of suspend, busy"):
+            call(vector_a4(), 2, 4, "spin")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="cpus = 0"):
+            call(vector_a4(), 0, 4)
+        with pytest.raises(ValueError, match="sms = 0"):
+            call(vector_a4(), 2, 0)
+        with pytest.raises(TypeError, match="hosts: must be HostTasks, not int"):
+            call(7, 2, 4)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="printed = 'line 25': must be one of line 16, load"):
+        gs.analysis.stgm_allocate(vector_a4(), 2, 4, printed=["line 25"])

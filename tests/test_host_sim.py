@@ -1,0 +1,383 @@
+"""Simulation of tasks with CPU and GPU segments: the rules, the twin, and what comes of a run."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from reference.host_sim import simulate as twin
+from test_reference_host_tests import random_set
+
+import gpusched as gs
+from gpusched.hostrun import WHAT
+
+WAYS = [
+    ("stgm", "suspend"),
+    ("stgm", "busy"),
+    ("mpcp", "suspend"),
+    ("mpcp", "busy"),
+    ("mpcp", "spin"),
+    ("fmlp+", "suspend"),
+    ("fmlp+", "busy"),
+    ("server", "suspend"),
+]
+IDS = [" ".join(way) for way in WAYS]
+VECTOR_A = gs.HostTasks.from_segments(
+    [60, 80, 120, 160],
+    [[3, (1, 6, 1), 2], [5, (2, 8, 1), 1], [10], [6, (2, 10, 2), 2, (1, 4, 1), 1]],
+    core=[0, 1, 0, 1],
+    sm=[[0], [0, 1], [], [1]],
+)
+
+
+def options(gpu, mode):
+    return {"gpu": gpu, "mode": mode, "overhead": 2 if gpu == "server" else 0}
+
+
+def tasks_of(system):
+    """The twin's tasks as HostTasks."""
+    width = max(t.eta for t in system)
+    columns = max((len(e) for t in system for _, e, _ in t.gpu), default=1)
+    cpu, copy_in, copy_out = (
+        np.zeros((len(system), w), np.int64) for w in (width + 1, width, width)
+    )
+    kernel = np.zeros((len(system), width, columns), np.int64)
+    for i, t in enumerate(system):
+        cpu[i, : t.eta + 1] = t.cpu
+        for j, (a, e, b) in enumerate(t.gpu):
+            copy_in[i, j], kernel[i, j], copy_out[i, j] = a, e, b
+    return gs.HostTasks(
+        [t.T for t in system],
+        cpu,
+        copy_in,
+        kernel,
+        copy_out,
+        deadline=[t.D for t in system],
+        priority=[t.prio for t in system],
+        segments=[t.eta for t in system],
+        core=[t.core for t in system],
+        sm=[sorted(t.sms) for t in system],
+    )
+
+
+# The counterexamples of the printed tests: jobs, cores, SMs, offsets, and what was observed.
+EXAMPLES = {
+    "A1": ([[5], [1, (2, 1, 2), 1]], [0, 0], [[], [0]], [2, 0], 0, 8),
+    "A2": (
+        [[(1, 2, 1)], [(1, 5, 1)], [(1, 10, 1)]],
+        [0, 1, 2],
+        [[1], [0, 1], [0]],
+        [2, 1, 0],
+        0,
+        17,
+    ),
+    "A3": ([[1, (1, 2, 1)], [4], [(1, 30, 1)]], [0, 0, 1], [[0], [], [0]], [1, 1, 0], 1, 37),
+    "A4": ([[3], [(1, 2, 1)], [(1, 30, 1)]], [0, 0, 1], [[], [0], [0]], [3, 1, 0], 0, 34),
+    "A6": ([[6], [1, (4, 2, 4)]], [0, 0], [[], [0]], [2, 0], 0, 13),
+    "B1": ([[1, (1, 10, 1)], [1, (1, 1, 1)]], [0, 0], [[0], [0]], [0, 0], 1, 16),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_counterexamples(name):
+    jobs, core, sm, offset, who, observed = EXAMPLES[name]
+    hosts = gs.HostTasks.from_segments(
+        [1000] * len(jobs), jobs, priority=range(len(jobs)), core=core, sm=sm, offset=offset
+    )
+    mode = "busy" if name in ("A3", "A4") else "suspend"
+    gpu = "fmlp+" if name == "B1" else "stgm"
+    run = gs.simulate.host(hosts, max(core) + 1, gpu=gpu, mode=mode, until=10)
+    assert run.worst[who] == observed and run.responses(who).tolist() == [observed]
+
+
+def test_counterexample_a5():
+    hosts = gs.HostTasks([4, 10], cpu=[2, 5], core=0)
+    run = gs.simulate.host(hosts, 1, until=9)
+    assert run.worst.tolist() == [2, 11] and run.missed.tolist() == [0, 1]
+    assert run.late.tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize(("gpu", "mode"), WAYS, ids=IDS)
+def test_like_the_twin(gpu, mode):
+    chance = random.Random(f"{gpu} {mode}")
+    for k in range(40):
+        cpus, sms = chance.randint(1, 3), chance.randint(1, 4)
+        system = random_set(chance, chance.randint(1, 6), cpus, sms, T=(25, 90))
+        hosts = tasks_of(system)
+        hosts = gs.HostTasks(
+            **{
+                field: getattr(hosts, field)
+                for field in ("period", "cpu", "copy_in", "kernel", "copy_out", "deadline")
+            },
+            **{field: getattr(hosts, field) for field in ("priority", "core", "sm", "segments")},
+            offset=[chance.randint(0, 30) for _ in system],
+        )
+        server = chance.randint(0, cpus) if gpu == "server" else None
+        eps = chance.choice([0, 1, 3]) if gpu == "server" else 0
+        run = gs.simulate.host(
+            *(hosts, cpus), gpu=gpu, mode=mode, until=300, gap=0.5, seed=k, sms=sms, server=server,
+            overhead=eps,
+        )  # fmt: skip
+        releases = [run.release[run.task == i].tolist() for i in range(hosts.n)]
+        jobs = twin(system, cpus, releases, sms=sms, gpu=gpu, mode=mode, server=server, eps=eps)
+        finish = {(job.task, job.number): job.finish for job in jobs}
+        ours = zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True)
+        assert {(task, job): end for task, job, end in ours} == finish
+
+
+def random_hosts(chance, sets=None, n=6, cpus=2, sms=4):
+    """Sets whose tasks all have a core and SMs, not too busy."""
+    shape = (n,) if sets is None else (sets, n)
+    period = chance.integers(60, 300, shape)
+    priority = np.argsort(np.argsort(period, axis=-1, kind="stable"), axis=-1, kind="stable")
+    sm = chance.random((*shape, sms)) < 0.5
+    sm[..., 0] |= ~sm.any(axis=-1)
+    return gs.HostTasks(
+        period,
+        chance.integers(1, 6, (*shape, 3)),
+        chance.integers(0, 4, (*shape, 2)),
+        chance.integers(0, 9, (*shape, 2, 1)),
+        chance.integers(0, 4, (*shape, 2)),
+        priority=priority,
+        core=chance.integers(0, cpus, shape),
+        sm=sm,
+    )
+
+
+@pytest.mark.parametrize(("gpu", "mode"), WAYS, ids=IDS)
+def test_intervals(gpu, mode):
+    """Nothing is used twice at once, and the intervals of a job are its response time."""
+    hosts = random_hosts(np.random.default_rng(5))
+    run = gs.simulate.host(
+        hosts, 2, until=3000, execution=(0.4, 1), gap=0.2, seed=1, **options(gpu, mode)
+    )
+    log = run.intervals
+    assert (log.end > log.start).all() and run.outcome == "done"
+    number = {word: WHAT.index(word) for word in WHAT}
+    using = [log.core == core for core in range(3)]
+    if gpu == "stgm":
+        using.append((log.what == number["copy in"]) | (log.what == number["copy out"]))
+    for sm in range(4):
+        on_sm = hosts.sm[log.task, sm] if gpu == "stgm" else True
+        using.append((log.what == number["kernel"]) & on_sm)
+    for rows in map(np.flatnonzero, using):
+        rows = rows[np.argsort(log.start[rows])]
+        assert (log.start[rows][1:] >= log.end[rows][:-1]).all()
+    spent = run.spent()
+    first = np.full(len(run), 0)
+    for k in range(len(run)):
+        before = (run.task == run.task[k]) & (run.job == run.job[k] - 1)
+        first[k] = max(run.release[k], run.finish[before].max(initial=0))
+    own = sum(time for word, time in spent.items() if word not in ("served", "overhead"))
+    beside = {"stgm": "kernel", "server": ""}.get(gpu, "kernel") if mode != "suspend" else ""
+    if gpu == "server":  # what the server does for the client is in its time in the server's hands
+        inside = spent["copy in"] + spent["copy out"] + spent["kernel"]
+        assert (spent["served"] == inside + spent["overhead"]).all()
+        own = own + spent["overhead"]
+    if beside:
+        own = own - spent["kernel"]
+    assert (own == run.finish - first).all()
+    most = hosts.cpu_time[run.task]
+    parts = -(-hosts.cpu * 2 // 5)
+    assert (spent["cpu"] <= most).all() and (spent["cpu"] >= parts.sum(-1)[run.task]).all()
+
+
+@pytest.mark.parametrize(("gpu", "mode"), WAYS, ids=IDS)
+def test_stacks(gpu, mode):
+    """Set i of a stack is index=i of a run, whatever the count, and whatever is kept."""
+    stack = random_hosts(np.random.default_rng(6), sets=5)
+    more = {"until": 1500, "execution": (0.5, 1), "gap": 0.3, "seed": 3, **options(gpu, mode)}
+    many = gs.simulate.host_responses(stack, 2, **more)
+    assert many.worst.shape == (5, 6) and (many.outcome == "done").all() and len(many) == 5
+    for i in (0, 3):
+        run = gs.simulate.host(stack[i], 2, index=i, intervals=i == 0, **more)
+        one = gs.simulate.host_responses(stack[i], 2, first=i, **more)
+        for name in ("worst", "finished", "missed"):
+            assert (getattr(run, name) == getattr(many, name)[i]).all()
+            assert (getattr(one, name) == getattr(many, name)[i]).all()
+        assert (run.worst == [run.responses(j).max() for j in range(6)]).all()
+    assert (many.worst[0] != many.worst[1]).any()
+    assert pickle.loads(pickle.dumps(many)) == many and len(many.to_frame()) == 30
+    assert "5 sets of 6 tasks" in repr(many)
+
+
+def test_what_is_drawn_depends_on_the_task_alone():
+    """Another set of priorities does not change what a job's parts take."""
+    hosts = random_hosts(np.random.default_rng(7))
+    fields = ("period", "cpu", "copy_in", "kernel", "copy_out", "core", "sm")
+    turned = gs.HostTasks(
+        **{field: getattr(hosts, field) for field in fields}, priority=-hosts.priority
+    )
+    one, two = (
+        gs.simulate.host(h, 2, until=2000, execution=(0.1, 1), gap=0.5, seed=9)
+        for h in (hosts, turned)
+    )
+    order = [np.lexsort((run.job, run.task)) for run in (one, two)]
+    assert (one.release[order[0]] == two.release[order[1]]).all()
+    for word in ("cpu", "copy in", "kernel", "copy out"):
+        assert (one.spent()[word][order[0]] == two.spent()[word][order[1]]).all()
+    assert (one.finish[order[0]] != two.finish[order[1]]).any()
+
+
+def test_shares_are_exact():
+    hosts = gs.HostTasks([100], cpu=[30], core=0)
+    for share, time in ((0.1, 3), (1 / 3, 10), (1e-300, 1), (0.001234567890123456789, 1), (1, 30)):
+        assert gs.simulate.host(hosts, 1, until=1, execution=share).worst[0] == time
+    assert gs.simulate.host(hosts, 1, until=1, execution=0.99).worst[0] == 30  # rounded up
+    run = gs.simulate.host(hosts, 1, until=10**5, execution=(0.5, 0.7), seed=1)
+    assert set(run.responses(0).tolist()) == set(range(15, 22))
+    run = gs.simulate.host(hosts, 1, until=10**6, gap=0.05, seed=1)
+    assert set(np.diff(run.release).tolist()) == set(range(100, 106))
+
+
+@pytest.mark.parametrize("moment", ["release", "request", "resume", "finish"])
+def test_victim(moment):
+    hosts = gs.HostTasks.from_segments(
+        [200, 30, 30], [[2, (1, 4, 1), 3], [(3, 5, 2)], [7]],
+        priority=[1, 2, 0], core=[0, 1, 0], sm=[[0], [0], []], offset=[50, 0, 0],
+    )  # fmt: skip
+    run = gs.simulate.host(hosts, 2, until=1000, victim=0, triggers=moment)
+    mine, others = run.release[run.task == 0], np.unique(run.release[run.task != 0])
+    log = run.intervals
+    copied = log.end[(log.task == 0) & (log.label == "copy out")]
+    moments = {"release": mine, "request": mine + 2, "resume": copied}
+    moments["finish"] = run.finish[run.task == 0]
+    assert others.tolist() == moments[moment].tolist()
+    # Alone 10; requests after the others', who copy for 3 and run a kernel for 5, and more.
+    alone, asked_late = 10, 2 + 3 + 5 + 4 + 1 + 3
+    assert run.worst[0] >= (asked_late if moment == "request" else alone)
+
+
+def test_overload_and_budget():
+    hosts = gs.HostTasks([10, 10], cpu=[8, 8], core=0)
+    run = gs.simulate.host(hosts, 1, until=1000)
+    assert run.worst[1] > 500 and run.missed.tolist() == [0, 100] and run.outcome == "done"
+    run = gs.simulate.host(hosts, 1, until=1000, budget=gs.pbs.Budget(states=50))
+    assert (run.outcome, run.reason, len(run)) == ("budget", "states", 50)
+    assert "budget (states)" in repr(run) and (run.finish < 0).any()
+    kept = gs.simulate.host_responses(hosts, 1, until=1000, budget=gs.pbs.Budget(states=50))
+    assert kept.outcome == "budget" and (kept.worst == run.worst).all()
+    run = gs.simulate.host(hosts, 1, until=10**9, budget=gs.pbs.Budget(bytes=10**6))
+    assert run.reason == "bytes"
+    seen = []
+    run = gs.simulate.host(hosts, 1, until=10**6, progress=lambda now, end: seen.append((now, end)))
+    assert len(seen) > 2 and seen[-1] == (10**6, 10**6)
+    with pytest.raises(gs.Cancelled):
+        gs.simulate.host(hosts, 1, until=10**6, stop=bytearray([1]))
+
+
+def test_a_run_is_a_value():
+    run = gs.simulate.host(VECTOR_A, 2, until=200)
+    again = pickle.loads(pickle.dumps(run))
+    assert again == run and again != gs.simulate.host(VECTOR_A, 2, until=100)
+    assert run.intervals == again.intervals and not run.intervals.start.flags.writeable
+    assert repr(run) == (
+        "<HostRun: 11 jobs of 4 tasks on 2 CPUs, partitioned, stgm, suspend, 0 late, done>"
+    )
+    frame = run.intervals.to_frame()
+    assert set(frame["what"]) >= {"cpu", "copy in", "kernel", "wait for core"}
+    assert (frame["what"] == run.intervals.label).all()
+    assert list(run.to_frame().columns)[:2] == ["task", "job"]
+    bare = gs.simulate.host(VECTOR_A, 2, until=200, intervals=False)
+    assert bare.intervals is None and (bare.finish == run.finish).all()
+    for call in (bare.spent, bare.to_svg, bare.plot):
+        with pytest.raises(ValueError, match=r"^intervals: this run was simulated without them"):
+            call()
+    assert bare._repr_svg_() is None
+
+
+def test_pictures(tmp_path):
+    hosts = VECTOR_A
+    run = gs.simulate.host(hosts, 2, until=480)
+    text = run.to_svg(unit="us", until=100)
+    root = ElementTree.fromstring(text)
+    words = ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("}text")]
+    assert ["core 0", "core 1", "copies", "SM 0", "SM 1"] == words[:5]
+    tips = [node.text for node in root.iter() if node.tag.endswith("}title")]
+    assert "task 1 #0: kernel, 10 to 18" in tips
+    assert tips.count("task 1 #0: kernel, 10 to 18") == 2  # on two SMs
+    assert tips.count("task 0 #0: copy in, 3 to 4") == 2  # on its core and the copy engine
+    ax = run.plot(until=100)
+    assert [label.get_text() for label in ax.get_yticklabels()] == words[:5]
+    from matplotlib import pyplot
+
+    pyplot.close(ax.figure)
+    with pytest.raises(ValueError, match=r"until = 3: must be above since = 5"):
+        run.to_svg(since=5, until=3)
+    late = gs.simulate.host(
+        gs.HostTasks([4, 10], cpu=[2, 5], core=0, name=["<a>", "b"]), 1, until=9
+    )
+    assert "late" in late.to_svg() and "&lt;a&gt;" in late.to_svg()
+    server = gs.simulate.host(hosts, 2, gpu="server", overhead=1, until=100)
+    assert ">server<" in server.to_svg() and "spins, overhead" in server.to_svg()
+    assert gs.simulate.host(hosts, 2, until=0).to_svg().startswith("<svg")
+    many = gs.simulate.host(hosts, 2, until=20000)
+    assert "later bars not shown" in many.to_svg() and len(many.to_svg()) < 200_000
+    run.to_chrome_trace(tmp_path / "run.json", tick=10)
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    names = {e["args"]["name"] for e in events if e["ph"] == "M"}
+    assert {"jobs", "CPUs", "GPU", "copies", "core 0", "SM 1", "task 3"} <= names
+    job = next(e for e in events if e["name"] == "task 1 #0")
+    assert job["args"]["wait for SMs"] == 30 and job["args"]["response"] == 200
+    with pytest.raises(ValueError, match="tick = 0"):
+        run.to_chrome_trace(tmp_path / "none.json", tick=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cpus": 0}, r"cpus = 0: must be positive"),
+        ({"cpus": 1}, r"core\[1\] = 1: must be one of the cores"),
+        ({"policy": "edf"}, r"policy = 'edf': must be one of partitioned"),
+        ({"gpu": "fifo"}, r"gpu = 'fifo': must be one of stgm, mpcp"),
+        ({"mode": "spin"}, r"mode = 'spin': with gpu = 'stgm', one of suspend, busy"),
+        ({"gpu": "server", "mode": "busy"}, r"mode = 'busy': with gpu = 'server'"),
+        ({"server": 1}, r"server: with gpu = 'server' only"),
+        ({"overhead": 1}, r"overhead: with gpu = 'server' only"),
+        ({"gpu": "server", "server": 3}, r"server = 3: must be a core"),
+        ({"gpu": "server", "overhead": -1}, r"overhead = -1: must not be negative"),
+        ({"sms": 1}, r"sms = 1: hosts.sm speaks of 2"),
+        ({"sms": 0, "gpu": "mpcp"}, r"sms = 0: must be positive"),
+        ({"until": -1}, r"until = -1: must not be negative"),
+        ({"execution": 1.5}, r"execution = 1.5: must be shares of the worst case"),
+        ({"execution": (0.5, 0.2)}, r"execution = \(0.5, 0.2\)"),
+        ({"gap": -1}, r"gap = -1: must not be negative"),
+        ({"victim": 4}, r"victim = 4: must be the index of one of 4 tasks"),
+        ({"victim": 0, "triggers": "head"}, r"triggers = 'head': must be one of release"),
+        ({"triggers": ()}, r"triggers: must be some of"),
+        ({"index": -1}, r"index = -1: must be the number of a set"),
+        ({"hosts": VECTOR_A.with_placement(core=-1)}, r"core\[0\] = -1: must be one of the cores"),
+        ({"hosts": VECTOR_A.with_placement(sm=[[], [0, 1], [], [1]])}, r"sm\[0\] = 0: a task with"),
+        (
+            {"hosts": gs.HostTasks([5, 5], cpu=[1, 1], priority=3, core=0)},
+            r"priority\[1\] = 3: is another task's too",
+        ),
+    ],
+)
+def test_refusals(changes, message):
+    arguments = {"hosts": VECTOR_A, "cpus": 2, "until": 100} | changes
+    with pytest.raises(ValueError, match=message):
+        gs.simulate.host(**arguments)
+
+
+def test_more_refusals():
+    stack = random_hosts(np.random.default_rng(8), sets=2)
+    with pytest.raises(ValueError, match=r"^hosts: a stack of 2 sets"):
+        gs.simulate.host(stack, 2, until=10)
+    with pytest.raises(ValueError, match=r"set 1: core"):
+        core = np.array([[0] * 6, [0] * 5 + [2]])
+        gs.simulate.host_responses(stack.with_placement(core=core), 2, until=10)
+    with pytest.raises(ValueError, match=r"until: shape \(3,\)"):
+        gs.simulate.host_responses(stack, 2, until=[1, 2, 3])
+    with pytest.raises(ValueError, match=r"victim\[1\] = 6: must be the index"):
+        gs.simulate.host_responses(stack, 2, until=10, victim=[-1, 6])
+    with pytest.raises(OverflowError, match=r"until = .*: is too large for the clock"):
+        gs.simulate.host(VECTOR_A, 2, until=2**60)
+    huge = gs.HostTasks([2**58], cpu=[2**57], core=0)
+    assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
+    with pytest.raises(OverflowError, match="the clock"):
+        gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)

@@ -1,0 +1,189 @@
+"""The figures of paper 002: what is counted, that seeds decide it, what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.experiments import (
+    ALLOCATORS,
+    STGM_TESTS,
+    stgm_allocators,
+    stgm_fig3,
+    stgm_fig4,
+    stgm_fig5,
+    stgm_options,
+)
+from gpusched.sweep import spawn
+
+SOUND = [name for name, (_, _, variant) in STGM_TESTS.items() if variant == "sound"]
+
+
+def test_fig4_is_what_the_tests_say() -> None:
+    figure = stgm_fig4([8, 13], 40, seed=5, cpus=3, sms=6, overhead=70)
+    assert len(figure) == 2 * len(STGM_TESTS)
+    for n in (8, 13):
+        sets = gs.generate.stgm(n, 40, spawn(5, n), cpus=3, sms=6)
+        for name, (test, mode, variant) in STGM_TESTS.items():
+            options: dict[str, Any] = {"mode": mode, "variant": variant}
+            if test.startswith("stgm"):
+                options["apart"] = test == "stgm_apart"
+                found = gs.analysis.stgm_allocate(sets, 3, 6, **options)
+            else:
+                options |= {"test": test, "sms": 1, "overhead": 70}
+                found = gs.analysis.partition(sets, 3, **options)
+            row = figure.where(n=n, test=name)
+            assert row["schedulable"].tolist() == [found.schedulable.mean()], name
+            assert row["schedulable_low"][0] <= row["schedulable"][0] <= row["schedulable_high"][0]
+            assert (row["cpus"][0], row["sms"][0], row["count"][0]) == (3, 6, 40)
+    # Neither the number of workers nor the order of the tests matters.
+    again = stgm_fig4(
+        [8, 13], 40, seed=5, cpus=3, sms=6, overhead=70, workers=3, tests=list(STGM_TESTS)[::-1]
+    )
+    for name in STGM_TESTS:
+        assert again.where(test=name) == figure.where(test=name)
+    assert pickle.loads(pickle.dumps(figure)) == figure
+
+
+def test_what_locks_and_servers_are_given() -> None:
+    narrow = stgm_fig4([9], 60, seed=1)
+    whole = stgm_fig4([9], 60, seed=1, baselines="same")
+    last = stgm_fig4([9], 60, seed=1, sets={"at": None})
+    sets = gs.generate.stgm(9, 60, spawn(1, 9))
+    for name, (test, mode, variant) in STGM_TESTS.items():
+        a, b = (float(f.where(test=name)["schedulable"][0]) for f in (narrow, whole))
+        if test.startswith("stgm"):
+            assert a == b
+            continue
+        assert a < b
+        options: dict[str, Any] = {"test": test, "mode": mode, "overhead": 50, "variant": variant}
+        found = gs.analysis.partition(sets, 4, sms=13, **options)
+        assert b == found.schedulable.mean()
+        sets_at = gs.generate.stgm(9, 60, spawn(1, 9), at=None)
+        found = gs.analysis.partition(sets_at, 4, sms=13, **options)
+        assert last.where(test=name)["schedulable"][0] == found.schedulable.mean()
+
+
+def test_fig5_takes_the_same_sets_at_every_point() -> None:
+    figure = stgm_fig5([1, 2, 13], 30, seed=3, tasks=[8, 12])
+    assert set(figure["count"].tolist()) == {30} and set(figure["n"].tolist()) == {10.0}
+    assert sorted(set(figure["sms"].tolist())) == [1, 2, 13]
+    for name, (test, _, _) in STGM_TESTS.items():
+        share = figure.where(test=name)["schedulable"]
+        # Level for those that have a table's G, rising with the SMs for STGM.
+        assert len(set(share.tolist())) == 1 if "stgm" not in test else share[-1] > share[0]
+    point = stgm_fig4([8, 12], 15, seed=3, sms=2, tests=["STGM suspend"])
+    assert figure.where(test="STGM suspend", sms=2)["schedulable"][0] == pytest.approx(
+        point["schedulable"].mean()
+    )
+    assert stgm_fig5([2], 7, tasks=[8, 9, 10])["count"].tolist() == [9] * len(STGM_TESTS)
+
+
+def test_the_paper() -> None:
+    """What the text says of Figures 4 and 5, as far as sound tests bear it out."""
+    figure = stgm_fig4([8, 12, 16], 150, seed=2, tests=SOUND)
+    share = {name: figure.where(test=name)["schedulable"] for name in SOUND}
+    for values in share.values():
+        assert (np.diff(values) < 0).all()  # more tasks, fewer sets
+    for name in SOUND[2:]:
+        if "STGM" not in name:
+            assert (share["STGM suspend"] > share[name]).all()
+    for mode in ("STGM suspend", "STGM busy"):
+        assert (share[f"{mode}, apart"] >= share[mode]).all()
+    assert 0.6 < (share["STGM suspend"] - share["MPCP suspend"]).max() < 0.9  # 73 % there
+    assert (share["MPCP suspend"] >= share["MPCP busy"]).all()
+
+
+def test_options() -> None:
+    found = stgm_options(8, 30, seed=4, tests=["STGM busy", "MPCP spin"])
+    assert len(found) == 2 * len(set(found["option"].tolist())) == 14
+    plain = stgm_fig4([8], 30, seed=4, tests=["STGM busy", "MPCP spin"])
+    np.testing.assert_array_equal(
+        found.where(option="as drawn")["schedulable"], plain["schedulable"]
+    )
+    even = stgm_options(8, 30, 4, tests=["STGM busy"], options={"x": ("same", {"split": "even"})})
+    sets = gs.generate.stgm(8, 30, spawn(4, 8), split="even")
+    verdict = gs.analysis.stgm_allocate(sets, 4, 13, "busy")
+    assert even["schedulable"].tolist() == [verdict.schedulable.mean()]
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+def test_allocators(mode: str) -> None:
+    found = stgm_allocators([5, 8], 60, seed=6, mode=mode)
+    assert len(found) == 2 * len(ALLOCATORS) and not found["undecided"].any()
+    for n in (5, 8):
+        rows = {name: found.where(n=n, allocator=name) for name in ALLOCATORS}
+        best = float(rows["exhaustive"]["found"][0])
+        for name, row in rows.items():
+            share, missed = float(row["found"][0]), float(row["missed"][0])
+            assert missed == pytest.approx(best - share)  # nobody finds what there is not
+            assert row["accepted"][0] == pytest.approx(share + row["unsafe"][0])
+            if "line 16" not in name and "line 26" not in name:
+                assert row["unsafe"][0] == 0
+        assert rows["apart, then Algorithm 1"]["found"][0] >= rows["Algorithm 1"]["found"][0]
+    worst = found.where(n=8)
+    assert worst.where(allocator="line 16 as printed")["unsafe"][0] > 0
+    assert worst.where(allocator="Algorithm 1")["missed"][0] > 0
+    large = stgm_allocators([12], 20, cpus=4, sms=13, mode=mode, allocators={"Algorithm 1": {}})
+    assert np.isnan(large["missed"]).all()
+
+
+def test_fig3() -> None:
+    figure = stgm_fig3()
+    assert len(figure) == 8 * (13 + 8)
+    assert (figure.where(sms=1)["time"] == 1).all()
+    own = stgm_fig3({"mine": {"net": gs.profiles.table([4, 2, 1])}})
+    assert own["time"].tolist() == [1, 0.5, 0.25] and own["gpu"].tolist() == ["mine"] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: stgm_fig4(tests=["EDF"]), ValueError, "tests = 'EDF': must be one of STGM susp"),
+        (lambda: stgm_fig4(tests=[]), ValueError, "tests: has no names"),
+        (lambda: stgm_fig4([8], 5, baselines="x"), ValueError, "baselines = 'x': must be one of"),
+        (lambda: stgm_fig4([8], 0), ValueError, "count = 0: must be at least 1"),
+        (lambda: stgm_fig4([0], 5), RuntimeError, "n = 0: must be a positive number of tasks"),
+        (lambda: stgm_fig4([8], 5, sms=0), RuntimeError, "sms = 0: must be a number of SMs"),
+        (lambda: stgm_fig4([8], 5, sets={"at": 99}), RuntimeError, "at = 99"),
+        (lambda: stgm_fig5(tasks=[]), ValueError, "tasks: has no values"),
+        (lambda: stgm_fig5(count=0), ValueError, "count = 0: must be at least 1"),
+        (lambda: stgm_allocators(mode="spin"), ValueError, "mode = 'spin': must be one of"),
+        (lambda: stgm_allocators(allocators={}), ValueError, "allocators: has no entries"),
+        (lambda: stgm_allocators([30], 2), RuntimeError, "tasks"),
+    ],
+)
+def test_refused(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_pictures_and_text() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure = stgm_fig4([8, 10], 10)
+    text = figure.to_text()
+    assert text.splitlines()[1].split() == ["tasks", "8", "10"]
+    assert len(text.splitlines()) == 2 + len(STGM_TESTS)
+    assert stgm_fig5([1, 3], 9, tests=SOUND).to_text().splitlines()[1].split() == ["SMs", "1", "3"]
+    left, right = figure.plot()
+    assert [line.get_label() for line in left.lines] == SOUND
+    shown = [line.get_label() for line in right.lines]
+    assert shown == [
+        *("STGM suspend", "STGM busy", "FMLP+ suspend"),
+        *(name for name in STGM_TESTS if name not in SOUND),
+    ]
+    plt.close(left.figure)
+    (only,) = stgm_fig5([1, 3], 9, tests=SOUND).plot()
+    assert only.get_xlabel() == "SMs"
+    plt.close(only.figure)
+    assert [ax.get_title() for ax in stgm_fig3().plot()] == ["gtx970", "xavier"]
+    for ax in (stgm_options(8, 5).plot(), stgm_allocators([5, 6], 5).plot()):
+        assert ax.get_legend() is not None
+    plt.close("all")
+    with pytest.raises(ValueError, match="axes: 1 for 2 diagrams"):
+        figure.plot(plt.figure().subplots())
+    plt.close("all")
