@@ -3,17 +3,18 @@
  * All that C callers and the Python module need. Each room has its own header:
  *
  *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,
- *           wide (128-bit products)
+ *           wide (128-bit products), load (utilizations, exactly)
  *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, hosts (tasks with CPU
- *           and GPU segments), generate, generate_blocks, generate_hosts, fifo_order (the four
- *           readings of FIFO)
+ *           and GPU segments), generate, generate_blocks, generate_hosts, generate_elliott (paper
+ *           004's sets), fifo_order (the four readings of FIFO)
  *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
  *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and SMs),
- *           stgm_exhaustive (all of them),
- *           mpcp, fmlp_plus, gpu_server, partition (cores by worst fit)
+ *           stgm_exhaustive (all of them), mpcp, fmlp_plus, gpu_server, partition (cores by worst
+ *           fit); under global EDF: gedf_tardiness (bounds), srm (waiting for a GPU lock), container
+ *           (GPU tasks in a server), elliott_study (paper 004's counts)
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
  *           SMs), warps (inside an SM), host (tasks that compute on CPUs and a GPU)
  *
@@ -27,10 +28,12 @@
 
 #include "core/env.h"
 #include "core/heap.h"
+#include "core/load.h"
 #include "core/rng.h"
 #include "core/wide.h"
 #include "model/generate.h"
 #include "model/generate_blocks.h"
+#include "model/generate_elliott.h"
 #include "model/generate_hosts.h"
 #include "model/gpu.h"
 #include "model/hosts.h"
@@ -45,12 +48,16 @@
 #include "pbs/schedule.h"
 #include "pbs/search.h"
 #include "pbs/table.h"
+#include "rta/container.h"
+#include "rta/elliott_study.h"
 #include "rta/fifo_bound.h"
 #include "rta/fmlp_plus.h"
+#include "rta/gedf_tardiness.h"
 #include "rta/gpu_server.h"
 #include "rta/mpcp.h"
 #include "rta/partition.h"
 #include "rta/saturation.h"
+#include "rta/srm.h"
 #include "rta/stgm.h"
 #include "rta/stgm_allocate.h"
 #include "rta/stgm_exhaustive.h"

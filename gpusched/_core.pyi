@@ -513,3 +513,73 @@ def host_stgm_exhaustive(
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 
 # core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up
+
+# Global EDF with a GPU (py_gedf.c)
+
+def gedf_response(
+    period: _In,
+    deadline: _In,
+    demand: _In,
+    cpus: int,
+    methods: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# verdict, failed (N,); numerator, denominator, method (N, n)
+def container_response(
+    period: _In,
+    deadline: _In,
+    demand: _In,
+    inside: _In,
+    server_period: _In,
+    cpus: int,
+    paper: bool,
+    methods: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+def srm_blocking(
+    hosts: _Hosts,
+    cpus: int,
+    sms: int,
+    lock: int,
+    paper: bool,
+    stop: Buffer | None,
+    /,
+) -> _Ints: ...
+def elliott_draw(
+    key: _In,
+    cpus: int,
+    utilization: _In,
+    periods: _In,
+    gpu: int,
+    overhead: int,
+    share: _In,
+    rounding: int,
+    empty: bool,
+    first: int,
+    count: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # n, gpu, period, work, fates
+def elliott_study(
+    key: _In,
+    cpus: int,
+    utilization: _In,
+    periods: _In,
+    gpu: int,
+    overhead: int,
+    share: _In,
+    rounding: int,
+    empty: bool,
+    first: int,
+    count: int,
+    paper: bool,
+    speed_ups: _In,
+    bins: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
+
+# sets, without, passed, eighths, fates, tasks

@@ -15,12 +15,13 @@ Progress = bool | Callable[[int, int], object] | None
 
 @contextlib.contextmanager
 def reporter(
-    progress: Progress, total: int | None, unit: str, delay: float = 0.0
+    progress: Progress, total: int | None, unit: str, delay: float = 0.0, initial: int = 0
 ) -> Iterator[Callable[[int], object]]:
     """A function to call with what is done, out of ``total`` (None: nobody knows).
 
     ``progress``: a callable (done, total); or whether to show a bar, by default in a terminal
-    (with tqdm; without it none is shown). ``delay``: seconds before a bar appears.
+    (with tqdm; without it none is shown). ``delay``: seconds before a bar appears. ``initial``:
+    what was done before, which says nothing about the time left.
     """
     if callable(progress):
         call: Callable[..., object] = progress
@@ -36,5 +37,6 @@ def reporter(
         yield lambda done: None
         return
     large = total is None or total >= 10**6
-    with tqdm.tqdm(total=total, unit=unit, unit_scale=large, delay=delay, file=sys.stderr) as bar:
+    shown = {"total": total, "unit": unit, "unit_scale": large, "delay": delay, "initial": initial}
+    with tqdm.tqdm(**shown, file=sys.stderr) as bar:
         yield lambda done: bar.update(done - bar.n)

@@ -9,6 +9,10 @@ the theorems used here say when they are, and by what.
 fixed priorities, as in paper 002 (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management for
 Real-Time Tasks"), with the GPU divided among tasks by SMs or used by one at a time.
 ``stgm_allocate``, ``stgm_exhaustive`` and ``partition`` also choose the cores and SMs.
+
+``srm``, ``container``, ``cpu_only``, ``gedf_tardiness``: bounded tardiness under global EDF, with
+the GPU behind a lock or inside a server, as in paper 004 (Elliott and Anderson, "Globally Scheduled
+Real-Time Multiprocessor Systems with GPUs").
 """
 
 from __future__ import annotations
@@ -23,6 +27,16 @@ from gpusched._fifo_bounds import (
     fifo_bound,
     fifo_limit,
 )
+from gpusched._gedf_tests import (
+    GEDF_BOUNDS,
+    GEDF_METHODS,
+    LOCKS,
+    GedfVerdict,
+    container,
+    cpu_only,
+    gedf_tardiness,
+    srm,
+)
 from gpusched._host_tests import (
     fmlp_plus,
     gpu_server,
@@ -35,6 +49,9 @@ from gpusched._host_tests import (
 from gpusched.verdict import TERMS, Verdict
 
 __all__ = [
+    "GEDF_BOUNDS",
+    "GEDF_METHODS",
+    "LOCKS",
     "ORDERS",
     "REASONS",
     "STATUSES",
@@ -42,13 +59,18 @@ __all__ = [
     "THEOREMS",
     "FifoBound",
     "FifoLimit",
+    "GedfVerdict",
     "Verdict",
+    "container",
+    "cpu_only",
     "fifo_bound",
     "fifo_limit",
     "fmlp_plus",
+    "gedf_tardiness",
     "gpu_server",
     "mpcp",
     "partition",
+    "srm",
     "stgm",
     "stgm_allocate",
     "stgm_exhaustive",

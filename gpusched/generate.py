@@ -14,13 +14,14 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._check import FloatArray, at_least, int_array, integer, seed_key, set_number
+from gpusched._generate_elliott import elliott
 from gpusched._generate_hosts import stgm
 from gpusched.tasks import KernelTasks
 
 if TYPE_CHECKING:
     from gpusched.gpu import GPU
 
-__all__ = ["fifo", "gpusched", "stgm", "uunifast", "uunifast_discard"]
+__all__ = ["elliott", "fifo", "gpusched", "stgm", "uunifast", "uunifast_discard"]
 
 PERIODS = (400, 480, 600, 800, 1200, 1600)
 BLOCK_SIZES = tuple(range(32, 1025, 32))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._check import FloatArray, Int64Array, at_least, frozen, int_array, one_of
+from gpusched._gpu_times import to_segments
 from gpusched._hostlists import from_lists, is_ragged, jobs_to_rows, sm_sets
 from gpusched._text import clip
 
@@ -182,6 +183,24 @@ class HostTasks:
         number nor a triple.
         """
         return cls(period, *jobs_to_rows(jobs), **options)
+
+    @classmethod
+    def from_gpu_times(
+        cls, period: Any, cpu: Any, gpu: Any = 0, section: Any = None, **options: Any
+    ) -> HostTasks:
+        """Tasks that use the GPU once per job or never, as paper 004 describes them.
+
+        ``cpu`` is a job's CPU time with its copies (e), ``gpu`` its kernel (s; 0 for a task that
+        does not use the GPU) and ``section`` its critical section, the kernel with the copies (cs;
+        the kernel alone unless given): arrays of shape ``(n,)`` or ``(N, n)``, or one number for
+        all. The copies, cs - s, become the segment's copy in::
+
+            HostTasks.from_gpu_times([30, 30, 30], cpu=[5, 3, 3], gpu=[0, 2, 2], section=[0, 4, 4])
+
+        ``options`` are the other parameters of ``HostTasks``. Raises what that raises, and
+        ValueError for a critical section shorter than its kernel or longer than the job.
+        """
+        return cls(period, **to_segments(period, cpu, gpu, section), **options)
 
     # Sizes and parts
 

@@ -3,10 +3,9 @@
 
 static uint64_t splitmix64(uint64_t *x)
 {
-    uint64_t z = (*x += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    uint64_t z = gs_rng_at(*x, 0);
+    *x += UINT64_C(0x9e3779b97f4a7c15);
+    return z;
 }
 
 static uint64_t rotl(uint64_t x, int k)
@@ -60,10 +59,4 @@ uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n)
         x = gs_rng_next(rng);
     } while (x < reject);
     return x % n;
-}
-
-uint64_t gs_rng_at(uint64_t seed, uint64_t index)
-{
-    uint64_t x = seed + index * UINT64_C(0x9e3779b97f4a7c15);
-    return splitmix64(&x);
 }

@@ -26,7 +26,8 @@ enum {
     GS_STREAM_SEGMENT = 8,
     GS_STREAM_PROFILE = 9,
     GS_STREAM_CUT = 10,
-    GS_STREAM_COPY = 11
+    GS_STREAM_COPY = 11,
+    GS_STREAM_ELLIOTT = 16 /* a whole set of model/generate_elliott.h */
 };
 
 void gs_rng_init(gs_rng_t *rng, const uint64_t key[4], uint64_t index, uint64_t stream);
@@ -41,7 +42,13 @@ uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n);
 
 /* Number `index` of the sequence of splitmix64 (Steele, Lea and Flood 2014) that starts from seed:
  * for draws that must not depend on the order in which they are made. */
-uint64_t gs_rng_at(uint64_t seed, uint64_t index);
+static inline uint64_t gs_rng_at(uint64_t seed, uint64_t index)
+{
+    uint64_t z = seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
 
 /* Uniform in 0 .. n-1 from 64 random bits, n > 0; some values are likelier by less than n / 2^64.
  */

@@ -28,6 +28,7 @@ static int module_exec(PyObject *module)
         gs_py_host_tests_methods,
         gs_py_host_sim_methods,
         gs_py_generate_hosts_methods,
+        gs_py_gedf_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {

@@ -36,6 +36,7 @@ extern PyMethodDef gs_py_hierarchy_methods[];
 extern PyMethodDef gs_py_warps_methods[];
 extern PyMethodDef gs_py_host_tests_methods[];
 extern PyMethodDef gs_py_host_sim_methods[];
+extern PyMethodDef gs_py_gedf_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

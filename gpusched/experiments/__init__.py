@@ -2,13 +2,14 @@
 
 One module per paper: ``yang`` (paper 000, concurrent kernels in FIFO order), ``feddal`` (paper
 001, the Parallel Batch Scheduler), ``saha`` (paper 002, tasks with CPU and GPU segments),
-``olmedo`` (paper 003, the scheduling hierarchy), ``amert`` (schedules observed on a TX2, RTSS
-2017).
+``olmedo`` (paper 003, the scheduling hierarchy), ``elliott`` (paper 004, global EDF with a GPU),
+``amert`` (schedules observed on a TX2, RTSS 2017).
 """
 
 from __future__ import annotations
 
 from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
+from gpusched.experiments.elliott import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
 from gpusched.experiments.feddal import (
     SCHEDULERS,
     SLOWDOWNS,
@@ -60,6 +61,7 @@ from gpusched.experiments.yang import (
 __all__ = [
     "ALLOCATORS",
     "ARCHITECTURES",
+    "SCENARIOS",
     "SCHEDULERS",
     "SLOWDOWNS",
     "STGM_TESTS",
@@ -67,6 +69,7 @@ __all__ = [
     "Allocators",
     "Bounds",
     "Contention",
+    "ElliottStudy",
     "Figure2",
     "Figure3",
     "Figure5",
@@ -75,12 +78,14 @@ __all__ = [
     "Observed",
     "Options",
     "Profiles",
+    "Scenario",
     "Schedulability",
     "SearchTimes",
     "SharedSMs",
     "StgmSchedulability",
     "TimesByTasks",
     "ecrts2017",
+    "elliott_fig5",
     "gpusched_fig4",
     "gpusched_fig5",
     "olmedo_fig5",

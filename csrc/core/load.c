@@ -1,0 +1,89 @@
+/* Is a sum of fractions less than, equal to or more than a whole number? */
+#include "core/load.h"
+
+#include "core/wide.h"
+
+enum { DIGIT_BITS = 62 };
+
+/* What the sum lacks to m, in units of the last digit; the remainders are what it lacks beyond. */
+static gs_wide_t first_digits(const int64_t *work, const int64_t *period, int64_t n, int64_t m,
+                              int64_t *rest)
+{
+    gs_wide_t left = m;
+    for (int64_t i = 0; i < n; i++) {
+        left -= work[i] / period[i];
+        rest[i] = work[i] % period[i];
+    }
+    return left;
+}
+
+/* One more digit of every fraction: the sum of them, and whether all remainders are 0. */
+static gs_wide_t next_digits(const int64_t *period, int64_t n, int64_t *rest, bool *all_zero)
+{
+    gs_wide_t sum = 0;
+    int64_t any = 0;
+    for (int64_t i = 0; i < n; i++) {
+        gs_wide_t shifted = (gs_wide_t)rest[i] << DIGIT_BITS;
+        gs_wide_t digit = shifted / period[i];
+        rest[i] = (int64_t)(shifted - digit * period[i]);
+        any |= rest[i];
+        sum += digit;
+    }
+    *all_zero = any == 0;
+    return sum;
+}
+
+int gs_load_compare(gs_env_t *env, const int64_t *work, const int64_t *period, int64_t n, int64_t m,
+                    int64_t *rest, int *sign)
+{
+    gs_wide_t left = first_digits(work, period, n, m, rest);
+    /* What is left of the sum is at least 0 and below n, in units of the last digit. A sum that
+     * is not m differs from it by one over the product of all periods or more: once the digits
+     * go beyond that, it is m. */
+    int64_t bits = gs_wide_bits(n);
+    for (int64_t i = 0; i < n; i++) {
+        bits += gs_wide_bits(period[i]);
+    }
+    for (;;) {
+        if (left < 0 || left >= n) {
+            *sign = left < 0 ? 1 : -1;
+            return GS_OK;
+        }
+        if (bits < 0) {
+            *sign = 0;
+            return GS_OK;
+        }
+        bool all_zero;
+        left <<= DIGIT_BITS; /* left < n, which has 31 bits */
+        left -= next_digits(period, n, rest, &all_zero);
+        bits -= DIGIT_BITS;
+        if (all_zero) {
+            *sign = left < 0 ? 1 : left > 0 ? -1 : 0;
+            return GS_OK;
+        }
+        int status = gs_poll(env, 30 * n);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+}
+
+int gs_load_ceil(gs_env_t *env, const int64_t *work, const int64_t *period, int64_t n,
+                 int64_t *rest, int64_t *ceiling)
+{
+    /* With one digit: sum < whole + (digits + n) / 2^62, and n is below 2^31. */
+    gs_wide_t whole = -first_digits(work, period, n, 0, rest);
+    bool all_zero;
+    gs_wide_t digits = next_digits(period, n, rest, &all_zero);
+    gs_wide_t unit = (gs_wide_t)1 << DIGIT_BITS;
+    whole += digits / unit;
+    digits %= unit;
+    whole += digits != 0;
+    if (whole > GS_NEVER) {
+        return gs_fail(env, GS_ERR_OVERFLOW, "work", -1, -1, "the utilization is too large");
+    }
+    int sign = 0;
+    int status = gs_load_compare(env, work, period, n, (int64_t)whole, rest, &sign);
+    *ceiling = (int64_t)whole + (sign > 0);
+    return status;
+}

@@ -1,0 +1,101 @@
+/* Random sets of CPU-only and GPU-using tasks, as in section 5.1 of paper 004.
+ *
+ * Elliott and Anderson: Globally Scheduled Real-Time Multiprocessor Systems with GPUs, RTNS 2010.
+ * A set has the same law as in the paper and is made for speed: tasks are drawn independently, so
+ * that the first ones serve as "chosen at random" for the GPU; all of a set comes from one stream
+ * whose numbers do not depend on each other. Set i of a key is the same whatever else is drawn,
+ * and on every machine: no number comes from a product and a sum that a compiler may join.
+ */
+#ifndef GS_MODEL_GENERATE_ELLIOTT_H
+#define GS_MODEL_GENERATE_ELLIOTT_H
+
+#include "core/env.h"
+
+/* A set for which so many draws are rejected is refused. */
+#define GS_ELLIOTT_TRIES 100000
+
+/* The most tasks that a set may turn out to have. */
+#define GS_ELLIOTT_TASKS (1 << 20)
+
+/* How a share of n tasks becomes a number of tasks. */
+enum { GS_ELLIOTT_NEAREST = 0, GS_ELLIOTT_DOWN = 1, GS_ELLIOTT_UP = 2 };
+
+/* Why a draw is rejected, or not. */
+enum {
+    GS_ELLIOTT_TAKEN = 0,
+    GS_ELLIOTT_NO_TASK = 1,    /* the first task exceeds the cap */
+    GS_ELLIOTT_ONE_GPU = 2,    /* one task uses the GPU: nothing to arbitrate */
+    GS_ELLIOTT_NO_GPU = 3,     /* none does, where that is not wanted */
+    GS_ELLIOTT_OVERLOADED = 4, /* critical sections take more than all of the GPU (Ineq. 7) */
+    GS_ELLIOTT_FATES = 5
+};
+
+/* A scenario. */
+typedef struct {
+    int64_t cpus;          /* m: the cap on the utilization is uniform in (0, m] */
+    double utilization[2]; /* of a task, E / p, within (0, 1] */
+    int64_t period[2];     /* the shortest and the longest, in ticks below 2^31 */
+    int64_t gpu;           /* kernel time, per mille of a GPU-using job's work E */
+    int64_t overhead;      /* copies, per mille of E; both at most 1000 together */
+    double share[2];       /* of the tasks that use the GPU */
+    int rounding;          /* GS_ELLIOTT_NEAREST, ... */
+    bool empty;            /* whether sets without GPU-using tasks are taken */
+} gs_elliott_t;
+
+/* What the first tasks of a set, those with the GPU, add up to. */
+typedef struct {
+    double sections;       /* critical sections: whole ticks */
+    double section_load;   /* sum of cs / p */
+    double kernel_load;    /* sum of s / p */
+    double load;           /* sum of E / p */
+    double inverse;        /* sum of 1 / p */
+    double least_slack;    /* of p - E + cs: whole ticks */
+    double least_speed_up; /* of (p - E + cs) / s */
+} gs_elliott_sums_t;
+
+/* Where sets are drawn. Whole numbers below 2^31 as doubles, which is what they are used as. */
+typedef struct {
+    gs_elliott_t spec;
+    uint64_t base;
+    uint64_t first_utilization, utilizations; /* in units of 2^-32 */
+    uint64_t first_share, shares, up;
+    int64_t room;   /* more than the most tasks a set can have */
+    double *period; /* of the set that was drawn last; owned, room entries each */
+    double *work;   /* E */
+    int64_t *numer; /* scratch */
+    int64_t *denom; /* scratch */
+    int64_t *rest;  /* scratch */
+    int64_t n;      /* tasks, of which */
+    int64_t gpu;    /* the first so many use the GPU */
+    double load;    /* sum of E / p over all of them */
+    gs_elliott_sums_t sums;
+    int64_t fates[GS_ELLIOTT_FATES]; /* of all draws so far */
+} gs_elliott_sets_t;
+
+/* Prepares to draw sets of a key. Refuses: cpus outside 1..INT32_MAX; utilizations or shares that
+ * are NaN or outside (0, 1] and [0, 1] or in the wrong order; periods not positive, in the wrong
+ * order or of 31 bits; gpu and overhead negative or above 1000 together; utilizations so small
+ * that sets have more than GS_ELLIOTT_TASKS tasks. Free in every case. */
+int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *spec,
+                    const uint64_t key[4]);
+void gs_elliott_free(gs_elliott_sets_t *self, gs_env_t *env);
+
+/* Draws set `index`:
+ *   cap, uniform in (0, m];
+ *   tasks, each with u uniform over the utilizations and p uniform over the periods, E = u p to
+ *   the nearest tick and at least one, until the sum of E / p exceeds the cap: the last one goes;
+ *   share, uniform over the shares: so many of the n tasks, rounded, use the GPU.
+ * A set without tasks, with one GPU-using task (or none, unless `empty`), or whose critical
+ * sections take more than all of the GPU is rejected, and all of it drawn anew. GS_ERR_VALUE after
+ * GS_ELLIOTT_TRIES rejections. Whether the critical sections fit the GPU is decided exactly. */
+int gs_elliott_draw(gs_elliott_sets_t *self, gs_env_t *env, uint64_t index);
+
+/* Kernel time s and copies of a GPU-using job with work E: their shares of E to the nearest tick,
+ * copies at most what is left beside s. A product of at most 41 bits and half a unit are exact,
+ * and the quotient stays 0.0005 away from whole numbers, so that cutting it off is, too. */
+static inline double gs_elliott_part(double work, double per_mille)
+{
+    return (double)(int32_t)((work * per_mille + 500.5) * 0.001);
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* The Container Method: all GPU-using tasks inside one server, in FIFO order.
+ *
+ * Paper 004, section 4.2. The container G has the bandwidth w = sum of its tasks' (e + s) / p,
+ * which must not exceed 1; it and the CPU-only tasks are scheduled by global EDF on m CPUs, which
+ * takes a total of at most m and, though the paper does not say so, at most 1 for every CPU-only
+ * task.
+ *
+ * The bound: the container is a periodic server with period P and budget w P among the CPU-only
+ * tasks; Theta is its tardiness there. An interval of length D holds more than (D - Theta) / P - 2
+ * of its jobs, a supply of at least w (D - Theta - 2 P), and what arrives in a busy interval before
+ * a job, with one job of every task, is at most w times its length plus the sum of all e + s:
+ *
+ *   response of a GPU-using task <= Theta + 2 P + (sum of e + s) / w.
+ */
+#ifndef GS_RTA_CONTAINER_H
+#define GS_RTA_CONTAINER_H
+
+#include "rta/gedf_tardiness.h"
+
+/* tasks->demand is e + s, inside[i] says whether task i is in the container, server_period is P.
+ * *verdict is GS_GEDF_BOUNDED, GS_GEDF_LONG (a CPU-only task, *failed, asks for more than 1; not
+ * looked at with `paper`), GS_GEDF_CONTAINER or GS_GEDF_LOAD; bounds are given when it is the
+ * first, as in gs_gedf_response, by GS_GEDF_FIFO for tasks inside. Where w P is no short fraction
+ * of a tick the budget is rounded up (and no bound is given in the rare case that this is too much
+ * for the CPUs). The set must have passed gs_gedf_check. Refuses a server period that is not
+ * positive or beyond the clock. */
+int gs_container(gs_env_t *env, const gs_gedf_t *tasks, const int64_t *inside, int64_t m,
+                 int64_t server_period, bool paper, int64_t methods, int *verdict, int64_t *failed,
+                 gs_gedf_bound_t *bound);
+
+#endif

@@ -1,0 +1,347 @@
+"""Paper 004, bounded tardiness under global EDF: its numbers, twins, simulation, refusals."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+from reference import gedf as ref
+from reference import gedf_sim
+
+import gpusched as gs
+from gpusched import _core, analysis
+
+# FORMULAS' vectors: (p, e, s, cs).
+C1 = gs.HostTasks.from_gpu_times(
+    30, cpu=[5, 5, 3, 3, 3, 3, 3], gpu=[0, 0, 2, 2, 2, 2, 2], section=[0, 0, 4, 4, 4, 4, 4]
+)
+C2 = gs.HostTasks.from_gpu_times(
+    [10, 20, 25, 40, 50, 60],
+    cpu=[6, 9, 5, 6, 5, 6],
+    gpu=[0, 0, 0, 4, 5, 6],
+    section=[0, 0, 0, 5, 6, 7],
+)
+
+
+def fractions(*values: Any) -> list[F]:
+    return [F(value) for value in values]
+
+
+def test_example_of_the_paper() -> None:
+    fmlp = analysis.srm(C1, 4, "fmlp")
+    assert fmlp.schedulable is True and fmlp.blocking.tolist() == [0, 0] + [16] * 5
+    assert abs(fmlp.utilization - 23 / 6) < 1e-12
+    omlp = analysis.srm(C1, 4, "omlp")
+    assert omlp.schedulable is True and omlp.blocking.tolist() == [0, 0] + [16] * 5
+    printed = analysis.srm(C1, 4, "omlp", "paper")
+    assert printed.schedulable is False and printed.blocking.tolist() == [0, 0] + [24] * 5
+    assert abs(printed.utilization - 31 / 6) < 1e-12 and not printed.bounded.any()
+    assert printed.why() == "the tasks need 5.16667 of 4 CPUs"
+    assert printed.response.tolist() == [-1] * 7 and printed.exact == [None] * 7
+    devi = analysis.srm(C1, 4, "fmlp", method="devi_anderson")
+    assert [x - 30 for x in devi.exact][1:3] == [F(290, 13) + 5, F(290, 13) + 21]
+    vector = analysis.srm(C1, 4, "fmlp", method="compliant")
+    assert vector.exact == fractions(*["1111/19"] * 2, *["1339/19"] * 5)
+    # Neither is the smaller one throughout.
+    best = analysis.srm(C1, 4)
+    assert best.lock == "fmlp"
+    assert best.exact == [min(a, b) for a, b in zip(devi.exact, vector.exact, strict=True)]
+    assert best.method.tolist() == ["devi_anderson"] * 2 + ["compliant"] * 5
+    assert best.response.tolist() == [58, 58, 71, 71, 71, 71, 71]
+    assert best.tardiness.tolist() == [28, 28, 41, 41, 41, 41, 41]
+
+
+def test_container_of_the_example() -> None:
+    for period, inside in ((30, 90), (10, 50), (1, 32)):
+        found = analysis.container(C1, 4, server_period=period)
+        assert found.schedulable is True and found.server_period == period
+        assert found.exact == fractions(5, 5, *[inside] * 5)
+        assert found.method.tolist() == ["alone"] * 2 + ["fifo"] * 5
+    assert analysis.container(C1, 4).exact[2] == 90  # the period of its tasks
+
+
+def test_second_vector() -> None:
+    lock = analysis.srm(C2, 2, "fmlp")
+    assert lock.blocking.tolist() == [0, 0, 0, 13, 12, 11]
+    assert sum(fractions(*(f"{d}/{p}" for d, p in zip(lock.demand, C2.period, strict=True)))) == F(
+        1589, 600
+    )
+    assert lock.schedulable is False and lock.why() == "the tasks need 2.64833 of 2 CPUs"
+    vector = analysis.container(C2, 2, server_period=10, method="compliant")
+    assert vector.exact == fractions("1045/62", "879/31", "972/31", *["123053/1612"] * 3)
+    devi = analysis.container(C2, 2, server_period=10, method="devi_anderson")
+    assert devi.exact == fractions(18, 31, 32, *["2021/26"] * 3)
+    plain = analysis.gedf_tardiness(C2, 2, method="compliant")
+    assert plain.exact == fractions("166/9", "539/18", "593/18", "454/9", "544/9", "643/9")
+    plain = analysis.gedf_tardiness(C2, 2, method="devi_anderson")
+    assert plain.exact == [p + F(7, 2) + d for p, d in zip(C2.period, plain.demand, strict=True)]
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_omlp_witness(m: int) -> None:
+    """m jobs fill the FIFO queue, m - 1 with higher priority and J come behind it: J waits for
+    2m - 1 critical sections, one more than Eq. 2 allows."""
+    low = [(10_000 + i, 0, 0, 10, 0) for i in range(m)]
+    high = [(1000 + i, 0, 0, 10, 0) for i in range(m - 1)]
+    tasks = [*low, *high, (5000, 0, 0, 10, 0)]
+    jobs = gedf_sim.simulate(tasks, m, [[0]] * len(tasks), "omlp")
+    assert jobs[-1].blocked == (2 * m - 1) * 10
+    hosts = gs.HostTasks([t[0] for t in tasks], cpu=[[0, 0]] * len(tasks), kernel=10)
+    printed = analysis.srm(hosts, m, "omlp", "paper").blocking
+    sound = analysis.srm(hosts, m, "omlp").blocking
+    assert printed.tolist() == [(2 * m - 2) * 10] * len(tasks)
+    assert sound.tolist() == [(2 * m - 1) * 10] * len(tasks)
+
+
+def random_set(rng: random.Random) -> tuple[list[tuple[int, ...]], int]:
+    m, n = rng.randint(1, 5), rng.randint(1, 9)
+    tasks = []
+    for _ in range(n):
+        p = rng.choice([4, 5, 6, 8, 10, 12, 15, 20, 30, 60])
+        e = rng.randint(1, max(1, min(p, 2 * p * m // n)))
+        s = rng.randint(0, e) if rng.random() < 0.6 else 0
+        cs = rng.randint(s, e) if s else 0
+        tasks.append((p, e - s, s, min(cs, e), 1 if s else 0))
+    return tasks, m
+
+
+def as_hosts(tasks: list[tuple[int, ...]], **options: Any) -> gs.HostTasks:
+    columns = [list(column) for column in zip(*tasks, strict=True)]
+    return gs.HostTasks.from_gpu_times(columns[0], *columns[1:4], **options)
+
+
+def test_agrees_with_the_twin() -> None:
+    rng = random.Random(6)
+    outcomes = set()
+    for _ in range(300):
+        tasks, m = random_set(rng)
+        hosts = as_hosts(tasks)
+        for lock in analysis.LOCKS:
+            for variant in ("sound", "paper"):
+                found = analysis.srm(hosts, m, lock, variant)  # type: ignore[arg-type]
+                wait = ref.blocking(tasks, m, lock, variant == "paper")
+                assert found.blocking.tolist() == wait
+                expected = ref.srm(tasks, m, lock, variant == "paper")
+                assert found.schedulable == (expected is not None)
+                assert found.exact == (expected or [None] * len(tasks))
+                outcomes.add((lock, found.schedulable))
+        server = rng.choice([1, 3, 5, 10])
+        found = analysis.container(hosts, m, server_period=server)
+        assert found.exact == (ref.container(tasks, m, server) or [None] * len(tasks))
+        printed = analysis.container(hosts, m, "paper", server_period=server)
+        assert printed.schedulable == ref.container_passes(tasks, m, paper=True)
+        c = rng.choice([1, 2, F(3, 2), 4, 8])
+        found = analysis.cpu_only(hosts, m, c)
+        demand = ref.cpu_only(tasks, c)
+        expected = ref.response(hosts.period.tolist(), demand, m)
+        assert found.exact == (expected or [None] * len(tasks))
+        assert analysis.gedf_tardiness(hosts, m).exact == (
+            ref.response(hosts.period.tolist(), [t[1] + t[2] for t in tasks], m)
+            or [None] * len(tasks)
+        )
+    assert len(outcomes) == 4
+
+
+def test_any_deadlines() -> None:
+    rng = random.Random(7)
+    for _ in range(200):
+        tasks, m = random_set(rng)
+        deadline = [rng.randint(1, 2 * t[0]) for t in tasks]
+        found = analysis.gedf_tardiness(as_hosts(tasks, deadline=deadline), m)
+        demand = [t[1] + t[2] for t in tasks]
+        expected = ref.response([t[0] for t in tasks], demand, m, deadline)
+        assert found.exact == (expected or [None] * len(tasks))
+    with pytest.raises(ValueError, match=r"deadline\[0\] = 29: Devi and Anderson"):
+        tasks = [(30, 5, 0, 0, 0)]
+        analysis.gedf_tardiness(as_hosts(tasks, deadline=29), 1, method="devi_anderson")
+
+
+def test_rounded_bounds_are_safe_and_close() -> None:
+    """Periods without a short common multiple: never below the exact bound, and nearly equal."""
+    rng = random.Random(8)
+    for _ in range(60):
+        n, m = rng.randint(5, 12), rng.randint(2, 4)
+        p = [rng.randint(10**6, 10**8) for _ in range(n)]
+        e = [max(1, int(x * min(1, rng.random() * 2 * m / n))) for x in p]
+        found = analysis.gedf_tardiness(gs.HostTasks(p, e), m)
+        expected = ref.response(p, e, m)
+        assert found.schedulable == (expected is not None)
+        for ours, exact in zip(found.exact, expected or [], strict=False):
+            assert exact <= ours <= exact + 2
+        tasks = [(x, y // 2, y - y // 2, y - y // 2, 1) for x, y in zip(p, e, strict=True)]
+        tasks[:3] = [(x, y, 0, 0, 0) for x, y in zip(p[:3], e[:3], strict=True)]
+        box = analysis.container(as_hosts(tasks), m)
+        exact_box = ref.container(tasks, m, int(box.server_period))
+        assert box.schedulable == (exact_box is not None)
+        for ours, exact in zip(box.exact, exact_box or [], strict=False):
+            assert exact <= ours <= exact * F(1001, 1000) + 2
+
+
+def test_loads_at_the_bound_are_decided_exactly() -> None:
+    # 1/3 + 1/7 + 11/21 = 1, and 64 more pairs that add up to a whole number.
+    p, e = [3, 7, 21], [1, 1, 11]
+    for k in range(5, 69):
+        prime = 2**31 - 1 - 2 * k
+        p += [prime, prime]
+        e += [k, prime - k]
+    assert analysis.gedf_tardiness(gs.HostTasks(p, e), 65).schedulable is True
+    assert analysis.gedf_tardiness(gs.HostTasks(p, e), 64).schedulable is False
+    more = [*e[:-1], e[-1] + 1]
+    assert analysis.gedf_tardiness(gs.HostTasks(p, more), 65).schedulable is False
+    # Two fractions that differ from 1 by 1e-34.
+    close = gs.HostTasks([10**17, 10**17 - 1], [1, 10**17 - 2])
+    assert analysis.gedf_tardiness(close, 1).schedulable is True
+    over = gs.HostTasks([10**17 - 1, 10**17], [1, 10**17 - 1])
+    assert analysis.gedf_tardiness(over, 1).schedulable is False
+
+
+def test_no_simulated_response_is_above_its_bound() -> None:
+    rng = random.Random(9)
+    checked = {"fmlp": 0, "omlp": 0}
+    for _ in range(150):
+        m, n = rng.randint(1, 3), rng.randint(2, 7)
+        tasks = []
+        for _ in range(n):
+            p = rng.choice([6, 8, 10, 12, 15, 20, 30])
+            parts = [rng.randint(0, 2), rng.randint(0, 1), rng.randint(1, 2), rng.randint(0, 1)]
+            if rng.random() < 0.4:
+                parts = [rng.randint(1, p // 2), 0, 0, 0]
+            tasks.append((p, *parts))
+        rows = [(p, b + c + a, k, c + k, int(c + k > 0)) for p, b, c, k, a in tasks]
+        hosts = as_hosts(rows)
+        for lock in analysis.LOCKS:
+            found = analysis.srm(hosts, m, lock)
+            if not found.schedulable:
+                continue
+            for jitter in (0, 0, 3):
+                releases = []
+                for p, *_ in tasks:
+                    at, row = rng.randint(0, 5) if jitter else 0, []
+                    while at < 240:
+                        row.append(at)
+                        at += p + rng.randint(0, jitter)
+                    releases.append(row)
+                for job in gedf_sim.simulate(tasks, m, releases, lock):
+                    assert job.finish - job.release <= found.exact[job.task]
+                    assert job.blocked <= found.blocking[job.task]
+                    checked[lock] += 1
+    assert min(checked.values()) > 2000
+
+
+def test_stacks_and_single_sets_agree() -> None:
+    sets = [s for s in gs.generate.elliott("medium", count=300, seed=3) if s.n == 9][:12]
+    assert len(sets) > 5
+    stack = gs.HostTasks.from_gpu_times(
+        np.stack([s.period for s in sets]),
+        np.stack([s.cpu_time + s.copy_time for s in sets]),
+        np.stack([s.kernel[..., 0].sum(-1) for s in sets]),
+        np.stack([s.kernel[..., 0].sum(-1) + s.copy_time for s in sets]),
+    )
+    tests: list[Any] = [
+        lambda t: analysis.srm(t, 4),
+        lambda t: analysis.container(t, 4),
+        lambda t: analysis.cpu_only(t, 4, 2.5),
+        lambda t: analysis.gedf_tardiness(t, 4),
+    ]
+    for test in tests:
+        together = test(stack)
+        assert len(together) == len(sets) and pickle.loads(pickle.dumps(together)).exact
+        for i, one in enumerate(sets):
+            alone = test(one)
+            assert together.schedulable[i] == alone.schedulable
+            assert together.exact[i] == alone.exact
+            assert together.why(i) == alone.why()
+            assert together.blocking[i].tolist() == alone.blocking.tolist()
+        assert len(together.to_frame()) == len(sets) * 9
+
+
+def test_several_requests() -> None:
+    """A job waits once for each of its GPU segments, for the longest one of every other task."""
+    hosts = gs.HostTasks.from_segments(
+        [200, 200, 200], [[1, (1, 5, 1), 1, (0, 3, 0)], [2, (2, 9, 0), 1], [4, (0, 2, 1)]]
+    )
+    assert analysis.srm(hosts, 2, "fmlp").blocking.tolist() == [2 * (11 + 3), 7 + 3, 7 + 11]
+
+
+def test_which_lock() -> None:
+    # Many short requests and a long one: OMLP does not wait for all.
+    many = gs.HostTasks.from_gpu_times([450] * 20, cpu=5, gpu=10)
+    best = analysis.srm(many, 2)
+    assert best.lock == "omlp" and best.schedulable and best.blocking[0] == 30
+    assert analysis.srm(many, 2, "fmlp").schedulable is False
+    assert "srm (omlp), schedulable on 2 CPUs" in repr(best)
+    long = gs.HostTasks.from_gpu_times([30, 100], cpu=[20, 1], gpu=[5, 20])
+    found = analysis.srm(long, 4)
+    assert found.failed == 0 and found.schedulable is False
+    assert found.why() == "a job of task 0 takes 45 of its 30 ticks, 20 of them for the GPU"
+    box = gs.HostTasks.from_gpu_times([10, 10, 10], cpu=[1, 5, 5], gpu=[5, 0, 5])
+    assert analysis.container(box, 4).why() == "the GPU-using tasks need 1.6 of one CPU"
+    assert "<table>" in analysis.container(C1, 4)._repr_html_()
+
+
+def test_one_gpu_task_and_none() -> None:
+    one = gs.HostTasks.from_gpu_times([10, 20], cpu=[2, 9], gpu=[3, 0])
+    assert analysis.srm(one, 2).blocking.tolist() == [0, 0]
+    none = gs.HostTasks([10, 20], [2, 9])
+    for test in (analysis.srm, analysis.container):
+        found = test(none, 2)
+        assert found.schedulable is True and found.exact == [2, 9]
+
+
+def test_refusals() -> None:
+    for cpus in (0, -1, 2**31):
+        for test in (analysis.srm, analysis.container, analysis.gedf_tardiness):
+            with pytest.raises(ValueError, match=f"cpus = {cpus}: must be a positive number"):
+                test(C1, cpus)
+    with pytest.raises(TypeError, match="cpus = nan: must be an integer"):
+        analysis.srm(C1, float("nan"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="lock = 'mutex': must be one of fmlp, omlp, best"):
+        analysis.srm(C1, 4, "mutex")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="variant = 'printed'"):
+        analysis.container(C1, 4, "printed")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="method = 'x'"):
+        analysis.gedf_tardiness(C1, 4, method="x")  # type: ignore[arg-type]
+    for c in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=r"speed_up = .*: must be positive and finite"):
+            analysis.cpu_only(C1, 4, c)
+    with pytest.raises(TypeError, match="speed_up = 'fast': must be a number"):
+        analysis.cpu_only(C1, 4, "fast")
+    with pytest.raises(ValueError, match=r"speed_up = 1e-09: must be at most 10\^9, in steps"):
+        analysis.cpu_only(C1, 4, 1e-9)
+    with pytest.raises(OverflowError, match="too long for the clock"):
+        analysis.cpu_only(gs.HostTasks.from_gpu_times(2**50, 1, 2**50 - 1), 4, 10**6)
+    with pytest.raises(ValueError, match=r"blocking.* = -1: must not be negative"):
+        analysis.gedf_tardiness(C1, 4, blocking=-1)
+    with pytest.raises(ValueError, match="server_period = 0: must be positive"):
+        analysis.container(C1, 4, server_period=0)
+    with pytest.raises(ValueError, match=r"section\[1\] = 9: is longer than the job"):
+        gs.HostTasks.from_gpu_times([30, 30], cpu=[5, 3], gpu=[0, 5], section=[0, 9])
+    with pytest.raises(ValueError, match=r"section\[1\] = 4: is shorter than the kernel in it"):
+        gs.HostTasks.from_gpu_times([30, 30], cpu=[5, 3], gpu=[0, 5], section=[0, 4])
+    for name in ("cpu", "gpu", "section"):
+        wrong = {"cpu": [5, 5], "gpu": [1, 1], "section": [2, 2], name: [3, -1]}
+        with pytest.raises(ValueError, match=rf"{name}\[1\] = -1: must not be negative"):
+            gs.HostTasks.from_gpu_times([30, 30], **wrong)
+    with pytest.raises(ValueError, match="cpu"):
+        gs.HostTasks.from_gpu_times([30, 30], [5, float("nan")])
+    # More than a CPU is an answer, not an error.
+    long = gs.HostTasks.from_gpu_times([10], cpu=[11])
+    assert analysis.srm(long, 4).schedulable is False
+
+
+def test_the_module_refuses() -> None:
+    row = np.array([[10, 20]])
+    with pytest.raises(ValueError, match=r"demand\[1\] = -1: must not be negative"):
+        _core.gedf_response(row, row, np.array([[1, -1]]), 2, 30, None)
+    with pytest.raises(OverflowError, match="too large for the clock"):
+        _core.gedf_response(row, row, np.array([[1, 2**61]]), 2, 30, None)
+    with pytest.raises(ValueError, match="demand: axis 1 must have length 2, has 1"):
+        _core.gedf_response(row, row, np.array([[1]]), 2, 30, None)
+    stopped = bytearray(b"\1")
+    many = np.full((20_000, 2), 10)
+    with pytest.raises(gs.Cancelled):
+        _core.gedf_response(many, many, many, 2, 30, stopped)
