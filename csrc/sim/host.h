@@ -81,9 +81,8 @@
  *
  * One instant. First what is due ends: kernels, copies, CPU segments, overheads; a task whose job
  * ended goes on with its next. Then jobs are released. Then, until nothing changes: cores choose
- * whom to run, GPU segments begin, at most one for each CPU (who asks for what is free gets it
- * before a less urgent task of the same core can ask), and the CE, SMs, lock or server are given
- * out. So what is
+ * whom to run, GPU segments begin, and the CE, SMs, lock or server are given out; on a core, one
+ * segment begins before it is known whether its task gets what it asks for, and no other. So what is
  * released at an instant is ahead of a GPU segment that would begin there at lower priority, and a
  * resource that becomes free is given to the best request of that instant, old or new. Requests of
  * one instant are in order of priority (then index); the victim's (below) are last.
