@@ -15,11 +15,14 @@ _Ints: TypeAlias = npt.NDArray[np.int64]
 _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 _Policy: TypeAlias = object  # a capsule
 
+CUDA_MISSING: Final[str]  # why the build has no kernels; "" with them
+CUDA_TOOLKIT: Final[int]  # 1000 * major + 10 * minor of what compiled them; 0 without
 FIFO_LATEST: Final[int]  # no simulated job is released at or after it
 MAX_TASKS: Final[int]
 __version__: Final[str]
 
 class Cancelled(Exception): ...
+class CudaError(RuntimeError): ...
 
 # GPUs and placement (py_gpu.c)
 
@@ -338,14 +341,18 @@ def hierarchy_run(
 def hierarchy_ops(
     simulation: _Hierarchy, /
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # head, joined, first, dispatched, end, why, since, blocker
 def hierarchy_blocks(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # launch, block, sm, start, end
 def hierarchy_waits(
     simulation: _Hierarchy, /
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
 # launch, why, blocker, sm, from, to
 def hierarchy_slices(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints]: ...
+
 # context, from, to
 
 # Warps inside an SM (py_warps.c)
@@ -360,3 +367,33 @@ def warps_run(
     stop: Buffer | None,
     /,
 ) -> _Ints: ...
+
+# The CUDA backend (py_cuda.c); drivers and devices are capsules
+
+def cuda_driver(path: str, /) -> object: ...
+def cuda_driver_info(driver: object, /) -> tuple[int, int, int, int]: ...
+def cuda_limits(driver: object, index: int, /) -> tuple[str, _Ints]: ...
+def cuda_device(driver: object, index: int, image: bytes | None, /) -> object: ...
+def cuda_device_info(device: object, /) -> tuple[_Ints, int, int, bool]: ...
+def cuda_close(device: object, /) -> None: ...
+def cuda_fault(device: object, /) -> None: ...
+def cuda_occupancy(device: object, variant: int, threads: int, smem: int, /) -> int: ...
+def cuda_run(
+    device: object,
+    kind: _In,
+    stream: _In,
+    at: _In,
+    variant: _In,
+    blocks: _In,
+    threads: _In,
+    smem: _In,
+    ns: _In,
+    iterations: _In,
+    bytes: _In,
+    stream_kind: _In,
+    stream_priority: _In,
+    sms: int,
+    repeats: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...

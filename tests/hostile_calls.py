@@ -6,6 +6,7 @@ written to LOG before it is made, so that a crash or a hang leaves its call as t
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import faulthandler
 import gc
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import standin
 
 from gpusched import _core
 
@@ -34,6 +36,7 @@ BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
 ARGUMENTS: dict[str, Any] = {
     "after": np.array([0, 1]),
     "after_begin": np.array([0, 0, 1, 2]),
+    "at": np.array([0, 50]),
     "batch": BATCH,
     "beta": np.array([5]),
     "block_time": np.array([[4, 3, 6]]),
@@ -49,8 +52,10 @@ ARGUMENTS: dict[str, Any] = {
     "cycle_length": 0,
     "deadline": PERIOD.copy(),
     "depth_limit": -1,
+    "device": None,
     "discard": True,
     "draw": 1,
+    "driver": None,
     "end": END,
     "first": 0,
     "first_only": False,
@@ -59,11 +64,13 @@ ARGUMENTS: dict[str, Any] = {
     "given_begin": np.array([0, 4, 4, 4]),
     "high": 1.0,
     "idling": False,
+    "image": b"image",
     "index": 0,
     "instant": 0,
     "integer": np.array([0, 9, 5]),
     "interference": np.array([1000, 1700, 2000, 3000] * 3),
     "interval": 2,
+    "iterations": np.array([0, 9]),
     "key": np.array([1, 2, 3, 4], np.uint64),
     "kind": np.array([0, 1, 0]),
     "latency": 4,
@@ -79,11 +86,13 @@ ARGUMENTS: dict[str, Any] = {
     "merge": True,
     "most": 19 * 10**8,
     "n": 3,
+    "ns": np.array([100, 0]),
     "offset": np.zeros((1, 3), np.int64),
     "order": 1,
     "overlap": False,
     "paper": False,
     "parallel": True,
+    "path": "libcuda.so.1",
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
     "periods": np.array([4, 5, 10]),
@@ -91,6 +100,7 @@ ARGUMENTS: dict[str, Any] = {
     "policy_limit": 1000,
     "priority": np.array([[0, -1, 0]]),
     "regs": np.array([32, 32]),
+    "repeats": 2,
     "runlist": np.array([0, 1, 1]),
     "runs": 3,
     "scheduler": np.array([0, 1, 0]),
@@ -110,6 +120,7 @@ ARGUMENTS: dict[str, Any] = {
     "strategy": 0,
     "stream": None,
     "stream_kind": np.array([2, 0, 1]),
+    "stream_priority": np.array([0, -1]),
     "switch_time": 3,
     "theorems": 511,
     "thorough": True,
@@ -170,8 +181,27 @@ def arguments(name: str) -> dict[str, Any]:
         values["policy"] = _core.policy_open(
             PERIOD, PERIOD, 0 * PERIOD, COMPLETION, begin, first, last
         )
+    if name.startswith("cuda_"):
+        values |= cuda_arguments(name)
     parameters = inspect.signature(getattr(_core, name)).parameters
     return {key: values[key] for key in parameters}
+
+
+def cuda_arguments(name: str) -> dict[str, Any]:
+    """Those of the CUDA backend, on the stand-in driver."""
+    path = str(standin.library())
+    driver = _core.cuda_driver(path)
+    columns = {"kind": [0, 2], "stream": [0, 1], "stream_kind": [1, 2], "stream_priority": [0, 0]}
+    columns |= {"variant": [3, 0], "bytes": [0, 4096]}
+    values: dict[str, Any] = {key: np.array(value) for key, value in columns.items()}
+    values |= {"path": path, "driver": driver, "sms": 0}
+    if name not in ("cuda_driver", "cuda_device"):
+        values["device"] = _core.cuda_device(driver, 0, b"image")
+    if name == "cuda_occupancy":
+        values |= {"variant": 3, "threads": 64, "smem": 1000}
+    if name == "cuda_fault":  # which succeeds where the driver answers that all is well
+        ctypes.CDLL(path).standin_set(b"fault", 0)
+    return values
 
 
 def wrong_policies(chance: random.Random) -> Iterator[tuple[str, Any]]:
@@ -308,7 +338,8 @@ def stop(*_: Any) -> None:
     raise Slow
 
 
-ALLOWED = (TypeError, ValueError, OverflowError, MemoryError, BufferError, Boom, Slow)
+REFUSALS = (TypeError, ValueError, OverflowError, MemoryError, BufferError, _core.CudaError)
+ALLOWED = (*REFUSALS, _core.Cancelled, Boom, Slow)
 SECONDS = 0.1
 
 

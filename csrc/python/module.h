@@ -18,7 +18,8 @@
 #include "gpusched.h"
 
 typedef struct {
-    PyObject *cancelled; /* the exception Cancelled */
+    PyObject *cancelled;  /* the exception Cancelled */
+    PyObject *cuda_error; /* the exception CudaError */
 } gs_py_state_t;
 
 /* Each exposed part: its methods, added to the module at start. */
@@ -33,6 +34,7 @@ extern PyMethodDef gs_py_fifo_bound_methods[];
 extern PyMethodDef gs_py_fifo_methods[];
 extern PyMethodDef gs_py_hierarchy_methods[];
 extern PyMethodDef gs_py_warps_methods[];
+extern PyMethodDef gs_py_cuda_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 
