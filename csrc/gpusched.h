@@ -11,6 +11,8 @@
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
  *           blocks in FIFO order)
+ *   cuda/   driver (opened at run time), device (limits, kernels), run (kernels and copies that say
+ *           when and where they ran), player (of schedules); image, buffers, streams
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
  *           SMs), warps (inside an SM)
  *
@@ -26,6 +28,8 @@
 #include "core/heap.h"
 #include "core/rng.h"
 #include "core/wide.h"
+#include "cuda/image.h"
+#include "cuda/player.h"
 #include "model/generate.h"
 #include "model/generate_blocks.h"
 #include "model/gpu.h"

@@ -390,6 +390,7 @@ def cuda_run(
     ns: _In,
     iterations: _In,
     bytes: _In,
+    graph: _In,
     stream_kind: _In,
     stream_priority: _In,
     sms: int,
@@ -397,3 +398,36 @@ def cuda_run(
     stop: Buffer | None,
     /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
+
+# The player (py_cuda_play.c)
+
+def cuda_play(
+    device: object,
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    graph: _In,
+    variant: _In,
+    blocks: _In,
+    threads: _In,
+    smem: _In,
+    ns: _In,
+    iterations: _In,
+    bytes: _In,
+    start: _In,
+    batch: _In,
+    order: _In | None,
+    policy: _Policy | None,
+    strategy: int,
+    tick: int,
+    cycles: int,
+    wait: int,
+    awake: int,
+    lead: int,
+    realtime: int,
+    lock_memory: bool,
+    stop: Buffer | None,
+    /,
+) -> tuple[
+    _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int, int
+]: ...

@@ -15,7 +15,7 @@ from gpusched._cuda_driver import driver, image, limits, why_not
 from gpusched.blocklog import BlockLog
 from gpusched.gpu import GPU, occupancy
 
-KINDS = ("kernel", "copy_in", "copy_out", "memset")
+KINDS = ("kernel", "copy_in", "copy_out", "memset", "graph")
 STREAM_KINDS = ("blocking", "non_blocking", "null")
 
 
@@ -41,8 +41,11 @@ class Operation:
         Of a kernel the memory that its steps read and write, of others what is copied or set.
     at
         ns after the begin of the run before which it is not launched.
+    graph
+        The handle of an instantiated graph (CUgraphExec), such as one captured by PyTorch or CuPy
+        on this device. It is launched as it is, and a wrong one crashes the process.
     kind
-        "kernel", "copy_in", "copy_out" or "memset".
+        "kernel", "copy_in", "copy_out", "memset" or "graph".
     name
         For logs.
     """
@@ -56,6 +59,7 @@ class Operation:
     iterations: int = 0
     bytes: int = 0
     at: int = 0
+    graph: int = 0
     kind: str = "kernel"
     name: str = ""
 
@@ -124,17 +128,17 @@ class Run:
 
     @property
     def first(self) -> Int64Array:
-        """Device: when each kernel's first block started, ``(R, N)``; -1 for copies."""
+        """Device: when each kernel's first block started, ``(R, N)``; -1 for others."""
         return self._reduced(np.minimum, self.block_start)
 
     @property
     def dispatched(self) -> Int64Array:
-        """Device: when each kernel's last block started, ``(R, N)``; -1 for copies."""
+        """Device: when each kernel's last block started, ``(R, N)``; -1 for others."""
         return self._reduced(np.maximum, self.block_start)
 
     @property
     def last(self) -> Int64Array:
-        """Device: when each kernel's last block ended, ``(R, N)``; -1 for copies."""
+        """Device: when each kernel's last block ended, ``(R, N)``; -1 for others."""
         return self._reduced(np.maximum, self.block_end)
 
     @property
@@ -325,6 +329,7 @@ class Device:
             of_all("ns"),
             of_all("iterations"),
             of_all("bytes"),
+            of_all("graph"),
             column(STREAM_KINDS.index(s.kind) for s in made),
             column(s.priority for s in made),
             sms,

@@ -37,6 +37,7 @@ ARGUMENTS: dict[str, Any] = {
     "after": np.array([0, 1]),
     "after_begin": np.array([0, 0, 1, 2]),
     "at": np.array([0, 50]),
+    "awake": 1000,
     "batch": BATCH,
     "beta": np.array([5]),
     "block_time": np.array([[4, 3, 6]]),
@@ -50,6 +51,7 @@ ARGUMENTS: dict[str, Any] = {
     "copy_engines": 1,
     "cycle_from": 0,
     "cycle_length": 0,
+    "cycles": 2,
     "deadline": PERIOD.copy(),
     "depth_limit": -1,
     "device": None,
@@ -62,6 +64,7 @@ ARGUMENTS: dict[str, Any] = {
     "floating": np.array([9, 0, 5]),
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
+    "graph": np.array([0, 0]),
     "high": 1.0,
     "idling": False,
     "image": b"image",
@@ -74,10 +77,12 @@ ARGUMENTS: dict[str, Any] = {
     "key": np.array([1, 2, 3, 4], np.uint64),
     "kind": np.array([0, 1, 0]),
     "latency": 4,
+    "lead": 1000,
     "least": 10**9,
     "lifo": False,
     "limits": None,
     "load": None,
+    "lock_memory": False,
     "log_blocks": True,
     "log_waves": True,
     "longest": 1000,
@@ -99,6 +104,7 @@ ARGUMENTS: dict[str, Any] = {
     "policy": 0,
     "policy_limit": 1000,
     "priority": np.array([[0, -1, 0]]),
+    "realtime": 0,
     "regs": np.array([32, 32]),
     "repeats": 2,
     "runlist": np.array([0, 1, 1]),
@@ -125,6 +131,7 @@ ARGUMENTS: dict[str, Any] = {
     "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
+    "tick": 1,
     "ticks": 10,
     "time": np.array([0, 0, 7]),
     "timeslice": np.array([10, 5]),
@@ -134,6 +141,7 @@ ARGUMENTS: dict[str, Any] = {
     "utilization": np.array([0.5, 1.0]),
     "variant": 0,
     "victim": np.array([-1]),
+    "wait": 0,
     "want_graph": True,
     "waves": 10,
     "wcet": np.array([[1, 3, 3]]),
@@ -199,6 +207,13 @@ def cuda_arguments(name: str) -> dict[str, Any]:
         values["device"] = _core.cuda_device(driver, 0, b"image")
     if name == "cuda_occupancy":
         values |= {"variant": 3, "threads": 64, "smem": 1000}
+    if name == "cuda_play":
+        three = {"period": [4, 5, 10], "deadline": [4, 5, 10], "offset": [0, 0, 0]}
+        three |= {"graph": [0, 0, 0], "variant": [0, 1, 2], "blocks": [1, 2, 3], "smem": [0, 0, 9]}
+        three |= {"threads": [32, 64, 99], "ns": [9, 0, 5], "iterations": [0, 5, 5]}
+        three |= {"bytes": [0, 0, 512]}
+        values |= {key: np.array(value) for key, value in three.items()}
+        values |= {"tick": 100_000, "order": None, "strategy": 1, "policy": None}
     if name == "cuda_fault":  # which succeeds where the driver answers that all is well
         ctypes.CDLL(path).standin_set(b"fault", 0)
     return values
@@ -338,7 +353,15 @@ def stop(*_: Any) -> None:
     raise Slow
 
 
-REFUSALS = (TypeError, ValueError, OverflowError, MemoryError, BufferError, _core.CudaError)
+REFUSALS = (
+    TypeError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+    BufferError,
+    OSError,
+    _core.CudaError,
+)
 ALLOWED = (*REFUSALS, _core.Cancelled, Boom, Slow)
 SECONDS = 0.1
 

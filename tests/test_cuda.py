@@ -24,18 +24,6 @@ from gpusched.cuda import CudaError, Device, Operation, Stream
 ROOT = CSRC.parent
 
 
-@pytest.fixture
-def standin(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> Iterator[Standin]:
-    """A fresh stand-in, which is the driver until the test ends and must get all back."""
-    driver = Standin()
-    monkeypatch.setenv("GPUSCHED_CUDA_DRIVER", driver.path)
-    monkeypatch.setattr(_cuda_driver, "_opened", {})
-    yield driver
-    left = driver.live
-    driver.reset()
-    assert left == 0
-
-
 def python(code: str, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code],

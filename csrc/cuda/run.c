@@ -69,7 +69,7 @@ int gs_cuda_plan_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_c
     }
     int status = check_streams(env, device, plan);
     const range_t all[] = {
-        {plan->kind, "kind", GS_CUDA_KERNEL, GS_CUDA_MEMSET},
+        {plan->kind, "kind", GS_CUDA_KERNEL, GS_CUDA_GRAPH},
         {plan->stream, "stream", 0, plan->streams - 1},
         {plan->at, "at", 0, GS_CUDA_MAX_NS},
         {plan->bytes, "bytes", 0, INT64_MAX / 2 / GS_CUDA_MAX_OPERATIONS},
@@ -87,6 +87,10 @@ int gs_cuda_plan_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_c
         if (status == GS_OK && plan->kind[i] == GS_CUDA_KERNEL) {
             status = check_row(env, kernels, sizeof kernels / sizeof *kernels, i);
             *blocks += plan->blocks[i];
+        } else if (status == GS_OK && plan->kind[i] == GS_CUDA_GRAPH) {
+            if (plan->graph[i] == 0) {
+                status = gs_fail(env, GS_ERR_VALUE, "graph", i, 0, "is no graph");
+            }
         } else if (status == GS_OK && plan->bytes[i] == 0) {
             status = gs_fail(env, GS_ERR_VALUE, "bytes", i, 0, "a copy needs some");
         }
@@ -123,7 +127,7 @@ static int take_all(run_t *self, gs_env_t *env)
     for (int64_t i = 0; i < plan->count; i++) {
         self->offset[i] = total;
         total += (plan->bytes[i] + 255) / 256 * 256; /* no overflow: bytes and count are bounded */
-        if (plan->kind[i] != GS_CUDA_KERNEL && plan->kind[i] != GS_CUDA_MEMSET) {
+        if (plan->kind[i] == GS_CUDA_COPY_IN || plan->kind[i] == GS_CUDA_COPY_OUT) {
             most = plan->bytes[i] > most ? plan->bytes[i] : most;
         }
     }
@@ -187,6 +191,10 @@ static int launch(run_t *self, gs_env_t *env, int64_t i, int64_t first)
     case GS_CUDA_MEMSET:
         return gs_cuda_done(self->device, env, cu->MemsetD8Async(memory, 1, bytes, stream),
                             "cuMemsetD8Async");
+    case GS_CUDA_GRAPH:
+        return gs_cuda_done(self->device, env,
+                            cu->GraphLaunch((gs_cu_handle_t)(uintptr_t)plan->graph[i], stream),
+                            "cuGraphLaunch");
     default:
         break;
     }

@@ -9,7 +9,13 @@
 
 #include "cuda/device.h"
 
-enum { GS_CUDA_KERNEL = 0, GS_CUDA_COPY_IN = 1, GS_CUDA_COPY_OUT = 2, GS_CUDA_MEMSET = 3 };
+enum {
+    GS_CUDA_KERNEL = 0,
+    GS_CUDA_COPY_IN = 1,
+    GS_CUDA_COPY_OUT = 2,
+    GS_CUDA_MEMSET = 3,
+    GS_CUDA_GRAPH = 4
+};
 enum { GS_CUDA_BLOCKING = 0, GS_CUDA_NON_BLOCKING = 1, GS_CUDA_NULL_STREAM = 2 };
 
 #define GS_CUDA_MAX_STREAMS 1024
@@ -28,6 +34,7 @@ typedef struct {
     const int64_t *blocks, *threads, *smem; /* of kernels */
     const int64_t *ns, *iterations;         /* what each block does; device.h */
     const int64_t *bytes;                   /* a kernel's footprint, or what is copied or set */
+    const int64_t *graph;                   /* the CUgraphExec of a graph */
     int64_t streams;
     const int64_t *stream_kind, *stream_priority;
     int64_t sms; /* run in a green context of at least so many SMs; 0: on the whole device */

@@ -28,6 +28,7 @@ static int module_exec(PyObject *module)
         gs_py_schedule_methods,  gs_py_search_methods,   gs_py_graph_methods,
         gs_py_policy_methods,    gs_py_fifo_methods,     gs_py_fifo_bound_methods,
         gs_py_hierarchy_methods, gs_py_warps_methods,    gs_py_cuda_methods,
+        gs_py_cuda_play_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {

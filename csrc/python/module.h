@@ -35,6 +35,7 @@ extern PyMethodDef gs_py_fifo_methods[];
 extern PyMethodDef gs_py_hierarchy_methods[];
 extern PyMethodDef gs_py_warps_methods[];
 extern PyMethodDef gs_py_cuda_methods[];
+extern PyMethodDef gs_py_cuda_play_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

@@ -376,11 +376,11 @@ static PyObject *cuda_occupancy(PyObject *module, PyObject *args)
     return result;
 }
 
-enum { OPERATION_COLUMNS = 10, STREAM_COLUMNS = 2, COLUMNS = OPERATION_COLUMNS + STREAM_COLUMNS };
+enum { OPERATION_COLUMNS = 11, STREAM_COLUMNS = 2, COLUMNS = OPERATION_COLUMNS + STREAM_COLUMNS };
 
 static const char *const RUN_COLUMNS[COLUMNS] = {
-    "kind", "stream", "at",         "variant", "blocks",      "threads",
-    "smem", "ns",     "iterations", "bytes",   "stream_kind", "stream_priority",
+    "kind", "stream",     "at",    "variant", "blocks",      "threads",         "smem",
+    "ns",   "iterations", "bytes", "graph",   "stream_kind", "stream_priority",
 };
 
 /* Reads the columns of a plan; false with an exception set. */
@@ -396,9 +396,19 @@ static bool read_plan(PyArrayObject *columns[COLUMNS], PyObject *const in[COLUMN
         }
     }
     const int64_t **const fields[COLUMNS] = {
-        &plan->kind,       &plan->stream,  &plan->at,          &plan->variant,
-        &plan->blocks,     &plan->threads, &plan->smem,        &plan->ns,
-        &plan->iterations, &plan->bytes,   &plan->stream_kind, &plan->stream_priority,
+        &plan->kind,
+        &plan->stream,
+        &plan->at,
+        &plan->variant,
+        &plan->blocks,
+        &plan->threads,
+        &plan->smem,
+        &plan->ns,
+        &plan->iterations,
+        &plan->bytes,
+        &plan->graph,
+        &plan->stream_kind,
+        &plan->stream_priority,
     };
     for (int i = 0; i < COLUMNS; i++) {
         *fields[i] = gs_py_i64(columns[i]);
@@ -411,10 +421,10 @@ static bool read_plan(PyArrayObject *columns[COLUMNS], PyObject *const in[COLUMN
 PyDoc_STRVAR(
     run_doc,
     "cuda_run(device, kind, stream, at, variant, blocks, threads, smem, ns, iterations,\n"
-    "         bytes, stream_kind, stream_priority, sms, repeats, stop, /)\n"
+    "         bytes, graph, stream_kind, stream_priority, sms, repeats, stop, /)\n"
     "--\n\n"
     "Launches operations and waits for all of them, some times over. Kinds: 0 spin kernel,\n"
-    "1 copy in, 2 copy out, 3 memset; of streams 0 blocking, 1 non-blocking, 2 the NULL\n"
+    "1 copy in, 2 copy out, 3 memset, 4 graph; of streams 0 blocking, 1 non-blocking, 2 the NULL\n"
     "stream. Returns int64 arrays: begin, end (repeats,); called, returned (repeats,\n"
     "operations), ns of the host; start, end, sm of the blocks (repeats, blocks), ns of\n"
     "the device; and how many SMs the green context has, 0 without.");
@@ -424,9 +434,9 @@ static PyObject *cuda_run(PyObject *module, PyObject *args)
     PyObject *capsule, *in[COLUMNS], *stop;
     gs_cuda_plan_t plan = {0};
     long long sms, repeats;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOOOLLO:cuda_run", &capsule, &in[0], &in[1], &in[2],
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOOOOLLO:cuda_run", &capsule, &in[0], &in[1], &in[2],
                           &in[3], &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11],
-                          &sms, &repeats, &stop)) {
+                          &in[12], &sms, &repeats, &stop)) {
         return NULL;
     }
     gs_py_call_t call;

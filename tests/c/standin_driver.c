@@ -835,19 +835,27 @@ EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
     return room(&empty, &op, 0) < 1 ? 701 : add(device, stream, op);
 }
 
+static int64_t graphs[16];
+static int made_graphs;
+
 /* A graph is one kernel on one SM that takes so long. */
 EXPORT void *standin_graph(int64_t ns)
 {
-    int64_t *graph = malloc(sizeof *graph);
-    if (graph != NULL) {
-        *graph = ns;
+    if (made_graphs == 16) {
+        return NULL;
     }
-    return graph;
+    graphs[made_graphs] = ns;
+    return &graphs[made_graphs++];
 }
 
 EXPORT int cuGraphLaunch(void *graph, void *stream)
 {
     ENTER_IN_CONTEXT(get("launch"));
+    uintptr_t handle = (uintptr_t)graph, first = (uintptr_t)graphs;
+    if (handle < first || handle >= first + (size_t)made_graphs * sizeof *graphs ||
+        (handle - first) % sizeof *graphs != 0) {
+        return 400;
+    }
     op_t op = {.kernel = 1, .blocks = 1, .warps = 1, .regs = 24, .smem = smem_of(0)};
     op.spin.ns = (uint64_t) * (int64_t *)graph;
     return add(device, stream, op);

@@ -119,6 +119,7 @@ int main(void)
                            .ns = zero,
                            .iterations = zero,
                            .bytes = many,
+                           .graph = zero,
                            .streams = 1,
                            .stream_kind = one,
                            .stream_priority = zero,
