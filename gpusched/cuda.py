@@ -6,7 +6,7 @@ of gpusched needs it. Times are ns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,8 +20,11 @@ from gpusched._cuda_device import Stream as Stream
 
 if TYPE_CHECKING:
     from gpusched._cuda_oracle import Measurement as Measurement
+    from gpusched._cuda_partitions import PartitionTimes as PartitionTimes
     from gpusched._cuda_player import Overhead as Overhead
     from gpusched._cuda_player import Played as Played
+    from gpusched._cuda_probe import Finding as Finding
+    from gpusched._cuda_probe import Probe as Probe
     from gpusched.policy import Policy
     from gpusched.schedule import Schedule
     from gpusched.tasks import KernelTasks
@@ -176,6 +179,73 @@ def play(
             lock_memory,
             stop,
         )
+
+
+def probe(
+    device: Device | int = 0,
+    *,
+    quick: bool = False,
+    processes: Sequence[int] = (),
+    say: Callable[[str], None] | None = None,
+) -> Probe:
+    """Measures the device's SM order and interference, and checks the rules of paper 003 on it.
+
+    Parameters
+    ----------
+    quick
+        Fewer cases.
+    processes
+        How many other processes copy beside a kernel, in turn (Figure 7).
+    say
+        Gets a line for every probe when it is done, such as ``print``.
+
+    Raises
+    ------
+    CudaError
+    """
+    from gpusched import _cuda_probe
+
+    with _opened(device) as opened:
+        return _cuda_probe.probe(
+            opened, quick=quick, say=say or (lambda _: None), processes=processes
+        )
+
+
+def partition_times(
+    kernels: Sequence[Operation] | KernelTasks,
+    device: Device | int = 0,
+    *,
+    sms: Sequence[int] | None = None,
+    repeats: int = 20,
+    tick: int = 1,
+    stop: Any = None,
+) -> PartitionTimes:
+    """Measures how long kernels take on k SMs (paper 002, Figure 3), in green contexts.
+
+    Parameters
+    ----------
+    kernels
+        Operations, or a task set (whose ``block_time`` is the work of a block, in ticks).
+    sms
+        The sizes of partitions to ask for; the driver rounds them up. Unless given, the multiples
+        of 8 and all SMs.
+
+    Raises
+    ------
+    ValueError
+        More SMs than there are, or a driver without green contexts (older than CUDA 12.4).
+    CudaError
+    """
+    from gpusched import _cuda_partitions
+    from gpusched._cuda_player import operations
+
+    with _opened(device) as opened:
+        made = (
+            list(kernels)
+            if isinstance(kernels, Sequence)
+            else operations(opened, kernels, tick=tick)
+        )
+        return _cuda_partitions.partition_times(opened, made, sms, repeats, stop)
 
 
 @contextmanager

@@ -233,7 +233,7 @@ static int room(const device_t *device, const op_t *op, int sm)
     int slots = SLOTS - device->slots[sm];
     int smem = (228 * 1024 - device->smem[sm]) / op->smem;
     int per_warp = (op->regs * 32 + 255) / 256 * 256;
-    int regs = (4 * (16384 / per_warp) - device->regs[sm] / per_warp) / op->warps;
+    int regs = (4 * (16384 / per_warp) * per_warp - device->regs[sm]) / (per_warp * op->warps);
     most = slots < most ? slots : most;
     most = smem < most ? smem : most;
     return regs < most ? regs : most;
