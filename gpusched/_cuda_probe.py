@@ -420,7 +420,7 @@ class _Prober:
     def copies(self) -> Finding:
         """Copies and memsets of the same process in other streams."""
         victim = self.victim(self.gpu.sms, 256, 8 << 20)
-        size, count = (8 << 20, 4) if self.quick else (50 << 20, 8)
+        size, count = (8 << 20, 4) if self.quick else (50 << 20, 6)
         slow = {
             kind: self.slowdown(victim, [Operation(kind=kind, bytes=size) for _ in range(count)])
             for kind in NOISE

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -208,3 +211,21 @@ def test_gpu_check_without_a_device(
     standin.fail("cuDeviceGetName", 1, 999)
     assert check(tmp_path) == (2, None)
     assert "cuDeviceGetName" in capsys.readouterr().err
+
+
+# The notebook
+
+
+def test_the_notebook_where_there_is_a_device(standin: Standin) -> None:
+    """CI runs it without a device; its other half runs here."""
+    pytest.importorskip("matplotlib")
+    path = Path(__file__).parent.parent / "notebooks" / "07_does_your_gpu_keep_to_the_plan.ipynb"
+    cells = json.loads(path.read_text())["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    environment = os.environ | {"MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "measured on Stand-in 0" in done.stdout
+    assert "measured | misses: 0 of 225" in done.stdout
