@@ -84,8 +84,10 @@ def measure(
     footprint
         Bytes of memory that each kernel's work reads and writes, one number or one per task.
     graphs
-        CUgraphExec handles by task, launched instead of a spin kernel. Eligibility then follows
-        from the declared shapes by placement (``BatchTable.from_gpu``).
+        CUgraphExec handles by task, launched instead of a spin kernel: of a captured graph, CuPy's
+        ``graphExec``, or PyTorch's ``raw_cuda_graph_exec()`` where its version has it. The graph
+        must outlive the call. Eligibility then follows from the declared shapes by placement
+        (``BatchTable.from_gpu``).
 
     Raises
     ------
