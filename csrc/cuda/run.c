@@ -86,7 +86,7 @@ int gs_cuda_plan_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_c
         status = check_row(env, all, sizeof all / sizeof *all, i);
         if (status == GS_OK && plan->kind[i] == GS_CUDA_KERNEL) {
             status = check_row(env, kernels, sizeof kernels / sizeof *kernels, i);
-            *blocks += plan->blocks[i];
+            *blocks += status == GS_OK ? plan->blocks[i] : 0;
         } else if (status == GS_OK && plan->kind[i] == GS_CUDA_GRAPH) {
             if (plan->graph[i] == 0) {
                 status = gs_fail(env, GS_ERR_VALUE, "graph", i, 0, "is no graph");
