@@ -2,14 +2,20 @@
 
 GPUSCHED_WERROR=1 turns the project's warnings into errors; GPUSCHED_SANITIZE=address,undefined
 instruments the build. Both are for the project's own checks.
+
+GPUSCHED_CUDA says whether the kernels of the CUDA backend are compiled and carried along: auto (the
+default) where nvcc works, 1 or fail, 0 not at all. Without them everything else is the same.
 """
 
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 root = Path(__file__).parent
 version = re.search(r'"(.+)"', (root / "gpusched/_version.py").read_text())[1]
@@ -26,21 +32,97 @@ if sanitizers := os.environ.get("GPUSCHED_SANITIZE"):
     compile_args += ["-fno-sanitize-recover=undefined", "-fno-wrapv"]
     link_args += [f"-fsanitize={sanitizers}"]
 
+# Code for the data-centre GPUs, and what a driver translates for all others from Turing on.
+CODE = [
+    "-gencode=arch=compute_80,code=sm_80",
+    "-gencode=arch=compute_90,code=sm_90",
+    "-gencode=arch=compute_75,code=compute_75",
+]
+cuda = root / "build" / "cuda"
+kernels = root / "csrc/cuda/spin.cu"
+config = cuda / "gpusched_cuda_image.h"
+
+
+class NoKernels(Exception):
+    """Why the kernels cannot be compiled."""
+
+
+def find_nvcc():
+    homes = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")]
+    places = [str(Path(home, "bin")) for home in homes if home]
+    places += [os.environ.get("PATH", ""), "/usr/local/cuda/bin"]
+    nvcc = shutil.which("nvcc", path=os.pathsep.join(places))
+    if nvcc is None:
+        raise NoKernels("built without the CUDA toolkit: no nvcc was found")
+    return nvcc
+
+
+def run_nvcc(nvcc, *arguments):
+    try:
+        return subprocess.run(
+            [nvcc, *arguments], capture_output=True, text=True, check=True, timeout=300
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        said = (getattr(error, "stderr", None) or str(error)).strip().splitlines() or ["nothing"]
+        raise NoKernels(f"built without kernels: {nvcc} failed: {said[-1]}") from error
+
+
+def compile_kernels():
+    """The lines of the header that tells image.c what there is."""
+    wanted = os.environ.get("GPUSCHED_CUDA", "auto")
+    if wanted not in ("auto", "0", "1"):
+        raise SystemExit(f"GPUSCHED_CUDA={wanted}: must be auto, 0 or 1")
+    try:
+        if wanted == "0":
+            raise NoKernels("built without the CUDA backend's kernels: GPUSCHED_CUDA was 0")
+        nvcc = find_nvcc()
+        found = re.search(r"release (\d+)\.(\d+)", run_nvcc(nvcc, "--version"))
+        if found is None:
+            raise NoKernels(f"built without kernels: {nvcc} does not say its version")
+        number = 1000 * int(found[1]) + 10 * int(found[2])
+        target = cuda / f"spin_{number}.fatbin"
+        if not target.exists() or target.stat().st_mtime < kernels.stat().st_mtime:
+            part = target.with_suffix(f".{os.getpid()}")
+            run_nvcc(nvcc, "-fatbin", "-O3", *CODE, "-o", str(part), str(kernels))
+            part.replace(target)
+        path = str(target).replace("\\", "\\\\").replace('"', '\\"')
+        return [f'#define GS_CUDA_FATBIN "{path}"', f"#define GS_CUDA_TOOLKIT {number}"]
+    except NoKernels as error:
+        if wanted == "1":
+            raise SystemExit(f"GPUSCHED_CUDA=1: {error}") from error
+        why = re.sub(r'[^ -~]|["\\]', "?", str(error))
+        return [f'#define GS_CUDA_MISSING "{why}"']
+
+
+class Build(build_ext):
+    """Compiles the kernels first; what has not changed is not compiled again."""
+
+    def build_extensions(self):
+        cuda.mkdir(parents=True, exist_ok=True)
+        text = "\n".join([*compile_kernels(), ""])
+        if not config.exists() or config.read_text() != text:
+            config.write_text(text)
+        super().build_extensions()
+
+
 setup(
+    cmdclass={"build_ext": Build},
     ext_modules=[
         Extension(
             "gpusched._core",
             sources=sources,
-            depends=headers,
-            include_dirs=["csrc"],
+            depends=[*headers, "csrc/cuda/spin.cu", str(config)],
+            include_dirs=["csrc", str(cuda)],
+            libraries=["dl", "pthread"],
             define_macros=[
                 ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
                 ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
                 ("GPUSCHED_VERSION", f'"{version}"'),
+                ("GS_CUDA_CONFIG", None),
             ],
             # As system headers, so that the project's warnings are about its own code.
             extra_compile_args=[*compile_args, f"-isystem{numpy.get_include()}"],
             extra_link_args=link_args,
         )
-    ]
+    ],
 )

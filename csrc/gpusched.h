@@ -15,6 +15,8 @@
  *           stgm_exhaustive (all of them), mpcp, fmlp_plus, gpu_server, partition (cores by worst
  *           fit); under global EDF: gedf_tardiness (bounds), srm (waiting for a GPU lock), container
  *           (GPU tasks in a server), elliott_study (paper 004's counts)
+ *   cuda/   driver (opened at run time), device (limits, kernels), run (kernels and copies that say
+ *           when and where they ran), player (of schedules); image, buffers, streams
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
  *           SMs), warps (inside an SM), host (tasks that compute on CPUs and a GPU)
  *
@@ -31,6 +33,8 @@
 #include "core/load.h"
 #include "core/rng.h"
 #include "core/wide.h"
+#include "cuda/image.h"
+#include "cuda/player.h"
 #include "model/generate.h"
 #include "model/generate_blocks.h"
 #include "model/generate_elliott.h"

@@ -2,7 +2,8 @@
 
 Describe a GPU (``GPU``) and periodic kernels (``KernelTasks``), ask when batches of them end
 (``BatchTable``), whether the Parallel Batch Scheduler meets every deadline (``pbs.search``), and
-sweep utilizations (``sweep``, ``experiments``). ``io`` reads traces of real applications.
+sweep utilizations (``sweep``, ``experiments``). ``io`` reads traces of real applications, ``cuda``
+measures and plays on the GPUs of this machine.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gpusched.sweep import sweep as sweep
 
 if TYPE_CHECKING:
     from gpusched import analysis as analysis
+    from gpusched import cuda as cuda
     from gpusched import experiments as experiments
     from gpusched import generate as generate
     from gpusched import graph as graph
@@ -37,7 +39,17 @@ if TYPE_CHECKING:
 
 # Imported when they are first asked for, so that importing the package costs little. Functions
 # named like their module (place, sweep) cannot wait: the module would hide them.
-_MODULES = ("analysis", "experiments", "generate", "graph", "io", "pbs", "profiles", "simulate")
+_MODULES = (
+    "analysis",
+    "cuda",
+    "experiments",
+    "generate",
+    "graph",
+    "io",
+    "pbs",
+    "profiles",
+    "simulate",
+)
 _CLASSES = {
     "BatchTable": "table",
     "HostTasks": "hosttasks",

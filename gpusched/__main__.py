@@ -1,4 +1,4 @@
-"""The command line: ``python -m gpusched sweep | trace | gpus``."""
+"""The command line: ``python -m gpusched sweep | trace | gpus | gpu-check``."""
 
 from __future__ import annotations
 
@@ -133,6 +133,30 @@ def _parser() -> argparse.ArgumentParser:
         "gpus", help="list the known GPUs", description="Lists the known GPUs and their limits."
     )
     gpus.set_defaults(run=_gpus)
+
+    check = commands.add_parser(
+        "gpu-check",
+        help="run every probe, measurement and error check on a CUDA device",
+        description="Runs every probe of the scheduling rules, measures calibration, batches, the "
+        "player's overhead and SM partitions on a CUDA device, and what happens after errors. "
+        "Prints a table of pass, fail and figure, and writes a report.",
+        epilog="Exit code: 0 when nothing failed, 1 when something did, 2 without a device.",
+    )
+    check.add_argument("--device", type=_natural, default=0, metavar="N", help="which one (0)")
+    check.add_argument("--quick", action="store_true", help="fewer cases")
+    check.add_argument(
+        "--processes",
+        default="1,2,4",
+        metavar="N,...",
+        help="how many other processes copy beside a kernel, in turn (1,2,4); none: ''",
+    )
+    check.add_argument(
+        "--output",
+        default="gpu-check.json",
+        metavar="FILE",
+        help="the report; logs of blocks go to a folder beside it (gpu-check.json)",
+    )
+    check.set_defaults(run=_gpu_check)
     return parser
 
 
@@ -225,6 +249,24 @@ def _gpus(options: argparse.Namespace) -> int:
         )
     print(_columns(rows))
     return 0
+
+
+def _gpu_check(options: argparse.Namespace) -> int:
+    from gpusched import _cuda_check, cuda
+
+    if (reason := cuda.why_not()) is not None:
+        raise _Refusal(reason)
+    try:
+        processes = [int(part) for part in options.processes.split(",") if part.strip()]
+    except ValueError:
+        raise _Refusal(f"--processes: {options.processes!r} are no numbers") from None
+    try:
+        findings = _cuda_check.check(
+            options.device, options.output, quick=options.quick, processes=processes, say=print
+        )
+    except cuda.CudaError as error:
+        raise _Refusal(str(error.args[0])) from error
+    return int(any(found.status == "fail" for found in findings))
 
 
 # Text

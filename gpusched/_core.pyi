@@ -15,12 +15,15 @@ _Ints: TypeAlias = npt.NDArray[np.int64]
 _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 _Policy: TypeAlias = object  # a capsule
 
+CUDA_MISSING: Final[str]  # why the build has no kernels; "" with them
+CUDA_TOOLKIT: Final[int]  # 1000 * major + 10 * minor of what compiled them; 0 without
 FIFO_LATEST: Final[int]  # no simulated job is released at or after it
 FIFO_SETTLE_TASKS: Final[int]  # the most tasks of which order "release" tells what happens for ever
 MAX_TASKS: Final[int]
 __version__: Final[str]
 
 class Cancelled(Exception): ...
+class CudaError(RuntimeError): ...
 
 # GPUs and placement (py_gpu.c)
 
@@ -583,3 +586,66 @@ def elliott_study(
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
 
 # sets, without, passed, eighths, fates, tasks
+# The CUDA backend (py_cuda.c); drivers and devices are capsules
+
+def cuda_driver(path: str, /) -> object: ...
+def cuda_driver_info(driver: object, /) -> tuple[int, int, int, int]: ...
+def cuda_limits(driver: object, index: int, /) -> tuple[str, _Ints]: ...
+def cuda_device(driver: object, index: int, image: bytes | None, /) -> object: ...
+def cuda_device_info(device: object, /) -> tuple[_Ints, int, int, bool]: ...
+def cuda_close(device: object, /) -> None: ...
+def cuda_fault(device: object, /) -> None: ...
+def cuda_occupancy(device: object, variant: int, threads: int, smem: int, /) -> int: ...
+def cuda_run(
+    device: object,
+    kind: _In,
+    stream: _In,
+    at: _In,
+    variant: _In,
+    blocks: _In,
+    threads: _In,
+    smem: _In,
+    ns: _In,
+    iterations: _In,
+    bytes: _In,
+    graph: _In,
+    stream_kind: _In,
+    stream_priority: _In,
+    sms: int,
+    repeats: int,
+    stop: Buffer | None,
+    /,
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
+
+# The player (py_cuda_play.c)
+
+def cuda_play(
+    device: object,
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    graph: _In,
+    variant: _In,
+    blocks: _In,
+    threads: _In,
+    smem: _In,
+    ns: _In,
+    iterations: _In,
+    bytes: _In,
+    start: _In,
+    batch: _In,
+    order: _In | None,
+    policy: _Policy | None,
+    strategy: int,
+    tick: int,
+    cycles: int,
+    wait: int,
+    awake: int,
+    lead: int,
+    realtime: int,
+    lock_memory: bool,
+    stop: Buffer | None,
+    /,
+) -> tuple[
+    _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int, int
+]: ...

@@ -283,6 +283,19 @@ class GPU:
             name=str(properties.get("name", "")),
         )
 
+    @staticmethod
+    def from_cuda(index: int = 0) -> GPU:
+        """The CUDA device of this machine with that index, by what its driver says.
+
+        The SM order is an assumption (evens then odds) until ``gs.cuda.probe`` has measured it.
+        Raises ``gs.cuda.CudaError`` where there is no driver, and ValueError for an index that is
+        not there.
+        """
+        from gpusched._cuda_device import from_limits
+        from gpusched._cuda_driver import limits
+
+        return from_limits(*limits(index))
+
     @property
     def _limits(self) -> Int64Array:
         """The core's description of this GPU: the fields of gs_gpu_t."""

@@ -14,6 +14,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent))
 
 from native import Compiler
+from standin import Standin
 
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
@@ -55,3 +57,17 @@ def core(
         library: Path = request.getfixturevalue("plain_core")
         return library
     return compiler.library(tmp_path_factory.mktemp("sanitized"), sanitized=True)
+
+
+@pytest.fixture
+def standin(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> Iterator[Standin]:
+    """A fresh stand-in, which is the driver until the test ends and must get all back."""
+    from gpusched import _cuda_driver
+
+    driver = Standin()
+    monkeypatch.setenv("GPUSCHED_CUDA_DRIVER", driver.path)
+    monkeypatch.setattr(_cuda_driver, "_opened", {})
+    yield driver
+    left = driver.live
+    driver.reset()
+    assert left == 0

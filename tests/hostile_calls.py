@@ -6,6 +6,7 @@ written to LOG before it is made, so that a crash or a hang leaves its call as t
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import faulthandler
 import gc
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import standin
 
 from gpusched import _core
 
@@ -46,6 +48,7 @@ ARGUMENTS: dict[str, Any] = {
     "after": np.array([0, 1]),
     "after_begin": np.array([0, 0, 1, 2]),
     "at": 2,
+    "awake": 1000,
     "batch": BATCH,
     "beta": np.array([5]),
     "bins": 8,
@@ -65,12 +68,15 @@ ARGUMENTS: dict[str, Any] = {
     "cpus": 2,
     "cycle_from": 0,
     "cycle_length": 0,
+    "cycles": 2,
     "deadline": PERIOD.copy(),
     "demand": PERIOD.copy(),
     "depth_limit": -1,
+    "device": None,
     "discard": True,
     "draw": 1,
     "empty": True,
+    "driver": None,
     "end": END,
     "even": False,
     "even_copy": True,
@@ -81,23 +87,28 @@ ARGUMENTS: dict[str, Any] = {
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
     "gpu": 500,
+    "graph": np.array([0, 0]),
     "high": 1.0,
     "hosts": HOSTS,
     "idling": False,
+    "image": b"image",
     "index": 0,
     "inside": PERIOD.copy(),
     "instant": 0,
     "integer": np.array([0, 9, 5]),
     "interference": np.array([1000, 1700, 2000, 3000] * 3),
     "interval": 2,
+    "iterations": np.array([0, 9]),
     "key": np.array([1, 2, 3, 4], np.uint64),
     "kind": np.array([0, 1, 0]),
     "latency": 4,
+    "lead": 1000,
     "least": 10**9,
     "lifo": False,
     "limits": None,
     "load": None,
     "lock": 1,
+    "lock_memory": False,
     "log_blocks": True,
     "log_waves": True,
     "longest": 1000,
@@ -108,12 +119,14 @@ ARGUMENTS: dict[str, Any] = {
     "mode": 0,
     "most": 19 * 10**8,
     "n": 3,
+    "ns": np.array([100, 0]),
     "offset": np.zeros((1, 3), np.int64),
     "order": 1,
     "overhead": 1,
     "overlap": False,
     "paper": False,
     "parallel": True,
+    "path": "libcuda.so.1",
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
     "periods": np.array([4, 5, 10]),
@@ -122,8 +135,10 @@ ARGUMENTS: dict[str, Any] = {
     "priority": np.array([[0, -1, 0]]),
     "profiles": np.array([[10**6, 6 * 10**5, 4 * 10**5], [10**6, 10**6, 10**6]]),
     "ranges": np.array([[1, 5], [50000, 300000], [200000, 2 * 10**6], [1, 3], [1, 9], [0, 10**6]]),
-    "regs": np.array([32, 32]),
     "rounding": 0,
+    "realtime": 0,
+    "regs": np.array([32, 32]),
+    "repeats": 2,
     "runlist": np.array([0, 1, 1]),
     "runs": 3,
     "scheduler": np.array([0, 1, 0]),
@@ -148,11 +163,13 @@ ARGUMENTS: dict[str, Any] = {
     "strategy": 0,
     "stream": None,
     "stream_kind": np.array([2, 0, 1]),
+    "stream_priority": np.array([0, -1]),
     "switch_time": 3,
     "test": 0,
     "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
+    "tick": 1,
     "ticks": 10,
     "time": np.array([0, 0, 7]),
     "timeslice": np.array([10, 5]),
@@ -162,6 +179,7 @@ ARGUMENTS: dict[str, Any] = {
     "utilization": np.array([0.5, 1.0]),
     "variant": 0,
     "victim": np.array([-1]),
+    "wait": 0,
     "want_graph": True,
     "waves": 10,
     "wcet": np.array([[1, 3, 3]]),
@@ -196,6 +214,8 @@ def arguments(name: str) -> dict[str, Any]:
             values |= one | {"m": 8, "stream": np.array([2, 1, 2])}
         elif "simulation" in inspect.signature(getattr(_core, name)).parameters:
             values["simulation"] = _core.fifo_open(*arguments("fifo_open").values())
+    if name == "cuda_run":
+        values["at"] = np.array([0, 50])
     if name.startswith("hierarchy_"):
         system = {"blocks": [4, 0, 9], "threads": [64, 0, 96], "regs": [8, 0, 32]}
         system |= {"smem": [0, 0, 512], "stream": [0, 1, 2], "priority": [0, 0, -1]}
@@ -236,8 +256,34 @@ def arguments(name: str) -> dict[str, Any]:
         values["policy"] = _core.policy_open(
             PERIOD, PERIOD, 0 * PERIOD, COMPLETION, begin, first, last
         )
+    if name.startswith("cuda_"):
+        values |= cuda_arguments(name)
     parameters = inspect.signature(getattr(_core, name)).parameters
     return {key: values[key] for key in parameters}
+
+
+def cuda_arguments(name: str) -> dict[str, Any]:
+    """Those of the CUDA backend, on the stand-in driver."""
+    path = str(standin.library())
+    driver = _core.cuda_driver(path)
+    columns = {"kind": [0, 2], "stream": [0, 1], "stream_kind": [1, 2], "stream_priority": [0, 0]}
+    columns |= {"variant": [3, 0], "bytes": [0, 4096]}
+    values: dict[str, Any] = {key: np.array(value) for key, value in columns.items()}
+    values |= {"path": path, "driver": driver, "sms": 0}
+    if name not in ("cuda_driver", "cuda_device"):
+        values["device"] = _core.cuda_device(driver, 0, b"image")
+    if name == "cuda_occupancy":
+        values |= {"variant": 3, "threads": 64, "smem": 1000}
+    if name == "cuda_play":
+        three = {"period": [4, 5, 10], "deadline": [4, 5, 10], "offset": [0, 0, 0]}
+        three |= {"graph": [0, 0, 0], "variant": [0, 1, 2], "blocks": [1, 2, 3], "smem": [0, 0, 9]}
+        three |= {"threads": [32, 64, 99], "ns": [9, 0, 5], "iterations": [0, 5, 5]}
+        three |= {"bytes": [0, 0, 512]}
+        values |= {key: np.array(value) for key, value in three.items()}
+        values |= {"tick": 100_000, "order": None, "strategy": 1, "policy": None}
+    if name == "cuda_fault":  # which succeeds where the driver answers that all is well
+        ctypes.CDLL(path).standin_set(b"fault", 0)
+    return values
 
 
 def wrong_policies(chance: random.Random) -> Iterator[tuple[str, Any]]:
@@ -378,7 +424,16 @@ def stop(*_: Any) -> None:
     raise Slow
 
 
-ALLOWED = (TypeError, ValueError, OverflowError, MemoryError, BufferError, Boom, Slow)
+REFUSALS = (
+    TypeError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+    BufferError,
+    OSError,
+    _core.CudaError,
+)
+ALLOWED = (*REFUSALS, _core.Cancelled, Boom, Slow)
 SECONDS = 0.1
 
 

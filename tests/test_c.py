@@ -12,12 +12,13 @@ from native import CSRC, Compiler, clean_environment
 FOLDER = Path(__file__).parent / "c"
 SOURCES = sorted(FOLDER.glob("test_*.c"))
 SECONDS = 120
+LIBRARIES = ("-lm", "-ldl", "-pthread")
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=[source.stem for source in SOURCES])
 def test_c(source: Path, core: Path, compiler: Compiler, tmp_path: Path) -> None:
     program = tmp_path / source.stem
-    compiler.run(f"-I{CSRC}", f"-I{FOLDER}", source, core, "-lm", "-o", program)
+    compiler.run(f"-I{CSRC}", f"-I{FOLDER}", source, core, *LIBRARIES, "-o", program)
     # The tests ask for more than any machine has, which the sanitizer would take for an error.
     options = f"{os.environ.get('ASAN_OPTIONS', '')}:detect_leaks=1:allocator_may_return_null=1"
     try:

@@ -2,6 +2,8 @@
 #define GS_PYTHON_IMPORTS_NUMPY
 #include "python/module.h"
 
+#include "cuda/image.h"
+
 static int module_exec(PyObject *module)
 {
     gs_py_state_t *state = PyModule_GetState(module);
@@ -13,22 +15,21 @@ static int module_exec(PyObject *module)
     if (PyModule_AddObjectRef(module, "Cancelled", state->cancelled) < 0) {
         return -1;
     }
+    state->cuda_error = PyErr_NewExceptionWithDoc(
+        "gpusched.CudaError",
+        "An error of the CUDA backend: args are the message, the driver's function (or '') and its "
+        "code (or 0).",
+        PyExc_RuntimeError, NULL);
+    if (PyModule_AddObjectRef(module, "CudaError", state->cuda_error) < 0) {
+        return -1;
+    }
     PyMethodDef *parts[] = {
-        gs_py_gpu_methods,
-        gs_py_generate_methods,
-        gs_py_oracle_methods,
-        gs_py_schedule_methods,
-        gs_py_search_methods,
-        gs_py_graph_methods,
-        gs_py_policy_methods,
-        gs_py_fifo_methods,
-        gs_py_fifo_bound_methods,
-        gs_py_hierarchy_methods,
-        gs_py_warps_methods,
-        gs_py_host_tests_methods,
-        gs_py_host_sim_methods,
-        gs_py_generate_hosts_methods,
-        gs_py_gedf_methods,
+        gs_py_gpu_methods,       gs_py_generate_methods,       gs_py_oracle_methods,
+        gs_py_schedule_methods,  gs_py_search_methods,         gs_py_graph_methods,
+        gs_py_policy_methods,    gs_py_fifo_methods,           gs_py_fifo_bound_methods,
+        gs_py_hierarchy_methods, gs_py_warps_methods,          gs_py_host_tests_methods,
+        gs_py_host_sim_methods,  gs_py_generate_hosts_methods, gs_py_gedf_methods,
+        gs_py_cuda_methods,      gs_py_cuda_play_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {
@@ -42,6 +43,10 @@ static int module_exec(PyObject *module)
         PyModule_AddIntConstant(module, "FIFO_SETTLE_TASKS", GS_FIFO_SETTLE_TASKS) < 0) {
         return -1;
     }
+    if (PyModule_AddIntConstant(module, "CUDA_TOOLKIT", gs_cuda_image_toolkit()) < 0 ||
+        PyModule_AddStringConstant(module, "CUDA_MISSING", gs_cuda_image_missing()) < 0) {
+        return -1;
+    }
     return PyModule_AddStringConstant(module, "__version__", GPUSCHED_VERSION);
 }
 
@@ -49,6 +54,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     gs_py_state_t *state = PyModule_GetState(module);
     Py_VISIT(state->cancelled);
+    Py_VISIT(state->cuda_error);
     return 0;
 }
 
@@ -56,6 +62,7 @@ static int module_clear(PyObject *module)
 {
     gs_py_state_t *state = PyModule_GetState(module);
     Py_CLEAR(state->cancelled);
+    Py_CLEAR(state->cuda_error);
     return 0;
 }
 

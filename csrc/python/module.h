@@ -18,7 +18,8 @@
 #include "gpusched.h"
 
 typedef struct {
-    PyObject *cancelled; /* the exception Cancelled */
+    PyObject *cancelled;  /* the exception Cancelled */
+    PyObject *cuda_error; /* the exception CudaError */
 } gs_py_state_t;
 
 /* Each exposed part: its methods, added to the module at start. */
@@ -37,6 +38,8 @@ extern PyMethodDef gs_py_warps_methods[];
 extern PyMethodDef gs_py_host_tests_methods[];
 extern PyMethodDef gs_py_host_sim_methods[];
 extern PyMethodDef gs_py_gedf_methods[];
+extern PyMethodDef gs_py_cuda_methods[];
+extern PyMethodDef gs_py_cuda_play_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

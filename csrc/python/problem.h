@@ -21,4 +21,7 @@ void gs_py_problem_free(gs_py_problem_t *self);
 gs_tasks_t gs_py_problem_tasks(const gs_py_problem_t *self, npy_intp set);
 gs_table_t gs_py_problem_table(const gs_py_problem_t *self, npy_intp set);
 
+/* What a capsule of policy_open holds; false with an exception set. */
+bool gs_py_policy(PyObject *capsule, const gs_problem_t **problem, const gs_feasible_t **feasible);
+
 #endif

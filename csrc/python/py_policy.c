@@ -57,6 +57,17 @@ static bool read_feasible(policy_t *self, PyArrayObject *begin, PyArrayObject *f
     return true;
 }
 
+bool gs_py_policy(PyObject *capsule, const gs_problem_t **problem, const gs_feasible_t **feasible)
+{
+    const policy_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+    if (self == NULL) {
+        return false;
+    }
+    *problem = &self->problem;
+    *feasible = &self->feasible;
+    return true;
+}
+
 PyDoc_STRVAR(open_doc,
              "policy_open(period, deadline, offset, completion, begin, first, last, /)\n"
              "--\n\n"

@@ -1,0 +1,525 @@
+"""The CUDA backend on a stand-in driver: devices, errors, forks, and what runs record."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from native import CSRC, Compiler, clean_environment
+from standin import Standin, library
+
+import gpusched as gs
+from gpusched import _core, _cuda_driver
+from gpusched.cuda import CudaError, Device, Operation, Stream
+
+ROOT = CSRC.parent
+
+
+def python(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+# Is there a device?
+
+
+def test_available(standin: Standin) -> None:
+    assert gs.cuda.why_not() is None
+    assert gs.cuda.is_available()
+    assert gs.cuda.devices() == ("Stand-in 0",)
+
+
+def test_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cuda_driver, "_opened", {})
+    monkeypatch.setenv("GPUSCHED_CUDA_DRIVER", "libno-such-driver.so.1")
+    assert gs.cuda.why_not() == "no NVIDIA driver: libno-such-driver.so.1 cannot be opened"
+    assert not gs.cuda.is_available()
+    assert gs.cuda.devices() == ()
+    with pytest.raises(CudaError, match="no NVIDIA driver"):
+        gs.GPU.from_cuda(0)
+    with pytest.raises(CudaError, match="no NVIDIA driver"):
+        Device(0)
+
+
+def test_a_library_that_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cuda_driver, "_opened", {})
+    monkeypatch.setenv("GPUSCHED_CUDA_DRIVER", "libm.so.6")
+    assert gs.cuda.why_not() == "libm.so.6 lacks cuInit: the driver is too old"
+
+
+def test_no_device(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+    standin.set(devices=0)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert gs.cuda.why_not() == "the driver finds no device"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert gs.cuda.why_not() == "the driver finds no device (CUDA_VISIBLE_DEVICES is '')"
+    with pytest.raises(ValueError, match="there is no such device"):
+        gs.GPU.from_cuda(0)
+
+
+def test_old_driver(standin: Standin) -> None:
+    standin.set(version=10020)
+    assert gs.cuda.why_not() == "the driver is too old: it supports CUDA 10.2"
+
+
+def test_driver_older_than_the_kernels(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+    standin.set(version=12040)
+    monkeypatch.setattr(_core, "CUDA_TOOLKIT", 13000)
+    monkeypatch.setattr(_core, "CUDA_MISSING", "")
+    assert gs.cuda.why_not() is None  # the stand-in needs no kernels
+    monkeypatch.setattr(_cuda_driver, "standing_in", lambda: False)
+    told = "the driver is too old: it supports CUDA 12.4, the kernels were built with 13.0"
+    assert gs.cuda.why_not() == told
+
+
+def test_build_without_kernels(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = _core.CUDA_MISSING
+    assert (_core.CUDA_TOOLKIT == 0) == bool(missing)
+    monkeypatch.setattr(_cuda_driver, "standing_in", lambda: False)
+    monkeypatch.setattr(_core, "CUDA_MISSING", "built without the CUDA toolkit")
+    assert gs.cuda.why_not() == "built without the CUDA toolkit"
+    if missing:
+        with pytest.raises(ValueError, match="there are no kernels in this build"):
+            _core.cuda_device(_cuda_driver.driver(), 0, None)
+
+
+@pytest.mark.parametrize("function", ["cuInit", "cuDriverGetVersion", "cuDeviceGetCount"])
+def test_driver_that_does_not_start(standin: Standin, function: str) -> None:
+    standin.fail(function, 1, 999)
+    told = gs.cuda.why_not()
+    assert told is not None and told.startswith(f"{function}: an unknown error (999)")
+    assert gs.cuda.why_not() is None  # asked again
+
+
+# Devices
+
+
+def test_limits(standin: Standin) -> None:
+    standin.set(sms=12, devices=2)
+    gpu = gs.GPU.from_cuda(1)
+    assert (gpu.sms, gpu.threads_per_sm, gpu.blocks_per_sm, gpu.cc) == (12, 2048, 32, (9, 0))
+    assert (gpu.smem_per_sm, gpu.smem_per_block) == (228 * 1024, 227 * 1024)
+    assert gpu.name == "Stand-in 1"
+    with pytest.raises(ValueError, match=r"device = 2: there is no such device"):
+        gs.GPU.from_cuda(2)
+
+
+def test_two_devices(standin: Standin) -> None:
+    standin.set(devices=2)
+    with Device(0) as one, Device(1) as other:
+        assert (one.name, other.name) == ("Stand-in 0", "Stand-in 1")
+        assert len(one.run([Operation(ns=10)])) == len(other.run([Operation(ns=10)])) == 1
+    with pytest.raises(ValueError, match="device = 0: was closed"):
+        one.run([Operation()])
+    one.close()
+
+
+def test_occupancy_agrees_with_the_driver(standin: Standin) -> None:
+    with Device() as device:
+        check = device.check_occupancy()
+        assert check.agrees and len(check.ours) > 500
+        assert (check.ours == 0).any()
+        standin.set(occupancy=1)  # a driver that counts one more
+        check = device.check_occupancy(threads=[64], smem=[0])
+        assert not check.agrees
+        assert check.differences()[0] == (64, 24, 0, 32, 33)
+
+
+def test_a_device_is_not_pickled(standin: Standin) -> None:
+    with Device() as device, pytest.raises(TypeError, match="belongs to its process"):
+        pickle.dumps(device)
+
+
+def test_channels(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_DEVICE_MAX_CONNECTIONS", raising=False)
+    with pytest.raises(ValueError, match="channels = 33: must be 1 to 32"):
+        Device(channels=33)
+    Device(channels=4).close()
+    assert "CUDA_DEVICE_MAX_CONNECTIONS" not in os.environ
+    standin.set(active=1)
+    with pytest.raises(ValueError, match="it is too late"):
+        Device(channels=4)
+
+
+# Errors
+
+
+def all_failures(standin: Standin) -> Iterator[tuple[str, int]]:
+    """Every call of the driver that opening a device, a run and closing it make."""
+
+    def use() -> None:
+        with Device() as device:
+            device.run(
+                [Operation(blocks=3, ns=5), Operation(stream=1, kind="copy_in", bytes=64)],
+                [Stream(), Stream(kind="blocking")],
+            )
+            device.run([Operation(stream=0, ns=5, bytes=640)], sms=8)
+            device.check_occupancy(threads=[32], smem=[0])
+
+    use()
+    text = (CSRC / "cuda/driver.c").read_text()
+    for function in re.findall(r'(?:ENTRY|OPTIONAL)\(\w+,\s*"(\w+)"\)', text):
+        for call in range(1, standin.calls(function) + 1):
+            yield function, call
+    assert standin.calls("cuLaunchKernel") == 2
+
+
+def test_no_error_of_the_driver_is_ignored(standin: Standin) -> None:
+    """Each call fails once: the error comes out, everything is given back, the device works."""
+    failures = [
+        pair for pair in all_failures(standin) if pair[0] not in ("cuInit", "cuDeviceGetCount")
+    ]
+    assert len(failures) > 60
+    tried = 0
+    for function, call in failures:
+        if function == "cuDriverGetVersion":
+            continue
+        standin.reset()
+        standin.fail(function, call, 1)
+        with pytest.raises(CudaError) as caught:
+            for _ in all_failures(standin):
+                break
+        name = re.sub(r"_v\d$", "", function)
+        assert caught.value.args[1:] == (name, 1), (function, call)
+        assert f"{name}: CUDA_ERROR_INVALID_VALUE (1)" in str(caught.value.args[0])
+        assert standin.live == 0, (function, call)
+        standin.fail(function, 0, 0)
+        with Device() as device:
+            assert device.run([Operation(ns=7)]).block_sm.tolist() == [[0]]
+        tried += 1
+    assert tried > 60
+
+
+def test_out_of_memory(standin: Standin) -> None:
+    standin.set(memory=1 << 20)
+    with Device() as device:
+        with pytest.raises(CudaError, match="cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY") as caught:
+            device.run([Operation(bytes=1 << 21)])
+        assert caught.value.args[2] == 2
+        with pytest.raises(CudaError, match="cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"):
+            device.run([Operation(kind="copy_out", bytes=1 << 21)])
+        assert len(device.run([Operation(ns=5)], repeats=2)) == 2
+
+
+def test_a_kernel_that_faults(standin: Standin) -> None:
+    device = Device()
+    with pytest.raises(CudaError, match=r"cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS \(700\)"):
+        device.fault()
+    told = "the device is lost to this process: CUDA_ERROR_ILLEGAL_ADDRESS .700."
+    for use in (lambda: device.run([Operation()]), device.check_occupancy, lambda: Device(0)):
+        with pytest.raises(CudaError, match=told):
+            use()
+    device.close()
+    code = "import gpusched.cuda as c; d = c.Device(); print(len(d.run([c.Operation()])))"
+    assert python(code, GPUSCHED_CUDA_DRIVER=standin.path) == "1"  # a new process works
+
+
+@pytest.mark.parametrize("code", [214, 702, 710, 714, 715, 716, 717, 718, 719])
+def test_errors_that_destroy_the_context(standin: Standin, code: int) -> None:
+    with Device() as device:
+        standin.fail("cuLaunchKernel", 1, code)
+        with pytest.raises(CudaError, match=f"cuLaunchKernel: .*{code}"):
+            device.run([Operation()])
+        with pytest.raises(CudaError, match="lost to this process"):
+            device.run([Operation()])
+
+
+def test_fork(standin: Standin) -> None:
+    code = """
+import os, warnings
+warnings.simplefilter("ignore")
+import gpusched.cuda as c
+device = c.Device()
+if (child := os.fork()) == 0:
+    told = [c.why_not()]
+    for use in (lambda: device.run([c.Operation()]), lambda: c.Device(), lambda: c.devices()):
+        try:
+            told.append(use())
+        except c.CudaError as error:
+            told.append(error.args[0])
+    device.close()
+    del device
+    fine = all("forked" in (t or "forked") for t in told[:3]) and told[3] == ()
+    os._exit(0 if fine else 1)
+print(os.waitpid(child, 0)[1], len(device.run([c.Operation()])))
+"""
+    assert python(code, GPUSCHED_CUDA_DRIVER=standin.path) == "0 1"
+
+
+def test_a_device_has_one_user_at_a_time(standin: Standin) -> None:
+    told: list[str] = []
+    with Device() as device:
+        stop = bytearray(1)
+
+        def work() -> None:
+            try:
+                device.run([Operation(blocks=2000, ns=10)], repeats=50_000, stop=stop)
+            except gs.Cancelled:
+                told.append("stopped")
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        while True:
+            try:
+                device.run([Operation()])
+            except RuntimeError as error:
+                assert str(error) == "the device is in use by another thread"
+                break
+        stop[0] = 1
+        thread.join()
+    assert told == ["stopped"]
+
+
+# Runs
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"blocks": 0}, r"blocks\[0\] = 0"),
+        ({"threads": 1025}, r"threads\[0\] = 1025"),
+        ({"smem": 1 << 20}, r"smem\[0\] = 1048576"),
+        ({"ns": -1}, r"ns\[0\] = -1"),
+        ({"ns": 10**11}, r"ns\[0\] = 100000000000"),
+        ({"stream": -1}, r"stream\[0\] = -1"),
+        ({"kind": "copy_in"}, r"bytes\[0\] = 0: a copy needs some"),
+        ({"kind": "jump"}, "kind = 'jump'"),
+        ({"regs": 255}, "regs = 255: the largest kernel has 248"),
+    ],
+)
+def test_refused_operations(standin: Standin, change: dict[str, object], told: str) -> None:
+    operation = replace(Operation(), **change)  # type: ignore[arg-type]
+    with Device() as device, pytest.raises(ValueError, match=told):
+        device.run([operation], [Stream()])
+
+
+def test_refused_streams(standin: Standin) -> None:
+    with Device() as device:
+        with pytest.raises(ValueError, match=r"stream_priority\[0\] = -6: is no priority"):
+            device.run([], [Stream(-6)])
+        with pytest.raises(ValueError, match="has no priority and no green context"):
+            device.run([], [Stream(kind="null")], sms=8)
+        with pytest.raises(ValueError, match="sms = 17: the device has not so many SMs"):
+            device.run([], [], sms=17)
+        with pytest.raises(ValueError, match="repeats = 0"):
+            device.run([], [], repeats=0)
+
+
+def test_blocks_go_where_place_says(standin: Standin) -> None:
+    with Device() as device:
+        ops = [
+            Operation(stream=s, blocks=b, threads=32 * w, regs=r, smem=m, ns=10**6)
+            for s, (b, w, r, m) in enumerate([(16, 16, 0, 0), (6, 2, 60, 0), (9, 5, 0, 30_000)])
+        ]
+        run = device.run(ops, repeats=2)
+        assert run.resident_at_once.all()
+        expected = gs.place(
+            device.gpu,
+            blocks=[op.blocks for op in ops],
+            threads=[op.threads for op in ops],
+            regs=run.regs,
+            smem=[op.smem for op in ops],
+        )
+        assert run.block_sm.tolist() == [expected.sm.tolist()] * 2
+        assert gs.io.check_rules(run.log(1), device.gpu, tolerance=8000) == []
+
+
+def test_log_of_streams_and_priorities(standin: Standin, tmp_path: Path) -> None:
+    with Device() as device:
+        full = device.gpu.sms * 2
+        ops = [
+            Operation(0, full, 1024, ns=10**5, name="first"),
+            Operation(0, 3, 64, ns=1000, name="second"),
+            Operation(1, full, 1024, ns=10**5, name="low", at=10_000),
+            Operation(2, full, 1024, ns=10**5, name="high", at=20_000),
+        ]
+        run = device.run(ops, [Stream(), Stream(), Stream(-5)])
+        log = run.log()
+        assert (np.argsort(run.first[0]) == [0, 3, 2, 1]).all()
+        gs.io.write_examiner(tmp_path, log, device.gpu)
+        assert gs.io.check_rules(gs.io.read_examiner(tmp_path), device.gpu, tolerance=8000) == []
+
+
+def test_null_stream(standin: Standin) -> None:
+    ops = [Operation(0, ns=1000), Operation(1, ns=1000), Operation(2, ns=1000)]
+    with Device() as device:
+        run = device.run(ops, [Stream(kind="blocking"), Stream(kind="null"), Stream()])
+        assert run.first[0, 1] >= run.last[0, 0]
+        assert run.first[0, 2] < run.last[0, 1] + 3000
+        with pytest.raises(ValueError, match="kind = 'other'"):
+            device.run(ops, [Stream(kind="other")] * 3)
+
+
+def test_copies(standin: Standin) -> None:
+    with Device() as device:
+        ops = [
+            Operation(s, kind=kind, bytes=1 << 20) for s, kind in enumerate(["copy_in", "memset"])
+        ]
+        run = device.run([*ops, Operation(2, ns=100)])
+        assert run.elapsed[0] > 2 * (1 << 20) / 16
+        assert run.first.tolist()[0][:2] == [-1, -1]
+        assert len(run.log()) == 1
+
+
+def test_calibration(standin: Standin) -> None:
+    with Device() as device:
+        shape = Operation(blocks=40, threads=256)
+        for ns in (20_000, 300_000):
+            steps = device.iterations(shape, ns)
+            run = device.run([replace(shape, iterations=steps)], repeats=3)
+            assert abs(int((run.block_end - run.block_start).max()) - ns) <= 64
+        assert device.iterations(replace(shape, bytes=1 << 16), 10**5) < device.iterations(
+            shape, 10**5
+        )
+
+
+def test_clock_offset(standin: Standin) -> None:
+    standin.set(skew=123_456_789)
+    with Device() as device:
+        low, high = device.offset(5)
+        assert low <= -123_456_789 <= high + 32
+        assert high - low < 10_000
+
+
+def test_green_context(standin: Standin) -> None:
+    with Device() as device:
+        run = device.run([Operation(blocks=64, threads=1024, ns=1000)], sms=5)
+        assert run.sms == 8
+        assert set(run.sm(0)) == set(range(8))
+        assert device.run([Operation(blocks=64, threads=1024, ns=1000)], sms=16).sms == 16
+
+
+# The declarations, and the build
+
+
+def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Path) -> None:
+    """Types and numbers of api.h against cuda.h, where there is a toolkit."""
+    homes = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    found = [
+        Path(home, "include") for home in homes if home and Path(home, "include/cuda.h").exists()
+    ]
+    if not found:
+        pytest.skip("needs the toolkit's cuda.h")
+    version = re.search(r"#define CUDA_VERSION (\d+)", (found[0] / "cuda.h").read_text())
+    # Other versions declare other functions, and newer ones a longer CUdevResource beside this one.
+    if version is None or not 12080 <= int(version[1]) <= 13000:
+        pytest.skip("compares with the cuda.h of CUDA 12.8 to 13.0")
+    api = (CSRC / "cuda/api.h").read_text()
+    checks = []
+    for name, value in re.findall(r"GS_CU_(\w+) = (\d+)", api):
+        for pattern in (
+            "CUDA_ERROR_{}",
+            "CU_DEVICE_{}",
+            "CU_FUNC_ATTRIBUTE_{}",
+            "CU_{}",
+            "CUDA_{}",
+        ):
+            theirs = pattern.format(name.removeprefix("FUNC_"))
+            if re.search(rf"\b{theirs} *=", (found[0] / "cuda.h").read_text()):
+                checks.append(f'_Static_assert((int){theirs} == {value}, "{name}");')
+                break
+        else:
+            pytest.fail(f"{name}: is not in cuda.h")
+    assert len(checks) > 35
+    table = (CSRC / "cuda/driver.c").read_text()
+    for ours, theirs in re.findall(r'(?:ENTRY|OPTIONAL)\((\w+),\s*"cu(\w+)"\)', table):
+        # A call with our arguments compiles against their prototype: same number and sizes.
+        declared = re.search(rf"\(\*{ours}\)\(([^)]*)\)", api)
+        assert declared is not None
+        count = 0 if declared[1].strip() == "void" else declared[1].count(",") + 1
+        arguments = ", ".join(["0"] * count)
+        checks.append(f"int call_{ours}(void) {{ return (int)cu{theirs}({arguments}); }}")
+    sizes = {"gs_cu_resource_t": "CUdevResource", "gs_cu_ptr_t": "CUdeviceptr"}
+    sizes |= {"gs_cu_device_t": "CUdevice", "gs_cu_handle_t": "CUstream"}
+    for ours, theirs in sizes.items():
+        checks.append(f'_Static_assert(sizeof({ours}) == sizeof({theirs}), "{ours}");')
+    checks.append(
+        '_Static_assert(offsetof(gs_cu_resource_t, is) == offsetof(CUdevResource, sm), "sm");'
+    )
+    source = tmp_path / "check.c"
+    text = "\n".join(["#include <cuda.h>", '#include "cuda/api.h"', *checks, ""])
+    source.write_text(text)
+    compiler.run("-isystem", found[0], f"-I{CSRC}", "-c", source, "-o", tmp_path / "check.o")
+
+
+def test_kernel_arguments_agree(tmp_path: Path) -> None:
+    """The struct that host and kernel share, field by field."""
+    host = (CSRC / "cuda/device.h").read_text()
+    kernel = (CSRC / "cuda/spin.cu").read_text()
+    ours = re.search(r"typedef struct \{([^}]*)\} gs_cuda_spin_t;", host)
+    theirs = re.search(r"struct gs_spin_t \{([^}]*)\};", kernel)
+    assert ours is not None and theirs is not None
+    names = [re.findall(r"(\w+);(?=\s)", re.sub(r"//.*", "", f[1])) for f in (ours, theirs)]
+    assert names[0] == names[1] and len(names[0]) == 6
+    assert set(re.findall(r"gs_spin_\d|gs_fault", kernel)) == {
+        *(f"gs_spin_{i}" for i in range(8)),
+        "gs_fault",
+    }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nvcc", "told"),
+    [
+        ("0", "exit 1", "GPUSCHED_CUDA was 0"),
+        ("auto", None, "built without the CUDA toolkit: no nvcc was found"),
+        ("auto", "echo broken 'installation' >&2; exit 1", "failed: broken installation"),
+        ("auto", "echo what", "does not say its version"),
+        ("1", "exit 1", "GPUSCHED_CUDA=1: built without kernels: "),
+        ("2", "exit 1", "GPUSCHED_CUDA=2: must be auto, 0 or 1"),
+    ],
+)
+def test_build_says_why_it_has_no_kernels(
+    tmp_path: Path, wanted: str, nvcc: str | None, told: str
+) -> None:
+    """compile_kernels of setup.py, with another nvcc."""
+    (tmp_path / "bin").mkdir()
+    if nvcc is not None:
+        (tmp_path / "bin/nvcc").write_text(f"#!/bin/sh\n{nvcc}\n")
+        (tmp_path / "bin/nvcc").chmod(0o755)
+    code = """
+import re, shutil, sys, types
+import setuptools
+setuptools.setup = lambda **_: None
+path = sys.argv[1]
+module = types.ModuleType("build")
+module.__file__ = path
+text = open(path).read().replace('"/usr/local/cuda/bin"', '"/nowhere"')
+exec(compile(text, path, "exec"), module.__dict__)
+try:
+    print("\\n".join(module.compile_kernels()))
+except SystemExit as error:
+    print(error)
+"""
+    environment = clean_environment(GPUSCHED_CUDA=wanted, CUDA_HOME=str(tmp_path), PATH="/nowhere")
+    environment.pop("CUDA_PATH", None)
+    if nvcc is not None:
+        environment["PATH"] = "/bin:/usr/bin"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "setup.py")],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+    )
+    assert told in done.stdout, done.stdout + done.stderr
+
+
+def test_the_library_is_built(standin: Standin) -> None:
+    assert library().exists()
