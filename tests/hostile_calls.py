@@ -86,7 +86,7 @@ ARGUMENTS: dict[str, Any] = {
     "floating": np.array([9, 0, 5]),
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
-    "gpu": 500,
+    "gpu": 0,
     "graph": np.array([0, 0]),
     "high": 1.0,
     "hosts": HOSTS,
@@ -95,6 +95,7 @@ ARGUMENTS: dict[str, Any] = {
     "index": 0,
     "inside": PERIOD.copy(),
     "instant": 0,
+    "instants": 10,
     "integer": np.array([0, 9, 5]),
     "interference": np.array([1000, 1700, 2000, 3000] * 3),
     "interval": 2,
@@ -110,6 +111,7 @@ ARGUMENTS: dict[str, Any] = {
     "lock": 1,
     "lock_memory": False,
     "log_blocks": True,
+    "log_intervals": True,
     "log_waves": True,
     "longest": 1000,
     "low": 0.5,
@@ -148,6 +150,7 @@ ARGUMENTS: dict[str, Any] = {
     "server_period": np.array([5]),
     "settle": 0,
     "share": np.array([0.3, 0.4]),
+    "shares": np.array([1, 2, 1, 1, 1, 4]),
     "shortest": 10,
     "sizes": np.array([32, 64]),
     "slack": np.array([[0, 3, 0]]),
@@ -232,8 +235,7 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"hosts": tuple(np.array(column) for column in columns)}
         values |= {"core": np.array([[0, 1, 0]]), "cpus": 2, "sms": 2, "gpu": 0, "mode": 0}
         values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
-        values |= {"overhead": 1, "shares": np.array([1, 2, 1, 1, 1, 4]), "triggers": 2}
-        values |= {"log_intervals": True, "instants": 10}
+        values |= {"overhead": 1, "triggers": 2}
         if "simulation" in inspect.signature(getattr(_core, name)).parameters:
             values["simulation"] = _core.host_open(*arguments("host_open").values())
     if "hosts" in inspect.signature(getattr(_core, name)).parameters:

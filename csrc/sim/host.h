@@ -82,10 +82,10 @@
  * One instant. First what is due ends: kernels, copies, CPU segments, overheads; a task whose job
  * ended goes on with its next. Then jobs are released. Then, until nothing changes: cores choose
  * whom to run, GPU segments begin, and the CE, SMs, lock or server are given out; on a core, one
- * segment begins before it is known whether its task gets what it asks for, and no other. So what is
- * released at an instant is ahead of a GPU segment that would begin there at lower priority, and a
- * resource that becomes free is given to the best request of that instant, old or new. Requests of
- * one instant are in order of priority (then index); the victim's (below) are last.
+ * segment begins before it is known whether its task gets what it asks for, and no other. So what
+ * is released at an instant is ahead of a GPU segment that would begin there at lower priority, and
+ * a resource that becomes free is given to the best request of that instant, old or new. Requests
+ * of one instant are in order of priority (then index); the victim's (below) are last.
  *
  * Times. Releases are a period apart, plus up to `gap` of it, drawn uniformly. Each part takes its
  * worst case, times a number drawn from low .. high: uniform over the ticks from ceil(low x) to
