@@ -117,7 +117,7 @@ def host_test() -> Callable[[Any], Any]:
 
 def host_allocation() -> Callable[[Any], Any]:
     drawn = gs.generate.stgm(16, 1, seed=1, cpus=4, utilization=(0.5, 0.6))
-    hosts = tuple(np.repeat(column, 10**5, 0) for column in drawn._columns())
+    hosts = tuple(np.repeat(column, 20_000, 0) for column in drawn._columns())
     return lambda stop: _core.host_stgm_allocate(hosts, 4, 13, True, 0, 32, stop)
 
 
