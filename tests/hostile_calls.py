@@ -43,6 +43,9 @@ HOSTS = (
 
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
+    "shares": np.array([1, 2, 1, 1, 1, 4]),  # low, high, gap of a simulation of hosts
+    "instants": 10,
+    "log_intervals": True,
     "after": np.array([0, 1]),
     "after_begin": np.array([0, 0, 1, 2]),
     "at": 2,
@@ -212,8 +215,7 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"hosts": tuple(np.array(column) for column in columns)}
         values |= {"core": np.array([[0, 1, 0]]), "cpus": 2, "sms": 2, "gpu": 0, "mode": 0}
         values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
-        values |= {"overhead": 1, "shares": np.array([1, 2, 1, 1, 1, 4]), "triggers": 2}
-        values |= {"log_intervals": True, "instants": 10}
+        values |= {"overhead": 1, "triggers": 2}
         if "simulation" in inspect.signature(getattr(_core, name)).parameters:
             values["simulation"] = _core.host_open(*arguments("host_open").values())
     if "hosts" in inspect.signature(getattr(_core, name)).parameters:
