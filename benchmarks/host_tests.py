@@ -31,7 +31,7 @@ from gpusched import _core
 RESULT = Path(__file__).parent / "results" / "host_tests.txt"
 CPUS, SMS, TASKS = 4, 13, 16
 APART = 32
-SCHEDCAT = {"mpcp suspend": 102, "fmlp_plus suspend": 134}  # us, PEERS
+SCHEDCAT = {"mpcp suspend": 102, "fmlp_plus suspend": 134}  # us, on another machine
 
 
 def timed(call: Callable[[], Any], rounds: int) -> tuple[float, Any]:

@@ -73,6 +73,27 @@ def integer(value: Any, name: str) -> int:
         raise TypeError(f"{name} = {repr(value)[:60]}: must be an integer") from None
 
 
+def integer64(value: Any, name: str) -> int:
+    """As ``integer``; an ``OverflowError`` that names it for what the core cannot take."""
+    number = integer(value, name)
+    if not -_LIMIT <= number < _LIMIT:
+        shown = "" if number.bit_length() > 200 else f" = {number}"
+        raise OverflowError(f"{name}{shown}: does not fit 64 bits")
+    return number
+
+
+def real(value: Any, name: str) -> float:
+    """``value`` as a float; a ``TypeError`` that names it for what is no number."""
+    try:
+        if isinstance(value, (str, bytes, bool)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
+    except OverflowError:
+        raise OverflowError(f"{name}: is too large for a floating-point number") from None
+
+
 def set_number(value: Any, name: str = "first") -> int:
     """``value`` as the number of a task set under its seed."""
     number = integer(value, name)

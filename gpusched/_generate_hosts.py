@@ -9,7 +9,16 @@ from typing import Any, Literal
 import numpy as np
 
 from gpusched import _core, profiles
-from gpusched._check import Int64Array, int_array, integer, one_of, seed_key, set_number
+from gpusched._check import (
+    Int64Array,
+    int_array,
+    integer,
+    integer64,
+    one_of,
+    real,
+    seed_key,
+    set_number,
+)
 from gpusched.hosttasks import HostTasks, _ranks
 
 __all__ = ["stgm"]
@@ -103,7 +112,7 @@ def stgm(
     tasks = 3 * integer(cpus, "cpus") if n is None else integer(n, "n")
     if not 1 <= tasks < 2**31:
         raise ValueError(f"n = {tasks}: must be a positive number of tasks")
-    sets = 1 if count is None else integer(count, "count")
+    sets = 1 if count is None else integer64(count, "count")
     if sets < 0:
         raise ValueError(f"count = {sets}: must not be negative")
     one_of(utilization_of, ("job", "cpu"), "utilization_of")
@@ -123,8 +132,8 @@ def stgm(
     )
     rows = np.stack([p._columns(width) for p in _profiles(profile)])
     columns = _core.generate_hosts(
-        *(seed_key(seed), tasks, sets, set_number(first), integer(ticks, "ticks"), ranges),
-        *(width if at is None else integer(at, "at"), rows, utilization_of == "cpu"),
+        *(seed_key(seed), tasks, sets, set_number(first), integer64(ticks, "ticks"), ranges),
+        *(width if at is None else integer64(at, "at"), rows, utilization_of == "cpu"),
         *(split == "even", copies == "even"),
     )
     if count is None:
@@ -172,7 +181,7 @@ def _whole(value: Any, name: str) -> Int64Array:
 
 def _parts(value: Any, name: str, limit: float) -> Int64Array:
     """A range of shares or ratios in millionths."""
-    ends = [float(end) for end in _pair(value, name)]
+    ends = [real(end, f"{name}[{i}]") for i, end in enumerate(_pair(value, name))]
     for i, share in enumerate(ends):
         if not (math.isfinite(share) and 0 <= share <= limit):
             raise ValueError(f"{name}[{i}] = {share}: must be within 0 .. {limit}")

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, int_array, integer, one_of
-from gpusched.hosttasks import HostTasks
+from gpusched._check import Int64Array, int_array, integer64, one_of, some_of
+from gpusched.hosttasks import MAX_SMS, HostTasks
 from gpusched.verdict import TERMS, Verdict, _answer
 
 __all__ = [
@@ -89,7 +89,7 @@ def stgm(
     ------
     ValueError
         Tasks without a core or SM, deadlines beyond the period, priorities that tie, numbers of
-        cores or SMs that do not suffice.
+        cores or SMs that do not suffice, more than 1024 SMs.
     OverflowError
         Jobs that overflow the clock.
     gpusched.Cancelled
@@ -99,7 +99,7 @@ def stgm(
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
     cores, count = _cores(hosts, cpus)
-    width = hosts.sms if sms is None else integer(sms, "sms")
+    width = hosts.sms if sms is None else _few_sms(integer64(sms, "sms"))
     answer = _core.host_stgm(
         hosts._columns(), cores, _sets(hosts, width), count, mode == "busy", *_paper(variant), stop
     )
@@ -236,7 +236,7 @@ def gpu_server(
         raise ValueError(f"server: shape {np.shape(place)}; must be one core, or one for each set")
     places = np.ascontiguousarray(np.broadcast_to(place, (sets,)))
     answer = _core.host_gpu_server(
-        hosts._columns(), cores, places, count, width, integer(overhead, "overhead"), stop
+        hosts._columns(), cores, places, count, width, integer64(overhead, "overhead"), stop
     )
     return _verdict(hosts, "gpu_server", "sound", "suspend", count, width, answer, server=places)
 
@@ -288,11 +288,11 @@ def partition(
     modes = {"mpcp": LOCK_MODES, "fmlp_plus": LOCK_MODES[:2], "gpu_server": LOCK_MODES[:1]}
     one_of(mode, modes[test], "mode")
     one_of(variant, ("sound", "gcaps") if test == "fmlp_plus" else ("sound",), "variant")
-    count, width = integer(cpus, "cpus"), _whole_gpu(hosts, sms)
+    count, width = integer64(cpus, "cpus"), _whole_gpu(hosts, sms)
     *answer, cores, server = _core.host_partition(
         hosts._columns(),
         *(count, width, TESTS.index(test), LOCK_MODES.index(mode)),
-        *(integer(overhead, "overhead"), stop),
+        *(integer64(overhead, "overhead"), stop),
     )
     placed = hosts._replaced(core=cores if hosts.is_stack else cores[0])
     if variant == "gcaps":  # the same cores, as these depend on loads alone
@@ -314,7 +314,7 @@ def stgm_allocate(
     variant: Literal["sound", "paper", "paper, B_h"] = "sound",
     *,
     apart: bool = False,
-    printed: Iterable[str] = (),
+    printed: str | Iterable[str] = (),
     stop: Any = None,
 ) -> Verdict:
     """Chooses cores and SMs for `stgm`: Algorithm 1 of paper 002, corrected.
@@ -363,13 +363,10 @@ def stgm_allocate(
     _check(hosts)
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
-    if isinstance(printed, str):
-        printed = (printed,)
     flags = APART if apart else 0
-    for line in printed:
-        one_of(line, PRINTED, "printed")
+    for line in some_of(printed, PRINTED, "printed"):
         flags |= PRINTED[line]
-    count, width = integer(cpus, "cpus"), _whole_gpu(hosts, sms)
+    count, width = integer64(cpus, "cpus"), _few_sms(_whole_gpu(hosts, sms))
     *answer, cores, sets, rounds = _core.host_stgm_allocate(
         hosts._columns(), count, width, mode == "busy", *_paper(variant), flags, stop
     )
@@ -414,8 +411,8 @@ def stgm_exhaustive(
     _check(hosts)
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
-    count, width = integer(cpus, "cpus"), _whole_gpu(hosts, sms)
-    if integer(states, "states") < 1:
+    count, width = integer64(cpus, "cpus"), _few_sms(_whole_gpu(hosts, sms))
+    if integer64(states, "states") < 1:
         raise ValueError(f"states = {states}: must be positive")
     *answer, cores, sets, rounds = _core.host_stgm_exhaustive(
         hosts._columns(), count, width, mode == "busy", *_paper(variant), states, stop
@@ -443,16 +440,25 @@ def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
         raise ValueError(f"core{at}: the task has no core; give core=, or use an allocator")
     if cpus is None:
         return cores, int(cores.max(initial=0)) + 1
-    return cores, integer(cpus, "cpus")
+    return cores, integer64(cpus, "cpus")
+
+
+def _few_sms(sms: int) -> int:
+    """A number of SMs of which sets are made."""
+    if not 0 <= sms <= MAX_SMS:
+        raise ValueError(f"sms = {sms}: must be a number of SMs, at most {MAX_SMS}")
+    return sms
 
 
 def _sets(hosts: HostTasks, sms: int) -> npt.NDArray[np.uint8]:
     """The sets of SMs (N, n, sms)."""
-    if sms < hosts.sms and hosts.sm[..., max(sms, 0) :].any():
-        raise ValueError(f"sms = {sms}: a task has SM {int(np.argwhere(hosts.sm)[:, -1].max())}")
+    beyond = np.argwhere(hosts.sm[..., sms:])
+    if len(beyond):
+        *at, past = beyond[0].tolist()
+        raise ValueError(f"sms = {sms}: sm{at} has SM {sms + past}")
     given = hosts.sm if hosts.is_stack else hosts.sm[None]
-    sets = np.zeros((*given.shape[:2], max(sms, 0)), np.uint8)
-    common = min(max(sms, 0), hosts.sms)
+    sets = np.zeros((*given.shape[:2], sms), np.uint8)
+    common = min(sms, hosts.sms)
     sets[..., :common] = given[..., :common]
     return sets
 
@@ -465,7 +471,7 @@ def _placed(hosts: HostTasks, cores: Int64Array, sets: npt.NDArray[np.uint8]) ->
 
 
 def _whole_gpu(hosts: HostTasks, sms: int | None) -> int:
-    return hosts.columns if sms is None else integer(sms, "sms")
+    return hosts.columns if sms is None else integer64(sms, "sms")
 
 
 def _paper(variant: str) -> tuple[int]:

@@ -45,10 +45,10 @@ def from_lists(jobs: dict[str, Any]) -> tuple[dict[str, Any], Int64Array]:
     full = [[times + times[-1:] * (most - len(times)) for times in row] for row in kernels]
     n, width = len(cpu), int(segments.max(initial=0))
     return {
-        "cpu": _filled(cpu, (n, width + 1)),
-        "copy_in": _filled(rows["copy_in"], (n, width)),
-        "kernel": _filled(full, (n, width, most)),
-        "copy_out": _filled(rows["copy_out"], (n, width)),
+        "cpu": _filled("cpu", cpu, (n, width + 1)),
+        "copy_in": _filled("copy_in", rows["copy_in"], (n, width)),
+        "kernel": _filled("kernel", full, (n, width, most)),
+        "copy_out": _filled("copy_out", rows["copy_out"], (n, width)),
     }, segments
 
 
@@ -71,16 +71,22 @@ def _rows(value: Any, key: str, segments: Int64Array) -> list[list[Any]]:
     return rows
 
 
-def _filled(rows: list[list[Any]], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def _filled(key: str, rows: list[list[Any]], shape: tuple[int, ...]) -> npt.NDArray[Any]:
     array = np.zeros(shape, object)
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
-            if isinstance(entry, list):
+            if len(shape) == 3:
                 for k, item in enumerate(entry):
-                    array[i, j, k] = item
+                    array[i, j, k] = _number(item, f"{key}[{i}, {j}, {k}]")
             else:
-                array[i, j] = entry
+                array[i, j] = _number(entry, f"{key}[{i}, {j}]")
     return array
+
+
+def _number(item: Any, where: str) -> Any:
+    if _is_list(item):
+        raise TypeError(f"{where} = {repr(item)[:60]}: must be a number")
+    return item
 
 
 def jobs_to_rows(jobs: Iterable[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
@@ -106,6 +112,11 @@ def _split(job: list[Any], i: int) -> tuple[list[Any], list[Any], list[Any], lis
                     f"jobs[{i}][{j}] = {repr(part)[:60]}: must be a number or a triple (copy_in, "
                     "kernel, copy_out)"
                 )
+            times = part[1] if _is_list(part[1]) else ()
+            if any(_is_list(piece) for piece in (part[0], *times, part[2])):
+                raise TypeError(
+                    f"jobs[{i}][{j}] = {repr(part)[:60]}: only the kernel may be a list, of numbers"
+                )
             if len(cpu) == len(gpu):  # nothing on the CPU since the segment before
                 cpu.append(0)
             gpu.append(part)
@@ -128,7 +139,7 @@ def sm_sets(sm: Any, limit: int) -> npt.NDArray[np.bool_] | None:
     refusal = "sm: must be a bool array with one row per task, or lists of SM indices"
     if sm is None:
         return None
-    if not _is_list(sm):
+    if not _is_group(sm):
         raise TypeError(refusal)
     try:
         array = np.asarray(sm)
@@ -138,9 +149,9 @@ def sm_sets(sm: Any, limit: int) -> npt.NDArray[np.bool_] | None:
             return array
     except ValueError:
         pass
-    if isinstance(sm, np.ndarray) or not all(_is_list(row) for row in sm):
+    if isinstance(sm, np.ndarray) or not all(_is_group(row) for row in sm):
         raise TypeError(refusal)
-    if any(_is_list(item) for row in sm for item in row):  # a stack
+    if any(_is_group(item) for row in sm for item in row):  # a stack
         stack = [[_indices(s, f"sm[{a}][{i}]", limit) for i, s in enumerate(row)]
                  for a, row in enumerate(sm)]  # fmt: skip
         if len({len(row) for row in stack}) > 1:
@@ -159,7 +170,7 @@ def _marked(rows: list[list[int]], count: int) -> npt.NDArray[np.bool_]:
 
 
 def _indices(row: Any, where: str, limit: int) -> list[int]:
-    if not _is_list(row):
+    if not _is_group(row):
         raise TypeError(f"{where} = {repr(row)[:60]}: must be a list of SM indices")
     found = []
     for j, item in enumerate(row):
@@ -178,6 +189,12 @@ def _indices(row: Any, where: str, limit: int) -> list[int]:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple, range, set, frozenset)) or (
+    """Whether this has an order, as segments and times on 1, 2, ... SMs have."""
+    return isinstance(value, (list, tuple, range)) or (
         isinstance(value, np.ndarray) and value.ndim > 0
     )
+
+
+def _is_group(value: Any) -> bool:
+    """Whether this can be a set of SMs."""
+    return _is_list(value) or isinstance(value, (set, frozenset))

@@ -146,6 +146,8 @@ class HostTasks:
         for key, array in arrays.items():
             if key != "priority":
                 at_least(array, _LEAST.get(key, 0), key)
+        if arrays["cpu"].ndim > 1 and arrays["cpu"].shape[-1] == 0:
+            raise ValueError("cpu: the lists of segments are empty")
         if arrays["cpu"].ndim < 2:
             arrays["cpu"] = arrays["cpu"][..., None]
         if segments is None:
@@ -182,7 +184,11 @@ class HostTasks:
         for an empty list and for two CPU segments in a row, and TypeError for what is neither a
         number nor a triple.
         """
-        return cls(period, *jobs_to_rows(jobs), **options)
+        cpu, *gpu = jobs_to_rows(jobs)
+        periods = int_array(period, "period")
+        if periods.ndim and periods.shape[-1] != len(cpu):
+            raise ValueError(f"jobs: has {len(cpu)} entries for {periods.shape[-1]} tasks")
+        return cls(period, cpu, *gpu, **options)
 
     @classmethod
     def from_gpu_times(

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of
+from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of, real
 from gpusched.hosttasks import MAX_SMS
 
 __all__ = ["GPUS", "PARTS", "Profile", "amdahl", "benchmarks", "plateau", "table", "waves"]
@@ -126,10 +126,13 @@ def table(times: Sequence[Any], *, monotone: bool = False, name: str = "") -> Pr
 
     Relative times are rounded up to millionths. ``monotone``: whether a time that grows with the
     number of SMs is replaced by the largest with as many SMs or more; it is refused otherwise.
-    Raises ValueError for times that are not positive and finite, or that grow.
+    Raises ValueError for times that are not positive and finite, or that grow, and TypeError for
+    what is no number.
     """
-    values = np.asarray(times, dtype=np.float64)
-    if values.ndim != 1 or values.size == 0:
+    if isinstance(times, str) or not np.iterable(times):
+        raise TypeError("times: must be a list of times, for 1, 2, ... SMs")
+    values = np.array([real(time, f"times[{k}]") for k, time in enumerate(times)])
+    if values.size == 0:
         raise ValueError("times: must be a list of times, for 1, 2, ... SMs")
     bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
     if bad.size:
@@ -215,7 +218,7 @@ def _sms(sms: Any) -> int:
 
 def _share(value: Any, name: str) -> int:
     """A number between 0 and 1 in millionths."""
-    share = float(value)
+    share = real(value, name)
     if not (math.isfinite(share) and 0 <= share <= 1):
         raise ValueError(f"{name} = {share}: must be between 0 and 1")
     return round(share * PARTS)

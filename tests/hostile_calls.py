@@ -45,6 +45,9 @@ HOSTS = (
 
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
+    "shares": np.array([1, 2, 1, 1, 1, 4]),  # low, high, gap of a simulation of hosts
+    "instants": 10,
+    "log_intervals": True,
     "after": np.array([0, 1]),
     "after_begin": np.array([0, 0, 1, 2]),
     "at": 2,

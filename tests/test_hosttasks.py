@@ -338,15 +338,31 @@ def test_too_much() -> None:
         (7, TypeError, "jobs: must be a list of lists"),
         ([[1], [(1, None, 1)]], TypeError, "kernel[1, 0, 0] = None: must be a number"),
         ([[1], [(1, 2, 1), "x"]], TypeError, "cpu[1, 1] = 'x': must be a number"),
-        ([[1]], ValueError, "cpu: shape (1, 1) does not fit"),
+        ([[1]], ValueError, "jobs: has 1 entries for 2 tasks"),
+        ([[1], [2], [3]], ValueError, "jobs: has 3 entries for 2 tasks"),
+        ([[1], [(1, [[2]], 1)]], TypeError, "jobs[1][0] = (1, [[2]], 1): only the kernel may be"),
+        ([[1], [([1], 2, 1)]], TypeError, "jobs[1][0] = ([1], 2, 1): only the kernel may be a"),
     ],
 )
 def test_refused_segments(jobs: Any, error: type[Exception], text: str) -> None:
-    if jobs == [[1]]:
-        jobs = [[1], [2], [3]]
     with pytest.raises(error) as caught:
         HostTasks.from_segments([10, 20], jobs)
-    assert str(caught.value).startswith(text.replace("(1, 1)", "(3, 1)"))
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "kernel", "error", "text"),
+    [
+        ([[3, [2]], [1]], 0, TypeError, "cpu[0, 1] = [2]: must be a number"),
+        ([{3, 2}, [1, 1]], 5, TypeError, "cpu[0, 0] = {2, 3}: must be a number"),  # in no order
+        ([[3, 2], [1]], [[{4, 5}], []], TypeError, "kernel[0, 0, 0] = {4, 5}: must be a number"),
+        ([[], []], 0, ValueError, "cpu: the lists of segments are empty"),
+    ],
+)
+def test_refused_entries_of_lists(cpu: Any, kernel: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        HostTasks([10, 20], cpu, kernel=kernel)
+    assert str(caught.value).startswith(text)
 
 
 numbers = st.integers(0, 9)

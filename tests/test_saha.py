@@ -132,6 +132,11 @@ def test_allocators(mode: str) -> None:
     assert np.isnan(large["missed"]).all()
 
 
+def test_one_test_by_its_name() -> None:
+    figure = stgm_fig4([8], 5, tests="STGM busy")
+    assert figure["test"].tolist() == ["STGM busy"]
+
+
 def test_fig3() -> None:
     figure = stgm_fig3()
     assert len(figure) == 8 * (13 + 8)
@@ -145,6 +150,13 @@ def test_fig3() -> None:
     [
         (lambda: stgm_fig4(tests=["EDF"]), ValueError, "tests = 'EDF': must be one of STGM susp"),
         (lambda: stgm_fig4(tests=[]), ValueError, "tests: has no names"),
+        (lambda: stgm_fig4(tests=3), TypeError, "tests = 3: must be some of STGM suspend"),
+        (lambda: stgm_fig4([]), ValueError, "tasks: has no values"),
+        (lambda: stgm_fig4(8), TypeError, "tasks = 8: must be a list of numbers"),
+        (lambda: stgm_fig4("8"), TypeError, "tasks = '8': must be a list of numbers"),
+        (lambda: stgm_fig4(cpus=2.0), TypeError, "cpus = 2.0: must be an integer"),
+        (lambda: stgm_fig5([]), ValueError, "sms: has no values"),
+        (lambda: stgm_allocators([]), ValueError, "tasks: has no values"),
         (lambda: stgm_fig4([8], 5, baselines="x"), ValueError, "baselines = 'x': must be one of"),
         (lambda: stgm_fig4([8], 0), ValueError, "count = 0: must be at least 1"),
         (lambda: stgm_fig4([0], 5), RuntimeError, "n = 0: must be a positive number of tasks"),

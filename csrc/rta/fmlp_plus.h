@@ -1,7 +1,7 @@
 /* FMLP+: one lock for the GPU, first come, first served.
  *
- * Block, Leontyev, Brandenburg, Anderson, RTCSA 2007; Brandenburg, ECRTS 2014. FORMULAS B.3.
- * Waiting tasks are suspended; the holder is boosted.
+ * Block, Leontyev, Brandenburg, Anderson, RTCSA 2007; Brandenburg, ECRTS 2014. Proofs
+ * are in notebook 06. Waiting tasks are suspended; the holder is boosted.
  */
 #ifndef GS_RTA_FMLP_PLUS_H
 #define GS_RTA_FMLP_PLUS_H
@@ -12,9 +12,9 @@
  *
  * paper: the form of the public code of GCAPS (RTAS 2024), analysis/fmlp.py. It leaves out the
  * requests of more urgent tasks on the same core, as is right where a holder keeps its core, also
- * where it suspends for its kernel: unsound there (FORMULAS, example B1). It counts the jobs of
- * every other task with its period for a jitter, and the segments of a less urgent one up to 1 + z
- * times, z the requests of i that requests from other cores can delay.
+ * where it suspends for its kernel: unsound there (a counterexample in notebook 06, section 6). It
+ * counts the jobs of every other task with its period for a jitter, and the segments of a less
+ * urgent one up to 1 + z times, z the requests of i that requests from other cores can delay.
  *
  * Refuses what gs_host_lock_start refuses. */
 int gs_fmlp_plus(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, const int64_t *core,

@@ -1,6 +1,6 @@
 /* A server task that runs all GPU segments, one at a time, the most urgent client's first.
  *
- * Kim, Patel, Wang, Rajkumar, RTCSA 2017 (JSA 2018, arXiv 1709.06613); FORMULAS B.4. The server has
+ * Kim, Patel, Wang, Rajkumar, RTCSA 2017 (JSA 2018, arXiv 1709.06613); notebook 06. The server has
  * the highest priority on its core, executes the copies and suspends during kernels; it takes an
  * overhead at the start of a request, between requests and to notify the client. Clients are
  * suspended from their request to the notice.

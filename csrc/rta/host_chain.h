@@ -1,11 +1,11 @@
 /* The longest chain of kernels that a kernel can wait for.
  *
- * FORMULAS: kernels that share an SM run in the order of their launches. Unrolling "a kernel starts
- * when the earlier ones that share an SM with it have ended" gives a chain u_1 .. u_r of different
- * tasks (each has at most one kernel launched and not ended), u_1 sharing an SM with i and each
- * with the next, that run back to back after i's launch at the latest. So i waits for at most the
- * greatest weight of a simple path without i that begins next to i, in the graph of tasks that
- * share SMs, the weight of a task being its longest kernel. Kernels of direct neighbours alone
+ * Notebook 06, Lemma 4: kernels that share an SM run in the order of their launches. Unrolling "a
+ * kernel starts when the earlier ones that share an SM with it have ended" gives a chain u_1 .. u_r
+ * of different tasks (each has at most one kernel launched and not ended), u_1 sharing an SM with i
+ * and each with the next, that run back to back after i's launch at the latest. So i waits for at
+ * most the greatest weight of a simple path without i that begins next to i, in the graph of tasks
+ * that share SMs, the weight of a task being its longest kernel. Kernels of direct neighbours alone
  * (paper 002, Eq. 5) are not enough.
  */
 #ifndef GS_RTA_HOST_CHAIN_H
@@ -50,8 +50,8 @@ static inline bool gs_chain_joined(const gs_chain_t *self, int64_t a, int64_t b)
 int gs_chain_join_sets(gs_chain_t *self, gs_env_t *env, const int64_t *segments, const uint8_t *sm,
                        int64_t sms);
 
-/* The longest chain that task i can wait for, as if the tasks in `away` (self->words words, i may be
- * among them) were not there. */
+/* The longest chain that task i can wait for, as if the tasks in `away` (self->words words, i may
+ * be among them) were not there. */
 int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const uint64_t *away,
                      int64_t *longest);
 

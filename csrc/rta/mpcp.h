@@ -1,8 +1,8 @@
 /* MPCP: one lock for the GPU, the most urgent waiting task gets it next.
  *
- * Rajkumar, Sha, Lehoczky, RTSS 1988; Lakshmanan, de Niz, Rajkumar, RTSS 2009. FORMULAS B.1, B.2:
- * re-proved, with the jitter W - x that replaces the refuted W + B^r. There is one lock, so only
- * its holder is boosted anywhere, and a GPU segment takes no longer than itself.
+ * Rajkumar, Sha, Lehoczky, RTSS 1988; Lakshmanan, de Niz, Rajkumar, RTSS 2009. Proved in notebook
+ * 06, with the jitter W - x that replaces the refuted W + B^r. There is one lock, so only its
+ * holder is boosted anywhere, and a GPU segment takes no longer than itself.
  */
 #ifndef GS_RTA_MPCP_H
 #define GS_RTA_MPCP_H

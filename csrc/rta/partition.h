@@ -3,7 +3,7 @@
  * Tasks by falling utilization go to the core with the least load each (paper 002, Algorithm 1,
  * without SMs). The utilization is what a job takes of its core by its period: (C + G^m) / T, or
  * (C + G) / T where kernels keep the core; with a server C / T, and the server is one more task, of
- * utilization sum (G^m + 2 eta overhead) / T (FORMULAS B.4), placed after tasks of the same. No
+ * utilization sum (G^m + 2 eta overhead) / T (see gpu_server.h), placed after tasks of the same. No
  * core is refused to a task: a load beyond 1 fails the test, which says why.
  */
 #ifndef GS_RTA_PARTITION_H

@@ -1,10 +1,10 @@
 /* STGM: response times of tasks with GPU segments on SMs of their own or shared.
  *
- * Paper 002, section IV-B, as corrected in FORMULAS A.3 (each change has a counterexample in A.2),
- * and as printed. A GPU segment copies in, runs its kernel and copies out. Copies take the copy
- * engine (first come, first served, over all cores) and the task's core at boosted priority. A
- * kernel starts when every kernel launched before on an SM of its set has ended. During kernels and
- * while waiting
+ * Paper 002, section IV-B, as corrected in notebook 06 (which has a proof, and a counterexample
+ * for each change), and as printed. A GPU segment copies in, runs its kernel and copies out. Copies
+ * take the copy engine (first come, first served, over all cores) and the task's core at boosted
+ * priority. A kernel starts when every kernel launched before on an SM of its set has ended. During
+ * kernels and while waiting
  *  - suspend: the core is free. Waiting for the copy engine is suspended, too: a task that spins
  *    for it is not covered, nor by the printed equations;
  *  - busy: the task keeps its core, from the start of its GPU segment to the end, unpreemptable.

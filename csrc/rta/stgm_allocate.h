@@ -3,8 +3,8 @@
  * SMs are dealt out in the order of the tasks, N_i consecutive ones to each task with GPU segments,
  * round the end; then tasks by falling utilization go to the core with the least load whose tasks
  * all pass the test with them. While a task finds no core, the task with the most gain from one
- * more SM, (G(N) - G(N + 1)) / T, gets it, and all starts anew. Corrected as in FORMULAS A.4; the
- * flags bring back single lines as they are printed.
+ * more SM, (G(N) - G(N + 1)) / T, gets it, and all starts anew. Corrected; the flags
+ * bring back single lines as they are printed.
  *
  * The test of a core in a round counts contention from all tasks with GPU segments. In busy mode
  * one that has no core yet is taken to have one of its own: wherever it is placed, that core's test

@@ -38,7 +38,7 @@
  * requested the instant the kernel ends. Nobody holds the CE while waiting for a core: only copies
  * are boosted, whoever copies holds the CE, and there is one CE; so while the CE is free nothing is
  * boosted anywhere, and the copy that gets it preempts what its core runs, at once. (Hence a copy
- * waits for copies alone, at most one of each other task: Lemma 1.)
+ * waits for copies alone, at most one of each other task: notebook 06, Lemma 1.)
  *   A kernel is launched when its copy in has ended. It needs all SMs of its task's set, and starts
  * when all kernels launched before that share an SM with it have ended; kernels on disjoint sets
  * run at the same time, and do not slow each other down.

@@ -1,4 +1,4 @@
-/* What does the GPU server do? FORMULAS B.4: Kim, Patel, Wang, Rajkumar, RTCSA 2017. */
+/* What does the GPU server do? Kim, Patel, Wang, Rajkumar, RTCSA 2017. */
 #include "sim/host_parts.h"
 
 void gs_host_server_begin(gs_host_state_t *s, int32_t r)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import plot
-from gpusched._check import integer, one_of
+from gpusched._check import integer, one_of, some_of
 from gpusched._progress import Progress
 from gpusched.results import Results, wilson
 from gpusched.sweep import run, spawn
@@ -215,7 +215,7 @@ def stgm_fig4(
     *,
     cpus: int = CPUS,
     sms: int = SMS,
-    tests: Iterable[str] = tuple(STGM_TESTS),
+    tests: str | Iterable[str] = tuple(STGM_TESTS),
     baselines: str = "table",
     overhead: int = 50,
     sets: Mapping[str, Any] | None = None,
@@ -259,8 +259,8 @@ def stgm_fig4(
         schedulable_low and schedulable_high (95 % confidence); ``plot()`` draws it, ``to_text()``
         prints it.
     """
-    chosen = range(2 * cpus, 4 * cpus + 1) if tasks is None else tasks
-    points = [{"n": integer(n, "tasks"), "cpus": cpus, "sms": integer(sms, "sms")} for n in chosen]
+    width = integer(sms, "sms")
+    points = [{"n": n, "cpus": cpus, "sms": width} for n in _numbers(tasks, cpus)]
     root = spawn(seed)
     values = _shares(
         points,
@@ -277,7 +277,7 @@ def stgm_fig5(
     *,
     tasks: Sequence[int] | None = None,
     cpus: int = CPUS,
-    tests: Iterable[str] = tuple(STGM_TESTS),
+    tests: str | Iterable[str] = tuple(STGM_TESTS),
     baselines: str = "table",
     overhead: int = 50,
     sets: Mapping[str, Any] | None = None,
@@ -292,17 +292,11 @@ def stgm_fig5(
     The paper says that the curves of the others are almost level; with ``baselines="same"`` they
     are not.
     """
-    numbers = list(range(2 * cpus, 4 * cpus + 1) if tasks is None else tasks)
-    if not numbers:
-        raise ValueError("tasks: has no values")
+    numbers, widths = _numbers(tasks, cpus), _integers(sms, "sms")
     if integer(count, "count") < 1:
         raise ValueError(f"count = {count}: must be at least 1")
     each = -(-count // len(numbers))
-    points = [
-        {"n": integer(n, "tasks"), "cpus": cpus, "sms": integer(k, "sms")}
-        for k in sms
-        for n in numbers
-    ]
+    points = [{"n": n, "cpus": cpus, "sms": k} for k in widths for n in numbers]
     root = spawn(seed)
     values = _shares(
         points,
@@ -365,8 +359,8 @@ def stgm_options(
     *,
     cpus: int = CPUS,
     sms: int = SMS,
-    tests: Iterable[str] = ("STGM suspend", "STGM busy", "MPCP suspend", "FMLP+ suspend",
-                            "GPU server"),
+    tests: str | Iterable[str] = ("STGM suspend", "STGM busy", "MPCP suspend", "FMLP+ suspend",
+                                  "GPU server"),
     options: Mapping[str, tuple[str, Mapping[str, Any]]] = OPTIONS,
     overhead: int = 50,
     executor: Executor | None = None,
@@ -485,7 +479,7 @@ def stgm_allocators(
     one_of(mode, ("suspend", "busy"), "mode")
     if not allocators:
         raise ValueError("allocators: has no entries")
-    points = [{"n": integer(n, "tasks")} for n in tasks]
+    points = [{"n": n} for n in _integers(tasks, "tasks")]
     root = spawn(seed)
     fixed: dict[str, Any] = {
         "cpus": cpus,
@@ -565,11 +559,27 @@ def _allocated(
 # What the figures share ------------------------------------------------------------------------
 
 
+def _integers(values: Any, name: str) -> list[int]:
+    """The points of a diagram; at least one."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} = {repr(values)[:60]}: must be a list of numbers")
+    numbers = [integer(value, name) for value in values]
+    if not numbers:
+        raise ValueError(f"{name}: has no values")
+    return numbers
+
+
+def _numbers(tasks: Any, cpus: int) -> list[int]:
+    """Numbers of tasks: two to four per core unless given."""
+    least = 2 * integer(cpus, "cpus")
+    return _integers(range(least, 2 * least + 1) if tasks is None else tasks, "tasks")
+
+
 def _shares(
     points: Sequence[Mapping[str, Any]],
     seeds: Sequence[np.random.SeedSequence],
     count: int,
-    tests: Iterable[str],
+    tests: str | Iterable[str],
     baselines: str,
     overhead: int,
     sets: Mapping[str, Any] | None,
@@ -577,11 +587,9 @@ def _shares(
     workers: int | None,
     progress: Progress,
 ) -> dict[str, npt.NDArray[Any]]:
-    names = list(tests)
+    names = list(some_of(tests, STGM_TESTS, "tests"))
     if not names:
         raise ValueError("tests: has no names")
-    for name in names:
-        one_of(name, STGM_TESTS, "tests")
     one_of(baselines, ("same", "table"), "baselines")
     return run(
         functools.partial(

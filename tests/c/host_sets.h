@@ -1,4 +1,4 @@
-/* Small sets of tasks with CPU and GPU segments for the C tests: FORMULAS A and B. */
+/* Small sets of tasks with CPU and GPU segments for the C tests, and those of notebook 06. */
 #ifndef HOST_SETS_H
 #define HOST_SETS_H
 

@@ -1,4 +1,4 @@
-/* MPCP, FMLP+ and the GPU server: the vectors of FORMULAS B, numbers at the edge, failures. */
+/* MPCP, FMLP+ and the GPU server: sets worked by hand, numbers at the edge, failures. */
 #include "rta/fmlp_plus.h"
 #include "rta/gpu_server.h"
 #include "rta/mpcp.h"
@@ -73,7 +73,8 @@ static void test_vector(void)
     GIVES(VECTOR_A, SERVER, CPUS, 30, 52, 15, 108);
 }
 
-/* FORMULAS B3: the holder suspends for its kernel, and is not only a demand on the core then. */
+/* Notebook 06, section 6: the holder suspends for its kernel, and is not only a demand on the core
+ * then. */
 static void test_counterexample(void)
 {
     static const row_t b1[] = {{100, 0, 1, {1, 0}, {{1, 10, 1}}, 0, {1}},

@@ -1,4 +1,5 @@
-/* STGM: the vectors of FORMULAS A, its counterexamples, chains, numbers at the edge, failures. */
+/* STGM: sets worked by hand, the counterexamples of notebook 06, chains, numbers at the edge,
+ * failures. */
 #include "rta/stgm.h"
 
 #include "host_sets.h"

@@ -1,4 +1,4 @@
-/* Allocations for STGM: the vectors of FORMULAS A.4, each printed line, small systems, failures. */
+/* Allocations for STGM: a set worked by hand, each printed line, small systems, failures. */
 #include "rta/stgm_exhaustive.h"
 
 #include "host_sets.h"
@@ -40,7 +40,7 @@ static int allocate(gs_env_t *env, host_set_t *s, int64_t cpus, int64_t sms, boo
     return status;
 }
 
-/* FORMULAS A.4: kernels on 1 to 4 SMs. */
+/* Worked by hand; kernels on 1 to 4 SMs. */
 static void set_vector(host_set_t *s)
 {
     static const row_t rows[4] = {{100, 0, 1, {7, 7}, {{1, 0, 3}}, 0, {0}},
