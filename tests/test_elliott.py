@@ -445,6 +445,10 @@ def test_stores_that_are_none(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=text):
             elliott_fig5(**options | other, store=good)  # type: ignore[arg-type]
     assert good.read_bytes() == whole
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", os.devnull):
+        with pytest.raises(StoreError, match="is no ordinary file"):
+            elliott_fig5(**options, store=name)  # type: ignore[arg-type]
     with pytest.raises(IsADirectoryError):
         elliott_fig5(**options, store=tmp_path)  # type: ignore[arg-type]
     with pytest.raises(OSError, match="nowhere"):
