@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="all 270 scenarios")
     parser.add_argument("--save", action="store_true", help=f"write results/{NAME}.*, too")
     parser.add_argument("--count", type=int, default=1_000_000, help="sets per scenario")
-    parser.add_argument("--each", type=int, default=20_000, help="sets for the cost of a set")
+    parser.add_argument("--each", type=int, default=100_000, help="sets for the cost of a set")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=2010)
     parser.add_argument("--store", help="a file to resume from")

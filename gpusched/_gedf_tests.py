@@ -287,7 +287,7 @@ def gedf_tardiness(
         Jobs that together are beyond the clock.
     """
     one_of(method, GEDF_METHODS, "method")
-    m = _cpus(cpus)
+    m = _cpus(hosts, cpus)
     work = _cpu_time(hosts) + _kernels(hosts)
     wait = int_array(blocking, "blocking")
     at_least(wait, 0, "blocking")
@@ -338,7 +338,7 @@ def srm(
     one_of(lock, (*LOCKS, "best"), "lock")
     one_of(variant, ("sound", "paper"), "variant")
     one_of(method, GEDF_METHODS, "method")
-    m = _cpus(cpus)
+    m = _cpus(hosts, cpus)
     _implicit(hosts, method)
     work = _cpu_time(hosts) + _kernels(hosts)
     verdicts = []
@@ -372,7 +372,9 @@ def container(
 
     The bounds take the container for a periodic server with period P and budget w P among the
     CPU-only tasks. Theta is its tardiness there; a GPU-using task's response is at most
-    Theta + 2 P + (sum of e + s) / w. That says nothing about what short servers cost.
+    Theta + 2 P + (sum of e + s) / w. That says nothing about what short servers cost. Where w P is
+    no short fraction of a tick, the server has the next larger budget, and w is what that makes it:
+    the bound is then the one of a slightly larger server.
 
     Parameters
     ----------
@@ -385,7 +387,7 @@ def container(
     """
     one_of(variant, ("sound", "paper"), "variant")
     one_of(method, GEDF_METHODS, "method")
-    m = _cpus(cpus)
+    m = _cpus(hosts, cpus)
     _implicit(hosts, method)
     inside = hosts.segments > 0
     if server_period is None:
@@ -435,13 +437,13 @@ def cpu_only(
     The other parameters are those of `gedf_tardiness`.
     """
     one_of(method, GEDF_METHODS, "method")
-    m = _cpus(cpus)
+    m = _cpus(hosts, cpus)
     _implicit(hosts, method)
     factor = _factor(speed_up)
     finer = factor.denominator
     kernels, own = _kernels(hosts), hosts.cpu_time
-    longest = max(int(hosts.period.max()), int(hosts.deadline.max())) * finer
-    longest = max(longest, int(own.max()) * finer + int(kernels.max()) * factor.numerator)
+    longest = max(_most(hosts.period), _most(hosts.deadline)) * finer
+    longest = max(longest, _most(own) * finer + _most(kernels) * factor.numerator)
     if longest >= 2**60:
         raise OverflowError(f"speed_up = {factor}: makes jobs too long for the clock")
     demand = own * finer + kernels * factor.numerator
@@ -455,7 +457,10 @@ def cpu_only(
 # What they share ---------------------------------------------------------------------------------
 
 
-def _cpus(cpus: Any) -> int:
+def _cpus(hosts: HostTasks, cpus: Any) -> int:
+    """m, where there are hosts to run on them."""
+    if not isinstance(hosts, HostTasks):
+        raise TypeError(f"hosts: must be HostTasks, not {type(hosts).__name__}")
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
         raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
@@ -476,9 +481,13 @@ def _kernels(hosts: HostTasks) -> Int64Array:
 
 
 def _sum(work: Int64Array, wait: Int64Array, name: str) -> Int64Array:
-    if work.size and int(wait.max()) + int(work.max()) >= 2**62:
+    if _most(wait) + _most(work) >= 2**62:
         raise OverflowError(f"{name}: makes jobs too long for the clock")
     return work + wait
+
+
+def _most(values: Int64Array) -> int:
+    return int(values.max(initial=0))
 
 
 def _implicit(hosts: HostTasks, method: str) -> None:

@@ -107,10 +107,11 @@ def open_store(
     """
     name = os.fspath(path)
     name = name.decode() if isinstance(name, bytes) else name
-    # A colon or a question mark must not mean anything, and nothing is made by mistake.
     if os.path.isdir(name):
         raise IsADirectoryError(f"{name}: is a folder, not a store")
     if os.path.exists(name):
+        if not os.path.isfile(name):  # reading a pipe would wait for ever
+            raise StoreError(f"{name}: is no ordinary file")
         _check_header(name)
     else:
         _make(name, study)
@@ -154,6 +155,7 @@ def _check_header(name: str) -> None:
 
 
 def _connect(name: str) -> sqlite3.Connection:
+    # By a quoted address: no sign in the name has a meaning, and no file is made by mistake.
     with _blaming(name):
         return sqlite3.connect(
             f"file:{_quoted(name)}?mode=rw",

@@ -259,6 +259,24 @@ def test_stacks_and_single_sets_agree() -> None:
         assert len(together.to_frame()) == len(sets) * 9
 
 
+def test_no_sets() -> None:
+    none = gs.HostTasks.from_gpu_times(np.ones((0, 2), int), cpu=np.ones((0, 2), int))
+    assert len(analysis.srm(none, 2)) == len(analysis.container(none, 2)) == 0
+    assert len(analysis.cpu_only(none, 2, 4)) == len(analysis.gedf_tardiness(none, 2)) == 0
+
+
+def test_container_with_periods_of_minutes() -> None:
+    """Nanoseconds, and a server whose budget is no short fraction: there is room for its bound."""
+    hour = 3_600_000_000_000
+    p = [hour, hour // 7, hour // 13 + 1, hour // 11]
+    uses = zip(p, (0, 0, 1, 1), strict=True)
+    rows = [(x, x // 9, g * (x // 5), g * (x // 5), g) for x, g in uses]
+    found = analysis.container(as_hosts(rows), 2, server_period=10**9)
+    assert found.schedulable is True and found.bounded.all()
+    for ours, exact in zip(found.exact, ref.container(rows, 2, 10**9), strict=True):
+        assert exact * F(999, 1000) <= ours <= exact * F(1001, 1000)
+
+
 def test_several_requests() -> None:
     """A job waits once for each of its GPU segments, for the longest one of every other task."""
     hosts = gs.HostTasks.from_segments(
@@ -328,6 +346,9 @@ def test_refusals() -> None:
             gs.HostTasks.from_gpu_times([30, 30], **wrong)
     with pytest.raises(ValueError, match="cpu"):
         gs.HostTasks.from_gpu_times([30, 30], [5, float("nan")])
+    for test in (analysis.srm, analysis.container, analysis.gedf_tardiness):
+        with pytest.raises(TypeError, match="hosts: must be HostTasks, not list"):
+            test([30, 30], 4)  # type: ignore[arg-type]
     # More than a CPU is an answer, not an error.
     long = gs.HostTasks.from_gpu_times([10], cpu=[11])
     assert analysis.srm(long, 4).schedulable is False

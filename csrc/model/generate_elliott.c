@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* A sum of 2^20 quotients that is about 1 is off by less than 1e-9; one this near to 1 is decided
- * in whole numbers. */
+/* A sum of 2^20 quotients is off by less than this share of it: one this near to 1 is decided in
+ * whole numbers. */
 #define NEAR 1e-9
 
 static int check_interval(gs_env_t *env, const char *field, const double interval[2], bool zero)
@@ -70,6 +70,24 @@ static uint64_t work_of(uint64_t utilization, uint64_t period)
     return work > 0 ? work : 1;
 }
 
+/* What is known of every task before it is drawn. */
+static void find_limits(gs_elliott_sets_t *self)
+{
+    /* E / p is at most half a tick away from u, and no less than a tick. */
+    double shortest = (double)self->spec.period[0], longest = (double)self->spec.period[1];
+    double least = (double)self->first_utilization * 0x1p-32, most = 1 / shortest;
+    double high = least + (double)self->utilizations * 0x1p-32 + 0.5 / shortest;
+    least -= 0.5 / shortest;
+    least = least > 1 / longest ? least : 1 / longest;
+    most = high > most ? high : most;
+    self->least = least * (1 - NEAR);
+    self->most = most * (1 + NEAR);
+    self->fewest = (1 - 2 * NEAR) / most;
+    /* Both parts of a critical section are rounded, or it is all of E. */
+    self->part = (double)(self->spec.gpu + self->spec.overhead) / 1000 * (1 - NEAR);
+    self->cut = 1 / shortest;
+}
+
 int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *spec,
                     const uint64_t key[4])
 {
@@ -84,14 +102,11 @@ int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *
     self->shares = fixed_point(spec->share[1]) - self->first_share;
     static const uint64_t ups[] = {UINT64_C(1) << 31, 0, UINT32_MAX};
     self->up = ups[spec->rounding];
-    /* E / p is at least u less half a tick, and no less than a tick. */
-    double shortest = (double)spec->period[0], longest = (double)spec->period[1];
-    double least = (double)self->first_utilization * 0x1p-32 - 0.5 / shortest;
-    least = least > 1 / longest ? least : 1 / longest;
-    double most = (double)spec->cpus / least;
+    find_limits(self);
+    double most = (double)spec->cpus / self->least;
     if (!(most < GS_ELLIOTT_TASKS)) {
-        return gs_fail(env, GS_ERR_VALUE, "utilization", -1, -1,
-                       "is so small that sets could have more than a million tasks");
+        return gs_fail(env, GS_ERR_VALUE, "cpus", -1, spec->cpus,
+                       "sets could have more than a million tasks, with utilizations this small");
     }
     self->room = (int64_t)most + 2;
     gs_rng_t rng;
@@ -117,22 +132,59 @@ void gs_elliott_free(gs_elliott_sets_t *self, gs_env_t *env)
     self->numer = self->denom = self->rest = NULL;
 }
 
-/* Tasks up to the cap. Returns the position of the next number of the stream. */
-static uint64_t draw_tasks(gs_elliott_sets_t *self, uint64_t seed, uint64_t at, double cap)
+/* Draw number `tries` of a set starts at this position of its stream: far from all others. */
+static uint64_t start_of(uint64_t tries)
 {
-    const uint64_t least = self->first_utilization, wide = self->utilizations;
-    const uint64_t shortest = (uint64_t)self->spec.period[0];
+    return tries * UINT64_C(0xd1342543de82ef95);
+}
+
+/* Where a draw begins. */
+typedef struct {
+    uint64_t seed;
+    uint64_t at; /* of the first task's number */
+    double cap;
+    uint64_t share;
+} head_t;
+
+static head_t head_of(const gs_elliott_sets_t *self, uint64_t seed, uint64_t tries)
+{
+    uint64_t at = start_of(tries), bits = gs_rng_at(seed, at);
+    double cap = (double)(int64_t)((bits >> 32) + 1) * 0x1p-32 * (double)self->spec.cpus;
+    uint64_t share = self->first_share + ((bits & UINT32_MAX) * self->shares >> 32);
+    return (head_t){seed, at + 1, cap, share};
+}
+
+static void draw_task(gs_elliott_sets_t *self, const head_t *head, int64_t k)
+{
     const uint64_t periods = (uint64_t)(self->spec.period[1] - self->spec.period[0]) + 1;
-    double *period = self->period, *work = self->work, load = 0;
-    int64_t n = 0, last = self->room - 1;
+    uint64_t bits = gs_rng_at(head->seed, head->at + (uint64_t)k);
+    uint64_t p = (uint64_t)self->spec.period[0] + ((bits & UINT32_MAX) * periods >> 32);
+    uint64_t u = self->first_utilization + ((bits >> 32) * self->utilizations >> 32);
+    self->period[k] = (double)(int64_t)p;
+    self->work[k] = (double)(int64_t)work_of(u, p);
+}
+
+/* The first `sure` tasks, which are below the cap together. */
+static void draw_sure(gs_elliott_sets_t *self, const head_t *head, int64_t sure)
+{
+    double load = 0;
+    for (int64_t k = 0; k < sure; k++) {
+        draw_task(self, head, k);
+        load += self->work[k] / self->period[k];
+    }
+    self->n = sure;
+    self->load = load;
+}
+
+/* More tasks, up to the cap. */
+static void draw_rest(gs_elliott_sets_t *self, const head_t *head)
+{
+    double load = self->load;
+    int64_t n = self->n, last = self->room - 1;
     for (;;) {
-        uint64_t bits = gs_rng_at(seed, at++);
-        uint64_t p = shortest + ((bits & UINT32_MAX) * periods >> 32);
-        uint64_t e = work_of(least + ((bits >> 32) * wide >> 32), p);
-        period[n] = (double)(int64_t)p;
-        work[n] = (double)(int64_t)e;
-        double more = load + work[n] / period[n];
-        if (more > cap || n == last) { /* n never gets there: see room */
+        draw_task(self, head, n);
+        double more = load + self->work[n] / self->period[n];
+        if (more > head->cap || n == last) { /* n never gets there: see room */
             break;
         }
         load = more;
@@ -140,7 +192,6 @@ static uint64_t draw_tasks(gs_elliott_sets_t *self, uint64_t seed, uint64_t at, 
     }
     self->n = n;
     self->load = load;
-    return at;
 }
 
 /* What the GPU-using tasks add up to. */
@@ -184,14 +235,49 @@ static int sections_fit(gs_elliott_sets_t *self, gs_env_t *env, bool *fit)
     return status;
 }
 
-static int judge(gs_elliott_sets_t *self, gs_env_t *env, int *fate)
+/* Of `n` tasks, how many use the GPU. */
+static int64_t users(const gs_elliott_sets_t *self, uint64_t share, int64_t n)
 {
+    return (int64_t)((share * (uint64_t)n + self->up) >> 32);
+}
+
+/* Whether n tasks with a load, whatever they are, have too much for the GPU in the first `gpu`. */
+static bool is_too_much(const gs_elliott_sets_t *self, double load, int64_t n, int64_t gpu)
+{
+    double of_gpu = load * (1 - NEAR) - (double)(n - gpu) * self->most;
+    double least = (double)gpu * self->least;
+    of_gpu = of_gpu > least ? of_gpu : least;
+    return of_gpu * self->part - (double)gpu * self->cut > 1 + NEAR;
+}
+
+/* One draw. It ends as soon as it is certain how: more tasks never mean fewer with the GPU. */
+static int draw_once(gs_elliott_sets_t *self, gs_env_t *env, const head_t *head, int *fate)
+{
+    int64_t sure = (int64_t)(head->cap * self->fewest), gpu = users(self, head->share, sure);
+    self->n = 0;
+    *fate = GS_ELLIOTT_NO_TASK;
+    if (head->cap < self->least) {
+        return GS_OK;
+    }
+    *fate = GS_ELLIOTT_OVERLOADED;
+    if (is_too_much(self, 0, sure, gpu)) {
+        return GS_OK;
+    }
+    draw_sure(self, head, sure);
+    if (is_too_much(self, self->load, sure, gpu)) {
+        return GS_OK;
+    }
+    draw_rest(self, head);
+    gpu = self->gpu = users(self, head->share, self->n);
     if (self->n == 0) {
         *fate = GS_ELLIOTT_NO_TASK;
         return GS_OK;
     }
-    if (self->gpu <= 1 && (self->gpu == 1 || !self->spec.empty)) {
-        *fate = self->gpu == 1 ? GS_ELLIOTT_ONE_GPU : GS_ELLIOTT_NO_GPU;
+    if (gpu <= 1 && (gpu == 1 || !self->spec.empty)) {
+        *fate = gpu == 1 ? GS_ELLIOTT_ONE_GPU : GS_ELLIOTT_NO_GPU;
+        return GS_OK;
+    }
+    if (is_too_much(self, self->load, self->n, gpu)) {
         return GS_OK;
     }
     add_up(self);
@@ -203,15 +289,13 @@ static int judge(gs_elliott_sets_t *self, gs_env_t *env, int *fate)
 
 int gs_elliott_draw(gs_elliott_sets_t *self, gs_env_t *env, uint64_t index)
 {
-    uint64_t seed = gs_rng_at(self->base, index), at = 0;
-    for (int64_t tries = 0; tries < GS_ELLIOTT_TRIES; tries++) {
-        double cap = (double)((gs_rng_at(seed, at) >> 11) + 1) * 0x1p-53;
-        uint64_t chosen = gs_rng_at(seed, at + 1) >> 32;
-        at = draw_tasks(self, seed, at + 2, cap * (double)self->spec.cpus);
-        uint64_t share = self->first_share + (chosen * self->shares >> 32);
-        self->gpu = (int64_t)((share * (uint64_t)self->n + self->up) >> 32);
-        int fate = GS_ELLIOTT_TAKEN;
-        int status = judge(self, env, &fate);
+    uint64_t seed = gs_rng_at(self->base, index);
+    head_t next = head_of(self, seed, 0);
+    for (uint64_t tries = 0; tries < GS_ELLIOTT_TRIES; tries++) {
+        head_t head = next;
+        next = head_of(self, seed, tries + 1); /* in the shadow of this draw */
+        int fate;
+        int status = draw_once(self, env, &head, &fate);
         if (status == GS_OK) {
             status = gs_poll(env, 10 * self->n + 10);
         }

@@ -2,8 +2,9 @@
  *
  * Elliott and Anderson: Globally Scheduled Real-Time Multiprocessor Systems with GPUs, RTNS 2010.
  * A set has the same law as in the paper and is made for speed: tasks are drawn independently, so
- * that the first ones serve as "chosen at random" for the GPU; all of a set comes from one stream
- * whose numbers do not depend on each other. Set i of a key is the same whatever else is drawn,
+ * that the first ones serve as "chosen at random" for the GPU; every draw has a stream of its own,
+ * whose numbers do not depend on each other, so that it can be given up as soon as it is certain to
+ * be rejected: often before any task is drawn. Set i of a key is the same whatever else is drawn,
  * and on every machine: no number comes from a product and a sum that a compiler may join.
  */
 #ifndef GS_MODEL_GENERATE_ELLIOTT_H
@@ -59,15 +60,18 @@ typedef struct {
     uint64_t base;
     uint64_t first_utilization, utilizations; /* in units of 2^-32 */
     uint64_t first_share, shares, up;
-    int64_t room;   /* more than the most tasks a set can have */
-    double *period; /* of the set that was drawn last; owned, room entries each */
-    double *work;   /* E */
-    int64_t *numer; /* scratch */
-    int64_t *denom; /* scratch */
-    int64_t *rest;  /* scratch */
-    int64_t n;      /* tasks, of which */
-    int64_t gpu;    /* the first so many use the GPU */
-    double load;    /* sum of E / p over all of them */
+    double fewest;      /* no set has fewer tasks than its cap times this, rounded down */
+    double least, most; /* every task's E / p is between them */
+    double part, cut;   /* and its cs / p at least part * E / p - cut */
+    int64_t room;       /* more than the most tasks a set can have */
+    double *period;     /* of the set that was drawn last; owned, room entries each */
+    double *work;       /* E */
+    int64_t *numer;     /* scratch */
+    int64_t *denom;     /* scratch */
+    int64_t *rest;      /* scratch */
+    int64_t n;          /* tasks, of which */
+    int64_t gpu;        /* the first so many use the GPU */
+    double load;        /* sum of E / p over all of them */
     gs_elliott_sums_t sums;
     int64_t fates[GS_ELLIOTT_FATES]; /* of all draws so far */
 } gs_elliott_sets_t;

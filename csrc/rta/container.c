@@ -4,8 +4,10 @@
 #include "core/load.h"
 #include "core/wide.h"
 
-/* Finer than this a tick is not divided: the budget is rounded up. */
+/* Finer than this a tick is not divided, nor so finely that times go beyond LONGEST, whose squares
+ * gs_gedf_response still has room for: the budget is rounded up. */
 #define FINEST (1 << 20)
+#define LONGEST ((int64_t)1 << 48)
 
 /* The tasks that compete for the CPUs: those outside, and the server behind them. */
 typedef struct {
@@ -93,8 +95,10 @@ static int64_t finest(const root_t *self)
         sum += t->demand[i];
     }
     most = sum > most ? sum : most;
-    int64_t fit = (GS_NEVER / 2 - 1) / most;
-    return fit < FINEST ? fit : FINEST;
+    if (most > LONGEST) {
+        return most < GS_NEVER / 2;
+    }
+    return LONGEST / most < FINEST ? LONGEST / most : FINEST;
 }
 
 /* The exact budget w P in units so fine that it is a whole number; 0 where they are too fine. */

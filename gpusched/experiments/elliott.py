@@ -22,6 +22,7 @@ from gpusched import _core, plot
 from gpusched._check import Int64Array, frozen, integer, one_of, seed_key
 from gpusched._generate_elliott import PERIODS, UTILIZATIONS, scenario
 from gpusched._progress import Progress, reporter
+from gpusched._text import shown
 from gpusched.results import Results, wilson
 from gpusched.sweep import _cpus, _interrupts, spawn
 
@@ -36,6 +37,7 @@ SPEED_UPS = (2, 4, 8, 16)
 GPU_SHARES = (0.25, 0.5, 0.75)
 METHODS = ("SRM", "Container", "SRM with FMLP", "SRM or Container")
 _CHUNK = 100_000  # sets: the same however many workers there are, so that a store fits any of them
+_MOST = 10**9  # sets of a scenario: their chunks are listed
 _EIGHTHS, _FATES = 8 * 32 + 1, 5
 _LETTERS = "abcdefghi"
 
@@ -165,9 +167,7 @@ class ElliottStudy(Results):
 
         ``periods`` and ``share`` choose among the scenarios of a larger study.
         """
-        held = {SCENARIOS[k].periods for k in self.scenarios}
-        if periods is None:
-            periods = "moderate" if "moderate" in held else sorted(held)[0]
+        periods = self._periods() if periods is None else periods
         chosen = [[_find(u, periods, g, share) for g in GPU_SHARES] for u in UTILIZATIONS]
         missing = [k for row in chosen for k in row if k not in self.scenarios]
         if len(missing) == 9:
@@ -231,9 +231,13 @@ class ElliottStudy(Results):
         )
         return axes
 
-    def plot_answer(self, axes: Any = None, *, periods: str = "moderate") -> Any:
+    def plot_answer(self, axes: Any = None, *, periods: str | None = None) -> Any:
         """Draws the break-even speed-ups over the share of GPU-using tasks: a column for each
-        interval of utilizations, SRM above and Container below, and returns the array of axes."""
+        interval of utilizations, SRM above and Container below, and returns the array of axes.
+
+        ``periods``: moderate unless given, or what a study without those has.
+        """
+        periods = self._periods() if periods is None else periods
         table = self.answer().where(periods=periods)
         if not len(table):
             raise ValueError(f"no scenario with periods {periods!r}")
@@ -260,7 +264,8 @@ class ElliottStudy(Results):
             ax.set_ylim(0.9, 36)
             ax.set_yticks([1, 2, 4, 8, 16, 32], ["1", "2", "4", "8", "16", "32"])
             ax.set_title(f"{method}, {utilization} tasks", fontsize=10)
-            if np.isnan(table.where(utilization=utilization)[f"{method} break-even"]).all():
+            factors = table.where(utilization=utilization)[f"{method} break-even"]
+            if len(factors) and np.isnan(factors).all():
                 middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
                 ax.text(0.5, 0.5, "never", color=plot.MUTED, **middle)
             plot.grid(ax)
@@ -270,6 +275,11 @@ class ElliottStudy(Results):
             ax.set_ylabel("break-even speed-up")
         axes[0, 0].legend(frameon=False, fontsize=9)
         return axes
+
+    def _periods(self) -> str:
+        """Those to show."""
+        held = {SCENARIOS[k].periods for k in self.scenarios}
+        return "moderate" if "moderate" in held else min(held)
 
     def _panel(self, ax: Any, number: int, markers: bool) -> None:
         names = [*METHODS[:2], *self.curves[len(METHODS) :]]
@@ -351,8 +361,8 @@ def elliott_fig5(
     Raises
     ------
     ValueError
-        Numbers that are no scenarios, a count below 1, speed-ups that are not whole and positive,
-        no CPU; a store without a seed that can be named again.
+        Numbers that are no scenarios, a count below 1 or above 10^9, speed-ups that are not whole
+        and positive or given twice, no CPU; a store without a seed that can be named again.
     gpusched._study_store.StoreError
         A store of another study or version, damaged or in use; it is left as it was.
     KeyboardInterrupt
@@ -362,13 +372,19 @@ def elliott_fig5(
     total = integer(count, "count")
     if total < 1:
         raise ValueError(f"count = {total}: must be at least 1")
+    if total > _MOST:
+        raise ValueError(f"count = {total}: must be at most {_MOST}")
     if workers is not None and integer(workers, "workers") < 1:
         raise ValueError(f"workers = {workers}: must be at least 1")
     one_of(variant, ("sound", "paper"), "variant")
     parts = integer(bins, "bins")
     if not 1 <= parts <= 10_000:
         raise ValueError(f"bins = {parts}: must be 1 to 10000")
+    if not isinstance(speed_ups, Iterable):
+        raise TypeError(f"speed_ups = {shown(speed_ups)}: must be a list of whole numbers")
     factors = tuple(integer(c, "speed_ups") for c in speed_ups)
+    if len(set(factors)) != len(factors):
+        raise ValueError(f"speed_ups = {factors}: one is given twice")
     if len(factors) > 16 or any(not 1 <= c <= 10**6 for c in factors):
         raise ValueError(f"speed_ups = {factors}: must be up to 16 whole numbers from 1 to 10^6")
     if store is not None and seed is None:
@@ -557,6 +573,8 @@ def _numbers(scenarios: Any, periods: str) -> tuple[int, ...]:
     if isinstance(scenarios, str):
         one_of(scenarios, ("all",), "scenarios")
         return tuple(range(len(SCENARIOS)))
+    if isinstance(scenarios, Scenario) or not isinstance(scenarios, Iterable):
+        raise TypeError(f"scenarios = {shown(scenarios)}: must be a list of numbers")
     numbers = tuple(
         integer(s.number if isinstance(s, Scenario) else s, "scenarios") for s in scenarios
     )

@@ -165,7 +165,8 @@ def draw(
     empty=True,
     tries=10**5,
 ):
-    """Set ``index``: (period, work) of its tasks, how many use the GPU (the first ones), tries.
+    """Set ``index``: (period, work) of its tasks, how many use the GPU (the first ones), and fates:
+    how many draws were taken, had no task, one GPU task, none that are wanted, too much for it.
 
     ``periods`` in ticks; ``gpu`` and ``overhead`` per mille of a job's work.
     """
@@ -177,10 +178,12 @@ def draw(
         return splitmix(seed, at - 1)
 
     low, wide = fixed(utilization[0]), fixed(utilization[1]) - fixed(utilization[0])
-    for attempt in range(1, tries + 1):
-        cap = ((number() >> 11) + 1) * 2.0**-53 * m
+    fates = [0] * 5
+    for attempt in range(tries):
+        at = attempt * 0xD1342543DE82EF95 & MASK
+        start = number()
+        cap = ((start >> 32) + 1) * 2.0**-32 * m
         total, tasks = 0.0, []
-        chosen = number()
         while True:
             bits = number()
             u = low + ((bits >> 32) * wide >> 32)
@@ -190,12 +193,18 @@ def draw(
                 break
             total += work / p
             tasks.append((p, work))
-        of = fixed(share[0]) + ((chosen >> 32) * (fixed(share[1]) - fixed(share[0])) >> 32)
+        of = fixed(share[0]) + ((start & 0xFFFFFFFF) * (fixed(share[1]) - fixed(share[0])) >> 32)
         up = {"nearest": 2**31, "down": 0, "up": 2**32 - 1}[rounding]
         count = (of * len(tasks) + up) >> 32
         held = sum(Fraction(split(w, gpu, overhead)[2], p) for p, w in tasks[:count])
-        if tasks and count != 1 and (count or empty) and held <= 1:
-            return tasks, count, attempt
+        if not tasks:
+            fates[1] += 1
+        elif count == 1 or (count == 0 and not empty):
+            fates[2 if count else 3] += 1
+        elif held > 1:
+            fates[4] += 1
+        else:
+            return tasks, count, [1, *fates[1:]]
     return None
 
 
