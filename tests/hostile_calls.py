@@ -46,8 +46,6 @@ HOSTS = (
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
     "shares": np.array([1, 2, 1, 1, 1, 4]),  # low, high, gap of a simulation of hosts
-    "instants": 10,
-    "log_intervals": True,
     "after": np.array([0, 1]),
     "after_begin": np.array([0, 0, 1, 2]),
     "at": 2,
@@ -153,7 +151,6 @@ ARGUMENTS: dict[str, Any] = {
     "server_period": np.array([5]),
     "settle": 0,
     "share": np.array([0.3, 0.4]),
-    "shares": np.array([1, 2, 1, 1, 1, 4]),
     "shortest": 10,
     "sizes": np.array([32, 64]),
     "slack": np.array([[0, 3, 0]]),
