@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._check import Int64Array, frozen, integer, one_of
@@ -69,8 +71,9 @@ class Played:
     unsafe
         Frames that the policy found no safe batch for; the most urgent job ran alone then.
     clock_offset
-        Bounds on what to add to the device's clock, of which the greater one was used: nothing
-        seems to end earlier than it did.
+        Bounds on what to add to the device's clock in the middle of the play, of which the greater
+        one was used: nothing seems to end earlier than it did. How much faster one clock runs than
+        the other was estimated and taken out.
     """
 
     tasks: KernelTasks
@@ -273,8 +276,7 @@ def play(
     planned, due, dispatch, submitted, done, batches, task, job, frame, first, last = answer[:11]
     unsafe, origin = answer[11:]
     known = last >= 0
-    low = int((dispatch[frame] - first)[known].max(initial=-(2**62)))
-    high = int((done[frame] - last)[known].min(initial=2**62))
+    shift, clock_offset = _clock(dispatch[frame], first, last, done[frame], known)
     return Played(
         tasks=tasks,
         strategy=chosen,
@@ -289,8 +291,54 @@ def play(
         task=task,
         job=job,
         frame=frame,
-        start=np.where(known, first + high - origin, -1),
-        end=np.where(known, last + high - origin, -1),
+        start=np.where(known, first + shift - origin, -1),
+        end=np.where(known, last + shift - origin, -1),
         unsafe=unsafe,
-        clock_offset=(low, high),
+        clock_offset=clock_offset,
     )
+
+
+MOST_DRIFT = 2e-4
+"""Two oscillators differ by no more: each is within 100 parts per million."""
+
+
+def _clock(
+    dispatch: Int64Array, first: Int64Array, last: Int64Array, done: Int64Array, known: Any
+) -> tuple[Int64Array, tuple[int, int]]:
+    """What to add to the device's time of each job for the host's, and its bounds.
+
+    No job starts before its dispatch, and none ends after the wait for it has returned. The clocks
+    run at slightly different speeds, which over seconds is more than a dispatch takes: so the
+    greatest line below all upper bounds is taken, not a constant (the edge of their lower hull at
+    the middle of the play: Moon, Skelly and Towsley 1999). The bounds are with the drift removed.
+    """
+    if not known.any():
+        return np.zeros(len(known), np.int64), (-(2**62), 2**62)
+    middle = (int(last[known].min()) + int(last[known].max())) // 2
+    since = (last - middle).astype(np.float64)
+    base = int((done - last)[known].min())
+    above = ((done - last) - base)[known]
+    slope = float(np.clip(_edge(since[known], above), -MOST_DRIFT, MOST_DRIFT))
+    drift = np.where(known, np.rint(slope * since), 0).astype(np.int64)
+    high = int((done - last - drift)[known].min())
+    low = int((dispatch - first - drift)[known].max())
+    return high + drift, (low, high)
+
+
+def _edge(x: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> float:
+    """The slope of the lower convex hull of the points at x = 0; 0 where it is one point wide."""
+    hull: list[tuple[float, float]] = []
+    for i in np.lexsort((y, x)).tolist():
+        at, value = float(x[i]), float(y[i])
+        if hull and hull[-1][0] == at:
+            continue
+        while len(hull) > 1:
+            (ax, ay), (bx, by) = hull[-2:]
+            if (by - ay) * (at - ax) < (value - ay) * (bx - ax):
+                break
+            hull.pop()
+        hull.append((at, value))
+    for (ax, ay), (bx, by) in pairwise(hull):
+        if bx >= 0:
+            return (by - ay) / (bx - ax)
+    return 0.0

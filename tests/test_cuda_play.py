@@ -280,3 +280,32 @@ def test_a_fault_during_a_play(device: Device, standin: Standin) -> None:
         gs.cuda.play(schedule, device, kernels=kernels)
     with pytest.raises(CudaError, match="lost to this process"):
         gs.cuda.play(schedule, device, kernels=kernels)
+
+
+# Two clocks
+
+
+@pytest.mark.parametrize("drift", [0, 80, -80])
+@pytest.mark.parametrize("resolution", [1, 1000])
+def test_clocks_that_drift_apart(standin: Standin, drift: int, resolution: int) -> None:
+    """80 millionths are 320 µs in this play of 4 s, and more than a dispatch takes."""
+    tasks = small(period=[400 * 1000 * US] * 3, wcet=[100 * US, 250 * US, 250 * US])
+    schedule = gs.pbs.search(tasks, gs.BatchTable([0] + [300 * US] * 7)).schedule
+    assert schedule is not None
+    standin.set(drift=drift, resolution=resolution)
+    with Device() as device:
+        played = gs.cuda.play(schedule, device, cycles=10, timed=True)
+    low, high = played.clock_offset
+    assert -resolution <= high - low < LAUNCH + LATENCY + WAKE + 500 + resolution
+    assert (played.start >= played.dispatch[played.frame] - resolution).all()
+    assert (played.end <= played.done[played.frame]).all()
+    assert (played.done[played.frame] - played.end).max() < 20 * US
+    assert played.misses == 0
+
+
+def test_a_graph_alone_says_nothing_of_the_clocks(standin: Standin, device: Device) -> None:
+    tasks = small(period=[10**6], wcet=[10**5], blocks=[1], threads=[32])
+    schedule = gs.pbs.search(tasks, gs.BatchTable([0, 2 * 10**5])).schedule
+    played = gs.cuda.play(schedule, device, graphs={0: standin.graph(10**5)})
+    assert played.end.tolist() == [-1] and played.misses == 0
+    assert len(played.overhead().each) == 0

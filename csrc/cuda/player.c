@@ -386,8 +386,12 @@ static int run_thread(player_t *self, gs_env_t *env)
 {
     pthread_t thread;
     int stopped = GS_OK;
+    pthread_condattr_t attributes; /* not the clock that may be set while it plays */
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->ended, NULL);
+    pthread_cond_init(&self->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
     int error = pthread_create(&thread, NULL, dispatcher, self);
     if (error != 0) {
         stopped = gs_fail(env, GS_ERR_SYSTEM, "thread", -1, error, "could not be started");
@@ -396,7 +400,7 @@ static int run_thread(player_t *self, gs_env_t *env)
     pthread_mutex_lock(&self->lock);
     while (!self->over) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         int64_t ns = until.tv_nsec + LOOK_NS;
         until.tv_sec += (time_t)(ns / 1000000000);
         until.tv_nsec = (long)(ns % 1000000000);
