@@ -325,18 +325,15 @@ class Device:
             one_of(stream.kind, STREAM_KINDS, "stream kind")
         variant = [self.variant(op.regs) if op.kind == "kernel" else 0 for op in ops]
 
-        def column(values: Any) -> Int64Array:
-            return np.array(list(values), dtype=np.int64)
-
         def of_all(key: str) -> Int64Array:
-            return column(getattr(op, key) for op in ops)
+            return whole([getattr(op, key) for op in ops], key)
 
         answer = _core.cuda_run(
             self._handle,
-            column(KINDS.index(op.kind) for op in ops),
+            whole([KINDS.index(op.kind) for op in ops], "kind"),
             of_all("stream"),
             of_all("at"),
-            column(variant),
+            whole(variant, "variant"),
             of_all("blocks"),
             of_all("threads"),
             of_all("smem"),
@@ -344,8 +341,8 @@ class Device:
             of_all("iterations"),
             of_all("bytes"),
             of_all("graph"),
-            column(STREAM_KINDS.index(s.kind) for s in made),
-            column(s.priority for s in made),
+            whole([STREAM_KINDS.index(s.kind) for s in made], "stream kind"),
+            whole([s.priority for s in made], "priority"),
             sms,
             repeats,
             stop,
@@ -433,6 +430,11 @@ class Device:
         """Runs a kernel that writes to address 0, to see what happens: CudaError, and this process
         has lost the device."""
         _core.cuda_fault(self._handle)
+
+
+def whole(values: Sequence[Any], name: str) -> Int64Array:
+    """A column; numbers that are not whole are refused, not cut."""
+    return np.array([integer(v, f"{name}[{i}]") for i, v in enumerate(values)], dtype=np.int64)
 
 
 def from_limits(name: str, values: dict[str, int]) -> GPU:

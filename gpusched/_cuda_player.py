@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._check import Int64Array, frozen, integer, one_of
-from gpusched._cuda_device import Device, Operation
+from gpusched._cuda_device import Device, Operation, whole
 from gpusched.jobs import Jobs
 from gpusched.policy import Policy
 from gpusched.schedule import Schedule
@@ -178,11 +178,19 @@ def operations(
     graphs."""
     if tasks.is_stack:
         raise ValueError("tasks: must be one task set, not a stack")
-    sizes = np.broadcast_to(np.asarray(footprint, dtype=np.int64), (tasks.n,)).tolist()
+    given = np.asarray(footprint)
+    if given.dtype.kind not in "iu" or given.shape not in ((), (tasks.n,)):
+        raise ValueError(f"footprint: must be bytes, one whole number or one per task ({tasks.n})")
+    sizes = np.broadcast_to(given, (tasks.n,)).tolist()
+    for i in graphs or {}:
+        if not 0 <= integer(i, "graphs") < tasks.n:
+            raise ValueError(f"graphs: {i} is no task of {tasks.n}")
     made = []
     for i in range(tasks.n):
         if graphs is not None and i in graphs:
             handle = integer(graphs[i], f"graphs[{i}]")
+            if handle <= 0:
+                raise ValueError(f"graphs[{i}] = {handle}: is no graph")
             made.append(Operation(stream=i, kind="graph", graph=handle, name=tasks.name[i]))
             continue
         ns = int(tasks.block_time[i]) * tick
@@ -228,6 +236,9 @@ def play(
     tasks = plan.tasks
     if len(kernels) != tasks.n:
         raise ValueError(f"kernels: has {len(kernels)} entries for {tasks.n} tasks")
+    for i, op in enumerate(kernels):
+        if op.kind not in ("kernel", "graph") or (op.kind == "graph") != (op.graph != 0):
+            raise ValueError(f"kernels[{i}]: must be a kernel, or of kind 'graph' with a handle")
     if isinstance(plan, Policy):
         start = batch = np.zeros(0, np.int64)
         order = None if plan.table.order is None else plan.table.order.astype(np.int64)
@@ -243,7 +254,7 @@ def play(
             raise ValueError("plan: only schedules within one hyperperiod can be played")
 
     def column(key: str) -> Int64Array:
-        return np.array([getattr(op, key) for op in kernels], dtype=np.int64)
+        return whole([getattr(op, key) for op in kernels], key)
 
     variant = [0 if op.kind == "graph" else device.variant(op.regs) for op in kernels]
     answer = _core.cuda_play(

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched._check import integer
 from gpusched._cuda_device import Device, Operation, Run, Stream
 from gpusched.blocklog import BlockLog
 from gpusched.gpu import GPU
@@ -26,6 +27,7 @@ from gpusched.place import POLICIES, place
 MS = 1_000_000
 MOST_NOISE = 800
 """Operations of noise beside one kernel: more do not fit the queue, and its launch would wait."""
+MOST_PROCESSES = 64
 LIMIT_S = 60
 """How long another process may take to start or to end."""
 NOISE = ("copy_in", "copy_out", "memset")
@@ -104,37 +106,24 @@ def probe(
 ) -> Probe:
     prober = _Prober(device, quick)
     findings: list[Finding] = []
+    for name, ask in prober.steps(processes):
+        findings.append(attempt(name, ask))
+        say(findings[-1].line())
+    return Probe(prober.gpu, tuple(findings), interference(findings), prober.log)
 
-    def add(name: str, ask: Callable[[], Finding]) -> Finding:
-        found = attempt(name, ask)
-        findings.append(found)
-        say(found.line())
-        return found
 
-    add("timer", prober.timer)
-    add("occupancy", prober.occupancy)
-    add("sm order", prober.sm_order)
-    add("tables II and III", prober.pairs)
-    add("III.2 or most room", prober.third_kernel)
-    add("shared memory", prober.shared_memory)
-    add("registers", prober.registers)
-    add("mixtures", prober.mixtures)
-    add("channels", prober.channels)
-    add("NULL stream", prober.null_stream)
-    add("queues", prober.queues)
-    beside = add("figure 9", prober.neighbours).data
-    copies = add("copy engine", prober.copies).data
-    add("figure 8", prober.footprints)
-    add("figure 7", lambda: prober.other_processes(processes))
-    interference = None
-    if beside and copies:
-        interference = (
-            max(1.0, beside["same_sm"]),
-            max(1.0, beside["beside"]),
-            max(1.0, beside["elsewhere"]),
-            max(1.0, *copies["slowdown"].values()),
-        )
-    return Probe(prober.gpu, tuple(findings), interference, prober.log)
+def interference(findings: Sequence[Finding]) -> tuple[float, float, float, float] | None:
+    """What two of the probes found, as the simulator takes it; None without them."""
+    data = {found.probe: found.data for found in findings}
+    beside, copies = data.get("figure 9"), data.get("copy engine")
+    if not beside or not copies:
+        return None
+    return (
+        max(1.0, beside["same_sm"]),
+        max(1.0, beside["beside"]),
+        max(1.0, beside["elsewhere"]),
+        max(1.0, *copies["slowdown"].values()),
+    )
 
 
 def attempt(name: str, ask: Callable[[], Finding]) -> Finding:
@@ -152,6 +141,29 @@ class _Prober:
         self.gpu = device.gpu
         self.quick = quick
         self.log: BlockLog | None = None
+
+    def steps(self, processes: Sequence[int]) -> list[tuple[str, Callable[[], Finding]]]:
+        """All probes by name, in their order: those behind the SM order build on it."""
+        for count in processes:
+            if not 1 <= integer(count, "processes") <= MOST_PROCESSES:
+                raise ValueError(f"processes = {count}: must be 1 to {MOST_PROCESSES}")
+        return [
+            ("timer", self.timer),
+            ("occupancy", self.occupancy),
+            ("sm order", self.sm_order),
+            ("tables II and III", self.pairs),
+            ("III.2 or most room", self.third_kernel),
+            ("shared memory", self.shared_memory),
+            ("registers", self.registers),
+            ("mixtures", self.mixtures),
+            ("channels", self.channels),
+            ("NULL stream", self.null_stream),
+            ("queues", self.queues),
+            ("figure 9", self.neighbours),
+            ("copy engine", self.copies),
+            ("figure 8", self.footprints),
+            ("figure 7", lambda: self.other_processes(processes)),
+        ]
 
     # What probes share
 

@@ -31,10 +31,19 @@ int gs_cuda_play_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_c
     if (play->wait < GS_CUDA_WAIT_CONTEXT || play->wait > GS_CUDA_WAIT_POLL) {
         return gs_fail(env, GS_ERR_VALUE, "wait", -1, play->wait, "is unknown");
     }
-    if (play->tick < 1 || play->cycles < 1 || play->awake < 0 || play->lead < 0 ||
-        play->lead > GS_CUDA_MAX_NS || play->awake > MOST_AWAKE_NS) {
-        return gs_fail(env, GS_ERR_VALUE, "tick", -1, play->tick,
-                       "tick, cycles, awake or lead is out of range");
+    const struct {
+        const char *name;
+        int64_t value, least, most;
+    } numbers[] = {
+        {"tick", play->tick, 1, GS_NEVER},          {"cycles", play->cycles, 1, GS_NEVER},
+        {"awake", play->awake, 0, MOST_AWAKE_NS},   {"lead", play->lead, 0, GS_CUDA_MAX_NS},
+        {"realtime", play->realtime, 0, INT32_MAX},
+    };
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        if (numbers[k].value < numbers[k].least || numbers[k].value > numbers[k].most) {
+            return gs_fail(env, GS_ERR_VALUE, numbers[k].name, -1, numbers[k].value,
+                           "is out of range");
+        }
     }
     if (!gs_mul(play->hyperperiod, play->cycles, &length) || !gs_mul(length, play->tick, &length) ||
         length > GS_NEVER / 4) {
