@@ -521,6 +521,45 @@ except SystemExit as error:
     assert told in done.stdout, done.stdout + done.stderr
 
 
+def test_toolkits_that_do_not_know_all_devices(tmp_path: Path) -> None:
+    """compile_kernels of a copy of the project, with an nvcc that notes what it was asked for."""
+    for name in ("setup.py", "gpusched/_version.py", "csrc/cuda/spin.cu"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    (tmp_path / "build/cuda").mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    nvcc = tmp_path / "bin/nvcc"
+    code = """
+import setuptools, sys, types
+setuptools.setup = lambda **_: None
+module = types.ModuleType("build")
+module.__file__ = sys.argv[1]
+exec(compile(open(sys.argv[1]).read(), "setup.py", "exec"), module.__dict__)
+print(*module.compile_kernels())
+"""
+    for release, knows in (("11.7", False), ("11.8", True), ("13.0", True)):
+        nvcc.write_text(f"""#!/bin/sh
+[ "$1" = --version ] && echo "release {release}, V{release}" && exit
+echo "$@" > {tmp_path}/arguments
+while [ "$1" != -o ]; do shift; done
+echo > "$2"
+""")
+        nvcc.chmod(0o755)
+        environment = clean_environment(GPUSCHED_CUDA="1", CUDA_HOME=str(tmp_path))
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "setup.py")],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=120,
+        )
+        major, minor = release.split(".")
+        assert f"GS_CUDA_TOOLKIT {major}0{minor}0" in done.stdout, done.stdout + done.stderr
+        arguments = (tmp_path / "arguments").read_text()
+        assert ("code=sm_90" in arguments) == knows
+        assert "code=sm_80" in arguments and "code=compute_75" in arguments
+
+
 def test_the_library_is_built(standin: Standin) -> None:
     assert library().exists()
 
