@@ -231,7 +231,7 @@ def test_a_kernel_that_faults(standin: Standin) -> None:
     assert python(code, GPUSCHED_CUDA_DRIVER=standin.path) == "1"  # a new process works
 
 
-@pytest.mark.parametrize("code", [214, 702, 710, 714, 715, 716, 717, 718, 719])
+@pytest.mark.parametrize("code", [214, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810])
 def test_errors_that_destroy_the_context(standin: Standin, code: int) -> None:
     with Device() as device:
         standin.fail("cuLaunchKernel", 1, code)
@@ -436,7 +436,8 @@ def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Pat
                 checks.append(f'_Static_assert((int){theirs} == {value}, "{name}");')
                 break
         else:
-            pytest.fail(f"{name}: is not in cuda.h")
+            if name != "TENSOR_MEMORY_LEAK":  # which not all of these versions have
+                pytest.fail(f"{name}: is not in cuda.h")
     assert len(checks) > 35
     table = (CSRC / "cuda/driver.c").read_text()
     for ours, theirs in re.findall(r'(?:ENTRY|OPTIONAL)\((\w+),\s*"cu(\w+)"\)', table):
