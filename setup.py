@@ -32,12 +32,10 @@ if sanitizers := os.environ.get("GPUSCHED_SANITIZE"):
     compile_args += ["-fno-sanitize-recover=undefined", "-fno-wrapv"]
     link_args += [f"-fsanitize={sanitizers}"]
 
-# Code for the data-centre GPUs, and what a driver translates for all others from Turing on.
-CODE = [
-    "-gencode=arch=compute_80,code=sm_80",
-    "-gencode=arch=compute_90,code=sm_90",
-    "-gencode=arch=compute_75,code=compute_75",
-]
+# What a driver translates for all GPUs from Turing on, and code for the data-centre GPUs, from the
+# version of the toolkit on that knows them.
+TRANSLATED = "-gencode=arch=compute_75,code=compute_75"
+CODE = {80: 11000, 90: 11080}
 cuda = root / "build" / "cuda"
 kernels = root / "csrc/cuda/spin.cu"
 config = cuda / "gpusched_cuda_image.h"
@@ -83,7 +81,8 @@ def compile_kernels():
         target = cuda / f"spin_{number}.fatbin"
         if not target.exists() or target.stat().st_mtime < kernels.stat().st_mtime:
             part = target.with_suffix(f".{os.getpid()}")
-            run_nvcc(nvcc, "-fatbin", "-O3", *CODE, "-o", str(part), str(kernels))
+            code = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in CODE if number >= CODE[a]]
+            run_nvcc(nvcc, "-fatbin", "-O3", *code, TRANSLATED, "-o", str(part), str(kernels))
             part.replace(target)
         path = str(target).replace("\\", "\\\\").replace('"', '\\"')
         return [f'#define GS_CUDA_FATBIN "{path}"', f"#define GS_CUDA_TOOLKIT {number}"]

@@ -32,7 +32,7 @@ $python -m gpusched gpu-check --output "$out/full.json" | tee "$out/full.txt" ||
 
 # More streams than channels, and fewer channels than streams.
 for channels in 1 8 32; do
-    $python - "$channels" << 'PY' | tee -a "$out/channels.txt"
+    $python - "$channels" << 'PY' 2>&1 | tee -a "$out/channels.txt" || true
 import sys
 
 from gpusched._cuda_probe import _Prober
@@ -44,13 +44,12 @@ PY
 done
 
 # The dispatcher with real-time priority and locked memory, where the system grants them.
-$python - << 'PY' | tee "$out/realtime.txt"
+$python - << 'PY' 2>&1 | tee "$out/realtime.txt" || true
 import gpusched as gs
-from gpusched._cuda_check import small_set
+from gpusched._cuda_check import schedulable
 
 with gs.cuda.Device(0) as device:
-    tasks = small_set(device, heavy=False)
-    found = gs.pbs.search(tasks, gs.cuda.measure(tasks, device).table())
+    found = gs.pbs.search(*schedulable(device, quick=False))
     for options in ({}, {"realtime": 80}, {"realtime": 80, "lock_memory": True}):
         try:
             played = gs.cuda.play(found.schedule, device, cycles=1000, wait="poll", **options)

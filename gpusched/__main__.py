@@ -260,6 +260,8 @@ def _gpu_check(options: argparse.Namespace) -> int:
         processes = [int(part) for part in options.processes.split(",") if part.strip()]
     except ValueError:
         raise _Refusal(f"--processes: {options.processes!r} are no numbers") from None
+    if not all(1 <= count <= 64 for count in processes):
+        raise _Refusal(f"--processes: {options.processes}: must be 1 to 64")
     try:
         findings = _cuda_check.check(
             options.device, options.output, quick=options.quick, processes=processes, say=print

@@ -5,27 +5,37 @@ from __future__ import annotations
 import json
 import os
 import platform
+import queue
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gpusched import _core, _cuda_driver, cuda
+from gpusched import _core, _cuda_driver, cuda, pbs
 from gpusched._cuda_device import Device, Operation
 from gpusched._cuda_player import STRATEGIES, WAITS, operations
-from gpusched._cuda_probe import Finding, attempt, probe
+from gpusched._cuda_probe import Finding, _Prober, _with_order, attempt, interference
 from gpusched._files import replacing
 from gpusched._version import __version__
+from gpusched.table import BatchTable
 from gpusched.tasks import KernelTasks
 
 US = 1000
+NOT_SUPPORTED = 801
 AIM_NS = 20_000
 """The aim for the player's overhead per frame on a data-centre GPU."""
+
+
+LIMIT_S = 180
+"""How long a step may take. The longest takes a tenth of it on the devices that this is for."""
 
 
 def check(
@@ -36,15 +46,13 @@ def check(
     processes: Sequence[int],
     say: Callable[[str], None],
 ) -> list[Finding]:
-    """Runs all checks, says a line for each, and writes the report."""
-    findings: list[Finding] = []
+    """Runs all checks, says a line for each, and keeps the report up to date after each.
 
-    def add(name: str, ask: Callable[[], Finding]) -> None:
-        findings.append(attempt(name, ask))
-        say(findings[-1].line())
-
+    The steps run in a process of their own: one that hangs, crashes, or costs its process the
+    device is a failure of that step, and the steps behind it run in a new process.
+    """
     name, limits = _cuda_driver.limits(index)
-    version, devices, _, _ = _core.cuda_driver_info(_cuda_driver.driver())
+    version, _, _, _ = _core.cuda_driver_info(_cuda_driver.driver())
     report: dict[str, Any] = {
         "gpusched": __version__,
         "device": name,
@@ -55,38 +63,199 @@ def check(
         "host": platform.platform(),
         "cpus": os.cpu_count(),
         "quick": quick,
+        "complete": False,
+        "sm_order": None,
+        "interference": None,
+        "findings": [],
     }
     say(f"{name}, {limits['sms']} SMs, driver for CUDA {report['driver_cuda']}")
     if report["stand_in"]:
         say("GPUSCHED_CUDA_DRIVER stands in for the driver: these are no figures of a GPU")
     folder = Path(output).with_suffix("")
-    with Device(index) as device:
-        probed = probe(device, quick=quick, say=say, processes=processes)
-        findings += probed.findings
-        device.gpu = probed.gpu
-        report["sm_order"] = probed.gpu.sm_order.tolist()
-        report["interference"] = probed.interference
-        add("calibration", lambda: calibration(device))
-        add("oracle", lambda: overlap(device, quick))
-        for wait, strategy in product(WAITS, STRATEGIES):
-            title = f"player {strategy} {wait}"
-            add(title, lambda s=strategy, w=wait: playing(device, quick, s, w))  # type: ignore[misc]
-        add("partitions", lambda: partitions(device, quick))
-        add("out of memory", lambda: out_of_memory(device))
-    add("all devices", lambda: all_devices(devices))
-    for title, code in (("fork", FORK), ("fault", FAULT), ("new process", FRESH)):
-        add(title, lambda t=title, c=code: in_a_process(t, c.format(index=index)))  # type: ignore[misc]
-    report["findings"] = [asdict(found) for found in findings]
-    if probed.log is not None:
-        from gpusched.io import write_examiner
+    findings: list[Finding] = []
 
-        folder.mkdir(parents=True, exist_ok=True)
-        write_examiner(folder, probed.log, probed.gpu)
-    with replacing(output, "w", encoding="utf-8") as file:
-        json.dump(report, file, indent=1)
+    def write() -> None:
+        report["interference"] = interference(findings)
+        report["findings"] = [asdict(found) for found in findings]
+        with replacing(output, "w", encoding="utf-8") as file:
+            json.dump(report, file, indent=1)
+
+    def add(found: Finding) -> None:
+        findings.append(found)
+        say(found.line())
+        write()
+
+    request: dict[str, Any] = {
+        "index": index,
+        "quick": quick,
+        "processes": list(processes),
+        "folder": str(folder),
+        "sm_order": None,
+    }
+    supervise([sys.executable, "-c", WORKER], request, add)
+    report["sm_order"] = request["sm_order"]
+    for title, code in (
+        *(("all devices", ALL), ("fork", FORK), ("fault", FAULT)),
+        ("new process", FRESH),
+    ):
+        add(in_a_process(title, code.format(index=index)))
+    report["complete"] = True
+    write()
     counts = [f"{sum(f.status == s for f in findings)} {s}" for s in ("pass", "fail", "figure")]
     say(f"{', '.join(counts)}; wrote {output} and logs in {folder}")
     return findings
+
+
+# Steps in a process of their own
+
+WORKER = "from gpusched._cuda_check import work; work()"
+
+
+def supervise(
+    command: Sequence[str],
+    request: dict[str, Any],
+    add: Callable[[Finding], None],
+    limit: float = LIMIT_S,
+) -> None:
+    """Has the steps done by a process as `work` does them, and by another one where that ended.
+
+    Raises
+    ------
+    CudaError
+        The first process cannot open the device.
+    """
+    names: list[str] | None = None
+    done: list[str] = []
+    while names is None or len(done) < len(names):
+        step: str | None = None
+        before, why = len(done), "the device could not be opened again"
+        for message in _messages(command, request | {"done": done}, limit):
+            if "steps" in message:
+                names = message["steps"]
+            elif "begin" in message:
+                step = message["begin"]
+            elif "finding" in message:
+                step = None
+                request["sm_order"] = message["sm_order"]
+                add(Finding(**message["finding"]))
+                done.append(message["finding"]["probe"])
+            else:
+                why = message["error"]
+        if names is None:
+            raise _core.CudaError(why, "", 0)
+        if step is not None:
+            add(Finding(step, "fail", why, {}))
+            done.append(step)
+        elif len(done) == before:
+            for name in names:
+                if name not in done:
+                    add(Finding(name, "fail", why, {}))
+            return
+
+
+def _messages(
+    command: Sequence[str], request: dict[str, Any], limit: float
+) -> Iterator[dict[str, Any]]:
+    """What a process says, line by line, and at last why it says no more, if it does."""
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        stdout = process.stdout
+
+        def read() -> None:
+            for line in stdout:
+                lines.put(line)
+            lines.put(None)
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        try:
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(request))
+                process.stdin.close()
+            while (line := lines.get(timeout=limit)) is not None:
+                yield json.loads(line)
+            if (code := process.wait(limit)) != 0:
+                yield {"error": f"its process ended with code {code}"}
+        except (queue.Empty, subprocess.TimeoutExpired):
+            yield {"error": f"did not end in {limit} s"}
+        finally:
+            process.kill()
+            reader.join()
+
+
+def work() -> None:
+    """The steps that are not done yet, as the request on the standard input says; what they find is
+    written to the standard output, an object of JSON per line. Ends where the device is lost."""
+
+    def tell(**message: Any) -> None:
+        print(json.dumps(message), flush=True)
+
+    request = json.load(sys.stdin)
+    try:
+        device = Device(request["index"])
+    except _core.CudaError as error:
+        tell(error=str(error.args[0]))
+        return
+    with suppress(KeyboardInterrupt), device:
+        prober = _Prober(device, request["quick"])
+        if request["sm_order"] is not None:
+            prober.gpu = device.gpu = _with_order(device.gpu, request["sm_order"])
+        steps = all_steps(prober, request["processes"], Path(request["folder"]))
+        tell(steps=[name for name, _ in steps])
+        for name, ask in steps:
+            if name in request["done"]:
+                continue
+            tell(begin=name)
+            found = attempt(name, ask)
+            device.gpu = prober.gpu
+            tell(finding=asdict(found), sm_order=prober.gpu.sm_order.tolist())
+            if found.status == "fail" and not _works(device):
+                return
+
+
+def _works(device: Device) -> bool:
+    try:
+        return len(device.run([Operation()])) == 1
+    except _core.CudaError:
+        return False
+
+
+def all_steps(
+    prober: _Prober, processes: Sequence[int], folder: Path
+) -> list[tuple[str, Callable[[], Finding]]]:
+    """The probes, then the measurements, by name."""
+    device, quick = prober.device, prober.quick
+    steps = prober.steps(processes)
+    steps.insert(
+        1 + [name for name, _ in steps].index("queues"), ("logs", lambda: logs(prober, folder))
+    )
+    steps.append(("calibration", lambda: calibration(device)))
+    steps.append(("oracle", lambda: overlap(device, quick)))
+    times = cache(lambda: schedulable(device, quick))
+    for wait, strategy in product(WAITS, STRATEGIES):
+        steps.append(
+            (
+                f"player {strategy} {wait}",
+                lambda s=strategy, w=wait: playing(device, times(), quick, s, w),  # type: ignore[misc]
+            )
+        )
+    steps.append(("partitions", lambda: partitions(device, quick)))
+    steps.append(("out of memory", lambda: out_of_memory(device)))
+    return steps
+
+
+def logs(prober: _Prober, folder: Path) -> Finding:
+    """The blocks of the probe before, for others to look at."""
+    from gpusched.io import write_examiner
+
+    if prober.log is None:
+        return Finding("logs", "skip", "no kernels were logged", {})
+    folder.mkdir(parents=True, exist_ok=True)
+    write_examiner(folder, prober.log, prober.gpu)
+    return Finding("logs", "figure", f"of {len(prober.log)} kernels", {})
 
 
 def calibration(device: Device) -> Finding:
@@ -118,8 +287,6 @@ def small_set(device: Device, heavy: bool) -> KernelTasks:
 
 def overlap(device: Device, quick: bool) -> Finding:
     """The oracle: does what overlaps on the device agree with what is computed to fit?"""
-    from gpusched.table import BatchTable
-
     tasks = small_set(device, heavy=True)
     measured = cuda.measure(tasks, device, repeats=3 if quick else 30)
     computed = BatchTable.from_gpu(tasks, device.gpu, slowdown=None)
@@ -135,16 +302,25 @@ def overlap(device: Device, quick: bool) -> Finding:
     return Finding("oracle", "fail" if differ else "pass", text, data)
 
 
-def playing(device: Device, quick: bool, strategy: Any, wait: Any) -> Finding:
-    """The player: misses, and the overhead of a frame."""
-    from gpusched import pbs
-
-    name = f"player {strategy} {wait}"
+def schedulable(device: Device, quick: bool) -> tuple[KernelTasks, BatchTable]:
+    """Tasks with measured times that can be scheduled: a sample that this process was held up in
+    for milliseconds is longer than a period, and is taken again."""
     tasks = small_set(device, heavy=False)
-    measured = cuda.measure(tasks, device, repeats=10 if quick else 100)
-    found = pbs.search(tasks, measured.table(), policy=strategy == "policy")
-    if found.schedule is None:
-        return Finding(name, "fail", "no schedule for the measured times", {})
+    for _ in range(3):
+        table = cuda.measure(tasks, device, repeats=10 if quick else 100).table()
+        if pbs.search(tasks, table).schedulable:
+            return tasks, table
+    raise RuntimeError("no schedule for the measured times, three times over")
+
+
+def playing(
+    device: Device, times: tuple[KernelTasks, BatchTable], quick: bool, strategy: Any, wait: Any
+) -> Finding:
+    """The player: misses, and the overhead of a frame."""
+    name = f"player {strategy} {wait}"
+    tasks, table = times
+    found = pbs.search(tasks, table, policy=strategy == "policy")
+    assert found.schedule is not None
     played = cuda.play(
         found.policy if strategy == "policy" else found.schedule,
         device,
@@ -182,7 +358,11 @@ def partitions(device: Device, quick: bool) -> Finding:
     asked = sorted({min(8, most), most}) if quick else None
     try:
         measured = cuda.partition_times([op], device, sms=asked)
-    except (ValueError, cuda.CudaError) as error:
+    except ValueError as error:  # a driver without them
+        return Finding("partitions", "skip", str(error.args[0]), {})
+    except cuda.CudaError as error:
+        if error.args[2] != NOT_SUPPORTED:
+            raise
         return Finding("partitions", "skip", str(error.args[0]), {})
     worst = measured.worst[0]
     text = ", ".join(f"{k}: {ns / 1e6:.2f}" for k, ns in zip(measured.sms, worst, strict=True))
@@ -202,20 +382,13 @@ def out_of_memory(device: Device) -> Finding:
     return Finding("out of memory", "fail", "twice the memory of the device was granted", {})
 
 
-def all_devices(count: int) -> Finding:
-    """A kernel on every device, all open at once."""
-    opened: list[Device] = []
-    try:
-        for index in range(count):
-            opened.append(Device(index))
-        ran = [len(device.run([Operation(ns=1000)])) for device in opened]
-    finally:
-        for device in opened:
-            device.close()
-    names = ", ".join(device.name for device in opened)
-    return Finding("all devices", "pass" if ran == [1] * count else "fail", names, {"count": count})
-
-
+ALL = """
+from gpusched.cuda import Device, Operation, devices
+opened = [Device(index) for index in range(len(devices()))]
+for device in opened:
+    device.run([Operation(ns=1000)])
+print(", ".join(device.name for device in opened))
+"""
 FORK = """
 import os, sys, warnings
 warnings.simplefilter("ignore")
@@ -258,10 +431,10 @@ def in_a_process(name: str, code: str) -> Finding:
     """A check in a process of its own, which may be lost to it."""
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=300
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S
         )
     except subprocess.TimeoutExpired:
-        return Finding(name, "fail", "did not end in 300 s", {})
+        return Finding(name, "fail", f"did not end in {LIMIT_S} s", {})
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     text = "; ".join(lines if done.returncode == 0 else lines[-1:])
     return Finding(name, "pass" if done.returncode == 0 else "fail", text, {})

@@ -16,6 +16,9 @@ from gpusched.blocklog import BlockLog
 from gpusched.gpu import GPU, occupancy
 
 KINDS = ("kernel", "copy_in", "copy_out", "memset", "graph")
+INVALID_VALUE = 1
+WARM_NS = 50_000_000
+"""How long a device is kept busy before work is calibrated on it."""
 STREAM_KINDS = ("blocking", "non_blocking", "null")
 
 
@@ -38,7 +41,8 @@ class Operation:
         Steps of arithmetic that each thread does, whose time does depend on it; see
         ``Device.iterations``.
     bytes
-        Of a kernel the memory that its steps read and write, of others what is copied or set.
+        Of a kernel the memory that its steps read and write, of others what is copied or set: the
+        copies and memsets of one stream use the same memory.
     at
         ns after the begin of the run before which it is not launched.
     graph
@@ -144,6 +148,8 @@ class Run:
     @property
     def resident_at_once(self) -> Any:
         """Whether at some instant all blocks of all kernels were there, ``(R,)`` of bool."""
+        if not len(self.kernel):
+            return np.ones(len(self), np.bool_)
         return self.block_start.max(axis=1) < self.block_end.min(axis=1)
 
     def sm(self, operation: int, repeat: int = 0) -> list[int]:
@@ -154,18 +160,26 @@ class Run:
     @property
     def clock_offset(self) -> tuple[int, int]:
         """Bounds on host minus device time: no block starts before its launch is called, and
-        none ends after the wait for it returns."""
-        low = int((self.called[:, self.kernel] - self.block_start).max())
-        high = int((self.end[:, None] - self.block_end).min())
+        none ends after the wait for it returns. Of all repetitions: in a long run, in which one
+        clock gains on the other, the bounds cross."""
+        return self._offset(slice(None))
+
+    def _offset(self, rows: slice) -> tuple[int, int]:
+        if not len(self.kernel):
+            raise ValueError("this run has no kernels, whose blocks know the device's time")
+        low = int((self.called[rows, self.kernel] - self.block_start[rows]).max())
+        high = int((self.end[rows, None] - self.block_end[rows]).min())
         return low, high
 
     def log(self, repeat: int = 0) -> BlockLog:
-        """One repetition as a log; launches are put on the device's clock by the middle of
-        ``clock_offset``, and no later than the kernel's first block."""
+        """One repetition as a log; launches are put on the device's clock by the middle of its
+        bounds on the ``clock_offset``, and no later than the kernel's first block."""
+        if not 0 <= integer(repeat, "repeat") < len(self):
+            raise ValueError(f"repeat = {repeat}: there are {len(self)} repetitions")
         rows = [i for i, op in enumerate(self.operations) if op.kind == "kernel"]
         number = {i: row for row, i in enumerate(rows)}
         ops = [self.operations[i] for i in rows]
-        offset = sum(self.clock_offset) // 2
+        offset = sum(self._offset(slice(repeat, repeat + 1))) // 2
         launch = np.minimum(self.called[repeat] - offset, self.first[repeat])[rows]
         used = sorted({op.stream for op in ops})
         return BlockLog(
@@ -242,17 +256,17 @@ class Device:
     priorities: tuple[int, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if (reason := why_not()) is not None:
-            raise _core.CudaError(reason, "", 0)
         if self.channels is not None and not 1 <= integer(self.channels, "channels") <= 32:
             raise ValueError(f"channels = {self.channels}: must be 1 to 32")
-        self.name, self.limits = limits(integer(self.index, "index"))
-        self.gpu = from_limits(self.name, self.limits)
         variable = "CUDA_DEVICE_MAX_CONNECTIONS"
         before = os.environ.get(variable)
         if self.channels is not None:
             os.environ[variable] = str(self.channels)
-        try:
+        try:  # a driver may read it as soon as it is opened, not when it makes the context
+            if (reason := why_not()) is not None:
+                raise _core.CudaError(reason, "", 0)
+            self.name, self.limits = limits(integer(self.index, "index"))
+            self.gpu = from_limits(self.name, self.limits)
             self._handle = _core.cuda_device(driver(), self.index, image())
             regs, least, greatest, was_active = _core.cuda_device_info(self._handle)
         finally:
@@ -311,18 +325,15 @@ class Device:
             one_of(stream.kind, STREAM_KINDS, "stream kind")
         variant = [self.variant(op.regs) if op.kind == "kernel" else 0 for op in ops]
 
-        def column(values: Any) -> Int64Array:
-            return np.array(list(values), dtype=np.int64)
-
         def of_all(key: str) -> Int64Array:
-            return column(getattr(op, key) for op in ops)
+            return whole([getattr(op, key) for op in ops], key)
 
         answer = _core.cuda_run(
             self._handle,
-            column(KINDS.index(op.kind) for op in ops),
+            whole([KINDS.index(op.kind) for op in ops], "kind"),
             of_all("stream"),
             of_all("at"),
-            column(variant),
+            whole(variant, "variant"),
             of_all("blocks"),
             of_all("threads"),
             of_all("smem"),
@@ -330,8 +341,8 @@ class Device:
             of_all("iterations"),
             of_all("bytes"),
             of_all("graph"),
-            column(STREAM_KINDS.index(s.kind) for s in made),
-            column(s.priority for s in made),
+            whole([STREAM_KINDS.index(s.kind) for s in made], "stream kind"),
+            whole([s.priority for s in made], "priority"),
             sms,
             repeats,
             stop,
@@ -361,6 +372,9 @@ class Device:
         for the shape.
         """
         shape = replace(operation, stream=0, ns=0, iterations=0, at=0, name="")
+        if not self._steps:  # a device that was idle runs at a lower clock at first
+            wide = Operation(blocks=self.gpu.sms, threads=128, ns=WARM_NS // 10)
+            self.run([wide], repeats=10)
         if shape not in self._steps:
             few, many = 2000, 2000
             t_few = self._longest(shape, few)
@@ -391,7 +405,7 @@ class Device:
             most = self.limits["smem_per_block"]
             smem = sorted({0, 1, 256, 1024, 3072, 5000, most // 8, most // 4, most // 2, most})
         rows = [
-            (t, regs, s, _core.cuda_occupancy(self._handle, variant, t, s))
+            (t, regs, s, self._occupancy(variant, t, s))
             for variant, regs in enumerate(self.regs)
             for t in threads
             for s in smem
@@ -399,6 +413,14 @@ class Device:
         columns = np.array(rows, dtype=np.int64).T
         ours = occupancy(self.gpu, columns[0], columns[1], columns[2])
         return OccupancyCheck(*map(frozen, (*columns[:3].copy(), ours, columns[3].copy())))
+
+    def _occupancy(self, variant: int, threads: int, smem: int) -> int:
+        try:
+            return _core.cuda_occupancy(self._handle, variant, threads, smem)
+        except _core.CudaError as error:
+            if error.args[2] != INVALID_VALUE:
+                raise
+            return 0  # a driver that refuses what does not fit, instead of saying that none does
 
     def offset(self, repeats: int = 50) -> tuple[int, int]:
         """Bounds on host minus device time in ns, from empty kernels."""
@@ -408,6 +430,11 @@ class Device:
         """Runs a kernel that writes to address 0, to see what happens: CudaError, and this process
         has lost the device."""
         _core.cuda_fault(self._handle)
+
+
+def whole(values: Sequence[Any], name: str) -> Int64Array:
+    """A column; numbers that are not whole are refused, not cut."""
+    return np.array([integer(v, f"{name}[{i}]") for i, v in enumerate(values)], dtype=np.int64)
 
 
 def from_limits(name: str, values: dict[str, int]) -> GPU:

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpusched._check import Int64Array, frozen
+from gpusched._core import CudaError
 from gpusched._cuda_device import Device, Operation
+
+NO_SUCH_PARTITION = 915
+"""CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,10 +80,16 @@ def partition_times(
         raise ValueError(f"sms = {asked}: must be 1 to {most}")
     rows: dict[int, list[Int64Array]] = {}
     for k in asked:
-        runs = [
-            device.run([op], sms=k, repeats=repeats + 1, stop=stop)
-            for op in (_alone(op) for op in kernels)
-        ]
+        try:
+            runs = [
+                device.run([op], sms=k, repeats=repeats + 1, stop=stop)
+                for op in (_alone(op) for op in kernels)
+            ]
+        except CudaError as error:
+            # Not every size can be had: SMs of a cluster stay together, and some are left over.
+            if sms is None and k != most and error.args[2] == NO_SUCH_PARTITION:
+                continue
+            raise
         rows[runs[0].sms] = [run.elapsed[1:] for run in runs]  # the first one warms up
     names = tuple(op.name or f"kernel {i}" for i, op in enumerate(kernels))
     had = sorted(rows)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._check import Int64Array, frozen, integer, one_of
-from gpusched._cuda_device import Device, Operation
+from gpusched._cuda_device import Device, Operation, whole
 from gpusched.jobs import Jobs
 from gpusched.policy import Policy
 from gpusched.schedule import Schedule
@@ -69,8 +71,9 @@ class Played:
     unsafe
         Frames that the policy found no safe batch for; the most urgent job ran alone then.
     clock_offset
-        Bounds on what to add to the device's clock, of which the greater one was used: nothing
-        seems to end earlier than it did.
+        Bounds on what to add to the device's clock in the middle of the play, of which the greater
+        one was used: nothing seems to end earlier than it did. How much faster one clock runs than
+        the other was estimated and taken out.
     """
 
     tasks: KernelTasks
@@ -175,11 +178,19 @@ def operations(
     graphs."""
     if tasks.is_stack:
         raise ValueError("tasks: must be one task set, not a stack")
-    sizes = np.broadcast_to(np.asarray(footprint, dtype=np.int64), (tasks.n,)).tolist()
+    given = np.asarray(footprint)
+    if given.dtype.kind not in "iu" or given.shape not in ((), (tasks.n,)):
+        raise ValueError(f"footprint: must be bytes, one whole number or one per task ({tasks.n})")
+    sizes = np.broadcast_to(given, (tasks.n,)).tolist()
+    for i in graphs or {}:
+        if not 0 <= integer(i, "graphs") < tasks.n:
+            raise ValueError(f"graphs: {i} is no task of {tasks.n}")
     made = []
     for i in range(tasks.n):
         if graphs is not None and i in graphs:
             handle = integer(graphs[i], f"graphs[{i}]")
+            if handle <= 0:
+                raise ValueError(f"graphs[{i}] = {handle}: is no graph")
             made.append(Operation(stream=i, kind="graph", graph=handle, name=tasks.name[i]))
             continue
         ns = int(tasks.block_time[i]) * tick
@@ -225,6 +236,9 @@ def play(
     tasks = plan.tasks
     if len(kernels) != tasks.n:
         raise ValueError(f"kernels: has {len(kernels)} entries for {tasks.n} tasks")
+    for i, op in enumerate(kernels):
+        if op.kind not in ("kernel", "graph") or (op.kind == "graph") != (op.graph != 0):
+            raise ValueError(f"kernels[{i}]: must be a kernel, or of kind 'graph' with a handle")
     if isinstance(plan, Policy):
         start = batch = np.zeros(0, np.int64)
         order = None if plan.table.order is None else plan.table.order.astype(np.int64)
@@ -240,7 +254,7 @@ def play(
             raise ValueError("plan: only schedules within one hyperperiod can be played")
 
     def column(key: str) -> Int64Array:
-        return np.array([getattr(op, key) for op in kernels], dtype=np.int64)
+        return whole([getattr(op, key) for op in kernels], key)
 
     variant = [0 if op.kind == "graph" else device.variant(op.regs) for op in kernels]
     answer = _core.cuda_play(
@@ -273,8 +287,7 @@ def play(
     planned, due, dispatch, submitted, done, batches, task, job, frame, first, last = answer[:11]
     unsafe, origin = answer[11:]
     known = last >= 0
-    low = int((dispatch[frame] - first)[known].max(initial=-(2**62)))
-    high = int((done[frame] - last)[known].min(initial=2**62))
+    shift, clock_offset = _clock(dispatch[frame], first, last, done[frame], known)
     return Played(
         tasks=tasks,
         strategy=chosen,
@@ -289,8 +302,54 @@ def play(
         task=task,
         job=job,
         frame=frame,
-        start=np.where(known, first + high - origin, -1),
-        end=np.where(known, last + high - origin, -1),
+        start=np.where(known, first + shift - origin, -1),
+        end=np.where(known, last + shift - origin, -1),
         unsafe=unsafe,
-        clock_offset=(low, high),
+        clock_offset=clock_offset,
     )
+
+
+MOST_DRIFT = 2e-4
+"""Two oscillators differ by no more: each is within 100 parts per million."""
+
+
+def _clock(
+    dispatch: Int64Array, first: Int64Array, last: Int64Array, done: Int64Array, known: Any
+) -> tuple[Int64Array, tuple[int, int]]:
+    """What to add to the device's time of each job for the host's, and its bounds.
+
+    No job starts before its dispatch, and none ends after the wait for it has returned. The clocks
+    run at slightly different speeds, which over seconds is more than a dispatch takes: so the
+    greatest line below all upper bounds is taken, not a constant (the edge of their lower hull at
+    the middle of the play: Moon, Skelly and Towsley 1999). The bounds are with the drift removed.
+    """
+    if not known.any():
+        return np.zeros(len(known), np.int64), (-(2**62), 2**62)
+    middle = (int(last[known].min()) + int(last[known].max())) // 2
+    since = (last - middle).astype(np.float64)
+    base = int((done - last)[known].min())
+    above = ((done - last) - base)[known]
+    slope = float(np.clip(_edge(since[known], above), -MOST_DRIFT, MOST_DRIFT))
+    drift = np.where(known, np.rint(slope * since), 0).astype(np.int64)
+    high = int((done - last - drift)[known].min())
+    low = int((dispatch - first - drift)[known].max())
+    return high + drift, (low, high)
+
+
+def _edge(x: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> float:
+    """The slope of the lower convex hull of the points at x = 0; 0 where it is one point wide."""
+    hull: list[tuple[float, float]] = []
+    for i in np.lexsort((y, x)).tolist():
+        at, value = float(x[i]), float(y[i])
+        if hull and hull[-1][0] == at:
+            continue
+        while len(hull) > 1:
+            (ax, ay), (bx, by) = hull[-2:]
+            if (by - ay) * (at - ax) < (value - ay) * (bx - ax):
+                break
+            hull.pop()
+        hull.append((at, value))
+    for (ax, ay), (bx, by) in pairwise(hull):
+        if bx >= 0:
+            return (by - ay) / (bx - ax)
+    return 0.0

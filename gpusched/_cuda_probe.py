@@ -10,19 +10,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from gpusched._check import integer
 from gpusched._cuda_device import Device, Operation, Run, Stream
 from gpusched.blocklog import BlockLog
 from gpusched.gpu import GPU
 from gpusched.place import POLICIES, place
 
 MS = 1_000_000
+MOST_NOISE = 800
+"""Operations of noise beside one kernel: more do not fit the queue, and its launch would wait."""
+MOST_PROCESSES = 64
+LIMIT_S = 60
+"""How long another process may take to start or to end."""
 NOISE = ("copy_in", "copy_out", "memset")
 
 
@@ -99,37 +106,24 @@ def probe(
 ) -> Probe:
     prober = _Prober(device, quick)
     findings: list[Finding] = []
+    for name, ask in prober.steps(processes):
+        findings.append(attempt(name, ask))
+        say(findings[-1].line())
+    return Probe(prober.gpu, tuple(findings), interference(findings), prober.log)
 
-    def add(name: str, ask: Callable[[], Finding]) -> Finding:
-        found = attempt(name, ask)
-        findings.append(found)
-        say(found.line())
-        return found
 
-    add("timer", prober.timer)
-    add("occupancy", prober.occupancy)
-    add("sm order", prober.sm_order)
-    add("tables II and III", prober.pairs)
-    add("III.2 or most room", prober.third_kernel)
-    add("shared memory", prober.shared_memory)
-    add("registers", prober.registers)
-    add("mixtures", prober.mixtures)
-    add("channels", prober.channels)
-    add("NULL stream", prober.null_stream)
-    add("queues", prober.queues)
-    beside = add("figure 9", prober.neighbours).data
-    copies = add("copy engine", prober.copies).data
-    add("figure 8", prober.footprints)
-    add("figure 7", lambda: prober.other_processes(processes))
-    interference = None
-    if beside and copies:
-        interference = (
-            max(1.0, beside["same_sm"]),
-            max(1.0, beside["beside"]),
-            max(1.0, beside["elsewhere"]),
-            max(1.0, *copies["slowdown"].values()),
-        )
-    return Probe(prober.gpu, tuple(findings), interference, prober.log)
+def interference(findings: Sequence[Finding]) -> tuple[float, float, float, float] | None:
+    """What two of the probes found, as the simulator takes it; None without them."""
+    data = {found.probe: found.data for found in findings}
+    beside, copies = data.get("figure 9"), data.get("copy engine")
+    if not beside or not copies:
+        return None
+    return (
+        max(1.0, beside["same_sm"]),
+        max(1.0, beside["beside"]),
+        max(1.0, beside["elsewhere"]),
+        max(1.0, *copies["slowdown"].values()),
+    )
 
 
 def attempt(name: str, ask: Callable[[], Finding]) -> Finding:
@@ -148,13 +142,41 @@ class _Prober:
         self.quick = quick
         self.log: BlockLog | None = None
 
+    def steps(self, processes: Sequence[int]) -> list[tuple[str, Callable[[], Finding]]]:
+        """All probes by name, in their order: those behind the SM order build on it."""
+        for count in processes:
+            if not 1 <= integer(count, "processes") <= MOST_PROCESSES:
+                raise ValueError(f"processes = {count}: must be 1 to {MOST_PROCESSES}")
+        return [
+            ("timer", self.timer),
+            ("occupancy", self.occupancy),
+            ("sm order", self.sm_order),
+            ("tables II and III", self.pairs),
+            ("III.2 or most room", self.third_kernel),
+            ("shared memory", self.shared_memory),
+            ("registers", self.registers),
+            ("mixtures", self.mixtures),
+            ("channels", self.channels),
+            ("NULL stream", self.null_stream),
+            ("queues", self.queues),
+            ("figure 9", self.neighbours),
+            ("copy engine", self.copies),
+            ("figure 8", self.footprints),
+            ("figure 7", lambda: self.other_processes(processes)),
+        ]
+
     # What probes share
 
     def placed(self, kernels: Sequence[Operation]) -> tuple[Run, list[int]]:
-        """Kernels in a stream each, all there at once, and their blocks' SMs in dispatch order."""
-        lasting = MS // 2 + 20_000 * len(kernels)
-        ops = [replace(op, stream=s, ns=lasting) for s, op in enumerate(kernels)]
-        run = self.device.run(ops)
+        """Kernels in a stream each, all there at once, and their blocks' SMs in dispatch order.
+
+        Once more, and longer, where this process was held up between two launches: the first
+        kernel was then gone when the second one came, which says nothing about placement."""
+        for lasting in (MS // 2, 2 * MS, 10 * MS):
+            ns = lasting + 20_000 * len(kernels)
+            run = self.device.run([replace(op, stream=s, ns=ns) for s, op in enumerate(kernels)])
+            if run.resident_at_once[0]:
+                break
         return run, run.block_sm[0].tolist()
 
     def expected(self, run: Run, policy: str = "most_room") -> list[int]:
@@ -374,16 +396,26 @@ class _Prober:
         shape = Operation(blocks=blocks, threads=threads, bytes=footprint, name="victim")
         return replace(shape, iterations=self.device.iterations(shape, 2 * MS))
 
+    def beside(self, victim: Operation, before: Sequence[Operation]) -> Run:
+        """The victim, launched last, in a stream of its own."""
+        own = max((op.stream for op in before), default=-1) + 1
+        launched = [*before, replace(victim, stream=own)]
+        return self.device.run(launched, repeats=3 if self.quick else 9)
+
     def slowdown(self, victim: Operation, before: Sequence[Operation]) -> float:
         """The victim's longest block beside what was launched before, over that alone: medians."""
+        return _longest(self.beside(victim, before)) / _longest(self.beside(victim, []))
 
-        def median(ops: Sequence[Operation]) -> float:
-            launched = [replace(op, stream=s) for s, op in enumerate(ops)]
-            run = self.device.run(launched, repeats=3 if self.quick else 9)
-            mine = run.kernel == len(ops) - 1
-            return float(np.median((run.block_end - run.block_start)[:, mine].max(axis=1)))
-
-        return median([*before, victim]) / median([victim])
+    def noise(self, kind: str, size: int, ns: int) -> list[Operation]:
+        """Copies or memsets in four streams that go on for about so long: a fast memory has set 50
+        MB long before a kernel of some milliseconds ends."""
+        one = Operation(kind=kind, bytes=size)
+        few, many = (
+            float(np.median(self.device.run([one] * count, repeats=5).elapsed)) for count in (2, 10)
+        )
+        each = max((many - few) / 8, 1000.0)  # the launch alone takes longer
+        count = int(np.clip(np.ceil(ns / each), 4, MOST_NOISE))
+        return [replace(one, stream=i % 4) for i in range(count)]
 
     def neighbours(self) -> Finding:
         """Figure 9: a block with memory traffic, and another one at each other place in turn."""
@@ -396,15 +428,40 @@ class _Prober:
             """Blocks that fill half an SM each and leave memory and issue slots alone."""
             return [Operation(blocks=blocks, threads=1024, ns=10 * MS)] if blocks else []
 
+        base = _longest(self.beside(victim, []))
+        factors: dict[int, list[float]] = {}  # by the SM of the victim, itself for the same one
+        misplaced = 0
+
+        def look(before: Sequence[Operation], same: bool) -> None:
+            """Where the two blocks were is read off, not believed."""
+            nonlocal misplaced
+            ops = [replace(op, stream=s) for s, op in enumerate(before)]
+            run = self.beside(victim, ops)
+            theirs = run.block_sm[:, run.kernel == [op.name for op in ops].index("other")][:, 0]
+            mine = run.block_sm[:, -1]
+            took = (run.block_end - run.block_start)[:, -1]
+            fits = (mine == theirs) if same else (theirs == order[0]) & (mine != theirs)
+            misplaced += int((~fits).sum())
+            for sm in np.unique(mine[fits]).tolist():
+                factor = float(np.median(took[fits & (mine == sm)])) / base
+                factors.setdefault(-1 if same else sm, []).append(factor)
+
         # On the same SM, because all others are fuller; or on the next empty one in the order.
-        same = self.slowdown(victim, [*quiet(self.gpu.sms - 1), other])
+        look([*quiet(self.gpu.sms - 1), other], same=True)
         pair = order[0] ^ 1
         most = min(self.gpu.sms, 5 if self.quick else 48)
         positions = {*range(1, most), *([order.index(pair)] if pair in order else [])}
-        by_sm = {order[p]: self.slowdown(victim, [other, *quiet(p - 1)]) for p in sorted(positions)}
+        for p in sorted(positions):
+            look([other, *quiet(p - 1)], same=False)
+        if -1 not in factors:
+            text = "no two blocks came to the same SM, though no other had as much room"
+            return Finding("figure 9", "fail", text, {})
+        same = float(np.median(factors.pop(-1)))
+        by_sm = {sm: float(np.median(found)) for sm, found in factors.items()}
         beside = by_sm.get(pair)
         elsewhere = max((f for sm, f in by_sm.items() if sm != pair), default=1.0)
         data = {
+            "misplaced": misplaced,
             "same_sm": same,
             "beside": 1.0 if beside is None else beside,
             "elsewhere": elsewhere,
@@ -420,11 +477,8 @@ class _Prober:
     def copies(self) -> Finding:
         """Copies and memsets of the same process in other streams."""
         victim = self.victim(self.gpu.sms, 256, 8 << 20)
-        size, count = (8 << 20, 4) if self.quick else (50 << 20, 6)
-        slow = {
-            kind: self.slowdown(victim, [Operation(kind=kind, bytes=size) for _ in range(count)])
-            for kind in NOISE
-        }
+        size = (8 if self.quick else 50) << 20
+        slow = {kind: self.slowdown(victim, self.noise(kind, size, 5 * MS)) for kind in NOISE}
         text = ", ".join(f"{kind} {factor:.2f}" for kind, factor in slow.items())
         text = f"a kernel slowed by copies beside it: {text}"
         return Finding("copy engine", "figure", text, {"slowdown": slow})
@@ -432,7 +486,7 @@ class _Prober:
     def footprints(self) -> Finding:
         """Figure 8: copies of 50 MB beside kernels of growing footprints."""
         sizes = [1 << 19, 1 << 21] if self.quick else [1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27]
-        noise = [Operation(kind="memset", bytes=(8 if self.quick else 50) << 20) for _ in range(4)]
+        noise = self.noise("memset", (8 if self.quick else 50) << 20, 5 * MS)
         slow = {
             str(size): self.slowdown(self.victim(self.gpu.sms, 256, size), noise) for size in sizes
         }
@@ -443,24 +497,29 @@ class _Prober:
 
     def other_processes(self, counts: Sequence[int]) -> Finding:
         """Figure 7: processes that copy or set memory beside a kernel."""
+        if not counts:
+            return Finding("figure 7", "skip", "no other processes were asked for", {})
         victim = self.victim(self.gpu.sms, 256, 50 << 20 if not self.quick else 1 << 20)
         alone = self.device.run([victim], repeats=5)
-        base = float(np.median((alone.block_end - alone.block_start).max(axis=1)))
+        base = _longest(alone)
         slow: dict[str, dict[str, float]] = {kind: {} for kind in ("copy_in", "memset")}
         for kind, factors in slow.items():
             for count in counts:
                 with _noise(self.device.index, kind, count):
                     run = self.device.run([victim], repeats=5 if self.quick else 20)
-                longest = float(np.median((run.block_end - run.block_start).max(axis=1)))
-                factors[str(count)] = longest / base
-        if not counts:
-            return Finding("figure 7", "skip", "no other processes were asked for", {})
+                factors[str(count)] = _longest(run) / base
         text = "; ".join(
             f"{kind} " + ", ".join(f"{count}: {factor:.2f}" for count, factor in factors.items())
             for kind, factors in slow.items()
         )
         text = f"slowed by other processes: {text}"
         return Finding("figure 7", "figure", text, {"slowdown": slow})
+
+
+def _longest(run: Run) -> float:
+    """The longest block of the last kernel, as a median of the repetitions."""
+    mine = run.kernel == len(run.operations) - 1
+    return float(np.median((run.block_end - run.block_start)[:, mine].max(axis=1)))
 
 
 def _with_order(gpu: GPU, order: Sequence[int]) -> GPU:
@@ -492,11 +551,12 @@ def make_noise(index: int, kind: str, size: int) -> None:
 
 @contextmanager
 def _noise(index: int, kind: str, count: int) -> Iterator[None]:
+    """So many processes that copy, until the end; none is left behind."""
     code = _CODE.format(index=index, kind=kind, size=50 << 20)
-    with ExitStack() as stack:
-        running = []
+    running: list[subprocess.Popen[str]] = []
+    try:
         for _ in range(count):
-            process = stack.enter_context(
+            running.append(
                 subprocess.Popen(
                     [sys.executable, "-c", code],
                     stdin=subprocess.PIPE,
@@ -504,9 +564,28 @@ def _noise(index: int, kind: str, count: int) -> Iterator[None]:
                     text=True,
                 )
             )
-            running.append(process)
+        until = time.monotonic() + LIMIT_S
         for process in running:
-            assert process.stdout is not None
-            if process.stdout.readline().strip() != "ready":
-                raise RuntimeError("a process that should copy beside the kernel did not start")
-        yield  # leaving closes their input, which ends them
+            _wait_until_ready(process, until)
+        yield
+    finally:
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.close()  # which ends it
+        for process in running:
+            try:
+                process.wait(LIMIT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.__exit__(None, None, None)
+
+
+def _wait_until_ready(process: subprocess.Popen[str], until: float) -> None:
+    import select
+
+    assert process.stdout is not None
+    left = max(0.0, until - time.monotonic())
+    if not select.select([process.stdout], [], [], left)[0]:
+        raise RuntimeError(f"a process that should copy beside the kernel took {LIMIT_S} s")
+    if process.stdout.readline().strip() != "ready":
+        raise RuntimeError("a process that should copy beside the kernel did not start")

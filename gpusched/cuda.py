@@ -158,7 +158,11 @@ def play(
         The system grants no real-time priority, or no locked memory.
     """
     from gpusched import _cuda_player
+    from gpusched.policy import Policy
+    from gpusched.schedule import Schedule
 
+    if not isinstance(plan, Schedule | Policy):
+        raise TypeError(f"plan: must be a Schedule or a Policy, not {type(plan).__name__}")
     with _opened(device) as opened:
         made = (
             _cuda_player.operations(
@@ -197,7 +201,7 @@ def probe(
     quick
         Fewer cases.
     processes
-        How many other processes copy beside a kernel, in turn (Figure 7).
+        How many other processes copy beside a kernel, in turn (Figure 7), each 1 to 64.
     say
         Gets a line for every probe when it is done, such as ``print``.
 
@@ -229,8 +233,8 @@ def partition_times(
     kernels
         Operations, or a task set (whose ``block_time`` is the work of a block, in ticks).
     sms
-        The sizes of partitions to ask for; the driver rounds them up. Unless given, the multiples
-        of 8 and all SMs.
+        The sizes of partitions to ask for; the driver rounds them up. Unless given, all SMs and
+        those multiples of 8 that the driver can make.
 
     Raises
     ------

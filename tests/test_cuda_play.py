@@ -208,8 +208,6 @@ def test_refused_plays(device: Device) -> None:
         ("strategy = 'late'", found.schedule, {"strategy": "late"}),
         ("wait = 'long'", found.schedule, {"wait": "long"}),
         ("kernels: has 1 entries for 3", found.schedule, {"kernels": [Operation()]}),
-        ("tick, cycles, awake or lead", found.schedule, {"cycles": 0}),
-        ("tick, cycles, awake or lead", found.schedule, {"lead": -1}),
         (r"blocks\[1\] = 0", found.schedule, {"kernels": [Operation(blocks=b) for b in (1, 0, 1)]}),
     ]
     for told, plan, options in refused:
@@ -280,3 +278,65 @@ def test_a_fault_during_a_play(device: Device, standin: Standin) -> None:
         gs.cuda.play(schedule, device, kernels=kernels)
     with pytest.raises(CudaError, match="lost to this process"):
         gs.cuda.play(schedule, device, kernels=kernels)
+
+
+# Two clocks
+
+
+@pytest.mark.parametrize("drift", [0, 80, -80])
+@pytest.mark.parametrize("resolution", [1, 1000])
+def test_clocks_that_drift_apart(standin: Standin, drift: int, resolution: int) -> None:
+    """80 millionths are 320 µs in this play of 4 s, and more than a dispatch takes."""
+    tasks = small(period=[400 * 1000 * US] * 3, wcet=[100 * US, 250 * US, 250 * US])
+    schedule = gs.pbs.search(tasks, gs.BatchTable([0] + [300 * US] * 7)).schedule
+    assert schedule is not None
+    standin.set(drift=drift, resolution=resolution)
+    with Device() as device:
+        played = gs.cuda.play(schedule, device, cycles=10, timed=True)
+    low, high = played.clock_offset
+    assert -resolution <= high - low < LAUNCH + LATENCY + WAKE + 500 + resolution
+    assert (played.start >= played.dispatch[played.frame] - resolution).all()
+    assert (played.end <= played.done[played.frame]).all()
+    assert (played.done[played.frame] - played.end).max() < 20 * US
+    assert played.misses == 0
+
+
+def test_a_graph_alone_says_nothing_of_the_clocks(standin: Standin, device: Device) -> None:
+    tasks = small(period=[10**6], wcet=[10**5], blocks=[1], threads=[32])
+    schedule = gs.pbs.search(tasks, gs.BatchTable([0, 2 * 10**5])).schedule
+    played = gs.cuda.play(schedule, device, graphs={0: standin.graph(10**5)})
+    assert played.end.tolist() == [-1] and played.misses == 0
+    assert len(played.overhead().each) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"tick": 0}, "tick = 0: is out of range"),
+        ({"cycles": 0}, "cycles = 0: is out of range"),
+        ({"awake": -1}, "awake = -1: is out of range"),
+        ({"lead": 10**11}, "lead = 100000000000: is out of range"),
+        ({"lead": -1}, "lead = -1: is out of range"),
+        ({"realtime": -1}, "realtime = -1: is out of range"),
+        ({"graphs": {3: 1}}, "graphs: 3 is no task of 3"),
+        ({"graphs": {0: 0}}, r"graphs\[0\] = 0: is no graph"),
+        ({"footprint": 1.5}, "footprint: must be bytes"),
+        ({"footprint": [1, 2]}, "footprint: must be bytes, one whole number or one per task"),
+        ({"kernels": [Operation(kind="memset", bytes=8)] * 3}, r"kernels\[0\]: must be a kernel"),
+        ({"kernels": [Operation(kind="graph")] * 3}, r"kernels\[0\]: must be a kernel"),
+        ({"kernels": [Operation(graph=1)] * 3}, r"kernels\[0\]: must be a kernel"),
+    ],
+)
+def test_plays_that_are_refused(device: Device, change: dict[str, Any], told: str) -> None:
+    schedule = gs.pbs.search(small(), gs.BatchTable([0] + [100 * US] * 7)).schedule
+    assert schedule is not None
+    with pytest.raises(ValueError, match=told):
+        gs.cuda.play(schedule, device, **{"timed": True, **change})
+
+
+def test_what_is_no_plan_is_refused(device: Device) -> None:
+    """Such as the schedule of a search that found none."""
+    with pytest.raises(TypeError, match="plan: must be a Schedule or a Policy, not NoneType"):
+        gs.cuda.play(None, device)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"blocks\[0\] = 1.5: must be an integer"):
+        device.run([Operation(blocks=1.5)])  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -16,7 +17,8 @@ from standin import Standin
 
 import gpusched as gs
 from gpusched import __main__ as command
-from gpusched._cuda_probe import Finding, _Prober, attempt
+from gpusched._cuda_check import partitions, supervise
+from gpusched._cuda_probe import Finding, _noise, _Prober, attempt
 from gpusched.cuda import CudaError, Device, Operation
 
 
@@ -153,6 +155,71 @@ def test_errors_of_partitions(standin: Standin, device: Device, function: str) -
     assert standin.live == before
 
 
+def test_sizes_that_the_driver_cannot_make(standin: Standin, device: Device) -> None:
+    """Unless asked for by the caller, they are left out."""
+    standin.fail("cuDevSmResourceSplitByCount", 1, 915)
+    assert gs.cuda.partition_times([Operation()], device, repeats=1).sms.tolist() == [16]
+    standin.fail("cuDevSmResourceSplitByCount", 1, 915)
+    with pytest.raises(CudaError, match="915"):
+        gs.cuda.partition_times([Operation()], device, sms=[8], repeats=1)
+    assert partitions(device, quick=True).status == "figure"
+    standin.fail("cuGreenCtxCreate", 1, 801)
+    assert partitions(device, quick=True).status == "skip"
+    standin.fail("cuGreenCtxCreate", 1, 1)
+    assert attempt("partitions", lambda: partitions(device, quick=True)).status == "fail"
+    # 16 SMs cannot be split into a group of 9, which would be 16 and is all of them; 20 of 20 can.
+    standin.set(sms=20)
+    with Device() as other:
+        with pytest.raises(CudaError, match=r"cuDevSmResourceSplitByCount: .*915"):
+            other.run([Operation()], sms=18)
+        assert other.run([Operation()], sms=20).sms == 20
+
+
+# Robust probes
+
+
+def test_a_process_that_was_held_up(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two launches for a millisecond: the probe looks once more."""
+    prober = _Prober(device, quick=True)
+    run, count = device.run, 0
+
+    def held_up(ops: list[Operation]) -> Any:
+        nonlocal count
+        count += 1
+        late = [dataclasses.replace(op, at=op.stream * 1_200_000) for op in ops]
+        return run(late if count == 1 else ops)
+
+    monkeypatch.setattr(device, "run", held_up)
+    found = prober.compare("x", "y", [[Operation(threads=32), Operation(threads=64)]])
+    assert found.status == "pass" and count == 2
+
+
+def test_noise_lasts_as_long_as_the_kernel(device: Device) -> None:
+    prober = _Prober(device, quick=True)
+    for size in (1 << 12, 1 << 20, 8 << 20):
+        noise = prober.noise("memset", size, 2_000_000)
+        took = device.run(noise).elapsed[0]
+        assert 2_000_000 <= took < 4_000_000 or len(noise) in (4, 800)
+
+
+def test_figure_9_needs_two_blocks_on_one_sm(standin: Standin, device: Device) -> None:
+    standin.set(policy=1)
+    found = _Prober(device, quick=True).neighbours()
+    assert found.status == "fail" and found.data == {}
+
+
+def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUSCHED_STANDIN", "devices=0")
+    with pytest.raises(RuntimeError, match="did not start"), _noise(0, "memset", 2):
+        pass
+    monkeypatch.setattr("gpusched._cuda_probe._CODE", "import time; time.sleep(60)")
+    monkeypatch.setattr("gpusched._cuda_probe.LIMIT_S", 0.5)
+    with pytest.raises(RuntimeError, match=r"took 0\.5 s"), _noise(0, "memset", 1):
+        pass
+    with pytest.raises(ValueError, match="processes = 65: must be 1 to 64"):
+        gs.cuda.probe(0, processes=[65])
+
+
 # The command
 
 
@@ -170,8 +237,8 @@ def test_gpu_check(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("GPUSCHED_STANDIN", "devices=2")  # of the processes that it starts
-    standin.set(devices=2, memory=1 << 26)
+    monkeypatch.setenv("GPUSCHED_STANDIN", "devices=2,memory=67108864")  # of its processes
+    standin.set(devices=2)
     code, report = check(tmp_path, "--device", "1")
     printed = capsys.readouterr().out
     assert code == 0, printed
@@ -193,12 +260,99 @@ def test_gpu_check(
 
 
 def test_gpu_check_that_fails(
-    standin: Standin, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    standin: Standin,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    standin.set(policy=1, memory=1 << 26)
+    monkeypatch.setenv("GPUSCHED_STANDIN", "policy=1,memory=67108864")
     code, report = check(tmp_path)
     assert code == 1 and "fail   tables II and III" in capsys.readouterr().out
     assert any(found["status"] == "fail" for found in report["findings"])
+
+
+def test_gpu_check_goes_on_after_the_device_is_lost(
+    standin: Standin,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A launch that destroys the context, in each process anew: the other steps are all done."""
+    monkeypatch.setenv("GPUSCHED_STANDIN", "memory=67108864,fail=cuLaunchKernel:900:719")
+    code, report = check(tmp_path)
+    findings = {found["probe"]: found for found in report["findings"]}
+    failed = [found for found in findings.values() if found["status"] == "fail"]
+    assert code == 1 and 1 <= len(failed) <= 4 and len(findings) == 33 and report["complete"]
+    assert all("cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (719)" in f["text"] for f in failed)
+    assert report["sm_order"] == [*range(0, 16, 2), *range(1, 16, 2)]
+    assert findings["player table context"]["status"] == "figure"
+    assert "fail   " + failed[0]["probe"] in capsys.readouterr().out
+
+
+def test_gpu_check_that_cannot_open_the_device(
+    standin: Standin,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GPUSCHED_STANDIN", "fail=cuModuleLoadData:1:222")
+    assert check(tmp_path) == (2, None)
+    assert "cuModuleLoadData: an unknown error (222)" in capsys.readouterr().err
+
+
+STEPS = """
+import json, os, sys, time
+request = json.load(sys.stdin)
+print(json.dumps({"steps": ["good", "bad", "last"]}), flush=True)
+for name in ["good", "bad", "last"]:
+    if name not in request["done"]:
+        print(json.dumps({"begin": name}), flush=True)
+        if name == "bad":
+            BAD
+        found = {"probe": name, "status": "pass", "text": str(request["sm_order"]), "data": {}}
+        print(json.dumps({"finding": found, "sm_order": [1, 0]}), flush=True)
+        if name == "good" and QUIT:
+            break
+"""
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ("time.sleep(60)", "did not end in 2 s"),
+        ("os.abort()", "its process ended with code -6"),
+        ("os._exit(3)", "its process ended with code 3"),
+    ],
+)
+@pytest.mark.parametrize("quits", ["True", "False"])
+def test_steps_of_a_process_that_ends(bad: str, told: str, quits: str) -> None:
+    found: list[Finding] = []
+    code = STEPS.replace("BAD", bad).replace("QUIT", quits)
+    request: dict[str, Any] = {"sm_order": None}
+    supervise([sys.executable, "-c", code], request, found.append, 2)
+    assert [f.probe for f in found] == ["good", "bad", "last"]
+    assert [f.status for f in found] == ["pass", "fail", "pass"]
+    assert found[1].text == told and found[2].text == "[1, 0]"
+
+
+def test_steps_of_a_process_that_cannot_begin() -> None:
+    code = """
+import json, sys
+done = json.load(sys.stdin)["done"]
+print(json.dumps({"error": "busy"} if done else {"steps": ["one", "two", "three"]}), flush=True)
+if not done:
+    found = {"probe": "one", "status": "pass", "text": "", "data": {}}
+    print(json.dumps({"finding": found, "sm_order": None}), flush=True)
+"""
+    found: list[Finding] = []
+    supervise([sys.executable, "-c", code], {}, found.append, 20)
+    assert [(f.probe, f.status, f.text) for f in found] == [
+        ("one", "pass", ""),
+        ("two", "fail", "busy"),
+        ("three", "fail", "busy"),
+    ]
+    with pytest.raises(CudaError, match="its process ended with code 1"):
+        supervise([sys.executable, "-c", "raise SystemExit(1)"], {}, found.append, 20)
 
 
 def test_gpu_check_without_a_device(
@@ -206,6 +360,8 @@ def test_gpu_check_without_a_device(
 ) -> None:
     assert check(tmp_path, "--processes", "many") == (2, None)
     assert "are no numbers" in capsys.readouterr().err
+    assert check(tmp_path, "--processes", "1,65") == (2, None)
+    assert "--processes: 1,65: must be 1 to 64" in capsys.readouterr().err
     assert check(tmp_path, "--device", "7") == (2, None)
     assert "device = 7: there is no such device" in capsys.readouterr().err
     standin.fail("cuDeviceGetName", 1, 999)

@@ -99,6 +99,23 @@ int gs_cuda_leave(gs_cuda_device_t *self, gs_env_t *env, int status)
     return status != GS_OK ? status : gs_cuda_done(self, env, result, "cuCtxPopCurrent");
 }
 
+/* Runs each variant once. A driver that loads kernels when they are first launched may wait for
+ * what is running then, and the first of several kernels would be over before the second begins. */
+static int warm_up(gs_cuda_device_t *self, gs_env_t *env)
+{
+    const gs_cu_table_t *cu = &self->driver->cu;
+    int status = GS_OK;
+    for (int i = 0; status == GS_OK && i < GS_CUDA_VARIANTS; i++) {
+        gs_cuda_spin_t spin = {0};
+        void *parameters[] = {&spin};
+        gs_cu_result_t result =
+            cu->LaunchKernel(self->spin[i], 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL);
+        status = gs_cuda_done(self, env, result, "cuLaunchKernel");
+    }
+    return status != GS_OK ? status
+                           : gs_cuda_done(self, env, cu->CtxSynchronize(), "cuCtxSynchronize");
+}
+
 static int load(gs_cuda_device_t *self, gs_env_t *env, const void *image)
 {
     static const char *const names[GS_CUDA_VARIANTS] = {
@@ -146,7 +163,7 @@ static int load(gs_cuda_device_t *self, gs_env_t *env, const void *image)
             gs_cuda_done(self, env, cu->CtxGetStreamPriorityRange(&self->least, &self->greatest),
                          "cuCtxGetStreamPriorityRange");
     }
-    return status;
+    return status == GS_OK ? warm_up(self, env) : status;
 }
 
 int gs_cuda_device_open(gs_cuda_device_t *self, gs_env_t *env, gs_cuda_driver_t *driver,

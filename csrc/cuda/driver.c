@@ -166,6 +166,8 @@ static bool destroys(gs_cu_result_t error)
     case GS_CU_INVALID_ADDRESS_SPACE:
     case GS_CU_INVALID_PC:
     case GS_CU_LAUNCH_FAILED:
+    case GS_CU_TENSOR_MEMORY_LEAK:
+    case GS_CU_MPS_CLIENT_TERMINATED:
     case GS_CU_EXTERNAL_DEVICE:
         return true;
     default:

@@ -31,10 +31,19 @@ int gs_cuda_play_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_c
     if (play->wait < GS_CUDA_WAIT_CONTEXT || play->wait > GS_CUDA_WAIT_POLL) {
         return gs_fail(env, GS_ERR_VALUE, "wait", -1, play->wait, "is unknown");
     }
-    if (play->tick < 1 || play->cycles < 1 || play->awake < 0 || play->lead < 0 ||
-        play->lead > GS_CUDA_MAX_NS || play->awake > MOST_AWAKE_NS) {
-        return gs_fail(env, GS_ERR_VALUE, "tick", -1, play->tick,
-                       "tick, cycles, awake or lead is out of range");
+    const struct {
+        const char *name;
+        int64_t value, least, most;
+    } numbers[] = {
+        {"tick", play->tick, 1, GS_NEVER},          {"cycles", play->cycles, 1, GS_NEVER},
+        {"awake", play->awake, 0, MOST_AWAKE_NS},   {"lead", play->lead, 0, GS_CUDA_MAX_NS},
+        {"realtime", play->realtime, 0, INT32_MAX},
+    };
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        if (numbers[k].value < numbers[k].least || numbers[k].value > numbers[k].most) {
+            return gs_fail(env, GS_ERR_VALUE, numbers[k].name, -1, numbers[k].value,
+                           "is out of range");
+        }
     }
     if (!gs_mul(play->hyperperiod, play->cycles, &length) || !gs_mul(length, play->tick, &length) ||
         length > GS_NEVER / 4) {
@@ -386,8 +395,12 @@ static int run_thread(player_t *self, gs_env_t *env)
 {
     pthread_t thread;
     int stopped = GS_OK;
+    pthread_condattr_t attributes; /* not the clock that may be set while it plays */
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->ended, NULL);
+    pthread_cond_init(&self->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
     int error = pthread_create(&thread, NULL, dispatcher, self);
     if (error != 0) {
         stopped = gs_fail(env, GS_ERR_SYSTEM, "thread", -1, error, "could not be started");
@@ -396,7 +409,7 @@ static int run_thread(player_t *self, gs_env_t *env)
     pthread_mutex_lock(&self->lock);
     while (!self->over) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         int64_t ns = until.tv_nsec + LOOK_NS;
         until.tv_sec += (time_t)(ns / 1000000000);
         until.tv_nsec = (long)(ns % 1000000000);

@@ -109,6 +109,7 @@ typedef struct {
     gs_cu_ptr_t log, memory;
     void *host;      /* what copies go from and to */
     int64_t *offset; /* of each operation's part of memory */
+    int64_t *shared; /* per stream: bytes that its copies and memsets take turns on, then where */
     uint64_t *rows;  /* the log on the host */
     int64_t blocks;
 } run_t;
@@ -121,14 +122,33 @@ static int take_all(run_t *self, gs_env_t *env)
     int64_t total = 0, most = 0;
     self->offset = gs_alloc(env, (size_t)plan->count, sizeof *self->offset);
     self->rows = gs_alloc(env, (size_t)self->blocks, (size_t)ROW_BYTES);
-    if (self->offset == NULL || self->rows == NULL) {
+    self->shared = gs_alloc(env, (size_t)plan->streams, sizeof *self->shared);
+    if (self->offset == NULL || self->rows == NULL || self->shared == NULL) {
         return env->status;
     }
+    /* No overflow: bytes and count are bounded. */
+    memset(self->shared, 0, (size_t)plan->streams * sizeof *self->shared);
     for (int64_t i = 0; i < plan->count; i++) {
-        self->offset[i] = total;
-        total += (plan->bytes[i] + 255) / 256 * 256; /* no overflow: bytes and count are bounded */
+        int64_t bytes = (plan->bytes[i] + 255) / 256 * 256;
+        int64_t *shared = &self->shared[plan->stream[i]];
+        if (plan->kind[i] == GS_CUDA_KERNEL || plan->kind[i] == GS_CUDA_GRAPH) {
+            self->offset[i] = total;
+            total += bytes;
+        } else {
+            *shared = bytes > *shared ? bytes : *shared;
+        }
         if (plan->kind[i] == GS_CUDA_COPY_IN || plan->kind[i] == GS_CUDA_COPY_OUT) {
             most = plan->bytes[i] > most ? plan->bytes[i] : most;
+        }
+    }
+    for (int64_t s = 0; s < plan->streams; s++) {
+        int64_t bytes = self->shared[s];
+        self->shared[s] = total;
+        total += bytes;
+    }
+    for (int64_t i = 0; i < plan->count; i++) {
+        if (plan->kind[i] != GS_CUDA_KERNEL && plan->kind[i] != GS_CUDA_GRAPH) {
+            self->offset[i] = self->shared[plan->stream[i]];
         }
     }
     int status = gs_cuda_streams_init(&self->streams, env, self->device, plan->streams, plan->sms);
@@ -168,6 +188,7 @@ static int drop_all(run_t *self, gs_env_t *env, int status)
     status = gs_cuda_drop_host(self->device, env, self->host, status);
     status = gs_cuda_streams_free(&self->streams, env, status);
     gs_free(env, self->offset);
+    gs_free(env, self->shared);
     gs_free(env, self->rows);
     return status;
 }

@@ -26,10 +26,10 @@ static int split(gs_cuda_streams_t *self, gs_env_t *env, int64_t sms)
     } else if (status == GS_OK) {
         gs_cu_result_t result =
             cu->DevSmResourceSplitByCount(&part, &groups, &all, &rest, 0, (unsigned)sms);
-        status = gs_cuda_done(device, env, result, "cuDevSmResourceSplitByCount");
-        if (status == GS_OK && groups < 1) {
-            status = gs_fail(env, GS_ERR_VALUE, "sms", -1, sms, "no partition has so many SMs");
+        if (result == GS_CU_SUCCESS && groups < 1) { /* which is the same */
+            result = GS_CU_INVALID_RESOURCE_CONFIGURATION;
         }
+        status = gs_cuda_done(device, env, result, "cuDevSmResourceSplitByCount");
     }
     if (status == GS_OK) {
         status = gs_cuda_done(device, env, cu->DevResourceGenerateDesc(&descriptor, &part, 1),

@@ -77,7 +77,7 @@ static struct {
     {"policy", 0, 0},      {"channels", 0, 0},    {"call", 0, 200},       {"launch", 0, 2500},
     {"latency", 0, 3000},  {"wake", 0, 1500},     {"memory", 0, 1 << 30}, {"occupancy", 0, 0},
     {"resolution", 0, 32}, {"unit", 0, 2},        {"active", 0, 0},       {"skew", 0, 1000000007},
-    {"fault", 0, 700},
+    {"fault", 0, 700},     {"drift", 0, 0},
 };
 
 static device_t devices[MAX_DEVICES];
@@ -303,7 +303,8 @@ static int64_t block_time(const device_t *device, const op_t *op, int sm, int64_
 
 static int64_t timer(int64_t instant)
 {
-    return (instant + get("skew")) / get("resolution") * get("resolution");
+    int64_t gained = instant / 1000000 * get("drift"); /* parts per million */
+    return (instant + gained + get("skew")) / get("resolution") * get("resolution");
 }
 
 static void start_block(device_t *device, int i, int sm, int64_t now)
