@@ -110,6 +110,7 @@ static gs_host_model_t model_at(const arrays_t *self, const arguments_t *in, npy
         .gpu = in->gpu,
         .mode = in->mode,
         .server = gs_py_i64(self->server)[set],
+        .server_period = gs_py_i64(self->server)[set],
         .overhead = in->overhead,
         .low = self->share[0],
         .high = self->share[1],
