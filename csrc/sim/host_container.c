@@ -24,6 +24,7 @@ static void stop(gs_host_state_t *s)
     }
     gs_host_thread_t *t = &s->thread[r];
     box->runs = -1;
+    box->was = t->was;
     gs_host_leave(s, r, GS_HOST_DOES_READY);
     box->budget -= box->granted - t->work;
     t->work = box->beyond >= GS_NEVER ? GS_NEVER : t->work + box->beyond;
@@ -35,6 +36,7 @@ static void start(gs_host_state_t *s, int32_t r)
     gs_host_thread_t *t = &s->thread[r];
     int64_t work = t->work;
     box->runs = r;
+    t->was = box->was; /* the server stays where it is, if it can */
     box->granted = work < box->budget ? work : box->budget;
     box->beyond = work < GS_NEVER ? work - box->granted : GS_NEVER;
     gs_host_enter(s, r, box->deadline, box->granted, t->what);

@@ -99,6 +99,7 @@ typedef struct {
     int64_t suspended; /* since when all its jobs are suspended, -1: they are not */
     int64_t alarm;     /* its entry among the releases that counts */
     int32_t runs;      /* the thread that stands for it, -1: none */
+    int32_t was;       /* the CPU that it ran on last */
     bool busy;         /* there is a job in the container */
 } gs_host_container_t;
 

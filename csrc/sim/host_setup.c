@@ -337,7 +337,8 @@ static int fill_container(gs_env_t *env, gs_host_state_t *s, const gs_host_model
     int status = gs_load_ceil(env, rest, period, inside, scratch, &more);
     gs_free(env, rest);
     s->container.full = more < most - whole ? whole + more : most;
-    s->container.suspended = s->container.alarm = s->container.runs = -1;
+    s->container.suspended = s->container.alarm = -1;
+    s->container.runs = s->container.was = -1;
     return status;
 }
 
