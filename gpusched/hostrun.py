@@ -38,8 +38,9 @@ class Intervals:
         An index into ``WHAT``. "cpu", "copy in", "copy out" (which are on the copy engine, too),
         "spin" (keeps a core while it waits or its kernel runs) and "overhead" (the server's) are on
         a core; "kernel" is on SMs; in "wait for core" the job could run but something more urgent
-        does (or, in a container, the server does not serve it); "wait for copy engine" and "wait for SMs" are of STGM, "wait for GPU" is for the lock
-        or the server, and in "served" the server has its GPU segment in hand.
+        does (or, in a container, the server does not serve it); "wait for copy engine" and "wait
+        for SMs" are of STGM, "wait for GPU" is for the lock or the server, and in "served" the
+        server has its GPU segment in hand.
     core
         -1 for what is on none.
     start, end

@@ -341,6 +341,15 @@ def test_pictures(tmp_path):
         ({"overhead": 1}, r"overhead: with gpu = 'server' only"),
         ({"gpu": "server", "server": 3}, r"server = 3: must be a core"),
         ({"gpu": "server", "overhead": -1}, r"overhead = -1: must not be negative"),
+        ({"server_period": 9}, r"server_period: with gpu = 'container' only"),
+        (
+            {"policy": "gedf", "gpu": "container", "server_period": 0},
+            r"server_period = 0: must be positive",
+        ),
+        (
+            {"policy": "gedf", "gpu": "container", "mode": "spin"},
+            r"mode = 'spin': with gpu = 'container', one of suspend, busy",
+        ),
         ({"sms": 1}, r"sms = 1: hosts.sm speaks of 2"),
         ({"sms": 0, "gpu": "mpcp"}, r"sms = 0: must be positive"),
         ({"until": -1}, r"until = -1: must not be negative"),
@@ -451,7 +460,7 @@ def test_global_edf_without_a_gpu():
         rows = np.flatnonzero(log.core == core)
         rows = rows[np.argsort(log.start[rows])]
         assert (log.start[rows][1:] >= log.end[rows][:-1]).all()
-    with pytest.raises(ValueError, match=r"gpu = 'stgm': must be one of fmlp, omlp, driver"):
+    with pytest.raises(ValueError, match=r"gpu = 'stgm': must be one of fmlp, omlp, driver, cont"):
         gs.simulate.host(hosts, 2, "gedf", "stgm", until=12)
     with pytest.raises(ValueError, match=r"mode = 'busy': with gpu = 'omlp', one of suspend"):
         gs.simulate.host(hosts, 2, "gedf", "omlp", mode="busy", until=12)

@@ -7,10 +7,10 @@ one that is served; then index).
 
 The server has jobs with a budget of w P rounded up, P at most, and a deadline P after their
 release. The next one is released P after the last, but not while the container is empty; when the
-container gets empty the budget is lost. busy: the server serves the job released first, to its end,
-and keeps its CPU during kernels. Otherwise it serves, of the jobs that do not wait, the one released
-first; if all do, it uses up its budget with no CPU. The GPU is for the job released first, of all
-released that have a GPU segment to come.
+container gets empty the budget is lost. busy: the server serves the job released first, to its
+end, and keeps its CPU during kernels. Otherwise it serves, of the jobs that do not wait, the one
+released first; if all do, it uses up its budget with no CPU. The GPU is for the job released first,
+of all released that have a GPU segment to come.
 """
 
 from __future__ import annotations
