@@ -66,7 +66,8 @@ def test_rows_are_means_of_sets(table):
 def test_the_drivers_tardiness_grows():
     growth = elliott_fig6(seconds=5)
     late = {}
-    for method in RUN_METHODS:
+    assert set(growth["method"]) == {"SRM", "Driver"}  # it does not fit into a container
+    for method in RUN_METHODS[:2]:
         rows = growth.where(method=method)
         half = len(rows) // 2
         late[method] = [rows["tardiness"][:half].max(), rows["tardiness"][half:].max()]
@@ -79,7 +80,7 @@ def test_pictures(table):
     axes = table.plot()
     assert axes[0].get_xticklabels()[0].get_text().startswith("easy\n")
     assert len(axes[0].patches) == 12
-    ax = elliott_fig6(3, seconds=1).plot()
+    ax = elliott_fig6(0, seconds=1).plot()
     assert [line.get_label() for line in ax.lines] == list(RUN_METHODS)
     from matplotlib import pyplot
 

@@ -76,11 +76,16 @@ class ElliottRuns(Results):
             frozen(getattr(self, name))
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws average response and tardiness by category, a bar per method; two axes."""
+        """Draws average response and tardiness by category, a bar per method; two axes.
+
+        Containers are about those sets that fit into one.
+        """
         if axes is None:
             pyplot = plot.pyplot()
             axes = pyplot.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained")[1]
         counts = [int((self.category == k).sum()) for k in range(len(CATEGORIES))]
+        fit = [int((self.category[self.fits] == k).sum()) for k in range(len(CATEGORIES))]
+        labels = (CATEGORIES, counts, fit)
         places = np.arange(len(CATEGORIES))
         width = 0.8 / len(RUN_METHODS)
         for ax, name in zip(axes, ("response", "tardiness"), strict=True):
@@ -98,7 +103,7 @@ class ElliottRuns(Results):
             ax.set_ylim(bottom=0.01 if name == "tardiness" else 10)
             ax.margins(y=0.12)
             ax.set_xticks(
-                places, [f"{c}\n{n} sets" for c, n in zip(CATEGORIES, counts, strict=True)]
+                places, [f"{c}\n{n} sets, {k} fit" for c, n, k in zip(*labels, strict=True)]
             )
             ax.set_ylabel(f"average {name} (% of the period)")
             plot.grid(ax, "y")
@@ -119,11 +124,12 @@ class ElliottGrowth(Results):
         ax = plot.axes(ax, (6.4, 3.6))
         for m, method in enumerate(RUN_METHODS):
             rows = self.where(method=method)
+            if len(rows) == 0:
+                continue
             style: dict[str, Any] = {"linewidth": 1.4, "linestyle": ("-", "-", "--", ":")[m]}
             ax.plot(rows["release"], rows["tardiness"], color=plot.color(m), label=method, **style)
         ax.set_xlabel("release of the job (s)")
         ax.set_ylabel("tardiness (periods)")
-        ax.set_yscale("symlog", linthresh=1)
         ax.set_ylim(bottom=0)
         uses = "with" if self.tasks.segments[self.task] > 0 else "without"
         title = f"task {self.task} of {self.tasks.n}, {uses} GPU"
@@ -241,8 +247,9 @@ def elliott_fig6(
 ) -> ElliottGrowth:
     """Paper 004, Figure 6, in a model: how the tardiness of a task grows.
 
-    A set that cannot be scheduled, with a lock, with the driver alone (a model, see
-    ``elliott_table2``) and in a container; the task with the largest tardiness under the driver.
+    A set that cannot be scheduled, with a lock and with the driver alone (a model, see
+    ``elliott_table2``), and in a container if it fits; the task with the largest tardiness under
+    the driver.
 
     Parameters
     ----------
@@ -255,7 +262,8 @@ def elliott_fig6(
     Returns
     -------
     ElliottGrowth
-        A row per method and job, with columns method, release (s) and tardiness (in periods).
+        A row per method and job, with columns method (containers only if the set fits into one),
+        release (s) and tardiness (in periods).
         ``plot()`` draws them.
 
     Raises
@@ -263,6 +271,8 @@ def elliott_fig6(
     ValueError
         For arguments that are none, or if none of the first 1000 sets is of that kind.
     """
+    from gpusched import analysis
+
     chosen = _scenarios(utilization)
     until = _until(seconds)
     numbers = range(1000) if number is None else [integer(number, "number")]
@@ -272,11 +282,12 @@ def elliott_fig6(
             break
     else:
         raise ValueError("seed: none of the first 1000 sets has a tardiness that keeps growing")
-    runs = _runs(tasks, cpus, until)
+    fits = analysis.container(tasks, cpus).schedulable
+    runs = _runs(tasks, cpus, until)[: None if fits else 2]
     late = [(run.finish - run.deadline) / tasks.period[run.task] for run in runs]
     shown = int(runs[1].task[int(late[1].argmax())])
     columns: dict[str, list[Any]] = {"method": [], "release": [], "tardiness": []}
-    for method, run, behind in zip(RUN_METHODS, runs, late, strict=True):
+    for method, run, behind in zip(RUN_METHODS, runs, late, strict=False):
         mine = run.task == shown
         columns["method"] += [method] * int(mine.sum())
         columns["release"] += (run.release[mine] / _SECOND).tolist()
