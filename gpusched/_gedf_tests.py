@@ -391,8 +391,7 @@ def container(
     _implicit(hosts, method)
     inside = hosts.segments > 0
     if server_period is None:
-        shortest = np.where(inside, hosts.period, np.iinfo(np.int64).max).min(axis=-1)
-        period = np.where(inside.any(axis=-1), shortest, hosts.period.min(axis=-1))
+        period = container_period(hosts)
     else:
         period = int_array(server_period, "server_period")
         at_least(period, 1, "server_period")
@@ -455,6 +454,14 @@ def cpu_only(
 
 
 # What they share ---------------------------------------------------------------------------------
+
+
+def container_period(hosts: HostTasks) -> Int64Array:
+    """The period of the container's server unless given: the shortest of the GPU-using tasks."""
+    inside = hosts.segments > 0
+    shortest = np.where(inside, hosts.period, np.iinfo(np.int64).max).min(axis=-1)
+    found: Int64Array = np.where(inside.any(axis=-1), shortest, hosts.period.min(axis=-1))
+    return found
 
 
 def _cpus(hosts: HostTasks, cpus: Any) -> int:

@@ -18,6 +18,7 @@ from gpusched import _core
 from gpusched._budget import Budget
 from gpusched._check import Int64Array, integer, one_of, seed_key, set_number
 from gpusched._fifo_run import _per_set, _share
+from gpusched._gedf_tests import container_period
 from gpusched._progress import Progress, reporter
 from gpusched.hostrun import HostResponses, HostRun, Intervals
 from gpusched.hosttasks import HostTasks
@@ -25,17 +26,20 @@ from gpusched.hosttasks import HostTasks
 __all__ = ["host", "host_responses"]
 
 Policy = Literal["partitioned", "gedf"]
-Gpu = Literal["stgm", "mpcp", "fmlp+", "server", "fmlp", "omlp", "driver"]
+Gpu = Literal["stgm", "mpcp", "fmlp+", "server", "fmlp", "omlp", "driver", "container"]
 Mode = Literal["suspend", "busy", "spin"]
 
 _POLICIES = ("partitioned", "gedf")
 # The ways to share the GPU under each policy, and the core's numbers for them.
 _GPUS: dict[str, dict[str, int]] = {
     "partitioned": {"stgm": 0, "mpcp": 1, "fmlp+": 2, "server": 3},
-    "gedf": {"fmlp": 2, "omlp": 4, "driver": 5},
+    "gedf": {"fmlp": 2, "omlp": 4, "driver": 5, "container": 6},
 }
 _MODES = ("suspend", "busy", "spin")
-_MODES_OF = {"stgm": _MODES[:2], "mpcp": _MODES, "fmlp+": _MODES, "driver": ("spin",)}
+_MODES_OF = {
+    **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp+": _MODES, "driver": ("spin",)},
+    "container": _MODES[:2],
+}
 _TRIGGERS = ("release", "request", "resume", "finish")
 _REASONS = (None, "states", "bytes", "seconds")
 # Instants of a slice, between which the progress is reported: some milliseconds.
@@ -50,6 +54,7 @@ class _Model(NamedTuple):
     sms: int
     server: Int64Array
     overhead: int
+    server_period: Int64Array
     victim: Int64Array
     arguments: tuple[Any, ...]
 
@@ -65,6 +70,7 @@ def host(
     sms: int | None = None,
     server: int | None = None,
     overhead: int = 0,
+    server_period: int | None = None,
     execution: Any = 1.0,
     gap: float = 0.0,
     victim: int | None = None,
@@ -108,7 +114,9 @@ def host(
         served, whose holder inherits the earliest deadline of those that wait. "omlp": the same
         with a FIFO queue of ``cpus`` jobs at most, and a queue by deadline behind it. "driver": no
         lock; the GPU does whole segments, copies and kernel, in the order in which they begin,
-        while their jobs spin at their own deadlines.
+        while their jobs spin at their own deadlines. "container" (the Container Method): all tasks
+        with GPU segments are served by one server, a task of global EDF with a budget in each
+        ``server_period``, in the order of their releases.
     until
         Jobs released before it run to their end.
     mode
@@ -116,13 +124,20 @@ def host(
         "busy": with
         "stgm", a task keeps its core from the start of a GPU segment to its end; with a lock, its
         holder does, while those that wait suspend. "spin": with "mpcp" and "fmlp+", those that wait
-        spin at their own priority; what the driver does.
+        spin at their own priority; what the driver does. With "container", "suspend" is the paper's
+        work-conserving variant: while the first job in the container is suspended on the GPU, the
+        server serves another, or nobody, and its CPU is free; with "busy" it idles on its CPU.
+        Suspension counts as execution in either.
     sms
         SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on
         (unless given, ``hosts.sms``, or what kernel times are given for).
     server, overhead
         The server's core (``cpus``, one of its own, unless given), and for how long it computes
         when it is woken up, and after each segment before it tells the client.
+    server_period
+        With "container": the period P of its server, whose budget is w P, rounded up, where w is
+        the sum of (e + s) / p of the tasks inside; the shortest of their periods unless given (as
+        in ``gs.analysis.container``).
     execution
         How long parts take, as a share of the worst case: one number, or (low, high) for times
         drawn uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
@@ -173,7 +188,21 @@ def host(
             "responses of many there is host_responses"
         )
     last = _until(until, 1)
-    model = _model(hosts, cpus, policy, gpu, mode, sms, server, overhead, execution, gap, victim, 1)
+    model = _model(
+        hosts,
+        cpus,
+        policy,
+        gpu,
+        mode,
+        sms,
+        server,
+        overhead,
+        server_period,
+        execution,
+        gap,
+        victim,
+        1,
+    )
     budget = Budget() if budget is None else budget
     arguments: list[Any] = [
         *(*model.arguments, last, model.victim, _triggers(triggers), seed_key(seed)),
@@ -212,6 +241,7 @@ def host(
         sms=model.sms,
         server=int(model.server[0]) if model.gpu == "server" else None,
         overhead=model.overhead,
+        server_period=int(model.server_period[0]) if model.gpu == "container" else None,
         outcome="done" if status == 0 else "budget",
         worst=worst,
         finished=finished,
@@ -232,6 +262,7 @@ def host_responses(
     sms: int | None = None,
     server: Any = None,
     overhead: int = 0,
+    server_period: Any = None,
     execution: Any = 1.0,
     gap: float = 0.0,
     victim: Any = None,
@@ -247,7 +278,7 @@ def host_responses(
     ----------
     hosts
         A stack of N sets, or one set.
-    until, server
+    until, server, server_period
         As in ``host``; one number, or one for each set.
     cpus, policy, gpu, mode, sms, overhead, execution, gap, triggers
         As in ``host``, the same for all sets.
@@ -272,7 +303,8 @@ def host_responses(
     """
     sets = len(hosts) if hosts.is_stack else 1
     model = _model(
-        hosts, cpus, policy, gpu, mode, sms, server, overhead, execution, gap, victim, sets
+        *(hosts, cpus, policy, gpu, mode, sms, server, overhead, server_period),
+        *(execution, gap, victim, sets),
     )
     arguments: list[Any] = [
         *(*model.arguments, _until(until, sets), model.victim, _triggers(triggers)),
@@ -297,6 +329,7 @@ def _model(
     sms: Any,
     server: Any,
     overhead: Any,
+    server_period: Any,
     execution: Any,
     gap: Any,
     victim: Any,
@@ -317,6 +350,9 @@ def _model(
     width = _sms(hosts, sms, gpu)
     if gpu != "server" and (server is not None or overhead != 0):
         raise ValueError(f"{'overhead' if server is None else 'server'}: with gpu = 'server' only")
+    if gpu != "container" and server_period is not None:
+        raise ValueError("server_period: with gpu = 'container' only")
+    periods = _server_periods(hosts, server_period, sets)
     servers = _per_set(count if server is None else server, sets, "server")
     late = integer(overhead, "overhead")
     victims = _per_set(-1 if victim is None else victim, sets, "victim")
@@ -334,9 +370,18 @@ def _model(
     arguments = (
         *(hosts._columns(), hosts.offset.reshape(rows), hosts.core.reshape(rows), sm),
         *(count, width, _POLICIES.index(policy), ways[gpu], _MODES.index(mode)),
-        *(servers, late, _shares(execution, gap)),
+        *(periods if gpu == "container" else servers, late, _shares(execution, gap)),
     )
-    return _Model(gpu, mode, width, servers, late, victims, arguments)
+    return _Model(gpu, mode, width, servers, late, periods, victims, arguments)
+
+
+def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Array:
+    if server_period is None:
+        return container_period(hosts).reshape(sets)
+    periods = _per_set(server_period, sets, "server_period")
+    if (periods < 1).any():
+        raise ValueError(f"server_period = {int(periods.min())}: must be positive")
+    return periods
 
 
 def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:

@@ -38,8 +38,9 @@ class Intervals:
         An index into ``WHAT``. "cpu", "copy in", "copy out" (which are on the copy engine, too),
         "spin" (keeps a core while it waits or its kernel runs) and "overhead" (the server's) are on
         a core; "kernel" is on SMs; in "wait for core" the job could run but something more urgent
-        does; "wait for copy engine" and "wait for SMs" are of STGM, "wait for GPU" is for the lock
-        or the server, and in "served" the server has its GPU segment in hand.
+        does (or, in a container, the server does not serve it); "wait for copy engine" and "wait
+        for SMs" are of STGM, "wait for GPU" is for the lock or the server, and in "served" the
+        server has its GPU segment in hand.
     core
         -1 for what is on none.
     start, end
@@ -100,8 +101,8 @@ class HostRun(Jobs):
     ----------
     intervals
         What jobs did when, as ``Intervals``; None if it was not wanted.
-    tasks, cpus, policy, gpu, mode, sms, server, overhead
-        What was simulated; ``server`` is None without one.
+    tasks, cpus, policy, gpu, mode, sms, server, overhead, server_period
+        What was simulated; ``server`` is None without one, ``server_period`` without a container.
     outcome
         "done": every job released before ``until`` has finished; "budget": it was spent before.
     worst
@@ -125,6 +126,7 @@ class HostRun(Jobs):
     sms: int
     server: int | None
     overhead: int
+    server_period: int | None
     outcome: str
     worst: Int64Array
     finished: Int64Array

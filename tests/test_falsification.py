@@ -18,6 +18,19 @@ def test_no_response_above_a_fifo_bound():
         assert int(row[-4]) > 0, row
 
 
+def test_no_response_above_a_global_edf_bound():
+    command = [sys.executable, "gedf_falsification.py", "--sets", "1500", "--seed", "2"]
+    done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no response above a sound bound" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines()[6:]]
+    assert len(rows) == 8
+    for row in rows[:7]:  # every sound bound is put to the test, and reached
+        assert int(row[-6]) > 100 and row[-5] == "0", row
+        assert float(row[-2]) == 1, row
+    assert int(rows[7][-5]) > 0 and float(rows[7][-2]) > 1, rows[7]  # OMLP as printed is wrong
+
+
 def test_no_response_above_a_host_bound():
     command = [sys.executable, "host_falsification.py", "--sets", "1200", "--seed", "2"]
     done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, timeout=300)

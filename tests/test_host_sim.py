@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from reference.container_sim import Container
 from reference.host_sim import simulate as twin
 from test_reference_host_tests import random_set
 
@@ -340,6 +341,15 @@ def test_pictures(tmp_path):
         ({"overhead": 1}, r"overhead: with gpu = 'server' only"),
         ({"gpu": "server", "server": 3}, r"server = 3: must be a core"),
         ({"gpu": "server", "overhead": -1}, r"overhead = -1: must not be negative"),
+        ({"server_period": 9}, r"server_period: with gpu = 'container' only"),
+        (
+            {"policy": "gedf", "gpu": "container", "server_period": 0},
+            r"server_period = 0: must be positive",
+        ),
+        (
+            {"policy": "gedf", "gpu": "container", "mode": "spin"},
+            r"mode = 'spin': with gpu = 'container', one of suspend, busy",
+        ),
         ({"sms": 1}, r"sms = 1: hosts.sm speaks of 2"),
         ({"sms": 0, "gpu": "mpcp"}, r"sms = 0: must be positive"),
         ({"until": -1}, r"until = -1: must not be negative"),
@@ -450,7 +460,82 @@ def test_global_edf_without_a_gpu():
         rows = np.flatnonzero(log.core == core)
         rows = rows[np.argsort(log.start[rows])]
         assert (log.start[rows][1:] >= log.end[rows][:-1]).all()
-    with pytest.raises(ValueError, match=r"gpu = 'stgm': must be one of fmlp, omlp, driver"):
+    with pytest.raises(ValueError, match=r"gpu = 'stgm': must be one of fmlp, omlp, driver, cont"):
         gs.simulate.host(hosts, 2, "gedf", "stgm", until=12)
     with pytest.raises(ValueError, match=r"mode = 'busy': with gpu = 'omlp', one of suspend"):
         gs.simulate.host(hosts, 2, "gedf", "omlp", mode="busy", until=12)
+
+
+# The container of paper 004
+
+
+def test_figure_4():
+    """As printed: the last job ends at 25; and at 21 when the server does not wait for kernels."""
+    run = gs.simulate.host(srm_example(), 4, "gedf", "container", mode="busy", until=30)
+    assert run.finish.tolist() == [5, 5, 5, 10, 15, 20, 25] and run.server_period == 30
+    log = run.intervals
+    gpu = (log.task >= 2) & (log.core >= 0)
+    assert np.unique(log.core[gpu]).size == 1  # "isolated to a single (logical) processor"
+    assert run.spent()["spin"].tolist() == [0, 0, 2, 2, 2, 2, 2]
+    run = gs.simulate.host(srm_example(), 4, "gedf", "container", until=30)
+    assert run.mode == "suspend" and run.finish.tolist() == [5, 5, 5, 9, 13, 17, 21]
+    assert run.spent()["spin"].sum() == 0
+
+
+def test_a_budget_is_used_up():
+    """5/6 of every 6 ticks: the fifth job ends with the fifth budget."""
+    run = gs.simulate.host(
+        srm_example(), 4, "gedf", "container", mode="busy", until=30, server_period=6
+    )
+    # The third kernel goes on from 11 to 12, while the server has no budget: a tick is saved.
+    assert run.finish.tolist() == [5, 5, 5, 11, 17, 23, 29]
+    jobs = [[4], [(0, 4, 1)], [(0, 4, 1)]]
+    hosts = gs.HostTasks.from_segments([20, 20, 20], jobs, priority=[0, 1, 2], offset=[0, 0, 3])
+    # On one CPU the server, whose deadline is 20 as well, is behind task 0; it suspends from 4 to
+    # 8, has used 5 of its 10 ticks at 9, and the other 5 at 14.
+    run = gs.simulate.host(hosts, 1, "gedf", "container", until=20)
+    assert run.finish.tolist() == [4, 9, 14]
+
+
+def random_container_tasks(chance, n):
+    tasks = []
+    for _ in range(n):
+        segments = chance.choice([0, 1, 1, 1, 2])
+        cpu = [chance.choice([0, 1, 1, 2, 4]) for _ in range(segments + 1)]
+        gpu = [tuple(chance.choice([0, 1, 1, 2, 5]) for _ in range(3)) for _ in range(segments)]
+        cpu[0] += sum(cpu) + sum(map(sum, gpu)) == 0
+        work = sum(cpu) + sum(map(sum, gpu))
+        period = max(work, round(work * chance.uniform(1, 8)))
+        tasks.append((period, period, chance.randint(0, 3), cpu, gpu))
+    return tasks
+
+
+def hosts_of(tasks):
+    jobs = [
+        [cpu[0], *(part for pair in zip(gpu, cpu[1:], strict=True) for part in pair)]
+        for *_, cpu, gpu in tasks
+    ]
+    return gs.HostTasks.from_segments(
+        [task[0] for task in tasks], jobs, priority=[task[2] for task in tasks]
+    )
+
+
+@pytest.mark.parametrize("mode", ["busy", "suspend"])
+def test_containers_are_like_the_twin(mode):
+    chance = random.Random(mode)
+    waited = 0
+    for k in range(200):
+        tasks = random_container_tasks(chance, chance.randint(1, 7))
+        hosts = hosts_of(tasks)
+        m, period = chance.randint(1, 3), chance.randint(1, 40)
+        run = gs.simulate.host(
+            *(hosts, m, "gedf", "container"), mode=mode, until=120, gap=chance.choice([0, 0.4]),
+            seed=k, server_period=period,
+        )  # fmt: skip
+        releases = [run.release[run.task == i].tolist() for i in range(hosts.n)]
+        jobs = Container(tasks, m, period, mode == "busy").run(releases)
+        finish = {(job.task, job.number): job.finish for job in jobs}
+        ours = zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True)
+        assert {(task, job): end for task, job, end in ours} == finish
+        waited += int((run.spent()["wait for core"] > 0).sum())
+    assert waited > 500

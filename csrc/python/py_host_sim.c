@@ -110,6 +110,7 @@ static gs_host_model_t model_at(const arrays_t *self, const arguments_t *in, npy
         .gpu = in->gpu,
         .mode = in->mode,
         .server = gs_py_i64(self->server)[set],
+        .server_period = gs_py_i64(self->server)[set],
         .overhead = in->overhead,
         .low = self->share[0],
         .high = self->share[1],
@@ -163,7 +164,8 @@ PyDoc_STRVAR(open_doc,
              "--\n\n"
              "A capsule for the other host simulation functions: a simulation at its start, of a\n"
              "stack of one set. core (None without cores), offset: (1, n); sm: uint8 (1, n, sms),\n"
-             "for STGM, else None; server, until, victim: (1,); shares: low, high and gap as\n"
+             "for STGM, else None; server (its core, or the period of a container's server),\n"
+             "until, victim: (1,); shares: low, high and gap as\n"
              "fractions, (6,). See sim/host.h.");
 
 static PyObject *host_open(PyObject *module, PyObject *args)

@@ -18,6 +18,8 @@ static void end_kernels(gs_host_state_t *s)
             gs_host_stgm_kernel_ended(s, r);
         } else if (s->gpu == GS_HOST_GPU_SERVER) {
             gs_host_server_kernel_ended(s);
+        } else if (s->gpu == GS_HOST_GPU_CONTAINER) {
+            gs_host_container_kernel_ended(s, r);
         } else {
             gs_host_lock_kernel_ended(s, r);
         }
@@ -30,6 +32,8 @@ static void grant(gs_host_state_t *s)
         gs_host_stgm_grant(s);
     } else if (s->gpu == GS_HOST_GPU_SERVER) {
         gs_host_server_grant(s);
+    } else if (s->gpu == GS_HOST_GPU_CONTAINER) {
+        gs_host_container_grant(s);
     } else {
         gs_host_lock_grant(s);
     }
@@ -46,12 +50,21 @@ static bool any_dirty(const gs_host_state_t *s)
 
 static void pass_instant(gs_host_state_t *s)
 {
-    end_kernels(s);
+    bool box = s->gpu == GS_HOST_GPU_CONTAINER;
+    if (!box) {
+        end_kernels(s);
+    }
     while (gs_host_next_end(s) == s->now) {
         gs_host_worked(s, gs_host_take_end(s));
     }
+    if (box) { /* a budget may end with the kernel for which its CPU spins: the CPU comes first */
+        end_kernels(s);
+    }
     while (gs_heap_time(&s->releases) == s->now && s->status == GS_OK) {
         gs_host_release_due(s);
+    }
+    if (box) { /* its server has its job of this instant */
+        gs_host_container_grant(s);
     }
     do {
         gs_host_dispatch(s);

@@ -79,6 +79,24 @@
  * which goes on whether or not the job has a CPU. From the beginning of the segment to its end the
  * job spins at its own deadline. Nothing is inherited.
  *
+ * GS_HOST_GPU_CONTAINER (the Container Method): all tasks with GPU segments are in a container,
+ * which one server serves. Among the other tasks the server is one more task of global EDF, with
+ * jobs of its own: a budget of w P (rounded up to a tick, at most P), P the server's period and w
+ * the utilization of its tasks, copies and kernels included; and a deadline P after their release.
+ * While there are jobs in the container, the server's jobs are released P apart; a server's job
+ * ends when its budget is used up or the container is empty; the first after that is released with
+ * the next job in the container, P after the server's last release at the earliest. (So the server
+ * never asks for more than a sporadic task of its period and budget, and a container that is not
+ * empty has all jobs of a periodic one after P at most: what rta/container.h takes for granted.)
+ * Ties of deadlines are decided by the priority of the task that is served.
+ *   Busy mode: the server serves the job released first (ties: priority) to its end, and keeps its
+ * CPU, if it has one, during kernels. Suspend mode, the paper's work-conserving variant: of the
+ * jobs that are not suspended it serves the one released first; who asks for the GPU is suspended
+ * until it is free and all GPU segments of jobs released before have ended, so that nobody ever
+ * waits for the GPU who has come before its holder. While all jobs in the container are suspended
+ * so is the server, and other tasks can have its CPU, but the budget is used up by time.
+ *   Kernels go on whether or not the server has a CPU or any budget.
+ *
  * One instant. First what is due ends: kernels, copies, CPU segments, overheads; a task whose job
  * ended goes on with its next. Then jobs are released. Then, until nothing changes: cores choose
  * whom to run, GPU segments begin, and the CE, SMs, lock or server are given out; on a core, one
@@ -104,7 +122,7 @@
 
 enum { GS_HOST_PARTITIONED = 0, GS_HOST_GEDF = 1 };
 
-/* How the GPU is shared: the first four where partitioned; FMLP, OMLP and DRIVER with global EDF.
+/* How the GPU is shared: the first four where partitioned; the others and FMLP with global EDF.
  */
 enum {
     GS_HOST_GPU_STGM = 0,
@@ -112,7 +130,8 @@ enum {
     GS_HOST_GPU_FMLP = 2, /* FMLP+ where partitioned, FMLP-Long with global EDF */
     GS_HOST_GPU_SERVER = 3,
     GS_HOST_GPU_OMLP = 4,
-    GS_HOST_GPU_DRIVER = 5
+    GS_HOST_GPU_DRIVER = 5,
+    GS_HOST_GPU_CONTAINER = 6
 };
 
 enum { GS_HOST_MODE_SUSPEND = 0, GS_HOST_MODE_BUSY = 1, GS_HOST_MODE_SPIN = 2 };
@@ -154,12 +173,13 @@ typedef struct {
     const int64_t *core;   /* per task, 0 .. cpus - 1; partitioned only */
     const uint8_t *sm;     /* n rows of sms: whether the task may use the SM; STGM only */
     int64_t cpus;
-    int64_t sms;      /* of the GPU; elsewhere than with STGM all kernels run on all of them */
-    int policy;       /* GS_HOST_PARTITIONED, ... */
-    int gpu;          /* GS_HOST_GPU_STGM, ... */
-    int mode;         /* GS_HOST_MODE_SUSPEND, ... */
-    int64_t server;   /* the server's core, 0 .. cpus; server only */
-    int64_t overhead; /* of the server, in ticks */
+    int64_t sms;           /* of the GPU; elsewhere than with STGM all kernels run on all of them */
+    int policy;            /* GS_HOST_PARTITIONED, ... */
+    int gpu;               /* GS_HOST_GPU_STGM, ... */
+    int mode;              /* GS_HOST_MODE_SUSPEND, ... */
+    int64_t server;        /* the server's core, 0 .. cpus; server only */
+    int64_t overhead;      /* of the server, in ticks */
+    int64_t server_period; /* of the container's server */
     gs_host_share_t low,
         high;            /* of the worst case that parts take, 0 <= low <= high <= 1, high > 0 */
     gs_host_share_t gap; /* of the period, >= 0 */

@@ -57,6 +57,8 @@ static void go_on(gs_host_state_t *s, int32_t r)
     int64_t work = gs_host_time(s, t, t->part);
     if (work == 0 && t->part == t->last_part) {
         finish(s, r);
+    } else if (t->inside != GS_HOST_OUTSIDE) {
+        gs_host_container_enter(s, r, work);
     } else {
         gs_host_enter(s, r, t->base, work, GS_HOST_DOES_CPU);
     }
@@ -69,9 +71,13 @@ static void start_job(gs_host_state_t *s, int32_t r, int64_t job)
     t->job = job;
     t->number = record->number;
     t->part = 0;
-    t->base = s->host->model.policy == GS_HOST_GEDF
-                  ? record->release + s->host->model.hosts.deadline[t->task]
-                  : r;
+    if (t->inside != GS_HOST_OUTSIDE) {
+        t->base = record->release; /* its place in the container */
+    } else {
+        t->base = s->host->model.policy == GS_HOST_GEDF
+                      ? record->release + s->host->model.hosts.deadline[t->task]
+                      : r;
+    }
     go_on(s, r);
     trigger(s, r, GS_HOST_AT_RELEASE);
 }
@@ -82,7 +88,11 @@ static void finish(gs_host_state_t *s, int32_t r)
     gs_host_thread_t *t = &s->thread[r];
     gs_host_job_t *record = &host->job[t->job];
     int64_t response = s->now - record->release, next = record->next;
-    gs_host_leave(s, r, GS_HOST_DOES_NOTHING);
+    if (t->inside != GS_HOST_OUTSIDE) {
+        gs_host_container_leave(s, r);
+    } else {
+        gs_host_leave(s, r, GS_HOST_DOES_NOTHING);
+    }
     record->finish = s->now;
     host->finished[t->task]++;
     host->late[t->task] += response > host->model.hosts.deadline[t->task];
@@ -128,6 +138,10 @@ void gs_host_release(gs_host_state_t *s, int32_t r)
 void gs_host_release_due(gs_host_state_t *s)
 {
     int32_t r = (int32_t)s->releases.entry[0].item;
+    if (r == s->n) { /* the container's server looks for itself */
+        gs_heap_pop(&s->releases);
+        return;
+    }
     const gs_host_thread_t *t = &s->thread[r];
     int64_t next = s->now + s->host->model.hosts.period[t->task];
     if (s->slack[r] != 0) {
@@ -155,6 +169,9 @@ void gs_host_begin(gs_host_state_t *s, int32_t r)
     case GS_HOST_GPU_SERVER:
         gs_host_server_begin(s, r);
         break;
+    case GS_HOST_GPU_CONTAINER:
+        gs_host_container_begin(s, r);
+        break;
     default:
         gs_host_lock_begin(s, r);
     }
@@ -166,6 +183,8 @@ void gs_host_worked(gs_host_state_t *s, int32_t r)
     const gs_host_thread_t *t = &s->thread[r];
     if (r == s->n) {
         gs_host_server_worked(s);
+    } else if (t->inside != GS_HOST_OUTSIDE && gs_host_container_worked(s, r)) {
+        return;
     } else if (t->part % GS_HOST_PARTS == GS_HOST_PART_CPU) {
         if (t->part == t->last_part) {
             finish(s, r);

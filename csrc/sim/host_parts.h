@@ -5,6 +5,7 @@
  *   host_cpu.c     CPUs: who runs
  *   host_stgm.c    the copy engine and shared SMs
  *   host_lock.c    one lock on the GPU
+ *   host_container.c  the container of the tasks that use the GPU
  *   host_server.c  the GPU server
  *   host_log.c     intervals
  *   host_setup.c   from the model to the first releases
@@ -41,12 +42,13 @@ typedef struct {
     int32_t part;         /* present */
     int32_t last_part;
     int32_t cluster;
-    int32_t cpu;  /* that it runs on, -1: none */
-    int32_t was;  /* the CPU that it ran on last */
-    int32_t next; /* in the queue that it is in, -1: none */
-    int8_t what;  /* GS_HOST_DOES_CPU, ...: what it does when it is on a CPU */
-    int8_t doing; /* log: what it does now */
-    bool ready;   /* on its cluster's list */
+    int32_t cpu;   /* that it runs on, -1: none */
+    int32_t was;   /* the CPU that it ran on last */
+    int32_t next;  /* in the queue that it is in, -1: none */
+    int8_t what;   /* GS_HOST_DOES_CPU, ...: what it does when it is on a CPU */
+    int8_t doing;  /* log: what it does now */
+    bool ready;    /* on its cluster's list */
+    int8_t inside; /* GS_HOST_OUTSIDE, or what its job in the container does */
 } gs_host_thread_t;
 
 typedef struct {
@@ -77,6 +79,30 @@ enum {
     GS_HOST_SERVER_NOTIFIES
 };
 
+/* In the container or not. */
+enum {
+    GS_HOST_OUTSIDE,
+    GS_HOST_INSIDE_IDLE,
+    GS_HOST_INSIDE_READY, /* needs a CPU, if only to spin */
+    GS_HOST_INSIDE_WAITS, /* for the GPU */
+    GS_HOST_INSIDE_KERNEL
+};
+
+/* The container's server; whom it may serve is in `waiting`, in order of release. */
+typedef struct {
+    int64_t full;      /* the budget of each of its jobs */
+    int64_t budget;    /* left of its present one at the start of what it does; 0: none */
+    int64_t deadline;  /* of its present job */
+    int64_t again;     /* when its next job is released, or may be */
+    int64_t granted;   /* of the budget, to the thread that runs */
+    int64_t beyond;    /* the work of that thread beyond it, GS_NEVER: it spins */
+    int64_t suspended; /* since when all its jobs are suspended, -1: they are not */
+    int64_t alarm;     /* its entry among the releases that counts */
+    int32_t runs;      /* the thread that stands for it, -1: none */
+    int32_t was;       /* the CPU that it ran on last */
+    bool busy;         /* there is a job in the container */
+} gs_host_container_t;
+
 typedef struct gs_host_state {
     gs_env_t *env;   /* of the call that runs it */
     gs_host_t *host; /* likewise */
@@ -98,7 +124,7 @@ typedef struct gs_host_state {
                      k the earlier of 2 k and 2 k + 1 */
     int32_t leaves;
     gs_heap_t kernels;  /* that run; item: thread */
-    gs_heap_t releases; /* item: thread */
+    gs_heap_t releases; /* item: thread; thread n: the container's server */
     int64_t *earliest;  /* per thread: with an adversary, when it may be released */
     int64_t *slack;     /* per thread: the most that is added to its period */
     int64_t *most;      /* the parts of all threads */
@@ -107,11 +133,12 @@ typedef struct gs_host_state {
     size_t job_room, interval_room;
     gs_host_queue_t asking;    /* who asks at this instant for the CE, the lock or the server */
     gs_host_queue_t launching; /* whose kernels are launched at this instant */
-    gs_host_queue_t waiting;   /* for the CE, the lock or the server */
+    gs_host_queue_t waiting;   /* for the CE, the lock or the server; in the container */
     gs_host_queue_t overflow;  /* OMLP: for a place in `waiting` */
     int64_t places;            /* OMLP: free ones, of as many as there are CPUs */
     int32_t holder;            /* of the CE or the lock; whom the server serves; -1: nobody */
     int32_t server;            /* GS_HOST_SERVER_IDLE, ... */
+    gs_host_container_t container;
     /* STGM: bits per thread, `words` words in a row. */
     size_t words;
     uint64_t *conflicts; /* rows of threads: who shares an SM with it */
@@ -266,5 +293,14 @@ void gs_host_server_begin(gs_host_state_t *s, int32_t r);
 void gs_host_server_worked(gs_host_state_t *s);
 void gs_host_server_kernel_ended(gs_host_state_t *s);
 void gs_host_server_grant(gs_host_state_t *s);
+
+/* A thread of the container is at a CPU segment; its job has ended; true: what it did on a CPU was
+ * not the end of a CPU segment, and is dealt with. */
+void gs_host_container_enter(gs_host_state_t *s, int32_t r, int64_t work);
+void gs_host_container_leave(gs_host_state_t *s, int32_t r);
+bool gs_host_container_worked(gs_host_state_t *s, int32_t r);
+void gs_host_container_begin(gs_host_state_t *s, int32_t r);
+void gs_host_container_kernel_ended(gs_host_state_t *s, int32_t r);
+void gs_host_container_grant(gs_host_state_t *s);
 
 #endif

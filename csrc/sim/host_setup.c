@@ -1,6 +1,7 @@
 /* Is this a system that can be simulated, and what does its simulation start from? */
 #include "sim/host_parts.h"
 
+#include "core/load.h"
 #include "core/wide.h"
 
 #include <string.h>
@@ -68,7 +69,7 @@ static int check_options(gs_env_t *env, const gs_host_model_t *model)
                               "must be a positive number within 31 bits")) != GS_OK ||
         (status = check_range(env, "policy", -1, model->policy, GS_HOST_PARTITIONED, GS_HOST_GEDF,
                               "is unknown")) != GS_OK ||
-        (status = check_range(env, "gpu", -1, model->gpu, GS_HOST_GPU_STGM, GS_HOST_GPU_DRIVER,
+        (status = check_range(env, "gpu", -1, model->gpu, GS_HOST_GPU_STGM, GS_HOST_GPU_CONTAINER,
                               "is unknown")) != GS_OK ||
         (status = check_range(env, "mode", -1, model->mode, GS_HOST_MODE_SUSPEND, GS_HOST_MODE_SPIN,
                               "is unknown")) != GS_OK ||
@@ -86,10 +87,16 @@ static int check_options(gs_env_t *env, const gs_host_model_t *model)
     if (!fits) {
         return gs_fail(env, GS_ERR_VALUE, "gpu", -1, model->gpu, "does not go with the policy");
     }
-    bool driver = model->gpu == GS_HOST_GPU_DRIVER;
-    if (global && model->mode != (driver ? GS_HOST_MODE_SPIN : GS_HOST_MODE_SUSPEND)) {
+    bool driver = model->gpu == GS_HOST_GPU_DRIVER, box = model->gpu == GS_HOST_GPU_CONTAINER;
+    if (global && model->mode != (driver ? GS_HOST_MODE_SPIN : GS_HOST_MODE_SUSPEND) &&
+        !(box && model->mode == GS_HOST_MODE_BUSY)) {
         return gs_fail(env, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "with global EDF jobs suspend, except that the driver spins");
+                       "with global EDF jobs suspend, except that the driver spins and a container "
+                       "may be busy");
+    }
+    if (box) {
+        return check_range(env, "server_period", -1, model->server_period, 1, GS_HOST_LATEST - 1,
+                           "must be positive, and within the clock");
     }
     if (model->gpu == GS_HOST_GPU_STGM && model->mode == GS_HOST_MODE_SPIN) {
         return gs_fail(env, GS_ERR_VALUE, "mode", -1, model->mode,
@@ -288,6 +295,53 @@ static int prepare_threads(gs_env_t *env, gs_host_state_t *s, const gs_host_mode
     return seed_tasks(env, s, model);
 }
 
+/* The container --------------------------------------------------------------------------------
+ */
+
+/* Copies, kernels and CPU segments of a job; below GS_NEVER. */
+static int64_t work_of(const gs_host_model_t *model, int64_t i)
+{
+    const gs_hosts_t *hosts = &model->hosts;
+    int64_t work = gs_hosts_cpu(hosts, i)[0];
+    for (int64_t j = 0; j < hosts->segments[i]; j++) {
+        work += gs_hosts_copy_in(hosts, i, j) + gs_hosts_copy_out(hosts, i, j) +
+                gs_hosts_kernel(hosts, i, j, model->sms) + gs_hosts_cpu(hosts, i)[j + 1];
+    }
+    return work;
+}
+
+/* Who is in it, and the budget: the sum of work P / p of its tasks, rounded up, P at most. */
+static int fill_container(gs_env_t *env, gs_host_state_t *s, const gs_host_model_t *model)
+{
+    size_t n = (size_t)s->n;
+    int64_t whole = 0, inside = 0, most = model->server_period;
+    int64_t *rest = gs_alloc(env, 3 * n, sizeof *rest);
+    if (rest == NULL) {
+        return env->status;
+    }
+    int64_t *period = rest + n, *scratch = rest + 2 * n;
+    for (int32_t r = 0; r < s->n; r++) {
+        int64_t i = s->thread[r].task;
+        if (model->hosts.segments[i] == 0) {
+            continue;
+        }
+        s->thread[r].inside = GS_HOST_INSIDE_IDLE;
+        gs_wide_t product = (gs_wide_t)work_of(model, i) * most;
+        period[inside] = model->hosts.period[i];
+        gs_wide_t part = product / period[inside];
+        rest[inside] = (int64_t)(product % period[inside]);
+        whole = part < most - whole ? whole + (int64_t)part : most;
+        inside++;
+    }
+    int64_t more = 0;
+    int status = gs_load_ceil(env, rest, period, inside, scratch, &more);
+    gs_free(env, rest);
+    s->container.full = more < most - whole ? whole + more : most;
+    s->container.suspended = s->container.alarm = -1;
+    s->container.runs = s->container.was = -1;
+    return status;
+}
+
 /* CPUs --------------------------------------------------------------------------------------- */
 
 /* A cluster of the next CPU alone, with room for so many threads. */
@@ -460,6 +514,9 @@ int gs_host_init(gs_env_t *env, gs_host_t *host, const gs_host_model_t *model)
     }
     if (status == GS_OK) {
         status = make_tree(env, s);
+    }
+    if (status == GS_OK && model->gpu == GS_HOST_GPU_CONTAINER) {
+        status = fill_container(env, s, model);
     }
     if (status == GS_OK && model->gpu == GS_HOST_GPU_STGM) {
         status = find_conflicts(env, s, model);

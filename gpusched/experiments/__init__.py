@@ -10,6 +10,14 @@ from __future__ import annotations
 
 from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
 from gpusched.experiments.elliott import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
+from gpusched.experiments.elliott_runs import (
+    CATEGORIES,
+    RUN_METHODS,
+    ElliottGrowth,
+    ElliottRuns,
+    elliott_fig6,
+    elliott_table2,
+)
 from gpusched.experiments.feddal import (
     SCHEDULERS,
     SLOWDOWNS,
@@ -61,6 +69,8 @@ from gpusched.experiments.yang import (
 __all__ = [
     "ALLOCATORS",
     "ARCHITECTURES",
+    "CATEGORIES",
+    "RUN_METHODS",
     "SCENARIOS",
     "SCHEDULERS",
     "SLOWDOWNS",
@@ -69,6 +79,8 @@ __all__ = [
     "Allocators",
     "Bounds",
     "Contention",
+    "ElliottGrowth",
+    "ElliottRuns",
     "ElliottStudy",
     "Figure2",
     "Figure3",
@@ -86,6 +98,8 @@ __all__ = [
     "TimesByTasks",
     "ecrts2017",
     "elliott_fig5",
+    "elliott_fig6",
+    "elliott_table2",
     "gpusched_fig4",
     "gpusched_fig5",
     "olmedo_fig5",

@@ -350,6 +350,11 @@ static void test_refusals(void)
     REFUSED((model.victim = 3, model.triggers = 16), "triggers", GS_ERR_VALUE);
     REFUSED((model.gpu = GS_HOST_GPU_SERVER, model.server = 5), "server", GS_ERR_VALUE);
     REFUSED((model.gpu = GS_HOST_GPU_SERVER, model.overhead = -1), "overhead", GS_ERR_VALUE);
+    REFUSED((model.gpu = GS_HOST_GPU_CONTAINER, model.policy = GS_HOST_GEDF), "server_period",
+            GS_ERR_VALUE);
+    REFUSED((model.gpu = GS_HOST_GPU_CONTAINER, model.policy = GS_HOST_GEDF,
+             model.mode = GS_HOST_MODE_SPIN),
+            "mode", GS_ERR_VALUE);
     REFUSED(model.low.under = 0, "low", GS_ERR_VALUE);
     REFUSED(model.high.over = 2, "high", GS_ERR_VALUE);
     REFUSED(model.high.over = 0, "high", GS_ERR_VALUE);
@@ -363,12 +368,49 @@ static void test_refusals(void)
 #undef REFUSED
 }
 
+/* The example of paper 004 in a container: Figure 4 ends at 25, and at 21 if the server serves
+ * others during kernels; in slices, and with budgets that fit no job. */
+static void test_container(void)
+{
+    system_t sys = {0};
+    for (int i = 0; i < 7; i++) {
+        add(&sys, 30, 0, 0, i < 2 ? 5 : 1);
+        if (i >= 2) {
+            add_gpu(&sys, 1, 2, 1, 0);
+        }
+    }
+    const struct {
+        int mode;
+        int64_t period, last;
+    } cases[] = {{GS_HOST_MODE_BUSY, 30, 25},
+                 {GS_HOST_MODE_BUSY, 10, 26},
+                 {GS_HOST_MODE_BUSY, 6, 29},
+                 {GS_HOST_MODE_SUSPEND, 30, 21},
+                 {GS_HOST_MODE_SUSPEND, GS_HOST_LATEST - 1, 21}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        gs_env_t env;
+        gs_host_t host;
+        gs_env_init(&env);
+        gs_host_model_t model = model_of(&sys, GS_HOST_GPU_CONTAINER, cases[k].mode, 30);
+        model.policy = GS_HOST_GEDF;
+        model.server_period = cases[k].period;
+        MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK);
+        MU_CHECK(run_to_end(&env, &host, 1) == GS_OK);
+        MU_CHECK(host.worst[0] == 5 && host.worst[1] == 5 && host.worst[6] == cases[k].last);
+        gs_host_free(&env, &host);
+        MU_CHECK(env.bytes_used == 0);
+    }
+}
+
 /* Every allocation fails once; nothing leaks, and the status says why. */
 static void test_allocations(void)
 {
     const system_t sys = vector_a();
-    for (int gpu = GS_HOST_GPU_STGM; gpu <= GS_HOST_GPU_SERVER; gpu++) {
-        gs_host_model_t model = model_of(&sys, gpu, GS_HOST_MODE_SUSPEND, 2000);
+    for (int gpu = GS_HOST_GPU_STGM; gpu <= GS_HOST_GPU_CONTAINER; gpu++) {
+        int mode = gpu == GS_HOST_GPU_DRIVER ? GS_HOST_MODE_SPIN : GS_HOST_MODE_SUSPEND;
+        gs_host_model_t model = model_of(&sys, gpu, mode, 2000);
+        model.policy = gpu > GS_HOST_GPU_SERVER ? GS_HOST_GEDF : GS_HOST_PARTITIONED;
+        model.server_period = 40;
         model.low = (gs_host_share_t){1, 2};
         int status = GS_ERR_MEMORY;
         for (int64_t at = 1; status != GS_OK; at++) {
@@ -410,6 +452,7 @@ int main(void)
     test_queues();
     test_slices();
     test_victim();
+    test_container();
     test_refusals();
     test_allocations();
     test_budget();

@@ -1,0 +1,352 @@
+"""Paper 004, section 6: a lock or a container around the GPU against its driver, job by job.
+
+The paper measures on a machine; here tasks are simulated (``gs.simulate.host``) and the driver is a
+model: it serves whole GPU segments in the order in which they are asked for, while their jobs spin
+at their own deadlines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from gpusched import plot
+from gpusched._check import Int64Array, frozen, integer, one_of
+from gpusched._generate_elliott import UTILIZATIONS
+from gpusched._progress import Progress, reporter
+from gpusched.experiments.elliott import SCENARIOS
+from gpusched.results import Results
+
+if TYPE_CHECKING:
+    from gpusched.hostrun import HostRun
+    from gpusched.hosttasks import HostTasks
+
+__all__ = ["CATEGORIES", "RUN_METHODS", "ElliottGrowth", "ElliottRuns", "elliott_fig6",
+           "elliott_table2"]  # fmt: skip
+
+CATEGORIES = ("easy", "difficult", "unable")
+"""The paper's: schedulable by analysis; not so, but under SRM no job is late by more than its
+period; neither."""
+
+RUN_METHODS = ("SRM", "Driver", "Container", "Container, idling")
+"""What shares the GPU: the lock OMLP, the driver alone, and a container whose server serves others
+during kernels, or idles."""
+
+_WAYS: tuple[dict[str, Any], ...] = (
+    *({"gpu": "omlp"}, {"gpu": "driver"}),
+    *({"gpu": "container", "mode": mode} for mode in ("suspend", "busy")),
+)
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ElliottRuns(Results):
+    """The table of ``elliott_table2`` (see there), and what is known of each set.
+
+    Attributes
+    ----------
+    scenario
+        The number of each set's scenario in ``SCENARIOS``.
+    category
+        Its number in ``CATEGORIES``.
+    response, tardiness
+        Of its jobs on average, in periods, ``(sets, methods)`` in the order of ``RUN_METHODS``.
+    worst
+        The largest tardiness of its jobs, in periods, likewise.
+    fits
+        Whether ``gs.analysis.container`` finds the set schedulable.
+    settings
+        The arguments.
+    """
+
+    scenario: Int64Array
+    category: Int64Array
+    response: Any
+    tardiness: Any
+    worst: Any
+    fits: Any
+    settings: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("scenario", "category", "response", "tardiness", "worst", "fits"):
+            frozen(getattr(self, name))
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws average response and tardiness by category, a bar per method; two axes.
+
+        Containers are about those sets that fit into one.
+        """
+        if axes is None:
+            pyplot = plot.pyplot()
+            axes = pyplot.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained")[1]
+        counts = [int((self.category == k).sum()) for k in range(len(CATEGORIES))]
+        fit = [int((self.category[self.fits] == k).sum()) for k in range(len(CATEGORIES))]
+        labels = (CATEGORIES, counts, fit)
+        places = np.arange(len(CATEGORIES))
+        width = 0.8 / len(RUN_METHODS)
+        for ax, name in zip(axes, ("response", "tardiness"), strict=True):
+            for m, method in enumerate(RUN_METHODS):
+                x = places + (m - (len(RUN_METHODS) - 1) / 2) * width
+                y = 100 * self.where(method=method)[name]
+                ax.bar(x, y, width * 0.92, color=plot.color(m), label=method)
+                for at, height in zip(x.tolist(), y.tolist(), strict=True):
+                    if not np.isnan(height):
+                        text = f"{height:.0f}" if height >= 100 else f"{height:.2g}"
+                        style = {"ha": "center", "va": "bottom", "fontsize": 7, "color": plot.INK}
+                        text = text if height >= 0.005 else "0"
+                        ax.text(at, max(height, 0.01), text, **style)
+            ax.set_yscale("log")
+            ax.set_ylim(bottom=0.01 if name == "tardiness" else 10)
+            ax.margins(y=0.12)
+            ax.set_xticks(
+                places, [f"{c}\n{n} sets, {k} fit" for c, n, k in zip(*labels, strict=True)]
+            )
+            ax.set_ylabel(f"average {name} (% of the period)")
+            plot.grid(ax, "y")
+        axes[1].legend(frameon=False, fontsize=8, loc="upper left")
+        return axes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ElliottGrowth(Results):
+    """The table of ``elliott_fig6`` (see there), its task set and the task that is shown."""
+
+    tasks: HostTasks
+    task: int
+    settings: Mapping[str, Any]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the task's tardiness over time, a line per method; returns the axes."""
+        ax = plot.axes(ax, (6.4, 3.6))
+        for m, method in enumerate(RUN_METHODS):
+            rows = self.where(method=method)
+            if len(rows) == 0:
+                continue
+            style: dict[str, Any] = {"linewidth": 1.4, "linestyle": ("-", "-", "--", ":")[m]}
+            ax.plot(rows["release"], rows["tardiness"], color=plot.color(m), label=method, **style)
+        ax.set_xlabel("release of the job (s)")
+        ax.set_ylabel("tardiness (periods)")
+        ax.set_ylim(bottom=0)
+        uses = "with" if self.tasks.segments[self.task] > 0 else "without"
+        title = f"task {self.task} of {self.tasks.n}, {uses} GPU"
+        ax.set_title(title, fontsize=10, loc="left", pad=24)
+        place = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.2}
+        ax.legend(frameon=False, fontsize=9, ncols=4, columnspacing=1.2, **place)
+        plot.grid(ax)
+        return ax
+
+
+def elliott_table2(
+    count: int = 400,
+    seed: Any = 1,
+    *,
+    utilization: Literal["light", "medium", "heavy"] = "medium",
+    seconds: float = 150.0,
+    cpus: int = 4,
+    progress: Progress = None,
+) -> ElliottRuns:
+    """Paper 004, Table 2, in a model: response and tardiness with a lock, and with the driver.
+
+    The paper ran 400 sets for 2.5 minutes each on four CPUs and a GPU, with the Shared Resource
+    Method (OMLP) and with nothing but the driver. Here the same is simulated, and the Container
+    Method beside it, on those of the sets that fit into a container (``gs.analysis.container``,
+    with its server's period).
+    Jobs are periodic and take their worst case; there are no overheads. The driver is a model: it
+    serves GPU segments first come, first served, and jobs spin from the request to the end.
+
+    Sets are those of ``gs.generate.elliott``, with GPU-using tasks, in turn from all 90 scenarios
+    of ``utilization`` (the paper does not say from which).
+
+    Parameters
+    ----------
+    count
+        Sets.
+    seed
+        As in ``gs.sweep``.
+    utilization
+        Of the tasks; Table 2 is about medium ones.
+    seconds
+        Of releases in each simulation.
+    cpus
+        How many.
+    progress
+        A callable (sets done, sets), or whether to show a bar.
+
+    Returns
+    -------
+    ElliottRuns
+        Twelve rows with columns category, method, sets (for containers, those that fit), response
+        and tardiness (the mean over sets of the mean over jobs, in periods; NaN without a set), and
+        over, in how many of the sets a job was late by more than its period. ``plot()`` draws them.
+
+    Raises
+    ------
+    ValueError, OverflowError
+        For arguments that are none.
+    """
+    from gpusched import analysis
+
+    sets = integer(count, "count")
+    if sets < 1:
+        raise ValueError(f"count = {sets}: must be positive")
+    chosen = _scenarios(utilization)
+    until = _until(seconds)
+    category = np.zeros(sets, np.int64)
+    fits = np.zeros(sets, np.bool_)
+    response, tardiness, worst = (np.zeros((sets, len(_WAYS))) for _ in range(3))
+    with reporter(progress, sets, "set", delay=1.0) as report:
+        for k in range(sets):
+            tasks = _draw(chosen[k % len(chosen)], seed, k, cpus)
+            for m, run in enumerate(_runs(tasks, cpus, until)):
+                periods = tasks.period[run.task]
+                late = np.maximum(run.finish - run.deadline, 0) / periods
+                response[k, m] = ((run.finish - run.release) / periods).mean()
+                tardiness[k, m] = late.mean()
+                worst[k, m] = late.max()
+            category[k] = _category(tasks, cpus, worst[k, 0])
+            fits[k] = analysis.container(tasks, cpus).schedulable
+            report(k + 1)
+    columns: dict[str, list[Any]] = {}
+    for c, word in enumerate(CATEGORIES):
+        for m, method in enumerate(RUN_METHODS):
+            these = (category == c) & (fits | (_WAYS[m]["gpu"] != "container"))
+            row = {
+                "category": word,
+                "method": method,
+                "sets": int(these.sum()),
+                "response": response[these, m].mean() if these.any() else float("nan"),
+                "tardiness": tardiness[these, m].mean() if these.any() else float("nan"),
+                "over": int((worst[these, m] > 1).sum()),
+            }
+            for name, value in row.items():
+                columns.setdefault(name, []).append(value)
+    settings = {"count": sets, "seed": seed, "utilization": utilization, "seconds": seconds}
+    return ElliottRuns(
+        {name: np.array(values) for name, values in columns.items()},
+        np.array([chosen[k % len(chosen)] for k in range(sets)]),
+        category,
+        response,
+        tardiness,
+        worst,
+        fits,
+        settings | {"cpus": cpus},
+    )
+
+
+def elliott_fig6(
+    number: int | None = None,
+    seed: Any = 1,
+    *,
+    utilization: Literal["light", "medium", "heavy"] = "medium",
+    seconds: float = 20.0,
+    cpus: int = 4,
+) -> ElliottGrowth:
+    """Paper 004, Figure 6, in a model: how the tardiness of a task grows.
+
+    A set that cannot be scheduled, with a lock and with the driver alone (a model, see
+    ``elliott_table2``), and in a container if it fits; the task with the largest tardiness under
+    the driver.
+
+    Parameters
+    ----------
+    number
+        The set's number in ``elliott_table2`` of the same seed and utilization; the first one that
+        is unable to be scheduled, and on which the driver's tardiness keeps growing, unless given.
+    seed, utilization, seconds, cpus
+        As in ``elliott_table2``.
+
+    Returns
+    -------
+    ElliottGrowth
+        A row per method and job, with columns method (containers only if the set fits into one),
+        release (s) and tardiness (in periods).
+        ``plot()`` draws them.
+
+    Raises
+    ------
+    ValueError
+        For arguments that are none, or if none of the first 1000 sets is of that kind.
+    """
+    from gpusched import analysis
+
+    chosen = _scenarios(utilization)
+    until = _until(seconds)
+    numbers = range(1000) if number is None else [integer(number, "number")]
+    for k in numbers:
+        tasks = _draw(chosen[k % len(chosen)], seed, k, cpus)
+        if number is not None or _grows(tasks, cpus, until):
+            break
+    else:
+        raise ValueError("seed: none of the first 1000 sets has a tardiness that keeps growing")
+    fits = analysis.container(tasks, cpus).schedulable
+    runs = _runs(tasks, cpus, until)[: None if fits else 2]
+    late = [(run.finish - run.deadline) / tasks.period[run.task] for run in runs]
+    shown = int(runs[1].task[int(late[1].argmax())])
+    columns: dict[str, list[Any]] = {"method": [], "release": [], "tardiness": []}
+    for method, run, behind in zip(RUN_METHODS, runs, late, strict=False):
+        mine = run.task == shown
+        columns["method"] += [method] * int(mine.sum())
+        columns["release"] += (run.release[mine] / _SECOND).tolist()
+        columns["tardiness"] += np.maximum(behind[mine], 0).tolist()
+    settings = {"number": k, "seed": seed, "utilization": utilization, "seconds": seconds}
+    return ElliottGrowth(
+        {name: np.array(values) for name, values in columns.items()},
+        tasks,
+        shown,
+        settings | {"cpus": cpus},
+    )
+
+
+def _scenarios(utilization: Any) -> list[int]:
+    one_of(utilization, UTILIZATIONS, "utilization")
+    return [s.number for s in SCENARIOS if s.utilization == utilization]
+
+
+def _until(seconds: Any) -> int:
+    if not 0 < seconds <= 10_000:
+        raise ValueError(f"seconds = {seconds}: must be positive, and at most 10000")
+    return round(seconds * _SECOND)
+
+
+def _draw(scenario: int, seed: Any, number: int, cpus: int) -> HostTasks:
+    from gpusched import generate
+
+    of = SCENARIOS[scenario]
+    drawn: HostTasks = generate.elliott(
+        *(of.utilization, of.periods, of.gpu, (of.share, of.share + 0.1)),
+        seed=seed, first=number, cpus=cpus, empty=False,
+    )  # fmt: skip
+    return drawn
+
+
+def _runs(tasks: HostTasks, cpus: int, until: int) -> list[HostRun]:
+    from gpusched import simulate
+
+    given: dict[str, Any] = {"until": until, "intervals": False, "progress": False}
+    return [simulate.host(tasks, cpus, "gedf", **way, **given) for way in _WAYS]
+
+
+def _category(tasks: HostTasks, cpus: int, worst: float) -> int:
+    from gpusched import analysis
+
+    return 0 if analysis.srm(tasks, cpus).schedulable else 1 if worst <= 1 else 2
+
+
+def _grows(tasks: HostTasks, cpus: int, until: int) -> bool:
+    """SRM is late by more than a period, and the driver by twice as much at the end as halfway."""
+    from gpusched import simulate
+
+    given: dict[str, Any] = {"until": until, "intervals": False, "progress": False}
+    late = []
+    for way in _WAYS[:2]:
+        run = simulate.host(tasks, cpus, "gedf", **way, **given)
+        behind = (run.finish - run.deadline) / tasks.period[run.task]
+        half = run.release < until // 2
+        late.append((behind[half].max(initial=0), behind[~half].max(initial=0)))
+        if len(late) == 1 and _category(tasks, cpus, max(late[0])) < 2:
+            return False
+    return bool(late[1][1] > 1.8 * late[1][0])

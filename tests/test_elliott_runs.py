@@ -1,0 +1,102 @@
+"""Table 2 and Figure 6 of paper 004 in a model: what the lock, the driver and a container do."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.experiments import (
+    CATEGORIES,
+    RUN_METHODS,
+    SCENARIOS,
+    elliott_fig6,
+    elliott_table2,
+)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return elliott_table2(90, seed=1, seconds=3, progress=False)
+
+
+def test_what_the_paper_finds(table):
+    def of(category, method, name):
+        return table.where(category=category, method=method)[name].item()
+
+    assert [of(c, "SRM", "sets") for c in CATEGORIES] == np.bincount(table.category).tolist()
+    # Observation 1: little or no cost where analysis finds a set schedulable.
+    assert of("easy", "SRM", "response") < 1.02 * of("easy", "Driver", "response")
+    assert of("easy", "SRM", "tardiness") < 0.001
+    # Observation 2: the lock controls tardiness; the driver does not.
+    for category in ("difficult", "unable"):
+        assert of(category, "SRM", "response") < of(category, "Driver", "response")
+        assert 10 * of("difficult", "SRM", "tardiness") < of("difficult", "Driver", "tardiness")
+    assert of("difficult", "SRM", "over") == 0 < of("difficult", "Driver", "over")
+    # A server that idles during kernels is later than one that does not.
+    for category in CATEGORIES[:2]:
+        idling, working = (of(category, name, "response") for name in reversed(RUN_METHODS[2:]))
+        assert working < idling
+
+
+def test_rows_are_means_of_sets(table):
+    assert len(table) == 12 and table.response.shape == (90, 4)
+    k = 7
+    scenario = SCENARIOS[table.scenario[k]]
+    tasks = gs.generate.elliott(
+        *(scenario.utilization, scenario.periods, scenario.gpu),
+        (scenario.share, scenario.share + 0.1), seed=1, first=k, empty=False,
+    )  # fmt: skip
+    run = gs.simulate.host(tasks, 4, "gedf", "driver", until=3 * 10**9, intervals=False)
+    periods = tasks.period[run.task]
+    assert table.response[k, 1] == ((run.finish - run.release) / periods).mean()
+    assert table.worst[k, 1] == (np.maximum(run.finish - run.deadline, 0) / periods).max()
+    assert table.fits[k] == gs.analysis.container(tasks, 4).schedulable
+    easy = gs.analysis.srm(tasks, 4).schedulable
+    assert table.category[k] == (0 if easy else 1 if table.worst[k, 0] <= 1 else 2)
+    row = table.where(category="difficult", method="Container")
+    these = (table.category == 1) & table.fits
+    assert row["tardiness"].item() == table.tardiness[these, 2].mean()
+    again = pickle.loads(pickle.dumps(table))
+    assert again == table and (again.worst == table.worst).all()
+
+
+def test_the_drivers_tardiness_grows():
+    growth = elliott_fig6(seconds=5)
+    late = {}
+    assert set(growth["method"]) == {"SRM", "Driver"}  # it does not fit into a container
+    for method in RUN_METHODS[:2]:
+        rows = growth.where(method=method)
+        half = len(rows) // 2
+        late[method] = [rows["tardiness"][:half].max(), rows["tardiness"][half:].max()]
+    assert late["Driver"][1] > 1.5 * late["Driver"][0] > 5 * late["SRM"][1]
+    same = elliott_fig6(growth.settings["number"], seconds=5)
+    assert same == growth and same.task == growth.task
+
+
+def test_pictures(table):
+    axes = table.plot()
+    assert axes[0].get_xticklabels()[0].get_text().startswith("easy\n")
+    assert len(axes[0].patches) == 12
+    ax = elliott_fig6(0, seconds=1).plot()
+    assert [line.get_label() for line in ax.lines] == list(RUN_METHODS)
+    from matplotlib import pyplot
+
+    pyplot.close(axes[0].figure)
+    pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"count": 0}, r"count = 0: must be positive"),
+        ({"utilization": "none"}, r"utilization = 'none': must be one of light, medium, heavy"),
+        ({"seconds": 0}, r"seconds = 0: must be positive"),
+        ({"cpus": 0, "count": 1}, r"cpus = 0: must be a positive number"),
+    ],
+)
+def test_refusals(changes, message):
+    with pytest.raises(ValueError, match=message):
+        elliott_table2(**changes)
