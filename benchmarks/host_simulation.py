@@ -5,8 +5,8 @@ quarter of their time. Without logs (as stacks are simulated) in every way to sh
 worst-case times and periodic releases, and with times and releases drawn; then with both logs,
 which take 48 bytes a job and 40 an interval in the core, and 40 and 48 as arrays. Last, global EDF:
 twenty tasks, U = 3 on four CPUs, none of them with a GPU segment, and a third of them with one (in
-a container, whose tasks need 0.75 of a CPU, a quarter of them). CPU seconds of this process, which other work on the machine disturbs least; the best of five runs
-without logs, of one with both.
+a container a quarter of them, which need 0.75 of a CPU). CPU seconds of this process, which other
+work on the machine disturbs least; the best of five runs without logs, of one with both.
 
     python benchmarks/host_simulation.py [--jobs 1000000] [--save]
 """
@@ -61,10 +61,11 @@ def global_set(seed: int, every: int) -> gs.HostTasks:
     period = rng.integers(10_000, 50_000, 20)
     total = (3 / 20 * period).astype(np.int64)
     part = np.where(np.arange(20) % every == 0, total // 4, 0) if every else 0 * total
+    after = np.where(part > 0, (total + 1) // 2 - part, 0)
     return gs.HostTasks(
-        *(period, np.stack([total // 2, (total + 1) // 2 - part], axis=1), part // 8),
+        *(period, np.stack([total - part - after, after], axis=1), part // 8),
         *(part - 2 * (part // 8), part // 8),
-        segments=part > 0,
+        segments=np.minimum(part, 1),
     )
 
 

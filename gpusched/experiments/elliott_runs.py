@@ -309,7 +309,8 @@ def _scenarios(utilization: Any) -> list[int]:
 def _until(seconds: Any) -> int:
     if not 0 < seconds <= 10_000:
         raise ValueError(f"seconds = {seconds}: must be positive, and at most 10000")
-    return round(seconds * _SECOND)
+    ticks: int = round(seconds * _SECOND)
+    return ticks
 
 
 def _draw(scenario: int, seed: Any, number: int, cpus: int) -> HostTasks:
@@ -333,7 +334,9 @@ def _runs(tasks: HostTasks, cpus: int, until: int) -> list[HostRun]:
 def _category(tasks: HostTasks, cpus: int, worst: float) -> int:
     from gpusched import analysis
 
-    return 0 if analysis.srm(tasks, cpus).schedulable else 1 if worst <= 1 else 2
+    if analysis.srm(tasks, cpus).schedulable:
+        return 0
+    return 1 if worst <= 1 else 2
 
 
 def _grows(tasks: HostTasks, cpus: int, until: int) -> bool:
