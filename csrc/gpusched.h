@@ -11,10 +11,10 @@
  *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
  *           that plays it), graph (the paper's)
  *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
- *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and SMs),
- *           stgm_exhaustive (all of them), mpcp, fmlp_plus, gpu_server, partition (cores by worst
- *           fit); under global EDF: gedf_tardiness (bounds), srm (waiting for a GPU lock), container
- *           (GPU tasks in a server), elliott_study (paper 004's counts)
+ *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and
+ *           SMs), stgm_exhaustive (all of them), mpcp, fmlp_plus, gpu_server, partition (cores by
+ *           worst fit); under global EDF: gedf_tardiness (bounds), srm (waiting for a GPU lock),
+ *           container (GPU tasks in a server), elliott_study (paper 004's counts)
  *   cuda/   driver (opened at run time), device (limits, kernels), run (kernels and copies that say
  *           when and where they ran), player (of schedules); image, buffers, streams
  *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
