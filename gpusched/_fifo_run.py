@@ -7,7 +7,6 @@ ECRTS 2017, work in progress): m threads, and kernels whose blocks start in FIFO
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from fractions import Fraction
 from time import monotonic
@@ -20,6 +19,7 @@ from gpusched._budget import Budget, as_budget
 from gpusched._check import Int64Array, int_array, integer, one_of, seed_key, set_number, some_of
 from gpusched._orders import ORDERS, Order
 from gpusched._progress import Progress, reporter
+from gpusched._run_arguments import execution_shares, gap_share, is_one, per_set, victim_per_set
 from gpusched.fifo import OUTCOMES, FifoResponses, FifoRun, Waves
 from gpusched.tasks import KernelTasks, check_tasks
 
@@ -266,21 +266,13 @@ def fifo_responses(
     ]
     period, blocks, width, offset, priority = rows
     sets, n = period.shape
-    m = _per_set(_threads(threads) if _is_one(threads, "threads") else threads, sets, "threads")
-    given = victim
-    if _is_one(victim, "victim"):
-        given = -1 if victim is None else integer(victim, "victim")
-    victims = _per_set(given, sets, "victim")
-    wrong = np.flatnonzero((victims >= n) | (victims < (0 if np.ndim(victim) == 0 else -1)))
-    if victim is not None and wrong.size:
-        i = int(wrong[0])
-        which = f"[{i}]" if np.ndim(victim) else ""
-        raise ValueError(f"victim{which} = {victims[i]}: must be the index of one of {n} tasks")
+    m = per_set(_threads(threads) if is_one(threads, "threads") else threads, sets, "threads")
+    victims = victim_per_set(victim, sets, n)
     least, most = (np.atleast_2d(times) for times in _execution(tasks, execution))
     slack = np.atleast_2d(_slack(tasks, gap))
     fixed = bool((victims < 0).all()) and not slack.any() and np.array_equal(least, most)
     lasts: Int64Array
-    if _is_one(until, "until"):
+    if is_one(until, "until"):
         chosen, last = _settle(settle, until, fixed, ("no", "no"))
         lasts = np.full(sets, _core.FIFO_LATEST if last is None else last)
         if last is None:
@@ -288,7 +280,7 @@ def fifo_responses(
                 where = f"set {i}: " if tasks.is_stack else ""
                 _check_endless(tasks[i] if tasks.is_stack else tasks, order, where)
     else:
-        lasts = _per_set(until, sets, "until")
+        lasts = per_set(until, sets, "until")
         chosen, _ = _settle(settle, int(lasts.min(initial=0)), fixed, ("no", "no"))
     worst, finished, verdict, waves = _core.fifo_responses(
         *(period, most, blocks, width, offset, priority, least, slack, m),
@@ -312,24 +304,6 @@ def _threads(threads: Any) -> int:
     return m
 
 
-def _is_one(value: Any, name: str) -> bool:
-    """Whether this is one value for all sets, and not one for each."""
-    try:
-        return np.ndim(value) == 0
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"{name}: {error}") from None
-
-
-def _per_set(value: Any, sets: int, name: str) -> Int64Array:
-    """One number for each set."""
-    array = int_array(value, name)
-    if array.shape not in ((), (sets,)):
-        raise ValueError(
-            f"{name}: shape {array.shape}; must be one number, or one for each of {sets} sets"
-        )
-    return np.ascontiguousarray(np.broadcast_to(array, (sets,)))
-
-
 def _streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:
     """Streams numbered from 0, or None where no two tasks share one."""
     if stream is None:
@@ -347,40 +321,15 @@ def _streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:
     return numbers.astype(np.int64)
 
 
-def _share(value: Any, name: str) -> Fraction:
-    """A share as the number that it is written as: 0.1 is a tenth."""
-    if isinstance(value, Fraction):
-        return value
-    try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{name} = {number}: must be finite")
-    return Fraction(repr(number))
-
-
 def _execution(tasks: KernelTasks, execution: Any) -> tuple[Int64Array, Int64Array]:
     """The shortest and the longest time of a block."""
-    pair = execution if isinstance(execution, (tuple, list)) else (execution, execution)
-    if len(pair) != 2:
-        raise ValueError(f"execution: {len(pair)} numbers; must be one, or (low, high)")
-    low, high = (_share(value, "execution") for value in pair)
-    if not 0 <= low <= high <= 1 or high == 0:
-        raise ValueError(
-            f"execution = {repr(execution)[:60]}: must be shares of the block_time, within 0 .. 1 "
-            "and in order"
-        )
+    low, high = execution_shares(execution, "block_time")
     least = np.maximum(_scaled(tasks.block_time, low, up=True), 1)
     return least, np.maximum(_scaled(tasks.block_time, high, up=False), least)
 
 
 def _slack(tasks: KernelTasks, gap: Any) -> Int64Array:
-    share = _share(gap, "gap")
-    if share < 0:
-        raise ValueError(f"gap = {gap}: must not be negative")
+    share = gap_share(gap)
     try:
         slack = _scaled(tasks.period, share, up=False)
         if int(slack.max(initial=0)) < _core.FIFO_LATEST:

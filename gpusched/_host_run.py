@@ -17,9 +17,9 @@ import numpy as np
 from gpusched import _core
 from gpusched._budget import Budget
 from gpusched._check import Int64Array, integer, one_of, seed_key, set_number
-from gpusched._fifo_run import _per_set, _share
 from gpusched._gedf_tests import container_period
 from gpusched._progress import Progress, reporter
+from gpusched._run_arguments import execution_shares, gap_share, is_one, per_set, victim_per_set
 from gpusched.hostrun import HostResponses, HostRun, Intervals
 from gpusched.hosttasks import HostTasks
 
@@ -353,16 +353,9 @@ def _model(
     if gpu != "container" and server_period is not None:
         raise ValueError("server_period: with gpu = 'container' only")
     periods = _server_periods(hosts, server_period, sets)
-    servers = _per_set(count if server is None else server, sets, "server")
+    servers = per_set(count if server is None else server, sets, "server")
     late = integer(overhead, "overhead")
-    victims = _per_set(-1 if victim is None else victim, sets, "victim")
-    wrong = np.flatnonzero((victims >= hosts.n) | (victims < (0 if np.ndim(victim) == 0 else -1)))
-    if victim is not None and wrong.size:
-        i = int(wrong[0])
-        which = f"[{i}]" if np.ndim(victim) else ""
-        raise ValueError(
-            f"victim{which} = {victims[i]}: must be the index of one of {hosts.n} tasks"
-        )
+    victims = victim_per_set(victim, sets, hosts.n)
     rows = (sets, hosts.n)
     sm = np.atleast_2d(hosts.sm).reshape(*rows, -1).astype(np.uint8) if gpu == "stgm" else None
     if sm is not None and width > hosts.sms:
@@ -378,7 +371,7 @@ def _model(
 def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Array:
     if server_period is None:
         return container_period(hosts).reshape(sets)
-    periods = _per_set(server_period, sets, "server_period")
+    periods = per_set(server_period, sets, "server_period")
     if (periods < 1).any():
         raise ValueError(f"server_period = {int(periods.min())}: must be positive")
     return periods
@@ -398,7 +391,7 @@ def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:
 
 
 def _until(until: Any, sets: int) -> Int64Array:
-    lasts = _per_set(integer(until, "until") if np.ndim(until) == 0 else until, sets, "until")
+    lasts = per_set(integer(until, "until") if is_one(until, "until") else until, sets, "until")
     if (lasts < 0).any():
         raise ValueError(f"until = {int(lasts.min())}: must not be negative")
     return lasts
@@ -406,18 +399,8 @@ def _until(until: Any, sets: int) -> Int64Array:
 
 def _shares(execution: Any, gap: Any) -> Int64Array:
     """low, high and gap as fractions."""
-    pair = execution if isinstance(execution, (tuple, list)) else (execution, execution)
-    if len(pair) != 2:
-        raise ValueError(f"execution: {len(pair)} numbers; must be one, or (low, high)")
-    low, high = (_share(value, "execution") for value in pair)
-    if not 0 <= low <= high <= 1 or high == 0:
-        raise ValueError(
-            f"execution = {repr(execution)[:60]}: must be shares of the worst case, within 0 .. 1 "
-            "and in order"
-        )
-    more = _share(gap, "gap")
-    if more < 0:
-        raise ValueError(f"gap = {gap}: must not be negative")
+    low, high = execution_shares(execution, "worst case")
+    more = gap_share(gap)
     if more >= 2**59:
         raise OverflowError(f"gap = {gap}: is too large for the clock")
     flat: list[int] = []
