@@ -391,6 +391,29 @@ def test_more_refusals():
     assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
     with pytest.raises(OverflowError, match="the clock"):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
+    for function in (gs.simulate.host, gs.simulate.host_responses):
+        with pytest.raises(TypeError, match="^hosts: must be HostTasks, not list"):
+            function([VECTOR_A], 2, until=10)
+
+
+def test_server_periods():
+    """One for all sets, or one for each; what is none is refused by its name."""
+    stack = random_hosts(np.random.default_rng(8), sets=3)
+    box = {"policy": "gedf", "gpu": "container", "until": 200}
+    found = gs.simulate.host_responses(stack, 2, server_period=[1, 7, 30], **box)
+    for k, period in enumerate((1, 7, 30)):
+        run = gs.simulate.host(stack[k], 2, server_period=period, **box)
+        assert run.server_period == period and run.worst.tolist() == found.worst[k].tolist()
+    for wrong, error, message in (
+        ([1, 0, 3], ValueError, r"server_period = 0: must be positive"),
+        ([1, 2], ValueError, r"server_period: shape \(2,\); must be one number, or one for each"),
+        (2.5, ValueError, r"server_period = 2.5: must be a whole number of ticks"),
+        (True, TypeError, r"server_period = True: must be a number"),
+        ([9, 2**59, 9], OverflowError, r"set 1: server_period = .*: is too large for the clock"),
+        (2**63, OverflowError, r"server_period = .*: does not fit 64 bits"),
+    ):
+        with pytest.raises(error, match=message):
+            gs.simulate.host_responses(stack, 2, server_period=wrong, **box)
 
 
 # Global EDF (paper 004)
@@ -473,6 +496,8 @@ def test_figure_4():
     """As printed: the last job ends at 25; and at 21 when the server does not wait for kernels."""
     run = gs.simulate.host(srm_example(), 4, "gedf", "container", mode="busy", until=30)
     assert run.finish.tolist() == [5, 5, 5, 10, 15, 20, 25] and run.server_period == 30
+    svg = run.to_svg()
+    assert ">copies<" in svg and ">spins, overhead<" in svg
     log = run.intervals
     gpu = (log.task >= 2) & (log.core >= 0)
     assert np.unique(log.core[gpu]).size == 1  # "isolated to a single (logical) processor"
