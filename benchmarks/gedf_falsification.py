@@ -6,9 +6,9 @@ or shorter) are simulated with the GPU behind FMLP-Long, OMLP and in the contain
 whose server idles during kernels (busy) or not (suspend), with the release patterns of
 host_falsification.py. Each largest response of a set that a test accepts is compared with the
 test's bound: the Shared Resource Method with both locks (OMLP as corrected, and as printed), the
-Container Method with server periods for which the budget is a whole number of ticks and with any
-(whole_budget), and, without a GPU, the bounds for global EDF alone. Both kinds of tardiness bounds are looked at apart, too. The
-tests run a hundredth of this.
+Container Method with whole_budget, half of the server periods such that w P is whole without it,
+and, without a GPU, the bounds for global EDF alone. Both kinds of tardiness bounds are looked at
+apart, too. The tests run a hundredth of this.
 
     python benchmarks/gedf_falsification.py [--sets 200000] [--seed 1] [--save]
 """
@@ -29,7 +29,7 @@ from machine import describe
 import gpusched as gs
 from gpusched import _core
 
-# Periods with small common multiples, so that w P can be whole for server periods that are not long.
+# Periods with small common multiples: w P can be whole for server periods that are not long.
 PERIODS = np.array([6, 8, 10, 12, 15, 16, 20, 24, 30, 40, 48, 60, 80, 120])
 
 

@@ -65,7 +65,7 @@ def test_container_of_the_example() -> None:
 
 
 def test_a_server_in_time_has_a_budget_of_whole_ticks() -> None:
-    """Half of 7 ticks is 4 of them: more than the CPU has beside the task outside, which is late."""
+    """Half of 7 ticks is 4 of them: more than the CPU has beside the other task, which is late."""
     hosts = gs.HostTasks.from_segments([100, 10], [[0, (0, 50, 0), 0], [5]])
     exact = analysis.container(hosts, 1, server_period=7)
     assert exact.exact == fractions(114, 10)

@@ -392,7 +392,7 @@ def test_more_refusals():
     with pytest.raises(OverflowError, match="the clock"):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
     for function in (gs.simulate.host, gs.simulate.host_responses):
-        with pytest.raises(TypeError, match="^hosts: must be HostTasks, not list"):
+        with pytest.raises(TypeError, match=r"^hosts: must be HostTasks, not list"):
             function([VECTOR_A], 2, until=10)
 
 
@@ -531,17 +531,19 @@ def random_container_tasks(chance, n):
         cpu[0] += sum(cpu) + sum(map(sum, gpu)) == 0
         work = sum(cpu) + sum(map(sum, gpu))
         period = max(work, round(work * chance.uniform(1, 8)))
-        tasks.append((period, period, chance.randint(0, 3), cpu, gpu))
+        deadline = chance.choice([period, period, chance.randint(1, 2 * period)])
+        tasks.append((period, deadline, chance.randint(0, 3), cpu, gpu))
     return tasks
 
 
-def hosts_of(tasks):
+def hosts_of(tasks, offset):
     jobs = [
         [cpu[0], *(part for pair in zip(gpu, cpu[1:], strict=True) for part in pair)]
         for *_, cpu, gpu in tasks
     ]
+    period, deadline, priority, _, _ = zip(*tasks, strict=True)
     return gs.HostTasks.from_segments(
-        [task[0] for task in tasks], jobs, priority=[task[2] for task in tasks]
+        period, jobs, deadline=deadline, priority=priority, offset=offset
     )
 
 
@@ -551,8 +553,8 @@ def test_containers_are_like_the_twin(mode):
     waited = 0
     for k in range(200):
         tasks = random_container_tasks(chance, chance.randint(1, 7))
-        hosts = hosts_of(tasks)
-        m, period = chance.randint(1, 3), chance.randint(1, 40)
+        hosts = hosts_of(tasks, [chance.choice([0, 0, chance.randint(0, 9)]) for _ in tasks])
+        m, period = chance.randint(1, 3), chance.randint(1, chance.choice([4, 40]))
         run = gs.simulate.host(
             *(hosts, m, "gedf", "container"), mode=mode, until=120, gap=chance.choice([0, 0.4]),
             seed=k, server_period=period,

@@ -80,8 +80,10 @@ class ElliottRuns(Results):
 
         Containers are about those sets that fit into one.
         """
+        pyplot = plot.pyplot()
+        from matplotlib.ticker import LogFormatter
+
         if axes is None:
-            pyplot = plot.pyplot()
             axes = pyplot.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained")[1]
         counts = [int((self.category == k).sum()) for k in range(len(CATEGORIES))]
         fit = [int((self.category[self.fits] == k).sum()) for k in range(len(CATEGORIES))]
@@ -100,6 +102,8 @@ class ElliottRuns(Results):
                         text = text if height >= 0.005 else "0"
                         ax.text(at, max(height, 0.01), text, **style)
             ax.set_yscale("log")
+            ax.yaxis.set_major_formatter("{x:g}")  # 60, not 6 x 10^1
+            ax.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
             ax.set_ylim(bottom=0.01 if name == "tardiness" else 10)
             ax.margins(y=0.12)
             ax.set_xticks(
