@@ -522,6 +522,15 @@ def test_a_budget_is_used_up():
     assert run.finish.tolist() == [4, 9, 14]
 
 
+@pytest.mark.parametrize("mode", ["busy", "suspend"])
+def test_a_container_ends_with_its_last_job(mode):
+    """What the server would have done later is nothing to wait for."""
+    for period in (6, 30, 1000, 2**59 - 2):
+        box = {"mode": mode, "until": 30, "server_period": period}
+        run = gs.simulate.host(srm_example(), 4, "gedf", "container", **box)
+        assert run.now == run.finish.max() < 60
+
+
 def random_container_tasks(chance, n):
     tasks = []
     for _ in range(n):

@@ -333,7 +333,7 @@ static int fill_container(gs_env_t *env, gs_host_state_t *s, const gs_host_model
     int status =
         gs_load_share(env, work, period, inside, model->server_period, scratch, &s->container.full);
     gs_free(env, work);
-    s->container.suspended = s->container.alarm = -1;
+    s->container.suspended = -1;
     s->container.runs = s->container.was = -1;
     return status;
 }
@@ -468,6 +468,7 @@ static int allocate(gs_env_t *env, gs_host_t *host)
     }
     s->n = (int32_t)n;
     s->victim = s->holder = -1;
+    s->container.alarm = GS_NEVER;
     s->job_free = -1;
     s->gpu = model->gpu;
     s->mode = model->mode;
