@@ -129,8 +129,9 @@ def host(
         server serves another, or nobody, and its CPU is free; with "busy" it idles on its CPU.
         Suspension counts as execution in either.
     sms
-        SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on
-        (unless given, ``hosts.sms``, or what kernel times are given for).
+        SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on (unless
+        given, as many as kernel times are given for, like the tests; or ``hosts.sms`` if that is
+        more).
     server, overhead
         The server's core (``cpus``, one of its own, unless given), and for how long it computes
         when it is woken up, and after each segment before it tells the client.
@@ -386,7 +387,7 @@ def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Arr
 
 def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:
     if sms is None:
-        return max(hosts.sms, 1) if gpu == "stgm" else hosts.sms or hosts.columns
+        return max(hosts.sms, 1 if gpu == "stgm" else hosts.columns, 1)
     count = integer(sms, "sms")
     if not 1 <= count < 2**31:
         raise ValueError(f"sms = {count}: must be positive, and within 31 bits")

@@ -396,6 +396,26 @@ def test_more_refusals():
             function([VECTOR_A], 2, until=10)
 
 
+@pytest.mark.parametrize(("gpu", "mode"), [("mpcp", "busy"), ("fmlp+", "busy"), ("server", None)])
+def test_kernels_run_on_the_gpu_of_the_tests(gpu, mode):
+    """Not only on the SMs that ``sm`` happens to speak of."""
+    hosts = gs.HostTasks([50, 60], [[1, 1]] * 2, kernel=[[[9, 5, 1]]] * 2, sm=[[0], [1]], core=0)
+    run = gs.simulate.host(hosts, 2, gpu=gpu, mode=mode, until=600)
+    assert run.sms == 3 and run.spent()["kernel"].max() == 1
+    if gpu == "server":
+        found = gs.analysis.gpu_server(hosts, 2, server=2)
+    else:
+        test = gs.analysis.mpcp if gpu == "mpcp" else gs.analysis.fmlp_plus
+        found = test(hosts, 2, mode=mode)
+    assert found.schedulable and (run.worst <= found.response).all()
+    for way in ("fmlp", "omlp", "container"):
+        run = gs.simulate.host(hosts, 1, "gedf", way, until=600)
+        test = gs.analysis.container if way == "container" else gs.analysis.srm
+        assert (run.worst <= test(hosts, 1).response).all() and run.sms == 3
+    wide = gs.HostTasks([50, 60], cpu=[[1, 1]] * 2, kernel=[[[9]]] * 2, sm=[[0], [1]], core=0)
+    assert gs.simulate.host(wide, 2, gpu="mpcp", until=10).sms == 2
+
+
 def test_server_periods():
     """One for all sets, or one for each; what is none is refused by its name."""
     stack = random_hosts(np.random.default_rng(8), sets=3)
