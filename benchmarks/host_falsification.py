@@ -223,7 +223,7 @@ class Row:
 
     def add(self, observed: np.ndarray, verdict: Any, deadline: np.ndarray) -> np.ndarray:
         """Takes in a stack; True for the sets in which a bound is exceeded."""
-        use = verdict.schedulable
+        use = verdict.schedulable & verdict.bounded.all(axis=-1)
         bound = np.where(use[:, None], verdict.response, 1)
         ratio = observed[use] / np.maximum(bound[use], 1)  # 0: kernels that SMs make vanish
         above = use & (observed > bound).any(axis=1)

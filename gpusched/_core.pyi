@@ -537,6 +537,7 @@ def container_response(
     inside: _In,
     server_period: _In,
     cpus: int,
+    whole: bool,
     paper: bool,
     methods: int,
     stop: Buffer | None,

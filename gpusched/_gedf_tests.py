@@ -360,6 +360,7 @@ def container(
     variant: Variant = "sound",
     *,
     server_period: Any = None,
+    whole_budget: bool = False,
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
@@ -376,14 +377,29 @@ def container(
     no short fraction of a tick, the server has the next larger budget, and w is what that makes it:
     the bound is then the one of a slightly larger server.
 
+    A server in time has a budget of whole ticks. If it is larger than w P, responses can be above
+    the bounds for w P, of CPU-only tasks by much where P is a few ticks: those for it are had with
+    ``whole_budget``.
+
     Parameters
     ----------
     hosts, cpus, method, stop
         As in `gedf_tardiness`.
     server_period
         P, one number or one per set; the shortest period of the GPU-using tasks unless given.
+    whole_budget
+        Whether the bounds are those of a server whose budget is w P rounded up to a tick, which is
+        the one of ``gs.simulate.host``; there are none if that is too much for the CPUs. What is
+        schedulable does not depend on it.
     variant
         ``sound`` or ``paper``.
+
+    Raises
+    ------
+    ValueError
+        As `gedf_tardiness`; a server period that is not positive, or not one per set.
+    OverflowError
+        Jobs that together are beyond the clock, or a server period that is.
     """
     one_of(variant, ("sound", "paper"), "variant")
     one_of(method, GEDF_METHODS, "method")
@@ -409,6 +425,7 @@ def container(
         columns[3],
         servers,
         m,
+        bool(whole_budget),
         variant == "paper",
         _TRIED[method],
         stop,

@@ -23,6 +23,7 @@ _MOST_SMS = 64  # rows of SMs
 _LEGEND = 10  # tasks in the legend
 _LABEL = 28  # characters of a task's name
 _PALE = (WHAT.index("spin"), WHAT.index("overhead"))
+_IDLE, _COPY = 0.35, 0.75  # how opaque they and copies are
 _SERVER = "#999999"
 
 
@@ -60,7 +61,7 @@ class _Bar:
 
     @property
     def alpha(self) -> float:
-        return 0.35 if self.what in _PALE else 0.75 if self.what in COPIES else 1.0
+        return _IDLE if self.what in _PALE else _COPY if self.what in COPIES else 1.0
 
 
 class _Scene:
@@ -188,8 +189,10 @@ def _draw(scene: _Scene, ax: Any) -> None:
     if scene.releases:
         mark: dict[str, Any] = {"marker": "^", "linestyle": "none", "markersize": 5}
         handles.append(Line2D([], [], color=MUTED, label="release", **mark))
+    if any(bar.what in COPIES for bar in scene.bars):
+        handles.append(Patch(facecolor=MUTED, alpha=_COPY, label="copies"))
     if any(bar.what in _PALE for bar in scene.bars):
-        handles.append(Patch(facecolor=MUTED, alpha=0.35, label="spins, overhead"))
+        handles.append(Patch(facecolor=MUTED, alpha=_IDLE, label="spins, overhead"))
     if any(bar.late for bar in scene.bars):
         handles.append(Patch(facecolor="white", edgecolor=LATE, label="late"))
     if not handles:
@@ -259,11 +262,10 @@ def _svg(scene: _Scene) -> str:
     ]
     if scene.releases:
         marks.append((f'<path d="M{{x}} {{y}}m6 1l4 8h-8z" fill="{MUTED}"/>', "release"))
-    if any(bar.what in _PALE for bar in scene.bars):
-        pale = f'fill="{MUTED}" fill-opacity="0.35"'
-        marks.append(
-            (f'<rect x="{{x}}" y="{{y}}" width="12" height="10" {pale}/>', "spins, overhead")
-        )
+    for these, opaque, words in ((COPIES, _COPY, "copies"), (_PALE, _IDLE, "spins, overhead")):
+        if any(bar.what in these for bar in scene.bars):
+            pale = f'fill="{MUTED}" fill-opacity="{opaque}"'
+            marks.append((f'<rect x="{{x}}" y="{{y}}" width="12" height="10" {pale}/>', words))
     if any(bar.late for bar in scene.bars):
         late = f'fill="#ffffff" stroke="{LATE}" stroke-width="1.5"'
         marks.append((f'<rect x="{{x}}" y="{{y}}" width="12" height="10" {late}/>', "late"))

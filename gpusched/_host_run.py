@@ -129,15 +129,17 @@ def host(
         server serves another, or nobody, and its CPU is free; with "busy" it idles on its CPU.
         Suspension counts as execution in either.
     sms
-        SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on
-        (unless given, ``hosts.sms``, or what kernel times are given for).
+        SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on (unless
+        given, as many as kernel times are given for, like the tests; or ``hosts.sms`` if that is
+        more).
     server, overhead
         The server's core (``cpus``, one of its own, unless given), and for how long it computes
         when it is woken up, and after each segment before it tells the client.
     server_period
-        With "container": the period P of its server, whose budget is w P, rounded up, where w is
-        the sum of (e + s) / p of the tasks inside; the shortest of their periods unless given (as
-        in ``gs.analysis.container``).
+        With "container": the period P of its server, whose budget is w P, rounded up to a tick and
+        P at most, where w is the sum of (e + s) / p of the tasks inside; the shortest of their
+        periods unless given (as in ``gs.analysis.container``, whose bounds for this budget are
+        those with ``whole_budget=True``).
     execution
         How long parts take, as a share of the worst case: one number, or (low, high) for times
         drawn uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
@@ -182,7 +184,7 @@ def host(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    if hosts.is_stack:
+    if _checked(hosts).is_stack:
         raise ValueError(
             f"hosts: a stack of {len(hosts)} sets; one run is of one set, for the largest "
             "responses of many there is host_responses"
@@ -301,7 +303,7 @@ def host_responses(
     ValueError, OverflowError, gpusched.Cancelled
         As ``host``; the message has the set's number.
     """
-    sets = len(hosts) if hosts.is_stack else 1
+    sets = len(hosts) if _checked(hosts).is_stack else 1
     model = _model(
         *(hosts, cpus, policy, gpu, mode, sms, server, overhead, server_period),
         *(execution, gap, victim, sets),
@@ -318,6 +320,12 @@ def host_responses(
 
 
 # What both take
+
+
+def _checked(hosts: HostTasks) -> HostTasks:
+    if not isinstance(hosts, HostTasks):
+        raise TypeError(f"hosts: must be HostTasks, not {type(hosts).__name__}")
+    return hosts
 
 
 def _model(
@@ -379,7 +387,7 @@ def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Arr
 
 def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:
     if sms is None:
-        return max(hosts.sms, 1) if gpu == "stgm" else hosts.sms or hosts.columns
+        return max(hosts.sms, 1 if gpu == "stgm" else hosts.columns, 1)
     count = integer(sms, "sms")
     if not 1 <= count < 2**31:
         raise ValueError(f"sms = {count}: must be positive, and within 31 bits")

@@ -204,9 +204,9 @@ class HostRun(Jobs):
         """Draws who used which core, the copy engine and the SMs, with matplotlib.
 
         One row per core in use, one for the copy engine (with STGM) and one per SM in use; each
-        bar is in its task's colour and has its job's number. Spinning and overhead are pale, parts
-        of a job that misses its deadline have red edges, and arrows are releases, in the row of the
-        core (with global scheduling below the CPUs).
+        bar is in its task's colour and has its job's number. Copies are paler than the rest,
+        spinning and overhead palest; parts of a job that misses its deadline have red edges, and
+        arrows are releases, in the row of the core (with global scheduling below the CPUs).
 
         Parameters
         ----------

@@ -186,6 +186,7 @@ ARGUMENTS: dict[str, Any] = {
     "want_graph": True,
     "waves": 10,
     "wcet": np.array([[1, 3, 3]]),
+    "whole": False,
 }
 
 

@@ -88,12 +88,26 @@ def test_pictures(table):
     pyplot.close(ax.figure)
 
 
+def test_heavy_tasks():
+    """Below a share of a fifth no set has two GPU-using tasks; the other scenarios take turns."""
+    table = elliott_table2(73, utilization="heavy", seconds=0.05, progress=False)
+    shares = np.array([SCENARIOS[number].share for number in table.scenario])
+    assert len(set(table.scenario.tolist())) == 72 and shares.min() == 0.2
+    assert table.scenario[72] == table.scenario[0] and not table.fits.any()
+    assert np.isnan(table.where(method="Container")["response"]).all()
+    with pytest.raises(TypeError, match=r"seconds = 'long': must be a number"):
+        elliott_table2(1, seconds="long")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"count": 0}, r"count = 0: must be positive"),
         ({"utilization": "none"}, r"utilization = 'none': must be one of light, medium, heavy"),
-        ({"seconds": 0}, r"seconds = 0: must be positive"),
+        ({"seconds": 0}, r"seconds = 0.0: must be at least a nanosecond"),
+        ({"seconds": 1e-12}, r"seconds = 1e-12: must be at least a nanosecond"),
+        ({"seconds": float("nan")}, r"seconds = nan: must be at least"),
+        ({"utilization": "heavy", "cpus": 1}, r"'heavy': hardly any sets for 1 CPUs have several"),
         ({"cpus": 0, "count": 1}, r"cpus = 0: must be a positive number"),
     ],
 )

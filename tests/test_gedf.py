@@ -64,6 +64,36 @@ def test_container_of_the_example() -> None:
     assert analysis.container(C1, 4).exact[2] == 90  # the period of its tasks
 
 
+def test_a_server_in_time_has_a_budget_of_whole_ticks() -> None:
+    """Half of 7 ticks is 4 of them: more than the CPU has beside the other task, which is late."""
+    hosts = gs.HostTasks.from_segments([100, 10], [[0, (0, 50, 0), 0], [5]])
+    exact = analysis.container(hosts, 1, server_period=7)
+    assert exact.exact == fractions(114, 10)
+    run = gs.simulate.host(
+        *(hosts, 1, "gedf", "container"), mode="busy", until=1000, server_period=7
+    )
+    assert run.worst.tolist() == [50, 13]
+    whole = analysis.container(hosts, 1, server_period=7, whole_budget=True)
+    assert whole.schedulable and not whole.bounded.any()
+    assert "no method here gives" in whole.why()
+    # With room for it there is a bound, which is another one: w' = 1/3 in the place of 5/24.
+    roomy = gs.HostTasks.from_segments([24, 10], [[0, (0, 5, 0), 0], [5]])
+    assert analysis.container(roomy, 1, server_period=3).exact == fractions(30, "73/8")
+    found = analysis.container(roomy, 1, server_period=3, whole_budget=True)
+    assert found.exact == fractions(21, "19/2")
+    # Where w P is whole the bounds are the same; and for a stack, each set has its own.
+    for period in (2, 24):
+        one = analysis.container(hosts, 1, server_period=period)
+        same = analysis.container(hosts, 1, server_period=period, whole_budget=True)
+        assert one.exact == same.exact and one.bounded.all()
+    stack = gs.HostTasks(
+        *([[100, 10], [24, 10]], [[0, 0], [5, 0]]),
+        kernel=[[[[50]], [[0]]], [[[5]], [[0]]]], segments=[1, 0],
+    )  # fmt: skip
+    both = analysis.container(stack, 1, server_period=[7, 3], whole_budget=True)
+    assert both.exact == [whole.exact, found.exact]
+
+
 def test_second_vector() -> None:
     lock = analysis.srm(C2, 2, "fmlp")
     assert lock.blocking.tolist() == [0, 0, 0, 13, 12, 11]
@@ -132,6 +162,10 @@ def test_agrees_with_the_twin() -> None:
         server = rng.choice([1, 3, 5, 10])
         found = analysis.container(hosts, m, server_period=server)
         assert found.exact == (ref.container(tasks, m, server) or [None] * len(tasks))
+        whole = analysis.container(hosts, m, server_period=server, whole_budget=True)
+        assert whole.schedulable == found.schedulable
+        expected = ref.container(tasks, m, server, whole=True)
+        assert whole.exact == (expected or [None] * len(tasks))
         printed = analysis.container(hosts, m, "paper", server_period=server)
         assert printed.schedulable == ref.container_passes(tasks, m, paper=True)
         c = rng.choice([1, 2, F(3, 2), 4, 8])

@@ -391,6 +391,49 @@ def test_more_refusals():
     assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
     with pytest.raises(OverflowError, match="the clock"):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
+    for function in (gs.simulate.host, gs.simulate.host_responses):
+        with pytest.raises(TypeError, match=r"^hosts: must be HostTasks, not list"):
+            function([VECTOR_A], 2, until=10)
+
+
+@pytest.mark.parametrize(("gpu", "mode"), [("mpcp", "busy"), ("fmlp+", "busy"), ("server", None)])
+def test_kernels_run_on_the_gpu_of_the_tests(gpu, mode):
+    """Not only on the SMs that ``sm`` happens to speak of."""
+    hosts = gs.HostTasks([50, 60], [[1, 1]] * 2, kernel=[[[9, 5, 1]]] * 2, sm=[[0], [1]], core=0)
+    run = gs.simulate.host(hosts, 2, gpu=gpu, mode=mode, until=600)
+    assert run.sms == 3 and run.spent()["kernel"].max() == 1
+    if gpu == "server":
+        found = gs.analysis.gpu_server(hosts, 2, server=2)
+    else:
+        test = gs.analysis.mpcp if gpu == "mpcp" else gs.analysis.fmlp_plus
+        found = test(hosts, 2, mode=mode)
+    assert found.schedulable and (run.worst <= found.response).all()
+    for way in ("fmlp", "omlp", "container"):
+        run = gs.simulate.host(hosts, 1, "gedf", way, until=600)
+        test = gs.analysis.container if way == "container" else gs.analysis.srm
+        assert (run.worst <= test(hosts, 1).response).all() and run.sms == 3
+    wide = gs.HostTasks([50, 60], cpu=[[1, 1]] * 2, kernel=[[[9]]] * 2, sm=[[0], [1]], core=0)
+    assert gs.simulate.host(wide, 2, gpu="mpcp", until=10).sms == 2
+
+
+def test_server_periods():
+    """One for all sets, or one for each; what is none is refused by its name."""
+    stack = random_hosts(np.random.default_rng(8), sets=3)
+    box = {"policy": "gedf", "gpu": "container", "until": 200}
+    found = gs.simulate.host_responses(stack, 2, server_period=[1, 7, 30], **box)
+    for k, period in enumerate((1, 7, 30)):
+        run = gs.simulate.host(stack[k], 2, server_period=period, **box)
+        assert run.server_period == period and run.worst.tolist() == found.worst[k].tolist()
+    for wrong, error, message in (
+        ([1, 0, 3], ValueError, r"server_period = 0: must be positive"),
+        ([1, 2], ValueError, r"server_period: shape \(2,\); must be one number, or one for each"),
+        (2.5, ValueError, r"server_period = 2.5: must be a whole number of ticks"),
+        (True, TypeError, r"server_period = True: must be a number"),
+        ([9, 2**59, 9], OverflowError, r"set 1: server_period = .*: is too large for the clock"),
+        (2**63, OverflowError, r"server_period = .*: does not fit 64 bits"),
+    ):
+        with pytest.raises(error, match=message):
+            gs.simulate.host_responses(stack, 2, server_period=wrong, **box)
 
 
 # Global EDF (paper 004)
@@ -473,6 +516,8 @@ def test_figure_4():
     """As printed: the last job ends at 25; and at 21 when the server does not wait for kernels."""
     run = gs.simulate.host(srm_example(), 4, "gedf", "container", mode="busy", until=30)
     assert run.finish.tolist() == [5, 5, 5, 10, 15, 20, 25] and run.server_period == 30
+    svg = run.to_svg()
+    assert ">copies<" in svg and ">spins, overhead<" in svg
     log = run.intervals
     gpu = (log.task >= 2) & (log.core >= 0)
     assert np.unique(log.core[gpu]).size == 1  # "isolated to a single (logical) processor"
@@ -497,6 +542,15 @@ def test_a_budget_is_used_up():
     assert run.finish.tolist() == [4, 9, 14]
 
 
+@pytest.mark.parametrize("mode", ["busy", "suspend"])
+def test_a_container_ends_with_its_last_job(mode):
+    """What the server would have done later is nothing to wait for."""
+    for period in (6, 30, 1000, 2**59 - 2):
+        box = {"mode": mode, "until": 30, "server_period": period}
+        run = gs.simulate.host(srm_example(), 4, "gedf", "container", **box)
+        assert run.now == run.finish.max() < 60
+
+
 def random_container_tasks(chance, n):
     tasks = []
     for _ in range(n):
@@ -506,17 +560,19 @@ def random_container_tasks(chance, n):
         cpu[0] += sum(cpu) + sum(map(sum, gpu)) == 0
         work = sum(cpu) + sum(map(sum, gpu))
         period = max(work, round(work * chance.uniform(1, 8)))
-        tasks.append((period, period, chance.randint(0, 3), cpu, gpu))
+        deadline = chance.choice([period, period, chance.randint(1, 2 * period)])
+        tasks.append((period, deadline, chance.randint(0, 3), cpu, gpu))
     return tasks
 
 
-def hosts_of(tasks):
+def hosts_of(tasks, offset):
     jobs = [
         [cpu[0], *(part for pair in zip(gpu, cpu[1:], strict=True) for part in pair)]
         for *_, cpu, gpu in tasks
     ]
+    period, deadline, priority, _, _ = zip(*tasks, strict=True)
     return gs.HostTasks.from_segments(
-        [task[0] for task in tasks], jobs, priority=[task[2] for task in tasks]
+        period, jobs, deadline=deadline, priority=priority, offset=offset
     )
 
 
@@ -526,8 +582,8 @@ def test_containers_are_like_the_twin(mode):
     waited = 0
     for k in range(200):
         tasks = random_container_tasks(chance, chance.randint(1, 7))
-        hosts = hosts_of(tasks)
-        m, period = chance.randint(1, 3), chance.randint(1, 40)
+        hosts = hosts_of(tasks, [chance.choice([0, 0, chance.randint(0, 9)]) for _ in tasks])
+        m, period = chance.randint(1, 3), chance.randint(1, chance.choice([4, 40]))
         run = gs.simulate.host(
             *(hosts, m, "gedf", "container"), mode=mode, until=120, gap=chance.choice([0, 0.4]),
             seed=k, server_period=period,

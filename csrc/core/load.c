@@ -87,3 +87,18 @@ int gs_load_ceil(gs_env_t *env, const int64_t *work, const int64_t *period, int6
     *ceiling = (int64_t)whole + (sign > 0);
     return status;
 }
+
+int gs_load_share(gs_env_t *env, const int64_t *work, const int64_t *period, int64_t n,
+                  int64_t time, int64_t *scratch, int64_t *share)
+{
+    int64_t whole = 0, more = 0, *rest = scratch;
+    for (int64_t i = 0; i < n; i++) {
+        gs_wide_t product = (gs_wide_t)work[i] * time;
+        gs_wide_t part = product / period[i];
+        rest[i] = (int64_t)(product % period[i]);
+        whole = part < time - whole ? whole + (int64_t)part : time;
+    }
+    int status = gs_load_ceil(env, rest, period, n, scratch + n, &more);
+    *share = more < time - whole ? whole + more : time;
+    return status;
+}

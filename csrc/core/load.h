@@ -20,4 +20,9 @@ int gs_load_compare(gs_env_t *env, const int64_t *work, const int64_t *period, i
 int gs_load_ceil(gs_env_t *env, const int64_t *work, const int64_t *period, int64_t n,
                  int64_t *rest, int64_t *ceiling);
 
+/* What a load takes of a time, 0 < time < 2^62: their product rounded up, the time at most.
+ * scratch: 2 n entries of the caller's, overwritten. */
+int gs_load_share(gs_env_t *env, const int64_t *work, const int64_t *period, int64_t n,
+                  int64_t time, int64_t *scratch, int64_t *share);
+
 #endif

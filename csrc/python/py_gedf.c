@@ -172,8 +172,8 @@ out:
 }
 
 PyDoc_STRVAR(container_doc,
-             "container_response(period, deadline, demand, inside, server_period, cpus, paper,\n"
-             "                   methods, stop, /)\n"
+             "container_response(period, deadline, demand, inside, server_period, cpus, whole,\n"
+             "                   paper, methods, stop, /)\n"
              "--\n\n"
              "The same for the Container Method (gs_container): inside says which tasks are in\n"
              "the container, server_period is of shape (N,).");
@@ -182,9 +182,9 @@ static PyObject *container_response(PyObject *module, PyObject *args)
 {
     PyObject *in[COLUMNS], *server, *stop, *result = NULL;
     long long cpus, methods;
-    int paper;
-    if (!PyArg_ParseTuple(args, "OOOOOLpLO:container_response", &in[0], &in[1], &in[2], &in[3],
-                          &server, &cpus, &paper, &methods, &stop)) {
+    int whole, paper;
+    if (!PyArg_ParseTuple(args, "OOOOOLppLO:container_response", &in[0], &in[1], &in[2], &in[3],
+                          &server, &cpus, &whole, &paper, &methods, &stop)) {
         return NULL;
     }
     gs_py_call_t call;
@@ -210,8 +210,8 @@ static PyObject *container_response(PyObject *module, PyObject *args)
         status = gs_gedf_check(&call.env, &tasks, cpus);
         if (status == GS_OK) {
             status = gs_container(&call.env, &tasks, stack_row(&stack, INSIDE, set), cpus,
-                                  gs_py_i64(period)[set], paper != 0, methods, &verdict, &failed,
-                                  answer.row);
+                                  gs_py_i64(period)[set], whole != 0, paper != 0, methods, &verdict,
+                                  &failed, answer.row);
         }
         answer_set(&answer, stack.n, set, verdict, failed);
         status = end_set(&call, stack.sets, stack.n, set, status);

@@ -22,7 +22,7 @@ typedef struct {
     int64_t *period;  /* parts of columns, n + 1 entries each */
     int64_t *deadline;
     int64_t *demand;
-    int64_t *rest;
+    int64_t *rest;          /* the last two parts */
     gs_gedf_bound_t *bound; /* owned, n + 1 */
     int64_t n;              /* tasks of the root, the server included */
 } root_t;
@@ -30,7 +30,7 @@ typedef struct {
 static int root_init(root_t *self, gs_env_t *env)
 {
     size_t room = (size_t)self->tasks->n + 1;
-    self->columns = gs_alloc(env, 4 * room, sizeof *self->columns);
+    self->columns = gs_alloc(env, 5 * room, sizeof *self->columns);
     self->bound = self->columns == NULL ? NULL : gs_alloc(env, room, sizeof *self->bound);
     if (self->bound == NULL) {
         return env->status;
@@ -42,8 +42,8 @@ static int root_init(root_t *self, gs_env_t *env)
     return GS_OK;
 }
 
-/* The sign of the load of the tasks inside (or of all tasks) less a whole number. */
-static int compare(root_t *self, bool all, int64_t bound, int *sign)
+/* The columns of the tasks inside, or of all; how many they are. */
+static int64_t gather(root_t *self, bool all)
 {
     const gs_gedf_t *t = self->tasks;
     int64_t n = 0;
@@ -53,6 +53,13 @@ static int compare(root_t *self, bool all, int64_t bound, int *sign)
             self->demand[n++] = t->demand[i];
         }
     }
+    return n;
+}
+
+/* The sign of the load of these tasks less a whole number. */
+static int compare(root_t *self, bool all, int64_t bound, int *sign)
+{
+    int64_t n = gather(self, all);
     *sign = -1;
     return n == 0
                ? GS_OK
@@ -143,6 +150,15 @@ static int64_t rounded_budget(root_t *self, int64_t most)
     return budget;
 }
 
+/* In ticks, as a server in time has it. */
+static int whole_budget(root_t *self, int64_t *budget)
+{
+    self->finer = 1;
+    int64_t n = gather(self, false);
+    return gs_load_share(self->env, self->demand, self->period, n, self->server_period, self->rest,
+                         budget);
+}
+
 static void fill(root_t *self, int64_t budget)
 {
     const gs_gedf_t *t = self->tasks;
@@ -222,21 +238,25 @@ static void hand_out(const root_t *self, int64_t budget, gs_gedf_bound_t *bound)
     }
 }
 
-static int find_bounds(root_t *self, int64_t methods, gs_gedf_bound_t *bound)
+static int find_bounds(root_t *self, bool whole, int64_t methods, gs_gedf_bound_t *bound)
 {
-    int64_t most = finest(self);
-    int64_t budget = most > 0 ? exact_budget(self, most) : 0;
-    if (budget == 0 && most > 0) {
-        budget = rounded_budget(self, most);
-    }
+    int64_t most = finest(self), budget = 0;
     if (most == 0) { /* the clock has no room for the server */
         return GS_OK;
+    }
+    int status = whole ? whole_budget(self, &budget) : GS_OK;
+    if (status != GS_OK) {
+        return status;
+    }
+    budget = whole ? budget : exact_budget(self, most);
+    if (budget == 0) {
+        budget = rounded_budget(self, most);
     }
     fill(self, budget);
     gs_gedf_t root = {self->n, self->period, self->deadline, self->demand};
     int verdict;
     int64_t failed;
-    int status = gs_gedf_bounded(self->env, &root, self->m, &verdict, &failed);
+    status = gs_gedf_bounded(self->env, &root, self->m, &verdict, &failed);
     if (status == GS_OK && verdict == GS_GEDF_BOUNDED) {
         status = gs_gedf_response(self->env, &root, self->m, methods, self->bound);
         if (status == GS_OK) {
@@ -247,8 +267,8 @@ static int find_bounds(root_t *self, int64_t methods, gs_gedf_bound_t *bound)
 }
 
 int gs_container(gs_env_t *env, const gs_gedf_t *tasks, const int64_t *inside, int64_t m,
-                 int64_t server_period, bool paper, int64_t methods, int *verdict, int64_t *failed,
-                 gs_gedf_bound_t *bound)
+                 int64_t server_period, bool whole, bool paper, int64_t methods, int *verdict,
+                 int64_t *failed, gs_gedf_bound_t *bound)
 {
     if (server_period < 1) {
         return gs_fail(env, GS_ERR_VALUE, "server_period", -1, server_period, "must be positive");
@@ -270,7 +290,7 @@ int gs_container(gs_env_t *env, const gs_gedf_t *tasks, const int64_t *inside, i
         status = judge(&self, paper, verdict, failed);
     }
     if (status == GS_OK && *verdict == GS_GEDF_BOUNDED) {
-        status = any ? find_bounds(&self, methods, bound)
+        status = any ? find_bounds(&self, whole, methods, bound)
                      : gs_gedf_response(env, tasks, m, methods, bound);
     }
     gs_free(env, self.columns);

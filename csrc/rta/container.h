@@ -11,6 +11,9 @@
  * a job, with one job of every task, is at most w times its length plus the sum of all e + s:
  *
  *   response of a GPU-using task <= Theta + 2 P + (sum of e + s) / w.
+ *
+ * A server with a larger budget w' P has the same bound with w' in the place of w, and its own
+ * Theta; but not that of w, neither for itself nor for the CPU-only tasks that it keeps waiting.
  */
 #ifndef GS_RTA_CONTAINER_H
 #define GS_RTA_CONTAINER_H
@@ -20,12 +23,13 @@
 /* tasks->demand is e + s, inside[i] says whether task i is in the container, server_period is P.
  * *verdict is GS_GEDF_BOUNDED, GS_GEDF_LONG (a CPU-only task, *failed, asks for more than 1; not
  * looked at with `paper`), GS_GEDF_CONTAINER or GS_GEDF_LOAD; bounds are given when it is the
- * first, as in gs_gedf_response, by GS_GEDF_FIFO for tasks inside. Where w P is no short fraction
- * of a tick the budget is rounded up (and no bound is given in the rare case that this is too much
- * for the CPUs). The set must have passed gs_gedf_check. Refuses a server period that is not
- * positive or beyond the clock. */
+ * first, as in gs_gedf_response, by GS_GEDF_FIFO for tasks inside. The budget is w P rounded up to
+ * a tick, at most P, if `whole` (that of sim/host.h), and where w P is no short fraction of a tick
+ * rounded up to some fraction of one; no bound is given if this is too much for the CPUs. The
+ * verdict is that of w P itself. The set must have passed gs_gedf_check. Refuses a server period
+ * that is not positive or beyond the clock. */
 int gs_container(gs_env_t *env, const gs_gedf_t *tasks, const int64_t *inside, int64_t m,
-                 int64_t server_period, bool paper, int64_t methods, int *verdict, int64_t *failed,
-                 gs_gedf_bound_t *bound);
+                 int64_t server_period, bool whole, bool paper, int64_t methods, int *verdict,
+                 int64_t *failed, gs_gedf_bound_t *bound);
 
 #endif

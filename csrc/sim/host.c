@@ -79,7 +79,7 @@ int gs_host_run(gs_env_t *env, gs_host_t *host, int64_t instants)
     s->host = host;
     for (; instants > 0 && !host->done && s->status == GS_OK; instants--) {
         int64_t next = earlier(earlier(gs_host_next_end(s), gs_heap_time(&s->kernels)),
-                               gs_heap_time(&s->releases));
+                               earlier(gs_heap_time(&s->releases), s->container.alarm));
         if (next >= GS_NEVER) {
             host->done = true;
             break;

@@ -87,7 +87,8 @@
  * ends when its budget is used up or the container is empty; the first after that is released with
  * the next job in the container, P after the server's last release at the earliest. (So the server
  * never asks for more than a sporadic task of its period and budget, and a container that is not
- * empty has all jobs of a periodic one after P at most: what rta/container.h takes for granted.)
+ * empty has all jobs of a periodic one after P at most: what rta/container.h takes for granted, of
+ * a whole budget.)
  * Ties of deadlines are decided by the priority of the task that is served.
  *   Busy mode: the server serves the job released first (ties: priority) to its end, and keeps its
  * CPU, if it has one, during kernels. Suspend mode, the paper's work-conserving variant: of the

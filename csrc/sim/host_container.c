@@ -201,18 +201,13 @@ static void give_gpu(gs_host_state_t *s)
 /* The server -----------------------------------------------------------------------------------
  */
 
-/* Something happens to the server then. */
+/* Something happens to the server then, if nothing does before. */
 static void set_alarm(gs_host_state_t *s, int64_t at)
 {
-    if (s->container.alarm == at) {
-        return;
-    }
     s->container.alarm = at;
-    int status = at < GS_NEVER ? gs_heap_push(s->env, &s->releases, at, s->n)
-                               : gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                         "the schedule goes beyond the clock");
-    if (status != GS_OK) {
-        gs_host_fail(s, status);
+    if (at >= GS_NEVER) {
+        gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
+                                "the schedule goes beyond the clock"));
     }
 }
 
@@ -249,6 +244,7 @@ static void replenish(gs_host_state_t *s)
 void gs_host_container_grant(gs_host_state_t *s)
 {
     gs_host_container_t *box = &s->container;
+    box->alarm = GS_NEVER;
     give_gpu(s);
     charge_suspension(s);
     if (s->waiting.head < 0) {

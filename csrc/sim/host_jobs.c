@@ -138,10 +138,6 @@ void gs_host_release(gs_host_state_t *s, int32_t r)
 void gs_host_release_due(gs_host_state_t *s)
 {
     int32_t r = (int32_t)s->releases.entry[0].item;
-    if (r == s->n) { /* the container's server looks for itself */
-        gs_heap_pop(&s->releases);
-        return;
-    }
     const gs_host_thread_t *t = &s->thread[r];
     int64_t next = s->now + s->host->model.hosts.period[t->task];
     if (s->slack[r] != 0) {

@@ -97,7 +97,7 @@ typedef struct {
     int64_t granted;   /* of the budget, to the thread that runs */
     int64_t beyond;    /* the work of that thread beyond it, GS_NEVER: it spins */
     int64_t suspended; /* since when all its jobs are suspended, -1: they are not */
-    int64_t alarm;     /* its entry among the releases that counts */
+    int64_t alarm;     /* when something happens to it if nothing else does; GS_NEVER: nothing */
     int32_t runs;      /* the thread that stands for it, -1: none */
     int32_t was;       /* the CPU that it ran on last */
     bool busy;         /* there is a job in the container */
@@ -124,7 +124,7 @@ typedef struct gs_host_state {
                      k the earlier of 2 k and 2 k + 1 */
     int32_t leaves;
     gs_heap_t kernels;  /* that run; item: thread */
-    gs_heap_t releases; /* item: thread; thread n: the container's server */
+    gs_heap_t releases; /* item: thread */
     int64_t *earliest;  /* per thread: with an adversary, when it may be released */
     int64_t *slack;     /* per thread: the most that is added to its period */
     int64_t *most;      /* the parts of all threads */

@@ -95,8 +95,10 @@ static int check_options(gs_env_t *env, const gs_host_model_t *model)
                        "may be busy");
     }
     if (box) {
-        return check_range(env, "server_period", -1, model->server_period, 1, GS_HOST_LATEST - 1,
-                           "must be positive, and within the clock");
+        status = check_range(env, "server_period", -1, model->server_period, 1, INT64_MAX,
+                             "must be positive");
+        return status == GS_OK ? check_clock(env, "server_period", -1, model->server_period)
+                               : status;
     }
     if (model->gpu == GS_HOST_GPU_STGM && model->mode == GS_HOST_MODE_SPIN) {
         return gs_fail(env, GS_ERR_VALUE, "mode", -1, model->mode,
@@ -310,34 +312,28 @@ static int64_t work_of(const gs_host_model_t *model, int64_t i)
     return work;
 }
 
-/* Who is in it, and the budget: the sum of work P / p of its tasks, rounded up, P at most. */
+/* Who is in it, and the budget. */
 static int fill_container(gs_env_t *env, gs_host_state_t *s, const gs_host_model_t *model)
 {
     size_t n = (size_t)s->n;
-    int64_t whole = 0, inside = 0, most = model->server_period;
-    int64_t *rest = gs_alloc(env, 3 * n, sizeof *rest);
-    if (rest == NULL) {
+    int64_t inside = 0;
+    int64_t *work = gs_alloc(env, 4 * n, sizeof *work);
+    if (work == NULL) {
         return env->status;
     }
-    int64_t *period = rest + n, *scratch = rest + 2 * n;
+    int64_t *period = work + n, *scratch = work + 2 * n;
     for (int32_t r = 0; r < s->n; r++) {
         int64_t i = s->thread[r].task;
-        if (model->hosts.segments[i] == 0) {
-            continue;
+        if (model->hosts.segments[i] > 0) {
+            s->thread[r].inside = GS_HOST_INSIDE_IDLE;
+            work[inside] = work_of(model, i);
+            period[inside++] = model->hosts.period[i];
         }
-        s->thread[r].inside = GS_HOST_INSIDE_IDLE;
-        gs_wide_t product = (gs_wide_t)work_of(model, i) * most;
-        period[inside] = model->hosts.period[i];
-        gs_wide_t part = product / period[inside];
-        rest[inside] = (int64_t)(product % period[inside]);
-        whole = part < most - whole ? whole + (int64_t)part : most;
-        inside++;
     }
-    int64_t more = 0;
-    int status = gs_load_ceil(env, rest, period, inside, scratch, &more);
-    gs_free(env, rest);
-    s->container.full = more < most - whole ? whole + more : most;
-    s->container.suspended = s->container.alarm = -1;
+    int status =
+        gs_load_share(env, work, period, inside, model->server_period, scratch, &s->container.full);
+    gs_free(env, work);
+    s->container.suspended = -1;
     s->container.runs = s->container.was = -1;
     return status;
 }
@@ -472,6 +468,7 @@ static int allocate(gs_env_t *env, gs_host_t *host)
     }
     s->n = (int32_t)n;
     s->victim = s->holder = -1;
+    s->container.alarm = GS_NEVER;
     s->job_free = -1;
     s->gpu = model->gpu;
     s->mode = model->mode;

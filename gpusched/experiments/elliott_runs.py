@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gpusched import plot
-from gpusched._check import Int64Array, frozen, integer, one_of
+from gpusched._check import Int64Array, frozen, integer, one_of, real
 from gpusched._generate_elliott import UTILIZATIONS
 from gpusched._progress import Progress, reporter
 from gpusched.experiments.elliott import SCENARIOS
@@ -80,8 +80,10 @@ class ElliottRuns(Results):
 
         Containers are about those sets that fit into one.
         """
+        pyplot = plot.pyplot()
+        from matplotlib.ticker import LogFormatter
+
         if axes is None:
-            pyplot = plot.pyplot()
             axes = pyplot.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained")[1]
         counts = [int((self.category == k).sum()) for k in range(len(CATEGORIES))]
         fit = [int((self.category[self.fits] == k).sum()) for k in range(len(CATEGORIES))]
@@ -100,6 +102,8 @@ class ElliottRuns(Results):
                         text = text if height >= 0.005 else "0"
                         ax.text(at, max(height, 0.01), text, **style)
             ax.set_yscale("log")
+            ax.yaxis.set_major_formatter("{x:g}")  # 60, not 6 x 10^1
+            ax.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
             ax.set_ylim(bottom=0.01 if name == "tardiness" else 10)
             ax.margins(y=0.12)
             ax.set_xticks(
@@ -158,8 +162,9 @@ def elliott_table2(
     Jobs are periodic and take their worst case; there are no overheads. The driver is a model: it
     serves GPU segments first come, first served, and jobs spin from the request to the end.
 
-    Sets are those of ``gs.generate.elliott``, with GPU-using tasks, in turn from all 90 scenarios
-    of ``utilization`` (the paper does not say from which).
+    Sets are those of ``gs.generate.elliott``, with GPU-using tasks, in turn from all scenarios of
+    ``utilization`` that have such sets (the paper does not say from which): all 90 of medium tasks,
+    and of heavy ones the 72 where at least a fifth of four CPUs' tasks use the GPU.
 
     Parameters
     ----------
@@ -186,14 +191,16 @@ def elliott_table2(
     Raises
     ------
     ValueError, OverflowError
-        For arguments that are none.
+        For arguments that are none, or few CPUs for sets with GPU-using tasks.
+    TypeError
+        For what is no number.
     """
     from gpusched import analysis
 
     sets = integer(count, "count")
     if sets < 1:
         raise ValueError(f"count = {sets}: must be positive")
-    chosen = _scenarios(utilization)
+    chosen = _scenarios(utilization, cpus)
     until = _until(seconds)
     category = np.zeros(sets, np.int64)
     fits = np.zeros(sets, np.bool_)
@@ -270,10 +277,12 @@ def elliott_fig6(
     ------
     ValueError
         For arguments that are none, or if none of the first 1000 sets is of that kind.
+    TypeError
+        For what is no number.
     """
     from gpusched import analysis
 
-    chosen = _scenarios(utilization)
+    chosen = _scenarios(utilization, cpus)
     until = _until(seconds)
     numbers = range(1000) if number is None else [integer(number, "number")]
     for k in numbers:
@@ -301,16 +310,33 @@ def elliott_fig6(
     )
 
 
-def _scenarios(utilization: Any) -> list[int]:
+def _scenarios(utilization: Any, cpus: Any) -> list[int]:
+    """Those that have sets with GPU-using tasks: a tenth of seven heavy tasks is none."""
     one_of(utilization, UTILIZATIONS, "utilization")
-    return [s.number for s in SCENARIOS if s.utilization == utilization]
+    m = integer(cpus, "cpus")
+    if not 1 <= m < 2**31:
+        raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
+    found = []
+    for scenario in SCENARIOS:
+        if scenario.utilization == utilization:
+            try:
+                _draw(scenario.number, 0, 0, m)
+            except ValueError:  # hardly any draw is such a set
+                continue
+            found.append(scenario.number)
+    if not found:
+        raise ValueError(
+            f"utilization = {utilization!r}: hardly any sets for {m} CPUs have several GPU-using "
+            "tasks"
+        )
+    return found
 
 
 def _until(seconds: Any) -> int:
-    if not 0 < seconds <= 10_000:
-        raise ValueError(f"seconds = {seconds}: must be positive, and at most 10000")
-    ticks: int = round(seconds * _SECOND)
-    return ticks
+    length = real(seconds, "seconds")
+    if not 1 / _SECOND <= length <= 10_000:
+        raise ValueError(f"seconds = {length}: must be at least a nanosecond, and at most 10000")
+    return round(length * _SECOND)
 
 
 def _draw(scenario: int, seed: Any, number: int, cpus: int) -> HostTasks:

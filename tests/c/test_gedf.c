@@ -28,6 +28,34 @@ static int64_t ceil_of(const int64_t *work, const int64_t *period, int64_t n)
     return ceiling;
 }
 
+static int64_t share_of(const int64_t *work, const int64_t *period, int64_t n, int64_t time)
+{
+    gs_env_t env;
+    gs_env_init(&env);
+    int64_t scratch[2 * MOST], share = -7;
+    MU_CHECK(gs_load_share(&env, work, period, n, time, scratch, &share) == GS_OK);
+    return share;
+}
+
+/* At the edges: no load, sums that are whole by a hair or not, more than the time. */
+static void test_shares(void)
+{
+    const int64_t thirds[] = {1, 1, 11}, of[] = {3, 7, 21};
+    MU_CHECK(share_of(thirds, of, 0, 5) == 0);
+    MU_CHECK(share_of(thirds, of, 1, 1) == 1 && share_of(thirds, of, 1, 3) == 1);
+    MU_CHECK(share_of(thirds, of, 1, 4) == 2 && share_of(thirds, of, 2, 21) == 10);
+    MU_CHECK(share_of(thirds, of, 2, 20) == 10 && share_of(thirds, of, 3, 17) == 17);
+    const int64_t most = GS_NEVER - 1;
+    const int64_t much[] = {most, most, 0}, units[] = {1, most, 2};
+    MU_CHECK(share_of(much, units, 3, most) == most);
+    MU_CHECK(share_of(much + 1, units + 1, 2, most) == most);
+    const int64_t less[] = {most - 1, 1}, all[] = {most, most};
+    MU_CHECK(share_of(less, all, 1, most) == most - 1 && share_of(less, all, 2, most) == most);
+    const int64_t little[] = {1, 1}, long_ones[] = {most, most - 1};
+    MU_CHECK(share_of(little, long_ones, 2, 1) == 1 && share_of(little, long_ones, 1, most) == 1);
+    MU_CHECK(share_of(little, long_ones, 2, most) == 3);
+}
+
 static void test_loads(void)
 {
     const int64_t thirds[] = {1, 1, 11}, of[] = {3, 7, 21};
@@ -84,12 +112,12 @@ static void test_vectors(void)
     MU_CHECK(verdict == GS_GEDF_LOAD);
     gs_gedf_t two = {6, period_2, period_2, demand_2};
     const int64_t inside[] = {0, 0, 0, 1, 1, 1};
-    MU_CHECK(gs_container(&env, &two, inside, 2, 10, false, 1 << GS_GEDF_COMPLIANT, &verdict,
+    MU_CHECK(gs_container(&env, &two, inside, 2, 10, false, false, 1 << GS_GEDF_COMPLIANT, &verdict,
                           &failed, bound) == GS_OK);
     MU_CHECK(verdict == GS_GEDF_BOUNDED && is(&bound[0], 1045, 62) && is(&bound[1], 879, 31));
     MU_CHECK(is(&bound[2], 972, 31) && is(&bound[3], 123053, 1612));
     MU_CHECK(bound[5].method == GS_GEDF_FIFO);
-    MU_CHECK(gs_container(&env, &two, inside, 2, 0, false, ALL, &verdict, &failed, bound) ==
+    MU_CHECK(gs_container(&env, &two, inside, 2, 0, false, false, ALL, &verdict, &failed, bound) ==
              GS_ERR_VALUE);
 }
 
@@ -123,8 +151,8 @@ static void test_long_times(void)
             MU_CHECK(!none || bits > 40);
         }
         const int64_t inside[] = {0, 0, 0, 1};
-        status =
-            gs_container(&env, &tasks, inside, 3, unit / 2, false, ALL, &verdict, &failed, bound);
+        status = gs_container(&env, &tasks, inside, 3, unit / 2, false, false, ALL, &verdict,
+                              &failed, bound);
         MU_CHECK(status == GS_OK && verdict == GS_GEDF_BOUNDED);
     }
 }
@@ -172,7 +200,7 @@ static void test_failures(void)
         int64_t blocking[MOST], failed;
         int verdict;
         int status =
-            gs_container(&env, &tasks, inside, 2, 10, false, ALL, &verdict, &failed, bound);
+            gs_container(&env, &tasks, inside, 2, 10, false, false, ALL, &verdict, &failed, bound);
         if (status == GS_OK) {
             status = gs_srm_blocking(&env, &hosts, 2, 1, GS_SRM_OMLP, false, blocking);
         }
@@ -189,6 +217,7 @@ static void test_failures(void)
 int main(void)
 {
     test_loads();
+    test_shares();
     test_vectors();
     test_long_times();
     test_refusals();

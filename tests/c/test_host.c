@@ -353,6 +353,9 @@ static void test_refusals(void)
     REFUSED((model.gpu = GS_HOST_GPU_CONTAINER, model.policy = GS_HOST_GEDF), "server_period",
             GS_ERR_VALUE);
     REFUSED((model.gpu = GS_HOST_GPU_CONTAINER, model.policy = GS_HOST_GEDF,
+             model.server_period = GS_HOST_LATEST),
+            "server_period", GS_ERR_OVERFLOW);
+    REFUSED((model.gpu = GS_HOST_GPU_CONTAINER, model.policy = GS_HOST_GEDF,
              model.mode = GS_HOST_MODE_SPIN),
             "mode", GS_ERR_VALUE);
     REFUSED(model.low.under = 0, "low", GS_ERR_VALUE);

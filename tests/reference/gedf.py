@@ -106,10 +106,11 @@ def container_passes(tasks, m, paper=False):
     return width <= 1 and width + sum(rest) <= m and (paper or all(u <= 1 for u in rest))
 
 
-def container(tasks, m, server_period, bound=response):
+def container(tasks, m, server_period, bound=response, whole=False):
     """Response bounds under the Container Method, or None.
 
-    ``bound``: of the root's tasks and the server; takes fractions.
+    ``bound``: of the root's tasks and the server; takes fractions. ``whole``: for a budget of whole
+    ticks.
     """
     if not container_passes(tasks, m):
         return None
@@ -119,7 +120,11 @@ def container(tasks, m, server_period, bound=response):
         return bound([t[0] for t in root], [t[1] for t in root], m)
     width = sum(Fraction(t[1] + t[2], t[0]) for t in gpu)
     periods = [Fraction(t[0]) for t in root] + [Fraction(server_period)]
+    if whole:
+        width = Fraction(min(ceil(width * server_period), server_period), server_period)
     found = bound(periods, [Fraction(t[1]) for t in root] + [width * server_period], m)
+    if found is None:
+        return None
     late = max(Fraction(0), found[-1] - server_period)
     inside = late + 2 * server_period + sum(t[1] + t[2] for t in gpu) / width
     plain = iter(found)
