@@ -6,25 +6,30 @@
 
 static void set_end(gs_host_state_t *s, int32_t cpu, int64_t end)
 {
-    int32_t k = s->leaves + cpu;
-    s->end[k] = end;
-    for (k /= 2; k >= 1; k /= 2) {
-        int64_t one = s->end[2 * k], two = s->end[2 * k + 1], earlier = one < two ? one : two;
-        if (s->end[k] == earlier) {
+    int64_t *tree = s->end;
+    uint32_t k = s->leaves + (uint32_t)cpu;
+    tree[k] = end;
+    while (k > 1) {
+        int64_t beside = tree[k ^ 1];
+        end = beside < end ? beside : end;
+        k /= 2;
+        if (tree[k] == end) {
             return;
         }
-        s->end[k] = earlier;
+        tree[k] = end;
     }
 }
 
 static void mark(gs_host_state_t *s, int32_t cluster)
 {
-    s->dirty[cluster / 64] |= UINT64_C(1) << (cluster % 64);
+    uint32_t number = (uint32_t)cluster;
+    s->dirty[number / 64] |= UINT64_C(1) << (number % 64);
+    s->marked = true;
 }
 
 /* Takes a thread off its CPU and counts what it has done. When its work would have ended stays in
  * the tree until the CPU chooses anew, at this instant. */
-static void halt(gs_host_state_t *s, gs_host_thread_t *t)
+static inline void halt(gs_host_state_t *s, gs_host_thread_t *t)
 {
     gs_host_cpu_t *cpu = &s->cpu[t->cpu];
     if (t->work < GS_NEVER) {
@@ -42,8 +47,7 @@ static void place(gs_host_state_t *s, int32_t r, int32_t c)
     gs_host_cpu_t *cpu = &s->cpu[c];
     int64_t end = t->work < GS_NEVER ? s->now + t->work : GS_NEVER;
     if (end >= GS_NEVER && t->work < GS_NEVER) {
-        gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                "the schedule goes beyond the clock"));
+        gs_host_pass_clock(s);
     }
     cpu->thread = r;
     cpu->since = s->now;
@@ -55,12 +59,13 @@ static void place(gs_host_state_t *s, int32_t r, int32_t c)
 
 int32_t gs_host_take_end(gs_host_state_t *s)
 {
-    int32_t k = 1;
+    const int64_t *tree = s->end;
+    uint32_t k = 1;
     while (k < s->leaves) {
-        k = s->end[2 * k] == s->end[1] ? 2 * k : 2 * k + 1;
+        k = 2 * k + (tree[2 * k] != s->now);
     }
-    int32_t r = s->cpu[k - s->leaves].thread;
-    set_end(s, k - s->leaves, GS_NEVER);
+    int32_t c = (int32_t)(k - s->leaves), r = s->cpu[c].thread;
+    set_end(s, c, GS_NEVER);
     halt(s, &s->thread[r]);
     mark(s, s->thread[r].cluster);
     return r;
@@ -195,14 +200,10 @@ static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster,
     return any;
 }
 
-/* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
- * else to the first free CPU. True as above. */
-static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
+/* Gives CPUs to those of the first `chosen` that have none: so many. */
+static void place_chosen(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen,
+                         int32_t without)
 {
-    int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
-    if (begin_segments(s, cluster, chosen)) {
-        return true;
-    }
     for (int32_t k = chosen; k < cluster->count; k++) {
         gs_host_thread_t *t = &s->thread[cluster->ready[k]];
         if (t->cpu >= 0) {
@@ -210,21 +211,41 @@ static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
         }
     }
     for (int32_t k = 0; k < chosen; k++) {
-        gs_host_thread_t *t = &s->thread[cluster->ready[k]];
+        const gs_host_thread_t *t = &s->thread[cluster->ready[k]];
         if (t->cpu < 0 && t->was >= 0 && s->cpu[t->was].thread < 0) {
             place(s, cluster->ready[k], t->was);
+            without--;
         }
     }
     int32_t c = cluster->cpu;
-    for (int32_t k = 0; k < chosen; k++) {
+    for (int32_t k = 0; without > 0; k++) {
         if (s->thread[cluster->ready[k]].cpu < 0) {
             while (s->cpu[c].thread >= 0) {
                 c++;
             }
             place(s, cluster->ready[k], c);
+            without--;
         }
     }
-    for (c = cluster->cpu; c < cluster->cpu + cluster->width; c++) {
+}
+
+/* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
+ * else to the first free CPU. True as above. */
+static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
+{
+    int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
+    int32_t without = 0;
+    if (begin_segments(s, cluster, chosen)) {
+        return true;
+    }
+    for (int32_t k = 0; k < chosen; k++) {
+        without += s->thread[cluster->ready[k]].cpu < 0;
+    }
+    if (without > 0) { /* else nobody beyond them has a CPU */
+        place_chosen(s, cluster, chosen, without);
+    }
+    for (int32_t c = cluster->cpu; chosen < cluster->width && c < cluster->cpu + cluster->width;
+         c++) {
         if (s->cpu[c].thread < 0) {
             set_end(s, c, GS_NEVER);
         }
@@ -232,26 +253,32 @@ static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
     return false;
 }
 
+/* Lets the clusters of a word choose, except where a GPU segment has begun. */
+static void choose_in(gs_host_state_t *s, int32_t word)
+{
+    uint64_t *dirty = &s->dirty[word], *began = &s->began[word], todo;
+    while ((todo = *dirty & ~*began) != 0) {
+        uint64_t bit = todo & (~todo + 1);
+        const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
+        *dirty ^= bit;
+        if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
+            *began |= bit;
+        }
+    }
+}
+
 void gs_host_dispatch(gs_host_state_t *s)
 {
-    uint64_t *began = s->dirty + s->dirty_words, todo;
-    bool any;
+    uint64_t any = 0;
     do { /* a segment that begins can release jobs, on any core */
-        any = false;
+        s->marked = false;
         for (int32_t word = 0; word < s->dirty_words; word++) {
-            while ((todo = s->dirty[word] & ~began[word]) != 0) {
-                uint64_t bit = todo & (~todo + 1);
-                const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
-                s->dirty[word] &= ~bit;
-                if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
-                    began[word] |= bit;
-                }
-                any = true;
-            }
+            choose_in(s, word);
         }
-    } while (any && s->dirty_words > 1);
+    } while (s->marked && s->dirty_words > 1);
     for (int32_t word = 0; word < s->dirty_words; word++) {
-        s->dirty[word] |= began[word];
-        began[word] = 0;
+        any |= s->dirty[word] = s->began[word];
+        s->began[word] = 0;
     }
+    s->marked = any != 0;
 }

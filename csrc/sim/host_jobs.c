@@ -30,10 +30,10 @@ static int64_t new_record(gs_host_state_t *s)
  */
 
 /* Releases all other tasks that may be, when something happened to the victim. */
-static void trigger(gs_host_state_t *s, int32_t r, int64_t moment)
+static void release_others(gs_host_state_t *s, int32_t r, int64_t moment)
 {
     const gs_host_model_t *model = &s->host->model;
-    if (r != s->victim || (model->triggers & moment) == 0 || s->now >= model->until) {
+    if ((model->triggers & moment) == 0 || s->now >= model->until) {
         return;
     }
     int status = gs_poll(s->env, s->n);
@@ -45,6 +45,13 @@ static void trigger(gs_host_state_t *s, int32_t r, int64_t moment)
             s->earliest[other] = s->now + model->hosts.period[s->thread[other].task];
             gs_host_release(s, other);
         }
+    }
+}
+
+static inline void trigger(gs_host_state_t *s, int32_t r, int64_t moment)
+{
+    if (r == s->victim) {
+        release_others(s, r, moment);
     }
 }
 
@@ -74,9 +81,7 @@ static void start_job(gs_host_state_t *s, int32_t r, int64_t job)
     if (t->inside != GS_HOST_OUTSIDE) {
         t->base = record->release; /* its place in the container */
     } else {
-        t->base = s->host->model.policy == GS_HOST_GEDF
-                      ? record->release + s->host->model.hosts.deadline[t->task]
-                      : r;
+        t->base = s->global ? record->release + s->host->model.hosts.deadline[t->task] : r;
     }
     go_on(s, r);
     trigger(s, r, GS_HOST_AT_RELEASE);
@@ -99,7 +104,7 @@ static void finish(gs_host_state_t *s, int32_t r)
     if (response > host->worst[t->task]) {
         host->worst[t->task] = response;
     }
-    if (!host->model.log_jobs) {
+    if (!s->log_jobs) {
         record->next = s->job_free;
         s->job_free = t->job;
     }
@@ -208,8 +213,7 @@ void gs_host_start_kernel(gs_host_state_t *s, int32_t r)
     const gs_host_thread_t *t = &s->thread[r];
     int64_t time = gs_host_time(s, t, t->part), end = s->now + time;
     if (end >= GS_NEVER) {
-        gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                "the schedule goes beyond the clock"));
+        gs_host_pass_clock(s);
         return;
     }
     gs_host_note_start(s, t);

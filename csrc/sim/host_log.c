@@ -8,6 +8,12 @@ void gs_host_fail(gs_host_state_t *s, int status)
     }
 }
 
+void gs_host_pass_clock(gs_host_state_t *s)
+{
+    gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
+                            "the schedule goes beyond the clock"));
+}
+
 static gs_host_interval_t *add(gs_host_state_t *s)
 {
     gs_host_t *host = s->host;
@@ -63,7 +69,7 @@ void gs_host_log_change(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing)
 
 void gs_host_log_kernel(gs_host_state_t *s, const gs_host_thread_t *t, int64_t end)
 {
-    gs_host_interval_t *added = s->host->model.log_intervals ? add(s) : NULL;
+    gs_host_interval_t *added = s->log_intervals ? add(s) : NULL;
     if (added != NULL) {
         *added = (gs_host_interval_t){t->number, s->now, end, t->task, GS_HOST_DOES_KERNEL, -1};
     }

@@ -112,17 +112,21 @@ typedef struct gs_host_state {
     int32_t cpus, clusters;
     int32_t victim; /* its thread, -1: none */
     int gpu, mode;
-    bool fixed; /* nothing is drawn, of times */
+    bool fixed;  /* nothing is drawn, of times */
+    bool global; /* EDF; else partitioned */
+    bool log_jobs, log_intervals;
+    bool marked; /* a bit of `dirty` is set */
     gs_host_thread_t *thread;
     gs_host_cpu_t *cpu;
     gs_host_cluster_t *cluster;
     int32_t *ready;  /* the clusters' lists */
-    uint64_t *dirty; /* a bit per cluster: its CPUs have to choose anew; then a bit per cluster:
-                        a GPU segment has begun on it since what is free was given out */
+    uint64_t *dirty; /* a bit per cluster: its CPUs have to choose anew */
+    uint64_t *began; /* a bit per cluster: a GPU segment has begun on it since what is free was
+                        given out */
     int32_t dirty_words;
     int64_t *end; /* a tree of the earliest ends: leaf leaves + c is that of CPU c, an inner node
                      k the earlier of 2 k and 2 k + 1 */
-    int32_t leaves;
+    uint32_t leaves;
     gs_heap_t kernels;  /* that run; item: thread */
     gs_heap_t releases; /* item: thread; thread n: the container's server */
     int64_t *earliest;  /* per thread: with an adversary, when it may be released */
@@ -150,11 +154,14 @@ typedef struct gs_host_state {
 
 void gs_host_fail(gs_host_state_t *s, int status);
 
+/* Something would end beyond the clock. */
+void gs_host_pass_clock(gs_host_state_t *s);
+
 /* Logs what a thread did until now and notes what it does from now on. */
 void gs_host_log_change(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing);
 static inline void gs_host_note(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing)
 {
-    if (s->host->model.log_intervals) {
+    if (s->log_intervals) {
         gs_host_log_change(s, t, doing);
     }
 }
@@ -165,7 +172,7 @@ void gs_host_log_kernel(gs_host_state_t *s, const gs_host_thread_t *t, int64_t e
 /* Notes the start of the thread's job, if this is it. */
 static inline void gs_host_note_start(gs_host_state_t *s, const gs_host_thread_t *t)
 {
-    if (s->host->model.log_jobs && t->task >= 0 && s->host->job[t->job].start < 0) {
+    if (s->log_jobs && t->task >= 0 && s->host->job[t->job].start < 0) {
         s->host->job[t->job].start = s->now;
     }
 }
@@ -174,8 +181,7 @@ static inline void gs_host_note_start(gs_host_state_t *s, const gs_host_thread_t
 static inline void gs_host_note_no_start(gs_host_state_t *s, const gs_host_thread_t *t,
                                          int64_t since)
 {
-    if (since == s->now && s->host->model.log_jobs && t->task >= 0 &&
-        s->host->job[t->job].start == s->now) {
+    if (s->log_jobs && since == s->now && t->task >= 0 && s->host->job[t->job].start == since) {
         s->host->job[t->job].start = -1;
     }
 }
