@@ -27,8 +27,8 @@ static void mark(gs_host_state_t *s, int32_t cluster)
     s->marked = true;
 }
 
-/* Takes a thread off its CPU and counts what it has done. When its work would have ended stays in
- * the tree until the CPU chooses anew, at this instant. */
+/* Takes a thread off its CPU and counts what it has done. The caller sees to the CPU's end: it gives
+ * the CPU to another thread, or says that nothing ends there. */
 static inline void halt(gs_host_state_t *s, gs_host_thread_t *t)
 {
     gs_host_cpu_t *cpu = &s->cpu[t->cpu];
@@ -55,6 +55,15 @@ static void place(gs_host_state_t *s, int32_t r, int32_t c)
     set_end(s, c, end);
     gs_host_note_start(s, t);
     gs_host_note(s, t, t->what);
+}
+
+/* Takes a thread off the CPU that it may be on, which is free then. */
+static inline void stop(gs_host_state_t *s, gs_host_thread_t *t)
+{
+    if (t->cpu >= 0) {
+        set_end(s, t->cpu, GS_NEVER);
+        halt(s, t);
+    }
 }
 
 int32_t gs_host_take_end(gs_host_state_t *s)
@@ -93,16 +102,15 @@ static void insert(gs_host_state_t *s, int32_t r)
 
 static void take_out(gs_host_state_t *s, int32_t r)
 {
-    gs_host_cluster_t *cluster = &s->cluster[s->thread[r].cluster];
-    int32_t at = 0;
-    while (cluster->ready[at] != r) {
-        at++;
+    gs_host_thread_t *t = &s->thread[r];
+    gs_host_cluster_t *cluster = &s->cluster[t->cluster];
+    int32_t *ready = cluster->ready, at = --cluster->count, moved = ready[at];
+    while (moved != r) { /* all behind it move up */
+        int32_t next = ready[--at];
+        ready[at] = moved;
+        moved = next;
     }
-    cluster->count--;
-    for (; at < cluster->count; at++) {
-        cluster->ready[at] = cluster->ready[at + 1];
-    }
-    s->thread[r].ready = false;
+    t->ready = false;
 }
 
 void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key)
@@ -125,9 +133,7 @@ void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key)
 void gs_host_enter(gs_host_state_t *s, int32_t r, int64_t key, int64_t work, int8_t what)
 {
     gs_host_thread_t *t = &s->thread[r];
-    if (t->cpu >= 0) {
-        halt(s, t);
-    }
+    stop(s, t);
     if (t->ready) {
         gs_host_rekey(s, r, key);
     } else {
@@ -144,9 +150,7 @@ void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing)
 {
     gs_host_thread_t *t = &s->thread[r];
     if (t->ready) {
-        if (t->cpu >= 0) {
-            halt(s, t);
-        }
+        stop(s, t);
         take_out(s, r);
         mark(s, t->cluster);
     }
@@ -174,22 +178,18 @@ static bool choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
     }
     if (first >= 0) {
         place(s, first, cluster->cpu);
-    } else {
-        set_end(s, cluster->cpu, GS_NEVER);
     }
     return false;
 }
 
-/* The GPU segments of those of the first `chosen` that have no work left begin; false: none. */
-static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen)
+/* The GPU segments of those of the first `chosen` that have no work left begin. */
+static void begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen)
 {
-    bool any = false;
     for (int32_t k = 0; k < chosen;) {
         int32_t r = cluster->ready[k];
         bool begins = s->thread[r].work == 0;
         if (begins) {
             gs_host_begin(s, r);
-            any = true;
         }
         if (begins && !s->thread[r].ready) {
             chosen--; /* the next has taken its place */
@@ -197,7 +197,6 @@ static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster,
             k++;
         }
     }
-    return any;
 }
 
 /* Gives CPUs to those of the first `chosen` that have none: so many. */
@@ -210,7 +209,7 @@ static void place_chosen(gs_host_state_t *s, const gs_host_cluster_t *cluster, i
             halt(s, t);
         }
     }
-    for (int32_t k = 0; k < chosen; k++) {
+    for (int32_t k = 0; without > 0 && k < chosen; k++) {
         const gs_host_thread_t *t = &s->thread[cluster->ready[k]];
         if (t->cpu < 0 && t->was >= 0 && s->cpu[t->was].thread < 0) {
             place(s, cluster->ready[k], t->was);
@@ -235,20 +234,16 @@ static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
     int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
     int32_t without = 0;
-    if (begin_segments(s, cluster, chosen)) {
-        return true;
-    }
     for (int32_t k = 0; k < chosen; k++) {
-        without += s->thread[cluster->ready[k]].cpu < 0;
+        const gs_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->work == 0) {
+            begin_segments(s, cluster, chosen);
+            return true;
+        }
+        without += t->cpu < 0;
     }
     if (without > 0) { /* else nobody beyond them has a CPU */
         place_chosen(s, cluster, chosen, without);
-    }
-    for (int32_t c = cluster->cpu; chosen < cluster->width && c < cluster->cpu + cluster->width;
-         c++) {
-        if (s->cpu[c].thread < 0) {
-            set_end(s, c, GS_NEVER);
-        }
     }
     return false;
 }
