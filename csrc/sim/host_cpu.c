@@ -83,7 +83,9 @@ int32_t gs_host_take_end(gs_host_state_t *s)
 /* Lists of ready threads ----------------------------------------------------------------------
  */
 
-static void insert(gs_host_state_t *s, int32_t r)
+/* Where a thread that enters or leaves is among the first `width`, its cluster has to choose anew. */
+
+static inline void insert(gs_host_state_t *s, int32_t r)
 {
     gs_host_thread_t *t = &s->thread[r];
     gs_host_cluster_t *cluster = &s->cluster[t->cluster];
@@ -98,6 +100,9 @@ static void insert(gs_host_state_t *s, int32_t r)
     }
     cluster->ready[at] = r;
     t->ready = true;
+    if (at < cluster->width) {
+        mark(s, t->cluster);
+    }
 }
 
 static void take_out(gs_host_state_t *s, int32_t r)
@@ -111,6 +116,9 @@ static void take_out(gs_host_state_t *s, int32_t r)
         moved = next;
     }
     t->ready = false;
+    if (at < cluster->width) {
+        mark(s, t->cluster);
+    }
 }
 
 void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key)
@@ -126,16 +134,16 @@ void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key)
     t->key = key;
     if (ready) {
         insert(s, r);
-        mark(s, t->cluster);
     }
 }
 
 void gs_host_enter(gs_host_state_t *s, int32_t r, int64_t key, int64_t work, int8_t what)
 {
     gs_host_thread_t *t = &s->thread[r];
-    stop(s, t);
     if (t->ready) {
+        stop(s, t);
         gs_host_rekey(s, r, key);
+        mark(s, t->cluster); /* without its CPU, or with other work */
     } else {
         t->key = key;
         insert(s, r);
@@ -143,7 +151,6 @@ void gs_host_enter(gs_host_state_t *s, int32_t r, int64_t key, int64_t work, int
     }
     t->work = work;
     t->what = what;
-    mark(s, t->cluster);
 }
 
 void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing)
@@ -152,7 +159,6 @@ void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing)
     if (t->ready) {
         stop(s, t);
         take_out(s, r);
-        mark(s, t->cluster);
     }
     gs_host_note(s, t, doing);
 }
@@ -199,9 +205,9 @@ static void begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster,
     }
 }
 
-/* Gives CPUs to those of the first `chosen` that have none: so many. */
+/* Gives CPUs to those of the first `chosen` that have none: so many, from `first` on. */
 static void place_chosen(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen,
-                         int32_t without)
+                         int32_t first, int32_t without)
 {
     for (int32_t k = chosen; k < cluster->count; k++) {
         gs_host_thread_t *t = &s->thread[cluster->ready[k]];
@@ -209,15 +215,19 @@ static void place_chosen(gs_host_state_t *s, const gs_host_cluster_t *cluster, i
             halt(s, t);
         }
     }
-    for (int32_t k = 0; without > 0 && k < chosen; k++) {
+    for (int32_t k = first, ahead = without; ahead > 0; k++) {
         const gs_host_thread_t *t = &s->thread[cluster->ready[k]];
-        if (t->cpu < 0 && t->was >= 0 && s->cpu[t->was].thread < 0) {
+        if (t->cpu >= 0) {
+            continue;
+        }
+        ahead--;
+        if (t->was >= 0 && s->cpu[t->was].thread < 0) {
             place(s, cluster->ready[k], t->was);
             without--;
         }
     }
     int32_t c = cluster->cpu;
-    for (int32_t k = 0; without > 0; k++) {
+    for (int32_t k = first; without > 0; k++) {
         if (s->thread[cluster->ready[k]].cpu < 0) {
             while (s->cpu[c].thread >= 0) {
                 c++;
@@ -233,47 +243,62 @@ static void place_chosen(gs_host_state_t *s, const gs_host_cluster_t *cluster, i
 static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
     int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
-    int32_t without = 0;
+    int32_t first = chosen, without = 0;
     for (int32_t k = 0; k < chosen; k++) {
         const gs_host_thread_t *t = &s->thread[cluster->ready[k]];
         if (t->work == 0) {
             begin_segments(s, cluster, chosen);
             return true;
         }
-        without += t->cpu < 0;
+        if (t->cpu < 0) {
+            first = first < k ? first : k;
+            without++;
+        }
     }
     if (without > 0) { /* else nobody beyond them has a CPU */
-        place_chosen(s, cluster, chosen, without);
+        place_chosen(s, cluster, chosen, first, without);
     }
     return false;
 }
 
-/* Lets the clusters of a word choose, except where a GPU segment has begun. */
-static void choose_in(gs_host_state_t *s, int32_t word)
+/* Lets the clusters of a word choose, except where a GPU segment has begun; returns where it has. */
+static uint64_t choose_in(gs_host_state_t *s, int32_t word, uint64_t began)
 {
-    uint64_t *dirty = &s->dirty[word], *began = &s->began[word], todo;
-    while ((todo = *dirty & ~*began) != 0) {
+    uint64_t *dirty = &s->dirty[word], todo;
+    while ((todo = *dirty & ~began) != 0) {
         uint64_t bit = todo & (~todo + 1);
         const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
         *dirty ^= bit;
         if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
-            *began |= bit;
+            began |= bit;
         }
     }
+    return began;
+}
+
+/* The same with several words: a segment that begins can release jobs, on any core. */
+static uint64_t choose_in_all(gs_host_state_t *s)
+{
+    uint64_t *began = s->began, any = 0;
+    while (s->marked) {
+        s->marked = false;
+        for (int32_t word = 0; word < s->dirty_words; word++) {
+            began[word] = choose_in(s, word, began[word]);
+        }
+    }
+    for (int32_t word = 0; word < s->dirty_words; word++) {
+        any |= s->dirty[word] = began[word];
+        began[word] = 0;
+    }
+    return any;
 }
 
 void gs_host_dispatch(gs_host_state_t *s)
 {
-    uint64_t any = 0;
-    do { /* a segment that begins can release jobs, on any core */
-        s->marked = false;
-        for (int32_t word = 0; word < s->dirty_words; word++) {
-            choose_in(s, word);
-        }
-    } while (s->marked && s->dirty_words > 1);
-    for (int32_t word = 0; word < s->dirty_words; word++) {
-        any |= s->dirty[word] = s->began[word];
-        s->began[word] = 0;
+    if (s->dirty_words == 1) { /* 63 cores or fewer: no word changes while another is looked at */
+        s->dirty[0] = choose_in(s, 0, 0);
+        s->marked = s->dirty[0] != 0;
+    } else {
+        s->marked = choose_in_all(s) != 0;
     }
-    s->marked = any != 0;
 }
