@@ -131,6 +131,7 @@ typedef struct {
     gs_env_t env; /* its account of memory and jobs; borrowed by each call */
     gs_host_t host;
     int status;       /* of the last run: what is not GS_OK cannot go on */
+    bool lent;        /* its log is the memory of arrays: it stays where it is */
     atomic_flag busy; /* a thread is using it */
 } simulation_t;
 
@@ -251,7 +252,7 @@ static PyObject *host_run(PyObject *module, PyObject *args)
         atomic_flag_clear(&self->busy);
         return NULL;
     }
-    if (self->status != GS_OK) {
+    if (self->status != GS_OK || self->lent) {
         PyErr_SetString(PyExc_ValueError, "simulation: it has ended and cannot go on");
         goto out;
     }
@@ -338,7 +339,26 @@ PyDoc_STRVAR(intervals_doc,
              "host_intervals(simulation, /)\n"
              "--\n\n"
              "What jobs did and waited for: (task, job, what, core, start, end); task and job -1\n"
-             "for the server when it wakes up, core -1 for what is on none. what: see sim/host.h.");
+             "for the server when it wakes up, core -1 for what is on none. what: see sim/host.h.\n"
+             "The arrays are the simulation's own memory, which cannot go on then.");
+
+/* A column of the intervals as an array that keeps the simulation. */
+static PyObject *view_column(PyObject *capsule, const gs_host_t *host, int column)
+{
+    npy_intp count = (npy_intp)host->interval_count;
+    if (count == 0) {
+        return (PyObject *)gs_py_new(1, &count, NPY_INT64);
+    }
+    PyObject *array = PyArray_SimpleNewFromData(1, &count, NPY_INT64, host->interval[column]);
+    if (array == NULL) {
+        return NULL;
+    }
+    Py_INCREF(capsule); /* which the array takes in every case */
+    if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
 
 static PyObject *host_intervals(PyObject *Py_UNUSED(module), PyObject *capsule)
 {
@@ -346,21 +366,15 @@ static PyObject *host_intervals(PyObject *Py_UNUSED(module), PyObject *capsule)
     if (self == NULL) {
         return NULL;
     }
-    PyArrayObject *column[6];
-    PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->host.interval_count;
-    if (gs_py_new_columns(column, 6, count)) {
-        for (npy_intp k = 0; k < count; k++) {
-            const gs_host_interval_t *interval = &self->host.interval[k];
-            gs_py_i64(column[0])[k] = interval->task;
-            gs_py_i64(column[1])[k] = interval->job;
-            gs_py_i64(column[2])[k] = interval->what;
-            gs_py_i64(column[3])[k] = interval->core;
-            gs_py_i64(column[4])[k] = interval->start;
-            gs_py_i64(column[5])[k] = interval->end;
+    PyObject *result = PyTuple_New(GS_HOST_LOG_COLUMNS);
+    for (int i = 0; result != NULL && i < GS_HOST_LOG_COLUMNS; i++) {
+        PyObject *array = view_column(capsule, &self->host, i);
+        if (array == NULL) {
+            Py_CLEAR(result);
+        } else {
+            PyTuple_SET_ITEM(result, i, array);
+            self->lent = true;
         }
-        result = Py_BuildValue("NNNNNN", column[0], column[1], column[2], column[3], column[4],
-                               column[5]);
     }
     atomic_flag_clear(&self->busy);
     return result;

@@ -201,16 +201,18 @@ typedef struct {
     int32_t task;
 } gs_host_job_t;
 
-/* What a job (task -1: the server) did from start to end. The intervals of a job other than
+/* What a job (task -1: the server) did from start to end: the columns of the log of intervals, each
+ * an array, which Python takes over as they are. The intervals of a job other than
  * GS_HOST_DOES_KERNEL and those of another's core (a server's) do not overlap. */
-typedef struct {
-    int64_t job;
-    int64_t start;
-    int64_t end;
-    int32_t task;
-    int32_t what; /* GS_HOST_DOES_CPU, ... */
-    int32_t core; /* -1: on none */
-} gs_host_interval_t;
+enum {
+    GS_HOST_LOG_TASK,
+    GS_HOST_LOG_JOB,
+    GS_HOST_LOG_WHAT, /* GS_HOST_DOES_CPU, ... */
+    GS_HOST_LOG_CORE, /* -1: on none */
+    GS_HOST_LOG_START,
+    GS_HOST_LOG_END,
+    GS_HOST_LOG_COLUMNS
+};
 
 struct gs_host_state;
 
@@ -225,8 +227,8 @@ typedef struct {
     int64_t *late;      /* per task: jobs that finished after their deadline */
     gs_host_job_t *job; /* with log_jobs in order of release, else records in use and free ones */
     int64_t job_count;
-    gs_host_interval_t *interval; /* with log_intervals, each in the log once it has ended; kernels
-                                     once they have started */
+    /* With log_intervals, each in the log once it has ended; kernels once they have started. */
+    int64_t *interval[GS_HOST_LOG_COLUMNS];
     int64_t interval_count;
     struct gs_host_state *state; /* the simulator's own */
 } gs_host_t;

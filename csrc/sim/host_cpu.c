@@ -27,8 +27,8 @@ static void mark(gs_host_state_t *s, int32_t cluster)
     s->marked = true;
 }
 
-/* Takes a thread off its CPU and counts what it has done. The caller sees to the CPU's end: it gives
- * the CPU to another thread, or says that nothing ends there. */
+/* Takes a thread off its CPU and counts what it has done. The caller sees to the CPU's end: it
+ * gives the CPU to another thread, or says that nothing ends there. */
 static inline void halt(gs_host_state_t *s, gs_host_thread_t *t)
 {
     gs_host_cpu_t *cpu = &s->cpu[t->cpu];
@@ -83,7 +83,8 @@ int32_t gs_host_take_end(gs_host_state_t *s)
 /* Lists of ready threads ----------------------------------------------------------------------
  */
 
-/* Where a thread that enters or leaves is among the first `width`, its cluster has to choose anew. */
+/* Where a thread that enters or leaves is among the first `width`, its cluster has to choose anew.
+ */
 
 static inline void insert(gs_host_state_t *s, int32_t r)
 {
@@ -261,7 +262,8 @@ static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
     return false;
 }
 
-/* Lets the clusters of a word choose, except where a GPU segment has begun; returns where it has. */
+/* Lets the clusters of a word choose, except where a GPU segment has begun; returns where it has.
+ */
 static uint64_t choose_in(gs_host_state_t *s, int32_t word, uint64_t began)
 {
     uint64_t *dirty = &s->dirty[word], todo;

@@ -14,20 +14,45 @@ void gs_host_pass_clock(gs_host_state_t *s)
                             "the schedule goes beyond the clock"));
 }
 
-static gs_host_interval_t *add(gs_host_state_t *s)
+/* False without memory; then some columns may have more room than others. */
+static bool grow(gs_host_state_t *s)
 {
-    gs_host_t *host = s->host;
-    if ((size_t)host->interval_count == s->interval_room) {
-        size_t room = s->interval_room == 0 ? 64 : 2 * s->interval_room;
-        void *grown = gs_grow(s->env, host->interval, room, sizeof *host->interval);
+    size_t room = s->interval_room == 0 ? 64 : 2 * s->interval_room;
+    for (int i = 0; i < GS_HOST_LOG_COLUMNS; i++) {
+        int64_t **column = &s->host->interval[i];
+        int64_t *grown = gs_grow(s->env, *column, room, sizeof *grown);
         if (grown == NULL) {
             gs_host_fail(s, s->env->status);
-            return NULL;
+            return false;
         }
-        host->interval = grown;
-        s->interval_room = room;
+        *column = grown;
     }
-    return &host->interval[host->interval_count++];
+    s->interval_room = room;
+    return true;
+}
+
+/* Adds an interval to the log; returns its number, -1 without memory. */
+static int64_t add(gs_host_state_t *s, const int64_t interval[GS_HOST_LOG_COLUMNS])
+{
+    gs_host_t *host = s->host;
+    if ((size_t)host->interval_count == s->interval_room && !grow(s)) {
+        return -1;
+    }
+    for (int i = 0; i < GS_HOST_LOG_COLUMNS; i++) {
+        host->interval[i][host->interval_count] = interval[i];
+    }
+    return host->interval_count++;
+}
+
+/* Whether an interval of the log is the beginning of this one. */
+static bool goes_on(const gs_host_t *host, int64_t k, const int64_t interval[GS_HOST_LOG_COLUMNS])
+{
+    int64_t *const *log = host->interval;
+    return log[GS_HOST_LOG_END][k] == interval[GS_HOST_LOG_START] &&
+           log[GS_HOST_LOG_WHAT][k] == interval[GS_HOST_LOG_WHAT] &&
+           log[GS_HOST_LOG_CORE][k] == interval[GS_HOST_LOG_CORE] &&
+           log[GS_HOST_LOG_JOB][k] == interval[GS_HOST_LOG_JOB] &&
+           log[GS_HOST_LOG_TASK][k] == interval[GS_HOST_LOG_TASK];
 }
 
 static bool uses_core(int8_t what)
@@ -49,18 +74,18 @@ void gs_host_log_change(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing)
     bool shown = t->doing != GS_HOST_DOES_NOTHING && t->doing != GS_HOST_DOES_KERNEL &&
                  (t->task >= 0 || t->doing != GS_HOST_DOES_READY);
     if (shown && s->now > t->since) {
-        int32_t core = uses_core(t->doing) ? s->cpu[t->was].core : -1;
-        gs_host_interval_t *last = t->logged < 0 ? NULL : &s->host->interval[t->logged];
-        int64_t job = owner->task < 0 ? -1 : owner->number;
-        if (last != NULL && last->end == t->since && last->what == t->doing && last->core == core &&
-            last->job == job && last->task == owner->task) {
-            last->end = s->now; /* it goes on with what it did */
+        const int64_t interval[] = {
+            [GS_HOST_LOG_TASK] = owner->task,
+            [GS_HOST_LOG_JOB] = owner->task < 0 ? -1 : owner->number,
+            [GS_HOST_LOG_WHAT] = t->doing,
+            [GS_HOST_LOG_CORE] = uses_core(t->doing) ? s->cpu[t->was].core : -1,
+            [GS_HOST_LOG_START] = t->since,
+            [GS_HOST_LOG_END] = s->now,
+        };
+        if (t->logged >= 0 && goes_on(s->host, t->logged, interval)) {
+            s->host->interval[GS_HOST_LOG_END][t->logged] = s->now;
         } else {
-            gs_host_interval_t *added = add(s);
-            if (added != NULL) {
-                *added = (gs_host_interval_t){job, t->since, s->now, owner->task, t->doing, core};
-                t->logged = s->host->interval_count - 1;
-            }
+            t->logged = add(s, interval);
         }
     }
     t->doing = doing;
@@ -69,8 +94,15 @@ void gs_host_log_change(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing)
 
 void gs_host_log_kernel(gs_host_state_t *s, const gs_host_thread_t *t, int64_t end)
 {
-    gs_host_interval_t *added = s->log_intervals ? add(s) : NULL;
-    if (added != NULL) {
-        *added = (gs_host_interval_t){t->number, s->now, end, t->task, GS_HOST_DOES_KERNEL, -1};
+    if (s->log_intervals) {
+        const int64_t interval[] = {
+            [GS_HOST_LOG_TASK] = t->task,
+            [GS_HOST_LOG_JOB] = t->number,
+            [GS_HOST_LOG_WHAT] = GS_HOST_DOES_KERNEL,
+            [GS_HOST_LOG_CORE] = -1,
+            [GS_HOST_LOG_START] = s->now,
+            [GS_HOST_LOG_END] = end,
+        };
+        add(s, interval);
     }
 }

@@ -550,10 +550,12 @@ void gs_host_free(gs_env_t *env, gs_host_t *host)
             gs_free(env, own[i]);
         }
     }
-    void *const logs[] = {host->worst, host->finished, host->released,
-                          host->late,  host->job,      host->interval};
-    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        gs_free(env, logs[i]);
+    void *const results[] = {host->worst, host->finished, host->released, host->late, host->job};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        gs_free(env, results[i]);
+    }
+    for (size_t i = 0; i < GS_HOST_LOG_COLUMNS; i++) {
+        gs_free(env, host->interval[i]);
     }
     memset(host, 0, sizeof *host);
 }

@@ -178,9 +178,10 @@ static bool has(const gs_host_t *host, int32_t task, int32_t what, int32_t core,
                 int64_t end)
 {
     for (int64_t k = 0; k < host->interval_count; k++) {
-        const gs_host_interval_t *x = &host->interval[k];
-        if (x->task == task && x->what == what && x->core == core && x->start == start &&
-            x->end == end) {
+        int64_t *const *log = host->interval;
+        if (log[GS_HOST_LOG_TASK][k] == task && log[GS_HOST_LOG_WHAT][k] == what &&
+            log[GS_HOST_LOG_CORE][k] == core && log[GS_HOST_LOG_START][k] == start &&
+            log[GS_HOST_LOG_END][k] == end) {
             return true;
         }
     }
