@@ -7,23 +7,22 @@
 /* A record for a new job: a free one, or one more; -1 without memory. */
 static int64_t new_record(gs_host_state_t *s)
 {
-    gs_host_t *host = s->host;
     if (s->job_free >= 0) {
         int64_t job = s->job_free;
-        s->job_free = host->job[job].next;
+        s->job_free = s->job[job].next;
         return job;
     }
-    if ((size_t)host->job_count == s->job_room) {
+    if ((size_t)s->job_count == s->job_room) {
         size_t room = s->job_room == 0 ? 64 : 2 * s->job_room;
-        void *grown = gs_grow(s->env, host->job, room, sizeof *host->job);
+        void *grown = gs_grow(s->env, s->job, room, sizeof *s->job);
         if (grown == NULL) {
             gs_host_fail(s, s->env->status);
             return -1;
         }
-        host->job = grown;
+        s->job = grown;
         s->job_room = room;
     }
-    return host->job_count++;
+    return s->job_count++;
 }
 
 /* Jobs ----------------------------------------------------------------------------------------
@@ -74,7 +73,7 @@ static void go_on(gs_host_state_t *s, int32_t r)
 static void start_job(gs_host_state_t *s, int32_t r, int64_t job)
 {
     gs_host_thread_t *t = &s->thread[r];
-    const gs_host_job_t *record = &s->host->job[job];
+    const gs_host_job_t *record = &s->job[job];
     t->job = job;
     t->number = record->number;
     t->part = 0;
@@ -91,23 +90,23 @@ static void finish(gs_host_state_t *s, int32_t r)
 {
     gs_host_t *host = s->host;
     gs_host_thread_t *t = &s->thread[r];
-    gs_host_job_t *record = &host->job[t->job];
+    gs_host_job_t *record = &s->job[t->job];
     int64_t response = s->now - record->release, next = record->next;
     if (t->inside != GS_HOST_OUTSIDE) {
         gs_host_container_leave(s, r);
     } else {
         gs_host_leave(s, r, GS_HOST_DOES_NOTHING);
     }
-    record->finish = s->now;
+    if (s->log_jobs) {
+        *gs_host_logged(s, t, GS_HOST_JOB_FINISH) = s->now;
+    }
     host->finished[t->task]++;
     host->late[t->task] += response > host->model.hosts.deadline[t->task];
     if (response > host->worst[t->task]) {
         host->worst[t->task] = response;
     }
-    if (!s->log_jobs) {
-        record->next = s->job_free;
-        s->job_free = t->job;
-    }
+    record->next = s->job_free;
+    s->job_free = t->job;
     t->job = -1;
     trigger(s, r, GS_HOST_AT_FINISH);
     if (next >= 0) {
@@ -125,18 +124,18 @@ void gs_host_release(gs_host_state_t *s, int32_t r)
         gs_host_fail(s, status);
         return;
     }
-    host->job[job] = (gs_host_job_t){.release = s->now,
-                                     .start = -1,
-                                     .finish = -1,
-                                     .number = host->released[t->task]++,
-                                     .next = -1,
-                                     .task = t->task};
+    int64_t number = host->released[t->task]++;
+    int64_t logged = s->log_jobs ? gs_host_log_job(s, t, number) : 0;
+    if (logged < 0) {
+        return;
+    }
+    s->job[job] = (gs_host_job_t){s->now, number, -1, logged};
     int64_t before = t->last;
     t->last = job;
     if (t->job < 0) {
         start_job(s, r, job);
     } else {
-        host->job[before].next = job;
+        s->job[before].next = job;
     }
 }
 

@@ -24,6 +24,14 @@
 
 enum { GS_HOST_PART_CPU, GS_HOST_PART_IN, GS_HOST_PART_KERNEL, GS_HOST_PART_OUT, GS_HOST_PARTS };
 
+/* A job that has not finished. */
+typedef struct {
+    int64_t release;
+    int64_t number; /* from 0 */
+    int64_t next;   /* of the same task, or among free records; -1: none */
+    int64_t logged; /* its place in the log of jobs */
+} gs_host_job_t;
+
 typedef struct {
     int64_t key;    /* its place on its CPUs: smaller is more urgent */
     int64_t base;   /* the key of its job when it is not boosted */
@@ -133,8 +141,11 @@ typedef struct gs_host_state {
     int64_t *slack;     /* per thread: the most that is added to its period */
     int64_t *most;      /* the parts of all threads */
     int64_t *least;
-    int64_t job_free; /* the first free record, -1: none */
-    size_t job_room, interval_room;
+    gs_host_job_t *job; /* records in use and free ones */
+    int64_t job_count;  /* of both */
+    int64_t job_free;   /* the first free record, -1: none */
+    size_t job_room;
+    size_t log_room[2];        /* of the logs of jobs and of intervals */
     gs_host_queue_t asking;    /* who asks at this instant for the CE, the lock or the server */
     gs_host_queue_t launching; /* whose kernels are launched at this instant */
     gs_host_queue_t waiting;   /* for the CE, the lock or the server; in the container */
@@ -169,11 +180,22 @@ static inline void gs_host_note(gs_host_state_t *s, gs_host_thread_t *t, int8_t 
 /* Logs a kernel at its start. */
 void gs_host_log_kernel(gs_host_state_t *s, const gs_host_thread_t *t, int64_t end);
 
+/* Logs a job of the thread that is released; returns its place in the log, -1 without memory. */
+int64_t gs_host_log_job(gs_host_state_t *s, const gs_host_thread_t *t, int64_t number);
+
+/* An entry of the thread's present job in the log of jobs. */
+static inline int64_t *gs_host_logged(const gs_host_state_t *s, const gs_host_thread_t *t,
+                                      int column)
+{
+    return &s->host->job[column][s->job[t->job].logged];
+}
+
 /* Notes the start of the thread's job, if this is it. */
 static inline void gs_host_note_start(gs_host_state_t *s, const gs_host_thread_t *t)
 {
-    if (s->log_jobs && t->task >= 0 && s->host->job[t->job].start < 0) {
-        s->host->job[t->job].start = s->now;
+    if (s->log_jobs && t->task >= 0) {
+        int64_t *start = gs_host_logged(s, t, GS_HOST_JOB_START);
+        *start = *start < 0 ? s->now : *start;
     }
 }
 
@@ -181,8 +203,9 @@ static inline void gs_host_note_start(gs_host_state_t *s, const gs_host_thread_t
 static inline void gs_host_note_no_start(gs_host_state_t *s, const gs_host_thread_t *t,
                                          int64_t since)
 {
-    if (s->log_jobs && since == s->now && t->task >= 0 && s->host->job[t->job].start == since) {
-        s->host->job[t->job].start = -1;
+    if (s->log_jobs && since == s->now && t->task >= 0) {
+        int64_t *start = gs_host_logged(s, t, GS_HOST_JOB_START);
+        *start = *start == since ? -1 : *start;
     }
 }
 

@@ -543,18 +543,21 @@ void gs_host_free(gs_env_t *env, gs_host_t *host)
     if (s != NULL) {
         gs_heap_free(env, &s->kernels);
         gs_heap_free(env, &s->releases);
-        void *const own[] = {s->thread,  s->most, s->least, s->earliest, s->slack,     s->ready,
-                             s->cluster, s->cpu,  s->end,   s->dirty,    s->conflicts, s->blockers,
-                             s->pending, s};
+        void *const own[] = {s->job,   s->thread,    s->most,     s->least,   s->earliest,
+                             s->slack, s->ready,     s->cluster,  s->cpu,     s->end,
+                             s->dirty, s->conflicts, s->blockers, s->pending, s};
         for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
             gs_free(env, own[i]);
         }
     }
-    void *const results[] = {host->worst, host->finished, host->released, host->late, host->job};
+    void *const results[] = {host->worst, host->finished, host->released, host->late};
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
         gs_free(env, results[i]);
     }
-    for (size_t i = 0; i < GS_HOST_LOG_COLUMNS; i++) {
+    for (size_t i = 0; i < GS_HOST_JOB_COLUMNS; i++) {
+        gs_free(env, host->job[i]);
+    }
+    for (size_t i = 0; i < GS_HOST_INTERVAL_COLUMNS; i++) {
         gs_free(env, host->interval[i]);
     }
     memset(host, 0, sizeof *host);
