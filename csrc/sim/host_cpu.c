@@ -20,13 +20,6 @@ static void set_end(gs_host_state_t *s, int32_t cpu, int64_t end)
     }
 }
 
-static void mark(gs_host_state_t *s, int32_t cluster)
-{
-    uint32_t number = (uint32_t)cluster;
-    s->dirty[number / 64] |= UINT64_C(1) << (number % 64);
-    s->marked = true;
-}
-
 /* Takes a thread off its CPU and counts what it has done. The caller sees to the CPU's end: it
  * gives the CPU to another thread, or says that nothing ends there. */
 static inline void halt(gs_host_state_t *s, gs_host_thread_t *t)
@@ -76,7 +69,6 @@ int32_t gs_host_take_end(gs_host_state_t *s)
     int32_t c = (int32_t)(k - s->leaves), r = s->cpu[c].thread;
     set_end(s, c, GS_NEVER);
     halt(s, &s->thread[r]);
-    mark(s, s->thread[r].cluster);
     return r;
 }
 
@@ -102,7 +94,7 @@ static inline void insert(gs_host_state_t *s, int32_t r)
     cluster->ready[at] = r;
     t->ready = true;
     if (at < cluster->width) {
-        mark(s, t->cluster);
+        gs_host_mark(s, t->cluster);
     }
 }
 
@@ -118,7 +110,7 @@ static void take_out(gs_host_state_t *s, int32_t r)
     }
     t->ready = false;
     if (at < cluster->width) {
-        mark(s, t->cluster);
+        gs_host_mark(s, t->cluster);
     }
 }
 
@@ -144,7 +136,7 @@ void gs_host_enter(gs_host_state_t *s, int32_t r, int64_t key, int64_t work, int
     if (t->ready) {
         stop(s, t);
         gs_host_rekey(s, r, key);
-        mark(s, t->cluster); /* without its CPU, or with other work */
+        gs_host_mark(s, t->cluster); /* without its CPU, or with other work */
     } else {
         t->key = key;
         insert(s, r);

@@ -192,7 +192,9 @@ void gs_host_worked(gs_host_state_t *s, int32_t r)
     } else if (t->part % GS_HOST_PARTS == GS_HOST_PART_CPU) {
         if (t->part == t->last_part) {
             finish(s, r);
-        } /* else its GPU segment begins when it would run */
+        } else { /* its GPU segment begins when it would run */
+            gs_host_mark(s, t->cluster);
+        }
     } else if (s->gpu == GS_HOST_GPU_STGM) {
         gs_host_stgm_copied(s, r);
     } else {

@@ -220,6 +220,14 @@ void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing);
 /* Changes the place of a thread, ready or not. */
 void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key);
 
+/* The CPUs of a cluster have to choose anew. */
+static inline void gs_host_mark(gs_host_state_t *s, int32_t cluster)
+{
+    uint32_t number = (uint32_t)cluster;
+    s->dirty[number / 64] |= UINT64_C(1) << (number % 64);
+    s->marked = true;
+}
+
 /* Lets CPUs choose, and GPU segments begin, until nothing changes. */
 void gs_host_dispatch(gs_host_state_t *s);
 
@@ -228,7 +236,8 @@ static inline int64_t gs_host_next_end(const gs_host_state_t *s)
     return s->end[1];
 }
 
-/* Takes the work that ends now off its CPU, the first such; returns its thread. */
+/* Takes the work that ends now off its CPU, the first such; returns its thread, which is ready
+ * still: it has to enter, leave or be marked. */
 int32_t gs_host_take_end(gs_host_state_t *s);
 
 /* Jobs ---------------------------------------------------------------------------------------- */
