@@ -237,16 +237,15 @@ static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
     int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
     int32_t first = chosen, without = 0;
-    for (int32_t k = 0; k < chosen; k++) {
+    for (int32_t k = chosen - 1; k >= 0; k--) {
         const gs_host_thread_t *t = &s->thread[cluster->ready[k]];
         if (t->work == 0) {
             begin_segments(s, cluster, chosen);
             return true;
         }
-        if (t->cpu < 0) {
-            first = first < k ? first : k;
-            without++;
-        }
+        bool none = t->cpu < 0; /* anyone's guess: no branch */
+        first = none ? k : first;
+        without += none;
     }
     if (without > 0) { /* else nobody beyond them has a CPU */
         place_chosen(s, cluster, chosen, first, without);
