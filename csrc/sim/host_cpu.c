@@ -7,7 +7,7 @@
 static void set_end(gs_host_state_t *s, int32_t cpu, int64_t end)
 {
     int64_t *tree = s->end;
-    uint32_t k = s->leaves + (uint32_t)cpu;
+    size_t k = s->leaves + (size_t)cpu;
     tree[k] = end;
     while (k > 1) {
         int64_t beside = tree[k ^ 1];
@@ -38,16 +38,16 @@ static void place(gs_host_state_t *s, int32_t r, int32_t c)
 {
     gs_host_thread_t *t = &s->thread[r];
     gs_host_cpu_t *cpu = &s->cpu[c];
-    int64_t end = t->work < GS_NEVER ? s->now + t->work : GS_NEVER;
-    if (end >= GS_NEVER && t->work < GS_NEVER) {
-        gs_host_pass_clock(s);
-    }
     cpu->thread = r;
     cpu->since = s->now;
     t->cpu = t->was = c;
-    set_end(s, c, end);
     gs_host_note_start(s, t);
     gs_host_note(s, t, t->what);
+    int64_t end = t->work < GS_NEVER ? s->now + t->work : GS_NEVER;
+    set_end(s, c, end);
+    if (end >= GS_NEVER && t->work < GS_NEVER) {
+        gs_host_pass_clock(s);
+    }
 }
 
 /* Takes a thread off the CPU that it may be on, which is free then. */
@@ -62,7 +62,7 @@ static inline void stop(gs_host_state_t *s, gs_host_thread_t *t)
 int32_t gs_host_take_end(gs_host_state_t *s)
 {
     const int64_t *tree = s->end;
-    uint32_t k = 1;
+    size_t k = 1;
     while (k < s->leaves) {
         k = 2 * k + (tree[2 * k] != s->now);
     }

@@ -76,10 +76,10 @@ void gs_host_lock_kernel_ended(gs_host_state_t *s, int32_t r)
     }
 }
 
-/* Queues who asks at this instant; false: nobody. */
-static bool queue_requests(gs_host_state_t *s)
+/* Queues who asks at this instant. */
+static void queue_requests(gs_host_state_t *s)
 {
-    bool any = s->asking.head >= 0, omlp = s->gpu == GS_HOST_GPU_OMLP;
+    bool omlp = s->gpu == GS_HOST_GPU_OMLP;
     for (; omlp && s->places > 0 && s->overflow.head >= 0; s->places--) {
         gs_host_append(s, &s->waiting, gs_host_pop(s, &s->overflow));
     }
@@ -94,12 +94,14 @@ static bool queue_requests(gs_host_state_t *s)
             s->places--;
         }
     }
-    return any;
 }
 
 void gs_host_lock_grant(gs_host_state_t *s)
 {
-    bool asked = queue_requests(s);
+    if (s->asking.head < 0 && s->holder >= 0) {
+        return; /* as it was */
+    }
+    queue_requests(s);
     if (s->holder < 0 && s->waiting.head >= 0) {
         int32_t r = s->holder = gs_host_pop(s, &s->waiting);
         const gs_host_thread_t *t = &s->thread[r];
@@ -109,7 +111,7 @@ void gs_host_lock_grant(gs_host_state_t *s)
             gs_host_enter(s, r, holder_key(s, r), gs_host_time(s, t, t->part),
                           GS_HOST_DOES_COPY_IN);
         }
-    } else if (asked && s->global) { /* its holder may inherit */
+    } else if (s->holder >= 0 && s->global) {
         gs_host_rekey(s, s->holder, holder_key(s, s->holder));
     }
 }

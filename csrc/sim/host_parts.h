@@ -134,7 +134,7 @@ typedef struct gs_host_state {
     int32_t dirty_words;
     int64_t *end; /* a tree of the earliest ends: leaf leaves + c is that of CPU c, an inner node
                      k the earlier of 2 k and 2 k + 1 */
-    uint32_t leaves;
+    size_t leaves;
     gs_heap_t kernels;  /* that run; item: thread */
     gs_heap_t releases; /* item: thread; thread n: the container's server */
     int64_t *earliest;  /* per thread: with an adversary, when it may be released */

@@ -393,13 +393,13 @@ static int make_cores(gs_env_t *env, gs_host_state_t *s, const gs_host_model_t *
 static int make_tree(gs_env_t *env, gs_host_state_t *s)
 {
     s->leaves = 1;
-    while (s->leaves < (uint32_t)s->cpus) {
+    while (s->leaves < (size_t)s->cpus) {
         s->leaves *= 2;
     }
-    if ((s->end = gs_alloc(env, 2 * (size_t)s->leaves, sizeof *s->end)) == NULL) {
+    if ((s->end = gs_alloc(env, 2 * s->leaves, sizeof *s->end)) == NULL) {
         return env->status;
     }
-    for (uint32_t k = 0; k < 2 * s->leaves; k++) {
+    for (size_t k = 0; k < 2 * s->leaves; k++) {
         s->end[k] = GS_NEVER;
     }
     s->dirty_words = s->clusters / 64 + 1;
