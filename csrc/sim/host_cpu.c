@@ -73,10 +73,8 @@ int32_t gs_host_take_end(gs_host_state_t *s)
 }
 
 /* Lists of ready threads ----------------------------------------------------------------------
- */
-
-/* Where a thread that enters or leaves is among the first `width`, its cluster has to choose anew.
- */
+ *
+ * Whoever enters or leaves among the first `width` makes its cluster choose anew. */
 
 static inline void insert(gs_host_state_t *s, int32_t r)
 {

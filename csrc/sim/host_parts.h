@@ -129,11 +129,11 @@ typedef struct gs_host_state {
     gs_host_cluster_t *cluster;
     int32_t *ready;  /* the clusters' lists */
     uint64_t *dirty; /* a bit per cluster: its CPUs have to choose anew */
-    uint64_t *began; /* a bit per cluster: a GPU segment has begun on it since what is free was
-                        given out */
+    uint64_t *began; /* a bit per cluster, while they choose: a GPU segment has begun on it since
+                        what is free was given out */
     int32_t dirty_words;
     int64_t *end; /* a tree of the earliest ends: leaf leaves + c is that of CPU c, an inner node
-                     k the earlier of 2 k and 2 k + 1 */
+                     k the earlier of 2 k and 2 k + 1; GS_NEVER for a CPU without a thread */
     size_t leaves;
     gs_heap_t kernels;  /* that run; item: thread */
     gs_heap_t releases; /* item: thread; thread n: the container's server */
