@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 import numpy as np
@@ -153,10 +154,10 @@ MODES = {"stgm": (0, (0, 1)), "mpcp": (1, (0, 1, 2)), "fmlp+": (2, (0, 1)), "ser
 CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_HOST_DOES_*
 
 
-def simulated(tasks, cpus, sms, gpu, mode, *, offset, shares, key, **server):
-    """The core's jobs and intervals of one set."""
+def opened(tasks, cpus, sms, gpu, mode, *, offset, shares, key, **server):
+    """A simulation of one set in the core."""
     stack = [tasks]
-    capsule = _core.host_open(
+    return _core.host_open(
         columns(stack),
         np.array([offset], np.int64),
         cores(stack),
@@ -177,11 +178,39 @@ def simulated(tasks, cpus, sms, gpu, mode, *, offset, shares, key, **server):
         True,
         nothing,
     )
+
+
+def simulated(*system, **options):
+    """The core's jobs and intervals of one set."""
+    capsule = opened(*system, **options)
     while not _core.host_run(capsule, 1000, 0, 0, 0.0, nothing)[1]:
         pass
     jobs = np.stack(_core.host_jobs(capsule), axis=1).tolist()
     intervals = np.stack(_core.host_intervals(capsule), axis=1).tolist()
     return sorted(jobs), intervals
+
+
+@pytest.mark.parametrize("look", [_core.host_jobs, _core.host_intervals])
+def test_logs_are_lent(look):
+    """The arrays are the simulation's memory: they outlive it, and it does not go on."""
+    system = (A, 2, 2, "stgm", 0)
+    options = {"offset": [0] * len(A), "shares": [1, 1, 1, 1, 0, 1], "key": 1}
+    capsule = opened(*system, **options)
+    for _ in range(40):
+        _core.host_run(capsule, 1, 0, 0, 0.0, nothing)
+    log = look(capsule)
+    again = look(capsule)
+    with pytest.raises(ValueError, match="cannot go on"):
+        _core.host_run(capsule, 1, 0, 0, 0.0, nothing)
+    other = opened(*system, **options)
+    for _ in range(40):
+        _core.host_run(other, 1, 0, 0, 0.0, nothing)
+    kept = [column.copy() for column in look(other)]
+    del capsule
+    gc.collect()
+    assert len(log[0]) > 5
+    assert all((one == two).all() for one, two in zip(log, kept, strict=True))
+    assert all(np.shares_memory(one, two) for one, two in zip(log, again, strict=True))
 
 
 def lengths(tasks, k, intervals):

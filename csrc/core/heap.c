@@ -27,14 +27,20 @@ int gs_heap_push(gs_env_t *env, gs_heap_t *heap, int64_t time, int64_t item)
     return GS_OK;
 }
 
+/* The same without branches, where the answer is anyone's guess, a processor's too. */
+static size_t is_before(gs_heap_entry_t a, gs_heap_entry_t b)
+{
+    return (size_t)((a.time < b.time) | ((a.time == b.time) & (a.item < b.item)));
+}
+
 /* Lets an entry sink from the root to its place. */
 static void sink(gs_heap_t *heap, gs_heap_entry_t moved)
 {
     gs_heap_entry_t *e = heap->entry;
     size_t i = 0, n = heap->count;
     for (size_t child = 1; child < n; child = 2 * i + 1) {
-        if (child + 1 < n && before(e[child + 1], e[child])) {
-            child++;
+        if (child + 1 < n) {
+            child += is_before(e[child + 1], e[child]);
         }
         if (!before(e[child], moved)) {
             break;

@@ -131,6 +131,7 @@ typedef struct {
     gs_env_t env; /* its account of memory and jobs; borrowed by each call */
     gs_host_t host;
     int status;       /* of the last run: what is not GS_OK cannot go on */
+    bool lent;        /* its log is the memory of arrays: it stays where it is */
     atomic_flag busy; /* a thread is using it */
 } simulation_t;
 
@@ -251,7 +252,7 @@ static PyObject *host_run(PyObject *module, PyObject *args)
         atomic_flag_clear(&self->busy);
         return NULL;
     }
-    if (self->status != GS_OK) {
+    if (self->status != GS_OK || self->lent) {
         PyErr_SetString(PyExc_ValueError, "simulation: it has ended and cannot go on");
         goto out;
     }
@@ -304,11 +305,36 @@ static PyObject *host_result(PyObject *Py_UNUSED(module), PyObject *capsule)
     return result;
 }
 
+/* Columns of a log as arrays that keep the simulation, which cannot go on: its log is not to move.
+ */
+static PyObject *lend(simulation_t *self, PyObject *capsule, int64_t *const *log, int columns,
+                      int64_t rows)
+{
+    npy_intp length = (npy_intp)rows;
+    PyObject *arrays = PyTuple_New(columns);
+    for (int i = 0; arrays != NULL && i < columns; i++) {
+        PyObject *array = rows == 0 ? (PyObject *)gs_py_new(1, &length, NPY_INT64)
+                                    : PyArray_SimpleNewFromData(1, &length, NPY_INT64, log[i]);
+        if (array == NULL) {
+            Py_CLEAR(arrays);
+            break;
+        }
+        PyTuple_SET_ITEM(arrays, i, array);
+        Py_INCREF(capsule); /* which the array takes in every case */
+        if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) < 0) {
+            Py_CLEAR(arrays);
+        }
+        self->lent = true;
+    }
+    return arrays;
+}
+
 PyDoc_STRVAR(jobs_doc,
              "host_jobs(simulation, /)\n"
              "--\n\n"
              "The jobs in order of release: (task, job, release, start, finish), with -1\n"
-             "for what has not happened.");
+             "for what has not happened. The arrays are the simulation's own memory, which cannot\n"
+             "go on then.");
 
 static PyObject *host_jobs(PyObject *Py_UNUSED(module), PyObject *capsule)
 {
@@ -316,20 +342,8 @@ static PyObject *host_jobs(PyObject *Py_UNUSED(module), PyObject *capsule)
     if (self == NULL) {
         return NULL;
     }
-    PyArrayObject *column[5];
-    PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->host.job_count;
-    if (gs_py_new_columns(column, 5, count)) {
-        for (npy_intp k = 0; k < count; k++) {
-            const gs_host_job_t *job = &self->host.job[k];
-            gs_py_i64(column[0])[k] = job->task;
-            gs_py_i64(column[1])[k] = job->number;
-            gs_py_i64(column[2])[k] = job->release;
-            gs_py_i64(column[3])[k] = job->start;
-            gs_py_i64(column[4])[k] = job->finish;
-        }
-        result = Py_BuildValue("NNNNN", column[0], column[1], column[2], column[3], column[4]);
-    }
+    const gs_host_t *host = &self->host;
+    PyObject *result = lend(self, capsule, host->job, GS_HOST_JOB_COLUMNS, host->job_count);
     atomic_flag_clear(&self->busy);
     return result;
 }
@@ -338,7 +352,8 @@ PyDoc_STRVAR(intervals_doc,
              "host_intervals(simulation, /)\n"
              "--\n\n"
              "What jobs did and waited for: (task, job, what, core, start, end); task and job -1\n"
-             "for the server when it wakes up, core -1 for what is on none. what: see sim/host.h.");
+             "for the server when it wakes up, core -1 for what is on none. what: see sim/host.h.\n"
+             "Memory as in host_jobs.");
 
 static PyObject *host_intervals(PyObject *Py_UNUSED(module), PyObject *capsule)
 {
@@ -346,22 +361,9 @@ static PyObject *host_intervals(PyObject *Py_UNUSED(module), PyObject *capsule)
     if (self == NULL) {
         return NULL;
     }
-    PyArrayObject *column[6];
-    PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->host.interval_count;
-    if (gs_py_new_columns(column, 6, count)) {
-        for (npy_intp k = 0; k < count; k++) {
-            const gs_host_interval_t *interval = &self->host.interval[k];
-            gs_py_i64(column[0])[k] = interval->task;
-            gs_py_i64(column[1])[k] = interval->job;
-            gs_py_i64(column[2])[k] = interval->what;
-            gs_py_i64(column[3])[k] = interval->core;
-            gs_py_i64(column[4])[k] = interval->start;
-            gs_py_i64(column[5])[k] = interval->end;
-        }
-        result = Py_BuildValue("NNNNNN", column[0], column[1], column[2], column[3], column[4],
-                               column[5]);
-    }
+    const gs_host_t *host = &self->host;
+    PyObject *result =
+        lend(self, capsule, host->interval, GS_HOST_INTERVAL_COLUMNS, host->interval_count);
     atomic_flag_clear(&self->busy);
     return result;
 }

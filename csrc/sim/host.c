@@ -39,15 +39,6 @@ static void grant(gs_host_state_t *s)
     }
 }
 
-static bool any_dirty(const gs_host_state_t *s)
-{
-    uint64_t any = 0;
-    for (int32_t word = 0; word < s->dirty_words; word++) {
-        any |= s->dirty[word];
-    }
-    return any != 0;
-}
-
 static void pass_instant(gs_host_state_t *s)
 {
     bool box = s->gpu == GS_HOST_GPU_CONTAINER;
@@ -69,7 +60,7 @@ static void pass_instant(gs_host_state_t *s)
     do {
         gs_host_dispatch(s);
         grant(s);
-    } while (any_dirty(s) && s->status == GS_OK);
+    } while (s->marked && s->status == GS_OK);
 }
 
 int gs_host_run(gs_env_t *env, gs_host_t *host, int64_t instants)

@@ -193,41 +193,45 @@ typedef struct {
     bool log_intervals;
 } gs_host_model_t;
 
-typedef struct {
-    int64_t release;
-    int64_t start;  /* of its first part (in the server's hands, or its own), -1 before */
-    int64_t finish; /* -1 before */
-    int64_t number; /* from 0 */
-    int64_t next;   /* of the same task, or among free records; -1: none */
-    int32_t task;
-} gs_host_job_t;
+/* The logs are columns, each an array, which Python takes over as they are.
+ *
+ * Jobs, in order of release. */
+enum {
+    GS_HOST_JOB_TASK,
+    GS_HOST_JOB_NUMBER, /* from 0 */
+    GS_HOST_JOB_RELEASE,
+    GS_HOST_JOB_START,  /* of its first part (in the server's hands, or its own), -1 before */
+    GS_HOST_JOB_FINISH, /* -1 before */
+    GS_HOST_JOB_COLUMNS
+};
 
 /* What a job (task -1: the server) did from start to end. The intervals of a job other than
  * GS_HOST_DOES_KERNEL and those of another's core (a server's) do not overlap. */
-typedef struct {
-    int64_t job;
-    int64_t start;
-    int64_t end;
-    int32_t task;
-    int32_t what; /* GS_HOST_DOES_CPU, ... */
-    int32_t core; /* -1: on none */
-} gs_host_interval_t;
+enum {
+    GS_HOST_INTERVAL_TASK,
+    GS_HOST_INTERVAL_JOB,
+    GS_HOST_INTERVAL_WHAT, /* GS_HOST_DOES_CPU, ... */
+    GS_HOST_INTERVAL_CORE, /* -1: on none */
+    GS_HOST_INTERVAL_START,
+    GS_HOST_INTERVAL_END,
+    GS_HOST_INTERVAL_COLUMNS
+};
 
 struct gs_host_state;
 
 typedef struct {
     gs_host_model_t model;
     int64_t now;
-    bool done;          /* every job released before `until` has finished */
-    int64_t instants;   /* at which something happened */
-    int64_t *worst;     /* per task: the largest response so far, 0 before the first */
-    int64_t *finished;  /* per task: jobs that have finished */
-    int64_t *released;  /* per task: jobs that were released */
-    int64_t *late;      /* per task: jobs that finished after their deadline */
-    gs_host_job_t *job; /* with log_jobs in order of release, else records in use and free ones */
+    bool done;         /* every job released before `until` has finished */
+    int64_t instants;  /* at which something happened */
+    int64_t *worst;    /* per task: the largest response so far, 0 before the first */
+    int64_t *finished; /* per task: jobs that have finished */
+    int64_t *released; /* per task: jobs that were released */
+    int64_t *late;     /* per task: jobs that finished after their deadline */
+    int64_t *job[GS_HOST_JOB_COLUMNS]; /* with log_jobs */
     int64_t job_count;
-    gs_host_interval_t *interval; /* with log_intervals, each in the log once it has ended; kernels
-                                     once they have started */
+    /* With log_intervals, each in the log once it has ended; kernels once they have started. */
+    int64_t *interval[GS_HOST_INTERVAL_COLUMNS];
     int64_t interval_count;
     struct gs_host_state *state; /* the simulator's own */
 } gs_host_t;

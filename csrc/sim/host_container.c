@@ -8,7 +8,7 @@
 
 static gs_host_job_t *record_of(const gs_host_state_t *s, int64_t job)
 {
-    return &s->host->job[job];
+    return &s->job[job];
 }
 
 /* Whom it serves -------------------------------------------------------------------------------

@@ -6,25 +6,23 @@
 
 static void set_end(gs_host_state_t *s, int32_t cpu, int64_t end)
 {
-    int32_t k = s->leaves + cpu;
-    s->end[k] = end;
-    for (k /= 2; k >= 1; k /= 2) {
-        int64_t one = s->end[2 * k], two = s->end[2 * k + 1], earlier = one < two ? one : two;
-        if (s->end[k] == earlier) {
+    int64_t *tree = s->end;
+    size_t k = s->leaves + (size_t)cpu;
+    tree[k] = end;
+    while (k > 1) {
+        int64_t beside = tree[k ^ 1];
+        end = beside < end ? beside : end;
+        k /= 2;
+        if (tree[k] == end) {
             return;
         }
-        s->end[k] = earlier;
+        tree[k] = end;
     }
 }
 
-static void mark(gs_host_state_t *s, int32_t cluster)
-{
-    s->dirty[cluster / 64] |= UINT64_C(1) << (cluster % 64);
-}
-
-/* Takes a thread off its CPU and counts what it has done. When its work would have ended stays in
- * the tree until the CPU chooses anew, at this instant. */
-static void halt(gs_host_state_t *s, gs_host_thread_t *t)
+/* Takes a thread off its CPU and counts what it has done. The caller sees to the CPU's end: it
+ * gives the CPU to another thread, or says that nothing ends there. */
+static inline void halt(gs_host_state_t *s, gs_host_thread_t *t)
 {
     gs_host_cpu_t *cpu = &s->cpu[t->cpu];
     if (t->work < GS_NEVER) {
@@ -40,36 +38,45 @@ static void place(gs_host_state_t *s, int32_t r, int32_t c)
 {
     gs_host_thread_t *t = &s->thread[r];
     gs_host_cpu_t *cpu = &s->cpu[c];
-    int64_t end = t->work < GS_NEVER ? s->now + t->work : GS_NEVER;
-    if (end >= GS_NEVER && t->work < GS_NEVER) {
-        gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                "the schedule goes beyond the clock"));
-    }
     cpu->thread = r;
     cpu->since = s->now;
     t->cpu = t->was = c;
-    set_end(s, c, end);
     gs_host_note_start(s, t);
     gs_host_note(s, t, t->what);
+    int64_t end = t->work < GS_NEVER ? s->now + t->work : GS_NEVER;
+    set_end(s, c, end);
+    if (end >= GS_NEVER && t->work < GS_NEVER) {
+        gs_host_pass_clock(s);
+    }
+}
+
+/* Takes a thread off the CPU that it may be on, which is free then. */
+static inline void stop(gs_host_state_t *s, gs_host_thread_t *t)
+{
+    if (t->cpu >= 0) {
+        set_end(s, t->cpu, GS_NEVER);
+        halt(s, t);
+    }
 }
 
 int32_t gs_host_take_end(gs_host_state_t *s)
 {
-    int32_t k = 1;
+    const int64_t *tree = s->end;
+    size_t k = 1;
     while (k < s->leaves) {
-        k = s->end[2 * k] == s->end[1] ? 2 * k : 2 * k + 1;
+        k = 2 * k + (tree[2 * k] != s->now);
     }
-    int32_t r = s->cpu[k - s->leaves].thread;
-    set_end(s, k - s->leaves, GS_NEVER);
+    int32_t c = (int32_t)(k - s->leaves), r = s->cpu[c].thread;
+    set_end(s, c, GS_NEVER);
     halt(s, &s->thread[r]);
-    mark(s, s->thread[r].cluster);
     return r;
 }
 
 /* Lists of ready threads ----------------------------------------------------------------------
- */
+ *
+ * Whoever enters or leaves among the first `width` makes its cluster choose anew. */
 
-static void insert(gs_host_state_t *s, int32_t r)
+static inline void insert(gs_host_state_t *s, int32_t r)
 {
     gs_host_thread_t *t = &s->thread[r];
     gs_host_cluster_t *cluster = &s->cluster[t->cluster];
@@ -84,20 +91,25 @@ static void insert(gs_host_state_t *s, int32_t r)
     }
     cluster->ready[at] = r;
     t->ready = true;
+    if (at < cluster->width) {
+        gs_host_mark(s, t->cluster);
+    }
 }
 
 static void take_out(gs_host_state_t *s, int32_t r)
 {
-    gs_host_cluster_t *cluster = &s->cluster[s->thread[r].cluster];
-    int32_t at = 0;
-    while (cluster->ready[at] != r) {
-        at++;
+    gs_host_thread_t *t = &s->thread[r];
+    gs_host_cluster_t *cluster = &s->cluster[t->cluster];
+    int32_t *ready = cluster->ready, at = --cluster->count, moved = ready[at];
+    while (moved != r) { /* all behind it move up */
+        int32_t next = ready[--at];
+        ready[at] = moved;
+        moved = next;
     }
-    cluster->count--;
-    for (; at < cluster->count; at++) {
-        cluster->ready[at] = cluster->ready[at + 1];
+    t->ready = false;
+    if (at < cluster->width) {
+        gs_host_mark(s, t->cluster);
     }
-    s->thread[r].ready = false;
 }
 
 void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key)
@@ -113,18 +125,16 @@ void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key)
     t->key = key;
     if (ready) {
         insert(s, r);
-        mark(s, t->cluster);
     }
 }
 
 void gs_host_enter(gs_host_state_t *s, int32_t r, int64_t key, int64_t work, int8_t what)
 {
     gs_host_thread_t *t = &s->thread[r];
-    if (t->cpu >= 0) {
-        halt(s, t);
-    }
     if (t->ready) {
+        stop(s, t);
         gs_host_rekey(s, r, key);
+        gs_host_mark(s, t->cluster); /* without its CPU, or with other work */
     } else {
         t->key = key;
         insert(s, r);
@@ -132,18 +142,14 @@ void gs_host_enter(gs_host_state_t *s, int32_t r, int64_t key, int64_t work, int
     }
     t->work = work;
     t->what = what;
-    mark(s, t->cluster);
 }
 
 void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing)
 {
     gs_host_thread_t *t = &s->thread[r];
     if (t->ready) {
-        if (t->cpu >= 0) {
-            halt(s, t);
-        }
+        stop(s, t);
         take_out(s, r);
-        mark(s, t->cluster);
     }
     gs_host_note(s, t, doing);
 }
@@ -169,22 +175,18 @@ static bool choose_one(gs_host_state_t *s, const gs_host_cluster_t *cluster)
     }
     if (first >= 0) {
         place(s, first, cluster->cpu);
-    } else {
-        set_end(s, cluster->cpu, GS_NEVER);
     }
     return false;
 }
 
-/* The GPU segments of those of the first `chosen` that have no work left begin; false: none. */
-static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen)
+/* The GPU segments of those of the first `chosen` that have no work left begin. */
+static void begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen)
 {
-    bool any = false;
     for (int32_t k = 0; k < chosen;) {
         int32_t r = cluster->ready[k];
         bool begins = s->thread[r].work == 0;
         if (begins) {
             gs_host_begin(s, r);
-            any = true;
         }
         if (begins && !s->thread[r].ready) {
             chosen--; /* the next has taken its place */
@@ -192,7 +194,39 @@ static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster,
             k++;
         }
     }
-    return any;
+}
+
+/* Gives CPUs to those of the first `chosen` that have none: so many, from `first` on. */
+static void place_chosen(gs_host_state_t *s, const gs_host_cluster_t *cluster, int32_t chosen,
+                         int32_t first, int32_t without)
+{
+    for (int32_t k = chosen; k < cluster->count; k++) {
+        gs_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->cpu >= 0) {
+            halt(s, t);
+        }
+    }
+    for (int32_t k = first, ahead = without; ahead > 0; k++) {
+        const gs_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->cpu >= 0) {
+            continue;
+        }
+        ahead--;
+        if (t->was >= 0 && s->cpu[t->was].thread < 0) {
+            place(s, cluster->ready[k], t->was);
+            without--;
+        }
+    }
+    int32_t c = cluster->cpu;
+    for (int32_t k = first; without > 0; k++) {
+        if (s->thread[cluster->ready[k]].cpu < 0) {
+            while (s->cpu[c].thread >= 0) {
+                c++;
+            }
+            place(s, cluster->ready[k], c);
+            without--;
+        }
+    }
 }
 
 /* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
@@ -200,58 +234,62 @@ static bool begin_segments(gs_host_state_t *s, const gs_host_cluster_t *cluster,
 static bool choose_many(gs_host_state_t *s, const gs_host_cluster_t *cluster)
 {
     int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
-    if (begin_segments(s, cluster, chosen)) {
-        return true;
-    }
-    for (int32_t k = chosen; k < cluster->count; k++) {
-        gs_host_thread_t *t = &s->thread[cluster->ready[k]];
-        if (t->cpu >= 0) {
-            halt(s, t);
+    int32_t first = chosen, without = 0;
+    for (int32_t k = chosen - 1; k >= 0; k--) {
+        const gs_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->work == 0) {
+            begin_segments(s, cluster, chosen);
+            return true;
         }
+        bool none = t->cpu < 0; /* anyone's guess: no branch */
+        first = none ? k : first;
+        without += none;
     }
-    for (int32_t k = 0; k < chosen; k++) {
-        gs_host_thread_t *t = &s->thread[cluster->ready[k]];
-        if (t->cpu < 0 && t->was >= 0 && s->cpu[t->was].thread < 0) {
-            place(s, cluster->ready[k], t->was);
-        }
-    }
-    int32_t c = cluster->cpu;
-    for (int32_t k = 0; k < chosen; k++) {
-        if (s->thread[cluster->ready[k]].cpu < 0) {
-            while (s->cpu[c].thread >= 0) {
-                c++;
-            }
-            place(s, cluster->ready[k], c);
-        }
-    }
-    for (c = cluster->cpu; c < cluster->cpu + cluster->width; c++) {
-        if (s->cpu[c].thread < 0) {
-            set_end(s, c, GS_NEVER);
-        }
+    if (without > 0) { /* else nobody beyond them has a CPU */
+        place_chosen(s, cluster, chosen, first, without);
     }
     return false;
 }
 
+/* Lets the clusters of a word choose, except where a GPU segment has begun; returns where it has.
+ */
+static uint64_t choose_in(gs_host_state_t *s, int32_t word, uint64_t began)
+{
+    uint64_t *dirty = &s->dirty[word], todo;
+    while ((todo = *dirty & ~began) != 0) {
+        uint64_t bit = todo & (~todo + 1);
+        const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
+        *dirty ^= bit;
+        if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
+            began |= bit;
+        }
+    }
+    return began;
+}
+
+/* The same with several words: a segment that begins can release jobs, on any core. */
+static uint64_t choose_in_all(gs_host_state_t *s)
+{
+    uint64_t *began = s->began, any = 0;
+    while (s->marked) {
+        s->marked = false;
+        for (int32_t word = 0; word < s->dirty_words; word++) {
+            began[word] = choose_in(s, word, began[word]);
+        }
+    }
+    for (int32_t word = 0; word < s->dirty_words; word++) {
+        any |= s->dirty[word] = began[word];
+        began[word] = 0;
+    }
+    return any;
+}
+
 void gs_host_dispatch(gs_host_state_t *s)
 {
-    uint64_t *began = s->dirty + s->dirty_words, todo;
-    bool any;
-    do { /* a segment that begins can release jobs, on any core */
-        any = false;
-        for (int32_t word = 0; word < s->dirty_words; word++) {
-            while ((todo = s->dirty[word] & ~began[word]) != 0) {
-                uint64_t bit = todo & (~todo + 1);
-                const gs_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
-                s->dirty[word] &= ~bit;
-                if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
-                    began[word] |= bit;
-                }
-                any = true;
-            }
-        }
-    } while (any && s->dirty_words > 1);
-    for (int32_t word = 0; word < s->dirty_words; word++) {
-        s->dirty[word] |= began[word];
-        began[word] = 0;
+    if (s->dirty_words == 1) { /* 63 cores or fewer: no word changes while another is looked at */
+        s->dirty[0] = choose_in(s, 0, 0);
+        s->marked = s->dirty[0] != 0;
+    } else {
+        s->marked = choose_in_all(s) != 0;
     }
 }

@@ -7,33 +7,32 @@
 /* A record for a new job: a free one, or one more; -1 without memory. */
 static int64_t new_record(gs_host_state_t *s)
 {
-    gs_host_t *host = s->host;
     if (s->job_free >= 0) {
         int64_t job = s->job_free;
-        s->job_free = host->job[job].next;
+        s->job_free = s->job[job].next;
         return job;
     }
-    if ((size_t)host->job_count == s->job_room) {
+    if ((size_t)s->job_count == s->job_room) {
         size_t room = s->job_room == 0 ? 64 : 2 * s->job_room;
-        void *grown = gs_grow(s->env, host->job, room, sizeof *host->job);
+        void *grown = gs_grow(s->env, s->job, room, sizeof *s->job);
         if (grown == NULL) {
             gs_host_fail(s, s->env->status);
             return -1;
         }
-        host->job = grown;
+        s->job = grown;
         s->job_room = room;
     }
-    return host->job_count++;
+    return s->job_count++;
 }
 
 /* Jobs ----------------------------------------------------------------------------------------
  */
 
 /* Releases all other tasks that may be, when something happened to the victim. */
-static void trigger(gs_host_state_t *s, int32_t r, int64_t moment)
+static void release_others(gs_host_state_t *s, int32_t r, int64_t moment)
 {
     const gs_host_model_t *model = &s->host->model;
-    if (r != s->victim || (model->triggers & moment) == 0 || s->now >= model->until) {
+    if ((model->triggers & moment) == 0 || s->now >= model->until) {
         return;
     }
     int status = gs_poll(s->env, s->n);
@@ -45,6 +44,13 @@ static void trigger(gs_host_state_t *s, int32_t r, int64_t moment)
             s->earliest[other] = s->now + model->hosts.period[s->thread[other].task];
             gs_host_release(s, other);
         }
+    }
+}
+
+static inline void trigger(gs_host_state_t *s, int32_t r, int64_t moment)
+{
+    if (r == s->victim) {
+        release_others(s, r, moment);
     }
 }
 
@@ -67,16 +73,14 @@ static void go_on(gs_host_state_t *s, int32_t r)
 static void start_job(gs_host_state_t *s, int32_t r, int64_t job)
 {
     gs_host_thread_t *t = &s->thread[r];
-    const gs_host_job_t *record = &s->host->job[job];
+    const gs_host_job_t *record = &s->job[job];
     t->job = job;
     t->number = record->number;
     t->part = 0;
     if (t->inside != GS_HOST_OUTSIDE) {
         t->base = record->release; /* its place in the container */
     } else {
-        t->base = s->host->model.policy == GS_HOST_GEDF
-                      ? record->release + s->host->model.hosts.deadline[t->task]
-                      : r;
+        t->base = s->global ? record->release + s->host->model.hosts.deadline[t->task] : r;
     }
     go_on(s, r);
     trigger(s, r, GS_HOST_AT_RELEASE);
@@ -86,23 +90,23 @@ static void finish(gs_host_state_t *s, int32_t r)
 {
     gs_host_t *host = s->host;
     gs_host_thread_t *t = &s->thread[r];
-    gs_host_job_t *record = &host->job[t->job];
+    gs_host_job_t *record = &s->job[t->job];
     int64_t response = s->now - record->release, next = record->next;
     if (t->inside != GS_HOST_OUTSIDE) {
         gs_host_container_leave(s, r);
     } else {
         gs_host_leave(s, r, GS_HOST_DOES_NOTHING);
     }
-    record->finish = s->now;
+    if (s->log_jobs) {
+        *gs_host_logged(s, t, GS_HOST_JOB_FINISH) = s->now;
+    }
     host->finished[t->task]++;
     host->late[t->task] += response > host->model.hosts.deadline[t->task];
     if (response > host->worst[t->task]) {
         host->worst[t->task] = response;
     }
-    if (!host->model.log_jobs) {
-        record->next = s->job_free;
-        s->job_free = t->job;
-    }
+    record->next = s->job_free;
+    s->job_free = t->job;
     t->job = -1;
     trigger(s, r, GS_HOST_AT_FINISH);
     if (next >= 0) {
@@ -120,18 +124,18 @@ void gs_host_release(gs_host_state_t *s, int32_t r)
         gs_host_fail(s, status);
         return;
     }
-    host->job[job] = (gs_host_job_t){.release = s->now,
-                                     .start = -1,
-                                     .finish = -1,
-                                     .number = host->released[t->task]++,
-                                     .next = -1,
-                                     .task = t->task};
+    int64_t number = host->released[t->task]++;
+    int64_t logged = s->log_jobs ? gs_host_log_job(s, t, number) : 0;
+    if (logged < 0) {
+        return;
+    }
+    s->job[job] = (gs_host_job_t){s->now, number, -1, logged};
     int64_t before = t->last;
     t->last = job;
     if (t->job < 0) {
         start_job(s, r, job);
     } else {
-        host->job[before].next = job;
+        s->job[before].next = job;
     }
 }
 
@@ -184,7 +188,9 @@ void gs_host_worked(gs_host_state_t *s, int32_t r)
     } else if (t->part % GS_HOST_PARTS == GS_HOST_PART_CPU) {
         if (t->part == t->last_part) {
             finish(s, r);
-        } /* else its GPU segment begins when it would run */
+        } else { /* its GPU segment begins when it would run */
+            gs_host_mark(s, t->cluster);
+        }
     } else if (s->gpu == GS_HOST_GPU_STGM) {
         gs_host_stgm_copied(s, r);
     } else {
@@ -204,8 +210,7 @@ void gs_host_start_kernel(gs_host_state_t *s, int32_t r)
     const gs_host_thread_t *t = &s->thread[r];
     int64_t time = gs_host_time(s, t, t->part), end = s->now + time;
     if (end >= GS_NEVER) {
-        gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                "the schedule goes beyond the clock"));
+        gs_host_pass_clock(s);
         return;
     }
     gs_host_note_start(s, t);

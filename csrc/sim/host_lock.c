@@ -15,7 +15,7 @@ static int64_t earliest(const gs_host_state_t *s, const gs_host_queue_t *queue, 
 static int64_t holder_key(const gs_host_state_t *s, int32_t r)
 {
     int64_t own = s->thread[r].base;
-    if (s->host->model.policy == GS_HOST_PARTITIONED) {
+    if (!s->global) {
         return GS_HOST_BOOST;
     }
     return s->gpu == GS_HOST_GPU_DRIVER ? own
@@ -98,6 +98,9 @@ static void queue_requests(gs_host_state_t *s)
 
 void gs_host_lock_grant(gs_host_state_t *s)
 {
+    if (s->asking.head < 0 && s->holder >= 0) {
+        return; /* as it was */
+    }
     queue_requests(s);
     if (s->holder < 0 && s->waiting.head >= 0) {
         int32_t r = s->holder = gs_host_pop(s, &s->waiting);
@@ -108,7 +111,7 @@ void gs_host_lock_grant(gs_host_state_t *s)
             gs_host_enter(s, r, holder_key(s, r), gs_host_time(s, t, t->part),
                           GS_HOST_DOES_COPY_IN);
         }
-    } else if (s->holder >= 0 && s->host->model.policy == GS_HOST_GEDF) {
+    } else if (s->holder >= 0 && s->global) {
         gs_host_rekey(s, s->holder, holder_key(s, s->holder));
     }
 }

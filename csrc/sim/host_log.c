@@ -1,4 +1,4 @@
-/* What did a job do, and what did it wait for, from when to when? */
+/* When was a job released, started and finished, what did it do and what did it wait for? */
 #include "sim/host_parts.h"
 
 void gs_host_fail(gs_host_state_t *s, int status)
@@ -8,20 +8,71 @@ void gs_host_fail(gs_host_state_t *s, int status)
     }
 }
 
-static gs_host_interval_t *add(gs_host_state_t *s)
+void gs_host_pass_clock(gs_host_state_t *s)
 {
-    gs_host_t *host = s->host;
-    if ((size_t)host->interval_count == s->interval_room) {
-        size_t room = s->interval_room == 0 ? 64 : 2 * s->interval_room;
-        void *grown = gs_grow(s->env, host->interval, room, sizeof *host->interval);
+    gs_host_fail(s, gs_fail(s->env, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
+                            "the schedule goes beyond the clock"));
+}
+
+/* Room for one more row of a log; false without memory, and then some columns may have more room
+ * than others. */
+static bool make_room(gs_host_state_t *s, int64_t **log, int columns, int64_t count, size_t *room)
+{
+    if ((size_t)count < *room) {
+        return true;
+    }
+    size_t more = *room == 0 ? 64 : 2 * *room;
+    for (int i = 0; i < columns; i++) {
+        int64_t *grown = gs_grow(s->env, log[i], more, sizeof *grown);
         if (grown == NULL) {
             gs_host_fail(s, s->env->status);
-            return NULL;
+            return false;
         }
-        host->interval = grown;
-        s->interval_room = room;
+        log[i] = grown;
     }
-    return &host->interval[host->interval_count++];
+    *room = more;
+    return true;
+}
+
+int64_t gs_host_log_job(gs_host_state_t *s, const gs_host_thread_t *t, int64_t number)
+{
+    gs_host_t *host = s->host;
+    int64_t k = host->job_count;
+    if (!make_room(s, host->job, GS_HOST_JOB_COLUMNS, k, &s->log_room[0])) {
+        return -1;
+    }
+    host->job[GS_HOST_JOB_TASK][k] = t->task;
+    host->job[GS_HOST_JOB_NUMBER][k] = number;
+    host->job[GS_HOST_JOB_RELEASE][k] = s->now;
+    host->job[GS_HOST_JOB_START][k] = -1;
+    host->job[GS_HOST_JOB_FINISH][k] = -1;
+    return host->job_count++;
+}
+
+/* Adds an interval to the log; returns its place there, -1 without memory. */
+static int64_t add(gs_host_state_t *s, const int64_t interval[GS_HOST_INTERVAL_COLUMNS])
+{
+    gs_host_t *host = s->host;
+    int64_t k = host->interval_count;
+    if (!make_room(s, host->interval, GS_HOST_INTERVAL_COLUMNS, k, &s->log_room[1])) {
+        return -1;
+    }
+    for (int i = 0; i < GS_HOST_INTERVAL_COLUMNS; i++) {
+        host->interval[i][k] = interval[i];
+    }
+    return host->interval_count++;
+}
+
+/* Whether an interval of the log is the beginning of this one. */
+static bool goes_on(const gs_host_t *host, int64_t k,
+                    const int64_t interval[GS_HOST_INTERVAL_COLUMNS])
+{
+    int64_t *const *log = host->interval;
+    return log[GS_HOST_INTERVAL_END][k] == interval[GS_HOST_INTERVAL_START] &&
+           log[GS_HOST_INTERVAL_WHAT][k] == interval[GS_HOST_INTERVAL_WHAT] &&
+           log[GS_HOST_INTERVAL_CORE][k] == interval[GS_HOST_INTERVAL_CORE] &&
+           log[GS_HOST_INTERVAL_JOB][k] == interval[GS_HOST_INTERVAL_JOB] &&
+           log[GS_HOST_INTERVAL_TASK][k] == interval[GS_HOST_INTERVAL_TASK];
 }
 
 static bool uses_core(int8_t what)
@@ -43,18 +94,18 @@ void gs_host_log_change(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing)
     bool shown = t->doing != GS_HOST_DOES_NOTHING && t->doing != GS_HOST_DOES_KERNEL &&
                  (t->task >= 0 || t->doing != GS_HOST_DOES_READY);
     if (shown && s->now > t->since) {
-        int32_t core = uses_core(t->doing) ? s->cpu[t->was].core : -1;
-        gs_host_interval_t *last = t->logged < 0 ? NULL : &s->host->interval[t->logged];
-        int64_t job = owner->task < 0 ? -1 : owner->number;
-        if (last != NULL && last->end == t->since && last->what == t->doing && last->core == core &&
-            last->job == job && last->task == owner->task) {
-            last->end = s->now; /* it goes on with what it did */
+        const int64_t interval[] = {
+            [GS_HOST_INTERVAL_TASK] = owner->task,
+            [GS_HOST_INTERVAL_JOB] = owner->task < 0 ? -1 : owner->number,
+            [GS_HOST_INTERVAL_WHAT] = t->doing,
+            [GS_HOST_INTERVAL_CORE] = uses_core(t->doing) ? s->cpu[t->was].core : -1,
+            [GS_HOST_INTERVAL_START] = t->since,
+            [GS_HOST_INTERVAL_END] = s->now,
+        };
+        if (t->logged >= 0 && goes_on(s->host, t->logged, interval)) {
+            s->host->interval[GS_HOST_INTERVAL_END][t->logged] = s->now;
         } else {
-            gs_host_interval_t *added = add(s);
-            if (added != NULL) {
-                *added = (gs_host_interval_t){job, t->since, s->now, owner->task, t->doing, core};
-                t->logged = s->host->interval_count - 1;
-            }
+            t->logged = add(s, interval);
         }
     }
     t->doing = doing;
@@ -63,8 +114,15 @@ void gs_host_log_change(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing)
 
 void gs_host_log_kernel(gs_host_state_t *s, const gs_host_thread_t *t, int64_t end)
 {
-    gs_host_interval_t *added = s->host->model.log_intervals ? add(s) : NULL;
-    if (added != NULL) {
-        *added = (gs_host_interval_t){t->number, s->now, end, t->task, GS_HOST_DOES_KERNEL, -1};
+    if (s->log_intervals) {
+        const int64_t interval[] = {
+            [GS_HOST_INTERVAL_TASK] = t->task,
+            [GS_HOST_INTERVAL_JOB] = t->number,
+            [GS_HOST_INTERVAL_WHAT] = GS_HOST_DOES_KERNEL,
+            [GS_HOST_INTERVAL_CORE] = -1,
+            [GS_HOST_INTERVAL_START] = s->now,
+            [GS_HOST_INTERVAL_END] = end,
+        };
+        add(s, interval);
     }
 }

@@ -24,6 +24,14 @@
 
 enum { GS_HOST_PART_CPU, GS_HOST_PART_IN, GS_HOST_PART_KERNEL, GS_HOST_PART_OUT, GS_HOST_PARTS };
 
+/* A job that has not finished. */
+typedef struct {
+    int64_t release;
+    int64_t number; /* from 0 */
+    int64_t next;   /* of the same task, or among free records; -1: none */
+    int64_t logged; /* its place in the log of jobs */
+} gs_host_job_t;
+
 typedef struct {
     int64_t key;    /* its place on its CPUs: smaller is more urgent */
     int64_t base;   /* the key of its job when it is not boosted */
@@ -112,25 +120,32 @@ typedef struct gs_host_state {
     int32_t cpus, clusters;
     int32_t victim; /* its thread, -1: none */
     int gpu, mode;
-    bool fixed; /* nothing is drawn, of times */
+    bool fixed;  /* nothing is drawn, of times */
+    bool global; /* EDF; else partitioned */
+    bool log_jobs, log_intervals;
+    bool marked; /* a bit of `dirty` is set */
     gs_host_thread_t *thread;
     gs_host_cpu_t *cpu;
     gs_host_cluster_t *cluster;
     int32_t *ready;  /* the clusters' lists */
-    uint64_t *dirty; /* a bit per cluster: its CPUs have to choose anew; then a bit per cluster:
-                        a GPU segment has begun on it since what is free was given out */
+    uint64_t *dirty; /* a bit per cluster: its CPUs have to choose anew */
+    uint64_t *began; /* a bit per cluster, while they choose: a GPU segment has begun on it since
+                        what is free was given out */
     int32_t dirty_words;
     int64_t *end; /* a tree of the earliest ends: leaf leaves + c is that of CPU c, an inner node
-                     k the earlier of 2 k and 2 k + 1 */
-    int32_t leaves;
+                     k the earlier of 2 k and 2 k + 1; GS_NEVER for a CPU without a thread */
+    size_t leaves;
     gs_heap_t kernels;  /* that run; item: thread */
     gs_heap_t releases; /* item: thread */
     int64_t *earliest;  /* per thread: with an adversary, when it may be released */
     int64_t *slack;     /* per thread: the most that is added to its period */
     int64_t *most;      /* the parts of all threads */
     int64_t *least;
-    int64_t job_free; /* the first free record, -1: none */
-    size_t job_room, interval_room;
+    gs_host_job_t *job; /* records in use and free ones */
+    int64_t job_count;  /* of both */
+    int64_t job_free;   /* the first free record, -1: none */
+    size_t job_room;
+    size_t log_room[2];        /* of the logs of jobs and of intervals */
     gs_host_queue_t asking;    /* who asks at this instant for the CE, the lock or the server */
     gs_host_queue_t launching; /* whose kernels are launched at this instant */
     gs_host_queue_t waiting;   /* for the CE, the lock or the server; in the container */
@@ -150,11 +165,14 @@ typedef struct gs_host_state {
 
 void gs_host_fail(gs_host_state_t *s, int status);
 
+/* Something would end beyond the clock. */
+void gs_host_pass_clock(gs_host_state_t *s);
+
 /* Logs what a thread did until now and notes what it does from now on. */
 void gs_host_log_change(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing);
 static inline void gs_host_note(gs_host_state_t *s, gs_host_thread_t *t, int8_t doing)
 {
-    if (s->host->model.log_intervals) {
+    if (s->log_intervals) {
         gs_host_log_change(s, t, doing);
     }
 }
@@ -162,11 +180,22 @@ static inline void gs_host_note(gs_host_state_t *s, gs_host_thread_t *t, int8_t 
 /* Logs a kernel at its start. */
 void gs_host_log_kernel(gs_host_state_t *s, const gs_host_thread_t *t, int64_t end);
 
+/* Logs a job of the thread that is released; returns its place in the log, -1 without memory. */
+int64_t gs_host_log_job(gs_host_state_t *s, const gs_host_thread_t *t, int64_t number);
+
+/* An entry of the thread's present job in the log of jobs. */
+static inline int64_t *gs_host_logged(const gs_host_state_t *s, const gs_host_thread_t *t,
+                                      int column)
+{
+    return &s->host->job[column][s->job[t->job].logged];
+}
+
 /* Notes the start of the thread's job, if this is it. */
 static inline void gs_host_note_start(gs_host_state_t *s, const gs_host_thread_t *t)
 {
-    if (s->host->model.log_jobs && t->task >= 0 && s->host->job[t->job].start < 0) {
-        s->host->job[t->job].start = s->now;
+    if (s->log_jobs && t->task >= 0) {
+        int64_t *start = gs_host_logged(s, t, GS_HOST_JOB_START);
+        *start = *start < 0 ? s->now : *start;
     }
 }
 
@@ -174,9 +203,9 @@ static inline void gs_host_note_start(gs_host_state_t *s, const gs_host_thread_t
 static inline void gs_host_note_no_start(gs_host_state_t *s, const gs_host_thread_t *t,
                                          int64_t since)
 {
-    if (since == s->now && s->host->model.log_jobs && t->task >= 0 &&
-        s->host->job[t->job].start == s->now) {
-        s->host->job[t->job].start = -1;
+    if (s->log_jobs && since == s->now && t->task >= 0) {
+        int64_t *start = gs_host_logged(s, t, GS_HOST_JOB_START);
+        *start = *start == since ? -1 : *start;
     }
 }
 
@@ -191,6 +220,14 @@ void gs_host_leave(gs_host_state_t *s, int32_t r, int8_t doing);
 /* Changes the place of a thread, ready or not. */
 void gs_host_rekey(gs_host_state_t *s, int32_t r, int64_t key);
 
+/* The CPUs of a cluster have to choose anew. */
+static inline void gs_host_mark(gs_host_state_t *s, int32_t cluster)
+{
+    uint32_t number = (uint32_t)cluster;
+    s->dirty[number / 64] |= UINT64_C(1) << (number % 64);
+    s->marked = true;
+}
+
 /* Lets CPUs choose, and GPU segments begin, until nothing changes. */
 void gs_host_dispatch(gs_host_state_t *s);
 
@@ -199,7 +236,8 @@ static inline int64_t gs_host_next_end(const gs_host_state_t *s)
     return s->end[1];
 }
 
-/* Takes the work that ends now off its CPU, the first such; returns its thread. */
+/* Takes the work that ends now off its CPU, the first such; returns its thread, which is ready
+ * still: it has to enter, leave or be marked. */
 int32_t gs_host_take_end(gs_host_state_t *s);
 
 /* Jobs ---------------------------------------------------------------------------------------- */

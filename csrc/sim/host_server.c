@@ -16,8 +16,13 @@ static void compute(gs_host_state_t *s, int64_t work, int8_t what)
  * and has chosen the next. */
 static void choose(gs_host_state_t *s)
 {
+    gs_host_thread_t *server = &s->thread[s->n];
     s->server = GS_HOST_SERVER_CHOOSES;
-    compute(s, GS_NEVER, GS_HOST_DOES_OVERHEAD);
+    if (server->ready) {
+        server->work = GS_NEVER; /* its core need not be given to it for no time */
+    } else {
+        compute(s, GS_NEVER, GS_HOST_DOES_OVERHEAD);
+    }
 }
 
 static void run_kernel(gs_host_state_t *s)

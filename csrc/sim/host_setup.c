@@ -389,18 +389,22 @@ static int make_cores(gs_env_t *env, gs_host_state_t *s, const gs_host_model_t *
 static int make_tree(gs_env_t *env, gs_host_state_t *s)
 {
     s->leaves = 1;
-    while (s->leaves < s->cpus) {
+    while (s->leaves < (size_t)s->cpus) {
         s->leaves *= 2;
     }
-    if ((s->end = gs_alloc(env, 2 * (size_t)s->leaves, sizeof *s->end)) == NULL) {
+    if ((s->end = gs_alloc(env, 2 * s->leaves, sizeof *s->end)) == NULL) {
         return env->status;
     }
-    for (int32_t k = 0; k < 2 * s->leaves; k++) {
+    for (size_t k = 0; k < 2 * s->leaves; k++) {
         s->end[k] = GS_NEVER;
     }
     s->dirty_words = s->clusters / 64 + 1;
     s->dirty = gs_alloc(env, 2 * (size_t)s->dirty_words, sizeof *s->dirty);
-    return s->dirty == NULL ? env->status : GS_OK;
+    if (s->dirty == NULL) {
+        return env->status;
+    }
+    s->began = s->dirty + s->dirty_words;
+    return GS_OK;
 }
 
 /* SMs ---------------------------------------------------------------------------------------- */
@@ -475,6 +479,9 @@ static int allocate(gs_env_t *env, gs_host_t *host)
     s->fixed = model->low.over == model->low.under; /* high is not below it */
     s->asking.head = s->launching.head = s->waiting.head = s->overflow.head = -1;
     s->places = model->cpus;
+    s->global = model->policy == GS_HOST_GEDF;
+    s->log_jobs = model->log_jobs;
+    s->log_intervals = model->log_intervals;
     if ((host->worst = gs_alloc(env, n, sizeof(int64_t))) == NULL ||
         (host->finished = gs_alloc(env, n, sizeof(int64_t))) == NULL ||
         (host->released = gs_alloc(env, n, sizeof(int64_t))) == NULL ||
@@ -533,17 +540,22 @@ void gs_host_free(gs_env_t *env, gs_host_t *host)
     if (s != NULL) {
         gs_heap_free(env, &s->kernels);
         gs_heap_free(env, &s->releases);
-        void *const own[] = {s->thread,  s->most, s->least, s->earliest, s->slack,     s->ready,
-                             s->cluster, s->cpu,  s->end,   s->dirty,    s->conflicts, s->blockers,
-                             s->pending, s};
+        void *const own[] = {s->job,   s->thread,    s->most,     s->least,   s->earliest,
+                             s->slack, s->ready,     s->cluster,  s->cpu,     s->end,
+                             s->dirty, s->conflicts, s->blockers, s->pending, s};
         for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
             gs_free(env, own[i]);
         }
     }
-    void *const logs[] = {host->worst, host->finished, host->released,
-                          host->late,  host->job,      host->interval};
-    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        gs_free(env, logs[i]);
+    void *const results[] = {host->worst, host->finished, host->released, host->late};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        gs_free(env, results[i]);
+    }
+    for (size_t i = 0; i < GS_HOST_JOB_COLUMNS; i++) {
+        gs_free(env, host->job[i]);
+    }
+    for (size_t i = 0; i < GS_HOST_INTERVAL_COLUMNS; i++) {
+        gs_free(env, host->interval[i]);
     }
     memset(host, 0, sizeof *host);
 }

@@ -178,9 +178,10 @@ static bool has(const gs_host_t *host, int32_t task, int32_t what, int32_t core,
                 int64_t end)
 {
     for (int64_t k = 0; k < host->interval_count; k++) {
-        const gs_host_interval_t *x = &host->interval[k];
-        if (x->task == task && x->what == what && x->core == core && x->start == start &&
-            x->end == end) {
+        int64_t *const *log = host->interval;
+        if (log[GS_HOST_INTERVAL_TASK][k] == task && log[GS_HOST_INTERVAL_WHAT][k] == what &&
+            log[GS_HOST_INTERVAL_CORE][k] == core && log[GS_HOST_INTERVAL_START][k] == start &&
+            log[GS_HOST_INTERVAL_END][k] == end) {
             return true;
         }
     }
@@ -211,7 +212,8 @@ static void test_suspend_by_hand(void)
     MU_CHECK(has(&host, 3, GS_HOST_DOES_KERNEL, -1, 18, 28));
     const int64_t finish[4] = {13, 20, 17, 39};
     for (int k = 0; k < 4; k++) {
-        MU_CHECK(host.job[k].task == k && host.job[k].finish == finish[k]);
+        MU_CHECK(host.job[GS_HOST_JOB_TASK][k] == k &&
+                 host.job[GS_HOST_JOB_FINISH][k] == finish[k]);
     }
     gs_host_free(&env, &host);
 }
@@ -243,7 +245,7 @@ static void test_server_by_hand(void)
     MU_CHECK(has(&host, 2, GS_HOST_DOES_WAIT_GPU, -1, 4, 13));
     const int64_t finish[3] = {31, 13, 22};
     for (int k = 0; k < 3; k++) {
-        MU_CHECK(host.job[k].finish == finish[k]);
+        MU_CHECK(host.job[GS_HOST_JOB_FINISH][k] == finish[k]);
     }
     gs_host_free(&env, &host);
 }
@@ -290,9 +292,11 @@ static void test_slices(void)
         model.log_jobs = model.log_intervals = false;
         MU_CHECK(gs_host_init(&env, &sliced, &model) == GS_OK);
         MU_CHECK(run_to_end(&env, &whole, INT64_MAX) == GS_OK);
+        int64_t bytes = env.bytes_used;
         MU_CHECK(run_to_end(&env, &sliced, 1) == GS_OK);
+        MU_CHECK(env.bytes_used - bytes < 4096); /* records of jobs are used again */
         MU_CHECK(whole.instants == sliced.instants && whole.now == sliced.now);
-        MU_CHECK(whole.job_count > 500 && sliced.job_count < 20 && sliced.interval_count == 0);
+        MU_CHECK(whole.job_count > 500 && sliced.job_count == 0 && sliced.interval_count == 0);
         for (int64_t i = 0; i < sys.n; i++) {
             MU_CHECK(whole.worst[i] == sliced.worst[i] && whole.late[i] == sliced.late[i]);
             MU_CHECK(whole.finished[i] == sliced.finished[i] && whole.worst[i] > 0);
