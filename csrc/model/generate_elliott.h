@@ -15,6 +15,9 @@
 /* A set for which so many draws are rejected is refused. */
 #define GS_ELLIOTT_TRIES 100000
 
+/* Sets are searched for side by side. */
+enum { GS_ELLIOTT_ABREAST = 256 };
+
 /* The most tasks that a set may turn out to have. */
 #define GS_ELLIOTT_TASKS (1 << 20)
 
@@ -54,26 +57,40 @@ typedef struct {
     double least_speed_up; /* of (p - E + cs) / s */
 } gs_elliott_sums_t;
 
+/* Which draw a set is, and what it has. */
+typedef struct {
+    uint64_t seed;
+    uint64_t place; /* of the first task's number */
+    int64_t n, gpu;
+} gs_elliott_found_t;
+
 /* Where sets are drawn. Whole numbers below 2^31 as doubles, which is what they are used as. */
 typedef struct {
     gs_elliott_t spec;
     uint64_t base;
     uint64_t first_utilization, utilizations; /* in units of 2^-32 */
     uint64_t first_share, shares, up;
-    double fewest;      /* no set has fewer tasks than its cap times this, rounded down */
-    double least, most; /* every task's E / p is between them */
-    double part, cut;   /* and its cs / p at least part * E / p - cut */
-    int64_t room;       /* more than the most tasks a set can have */
-    double *period;     /* of the set that was drawn last; owned, room entries each */
-    double *work;       /* E */
-    int64_t *numer;     /* scratch */
-    int64_t *denom;     /* scratch */
-    int64_t *rest;      /* scratch */
-    int64_t n;          /* tasks, of which */
-    int64_t gpu;        /* the first so many use the GPU */
-    double load;        /* sum of E / p over all of them */
+    double least;             /* every task's E / p is at least this */
+    uint64_t fewest, fullest; /* tasks of a set with the largest cap: 11 bits behind the point */
+    double part;              /* cs of E */
+    int64_t most_users;       /* with more of them, critical sections never fit the GPU */
+    int64_t limit, limit_blur;
+    int64_t blur;   /* E / p is nearer to u than this, in units of 2^-32 */
+    int64_t room;   /* more than the most tasks a set can have */
+    double *period; /* of the set that was drawn last; owned, room entries each */
+    double *work;   /* E */
+    int64_t *numer; /* scratch */
+    int64_t *denom; /* scratch */
+    int64_t *rest;  /* scratch */
+    uint64_t *sum;  /* scratch: of the first utilizations, in units of 2^-32 */
+    int64_t n;      /* tasks, of which */
+    int64_t gpu;    /* the first so many use the GPU */
+    double load;    /* sum of E / p over all of them */
     gs_elliott_sums_t sums;
-    int64_t fates[GS_ELLIOTT_FATES]; /* of all draws so far */
+    int64_t opens;
+    uint16_t open[GS_ELLIOTT_ABREAST];
+    gs_elliott_found_t found[GS_ELLIOTT_ABREAST];
+    int64_t fates[GS_ELLIOTT_FATES + 1]; /* of all draws so far */
 } gs_elliott_sets_t;
 
 /* Prepares to draw sets of a key. Refuses: cpus outside 1..INT32_MAX; utilizations or shares that
@@ -93,6 +110,8 @@ void gs_elliott_free(gs_elliott_sets_t *self, gs_env_t *env);
  * sections take more than all of the GPU is rejected, and all of it drawn anew. GS_ERR_VALUE after
  * GS_ELLIOTT_TRIES rejections. Whether the critical sections fit the GPU is decided exactly. */
 int gs_elliott_draw(gs_elliott_sets_t *self, gs_env_t *env, uint64_t index);
+int gs_elliott_find(gs_elliott_sets_t *self, gs_env_t *env, uint64_t first, int64_t count);
+void gs_elliott_make(gs_elliott_sets_t *self, int64_t i);
 
 /* Kernel time s and copies of a GPU-using job with work E: their shares of E to the nearest tick,
  * copies at most what is left beside s. A product of at most 41 bits and half a unit are exact,

@@ -291,11 +291,17 @@ int gs_elliott_study(gs_env_t *env, const gs_elliott_t *spec, const uint64_t key
         status = env->status;
         goto out;
     }
-    for (uint64_t set = 0; set < count && status == GS_OK; set++) {
-        status = gs_elliott_draw(&self.sets, env, first + set);
-        if (status == GS_OK) {
+    int64_t abreast = 1;
+    for (uint64_t set = 0; set < count && status == GS_OK;) {
+        uint64_t left = count - set;
+        int64_t now = left < (uint64_t)abreast ? (int64_t)left : abreast;
+        status = gs_elliott_find(&self.sets, env, first + set, now);
+        for (int64_t i = 0; i < now && status == GS_OK; i++) {
+            gs_elliott_make(&self.sets, i);
             status = test_set(&self, env, counts);
         }
+        set += (uint64_t)now;
+        abreast = abreast < GS_ELLIOTT_ABREAST ? 2 * abreast : abreast;
     }
     for (int i = 0; i < GS_ELLIOTT_FATES; i++) {
         counts->fates[i] += self.sets.fates[i];
