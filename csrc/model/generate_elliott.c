@@ -12,8 +12,8 @@
 #define NEAR 1e-9
 
 enum {
-    COUNT_BITS = 11,             /* of numbers of tasks behind the point */
     STEP = 4,                    /* tasks that are looked at together */
+    COUNT_BITS = 11,             /* of numbers of tasks behind the point */
     UNDECIDED = GS_ELLIOTT_FATES /* no fate yet */
 };
 
@@ -77,7 +77,7 @@ static uint64_t work_of(uint64_t utilization, uint64_t period)
     return work > 0 ? work : 1;
 }
 
-/* What is known of every task before it is drawn. */
+/* What is known of every task and every number of tasks before they are drawn. */
 static void find_limits(gs_elliott_sets_t *self)
 {
     /* E / p is at most half a tick away from u, and no less than a tick. */
@@ -92,15 +92,24 @@ static void find_limits(gs_elliott_sets_t *self)
     all = all < 0x1p32 ? all : 0x1p32; /* to be refused */
     self->fullest = (uint64_t)(all * (1 + 2 * NEAR)) + 1;
     self->fewest = (uint64_t)(all * self->least * (1 - 2 * NEAR) / most);
-    self->part = (double)(self->spec.gpu + self->spec.overhead) / 1000;
+}
+
+/* What is known of the critical sections. */
+static void find_section_limits(gs_elliott_sets_t *self)
+{
+    double shortest = (double)self->spec.period[0];
+    double part = (double)(self->spec.gpu + self->spec.overhead) / 1000;
     /* Both parts of a critical section are rounded, or it is all of E. */
-    double section = self->least * self->part * (1 - NEAR) - 1 / shortest;
+    double section = self->least * part * (1 - NEAR) - 1 / shortest;
     self->most_users = section * GS_ELLIOTT_TASKS > 1 ? (int64_t)(1 / section) : GS_ELLIOTT_TASKS;
-    double part = self->part > 0 ? self->part : 0.0005;
-    self->limit = (int64_t)(0x1p32 / part);
     self->blur = (INT64_C(1) << 32) / self->spec.period[0] + 2;
-    double blur = 2 * (double)self->blur / part + 2;
-    self->limit_blur = blur < 0x1p42 ? (int64_t)blur : INT64_C(1) << 42;
+    self->limit = INT64_MAX / 2;
+    self->limit_blur = 0;
+    if (part > 0) {
+        double blur = 2 * (double)self->blur / part + 2;
+        self->limit = (int64_t)(0x1p32 / part);
+        self->limit_blur = blur < 0x1p42 ? (int64_t)blur : INT64_C(1) << 42; /* more than any u */
+    }
 }
 
 int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *spec,
@@ -118,6 +127,7 @@ int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *
     static const uint64_t ups[] = {UINT64_C(1) << 31, 0, UINT32_MAX};
     self->up = ups[spec->rounding];
     find_limits(self);
+    find_section_limits(self);
     double most = (double)spec->cpus / self->least;
     if (!(most < GS_ELLIOTT_TASKS)) {
         return gs_fail(env, GS_ERR_VALUE, "cpus", -1, spec->cpus,
@@ -133,7 +143,7 @@ int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *
     self->numer = self->work == NULL ? NULL : gs_alloc(env, room, sizeof *self->numer);
     self->denom = self->numer == NULL ? NULL : gs_alloc(env, room, sizeof *self->denom);
     self->rest = self->denom == NULL ? NULL : gs_alloc(env, room, sizeof *self->rest);
-    room += STEP + 1; /* from none on, and beyond the cap */
+    room += STEP + 2; /* from none on, and beyond the cap */
     self->sum = self->rest == NULL ? NULL : gs_alloc(env, room, sizeof *self->sum);
     return self->sum == NULL ? env->status : GS_OK;
 }
@@ -296,23 +306,23 @@ static int64_t draw_heads(gs_elliott_sets_t *self, uint64_t tries, head_t *left)
     return undecided;
 }
 
-/* Adds up utilizations, sum[k] those of k tasks, until they exceed the cap or, `over`, the GPU;
- * returns how many of the sums are below the cap. */
-static int64_t add_utilizations(gs_elliott_sets_t *self, const head_t *head, bool *over)
+/* Adds up utilizations, sum[k] those of k tasks, until they exceed the cap or those with the GPU
+ * are certain to exceed it; the sum behind the last one is beyond any. Returns how many are below
+ * the cap. */
+static int64_t add_utilizations(gs_elliott_sets_t *self, const head_t *head)
 {
-    uint64_t total = 0, place = head->place, *sum = self->sum;
+    uint64_t total = 0, place = head->place, *sum = self->sum, end;
     int64_t n = 0, k = 0, too_much = self->limit + head->users * self->limit_blur;
-    bool more;
     do {
-        for (int64_t end = k + STEP; k < end; k++) {
+        for (int64_t last = k + STEP; k < last; k++) {
             place += GS_RNG_GAMMA;
             total += utilization_of(self, gs_rng_mix(place));
             n += total <= head->cap;
             sum[k + 1] = total;
         }
-        *over = (int64_t)sum[head->users <= k ? head->users : 0] > too_much;
-        more = (total <= head->cap) & !*over & (k < self->room);
-    } while (more);
+        end = head->cap * ((int64_t)sum[head->users <= k ? head->users : 0] <= too_much);
+    } while (total <= end && k < self->room);
+    sum[k + 1] = INT64_MAX / 2;
     return n;
 }
 
@@ -320,8 +330,7 @@ static int64_t add_utilizations(gs_elliott_sets_t *self, const head_t *head, boo
  * always tell. */
 static int judge(gs_elliott_sets_t *self, const head_t *head, gs_elliott_found_t *found)
 {
-    bool over;
-    int64_t n = add_utilizations(self, head, &over), gpu = users(self, head->share, n);
+    int64_t n = add_utilizations(self, head), gpu = users(self, head->share, n);
     gpu = gpu > head->users ? gpu : head->users;
     found->place = head->place;
     found->n = n;
@@ -329,9 +338,8 @@ static int judge(gs_elliott_sets_t *self, const head_t *head, gs_elliott_found_t
     int64_t cap = (int64_t)head->cap, doubt = (n + 1) * self->blur;
     int64_t below = (int64_t)self->sum[n], above = (int64_t)self->sum[n + 1];
     int64_t beyond = (int64_t)self->sum[gpu] - self->limit;
-    bool unsure =
-        (below + doubt > cap) | (above - doubt <= cap) | (llabs(beyond) <= gpu * self->limit_blur);
-    if (unsure & !over) {
+    if ((below + doubt > cap) | (above - doubt <= cap) | (n >= self->room) |
+        (llabs(beyond) <= gpu * self->limit_blur)) {
         return UNDECIDED;
     }
     bool none = n == 0, loner = gpu == 1, heavy = beyond > 0;

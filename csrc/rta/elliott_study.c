@@ -252,6 +252,28 @@ static int test_set(study_t *self, gs_env_t *env, const gs_elliott_counts_t *cou
     return status;
 }
 
+/* More and more sets side by side: where there are hardly any, the first one tells. */
+static int test_all(study_t *self, gs_env_t *env, uint64_t first, uint64_t count,
+                    const gs_elliott_counts_t *counts)
+{
+    uint64_t abreast = 1;
+    while (count > 0) {
+        uint64_t now = count < abreast ? count : abreast;
+        int status = gs_elliott_find(&self->sets, env, first, (int64_t)now);
+        for (uint64_t i = 0; i < now && status == GS_OK; i++) {
+            gs_elliott_make(&self->sets, (int64_t)i);
+            status = test_set(self, env, counts);
+        }
+        if (status != GS_OK) {
+            return status;
+        }
+        first += now;
+        count -= now;
+        abreast = 2 * now < GS_ELLIOTT_ABREAST ? 2 * now : GS_ELLIOTT_ABREAST;
+    }
+    return GS_OK;
+}
+
 static int check(gs_env_t *env, const gs_elliott_tests_t *tests)
 {
     if (tests->bins < 1 || tests->bins > INT32_MAX) {
@@ -291,18 +313,7 @@ int gs_elliott_study(gs_env_t *env, const gs_elliott_t *spec, const uint64_t key
         status = env->status;
         goto out;
     }
-    int64_t abreast = 1;
-    for (uint64_t set = 0; set < count && status == GS_OK;) {
-        uint64_t left = count - set;
-        int64_t now = left < (uint64_t)abreast ? (int64_t)left : abreast;
-        status = gs_elliott_find(&self.sets, env, first + set, now);
-        for (int64_t i = 0; i < now && status == GS_OK; i++) {
-            gs_elliott_make(&self.sets, i);
-            status = test_set(&self, env, counts);
-        }
-        set += (uint64_t)now;
-        abreast = abreast < GS_ELLIOTT_ABREAST ? 2 * abreast : abreast;
-    }
+    status = test_all(&self, env, first, count, counts);
     for (int i = 0; i < GS_ELLIOTT_FATES; i++) {
         counts->fates[i] += self.sets.fates[i];
     }
