@@ -40,14 +40,21 @@ double gs_rng_double(gs_rng_t *rng);
 /* Uniform in 0 .. n-1 without bias; n > 0. */
 uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n);
 
-/* Number `index` of the sequence of splitmix64 (Steele, Lea and Flood 2014) that starts from seed:
- * for draws that must not depend on the order in which they are made. */
-static inline uint64_t gs_rng_at(uint64_t seed, uint64_t index)
+/* splitmix64 (Steele, Lea and Flood 2014): places that lie GS_RNG_GAMMA apart, each mixed. */
+#define GS_RNG_GAMMA UINT64_C(0x9e3779b97f4a7c15)
+
+static inline uint64_t gs_rng_mix(uint64_t place)
 {
-    uint64_t z = seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    uint64_t z = (place ^ (place >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
+}
+
+/* Number `index` of the sequence of splitmix64 that starts from seed: for draws that must not
+ * depend on the order in which they are made. */
+static inline uint64_t gs_rng_at(uint64_t seed, uint64_t index)
+{
+    return gs_rng_mix(seed + (index + 1) * GS_RNG_GAMMA);
 }
 
 /* Uniform in 0 .. n-1 from 64 random bits, n > 0; some values are likelier by less than n / 2^64.

@@ -5,10 +5,17 @@
 #include "core/load.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* A sum of 2^20 quotients is off by less than this share of it: one this near to 1 is decided in
  * whole numbers. */
 #define NEAR 1e-9
+
+enum {
+    STEP = 4,                    /* tasks that are looked at together */
+    COUNT_BITS = 11,             /* of numbers of tasks behind the point */
+    UNDECIDED = GS_ELLIOTT_FATES /* no fate yet */
+};
 
 static int check_interval(gs_env_t *env, const char *field, const double interval[2], bool zero)
 {
@@ -70,7 +77,7 @@ static uint64_t work_of(uint64_t utilization, uint64_t period)
     return work > 0 ? work : 1;
 }
 
-/* What is known of every task before it is drawn. */
+/* What is known of every task and every number of tasks before they are drawn. */
 static void find_limits(gs_elliott_sets_t *self)
 {
     /* E / p is at most half a tick away from u, and no less than a tick. */
@@ -81,11 +88,28 @@ static void find_limits(gs_elliott_sets_t *self)
     least = least > 1 / longest ? least : 1 / longest;
     most = high > most ? high : most;
     self->least = least * (1 - NEAR);
-    self->most = most * (1 + NEAR);
-    self->fewest = (1 - 2 * NEAR) / most;
+    double all = (double)self->spec.cpus * (1 << COUNT_BITS) / self->least;
+    all = all < 0x1p32 ? all : 0x1p32; /* to be refused */
+    self->fullest = (uint64_t)(all * (1 + 2 * NEAR)) + 1;
+    self->fewest = (uint64_t)(all * self->least * (1 - 2 * NEAR) / most);
+}
+
+/* What is known of the critical sections. */
+static void find_section_limits(gs_elliott_sets_t *self)
+{
+    double shortest = (double)self->spec.period[0];
+    double part = (double)(self->spec.gpu + self->spec.overhead) / 1000;
     /* Both parts of a critical section are rounded, or it is all of E. */
-    self->part = (double)(self->spec.gpu + self->spec.overhead) / 1000 * (1 - NEAR);
-    self->cut = 1 / shortest;
+    double section = self->least * part * (1 - NEAR) - 1 / shortest;
+    self->most_users = section * GS_ELLIOTT_TASKS > 1 ? (int64_t)(1 / section) : GS_ELLIOTT_TASKS;
+    self->blur = (INT64_C(1) << 32) / self->spec.period[0] + 2;
+    self->limit = INT64_MAX / 2;
+    self->limit_blur = 0;
+    if (part > 0) {
+        double blur = 2 * (double)self->blur / part + 2;
+        self->limit = (int64_t)(0x1p32 / part);
+        self->limit_blur = blur < 0x1p42 ? (int64_t)blur : INT64_C(1) << 42; /* more than any u */
+    }
 }
 
 int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *spec,
@@ -103,6 +127,7 @@ int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *
     static const uint64_t ups[] = {UINT64_C(1) << 31, 0, UINT32_MAX};
     self->up = ups[spec->rounding];
     find_limits(self);
+    find_section_limits(self);
     double most = (double)spec->cpus / self->least;
     if (!(most < GS_ELLIOTT_TASKS)) {
         return gs_fail(env, GS_ERR_VALUE, "cpus", -1, spec->cpus,
@@ -118,7 +143,9 @@ int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *
     self->numer = self->work == NULL ? NULL : gs_alloc(env, room, sizeof *self->numer);
     self->denom = self->numer == NULL ? NULL : gs_alloc(env, room, sizeof *self->denom);
     self->rest = self->denom == NULL ? NULL : gs_alloc(env, room, sizeof *self->rest);
-    return self->rest == NULL ? env->status : GS_OK;
+    room += STEP + 2; /* from none on, and beyond the cap */
+    self->sum = self->rest == NULL ? NULL : gs_alloc(env, room, sizeof *self->sum);
+    return self->sum == NULL ? env->status : GS_OK;
 }
 
 void gs_elliott_free(gs_elliott_sets_t *self, gs_env_t *env)
@@ -128,8 +155,10 @@ void gs_elliott_free(gs_elliott_sets_t *self, gs_env_t *env)
     gs_free(env, self->numer);
     gs_free(env, self->denom);
     gs_free(env, self->rest);
+    gs_free(env, self->sum);
     self->period = self->work = NULL;
     self->numer = self->denom = self->rest = NULL;
+    self->sum = NULL;
 }
 
 /* Draw number `tries` of a set starts at this position of its stream: far from all others. */
@@ -140,58 +169,31 @@ static uint64_t start_of(uint64_t tries)
 
 /* Where a draw begins. */
 typedef struct {
-    uint64_t seed;
-    uint64_t at; /* of the first task's number */
-    double cap;
+    uint64_t place; /* of the first task's number */
+    uint64_t cap;   /* in units of 2^-32 */
     uint64_t share;
+    int64_t users; /* at least so many tasks use the GPU */
+    int64_t set;
 } head_t;
 
-static head_t head_of(const gs_elliott_sets_t *self, uint64_t seed, uint64_t tries)
+static uint64_t utilization_of(const gs_elliott_sets_t *self, uint64_t bits)
 {
-    uint64_t at = start_of(tries), bits = gs_rng_at(seed, at);
-    double cap = (double)(int64_t)((bits >> 32) + 1) * 0x1p-32 * (double)self->spec.cpus;
-    uint64_t share = self->first_share + ((bits & UINT32_MAX) * self->shares >> 32);
-    return (head_t){seed, at + 1, cap, share};
+    return self->first_utilization + ((bits >> 32) * self->utilizations >> 32);
 }
 
-static void draw_task(gs_elliott_sets_t *self, const head_t *head, int64_t k)
+static void draw_task(gs_elliott_sets_t *self, uint64_t place, int64_t k)
 {
     const uint64_t periods = (uint64_t)(self->spec.period[1] - self->spec.period[0]) + 1;
-    uint64_t bits = gs_rng_at(head->seed, head->at + (uint64_t)k);
+    uint64_t bits = gs_rng_at(place, (uint64_t)k);
     uint64_t p = (uint64_t)self->spec.period[0] + ((bits & UINT32_MAX) * periods >> 32);
-    uint64_t u = self->first_utilization + ((bits >> 32) * self->utilizations >> 32);
     self->period[k] = (double)(int64_t)p;
-    self->work[k] = (double)(int64_t)work_of(u, p);
+    self->work[k] = (double)(int64_t)work_of(utilization_of(self, bits), p);
 }
 
-/* The first `sure` tasks, which are below the cap together. */
-static void draw_sure(gs_elliott_sets_t *self, const head_t *head, int64_t sure)
+/* Of `n` tasks, how many use the GPU. */
+static int64_t users(const gs_elliott_sets_t *self, uint64_t share, int64_t n)
 {
-    double load = 0;
-    for (int64_t k = 0; k < sure; k++) {
-        draw_task(self, head, k);
-        load += self->work[k] / self->period[k];
-    }
-    self->n = sure;
-    self->load = load;
-}
-
-/* More tasks, up to the cap. */
-static void draw_rest(gs_elliott_sets_t *self, const head_t *head)
-{
-    double load = self->load;
-    int64_t n = self->n, last = self->room - 1;
-    for (;;) {
-        draw_task(self, head, n);
-        double more = load + self->work[n] / self->period[n];
-        if (more > head->cap || n == last) { /* n never gets there: see room */
-            break;
-        }
-        load = more;
-        n++;
-    }
-    self->n = n;
-    self->load = load;
+    return (int64_t)((share * (uint64_t)n + self->up) >> 32);
 }
 
 /* What the GPU-using tasks add up to. */
@@ -235,49 +237,33 @@ static int sections_fit(gs_elliott_sets_t *self, gs_env_t *env, bool *fit)
     return status;
 }
 
-/* Of `n` tasks, how many use the GPU. */
-static int64_t users(const gs_elliott_sets_t *self, uint64_t share, int64_t n)
+/* Tasks up to the cap. */
+static void draw_to_cap(gs_elliott_sets_t *self, const head_t *head)
 {
-    return (int64_t)((share * (uint64_t)n + self->up) >> 32);
+    double load = 0, cap = (double)(int64_t)head->cap * 0x1p-32;
+    int64_t n = 0, last = self->room - 1;
+    for (;;) {
+        draw_task(self, head->place, n);
+        load += self->work[n] / self->period[n];
+        if (load > cap || n == last) { /* n never gets there: see room */
+            break;
+        }
+        n++;
+    }
+    self->n = n;
+    self->gpu = users(self, head->share, n);
 }
 
-/* Whether n tasks with a load, whatever they are, have too much for the GPU in the first `gpu`. */
-static bool is_too_much(const gs_elliott_sets_t *self, double load, int64_t n, int64_t gpu)
+/* What becomes of a draw, exactly. */
+static int decide(gs_elliott_sets_t *self, gs_env_t *env, const head_t *head, int *fate)
 {
-    double of_gpu = load * (1 - NEAR) - (double)(n - gpu) * self->most;
-    double least = (double)gpu * self->least;
-    of_gpu = of_gpu > least ? of_gpu : least;
-    return of_gpu * self->part - (double)gpu * self->cut > 1 + NEAR;
-}
-
-/* One draw. It ends as soon as it is certain how: more tasks never mean fewer with the GPU. */
-static int draw_once(gs_elliott_sets_t *self, gs_env_t *env, const head_t *head, int *fate)
-{
-    int64_t sure = (int64_t)(head->cap * self->fewest), gpu = users(self, head->share, sure);
-    self->n = 0;
-    *fate = GS_ELLIOTT_NO_TASK;
-    if (head->cap < self->least) {
-        return GS_OK;
-    }
-    *fate = GS_ELLIOTT_OVERLOADED;
-    if (is_too_much(self, 0, sure, gpu)) {
-        return GS_OK;
-    }
-    draw_sure(self, head, sure);
-    if (is_too_much(self, self->load, sure, gpu)) {
-        return GS_OK;
-    }
-    draw_rest(self, head);
-    gpu = self->gpu = users(self, head->share, self->n);
+    draw_to_cap(self, head);
     if (self->n == 0) {
         *fate = GS_ELLIOTT_NO_TASK;
         return GS_OK;
     }
-    if (gpu <= 1 && (gpu == 1 || !self->spec.empty)) {
-        *fate = gpu == 1 ? GS_ELLIOTT_ONE_GPU : GS_ELLIOTT_NO_GPU;
-        return GS_OK;
-    }
-    if (is_too_much(self, self->load, self->n, gpu)) {
+    if (self->gpu <= 1 && (self->gpu == 1 || !self->spec.empty)) {
+        *fate = self->gpu == 1 ? GS_ELLIOTT_ONE_GPU : GS_ELLIOTT_NO_GPU;
         return GS_OK;
     }
     add_up(self);
@@ -287,26 +273,151 @@ static int draw_once(gs_elliott_sets_t *self, gs_env_t *env, const head_t *head,
     return status;
 }
 
-int gs_elliott_draw(gs_elliott_sets_t *self, gs_env_t *env, uint64_t index)
+/* Draw number `tries` of all sets that are open. Those for which its first number tells what
+ * becomes of it stay open, the others are left: returns how many. More tasks never mean fewer with
+ * the GPU. Here and below there are sums where branches would be: one that is guessed wrongly takes
+ * longer than all of a draw. */
+static int64_t draw_heads(gs_elliott_sets_t *self, uint64_t tries, head_t *left)
 {
-    uint64_t seed = gs_rng_at(self->base, index);
-    head_t next = head_of(self, seed, 0);
-    for (uint64_t tries = 0; tries < GS_ELLIOTT_TRIES; tries++) {
-        head_t head = next;
-        next = head_of(self, seed, tries + 1); /* in the shadow of this draw */
-        int fate;
-        int status = draw_once(self, env, &head, &fate);
-        if (status == GS_OK) {
-            status = gs_poll(env, 10 * self->n + 10);
+    int64_t open = 0, undecided = 0, nones = 0, loners = 0, heavies = 0;
+    const uint64_t at = start_of(tries);
+    for (int64_t i = 0; i < self->opens; i++) {
+        int64_t set = self->open[i];
+        uint64_t place = self->found[set].seed + (at + 1) * GS_RNG_GAMMA;
+        uint64_t bits = gs_rng_mix(place), cap = (bits >> 32) + 1;
+        uint64_t share = self->first_share + ((bits & UINT32_MAX) * self->shares >> 32);
+        int64_t fewest = (int64_t)(cap * self->fewest >> (32 + COUNT_BITS));
+        int64_t most = (int64_t)(cap * self->fullest >> (32 + COUNT_BITS));
+        int64_t low = users(self, share, fewest), high = users(self, share, most);
+        bool none = most == 0, loner = (low == 1) & (high == 1), heavy = low > self->most_users;
+        bool decided = none | loner | heavy;
+        nones += none;
+        loners += loner;
+        heavies += heavy;
+        left[undecided] = (head_t){place, cap * (uint64_t)self->spec.cpus, share, low, set};
+        undecided += !decided;
+        self->open[open] = (uint16_t)set;
+        open += decided;
+    }
+    self->opens = open;
+    self->fates[GS_ELLIOTT_NO_TASK] += nones;
+    self->fates[GS_ELLIOTT_ONE_GPU] += loners;
+    self->fates[GS_ELLIOTT_OVERLOADED] += heavies;
+    return undecided;
+}
+
+/* Adds up utilizations, sum[k] those of k tasks, until they exceed the cap or those with the GPU
+ * are certain to exceed it; the sum behind the last one is beyond any. Returns how many are below
+ * the cap. */
+static int64_t add_utilizations(gs_elliott_sets_t *self, const head_t *head)
+{
+    uint64_t total = 0, place = head->place, *sum = self->sum, end;
+    int64_t n = 0, k = 0, too_much = self->limit + head->users * self->limit_blur;
+    do {
+        for (int64_t last = k + STEP; k < last; k++) {
+            place += GS_RNG_GAMMA;
+            total += utilization_of(self, gs_rng_mix(place));
+            n += total <= head->cap;
+            sum[k + 1] = total;
         }
-        if (status != GS_OK) {
-            return status;
+        end = head->cap * ((int64_t)sum[head->users <= k ? head->users : 0] <= too_much);
+    } while (total <= end && k < self->room);
+    sum[k + 1] = INT64_MAX / 2;
+    return n;
+}
+
+/* What becomes of a draw, from its utilizations alone: E / p is so near to u that they nearly
+ * always tell. */
+static int judge(gs_elliott_sets_t *self, const head_t *head, gs_elliott_found_t *found)
+{
+    int64_t n = add_utilizations(self, head), gpu = users(self, head->share, n);
+    gpu = gpu > head->users ? gpu : head->users;
+    found->place = head->place;
+    found->n = n;
+    found->gpu = gpu;
+    int64_t cap = (int64_t)head->cap, doubt = (n + 1) * self->blur;
+    int64_t below = (int64_t)self->sum[n], above = (int64_t)self->sum[n + 1];
+    int64_t beyond = (int64_t)self->sum[gpu] - self->limit;
+    if ((below + doubt > cap) | (above - doubt <= cap) | (n >= self->room) |
+        (llabs(beyond) <= gpu * self->limit_blur)) {
+        return UNDECIDED;
+    }
+    bool none = n == 0, loner = gpu == 1, heavy = beyond > 0;
+    bool unwanted = (gpu == 0) & (n > 0) & !self->spec.empty;
+    return GS_ELLIOTT_NO_TASK * none + GS_ELLIOTT_ONE_GPU * loner + GS_ELLIOTT_NO_GPU * unwanted +
+           GS_ELLIOTT_OVERLOADED * heavy;
+}
+
+/* Draw number `tries` of all the sets that are open. */
+static int draw_all(gs_elliott_sets_t *self, gs_env_t *env, uint64_t tries)
+{
+    head_t left[GS_ELLIOTT_ABREAST];
+    int64_t work = self->opens, undecided = draw_heads(self, tries, left);
+    for (int64_t i = 0; i < undecided; i++) {
+        gs_elliott_found_t *found = &self->found[left[i].set];
+        int fate = judge(self, &left[i], found);
+        if (fate == UNDECIDED) {
+            int status = decide(self, env, &left[i], &fate);
+            if (status != GS_OK) {
+                return status;
+            }
+            found->n = self->n;
+            found->gpu = self->gpu;
         }
         self->fates[fate]++;
-        if (fate == GS_ELLIOTT_TAKEN) {
-            return GS_OK;
+        work += found->n;
+        self->open[self->opens] = (uint16_t)left[i].set;
+        self->opens += fate != GS_ELLIOTT_TAKEN;
+    }
+    return gs_poll(env, 10 * work);
+}
+
+/* The first set that is still open. */
+static int64_t first_open(const gs_elliott_sets_t *self)
+{
+    int64_t first = GS_ELLIOTT_ABREAST;
+    for (int64_t i = 0; i < self->opens; i++) {
+        first = self->open[i] < first ? self->open[i] : first;
+    }
+    return first;
+}
+
+int gs_elliott_find(gs_elliott_sets_t *self, gs_env_t *env, uint64_t first, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        self->open[i] = (uint16_t)i;
+        self->found[i].seed = gs_rng_at(self->base, first + (uint64_t)i);
+    }
+    self->opens = count;
+    for (uint64_t tries = 0; tries < GS_ELLIOTT_TRIES; tries++) {
+        int status = draw_all(self, env, tries);
+        if (status != GS_OK || self->opens == 0) {
+            return status;
         }
     }
-    return gs_fail(env, GS_ERR_VALUE, "set", -1, (int64_t)index,
+    return gs_fail(env, GS_ERR_VALUE, "set", -1, (int64_t)first + first_open(self),
                    "100000 draws in a row were rejected: there are hardly any sets like this");
+}
+
+void gs_elliott_make(gs_elliott_sets_t *self, int64_t i)
+{
+    const gs_elliott_found_t *found = &self->found[i];
+    double load = 0;
+    for (int64_t k = 0; k < found->n; k++) {
+        draw_task(self, found->place, k);
+        load += self->work[k] / self->period[k];
+    }
+    self->n = found->n;
+    self->gpu = found->gpu;
+    self->load = load;
+    add_up(self);
+}
+
+int gs_elliott_draw(gs_elliott_sets_t *self, gs_env_t *env, uint64_t index)
+{
+    int status = gs_elliott_find(self, env, index, 1);
+    if (status == GS_OK) {
+        gs_elliott_make(self, 0);
+    }
+    return status;
 }

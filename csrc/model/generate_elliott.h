@@ -2,9 +2,11 @@
  *
  * Elliott and Anderson: Globally Scheduled Real-Time Multiprocessor Systems with GPUs, RTNS 2010.
  * A set has the same law as in the paper and is made for speed: tasks are drawn independently, so
- * that the first ones serve as "chosen at random" for the GPU; every draw has a stream of its own,
- * whose numbers do not depend on each other, so that it can be given up as soon as it is certain to
- * be rejected: often before any task is drawn. Set i of a key is the same whatever else is drawn,
+ * that the first ones serve as "chosen at random" for the GPU, and every draw has a stream of its
+ * own, whose numbers do not depend on each other. Most draws are rejected where tasks are heavy. So
+ * which draw is taken is found first, for many sets side by side, from whole numbers alone: a cap,
+ * a share and utilizations u, of which E / p is only a rounding away. What is too near to call is
+ * decided from the tasks themselves, exactly. Set i of a key is the same whatever else is drawn,
  * and on every machine: no number comes from a product and a sum that a compiler may join.
  */
 #ifndef GS_MODEL_GENERATE_ELLIOTT_H
@@ -14,6 +16,9 @@
 
 /* A set for which so many draws are rejected is refused. */
 #define GS_ELLIOTT_TRIES 100000
+
+/* So many sets are found side by side: enough for the processor to look ahead. */
+#define GS_ELLIOTT_ABREAST 256
 
 /* The most tasks that a set may turn out to have. */
 #define GS_ELLIOTT_TASKS (1 << 20)
@@ -54,25 +59,40 @@ typedef struct {
     double least_speed_up; /* of (p - E + cs) / s */
 } gs_elliott_sums_t;
 
+/* The draw of a set that is taken. */
+typedef struct {
+    uint64_t seed;  /* of the set */
+    uint64_t place; /* of its first task's number, in the sense of gs_rng_mix */
+    int64_t n;      /* tasks, of which */
+    int64_t gpu;    /* the first so many use the GPU */
+} gs_elliott_found_t;
+
 /* Where sets are drawn. Whole numbers below 2^31 as doubles, which is what they are used as. */
 typedef struct {
     gs_elliott_t spec;
     uint64_t base;
-    uint64_t first_utilization, utilizations; /* in units of 2^-32 */
+    uint64_t first_utilization, utilizations; /* in units of 2^-32, like all u, caps and shares */
     uint64_t first_share, shares, up;
-    double fewest;      /* no set has fewer tasks than its cap times this, rounded down */
-    double least, most; /* every task's E / p is between them */
-    double part, cut;   /* and its cs / p at least part * E / p - cut */
-    int64_t room;       /* more than the most tasks a set can have */
-    double *period;     /* of the set that was drawn last; owned, room entries each */
-    double *work;       /* E */
-    int64_t *numer;     /* scratch */
-    int64_t *denom;     /* scratch */
-    int64_t *rest;      /* scratch */
-    int64_t n;          /* tasks, of which */
-    int64_t gpu;        /* the first so many use the GPU */
-    double load;        /* sum of E / p over all of them */
+    double least;             /* every task's E / p is at least this */
+    uint64_t fewest, fullest; /* tasks of a set with the largest cap, in units of 2^-11 */
+    int64_t most_users;       /* with more of them, critical sections never fit the GPU */
+    int64_t blur;             /* E / p is nearer to u than this */
+    int64_t limit;            /* critical sections fit the GPU up to this sum of u, */
+    int64_t limit_blur;       /* give or take so much for each of them */
+    int64_t room;             /* more than the most tasks a set can have */
+    double *period;           /* of the set that was made last; owned, room entries each */
+    double *work;             /* E */
+    int64_t *numer;           /* scratch */
+    int64_t *denom;           /* scratch */
+    int64_t *rest;            /* scratch */
+    uint64_t *sum;            /* scratch: of the first utilizations */
+    int64_t n;                /* tasks, of which */
+    int64_t gpu;              /* the first so many use the GPU */
+    double load;              /* sum of E / p over all of them */
     gs_elliott_sums_t sums;
+    int64_t opens; /* sets that are being found */
+    uint16_t open[GS_ELLIOTT_ABREAST];
+    gs_elliott_found_t found[GS_ELLIOTT_ABREAST];
     int64_t fates[GS_ELLIOTT_FATES]; /* of all draws so far */
 } gs_elliott_sets_t;
 
@@ -84,7 +104,7 @@ int gs_elliott_init(gs_elliott_sets_t *self, gs_env_t *env, const gs_elliott_t *
                     const uint64_t key[4]);
 void gs_elliott_free(gs_elliott_sets_t *self, gs_env_t *env);
 
-/* Draws set `index`:
+/* Finds the sets first .. first + count - 1, at most GS_ELLIOTT_ABREAST of them. A set is
  *   cap, uniform in (0, m];
  *   tasks, each with u uniform over the utilizations and p uniform over the periods, E = u p to
  *   the nearest tick and at least one, until the sum of E / p exceeds the cap: the last one goes;
@@ -92,6 +112,12 @@ void gs_elliott_free(gs_elliott_sets_t *self, gs_env_t *env);
  * A set without tasks, with one GPU-using task (or none, unless `empty`), or whose critical
  * sections take more than all of the GPU is rejected, and all of it drawn anew. GS_ERR_VALUE after
  * GS_ELLIOTT_TRIES rejections. Whether the critical sections fit the GPU is decided exactly. */
+int gs_elliott_find(gs_elliott_sets_t *self, gs_env_t *env, uint64_t first, int64_t count);
+
+/* Makes number i of the sets that were found: its tasks, and what they add up to. */
+void gs_elliott_make(gs_elliott_sets_t *self, int64_t i);
+
+/* Finds and makes set `index`. */
 int gs_elliott_draw(gs_elliott_sets_t *self, gs_env_t *env, uint64_t index);
 
 /* Kernel time s and copies of a GPU-using job with work E: their shares of E to the nearest tick,

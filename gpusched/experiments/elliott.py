@@ -320,7 +320,7 @@ def elliott_fig5(
     ``gs.analysis.container``, or by ``gs.analysis.cpu_only`` for each speed-up. Verdicts are exact.
     The system utilization is that of the jobs' whole work, CPU and GPU: sum of (e + s) / p.
 
-    Drawing and testing is one loop in C; about a third of a microsecond per set on average.
+    Drawing and testing is one loop in C; about a fifth of a microsecond per set on average.
 
     Parameters
     ----------
