@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import time
 from typing import Any
 
 import numpy as np
@@ -355,6 +356,39 @@ def test_line_16_is_unsafe() -> None:
     printed = gs.analysis.stgm_allocate(pair, 1, 1, printed=["line 16"])
     assert printed.schedulable and printed.hosts.core.tolist() == [0, 0]
     assert not gs.analysis.stgm(printed.hosts).schedulable
+
+
+@pytest.mark.parametrize("line", ["line 16", "load", "line 23", "line 24", "line 26"])
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+def test_printed_lines_are_those_of_the_rounds(mode: Any, line: str) -> None:
+    """What the allocator before them finds passes; what it does not, they answer as alone."""
+    sets = gs.generate.stgm(10, 120, seed=8, cpus=2, sms=4)
+    alone = gs.analysis.stgm_allocate(sets, 2, 4, mode, printed=line)
+    both = gs.analysis.stgm_allocate(sets, 2, 4, mode, printed=line, apart=True)
+    safe = gs.analysis.stgm_allocate(sets, 2, 4, mode, apart=True)
+    first = 0
+    for i in range(len(sets)):
+        if both[i].hosts == safe[i].hosts and both[i].rounds == safe[i].rounds:
+            first += safe[i].schedulable
+            assert both[i].schedulable >= safe[i].schedulable
+        else:
+            assert both[i].hosts == alone[i].hosts
+            assert both[i].schedulable == alone[i].schedulable
+    assert first > 5
+
+
+def test_many_empty_cores() -> None:
+    """A task that no core can take: of the empty ones, one is asked."""
+    n = 40_000
+    period, cpu = np.full(n, 10**6), np.full(n, 9 * 10**5)
+    period[-1], cpu[-1] = 10**6 - 1, 10**6 - 2
+    deadline = period.copy()
+    deadline[-1] = 10
+    late = gs.HostTasks(period, cpu, deadline=deadline)
+    start = time.process_time()
+    verdict = gs.analysis.stgm_allocate(late, n, 1)
+    assert not verdict.schedulable and verdict.failed == n - 1
+    assert time.process_time() - start < 2  # a hundred times what it takes
 
 
 def test_exhaustive() -> None:
