@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 import time
 from typing import Any
 
@@ -270,6 +271,11 @@ def test_stop() -> None:
         gs.analysis.mpcp(
             gs.generate.stgm(16, 8000, seed=1).with_placement(core=0), stop=bytearray(b"\1")
         )
+    many = gs.HostTasks(np.full(60_000, 10**6), 10)
+    start = time.process_time()
+    with pytest.raises(gs.Cancelled):
+        gs.analysis.partition(many, 60_000, stop=bytearray(b"\1"))
+    assert time.process_time() - start < 1  # while cores are being chosen
 
 
 def test_as_an_object() -> None:
@@ -413,6 +419,20 @@ def test_exhaustive() -> None:
         gs.analysis.stgm_exhaustive(sets, 2, 2, states=0)
     with pytest.raises(ValueError, match="tasks"):
         gs.analysis.stgm_exhaustive(gs.generate.stgm(17, seed=1), 2, 2)
+
+
+def test_exhaustive_with_many_sms() -> None:
+    """Divisions that leave a task without an SM are not counted through one by one."""
+    few = gs.HostTasks.from_segments([200] * 6, [[1, (1, 50, 1), 1]] * 6)
+    stop = bytearray(1)
+    timer = threading.Timer(20, lambda: stop.__setitem__(0, 1))
+    timer.start()
+    try:
+        found = gs.analysis.stgm_exhaustive(few, 6, 1024, states=100, stop=stop)
+    finally:
+        timer.cancel()
+    assert found.schedulable and found.rounds == 1
+    assert found.hosts.sm.sum(axis=1).tolist() == [1, 1, 1, 1, 1, 1019]
 
 
 def test_an_allocation_is_not_a_test() -> None:
