@@ -50,7 +50,37 @@ typedef struct {
     bool found;
 } run_t;
 
-/* Whether the tasks of core p up to that place of the order pass. Not for the sound busy test. */
+static bool is_local(const run_t *run)
+{
+    return run->busy && run->paper == GS_STGM_SOUND;
+}
+
+/* Sound busy test: the contention that the tasks up to that place of the order make for those of
+ * core p. It only grows with those that come, wherever they go: on p, they are as much out of the
+ * way as when they are not there. */
+static int spin_part(run_t *run, int64_t p, int64_t placed, const gs_stgm_core_t *on)
+{
+    gs_stgm_t *test = &run->self->test;
+    int64_t longest[GS_EXHAUSTIVE_TASKS] = {0}, copies = 0;
+    uint64_t *away = test->chain.away;
+    memset(away, 0xff, (size_t)test->chain.words * sizeof *away);
+    for (int64_t at = 0; at <= placed; at++) {
+        int64_t t = test->order[at], c = run->placement->core[t];
+        if (c != p) {
+            away[t / 64] &= ~((uint64_t)1 << (t % 64));
+            copies -= longest[c];
+            longest[c] = gs_host_max(longest[c], test->sums[t].longest_copy);
+            copies += longest[c];
+        }
+    }
+    int status = GS_OK;
+    for (int64_t at = 0; at < on->count && status == GS_OK; at++) {
+        status = gs_stgm_spin(test, run->env, on->members[at], copies, away);
+    }
+    return status;
+}
+
+/* Whether the tasks of core p up to that place of the order pass, as long as no other comes. */
 static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
 {
     gs_stgm_exhaustive_t *self = run->self;
@@ -60,7 +90,7 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
             self->members[on.count++] = self->test.order[at];
         }
     }
-    int status = GS_OK;
+    int status = is_local(run) ? spin_part(run, p, placed, &on) : GS_OK;
     *passes = true;
     for (int64_t at = 0; at < on.count && *passes && status == GS_OK; at++) {
         int64_t t = on.members[at];
@@ -69,6 +99,18 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
         status =
             gs_recurrence_solve(&recurrence, run->env, 0, run->hosts->deadline[t], &self->found[t]);
         *passes = self->found[t] >= 0;
+    }
+    return status;
+}
+
+/* Whether all parts pass that the task at that place of the order makes worse by being on core p:
+ * this one and, where contention depends on cores, those that wait for its GPU segments. */
+static int test_parts(run_t *run, int64_t p, int64_t placed, int64_t parts, bool *passes)
+{
+    int status = test_part(run, p, placed, passes);
+    bool others = is_local(run) && run->hosts->segments[run->self->test.order[placed]] > 0;
+    for (int64_t c = 0; c < parts && others && *passes && status == GS_OK; c++) {
+        status = c != p ? test_part(run, c, placed, passes) : GS_OK;
     }
     return status;
 }
@@ -88,14 +130,13 @@ static int place(run_t *run, int64_t at, int64_t parts)
     if (at == run->self->n) {
         return test_all(run);
     }
-    bool local = run->busy && run->paper == GS_STGM_SOUND;
     int64_t last = parts < run->cpus ? parts : run->cpus - 1;
     for (int64_t p = 0; p <= last && !run->found; p++) {
         run->placement->core[run->self->test.order[at]] = p;
         bool passes = true;
         int status = gs_count_states(run->env, 1);
-        if (status == GS_OK && !local) {
-            status = test_part(run, p, at, &passes);
+        if (status == GS_OK) {
+            status = test_parts(run, p, at, parts, &passes);
         }
         if (status == GS_OK && passes) {
             status = place(run, at + 1, p == parts ? parts + 1 : parts);

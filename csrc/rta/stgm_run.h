@@ -58,7 +58,7 @@ bool gs_stgm_is_hopeless(const gs_stgm_run_t *run);
 
 /* stgm_place.c */
 
-/* Line 4 and 5: all cores are empty. */
+/* Lines 4, 5: all cores are empty. */
 void gs_stgm_clear_cores(const gs_stgm_run_t *run);
 
 /* Utilization, and the order of line 14. */

@@ -106,10 +106,11 @@ def stgm_allocators(
     -------
     Allocators
         Rows with columns n, cpus, sms, mode, allocator, count, found (share of sets with an
-        allocation that passes the test), found_low and found_high (95 % confidence), accepted
-        (share that the algorithm accepts), unsafe (accepted, but fails the test), missed (share of
-        the sets for which the exhaustive search has an allocation and this way has none; NaN
-        without it) and undecided (share, of the exhaustive search); ``plot()`` draws it.
+        allocation that passes the test), found_low and found_high (95 % confidence, up to all
+        undecided sets having one), accepted (share that the algorithm accepts), unsafe (accepted,
+        but fails the test), missed (share of the sets for which this way has none, but the
+        exhaustive search has one, or another way where that is undecided; NaN without that search)
+        and undecided (share, of the exhaustive search); ``plot()`` draws it.
     """
     one_of(mode, ("suspend", "busy"), "mode")
     _check(allocators)
@@ -135,12 +136,12 @@ def stgm_allocators(
     reference = next((name for name, how in allocators.items() if how is None), None)
     columns: dict[str, list[Any]] = {}
     for row, point in enumerate(points):
+        exists = np.any([values[f"found {name}"][row] for name in allocators], axis=0)
         for name in allocators:
             found, accepted = values[f"found {name}"][row], values[f"accepted {name}"][row]
-            low, high = wilson(int(found.sum()), count)
-            missed = float("nan")
-            if reference is not None:
-                missed = (values[f"found {reference}"][row] & ~found).mean()
+            low = wilson(int(found.sum()), count)[0]
+            high = wilson(int((found | (accepted == -1)).sum()), count)[1]
+            missed = float("nan") if reference is None else (exists & ~found).mean()
             line = {
                 "n": point["n"],
                 **{"cpus": cpus, "sms": sms, "mode": mode, "allocator": name, "count": count},
