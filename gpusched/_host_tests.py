@@ -346,7 +346,7 @@ def stgm_allocate(
         Lines to run as they are printed: "line 16" (checks only the task that is placed, **which is
         unsafe**), "load" (lines 16 and 17: loads of C / T), "line 24" (its sign chooses the task
         that gains least), "line 26" (returns to line 7, without a reset; unsafe), "line 23"
-        (tests the wrong end).
+        (tests the wrong end). They are Algorithm 1's: what ``apart`` finds before passes the test.
 
     Returns
     -------

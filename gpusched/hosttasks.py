@@ -68,7 +68,8 @@ class HostTasks:
         The core that each task is assigned to; -1 while it is not (the default).
     sm
         The SMs that each task's kernels use: bool ``(n, M)`` or ``(N, n, M)``, or lists of SM
-        indices, one list per task. None given: M = 0.
+        indices, one list per task (one for all is refused: that would let all of them share).
+        None given: M = 0.
     segments
         The number of GPU segments of each task's jobs; w unless given. What the arrays hold beyond
         must be 0.
@@ -565,6 +566,11 @@ def _ranks(deadline: Int64Array) -> Int64Array:
 def _fit_sm(sets: BoolArray | None, shape: tuple[int, ...]) -> BoolArray:
     if sets is None:
         return np.zeros((*shape, 0), np.bool_)
+    if sets.shape[-2] != shape[-1]:  # also one row for all: sets are given task by task
+        raise ValueError(
+            f"sm: has {sets.shape[-2]} {'row' if sets.shape[-2] == 1 else 'rows'} for "
+            f"{shape[-1]} tasks"
+        )
     fitted: BoolArray = _fit(sets, (*shape, sets.shape[-1]), "sm").copy()
     return fitted
 

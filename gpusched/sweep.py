@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import frozen, seed_key
+from gpusched._check import frozen, integer, seed_key
 from gpusched._progress import Progress, reporter
 from gpusched.results import Results, wilson
 
@@ -216,7 +216,7 @@ def run(
     from concurrent.futures import ThreadPoolExecutor
 
     for name, number in (("count", count), ("chunk", chunk), ("workers", workers)):
-        if number is not None and number < 1:
+        if number is not None and integer(number, name) < 1:
             raise ValueError(f"{name} = {number}: must be at least 1")
     workers = workers or _cpus()
     if chunk is None:

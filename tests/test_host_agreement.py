@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -289,7 +290,8 @@ def test_the_simulator_job_by_job(gpu):
     assert jobs > 500
 
 
-FLAGS = {"one_task": 1, "cpu_only": 2, "sign": 4, "no_reset": 8}
+FLAGS = {"one_task": 1, "cpu_only": 2, "sign": 4, "no_reset": 8, "past_end": 16}
+VARIANTS = ("sound", "printed", "printed_h")
 
 
 def placement(answer, s):
@@ -298,34 +300,71 @@ def placement(answer, s):
     return core, [set(np.flatnonzero(row).tolist()) for row in answer[5][s]]
 
 
-@pytest.mark.parametrize("busy", [0, 1])
-@pytest.mark.parametrize(
-    "names", [(), ("sign",), ("cpu_only",), ("one_task",), ("no_reset",), tuple(FLAGS)]
-)
-def test_allocations(busy, names):
-    """Cores, SM sets and rounds, in the end or when it gave up."""
+def odd_set(rng, n):
+    """Tasks that touch the edges of the model: jobs of kernels alone, of nothing but copies, parts
+    of length 0, deadlines that nothing can meet, priorities in any order and below 0."""
+    prio, tasks = rng.sample(range(-5, 10**9), n), []
+    for i in range(n):
+        eta, least, most = rng.choice([0, 1, 1, 2]), rng.randint(0, 1), rng.choice([0, 4])
+        cpu = [rng.randint(min(least, most), most) for _ in range(eta + 1)]
+        copies = rng.choice([0, 3])
+        gpu = []
+        for _ in range(eta):
+            kernels = sorted(rng.randint(least, 9) for _ in range(rng.randint(1, 4)))
+            gpu.append((rng.randint(0, copies), kernels[::-1], rng.randint(0, copies)))
+        period = rng.choice([rng.randint(5, 30), rng.randint(20, 90), 12, 24])
+        deadline = period if rng.random() < 0.6 else rng.randint(1, period)
+        tasks.append(Task(period, cpu, gpu, deadline, prio[i]))
+    if any(t.C + t.G(9) == 0 for t in tasks):
+        return odd_set(rng, n)
+    return tasks
+
+
+def agree(stack, cpus, sms, busy, paper, names):
+    """Cores, SM sets and rounds of an allocation, in the end or when it gave up; how many sets."""
     bits = sum(FLAGS[name] for name in names)
+    answer = _core.host_stgm_allocate(columns(stack), cpus, sms, busy, paper, bits, nothing)
+    fine = 0
+    for s, tasks in enumerate(stack):
+        flags = dict.fromkeys(names, True)
+        found = ht.allocate(tasks, cpus, sms, bool(busy), VARIANTS[paper], **flags)
+        where = [t.core for t in found.placed], [t.sms for t in found.placed]
+        assert bool(answer[0][s]) == found.schedulable
+        assert placement(answer, s) == where
+        assert answer[6][s] == found.rounds
+        if found.schedulable:
+            assert answer[1][s].tolist() == [-1 if w is None else w for w in found.result.W]
+        fine += found.schedulable
+    return fine
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+@pytest.mark.parametrize("names", [(), *((name,) for name in FLAGS), tuple(FLAGS)])
+def test_allocations(busy, names):
     fine = 0
     for stack in [[A4], *stacks(f"allocate {busy} {names}", 6, 1, 1)]:
         for cpus, sms, paper in ((1, 2, 0), (2, 4, 0), (2, 3, 1)):
-            answer = _core.host_stgm_allocate(columns(stack), cpus, sms, busy, paper, bits, nothing)
-            for s, tasks in enumerate(stack):
-                found = ht.allocate(
-                    tasks,
-                    cpus,
-                    sms,
-                    bool(busy),
-                    ("sound", "printed")[paper],
-                    **dict.fromkeys(names, True),
-                )
-                where = [t.core for t in found.placed], [t.sms for t in found.placed]
-                assert bool(answer[0][s]) == found.schedulable
-                assert placement(answer, s) == where
-                assert answer[6][s] == found.rounds
-                if found.schedulable:
-                    assert answer[1][s].tolist() == [-1 if w is None else w for w in found.result.W]
-                fine += found.schedulable
+            fine += agree(stack, cpus, sms, busy, paper, names)
     assert fine > 10
+
+
+def test_allocations_of_odd_sets():
+    rng = random.Random("odd")
+    fine = 0
+    for _ in range(250):
+        names = [name for name in FLAGS if rng.random() < 0.2]
+        stack = [odd_set(rng, rng.randint(1, 6))]
+        cpus, sms = rng.randint(1, 8), rng.randint(1, 4)
+        fine += agree(stack, cpus, sms, rng.randint(0, 1), rng.choice((0, 0, 1, 2)), names)
+    assert 20 < fine < 230
+
+
+def test_a_core_is_full_at_one():
+    """Line 16 as printed rests on the load alone, which 1 tick in 10^10 must not pass."""
+    tasks = [Task(10**10, [5 * 10**9], prio=1), Task(10**10, [5 * 10**9], prio=0)]
+    assert agree([tasks], 1, 1, 0, 0, ["one_task"]) == 1
+    tasks[1] = Task(10**10, [5 * 10**9 + 1], prio=2)
+    assert agree([tasks], 1, 1, 0, 0, ["one_task"]) == 0
 
 
 def test_any_allocation_at_all():
@@ -355,6 +394,33 @@ def test_any_allocation_at_all():
             plain += bool(first[0][s])
             apart += bool(more[0][s])
     assert possible >= apart > plain > 0
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+@pytest.mark.parametrize("paper", [0, 1, 2])
+def test_every_placement_of_odd_sets(busy, paper):
+    """Exhaustive search misses nothing: every placement, one by one, in one stack."""
+    rng = random.Random(f"every {busy} {paper}")
+    possible = 0
+    for _ in range(60):
+        n, cpus, sms = rng.randint(1, 4), rng.randint(1, 3), rng.randint(1, 3)
+        hosts = columns([odd_set(rng, n)])
+        some = [[k >> s & 1 for s in range(sms)] for k in range(1, 1 << sms)]
+        sets = list(product(*(some if eta else [[0] * sms] for eta in hosts[3][0])))
+        where = list(product(range(cpus), repeat=n))
+        core = np.repeat(np.array(where, np.int64), len(sets), 0)
+        sm = np.tile(np.array(sets, np.uint8), (len(where), 1, 1))
+        if len(core) > 20_000:
+            continue
+        stack = tuple(np.repeat(column, len(core), 0) for column in hosts)
+        exists = _core.host_stgm(stack, core, sm, cpus, busy, paper, nothing)[0].any()
+        found = _core.host_stgm_exhaustive(hosts, cpus, sms, busy, paper, 0, nothing)
+        assert bool(found[0][0]) == exists
+        for flags in (0, 32):
+            first = _core.host_stgm_allocate(hosts, cpus, sms, busy, paper, flags, nothing)
+            assert exists >= bool(first[0][0])
+        possible += exists
+    assert 10 < possible < 58
 
 
 def test_long_chains():

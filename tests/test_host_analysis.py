@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -269,6 +271,11 @@ def test_stop() -> None:
         gs.analysis.mpcp(
             gs.generate.stgm(16, 8000, seed=1).with_placement(core=0), stop=bytearray(b"\1")
         )
+    many = gs.HostTasks(np.full(60_000, 10**6), 10)
+    start = time.process_time()
+    with pytest.raises(gs.Cancelled):
+        gs.analysis.partition(many, 60_000, stop=bytearray(b"\1"))
+    assert time.process_time() - start < 1  # while cores are being chosen
 
 
 def test_as_an_object() -> None:
@@ -357,6 +364,39 @@ def test_line_16_is_unsafe() -> None:
     assert not gs.analysis.stgm(printed.hosts).schedulable
 
 
+@pytest.mark.parametrize("line", ["line 16", "load", "line 23", "line 24", "line 26"])
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+def test_printed_lines_are_those_of_the_rounds(mode: Any, line: str) -> None:
+    """What the allocator before them finds passes; what it does not, they answer as alone."""
+    sets = gs.generate.stgm(10, 120, seed=8, cpus=2, sms=4)
+    alone = gs.analysis.stgm_allocate(sets, 2, 4, mode, printed=line)
+    both = gs.analysis.stgm_allocate(sets, 2, 4, mode, printed=line, apart=True)
+    safe = gs.analysis.stgm_allocate(sets, 2, 4, mode, apart=True)
+    first = 0
+    for i in range(len(sets)):
+        if both[i].hosts == safe[i].hosts and both[i].rounds == safe[i].rounds:
+            first += safe[i].schedulable
+            assert both[i].schedulable >= safe[i].schedulable
+        else:
+            assert both[i].hosts == alone[i].hosts
+            assert both[i].schedulable == alone[i].schedulable
+    assert first > 5
+
+
+def test_many_empty_cores() -> None:
+    """A task that no core can take: of the empty ones, one is asked."""
+    n = 40_000
+    period, cpu = np.full(n, 10**6), np.full(n, 9 * 10**5)
+    period[-1], cpu[-1] = 10**6 - 1, 10**6 - 2
+    deadline = period.copy()
+    deadline[-1] = 10
+    late = gs.HostTasks(period, cpu, deadline=deadline)
+    start = time.process_time()
+    verdict = gs.analysis.stgm_allocate(late, n, 1)
+    assert not verdict.schedulable and verdict.failed == n - 1
+    assert time.process_time() - start < 2  # a hundred times what it takes
+
+
 def test_exhaustive() -> None:
     sets = gs.generate.stgm(8, 80, seed=3, sms=2)
     best = gs.analysis.stgm_exhaustive(sets, 2, 2)
@@ -379,6 +419,20 @@ def test_exhaustive() -> None:
         gs.analysis.stgm_exhaustive(sets, 2, 2, states=0)
     with pytest.raises(ValueError, match="tasks"):
         gs.analysis.stgm_exhaustive(gs.generate.stgm(17, seed=1), 2, 2)
+
+
+def test_exhaustive_with_many_sms() -> None:
+    """Divisions that leave a task without an SM are not counted through one by one."""
+    few = gs.HostTasks.from_segments([200] * 6, [[1, (1, 50, 1), 1]] * 6)
+    stop = bytearray(1)
+    timer = threading.Timer(20, lambda: stop.__setitem__(0, 1))
+    timer.start()
+    try:
+        found = gs.analysis.stgm_exhaustive(few, 6, 1024, states=100, stop=stop)
+    finally:
+        timer.cancel()
+    assert found.schedulable and found.rounds == 1
+    assert found.hosts.sm.sum(axis=1).tolist() == [1, 1, 1, 1, 1, 1019]
 
 
 def test_an_allocation_is_not_a_test() -> None:

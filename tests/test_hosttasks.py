@@ -163,6 +163,10 @@ def test_placement() -> None:
     assert example(sm=[[True, False]] * 4).sms == 2
     assert example(sm=[[], [], [], []]).sms == 0
     assert example(sm=[range(3), {1}, (), np.array([2])]).sm.sum() == 5
+    assert HostTasks([9], 1).with_placement(sm=[[0, 2]]).sm.tolist() == [[True, False, True]]
+    for one in ([[0]], [[[0]], [[1]]], np.ones((1, 4), bool), np.ones((2, 1, 4), bool)):
+        with pytest.raises(ValueError, match=r"^sm: has 1 row for 4 tasks$"):
+            tasks.with_placement(sm=one)
 
 
 def test_priorities() -> None:
@@ -272,7 +276,9 @@ def test_no_time(key: str, bad: Any, error: type[Exception], text: str) -> None:
         ({"period": 0}, "period = 0: must be positive"),
         ({"sm": [[0], [0, -1], [], [1]]}, "sm[1][1] = -1: SM indices are 0 to 1023"),
         ({"sm": [[0], [1024], [], [1]]}, "sm[1][0] = 1024: SM indices are 0 to 1023"),
-        ({"sm": [[0], [1], []]}, "sm: shape (3, 2) does not fit (4, 2)"),
+        ({"sm": [[0], [1], []]}, "sm: has 3 rows for 4 tasks"),
+        ({"sm": [[0]]}, "sm: has 1 row for 4 tasks"),
+        ({"sm": np.ones((1, 4), bool)}, "sm: has 1 row for 4 tasks"),
         ({"sm": [[[0]], [[1], [2]]]}, "sm: the sets of a stack have different numbers of tasks"),
         ({"name": ["a"]}, "name: must be 4 strings, one per task"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched import plot
 from gpusched.experiments import (
     ALLOCATORS,
     STGM_TESTS,
@@ -128,6 +129,13 @@ def test_allocators(mode: str) -> None:
     worst = found.where(n=8)
     assert worst.where(allocator="line 16 as printed")["unsafe"][0] > 0
     assert worst.where(allocator="Algorithm 1")["missed"][0] > 0
+    # Without the budget to decide, what another way finds exists all the same.
+    ways = {"exhaustive": None, "apart": {"apart": True}}
+    poor = stgm_allocators([8], 60, seed=6, mode=mode, allocators=ways, states=20)
+    spent, apart = (poor.where(allocator=name) for name in ways)
+    assert apart["missed"][0] < 0.1 and 0 < spent["missed"][0]
+    assert spent["missed"][0] <= spent["undecided"][0]
+    assert spent["found_high"][0] >= worst.where(allocator="exhaustive")["found"][0]
     large = stgm_allocators([12], 20, cpus=4, sms=13, mode=mode, allocators={"Algorithm 1": {}})
     assert np.isnan(large["missed"]).all()
 
@@ -167,6 +175,27 @@ def test_fig3() -> None:
         (lambda: stgm_allocators(mode="spin"), ValueError, "mode = 'spin': must be one of"),
         (lambda: stgm_allocators(allocators={}), ValueError, "allocators: has no entries"),
         (lambda: stgm_allocators([30], 2), RuntimeError, "tasks"),
+        (lambda: stgm_allocators([5], "x"), TypeError, "count = 'x': must be an integer"),
+        (lambda: stgm_allocators(allocators="x"), TypeError, "allocators = 'x': must be a dict"),
+        (lambda: stgm_allocators(allocators={"a": 3}), TypeError, r"allocators\['a'\] = 3: must"),
+        (lambda: stgm_allocators(sets=3), TypeError, "sets = 3: must be a dict of arguments"),
+        (lambda: stgm_fig3("x"), TypeError, "profiles = 'x': must be a dict of dicts of"),
+        (lambda: stgm_fig3({}), ValueError, "profiles: has no entries"),
+        (lambda: stgm_fig3({"a": 3}), TypeError, r"profiles\['a'\] = 3: must be a dict of"),
+        (lambda: stgm_fig3({"a": {}}), ValueError, r"profiles\['a'\]: has no entries"),
+        (
+            lambda: stgm_fig3({"a": {"b": 3}}),
+            TypeError,
+            r"profiles\['a'\]\['b'\] = 3: must be a gs",
+        ),
+        (lambda: stgm_fig4([8], 2.5), TypeError, "count = 2.5: must be an integer"),
+        (lambda: stgm_fig4([8], 5, workers="x"), TypeError, "workers = 'x': must be an integer"),
+        (lambda: stgm_fig4([8], 5, sets=3), TypeError, "sets = 3: must be a dict of arguments"),
+        (lambda: stgm_options(count="x"), TypeError, "count = 'x': must be an integer"),
+        (lambda: stgm_options(options="x"), TypeError, "options = 'x': must be a dict of pairs"),
+        (lambda: stgm_options(options={}), ValueError, "options: has no entries"),
+        (lambda: stgm_options(options={"a": 3}), TypeError, r"options\['a'\] = 3: must be a pair"),
+        (lambda: stgm_options(8, 5, options={"a": ("same", 3)}), TypeError, "sets = 3: must be"),
     ],
 )
 def test_refused(call: Any, error: type[Exception], message: str) -> None:
@@ -189,12 +218,23 @@ def test_pictures_and_text() -> None:
         *(name for name in STGM_TESTS if name not in SOUND),
     ]
     plt.close(left.figure)
+    (alone,) = stgm_fig4([8], 5, tests=["STGM suspend, printed"]).plot()
+    assert alone.get_title() == "unsound forms"
     (only,) = stgm_fig5([1, 3], 9, tests=SOUND).plot()
     assert only.get_xlabel() == "SMs"
     plt.close(only.figure)
     assert [ax.get_title() for ax in stgm_fig3().plot()] == ["gtx970", "xavier"]
-    for ax in (stgm_options(8, 5).plot(), stgm_allocators([5, 6], 5).plot()):
-        assert ax.get_legend() is not None
+    # No two marks of a picture are alike, however many there are.
+    ax = stgm_options(8, 5, tests=list(STGM_TESTS), options={"x": ("same", {})}).plot()
+    marks = [(line.get_marker(), line.get_markerfacecolor()) for line in ax.lines]
+    drawn = [mark for mark in marks if mark[0] in plot.MARKERS]
+    assert len(drawn) == len(set(drawn)) == len(STGM_TESTS)
+    ax = stgm_allocators([8], 60, seed=6).plot()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sorted(labels) == sorted([*ALLOCATORS, "accepted, unsafe or not"])
+    safe = {"Algorithm 1": {}}
+    ax = stgm_allocators([5, 6], 5, allocators=safe).plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(safe)
     plt.close("all")
     with pytest.raises(ValueError, match="axes: 1 for 2 diagrams"):
         figure.plot(plt.figure().subplots())

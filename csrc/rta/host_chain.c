@@ -37,7 +37,10 @@ void gs_chain_free(gs_chain_t *self, gs_env_t *env)
 
 void gs_chain_clear(gs_chain_t *self)
 {
-    memset(self->near, 0, (size_t)(self->n * self->words) * sizeof *self->near);
+    if (self->joined) {
+        memset(self->near, 0, (size_t)(self->n * self->words) * sizeof *self->near);
+        self->joined = false;
+    }
 }
 
 int gs_chain_join_sets(gs_chain_t *self, gs_env_t *env, const int64_t *segments, const uint8_t *sm,
@@ -53,6 +56,7 @@ int gs_chain_join_sets(gs_chain_t *self, gs_env_t *env, const int64_t *segments,
                 count++;
             }
         }
+        self->joined = self->joined || count > 1;
         for (int64_t i = 0; i < self->n && count > 1; i++) {
             if (segments[i] == 0 || sm[i * sms + s] == 0) {
                 continue;
@@ -281,6 +285,10 @@ static bool is_ring(const gs_chain_t *self, const int64_t *tasks, int64_t count)
 int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const uint64_t *away,
                      int64_t *longest)
 {
+    *longest = 0;
+    if (!self->joined) {
+        return GS_OK;
+    }
     int64_t count = find_component(self, i, away);
     int status = gs_poll(env, count * self->words);
     if (count > GS_CHAIN_EXACT || status != GS_OK) {
@@ -304,6 +312,10 @@ int gs_chain_longest(gs_chain_t *self, gs_env_t *env, int64_t i, const uint64_t 
 
 int gs_chain_all(gs_chain_t *self, gs_env_t *env, int64_t *longest)
 {
+    if (!self->joined) {
+        memset(longest, 0, (size_t)self->n * sizeof *longest);
+        return gs_poll(env, self->n);
+    }
     uint64_t *away = self->group + 2 * self->words; /* those that are done */
     memset(away, 0, (size_t)self->words * sizeof *away);
     for (int64_t i = 0; i < self->n; i++) {

@@ -21,6 +21,7 @@ typedef struct {
     int64_t n;
     int64_t words;   /* of 64 bits, per set of tasks */
     uint64_t *near;  /* n sets: which tasks share an SM with this one (itself left out) */
+    bool joined;     /* whether there are edges: without any, much memory is never touched */
     int64_t *weight; /* n: the longest kernel; their sum stays below GS_NEVER */
     uint64_t *group; /* 3 sets, for the search */
     uint64_t *away;  /* a set for the caller of gs_chain_longest */
@@ -36,6 +37,7 @@ void gs_chain_clear(gs_chain_t *self);
 
 static inline void gs_chain_join(gs_chain_t *self, int64_t a, int64_t b)
 {
+    self->joined = true;
     self->near[a * self->words + b / 64] |= (uint64_t)1 << (b % 64);
     self->near[b * self->words + a / 64] |= (uint64_t)1 << (a % 64);
 }

@@ -59,10 +59,14 @@ int gs_partition(gs_host_lock_t *self, gs_env_t *env, const gs_hosts_t *hosts, i
     gs_worst_fit_order(self->share, count, self->order);
     memset(self->load, 0, (size_t)used * sizeof *self->load);
     *server = -1;
-    for (int64_t at = 0; at < count; at++) {
+    for (int64_t at = 0; at < count && status == GS_OK; at++) {
         int64_t i = self->order[at], p = gs_worst_fit_core(self->load, used);
         self->load[p] += self->share[i];
         *(i < n ? &core[i] : server) = p;
+        status = gs_poll(env, used);
+    }
+    if (status != GS_OK) {
+        return status;
     }
     if (test == GS_PARTITION_MPCP) {
         return gs_mpcp(self, env, hosts, core, cpus, sms, mode, answer);

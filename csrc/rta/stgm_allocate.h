@@ -37,7 +37,8 @@ enum {
                                   line 24 takes any task, also beyond it. That may have no end; it
                                   is given up when a task has two more rounds of SMs than help */
     GS_ALLOCATE_PAPER = 31,
-    GS_ALLOCATE_APART = 32, /* not in the paper: see above. For the tests without printed lines */
+    GS_ALLOCATE_APART = 32, /* not in the paper: see above; without the printed lines, which only
+                               the rounds after it have */
     GS_ALLOCATE_ALL = 63
 };
 
@@ -50,7 +51,9 @@ typedef struct {
     int64_t *first;   /* the first of the N_i SMs */
     int64_t *gain;    /* G(N_i) - G(N_i + 1) */
     int64_t *turn;    /* tasks by falling utilization */
-    int64_t *members; /* of the core that is looked at, by falling urgency */
+    int64_t *head;    /* by core: its most urgent task; -1: it is empty */
+    int64_t *next;    /* of a task that has a core: the next one there by falling urgency; -1 */
+    int64_t *members; /* of the core that is looked at, by falling urgency; or other short lists */
     int64_t *bound;   /* W on the core, as last tested */
     int64_t *found;   /* W of the members in the test under way */
     int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs */

@@ -39,15 +39,48 @@ typedef struct {
     int paper;
     int64_t users;
     unsigned near[USERS]; /* who may share an SM with whom */
+    unsigned needed;      /* all users and the pairs that may share, as in what_has */
     int64_t cliques;
     unsigned clique[CLIQUES]; /* the users of an SM */
+    unsigned has[CLIQUES];    /* what_has of each */
+    unsigned left[CLIQUES];   /* and of all that come after it */
     int64_t share[CLIQUES];   /* how many SMs each has */
     gs_stgm_placement_t *placement;
     gs_host_answer_t *answer;
     bool found;
 } run_t;
 
-/* Whether the tasks of core p up to that place of the order pass. Not for the sound busy test. */
+static bool is_local(const run_t *run)
+{
+    return run->busy && run->paper == GS_STGM_SOUND;
+}
+
+/* Sound busy test: the contention that the tasks up to that place of the order make for those of
+ * core p. It only grows with those that come, wherever they go: on p, they are as much out of the
+ * way as when they are not there. */
+static int spin_part(run_t *run, int64_t p, int64_t placed, const gs_stgm_core_t *on)
+{
+    gs_stgm_t *test = &run->self->test;
+    int64_t longest[GS_EXHAUSTIVE_TASKS] = {0}, copies = 0;
+    uint64_t *away = test->chain.away;
+    memset(away, 0xff, (size_t)test->chain.words * sizeof *away);
+    for (int64_t at = 0; at <= placed; at++) {
+        int64_t t = test->order[at], c = run->placement->core[t];
+        if (c != p) {
+            away[t / 64] &= ~((uint64_t)1 << (t % 64));
+            copies -= longest[c];
+            longest[c] = gs_host_max(longest[c], test->sums[t].longest_copy);
+            copies += longest[c];
+        }
+    }
+    int status = GS_OK;
+    for (int64_t at = 0; at < on->count && status == GS_OK; at++) {
+        status = gs_stgm_spin(test, run->env, on->members[at], copies, away);
+    }
+    return status;
+}
+
+/* Whether the tasks of core p up to that place of the order pass, as long as no other comes. */
 static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
 {
     gs_stgm_exhaustive_t *self = run->self;
@@ -57,7 +90,7 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
             self->members[on.count++] = self->test.order[at];
         }
     }
-    int status = GS_OK;
+    int status = is_local(run) ? spin_part(run, p, placed, &on) : GS_OK;
     *passes = true;
     for (int64_t at = 0; at < on.count && *passes && status == GS_OK; at++) {
         int64_t t = on.members[at];
@@ -66,6 +99,18 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
         status =
             gs_recurrence_solve(&recurrence, run->env, 0, run->hosts->deadline[t], &self->found[t]);
         *passes = self->found[t] >= 0;
+    }
+    return status;
+}
+
+/* Whether all parts pass that the task at that place of the order makes worse by being on core p:
+ * this one and, where contention depends on cores, those that wait for its GPU segments. */
+static int test_parts(run_t *run, int64_t p, int64_t placed, int64_t parts, bool *passes)
+{
+    int status = test_part(run, p, placed, passes);
+    bool others = is_local(run) && run->hosts->segments[run->self->test.order[placed]] > 0;
+    for (int64_t c = 0; c < parts && others && *passes && status == GS_OK; c++) {
+        status = c != p ? test_part(run, c, placed, passes) : GS_OK;
     }
     return status;
 }
@@ -85,14 +130,13 @@ static int place(run_t *run, int64_t at, int64_t parts)
     if (at == run->self->n) {
         return test_all(run);
     }
-    bool local = run->busy && run->paper == GS_STGM_SOUND;
     int64_t last = parts < run->cpus ? parts : run->cpus - 1;
     for (int64_t p = 0; p <= last && !run->found; p++) {
         run->placement->core[run->self->test.order[at]] = p;
         bool passes = true;
         int status = gs_count_states(run->env, 1);
-        if (status == GS_OK && !local) {
-            status = test_part(run, p, at, &passes);
+        if (status == GS_OK) {
+            status = test_parts(run, p, at, parts, &passes);
         }
         if (status == GS_OK && passes) {
             status = place(run, at + 1, p == parts ? parts + 1 : parts);
@@ -104,28 +148,18 @@ static int place(run_t *run, int64_t at, int64_t parts)
     return gs_poll(run->env, 10);
 }
 
-/* Deals out the SMs as run->share says, and tries all cores, when every user has some and all pairs
- * that may share do. */
+/* Deals out the SMs as run->share says, and tries all cores. */
 static int try_division(run_t *run)
 {
     gs_stgm_exhaustive_t *self = run->self;
     int64_t count[USERS] = {0}, n = self->n, s = 0;
-    unsigned shared[USERS] = {0};
     memset(run->placement->sm, 0, (size_t)(n * run->sms));
     for (int64_t c = 0; c < run->cliques; c++) {
         for (int64_t k = 0; k < run->share[c]; k++, s++) {
             for (unsigned rest = run->clique[c]; rest != 0; rest &= rest - 1) {
+                count[__builtin_ctz(rest)]++;
                 run->placement->sm[self->user[__builtin_ctz(rest)] * run->sms + s] = 1;
             }
-        }
-        for (unsigned rest = run->share[c] > 0 ? run->clique[c] : 0; rest != 0; rest &= rest - 1) {
-            count[__builtin_ctz(rest)] += run->share[c];
-            shared[__builtin_ctz(rest)] |= run->clique[c];
-        }
-    }
-    for (int64_t u = 0; u < run->users; u++) {
-        if (count[u] == 0 || (shared[u] & ~(1u << u)) != run->near[u]) {
-            return GS_OK;
         }
     }
     run->placement->rounds++;
@@ -146,20 +180,36 @@ static int try_division(run_t *run)
     return status == GS_OK ? place(run, 0, 0) : status;
 }
 
-/* Divides the SMs that are left among the cliques from c on. */
-static int divide(run_t *run, int64_t c, int64_t left)
+/* Divides the SMs that are left among the cliques from c on. had: what those before c have. Each
+ * user needs an SM, and each pair that may share one that both have, so some cliques need one. */
+static int divide(run_t *run, int64_t c, int64_t left, unsigned had)
 {
     int status = GS_OK;
     if (c == run->cliques) {
-        return left == 0 || c == 0 ? try_division(run) : GS_OK;
+        return (left == 0 || c == 0) && had == run->needed ? try_division(run) : GS_OK;
     }
-    for (int64_t k = c + 1 == run->cliques ? left : 0; k <= left && !run->found; k++) {
+    bool last = c + 1 == run->cliques, must = (had | run->left[c]) != run->needed;
+    for (int64_t k = last ? left : must; k <= left && !run->found; k++) {
         run->share[c] = k;
-        if ((status = divide(run, c + 1, left - k)) != GS_OK) {
+        status = divide(run, c + 1, left - k, k > 0 ? had | run->has[c] : had);
+        if (status != GS_OK) {
             return status;
         }
     }
     return gs_poll(run->env, 10);
+}
+
+/* The users and pairs of near ones in a set of users, a bit for each. */
+static unsigned what_has(const run_t *run, unsigned set)
+{
+    unsigned bits = set, bit = 1u << USERS;
+    for (int64_t a = 1; a < run->users; a++) {
+        for (int64_t b = 0; b < a; b++, bit <<= 1) {
+            bool both = (set >> a & 1) != 0 && (set >> b & 1) != 0;
+            bits |= both && (run->near[a] >> b & 1) != 0 ? bit : 0;
+        }
+    }
+    return bits;
 }
 
 /* The maximal sets of users in which all pairs may share. */
@@ -175,8 +225,14 @@ static void find_cliques(run_t *run)
             common &= around;
         }
         if (clique && common == set) {
+            run->has[run->cliques] = what_has(run, set);
             run->clique[run->cliques++] = set;
         }
+    }
+    run->needed = 0;
+    for (int64_t c = run->cliques - 1; c >= 0; c--) {
+        run->left[c] = run->needed;
+        run->needed |= run->has[c];
     }
 }
 
@@ -194,7 +250,7 @@ static int try_pairs(run_t *run)
             }
         }
         find_cliques(run);
-        int status = divide(run, 0, run->sms);
+        int status = divide(run, 0, run->sms, 0);
         if (status != GS_OK) {
             return status;
         }

@@ -7,8 +7,8 @@
  *    tasks of a maximal set in which all pairs may share, and every way is tried to divide the SMs
  *    among such sets in which each task gets some and all of these pairs do share.
  *  - Cores are interchangeable: every way to divide the tasks into at most `cpus` parts is tried.
- *    But in the sound busy test, whose contention depends on all cores, a part that fails is not
- *    added to: more tasks on a core never shorten a response there.
+ *    Tasks come by falling urgency, and a part that fails is not added to: more tasks, on its core
+ *    or elsewhere, never shorten a response there.
  */
 #ifndef GS_RTA_STGM_EXHAUSTIVE_H
 #define GS_RTA_STGM_EXHAUSTIVE_H

@@ -1,9 +1,9 @@
 """The figures of the papers, one function for each: a tidy table that can draw itself.
 
-One module per paper: ``yang`` (paper 000, concurrent kernels in FIFO order), ``feddal`` (paper
-001, the Parallel Batch Scheduler), ``saha`` (paper 002, tasks with CPU and GPU segments),
-``olmedo`` (paper 003, the scheduling hierarchy), ``elliott`` (paper 004, global EDF with a GPU),
-``amert`` (schedules observed on a TX2, RTSS 2017).
+A module per paper, or several that begin with the same name: ``yang`` (paper 000, concurrent
+kernels in FIFO order), ``feddal`` (paper 001, the Parallel Batch Scheduler), ``saha`` (paper 002,
+tasks with CPU and GPU segments), ``olmedo`` (paper 003, the scheduling hierarchy), ``elliott``
+(paper 004, global EDF with a GPU), ``amert`` (schedules observed on a TX2, RTSS 2017).
 """
 
 from __future__ import annotations
@@ -44,19 +44,10 @@ from gpusched.experiments.olmedo import (
     olmedo_table3,
     olmedo_table4,
 )
-from gpusched.experiments.saha import (
-    ALLOCATORS,
-    STGM_TESTS,
-    Allocators,
-    Options,
-    Profiles,
-    StgmSchedulability,
-    stgm_allocators,
-    stgm_fig3,
-    stgm_fig4,
-    stgm_fig5,
-    stgm_options,
-)
+from gpusched.experiments.saha import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
+from gpusched.experiments.saha_allocators import ALLOCATORS, Allocators, stgm_allocators
+from gpusched.experiments.saha_options import Options, stgm_options
+from gpusched.experiments.saha_profiles import Profiles, stgm_fig3
 from gpusched.experiments.yang import (
     Bounds,
     Figure2,

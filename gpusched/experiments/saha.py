@@ -1,6 +1,8 @@
 """Paper 002: how many sets of tasks with CPU and GPU segments does each protocol get scheduled?
 
 S. K. Saha, Y. Xiang, H. Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks, RTCSA 2019.
+Figures 4 and 5. Beside them: ``saha_profiles`` (Figure 3), ``saha_options`` (what the figures owe
+to what the paper leaves open), ``saha_allocators`` (what its Algorithm 1 misses).
 """
 
 from __future__ import annotations
@@ -19,19 +21,7 @@ from gpusched._progress import Progress
 from gpusched.results import Results, wilson
 from gpusched.sweep import run, spawn
 
-__all__ = [
-    "ALLOCATORS",
-    "STGM_TESTS",
-    "Allocators",
-    "Options",
-    "Profiles",
-    "StgmSchedulability",
-    "stgm_allocators",
-    "stgm_fig3",
-    "stgm_fig4",
-    "stgm_fig5",
-    "stgm_options",
-]
+__all__ = ["STGM_TESTS", "StgmSchedulability", "stgm_fig4", "stgm_fig5"]
 
 STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
     "STGM suspend": ("stgm", "suspend", "sound"),
@@ -55,79 +45,10 @@ looks first for SMs that nobody waits for."""
 
 CPUS = 4
 SMS = 13
-_SETS = 256  # in a chunk: soon done when a sweep is interrupted
+SETS = 256  # in a chunk: soon done when a sweep is interrupted
 _COLORS = {"STGM": 0, "MPCP": 1, "FMLP+": 2, "GPU": 3}
 _APART = 5
 _LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": "-"}
-
-
-# Figure 3 --------------------------------------------------------------------------------------
-
-
-class Profiles(Results):
-    """The table of ``stgm_fig3``; see there."""
-
-    def plot(self, axes: Any = None) -> Any:
-        """Draws one diagram per GPU, side by side, and returns the array of axes."""
-        gpus = list(dict.fromkeys(self["gpu"].tolist()))
-        if axes is None:
-            size = (max(4.6, 4.4 * len(gpus)), 3.7)
-            axes = plot.pyplot().subplots(
-                1, len(gpus), figsize=size, sharey=True, squeeze=False, layout="constrained"
-            )[1][0]
-        axes = np.atleast_1d(np.asarray(axes, dtype=object))
-        if len(axes) != len(gpus):
-            raise ValueError(f"axes: {len(axes)} for {len(gpus)} GPUs")
-        for ax, gpu in zip(axes, gpus, strict=True):
-            rows = self.where(gpu=gpu)
-            for index, name in enumerate(dict.fromkeys(rows["benchmark"].tolist())):
-                one = rows.where(benchmark=name)
-                style = {"marker": plot.MARKERS[index % len(plot.MARKERS)], "markersize": 4}
-                ax.plot(one["sms"], one["time"], color=plot.color(index), label=name, **style)
-            ax.set_title(gpu, fontsize=11)
-            ax.set_xlabel("SMs")
-            ax.set_xticks(range(1, int(rows["sms"].max()) + 1))
-            ax.set_ylim(0, 1.04)
-            plot.grid(ax)
-        axes[0].set_ylabel("kernel time / time on one SM")
-        axes[-1].legend(frameon=False, fontsize=9)
-        return axes
-
-
-def stgm_fig3(
-    profiles: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Profiles:
-    """Paper 002, Figure 3: kernel times over the number of SMs, **in its spirit**.
-
-    The numbers behind the figure are not available. Drawn are the shapes of
-    ``gs.profiles.benchmarks``, which follow what the text says of it, or your own measurements.
-
-    Parameters
-    ----------
-    profiles
-        From names of GPUs to dicts of ``gs.profiles.Profile``; those of the GTX 970 and the Xavier
-        unless given.
-
-    Returns
-    -------
-    Profiles
-        Rows with columns gpu, benchmark, sms and time (relative to one SM); ``plot()`` draws it.
-    """
-    from gpusched import profiles as shapes
-
-    if profiles is None:
-        profiles = {name: shapes.benchmarks(name) for name in shapes.GPUS}
-    columns: dict[str, list[Any]] = {"gpu": [], "benchmark": [], "sms": [], "time": []}
-    for gpu, named in profiles.items():
-        for name, profile in named.items():
-            for k, part in enumerate(profile.parts.tolist()):
-                row = {"gpu": gpu, "benchmark": name, "sms": k + 1, "time": part / shapes.PARTS}
-                for key, value in row.items():
-                    columns[key].append(value)
-    return Profiles({name: np.array(column) for name, column in columns.items()})
-
-
-# Figures 4 and 5 -------------------------------------------------------------------------------
 
 
 class StgmSchedulability(Results):
@@ -168,9 +89,11 @@ class StgmSchedulability(Results):
             ax.legend(frameon=False, fontsize=8, handlelength=3, **below)
             plot.grid(ax)
         axes[0].set_ylabel("schedulable task sets (%)")
-        if wrong:
-            axes[0].set_title("sound tests", fontsize=11)
-            axes[-1].set_title("sound (filled) and unsound forms (hollow)", fontsize=11)
+        for ax, panel in zip(axes, panels, strict=True) if wrong else ():
+            sound = [_is_sound(name) for name in panel]
+            mixed = "sound (filled) and unsound forms (hollow)"
+            title = "sound tests" if all(sound) else mixed if any(sound) else "unsound forms"
+            ax.set_title(title, fontsize=11)
         return axes
 
     def to_text(self) -> str:
@@ -292,7 +215,7 @@ def stgm_fig5(
     The paper says that the curves of the others are almost level; with ``baselines="same"`` they
     are not.
     """
-    numbers, widths = _numbers(tasks, cpus), _integers(sms, "sms")
+    numbers, widths = _numbers(tasks, cpus), points_of(sms, "sms")
     if integer(count, "count") < 1:
         raise ValueError(f"count = {count}: must be at least 1")
     each = -(-count // len(numbers))
@@ -310,256 +233,7 @@ def stgm_fig5(
     return StgmSchedulability(_table(points, values, groups))
 
 
-# What the paper leaves open --------------------------------------------------------------------
-
-OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "as drawn": ("table", {}),
-    "lock or server: all SMs": ("same", {}),
-    "C/G and U hold on all SMs": ("table", {"at": None}),
-    "U counts the CPU alone": ("table", {"utilization_of": "cpu"}),
-    "equal segments": ("table", {"split": "even"}),
-    "copies cut at random": ("table", {"copies": "random"}),
-    "priorities at random": ("table", {"priority": "index"}),
-}
-"""What is left open, one choice changed at a time: ``baselines`` and arguments of
-``gs.generate.stgm``."""
-
-
-class Options(Results):
-    """The table of ``stgm_options``; see there."""
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draws a row per choice and a mark per test, and returns the axes."""
-        options = list(dict.fromkeys(self["option"].tolist()))
-        ax = plot.axes(ax, (7.6, 1.4 + 0.42 * len(options)))
-        names = list(dict.fromkeys(self["test"].tolist()))
-        for index, name in enumerate(names):
-            rows = self.where(test=name)
-            y = np.array([options.index(option) for option in rows["option"].tolist()])
-            x = rows["schedulable"] * 100
-            error = np.abs(np.stack([rows["schedulable_low"], rows["schedulable_high"]]) * 100 - x)
-            shift = (index - (len(names) - 1) / 2) * 0.5 / max(len(names), 1)
-            ax.errorbar(
-                x, y + shift, xerr=error, color=plot.color(index), label=name, linestyle="none",
-                marker=plot.MARKERS[index % len(plot.MARKERS)], markersize=5, linewidth=1,
-            )  # fmt: skip
-        ax.set_yticks(range(len(options)), options)
-        ax.set_ylim(len(options) - 0.4, -0.6)
-        ax.set_xlim(-3, 103)
-        ax.set_xlabel("schedulable task sets (%)")
-        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-        plot.grid(ax)
-        return ax
-
-
-def stgm_options(
-    n: int = 12,
-    count: int = 2000,
-    seed: Any = 1,
-    *,
-    cpus: int = CPUS,
-    sms: int = SMS,
-    tests: str | Iterable[str] = ("STGM suspend", "STGM busy", "MPCP suspend", "FMLP+ suspend",
-                                  "GPU server"),
-    options: Mapping[str, tuple[str, Mapping[str, Any]]] = OPTIONS,
-    overhead: int = 50,
-    executor: Executor | None = None,
-    workers: int | None = None,
-    progress: Progress = None,
-) -> Options:  # fmt: skip
-    """What the figures of paper 002 owe to what it leaves open: one choice changed at a time.
-
-    Parameters
-    ----------
-    n, count, seed, cpus, sms, tests, overhead, executor, workers, progress
-        As in ``stgm_fig4``; one number of tasks.
-    options
-        From labels to the argument ``baselines`` of ``stgm_fig4`` and arguments of
-        ``gs.generate.stgm``.
-
-    Returns
-    -------
-    Options
-        Rows with columns option, n, cpus, sms, test, count, schedulable, schedulable_low,
-        schedulable_high; ``plot()`` draws it.
-    """
-    columns: dict[str, list[Any]] = {}
-    for label, (baselines, sets) in options.items():
-        found = stgm_fig4(
-            [n], count, seed, cpus=cpus, sms=sms, tests=tests, baselines=baselines, sets=sets,
-            overhead=overhead, executor=executor, workers=workers, progress=progress,
-        )  # fmt: skip
-        columns.setdefault("option", []).append(np.full(len(found), label))
-        for name, column in found.columns.items():
-            columns.setdefault(name, []).append(column)
-    return Options({name: np.concatenate(parts) for name, parts in columns.items()})
-
-
-# How good is the allocator? --------------------------------------------------------------------
-
-ALLOCATORS: Mapping[str, Mapping[str, Any] | None] = {
-    "exhaustive": None,
-    "apart, then Algorithm 1": {"apart": True},
-    "Algorithm 1": {},
-    "line 24 as printed": {"printed": ("line 24",)},
-    "load as printed": {"printed": ("load",)},
-    "line 16 as printed": {"printed": ("line 16",)},
-    "line 26 as printed": {"printed": ("line 26",)},
-}
-"""Ways to choose cores and SMs: arguments of ``gs.analysis.stgm_allocate``; None: every way."""
-
-
-class Allocators(Results):
-    """The table of ``stgm_allocators``; see there."""
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draws the share of sets with an allocation that passes the test, and returns the axes.
-
-        Hollow: what a line as printed accepts, sets that fail the test among them.
-        """
-        ax = plot.axes(ax, (7.8, 4.0))
-        for index, name in enumerate(dict.fromkeys(self["allocator"].tolist())):
-            rows = self.where(allocator=name)
-            low, high = rows["found_low"] * 100, rows["found_high"] * 100
-            style = {"markersize": 4, "linestyle": "-" if "printed" not in name else "--"}
-            plot.band(ax, rows["n"], rows["found"] * 100, low, high, name, index, **style)
-            if rows["unsafe"].any():
-                marker = plot.MARKERS[index % len(plot.MARKERS)]
-                hollow = {"markerfacecolor": "white", "markersize": 5, "linestyle": "none"}
-                y = rows["accepted"] * 100
-                ax.plot(rows["n"], y, color=plot.color(index), marker=marker, **hollow)
-        ax.set_xticks(sorted(set(self["n"].tolist())))
-        ax.set_xlabel("tasks in a set")
-        ax.set_ylabel("sets with a valid allocation (%)")
-        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
-        plot.grid(ax)
-        return ax
-
-
-def stgm_allocators(
-    tasks: Sequence[int] = (4, 5, 6, 7, 8, 9),
-    count: int = 1000,
-    seed: Any = 1,
-    *,
-    cpus: int = 2,
-    sms: int = 3,
-    mode: str = "suspend",
-    allocators: Mapping[str, Mapping[str, Any] | None] = ALLOCATORS,
-    states: int = 200_000,
-    sets: Mapping[str, Any] | None = None,
-    executor: Executor | None = None,
-    workers: int | None = None,
-    progress: Progress = None,
-) -> Allocators:
-    """How often does a way to choose cores and SMs miss an allocation that exists?
-
-    Small systems by Table I, for which every allocation can be tried.
-
-    Parameters
-    ----------
-    tasks, count, seed, cpus, sms, sets, executor, workers, progress
-        As in ``stgm_fig4``.
-    mode
-        "suspend" or "busy".
-    allocators
-        From labels to arguments of ``gs.analysis.stgm_allocate``, None for
-        ``gs.analysis.stgm_exhaustive``; leave that out for systems that are too large for it.
-    states
-        Its budget for each set.
-
-    Returns
-    -------
-    Allocators
-        Rows with columns n, cpus, sms, mode, allocator, count, found (share of sets with an
-        allocation that passes the test), found_low and found_high (95 % confidence), accepted
-        (share that the algorithm accepts), unsafe (accepted, but fails the test), missed (share of
-        the sets for which the exhaustive search has an allocation and this way has none; NaN
-        without it) and undecided (share, of the exhaustive search); ``plot()`` draws it.
-    """
-    one_of(mode, ("suspend", "busy"), "mode")
-    if not allocators:
-        raise ValueError("allocators: has no entries")
-    points = [{"n": n} for n in _integers(tasks, "tasks")]
-    root = spawn(seed)
-    fixed: dict[str, Any] = {
-        "cpus": cpus,
-        "sms": sms,
-        "mode": mode,
-        "states": states,
-        "sets": dict(sets or {}),
-    }
-    values = run(
-        functools.partial(_allocated, allocators=dict(allocators), **fixed),
-        points,
-        [spawn(root, point["n"]) for point in points],
-        count=count,
-        largest=_SETS,
-        executor=executor,
-        workers=workers,
-        progress=progress,
-    )
-    reference = next((name for name, how in allocators.items() if how is None), None)
-    columns: dict[str, list[Any]] = {}
-    for row, point in enumerate(points):
-        for name in allocators:
-            found, accepted = values[f"found {name}"][row], values[f"accepted {name}"][row]
-            low, high = wilson(int(found.sum()), count)
-            missed = float("nan")
-            if reference is not None:
-                missed = (values[f"found {reference}"][row] & ~found).mean()
-            line = {
-                "n": point["n"],
-                **{"cpus": cpus, "sms": sms, "mode": mode, "allocator": name, "count": count},
-                **{"found": found.mean(), "found_low": float(low), "found_high": float(high)},
-                "accepted": (accepted == 1).mean(),
-                "unsafe": ((accepted == 1) & ~found).mean(),
-                "missed": missed,
-                "undecided": (accepted == -1).mean(),
-            }
-            for key, value in line.items():
-                columns.setdefault(key, []).append(value)
-    return Allocators({name: np.array(column) for name, column in columns.items()})
-
-
-def _allocated(
-    *,
-    n: int,
-    cpus: int,
-    sms: int,
-    mode: Any,
-    allocators: dict[str, Mapping[str, Any] | None],
-    states: int,
-    sets: dict[str, Any],
-    count: int,
-    first: int,
-    seed: np.random.SeedSequence,
-    stop: bytearray | None = None,
-) -> Mapping[str, npt.NDArray[Any]]:
-    """What each way accepts, and whether the allocation passes the test."""
-    from gpusched import analysis, generate
-
-    hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
-    answers: dict[str, npt.NDArray[Any]] = {}
-    for name, how in allocators.items():
-        if how is None:
-            chosen = analysis.stgm_exhaustive(hosts, cpus, sms, mode, states=states, stop=stop)
-        else:
-            chosen = analysis.stgm_allocate(hosts, cpus, sms, mode, stop=stop, **how)
-        accepted = np.asarray(chosen.schedulable).astype(np.int8)
-        placed = np.flatnonzero((accepted == 1) & (chosen.hosts.core >= 0).all(axis=1))
-        passed = np.zeros(count, dtype=bool)
-        if len(placed):
-            some = chosen.hosts[placed]
-            passed[placed] = analysis.stgm(some, cpus, sms, mode, stop=stop).schedulable
-        answers[f"accepted {name}"] = accepted
-        answers[f"found {name}"] = passed
-    return answers
-
-
-# What the figures share ------------------------------------------------------------------------
-
-
-def _integers(values: Any, name: str) -> list[int]:
+def points_of(values: Any, name: str) -> list[int]:
     """The points of a diagram; at least one."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(f"{name} = {repr(values)[:60]}: must be a list of numbers")
@@ -569,10 +243,19 @@ def _integers(values: Any, name: str) -> list[int]:
     return numbers
 
 
+def arguments(sets: Any) -> dict[str, Any]:
+    """More arguments for ``gs.generate.stgm``."""
+    if sets is None:
+        return {}
+    if not isinstance(sets, Mapping):
+        raise TypeError(f"sets = {repr(sets)[:60]}: must be a dict of arguments of stgm")
+    return dict(sets)
+
+
 def _numbers(tasks: Any, cpus: int) -> list[int]:
     """Numbers of tasks: two to four per core unless given."""
     least = 2 * integer(cpus, "cpus")
-    return _integers(range(least, 2 * least + 1) if tasks is None else tasks, "tasks")
+    return points_of(range(least, 2 * least + 1) if tasks is None else tasks, "tasks")
 
 
 def _shares(
@@ -593,12 +276,12 @@ def _shares(
     one_of(baselines, ("same", "table"), "baselines")
     return run(
         functools.partial(
-            _schedulable, tests=names, baselines=baselines, overhead=overhead, sets=dict(sets or {})
+            _schedulable, tests=names, baselines=baselines, overhead=overhead, sets=arguments(sets)
         ),
         points,
         seeds,
         count=count,
-        largest=_SETS,
+        largest=SETS,
         executor=executor,
         workers=workers,
         progress=progress,

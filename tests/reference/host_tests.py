@@ -439,7 +439,8 @@ def allocate(
     cpu_only  lines 16 and 17 add up C/T instead of the utilization the mode defines
     sign      line 24 maximizes G(N + 1) - G(N), the least gain
     no_reset  line 26 returns to line 7: loads, cores and marks stay
-    past_end  line 23 asks for N <= number of SMs of some task, line 24 takes any task
+    past_end  line 23 asks for N <= number of SMs of some task, line 24 takes any task; that may
+              never end, and is given up when a task has two rounds of SMs more than change anything
     """
     n = len(tasks)
     counts = [1 if t.eta > 0 else 0 for t in tasks]
@@ -488,20 +489,24 @@ def allocate(
         if end:
             return Allocation(False, placed, counts, rounds, None)
         gain = [Fraction(t.G(c) - t.G(c + 1), t.T) for t, c in zip(tasks, counts, strict=True)]
-        counts[max(more, key=lambda i: (-gain[i] if sign else gain[i], -i))] += 1
+        chosen = max(more, key=lambda i: (-gain[i] if sign else gain[i], -i))
+        help_ = max([sms, *(len(e) for t in tasks for _, e, _ in t.gpu)])
+        if past_end and counts[chosen] >= help_ + 2 * sms:
+            return Allocation(False, placed, counts, rounds, None)
+        counts[chosen] += 1
 
 
 def place(tasks, core, sets):
     return [t.placed(c, s) for t, c, s in zip(tasks, core, sets, strict=True)]
 
 
-def exhaustive(tasks, cpus, sms, busy=False):
+def exhaustive(tasks, cpus, sms, busy=False, variant="sound"):
     """Is there any allocation at all? Every core and every nonempty SM set of every task."""
     subsets = [{s for s in range(sms) if bits >> s & 1} for bits in range(1, 1 << sms)]
     choices = [subsets if t.eta > 0 else [set()] for t in tasks]
     for sets in product(*choices):
         for cores in product(range(cpus), repeat=len(tasks)):
             placed = place(tasks, cores, sets)
-            if stgm(placed, busy).schedulable:
+            if stgm(placed, busy, variant).schedulable:
                 return placed
     return None
