@@ -11,7 +11,7 @@ import numpy as np
 
 from gpusched._check import integer
 from gpusched._text import clip, xml
-from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
+from gpusched.plot import INK, LATE, MUTED, TimeAxis, axes, color, key, time_axis
 
 if TYPE_CHECKING:
     from gpusched.fifo import FifoRun
@@ -38,8 +38,7 @@ def plot(
 ) -> Any:
     """Draws on ``ax``, a new figure's where it is None, and returns the axes."""
     scene = _Scene(run, unit, since, until)
-    if ax is None:
-        ax = pyplot().subplots(figsize=(7.6, 4.2), layout="constrained")[1]
+    ax = axes(ax, (7.6, 4.2))
     _draw(scene, ax, labels)
     return ax
 
@@ -276,20 +275,7 @@ def _draw(scene: _Scene, ax: Any, labels: Mapping[tuple[int, int], str]) -> None
         handles.append(Line2D([], [], color=MUTED, label="release", **mark))
     if any(bar.late for bar in scene.bars):
         handles.append(Patch(facecolor="white", edgecolor=LATE, hatch="//", label="late"))
-    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
-    legend = ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=max(1, min(len(handles), 80 // (7 + longest))),
-        frameon=False,
-        fontsize=9,
-        handlelength=1.2,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
-    for entry in legend.get_texts():
-        entry.set_parse_math(False)  # names of kernels may hold dollar signs
+    key(ax, handles)
 
 
 def _svg(scene: _Scene) -> str:

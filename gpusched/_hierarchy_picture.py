@@ -16,7 +16,7 @@ from gpusched._check import Int64Array, integer
 from gpusched._fifo_picture import Piece, Threads
 from gpusched._text import clip, xml
 from gpusched.hierarchy import REASONS
-from gpusched.plot import INK, MUTED, TimeAxis, color, pyplot, time_axis
+from gpusched.plot import INK, MUTED, TimeAxis, axes, color, key, time_axis
 
 if TYPE_CHECKING:
     from gpusched.hierarchy import Hierarchy
@@ -60,9 +60,8 @@ def plot(
     A row of an SM has room for ``warps`` at least.
     """
     scene = _scene(run, by, unit, since, until, warps)
-    if ax is None:
-        size = (7.6, min(1.1 + max(len(scene.rows) * scene.row_height / 72, 1.2), 9.0))
-        ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    size = (7.6, min(1.1 + max(len(scene.rows) * scene.row_height / 72, 1.2), 9.0))
+    ax = axes(ax, size)
     _draw(scene, ax)
     return ax
 
@@ -453,6 +452,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
                 zorder=4,
                 bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "linewidth": 0},
                 clip_on=True,
+                parse_math=False,
             )
     for fill in dict.fromkeys(mark.fill for mark in scene.marks):
         points = [mark for mark in scene.marks if mark.fill == fill]
@@ -472,7 +472,8 @@ def _draw(scene: _Scene, ax: Any) -> None:
     ax.set_ylim(rows, 0)
     points = 72 * place.height * figure.get_figheight() / rows
     labels = _row_labels(scene, 12 * scene.row_height / points)
-    ax.set_yticks([y for y, _ in labels], [text for _, text in labels], fontsize=9)
+    words = [text for _, text in labels]
+    ax.set_yticks([y for y, _ in labels], words, fontsize=9, parse_math=False)
     ax.tick_params(axis="y", length=0)
     steps = scene.axis.steps(scene.since, scene.end, 8)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])
@@ -482,21 +483,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
         ax.spines[side].set_visible(False)
     handles: list[Any] = [Patch(facecolor=fill, label=text) for fill, text in scene.legend]
     handles += [Patch(facecolor=fill, label=f"wait: {text}") for fill, text in scene.waits]
-    if handles:
-        longest = max(len(handle.get_label()) for handle in handles)
-        columns = max(1, min(len(handles), 80 // (7 + longest)))
-        lines = -(-len(handles) // columns)
-        ax.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=-(-len(handles) // lines),
-            frameon=False,
-            fontsize=9,
-            handlelength=1.2,
-            columnspacing=1.2,
-            borderaxespad=0.2,
-        )
+    key(ax, handles)
 
 
 def _svg(scene: _Scene) -> str:

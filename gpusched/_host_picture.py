@@ -10,7 +10,7 @@ import numpy as np
 from gpusched._host_trace import COPIES, KERNEL, sms_of
 from gpusched._text import clip, xml
 from gpusched.hostrun import WHAT
-from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
+from gpusched.plot import INK, LATE, MUTED, TimeAxis, axes, color, key, time_axis
 
 if TYPE_CHECKING:
     from gpusched.hostrun import HostRun
@@ -29,9 +29,8 @@ _SERVER = "#999999"
 def plot(run: HostRun, ax: Any, unit: str | None, since: int, until: int | None) -> Any:
     """Draws on ``ax``, a new figure's where it is None, and returns the axes."""
     scene = _Scene(run, unit, since, until)
-    if ax is None:
-        size = (7.6, min(1.2 + 0.42 * len(scene.rows), 12))
-        ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    size = (7.6, min(1.2 + 0.42 * len(scene.rows), 12))
+    ax = axes(ax, size)
     _draw(scene, ax)
     return ax
 
@@ -169,13 +168,14 @@ def _draw(scene: _Scene, ax: Any) -> None:
                 zorder=4,
                 bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "linewidth": 0},
                 clip_on=True,
+                parse_math=False,
             )
     for row, time, task in scene.releases:
         style = {"marker": "^", "markersize": 4.5, "linestyle": "none", "clip_on": False}
         ax.plot([time / unit], [row + 0.43], color=color(task), zorder=3, **style)
     ax.set_xlim(scene.since / unit, scene.end / unit)
     ax.set_ylim(max(len(scene.rows), 1) - 0.4, -0.55)
-    ax.set_yticks(range(len(scene.rows)), scene.rows)
+    ax.set_yticks(range(len(scene.rows)), scene.rows, parse_math=False)
     steps = scene.axis.steps(scene.since, scene.end, 8)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])
     note = scene.note()
@@ -192,19 +192,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
         handles.append(Patch(facecolor=MUTED, alpha=0.35, label="spins, overhead"))
     if any(bar.late for bar in scene.bars):
         handles.append(Patch(facecolor="white", edgecolor=LATE, label="late"))
-    if not handles:
-        return
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=max(1, min(len(handles), 80 // (7 + max(len(h.get_label()) for h in handles)))),
-        frameon=False,
-        fontsize=9,
-        handlelength=1.2,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
+    key(ax, handles)
 
 
 def _svg(scene: _Scene) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched._text import clip, xml
 from gpusched.jobs import Jobs
-from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
+from gpusched.plot import INK, LATE, MUTED, TimeAxis, axes, color, time_axis
 
 if TYPE_CHECKING:
     from gpusched.schedule import Schedule
@@ -26,10 +26,9 @@ _ROW = 34  # height of a row in the SVG, in pixels
 def plot(schedule: Schedule, ax: Any, unit: str | None, until: int | None) -> Any:
     """Draws on ``ax``, a new figure's where it is None, and returns the axes."""
     scene = _Scene(schedule, unit, until)
-    if ax is None:
-        label = 0.085 * max(len(clip(name, _LABEL)) for name in scene.names)
-        size = (label + min(12.0, max(5.6, 0.3 * scene.marks)), 1.3 + 0.55 * scene.n)
-        ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    label = 0.085 * max(len(clip(name, _LABEL)) for name in scene.names)
+    size = (label + min(12.0, max(5.6, 0.3 * scene.marks)), 1.3 + 0.55 * scene.n)
+    ax = axes(ax, size)
     _draw(scene, ax)
     return ax
 
@@ -184,7 +183,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
             )
     ax.set_xlim(0, span)
     ax.set_ylim(scene.n - 0.4, -0.6)
-    ax.set_yticks(range(scene.n), [clip(name, _LABEL) for name in scene.names])
+    ax.set_yticks(range(scene.n), [clip(name, _LABEL) for name in scene.names], parse_math=False)
     ax.tick_params(axis="y", length=0)
     steps = scene.axis.steps(0, scene.end)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])

@@ -14,6 +14,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._check import Int64Array, frozen, int_array, one_of
 from gpusched.gpu import GPU, kernel_columns
+from gpusched.plot import axes
 
 # The core's numbers of the policies.
 POLICIES = {"most_room": 0, "olmedo": 1, "round_robin": 2}
@@ -100,10 +101,7 @@ class Placement:
         ``ax`` is a matplotlib axes, a new one unless given; returns it. In a notebook the
         placement itself shows as the same picture, without matplotlib.
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            ax = plt.subplots()[1]
+        ax = axes(ax)
         boxes = _Boxes(self, self.gpu.sms)
         ax.bar(np.arange(self.gpu.sms), self.before[:, 0], color=_RESIDENT)
         colors = [_COLORS[k % len(_COLORS)] for k in boxes.kernel.tolist()]

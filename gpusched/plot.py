@@ -23,6 +23,8 @@ __all__ = [
     "band",
     "color",
     "grid",
+    "key",
+    "legend",
     "pyplot",
     "save_figure",
     "time_axis",
@@ -75,6 +77,34 @@ def band(
     style = {"color": color(index), "marker": MARKERS[index % len(MARKERS)], "markersize": 5}
     ax.fill_between(x, low, high, color=color(index), alpha=0.15, linewidth=0)
     ax.plot(x, y, label=label, **{**style, **options})
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """``ax.legend`` whose names are shown as they are: a dollar sign begins no formula."""
+    for text in ax.legend(**options).get_texts():
+        text.set_parse_math(False)
+
+
+def key(ax: Any, handles: list[Any]) -> None:
+    """The legend of a schedule, above it: in lines as wide as the picture, of about equal length.
+    Without handles nothing."""
+    if not handles:
+        return
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    columns = max(1, min(len(handles), 80 // (7 + longest)))
+    lines = -(-len(handles) // columns)
+    legend(
+        ax,
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=-(-len(handles) // lines),
+        frameon=False,
+        fontsize=9,
+        handlelength=1.2,
+        columnspacing=1.2,
+        borderaxespad=0.2,
+    )
 
 
 class TimeAxis:

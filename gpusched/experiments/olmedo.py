@@ -260,7 +260,7 @@ class Figure6(Results):
             rows = self.where(mix=mix)
             at = np.arange(len(names)) + 0.36 * (index - 0.5)
             ax.bar(at, rows["relative"], width=0.34, color=plot.color(index), label=mix)
-        ax.set_xticks(range(len(names)), names)
+        ax.set_xticks(range(len(names)), names, parse_math=False)
         ax.set_ylabel("execution time / baseline")
         ax.set_ylim(0, 1.25)
         ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper right")
@@ -335,7 +335,7 @@ class Contention(Results):
             ax.set_xscale("log")
             ax.set_xlabel("footprint (bytes)")
         if len(self):
-            ax.legend(frameon=False, fontsize=9)
+            plot.legend(ax, frameon=False, fontsize=9)
         plot.grid(ax)
         return ax
 
