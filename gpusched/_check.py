@@ -63,6 +63,12 @@ def frozen(array: Array) -> Array:
     return array
 
 
+def instance(value: Any, kind: type, name: str) -> None:
+    """A ``TypeError`` that names it for what is none of ``kind``."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: must be {kind.__name__}, not {type(value).__name__}")
+
+
 def integer(value: Any, name: str) -> int:
     """``value`` as an int; a ``TypeError`` that names it for what is none, and for a bool."""
     try:

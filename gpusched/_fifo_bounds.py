@@ -12,11 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of, some_of
+from gpusched._check import (
+    Int64Array,
+    at_least,
+    frozen,
+    instance,
+    int_array,
+    integer,
+    one_of,
+    some_of,
+)
 from gpusched._orders import ORDERS, Order
 from gpusched._text import clip
 from gpusched.gpu import WARP_THREADS, as_gpu
-from gpusched.tasks import KernelTasks, check_tasks
+from gpusched.tasks import KernelTasks
 
 __all__ = [
     "ORDERS",
@@ -356,7 +365,7 @@ def fifo_bound(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    check_tasks(tasks)
+    instance(tasks, KernelTasks, "tasks")
     one_of(order, ORDERS, "order")
     one_of(saturation, ("exact", "paper"), "saturation")
     mask = _mask(theorems)
@@ -433,7 +442,7 @@ def fifo_limit(tasks: KernelTasks, threads: Any) -> FifoLimit:
     ValueError, OverflowError
         As ``fifo_bound``.
     """
-    check_tasks(tasks)
+    instance(tasks, KernelTasks, "tasks")
     m = _threads(threads, tasks)
     period, block_time = np.atleast_2d(tasks.period), np.atleast_2d(tasks.block_time)
     rows = (period, block_time, np.atleast_2d(tasks.blocks), np.atleast_2d(tasks.threads))

@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpusched import _core
-from gpusched._budget import Budget
-from gpusched._check import Int64Array, integer, one_of, seed_key, set_number
+from gpusched._budget import Budget, as_budget
+from gpusched._check import Int64Array, instance, integer, one_of, seed_key, set_number
 from gpusched._gedf_tests import container_period
 from gpusched._progress import Progress, reporter
 from gpusched._run_arguments import execution_shares, gap_share, is_one, per_set, victim_per_set
@@ -182,6 +182,7 @@ def host(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
+    instance(hosts, HostTasks, "hosts")
     if hosts.is_stack:
         raise ValueError(
             f"hosts: a stack of {len(hosts)} sets; one run is of one set, for the largest "
@@ -203,7 +204,7 @@ def host(
         victim,
         1,
     )
-    budget = Budget() if budget is None else budget
+    budget = as_budget(budget)
     arguments: list[Any] = [
         *(*model.arguments, last, model.victim, _triggers(triggers), seed_key(seed)),
         *(set_number(index, "index"), bool(intervals), stop),
@@ -301,6 +302,7 @@ def host_responses(
     ValueError, OverflowError, gpusched.Cancelled
         As ``host``; the message has the set's number.
     """
+    instance(hosts, HostTasks, "hosts")
     sets = len(hosts) if hosts.is_stack else 1
     model = _model(
         *(hosts, cpus, policy, gpu, mode, sms, server, overhead, server_period),

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._batches import members
-from gpusched._check import Int64Array, frozen, int_array, one_of
+from gpusched._check import Int64Array, frozen, instance, int_array, one_of
 from gpusched._files import replacing
 from gpusched._text import clip
 from gpusched.plot import axes
@@ -356,15 +356,14 @@ def search(
     graph
         Keep the graph.
     stop
-        A buffer of one byte; another thread sets it to stop the search.
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 
     Raises
     ------
     ValueError, OverflowError
         Arguments that name themselves in the message.
     """
-    if not isinstance(tasks, KernelTasks):
-        raise TypeError(f"tasks: must be KernelTasks, got {type(tasks).__name__}")
+    instance(tasks, KernelTasks, "tasks")
     if tasks.is_stack:
         raise ValueError("tasks: the graph is explored for one task set; index the stack")
     completion, undecided = _table(table, tasks.n)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of
+from gpusched._check import Int64Array, at_least, frozen, instance, int_array, integer, one_of
 from gpusched._text import clip
 from gpusched.tasks import KernelTasks
 
@@ -219,6 +219,7 @@ class Launches:
             By time, then priority, then task: the order of ``gs.simulate.fifo``'s jobs. Names are
             those of the tasks.
         """
+        instance(tasks, KernelTasks, "tasks")
         if tasks.is_stack:
             raise ValueError(f"tasks: a stack of {len(tasks)} sets; launches are those of one set")
         last = integer(until, "until")

@@ -210,12 +210,6 @@ class KernelTasks:
         return f"<table><tr><th></th>{head}</tr>{rows}</table>"
 
 
-def check_tasks(tasks: Any) -> None:
-    """Raises a ``TypeError`` for what is no ``KernelTasks``."""
-    if not isinstance(tasks, KernelTasks):
-        raise TypeError(f"tasks: must be KernelTasks, got {type(tasks).__name__}")
-
-
 def _short(array: Int64Array) -> str:
     values = [str(v) for v in array[:20].tolist()]
     return f"[{', '.join(values)}{', ...' if len(array) > 20 else ''}]"
