@@ -76,7 +76,8 @@ typedef struct {
     int64_t signals_ns;  /* when signals were last looked at */
 } gs_py_call_t;
 
-/* Prepares a call. stop: None or a buffer of one byte that another thread sets to stop the call.
+/* Prepares a call. stop: None or a writable buffer of one byte that another thread sets to stop the
+ * call.
  * seconds and bytes: budgets, 0 for none. False with an exception set. */
 bool gs_py_call_init(gs_py_call_t *call, PyObject *stop, double seconds, long long bytes);
 void gs_py_call_free(gs_py_call_t *call);
