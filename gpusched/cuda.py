@@ -149,7 +149,8 @@ def play(
     realtime
         SCHED_FIFO priority of the thread, 1 to 99; 0: as it is.
     lock_memory
-        Whether the process' memory is locked (mlockall) meanwhile.
+        Whether the process' memory is locked (mlockall) meanwhile. The system keeps one lock for
+        all of it: what you had locked before is unlocked afterwards, too (munlockall).
 
     Raises
     ------
