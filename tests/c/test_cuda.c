@@ -154,9 +154,12 @@ static void test_play(gs_cuda_device_t *device)
     MU_CHECK(strcmp(env.fault.field, "order") == 0);
     play.order = NULL;
     play.realtime = -5;
+    MU_CHECK(gs_cuda_play(device, &env, &play, &played) == GS_ERR_VALUE && taken == 0);
+    MU_CHECK(strcmp(env.fault.field, "realtime") == 0);
+    play.realtime = 1000; /* no system has such a priority */
     MU_CHECK(gs_cuda_play(device, &env, &play, &played) == GS_ERR_SYSTEM && taken == 0);
     play.realtime = 0;
-    play.cycles = INT64_MAX;
+    play.cycles = GS_NEVER;
     MU_CHECK(gs_cuda_play_check(&env, device, &play, &jobs) == GS_ERR_OVERFLOW);
     play.cycles = 0;
     MU_CHECK(gs_cuda_play_check(&env, device, &play, &jobs) == GS_ERR_VALUE);
