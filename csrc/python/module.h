@@ -38,7 +38,9 @@ extern PyMethodDef gs_py_warps_methods[];
 extern PyMethodDef gs_py_host_tests_methods[];
 extern PyMethodDef gs_py_host_sim_methods[];
 extern PyMethodDef gs_py_gedf_methods[];
+extern PyMethodDef gs_py_elliott_methods[];
 extern PyMethodDef gs_py_cuda_methods[];
+extern PyMethodDef gs_py_cuda_run_methods[];
 extern PyMethodDef gs_py_cuda_play_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
