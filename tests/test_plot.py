@@ -266,3 +266,20 @@ def test_names_are_no_formulas(draw):
     named = [t for t in figure.findobj(Text) if any(name in t.get_text() for name in NAMES)]
     assert {name for name in NAMES for text in named if name in text.get_text()} == set(NAMES)
     assert not any(text.get_parse_math() for text in named)
+
+
+def test_svgs_leave_the_page_around_them_alone():
+    kernels = gs.KernelTasks(period=[9, 9], wcet=[2, 3])
+    hosts = gs.HostTasks.from_gpu_times([60, 60], [2, 3], [9, 8], core=0)
+    for run in (
+        GOOD,
+        LATE,
+        gs.simulate.fifo(kernels, 4096, until=9),
+        gs.simulate.host(hosts, 2, gpu="server", until=60),
+        gs.simulate.hierarchy("Xavier", gs.Launches([0, 1], 5)),
+    ):
+        root = ElementTree.fromstring(run.to_svg())
+        assert root.tag == f"{SVG}svg"
+        assert not [
+            node for node in root.iter() if node.tag == f"{SVG}style" or "class" in node.attrib
+        ]
