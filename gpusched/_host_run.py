@@ -316,7 +316,7 @@ def host_responses(
     outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]
     if not hosts.is_stack:
         worst, finished, missed, outcome = worst[0], finished[0], missed[0], outcome[0]
-    return HostResponses(worst, finished, missed, np.asarray(outcome))
+    return HostResponses(worst, finished, np.asarray(outcome), missed)
 
 
 # What both take

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._check import FloatArray, Int64Array, at_least, frozen, int_array, one_of
+from gpusched._frozen import Frozen
 from gpusched._gpu_times import to_segments
 from gpusched._hostlists import from_lists, is_ragged, jobs_to_rows, sm_sets
 from gpusched._text import clip
@@ -37,7 +38,7 @@ _SHOWN_ROWS = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HostTasks:
+class HostTasks(Frozen):
     """Sporadic tasks with CPU and GPU segments: one set of n tasks, or a stack of N such sets.
 
     A job runs CPU segment 0, GPU segment 0, CPU segment 1, ..., one after the other, and ends with
@@ -366,15 +367,6 @@ class HostTasks:
         return (a, b, c, d, e, f, g, h)
 
     # As any object
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, HostTasks):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return (_unpickle, ({f.name: getattr(self, f.name) for f in fields(self)},))

@@ -6,13 +6,14 @@ definitions are special cases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpusched import _core
 from gpusched._check import Int64Array, frozen, int_array, one_of
+from gpusched._frozen import Frozen
 from gpusched.gpu import GPU, kernel_columns
 from gpusched.plot import axes
 
@@ -21,7 +22,7 @@ POLICIES = {"most_room": 0, "olmedo": 1, "round_robin": 2}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Placement:
+class Placement(Frozen):
     """Where the blocks of some kernels went; made by :func:`place`.
 
     All arrays are read-only and int64. B is the number of blocks, K of kernels.
@@ -74,19 +75,6 @@ class Placement:
         import pandas as pd
 
         return pd.DataFrame({key: getattr(self, key) for key in ("kernel", "block", "sm")})
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Placement):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for key, value in state.items():  # arrays come out of a pickle writable
-            object.__setattr__(self, key, frozen(value) if key not in ("gpu", "policy") else value)
 
     def __repr__(self) -> str:
         placed = int((self.sm >= 0).sum())

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from gpusched._check import Int64Array, at_least, frozen, int_array
+from gpusched._frozen import Frozen
 
 _LEAST = {"offset": 0, "regs": 0, "smem": 0}
 _SHAPE = ("blocks", "threads", "regs", "smem")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelTasks:
+class KernelTasks(Frozen):
     """Periodic GPU kernels: one set of n tasks, or a stack of N such sets.
 
     Every field is an int64 array of shape ``(n,)`` or ``(N, n)``; a field given as one number or
@@ -156,15 +157,6 @@ class KernelTasks:
         """Sum of wcet / period: a float, or an array of shape (N,) for a stack."""
         total = (self.wcet / self.period).sum(axis=-1)
         return total if self.is_stack else float(total)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KernelTasks):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return (_unpickle, tuple(getattr(self, f.name) for f in fields(self)))
