@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of
+from gpusched._check import Int64Array, at_least, frozen, int_array, integer, names, one_of
 
 KINDS = ("kernel", "copy_in", "copy_out")
 """What can be launched; ``Launches.kind`` holds the positions in this tuple."""
@@ -168,15 +168,6 @@ def launch_names(kind: Int64Array) -> list[str]:
     return [f"{words[code]} {i}" for i, code in enumerate(kind.tolist())]
 
 
-def read_labels(
-    given: Sequence[str] | None, n: int, name: str, usual: list[str]
-) -> tuple[str, ...]:
-    labels = tuple(usual if given is None else given)
-    if len(labels) != n or not all(isinstance(label, str) for label in labels):
-        raise ValueError(f"{name}: must be {n} strings")
-    return labels
-
-
 def read_streams(
     stream: Int64Array,
     context: Int64Array,
@@ -212,5 +203,5 @@ def read_streams(
         for i, code in enumerate(columns["stream_kind"].tolist())
     ]
     values: dict[str, Any] = {key: frozen(array) for key, array in columns.items()}
-    values["stream_name"] = read_labels(name, count, "stream_name", usual)
+    values["stream_name"] = names(name, "stream_name", usual, "stream")
     return values

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, instance, int_array, integer
+from gpusched._check import Int64Array, at_least, frozen, instance, int_array, integer, names
 from gpusched._launch_columns import (
     KINDS,
     MOST_STREAMS,
@@ -24,7 +24,6 @@ from gpusched._launch_columns import (
     read_after,
     read_block_times,
     read_factors,
-    read_labels,
     read_streams,
     row_count,
 )
@@ -188,7 +187,7 @@ class Launches:
         values["after"] = read_after(after, n)
         values["block_times"] = times
         values["interference"] = None if interference is None else read_factors(interference, n)
-        values["name"] = read_labels(name, n, "name", launch_names(rows["kind"]))
+        values["name"] = names(name, "name", launch_names(rows["kind"]), "launch")
         values |= read_streams(
             rows["stream"],
             int_array(stream_context, "stream_context"),

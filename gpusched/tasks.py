@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, int_array
+from gpusched._check import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._frozen import Frozen
 
 _LEAST = {"offset": 0, "regs": 0, "smem": 0}
@@ -113,14 +113,7 @@ class KernelTasks(Frozen):
                     f"{key}: shape {array.shape} does not fit {shape} of {widest}"
                 ) from None
             object.__setattr__(self, key, frozen(array))
-        if name is None:
-            name = [f"task {i}" for i in range(shape[-1])]
-        if isinstance(name, str) or not isinstance(name, Iterable):
-            raise TypeError(f"name: must be {shape[-1]} strings, one per task")
-        labels = tuple(name)
-        if len(labels) != shape[-1] or not all(isinstance(label, str) for label in labels):
-            raise ValueError(f"name: must be {shape[-1]} strings, one per task")
-        object.__setattr__(self, "name", labels)
+        object.__setattr__(self, "name", task_names(name, shape[-1]))
 
     @property
     def n(self) -> int:
