@@ -9,6 +9,8 @@ import math
 import os
 from typing import Any
 
+import numpy as np
+
 from gpusched._files import replacing
 from gpusched._text import UNITS
 
@@ -25,6 +27,7 @@ __all__ = [
     "grid",
     "key",
     "legend",
+    "panels",
     "pyplot",
     "save_figure",
     "time_axis",
@@ -60,6 +63,28 @@ def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
     if ax is not None:
         return ax
     return pyplot().subplots(figsize=size, layout="constrained")[1]
+
+
+def panels(
+    axes: Any,
+    shape: int | tuple[int, int],
+    size: tuple[float, float],
+    what: str = "diagrams",
+    **options: Any,
+) -> Any:
+    """``axes`` as an array of this shape (a number: side by side), or those of a new figure of this
+    size in inches. ``options`` are those of ``subplots``; ValueError for axes of another shape."""
+    rows, columns = (1, shape) if isinstance(shape, int) else shape
+    if axes is None:
+        options = {"figsize": size, "squeeze": False, "layout": "constrained", **options}
+        axes = pyplot().subplots(rows, columns, **options)[1]
+        return axes[0] if isinstance(shape, int) else axes
+    axes = np.atleast_1d(np.asarray(axes, dtype=object))
+    if isinstance(shape, int) and len(axes) != shape:
+        raise ValueError(f"axes: {len(axes)} for {shape} {what}")
+    if not isinstance(shape, int) and axes.shape != shape:
+        raise ValueError(f"axes: shape {axes.shape}, must be {shape}")
+    return axes
 
 
 def grid(ax: Any, axis: str = "both") -> None:

@@ -22,11 +22,13 @@ from gpusched.experiments.feddal import (
     SCHEDULERS,
     SLOWDOWNS,
     UTILIZATIONS,
-    GraphSize,
     Schedulability,
+    gpusched_fig4,
+)
+from gpusched.experiments.feddal_search import (
+    GraphSize,
     SearchTimes,
     TimesByTasks,
-    gpusched_fig4,
     gpusched_fig5,
 )
 from gpusched.experiments.olmedo import (

@@ -126,13 +126,7 @@ class ElliottStudy(Results):
         missing = [k for row in chosen for k in row if k not in self.scenarios]
         if len(missing) == 9:
             raise ValueError(f"no scenario with periods {periods!r} and a share of {share}")
-        if axes is None:
-            axes = plot.pyplot().subplots(
-                3, 3, figsize=(11.0, 9.0), sharex=True, sharey=True, layout="constrained"
-            )[1]
-        axes = np.asarray(axes, dtype=object)
-        if axes.shape != (3, 3):
-            raise ValueError(f"axes: shape {axes.shape}, must be (3, 3)")
+        axes = plot.panels(axes, (3, 3), (11.0, 9.0), sharex=True, sharey=True)
         for at, number in np.ndenumerate(np.array(chosen)):
             ax, of = axes[at], SCENARIOS[number]
             self._panel(ax, int(number), markers=True)
@@ -154,15 +148,9 @@ class ElliottStudy(Results):
         the share of GPU-using tasks across, and returns the array of axes."""
         rows = list(dict.fromkeys(SCENARIOS[k][1:4] for k in self.scenarios))
         shares = sorted({SCENARIOS[k].share for k in self.scenarios})
-        axes = plot.pyplot().subplots(
-            len(rows),
-            len(shares),
-            figsize=(1.5 * len(shares) + 1.4, 1.05 * len(rows) + 0.8),
-            sharex=True,
-            sharey=True,
-            squeeze=False,
-            layout="constrained",
-        )[1]
+        shape = (len(rows), len(shares))
+        size = (1.5 * len(shares) + 1.4, 1.05 * len(rows) + 0.8)
+        axes = plot.panels(None, shape, size, sharex=True, sharey=True)
         for ax in axes.flat:
             ax.set_visible(False)
         for number in self.scenarios:
@@ -195,13 +183,7 @@ class ElliottStudy(Results):
         table = self.answer().where(periods=periods)
         if not len(table):
             raise ValueError(f"no scenario with periods {periods!r}")
-        if axes is None:
-            axes = plot.pyplot().subplots(
-                2, 3, figsize=(10.5, 6.0), sharex=True, sharey=True, layout="constrained"
-            )[1]
-        axes = np.asarray(axes, dtype=object)
-        if axes.shape != (2, 3):
-            raise ValueError(f"axes: shape {axes.shape}, must be (2, 3)")
+        axes = plot.panels(axes, (2, 3), (10.5, 6.0), sharex=True, sharey=True)
         for (row, column), ax in np.ndenumerate(axes):
             method, utilization = METHODS[row], list(UTILIZATIONS)[column]
             for index, gpu in enumerate(GPU_SHARES):

@@ -174,12 +174,7 @@ class Figure5(Results):
         """Draws the SMs of both runs side by side, and returns the array of axes."""
         from gpusched import _hierarchy_picture
 
-        if axes is None:
-            size = {"figsize": (9.4, 4.2), "sharex": True, "layout": "constrained"}
-            axes = plot.pyplot().subplots(1, 2, **size)[1]
-        axes = np.atleast_1d(np.asarray(axes, dtype=object))
-        if len(axes) != 2:
-            raise ValueError(f"axes: {len(axes)} for 2 diagrams")
+        axes = plot.panels(axes, 2, (9.4, 4.2), sharex=True)
         until = max(run.now for run in self.runs)
         warps = max(int(run.occupancy().warps.max()) for run in self.runs)  # one scale for both
         for ax, run in zip(axes, self.runs, strict=True):
