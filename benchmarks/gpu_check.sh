@@ -35,11 +35,12 @@ for channels in 1 8 32; do
     $python - "$channels" << 'PY' 2>&1 | tee -a "$out/channels.txt" || true
 import sys
 
-from gpusched._cuda_probe import _Prober
+from gpusched._cuda_bench import Bench
+from gpusched._cuda_queues import channels
 from gpusched.cuda import Device
 
 with Device(0, channels=int(sys.argv[1])) as device:
-    print(_Prober(device, quick=False).channels().line())
+    print(channels(Bench(device, quick=False)).line())
 PY
 done
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpusched._check import instance
+
 __all__ = ["Budget", "as_budget"]
 
 
@@ -38,6 +40,5 @@ def as_budget(budget: Budget | None) -> Budget:
     """The argument ``budget``: the usual one for None; a ``TypeError`` for what is none."""
     if budget is None:
         return Budget()
-    if not isinstance(budget, Budget):
-        raise TypeError(f"budget: must be a Budget, got {type(budget).__name__}")
+    instance(budget, Budget, "budget")
     return budget

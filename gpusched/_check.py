@@ -63,6 +63,30 @@ def frozen(array: Array) -> Array:
     return array
 
 
+def instance(value: Any, kind: type, name: str) -> None:
+    """A ``TypeError`` that names it for what is none of ``kind``."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: must be {kind.__name__}, not {type(value).__name__}")
+
+
+def names(given: Any, name: str, usual: list[str], each: str) -> tuple[str, ...]:
+    """``given`` as strings, one per ``each`` (task, launch, ...); the usual ones for None."""
+    if given is None:
+        return tuple(usual)
+    wanted = f"{name}: must be {len(usual)} strings, one per {each}"
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(wanted)
+    found = tuple(given)
+    if len(found) != len(usual) or not all(isinstance(one, str) for one in found):
+        raise ValueError(wanted)
+    return found
+
+
+def task_names(given: Any, n: int) -> tuple[str, ...]:
+    """The names of n tasks; "task 0", ... for None."""
+    return names(given, "name", [f"task {i}" for i in range(n)], "task")
+
+
 def integer(value: Any, name: str) -> int:
     """``value`` as an int; a ``TypeError`` that names it for what is none, and for a bool."""
     try:

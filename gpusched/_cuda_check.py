@@ -20,9 +20,12 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core, _cuda_driver, cuda, pbs
+from gpusched._cuda_bench import Bench, Finding, attempt
 from gpusched._cuda_device import Device, Operation
+from gpusched._cuda_interference import interference_of
+from gpusched._cuda_placement import with_order
 from gpusched._cuda_player import STRATEGIES, WAITS, operations
-from gpusched._cuda_probe import Finding, _Prober, _with_order, attempt, interference
+from gpusched._cuda_probe import steps as probe_steps
 from gpusched._files import replacing
 from gpusched._version import __version__
 from gpusched.table import BatchTable
@@ -75,7 +78,7 @@ def check(
     findings: list[Finding] = []
 
     def write() -> None:
-        report["interference"] = interference(findings)
+        report["interference"] = interference_of(findings)
         report["findings"] = [asdict(found) for found in findings]
         with replacing(output, "w", encoding="utf-8") as file:
             json.dump(report, file, indent=1)
@@ -200,18 +203,18 @@ def work() -> None:
         tell(error=str(error.args[0]))
         return
     with suppress(KeyboardInterrupt), device:
-        prober = _Prober(device, request["quick"])
+        bench = Bench(device, request["quick"])
         if request["sm_order"] is not None:
-            prober.gpu = device.gpu = _with_order(device.gpu, request["sm_order"])
-        steps = all_steps(prober, request["processes"], Path(request["folder"]))
+            bench.gpu = device.gpu = with_order(device.gpu, request["sm_order"])
+        steps = all_steps(bench, request["processes"], Path(request["folder"]))
         tell(steps=[name for name, _ in steps])
         for name, ask in steps:
             if name in request["done"]:
                 continue
             tell(begin=name)
             found = attempt(name, ask)
-            device.gpu = prober.gpu
-            tell(finding=asdict(found), sm_order=prober.gpu.sm_order.tolist())
+            device.gpu = bench.gpu
+            tell(finding=asdict(found), sm_order=bench.gpu.sm_order.tolist())
             if found.status == "fail" and not _works(device):
                 return
 
@@ -224,13 +227,13 @@ def _works(device: Device) -> bool:
 
 
 def all_steps(
-    prober: _Prober, processes: Sequence[int], folder: Path
+    bench: Bench, processes: Sequence[int], folder: Path
 ) -> list[tuple[str, Callable[[], Finding]]]:
     """The probes, then the measurements, by name."""
-    device, quick = prober.device, prober.quick
-    steps = prober.steps(processes)
+    device, quick = bench.device, bench.quick
+    steps = probe_steps(bench, processes)
     steps.insert(
-        1 + [name for name, _ in steps].index("queues"), ("logs", lambda: logs(prober, folder))
+        1 + [name for name, _ in steps].index("queues"), ("logs", lambda: logs(bench, folder))
     )
     steps.append(("calibration", lambda: calibration(device)))
     steps.append(("oracle", lambda: overlap(device, quick)))
@@ -247,15 +250,15 @@ def all_steps(
     return steps
 
 
-def logs(prober: _Prober, folder: Path) -> Finding:
+def logs(bench: Bench, folder: Path) -> Finding:
     """The blocks of the probe before, for others to look at."""
     from gpusched.io import write_examiner
 
-    if prober.log is None:
+    if bench.log is None:
         return Finding("logs", "skip", "no kernels were logged", {})
     folder.mkdir(parents=True, exist_ok=True)
-    write_examiner(folder, prober.log, prober.gpu)
-    return Finding("logs", "figure", f"of {len(prober.log)} kernels", {})
+    write_examiner(folder, bench.log, bench.gpu)
+    return Finding("logs", "figure", f"of {len(bench.log)} kernels", {})
 
 
 def calibration(device: Device) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from typing import Any, Literal
@@ -12,11 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of, some_of
+from gpusched._check import (
+    Int64Array,
+    at_least,
+    instance,
+    int_array,
+    integer,
+    one_of,
+    some_of,
+)
+from gpusched._frozen import Frozen
 from gpusched._orders import ORDERS, Order
 from gpusched._text import clip
 from gpusched.gpu import WARP_THREADS, as_gpu
-from gpusched.tasks import KernelTasks, check_tasks
+from gpusched.tasks import KernelTasks
 
 __all__ = [
     "ORDERS",
@@ -94,7 +103,7 @@ _SHOWN_ROWS = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FifoBound:
+class FifoBound(Frozen):
     """Response-time bounds for one set of n tasks or a stack of N sets.
 
     Attributes
@@ -132,15 +141,6 @@ class FifoBound:
     reasons: Int64Array
     saturation: Any
     utilization: Any
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                frozen(value)
-
-    def __reduce__(self) -> Any:
-        return (FifoBound, tuple(getattr(self, field.name) for field in fields(self)))
 
     def __len__(self) -> int:
         """Sets in a stack, tasks in a single set."""
@@ -254,7 +254,7 @@ class FifoBound:
 
 
 @dataclass(frozen=True, eq=False)
-class FifoLimit:
+class FifoLimit(Frozen):
     """The utilization limit of paper 000 and where a task set, or a stack of N, stands.
 
     Attributes
@@ -284,15 +284,6 @@ class FifoLimit:
         "task sets far below it whose response times grow without bound. fifo_bound says which "
         "are bounded."
     )
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                frozen(value)
-
-    def __reduce__(self) -> Any:
-        return (FifoLimit, tuple(getattr(self, field.name) for field in fields(self)))
 
 
 def fifo_bound(
@@ -356,7 +347,7 @@ def fifo_bound(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    check_tasks(tasks)
+    instance(tasks, KernelTasks, "tasks")
     one_of(order, ORDERS, "order")
     one_of(saturation, ("exact", "paper"), "saturation")
     mask = _mask(theorems)
@@ -433,7 +424,7 @@ def fifo_limit(tasks: KernelTasks, threads: Any) -> FifoLimit:
     ValueError, OverflowError
         As ``fifo_bound``.
     """
-    check_tasks(tasks)
+    instance(tasks, KernelTasks, "tasks")
     m = _threads(threads, tasks)
     period, block_time = np.atleast_2d(tasks.period), np.atleast_2d(tasks.block_time)
     rows = (period, block_time, np.atleast_2d(tasks.blocks), np.atleast_2d(tasks.threads))

@@ -10,8 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched._check import integer
+from gpusched._lanes import Piece, Threads
+from gpusched._svg import (
+    AXIS,
+    LATE_PATCH,
+    RELEASE,
+    document,
+    half_of,
+    label,
+    legend,
+    patch,
+    sideways,
+    text_at,
+    time_scale,
+)
 from gpusched._text import clip, xml
-from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
+from gpusched.plot import INK, LATE, MUTED, TimeAxis, axes, color, key, time_axis
 
 if TYPE_CHECKING:
     from gpusched.fifo import FifoRun
@@ -25,8 +39,6 @@ _LEGEND = 10  # tasks in the legend
 _LABEL = 28  # characters of a task's name
 _ROW = 0.045  # height of a row of releases, relative to the threads
 
-Piece = tuple[int, int]  # lowest thread, threads
-
 
 def plot(
     run: FifoRun,
@@ -38,8 +50,7 @@ def plot(
 ) -> Any:
     """Draws on ``ax``, a new figure's where it is None, and returns the axes."""
     scene = _Scene(run, unit, since, until)
-    if ax is None:
-        ax = pyplot().subplots(figsize=(7.6, 4.2), layout="constrained")[1]
+    ax = axes(ax, (7.6, 4.2))
     _draw(scene, ax, labels)
     return ax
 
@@ -47,49 +58,6 @@ def plot(
 def svg(run: FifoRun, unit: str | None, since: int, until: int | None) -> str:
     """The picture as an SVG document."""
     return _svg(_Scene(run, unit, since, until))
-
-
-class Threads:
-    """Which threads of the picture are free, as intervals [low, high) in order."""
-
-    def __init__(self, m: int) -> None:
-        self.free: list[list[int]] = [[0, m]]
-
-    def take(self, blocks: int, width: int) -> list[Piece]:
-        """Threads for blocks: all side by side if possible, or block by block, or torn apart."""
-        for interval in self.free:
-            if interval[1] - interval[0] >= blocks * width:
-                return [self._cut(interval, blocks * width)]
-        pieces = []
-        for interval in list(self.free):
-            fitting = min(blocks, (interval[1] - interval[0]) // width)
-            if fitting > 0:
-                pieces.append(self._cut(interval, fitting * width))
-                blocks -= fitting
-        left = blocks * width
-        for interval in list(self.free):
-            if left > 0:
-                size = min(left, interval[1] - interval[0])
-                pieces.append(self._cut(interval, size))
-                left -= size
-        return pieces
-
-    def _cut(self, interval: list[int], size: int) -> Piece:
-        low = interval[0]
-        interval[0] += size
-        if interval[0] == interval[1]:
-            self.free.remove(interval)
-        return low, size
-
-    def give(self, pieces: list[Piece]) -> None:
-        """Frees threads again."""
-        intervals = sorted(self.free + [[low, low + size] for low, size in pieces])
-        self.free = []
-        for interval in intervals:
-            if self.free and self.free[-1][1] == interval[0]:
-                self.free[-1][1] = interval[1]
-            else:
-                self.free.append(interval)
 
 
 @dataclass
@@ -276,20 +244,7 @@ def _draw(scene: _Scene, ax: Any, labels: Mapping[tuple[int, int], str]) -> None
         handles.append(Line2D([], [], color=MUTED, label="release", **mark))
     if any(bar.late for bar in scene.bars):
         handles.append(Patch(facecolor="white", edgecolor=LATE, hatch="//", label="late"))
-    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
-    legend = ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=max(1, min(len(handles), 80 // (7 + longest))),
-        frameon=False,
-        fontsize=9,
-        handlelength=1.2,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
-    for entry in legend.get_texts():
-        entry.set_parse_math(False)  # names of kernels may hold dollar signs
+    key(ax, handles)
 
 
 def _svg(scene: _Scene) -> str:
@@ -318,14 +273,9 @@ def _svg(scene: _Scene) -> str:
             )
         add("</g>")
         low, size = bar.largest()
-        half = 3 + 3.4 * len(str(bar.job))
-        if length >= 2 * half + 4 and height * size / scene.m >= 15:
-            centre, middle = x(bar.start) + length / 2, y(low) - height * size / scene.m / 2
-            add(
-                f'<rect x="{centre - half:.1f}" y="{middle - 7:.1f}" width="{2 * half:.1f}" '
-                f'height="14" rx="3" fill="#ffffff"/><text x="{centre:.1f}" y="{middle + 4:.1f}" '
-                f'text-anchor="middle">{bar.job}</text>'
-            )
+        text, high = str(bar.job), height * size / scene.m
+        if length >= 2 * half_of(text) + 4 and high >= 15:
+            add(label(x(bar.start) + length / 2, y(low) - high / 2, text))
     for at, releases in enumerate(scene.releases):
         level = bottom + row * (at + 0.9)
         for time in releases:
@@ -334,52 +284,20 @@ def _svg(scene: _Scene) -> str:
                 f'fill="{color(scene.legend[at])}"/>'
             )
     foot = bottom + row * len(scene.releases) + (4 if scene.releases else 0)
-    add(f'<path d="M{left} {top}V{bottom}H{left + width}M{left} {foot}h{width}" class="axis"/>')
+    add(f'<path d="M{left} {top}V{bottom}H{left + width}M{left} {foot}h{width}" {AXIS}/>')
     for threads in scene.steps():
-        add(f'<path d="M{left} {y(threads):.1f}h-5" class="axis"/>')
-        add(f'<text x="{left - 8}" y="{y(threads) + 4:.1f}" text-anchor="end">{threads}</text>')
-    digits = max(len(scene.axis.text(scene.end)), 3)
-    for time in scene.axis.steps(scene.since, scene.end, max(2, width // (10 + 8 * digits))):
-        add(f'<path d="M{x(time):.1f} {foot}v5" class="axis"/>')
-        add(
-            f'<text x="{x(time):.1f}" y="{foot + 17}" text-anchor="middle">'
-            f"{scene.axis.text(time)}</text>"
-        )
-    add(
-        f'<text x="{left + width / 2:.0f}" y="{foot + 34}" text-anchor="middle">'
-        f"{scene.axis.label}</text>"
-    )
-    middle = top + height / 2
-    add(
-        f'<text x="14" y="{middle:.0f}" text-anchor="middle" '
-        f'transform="rotate(-90 14 {middle:.0f})">threads</text>'
-    )
-    across, line = left, 15
+        add(f'<path d="M{left} {y(threads):.1f}h-5" {AXIS}/>')
+        add(text_at(left - 8, y(threads) + 4, str(threads), "end"))
+    out += time_scale(scene.axis, scene.since, scene.end, left, width, foot)
+    add(sideways(top + height / 2, "threads"))
     marks = [
-        (f'<rect x="{{x}}" y="{{y}}" width="12" height="10" fill="{color(task)}"/>', name)
-        for task, name in ((task, clip(scene.names[task], _LABEL)) for task in scene.legend)
+        (patch(f'fill="{color(task)}"'), clip(scene.names[task], _LABEL)) for task in scene.legend
     ]
     if scene.releases:
-        marks.append((f'<path d="M{{x}} {{y}}m6 1l4 8h-8z" fill="{MUTED}"/>', "release"))
+        marks.append((RELEASE, "release"))
     if any(bar.late for bar in scene.bars):
-        late = f'fill="#ffffff" stroke="{LATE}" stroke-width="1.5"'
-        marks.append((f'<rect x="{{x}}" y="{{y}}" width="12" height="10" {late}/>', "late"))
-    for shape, name in marks:
-        length = 28 + 6.4 * len(name)
-        if across + length > left + width and across > left:
-            across, line = left, line + 16
-        add(shape.replace("{x}", str(across)).replace("{y}", str(line - 9)))
-        add(f'<text x="{across + 16}" y="{line}">{xml(name)}</text>')
-        across += round(length)
+        marks.append((LATE_PATCH, "late"))
+    out += legend(marks, left, width)[0]
     if scene.note():
-        add(
-            f'<text x="{left + width}" y="{top - 4}" text-anchor="end" fill="{MUTED}">'
-            f"{scene.note()}</text>"
-        )
-    whole = (left + width + 24, foot + 42)
-    style = f"text{{font:11px sans-serif;fill:{INK}}}.axis{{stroke:{INK};fill:none}}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole[0]}" height="{whole[1]}" '
-        f'viewBox="0 0 {whole[0]} {whole[1]}"><style>{style}</style>'
-        f'<rect width="100%" height="100%" fill="#ffffff"/>{"".join(out)}</svg>'
-    )
+        add(text_at(left + width, top - 4, scene.note(), "end", f' fill="{MUTED}"'))
+    return document(out, left + width + 24, foot + 42)

@@ -16,12 +16,21 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._budget import Budget, as_budget
-from gpusched._check import Int64Array, int_array, integer, one_of, seed_key, set_number, some_of
+from gpusched._check import (
+    Int64Array,
+    instance,
+    int_array,
+    integer,
+    one_of,
+    seed_key,
+    set_number,
+    some_of,
+)
 from gpusched._orders import ORDERS, Order
 from gpusched._progress import Progress, reporter
 from gpusched._run_arguments import execution_shares, gap_share, is_one, per_set, victim_per_set
 from gpusched.fifo import OUTCOMES, FifoResponses, FifoRun, Waves
-from gpusched.tasks import KernelTasks, check_tasks
+from gpusched.tasks import KernelTasks
 
 __all__ = ["Order", "fifo", "fifo_responses"]
 
@@ -135,7 +144,7 @@ def fifo(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    check_tasks(tasks)
+    instance(tasks, KernelTasks, "tasks")
     budget = as_budget(budget)
     if tasks.is_stack:
         raise ValueError(
@@ -256,7 +265,7 @@ def fifo_responses(
     ValueError, OverflowError, gpusched.Cancelled
         As ``fifo``; the message has the set's number.
     """
-    check_tasks(tasks)
+    instance(tasks, KernelTasks, "tasks")
     states = as_budget(budget).states
     one_of(order, ORDERS, "order")
     one_of(draw, _DRAWS, "draw")

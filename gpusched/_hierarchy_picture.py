@@ -1,49 +1,29 @@
 """What a run of the scheduling hierarchy looks like, with matplotlib or as SVG text.
 
-Both draw the same scene: boxes in rows, over time, and marks where something was launched.
+Both draw the same scene.
 """
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from gpusched import _hierarchy_why
-from gpusched._check import Int64Array, integer
-from gpusched._fifo_picture import Piece, Threads
-from gpusched._text import clip, xml
-from gpusched.hierarchy import REASONS
-from gpusched.plot import INK, MUTED, TimeAxis, color, pyplot, time_axis
+from gpusched._hierarchy_scene import Scene, scene_of
+from gpusched._svg import (
+    AXIS,
+    document,
+    half_of,
+    label,
+    legend,
+    patch,
+    sideways,
+    text_at,
+    time_scale,
+)
+from gpusched._text import xml
+from gpusched.plot import INK, MUTED, axes, key
 
 if TYPE_CHECKING:
     from gpusched.hierarchy import Hierarchy
-
-# What a notebook or a figure shows at once; more boxes are only counted.
-SHOWN_BOXES = 700
-MOST_BOXES = 4000
-_MOST_ROWS = 192  # SMs
-_MOST_STREAMS = 48
-_MOST_PIECES = 3000  # beyond, the blocks that start together on an SM are drawn as one
-_LEGEND = 10  # names in the legend
-_LABEL = 28  # characters of a name
-_HALF = 13  # of one that is cut in the middle
-
-_WAITS = {
-    "after": "#7F7F7F",
-    "null_stream": "#B2182B",
-    "channel": "#7B3294",
-    "slice": "#BDBDBD",
-    "priority": "#1A1A8C",
-    "queue": "#4D4D4D",
-    "warps": "#B8860B",
-    "blocks": "#D9A400",
-    "registers": "#8C6D31",
-    "shared_memory": "#E07B39",
-    "copy_engine": "#2F8F8F",
-}
 
 
 def plot(
@@ -59,355 +39,19 @@ def plot(
 
     A row of an SM has room for ``warps`` at least.
     """
-    scene = _scene(run, by, unit, since, until, warps)
-    if ax is None:
-        size = (7.6, min(1.1 + max(len(scene.rows) * scene.row_height / 72, 1.2), 9.0))
-        ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    scene = scene_of(run, by, unit, since, until, warps)
+    size = (7.6, min(1.1 + max(len(scene.rows) * scene.row_height / 72, 1.2), 9.0))
+    ax = axes(ax, size)
     _draw(scene, ax)
     return ax
 
 
 def svg(run: Hierarchy, by: str, unit: str | None, since: int, until: int | None) -> str:
     """The picture as an SVG document."""
-    return _svg(_scene(run, by, unit, since, until))
+    return _svg(scene_of(run, by, unit, since, until))
 
 
-@dataclass
-class _Box:
-    """A rectangle: times, and from top to bottom in rows."""
-
-    start: int
-    end: int
-    top: float
-    bottom: float
-    fill: str
-    tip: str
-    label: str = ""
-    pale: bool = False
-
-
-@dataclass
-class _Mark:
-    """A launch."""
-
-    time: int
-    y: float
-    fill: str
-
-
-@dataclass
-class _Scene:
-    """A window of time, rows by their labels, and what is in them."""
-
-    since: int
-    end: int
-    axis: TimeAxis
-    rows: list[str]
-    row_height: float  # in points
-    title: str  # of the rows
-    boxes: list[_Box] = field(default_factory=list)
-    marks: list[_Mark] = field(default_factory=list)
-    legend: list[tuple[str, str]] = field(default_factory=list)  # colour, text
-    waits: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def note(self) -> str:
-        return "; ".join(self.notes)
-
-
-class _Names:
-    """One colour for all launches of a name."""
-
-    def __init__(self, run: Hierarchy) -> None:
-        self.run = run
-        self.index: dict[str, int] = {}
-        for name in run.launches.name:
-            self.index.setdefault(name, len(self.index))
-
-    def color(self, launch: int) -> str:
-        return color(self.index[self.run.launches.name[launch]])
-
-    def legend(self, launches: set[int]) -> list[tuple[str, str]]:
-        used = sorted({self.index[self.run.launches.name[i]] for i in launches})[:_LEGEND]
-        names = list(self.index)
-        ends = [clip(names[k], _LABEL) for k in used]
-        # Names that begin alike, as those of templates do, are told apart by their ends.
-        alike = {text for text in ends if ends.count(text) > 1}
-        texts = [
-            f"{clip(names[k][:_HALF], _HALF)}…{clip(names[k][-_HALF:], _HALF)}"
-            if text in alike
-            else text
-            for k, text in zip(used, ends, strict=True)
-        ]
-        return [(color(k), text) for k, text in zip(used, texts, strict=True)]
-
-
-def _scene(
-    run: Hierarchy, by: str, unit: str | None, since: int, until: int | None, warps: int = 1
-) -> _Scene:
-    since = integer(since, "since")
-    until = None if until is None else integer(until, "until")
-    if since < 0:
-        raise ValueError(f"since = {since}: must not be negative")
-    if until is not None and until <= since:
-        raise ValueError(f"until = {until}: must be above since = {since}")
-    if by == "sm":
-        return _by_sm(run, unit, since, until, warps)
-    return _by_stream(run, unit, since, until)
-
-
-def _window(
-    start: Int64Array, end: Int64Array, since: int, until: int | None, last: int
-) -> tuple[Int64Array, int, int]:
-    """Which boxes are shown, where the picture ends, and how many are not shown. By start."""
-    inside = np.flatnonzero((end > since) & (start < (last + 1 if until is None else until)))
-    inside = inside[np.argsort(start[inside], kind="stable")]
-    shown = inside[: SHOWN_BOXES if until is None else MOST_BOXES]
-    hidden = len(inside) - len(shown)
-    stop = last if until is None else until
-    if hidden:
-        stop = int(start[inside[len(shown)]])
-        # What starts at that instant is not shown either.
-        hidden += int((start[shown] >= stop).sum())
-        shown = shown[start[shown] < stop] if stop > since else shown
-    return shown, max(stop, since + 1), hidden
-
-
-# SMs -------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Flights:
-    """Blocks of one kernel that are on one SM from one instant to another: columns."""
-
-    kernel: Int64Array
-    sm: Int64Array
-    start: Int64Array
-    end: Int64Array
-    blocks: Int64Array
-    first: Int64Array  # its first block in the log
-
-
-def _flights(run: Hierarchy) -> _Flights:
-    log = run._log()
-    columns = (log.kernel, log.sm, log.start, np.where(log.end >= 0, log.end, run.now))
-    order = np.lexsort((columns[3], columns[1], columns[0], columns[2]))
-    new = np.zeros(len(log), dtype=bool)
-    for column in columns:
-        new |= np.diff(column[order], prepend=-2) != 0
-    first = np.flatnonzero(new)
-    counts = np.diff(np.append(first, len(log)))
-    kernel, sm, start, end = (column[order][first] for column in columns)
-    return _Flights(kernel, sm, start, end, counts, order[first])
-
-
-def _by_sm(run: Hierarchy, unit: str | None, since: int, until: int | None, least: int) -> _Scene:
-    flights = _flights(run)
-    sms = min(run.gpu.sms, _MOST_ROWS)
-    last = max(run.now, 1)
-    shown, end, hidden = _window(flights.start, flights.end, since, until, last)
-    labels = [str(s) for s in range(sms)]
-    copies = bool((run.launches.kind > 0).any())
-    if copies:
-        labels += ["copies"] if run.copy_engines == 1 else ["copies in", "copies out"]
-    if run.launches.contexts > 1:
-        labels.append("context")
-    height = min(max(300 / len(labels), 3.2), 60.0)
-    scene = _Scene(since, end, time_axis(unit, end), labels, height, "SM")
-    names, used = _Names(run), set()
-    pieces = _pieces_of(run, flights, shown)
-    places = _warps_of(run, flights, shown)
-    whole = int(flights.blocks[shown].sum()) > _MOST_PIECES
-    # Where SMs are far from full, the rows show the part of them that is used.
-    peak = max((at + size for parts in places.values() for at, size in parts), default=1)
-    peak = max(peak, least)
-    drawn = run.gpu.warps_per_sm
-    while drawn >= 2 * peak:
-        drawn = -(-drawn // 2)
-    if drawn < run.gpu.warps_per_sm:
-        scene.title = f"SM ({drawn} of {run.gpu.warps_per_sm} warps)"
-    warps = (-(-run.launches.threads // 32)).tolist()
-    rows = zip(
-        shown.tolist(),
-        *(
-            getattr(flights, name)[shown].tolist()
-            for name in ("kernel", "sm", "start", "end", "blocks")
-        ),
-        strict=True,
-    )
-    for flight, kernel, sm, start, stop, blocks in rows:
-        if sm >= sms:
-            continue
-        used.add(kernel)
-        count = "1 block" if blocks == 1 else f"{blocks} blocks"
-        tip = (
-            f"{clip(run.launches.name[kernel], 80)}: {count} of {run.launches.threads[kernel]} "
-            f"threads on SM {sm}, {scene.axis.text(start)} to {scene.axis.text(stop)}"
-        )
-        fill, name = names.color(kernel), clip(run.launches.name[kernel], 16)
-        parts = places[flight]
-        tall = max(parts, key=lambda part: part[1])
-        for pale, low, high in pieces[flight]:
-            low, high = max(low, since), min(high, end)
-            for bottom, size in parts if low < high else ():
-                step = size if whole or size % warps[kernel] else warps[kernel]
-                for at in range(bottom, bottom + size, step):
-                    text = name if not pale and (bottom, size) == tall and at == bottom else ""
-                    under, over = (sm + 0.96 - 0.92 * w / drawn for w in (at, at + step))
-                    scene.boxes.append(_Box(low, high, over, under, fill, tip, text, pale))
-    if copies:
-        _add_copies(run, scene, names, used, sms)
-    if run.launches.contexts > 1:
-        _add_slices(run, scene, len(labels) - 1)
-    scene.legend = names.legend(used)
-    if run.gpu.sms > sms:
-        scene.notes.append(f"SMs {sms} to {run.gpu.sms - 1} are not shown")
-    if hidden:
-        scene.notes.append(f"{hidden} more groups of blocks are not shown")
-    _note_outcome(run, scene)
-    return scene
-
-
-def _warps_of(run: Hierarchy, flights: _Flights, shown: Int64Array) -> dict[int, list[Piece]]:
-    """Which of its SM's warps each flight is drawn on: the lowest that are free."""
-    contexts = run.launches.stream_context[run.launches.stream].tolist()
-    warps = (-(-run.launches.threads // 32)).tolist()
-    room: dict[tuple[int, int], Threads] = {}
-    running: dict[tuple[int, int], list[tuple[int, int, list[Piece]]]] = {}
-    found = {}
-    columns = (flights.kernel, flights.sm, flights.start, flights.end, flights.blocks)
-    rows = zip(shown.tolist(), *(column[shown].tolist() for column in columns), strict=True)
-    for flight, kernel, sm, start, end, blocks in rows:
-        key = (contexts[kernel], sm)  # frozen blocks keep their warps
-        lanes = room.setdefault(key, Threads(run.gpu.warps_per_sm))
-        ends = running.setdefault(key, [])
-        while ends and ends[0][0] <= start:
-            lanes.give(heapq.heappop(ends)[2])
-        found[flight] = lanes.take(blocks, warps[kernel])
-        heapq.heappush(ends, (end, flight, found[flight]))
-    return found
-
-
-def _pieces_of(
-    run: Hierarchy, flights: _Flights, shown: Int64Array
-) -> dict[int, list[tuple[bool, int, int]]]:
-    """By flight: (frozen, start, end)."""
-    if run.launches.contexts == 1:
-        spans = zip(flights.start[shown].tolist(), flights.end[shown].tolist(), strict=True)
-        return {k: [(False, *span)] for k, span in zip(shown.tolist(), spans, strict=True)}
-    of = {first: k for k, first in zip(shown.tolist(), flights.first[shown].tolist(), strict=True)}
-    found: dict[int, list[tuple[bool, int, int]]] = {k: [] for k in shown.tolist()}
-    for pale, block, start, end in zip(*(c.tolist() for c in run._pieces()), strict=True):
-        if block in of:
-            found[of[block]].append((pale, start, end))
-    return found
-
-
-def _add_copies(run: Hierarchy, scene: _Scene, names: _Names, used: set[int], row: int) -> None:
-    done = np.flatnonzero((run.launches.kind > 0) & (run.first >= 0))
-    ends = np.where(run.end >= 0, run.end, run.now)
-    done = done[(ends[done] > scene.since) & (run.first[done] < scene.end)]
-    for i in done[:MOST_BOXES].tolist():
-        used.add(i)
-        at = row + int(run.copy_engines == 2 and run.launches.kind[i] == 2)
-        start, end = int(run.first[i]), int(ends[i])
-        name = clip(run.launches.name[i], 80)
-        tip = f"{name}: {scene.axis.text(start)} to {scene.axis.text(end)}"
-        low, high = max(start, scene.since), min(end, scene.end)
-        scene.boxes.append(
-            _Box(low, high, at + 0.15, at + 0.85, names.color(i), tip, clip(name, 16))
-        )
-
-
-def _add_slices(run: Hierarchy, scene: _Scene, row: int) -> None:
-    shades = ("#D9D9D9", "#969696", "#BDBDBD", "#737373")
-    ends = np.where(run.slices.end >= 0, run.slices.end, run.now)
-    inside = np.flatnonzero((ends > scene.since) & (run.slices.start < scene.end))
-    for k in inside[:MOST_BOXES].tolist():
-        context, start, end = int(run.slices.context[k]), int(run.slices.start[k]), int(ends[k])
-        text = f"context {context}: {scene.axis.text(start)} to {scene.axis.text(end)}"
-        low, high = max(start, scene.since), min(end, scene.end)
-        fill = shades[context % len(shades)]
-        scene.boxes.append(_Box(low, high, row + 0.15, row + 0.85, fill, text, str(context)))
-
-
-def _note_outcome(run: Hierarchy, scene: _Scene) -> None:
-    if run.outcome != "done":
-        left = int((run.end < 0).sum())
-        scene.notes.append(f"{run.outcome}: {left} launches have not ended")
-
-
-# Streams ---------------------------------------------------------------------------------------
-
-
-def _by_stream(run: Hierarchy, unit: str | None, since: int, until: int | None) -> _Scene:
-    launches = run.launches
-    streams = min(launches.streams, _MOST_STREAMS)
-    last = max(run.now, int(launches.time.max(initial=0)), 1)
-    start = np.where(run.first >= 0, run.first, last + 1)
-    ends = np.where(run.end >= 0, run.end, run.now)
-    # A launch is in the picture from its launch on, even if it never starts.
-    shown, end, hidden = _window(
-        launches.time, np.where(run.end >= 0, run.end, last + 1), since, until, last
-    )
-    shown = shown[launches.stream[shown] < streams]
-    labels = [clip(name, 20) for name in launches.stream_name[:streams]]
-    if launches.contexts > 1:
-        labels.append("context")
-    height = min(max(300 / len(labels), 14.0), 34.0)
-    scene = _Scene(since, end, time_axis(unit, end), labels, height, "")
-    names, used = _Names(run), set()
-    for i in shown.tolist():
-        stream, name = int(launches.stream[i]), clip(launches.name[i], 80)
-        fill, span = names.color(i), (int(start[i]), int(ends[i]))
-        used.add(i)
-        if since <= launches.time[i] < end:
-            scene.marks.append(_Mark(int(launches.time[i]), stream + 0.12, fill))
-        low, high = max(span[0], since), min(span[1], end)
-        if low < high:
-            tip = f"{name}: {scene.axis.text(span[0])} to {scene.axis.text(span[1])}"
-            text = clip(name, 16)
-            scene.boxes.append(_Box(low, high, stream + 0.2, stream + 0.72, fill, tip, text))
-    _add_waits(run, scene, shown)
-    if launches.contexts > 1:
-        _add_slices(run, scene, len(labels) - 1)
-    scene.legend = names.legend(used)
-    if launches.streams > streams:
-        scene.notes.append(f"{launches.streams - streams} more streams are not shown")
-    if hidden:
-        scene.notes.append(f"{hidden} more launches are not shown")
-    _note_outcome(run, scene)
-    return scene
-
-
-def _add_waits(run: Hierarchy, scene: _Scene, shown: Int64Array) -> None:
-    """What the launches at the heads of their streams waited for."""
-    told: set[str] = set()
-    left = MOST_BOXES
-    for waits in (run.waits, run.pending):
-        chosen = np.isin(waits.launch, shown) & (waits.why != REASONS.index("stream"))
-        for k in np.flatnonzero(chosen)[:left].tolist():
-            launch, reason = int(waits.launch[k]), REASONS[waits.why[k]]
-            stop = int(waits.end[k]) if waits.end[k] >= 0 else scene.end
-            low, high = max(int(waits.start[k]), scene.since), min(stop, scene.end)
-            if low >= high:
-                continue
-            told.add(reason)
-            row = int(run.launches.stream[launch])
-            name = clip(run.launches.name[launch], 80)
-            span = f"{scene.axis.text(int(waits.start[k]))} to "
-            span += scene.axis.text(stop) if waits.end[k] >= 0 else "the end"
-            tip = f"{name} waits {_hierarchy_why.reason_of(run, waits, k)}: {span}"
-            scene.boxes.append(_Box(low, high, row + 0.76, row + 0.92, _WAITS[reason], tip))
-        left = max(0, left - int(chosen.sum()))
-    scene.waits = [(_WAITS[r], r.replace("_", " ")) for r in REASONS if r in told]
-
-
-# Drawing ---------------------------------------------------------------------------------------
-
-
-def _row_labels(scene: _Scene, size: float) -> list[tuple[float, str]]:
+def _row_labels(scene: Scene, size: float) -> list[tuple[float, str]]:
     """Labels that have room, if each needs so many points."""
     step = max(1, int(-(-size // scene.row_height)))
     numbered = [k for k, text in enumerate(scene.rows) if text.isdigit()]
@@ -419,7 +63,7 @@ def _row_labels(scene: _Scene, size: float) -> list[tuple[float, str]]:
     return [(k + 0.5, scene.rows[k]) for k in sorted(kept)]
 
 
-def _draw(scene: _Scene, ax: Any) -> None:
+def _draw(scene: Scene, ax: Any) -> None:
     from matplotlib.patches import Patch, Rectangle
 
     unit = scene.axis.ticks
@@ -453,6 +97,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
                 zorder=4,
                 bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "linewidth": 0},
                 clip_on=True,
+                parse_math=False,
             )
     for fill in dict.fromkeys(mark.fill for mark in scene.marks):
         points = [mark for mark in scene.marks if mark.fill == fill]
@@ -472,7 +117,8 @@ def _draw(scene: _Scene, ax: Any) -> None:
     ax.set_ylim(rows, 0)
     points = 72 * place.height * figure.get_figheight() / rows
     labels = _row_labels(scene, 12 * scene.row_height / points)
-    ax.set_yticks([y for y, _ in labels], [text for _, text in labels], fontsize=9)
+    words = [text for _, text in labels]
+    ax.set_yticks([y for y, _ in labels], words, fontsize=9, parse_math=False)
     ax.tick_params(axis="y", length=0)
     steps = scene.axis.steps(scene.since, scene.end, 8)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])
@@ -482,39 +128,22 @@ def _draw(scene: _Scene, ax: Any) -> None:
         ax.spines[side].set_visible(False)
     handles: list[Any] = [Patch(facecolor=fill, label=text) for fill, text in scene.legend]
     handles += [Patch(facecolor=fill, label=f"wait: {text}") for fill, text in scene.waits]
-    if handles:
-        longest = max(len(handle.get_label()) for handle in handles)
-        columns = max(1, min(len(handles), 80 // (7 + longest)))
-        lines = -(-len(handles) // columns)
-        ax.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=-(-len(handles) // lines),
-            frameon=False,
-            fontsize=9,
-            handlelength=1.2,
-            columnspacing=1.2,
-            borderaxespad=0.2,
-        )
+    key(ax, handles)
 
 
-def _svg(scene: _Scene) -> str:
+def _svg(scene: Scene) -> str:
     wide, rows = 720, len(scene.rows)
     row = max(scene.row_height * 1.15, 4.0)
     left = 34 + round(6.2 * max(len(text) for text in scene.rows))
     span = scene.end - scene.since
-    marks = [
-        *scene.legend,
-        *((fill, f"wait: {text}") for fill, text in scene.waits),
-    ]
-    legend, top = _svg_legend(marks, left, wide)
+    words = [*scene.legend, *((fill, f"wait: {text}") for fill, text in scene.waits)]
+    out, last = legend([(patch(f'fill="{fill}"'), text) for fill, text in words], left, wide)
+    top = last + 12
     bottom = top + row * rows
 
     def x(time: float) -> float:
         return left + wide * (time - scene.since) / span
 
-    out: list[str] = legend
     add = out.append
     for k in range(1, rows):
         add(f'<path d="M{left} {top + k * row:.1f}h{wide}" stroke="#e4e4e4"/>')
@@ -526,58 +155,16 @@ def _svg(scene: _Scene) -> str:
             f'fill="{box.fill}"{pale} stroke="#fff" stroke-width="0.5">'
             f"<title>{xml(box.tip)}</title></rect>"
         )
-        half = 3 + 3.1 * len(box.label)
-        if box.label and length >= 2 * half + 2 and high >= 14:
-            middle, centre = y + high / 2, x((box.start + box.end) / 2)
-            add(
-                f'<rect x="{centre - half:.1f}" y="{middle - 6.5:.1f}" width="{2 * half:.1f}" '
-                f'height="13" rx="3" fill="#fff"/><text x="{centre:.1f}" y="{middle + 4:.1f}" '
-                f'text-anchor="middle">{xml(box.label)}</text>'
-            )
+        if box.label and length >= 2 * half_of(box.label) + 2 and high >= 14:
+            add(label(x((box.start + box.end) / 2), y + high / 2, box.label))
     for mark in scene.marks:
         y = top + row * mark.y
         add(f'<path d="M{x(mark.time):.1f} {y + 3:.1f}l-3.5 -7h7z" fill="{mark.fill}"/>')
-    add(f'<path d="M{left} {top}V{bottom:.1f}h{wide}" class="axis"/>')
+    add(f'<path d="M{left} {top}V{bottom:.1f}h{wide}" {AXIS}/>')
     for place, text in _row_labels(scene, 13 / 1.15):
-        y = top + row * place + 4
-        add(f'<text x="{left - 7}" y="{y:.1f}" text-anchor="end">{xml(text)}</text>')
-    digits = max(len(scene.axis.text(scene.end)), 3)
-    for time in scene.axis.steps(scene.since, scene.end, max(2, wide // (10 + 8 * digits))):
-        add(f'<path d="M{x(time):.1f} {bottom:.1f}v5" class="axis"/>')
-        text = scene.axis.text(time)
-        add(f'<text x="{x(time):.1f}" y="{bottom + 17:.1f}" text-anchor="middle">{text}</text>')
-    text = scene.axis.label
-    add(f'<text x="{left + wide / 2}" y="{bottom + 33:.1f}" text-anchor="middle">{text}</text>')
-    if scene.title:
-        y = (top + bottom) / 2
-        add(
-            f'<text x="12" y="{y:.0f}" text-anchor="middle" '
-            f'transform="rotate(-90 12 {y:.0f})">{scene.title}</text>'
-        )
+        add(text_at(left - 7, top + row * place + 4, text, "end"))
+    out += time_scale(scene.axis, scene.since, scene.end, left, wide, bottom)
+    add(sideways((top + bottom) / 2, scene.title))
     if scene.note:
-        add(
-            f'<text x="{left + wide}" y="{bottom + 33:.1f}" text-anchor="end" fill="{MUTED}">'
-            f"{xml(scene.note)}</text>"
-        )
-    whole = (left + wide + 24, round(bottom + 42))
-    # Attributes and one class, no style that could reach the page around the picture.
-    body = "".join(out).replace('class="axis"', f'stroke="{INK}" fill="none"')
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole[0]}" height="{whole[1]}" '
-        f'viewBox="0 0 {whole[0]} {whole[1]}"><rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<g font-family="sans-serif" font-size="11" fill="{INK}">{body}</g></svg>'
-    )
-
-
-def _svg_legend(marks: list[tuple[str, str]], left: int, wide: int) -> tuple[list[str], int]:
-    """The legend, and where the picture below it begins."""
-    out = []
-    across, line = left, 15
-    for fill, text in marks:
-        length = 28 + 6.4 * len(text)
-        if across + length > left + wide and across > left:
-            across, line = left, line + 16
-        out.append(f'<rect x="{across}" y="{line - 9}" width="12" height="10" fill="{fill}"/>')
-        out.append(f'<text x="{across + 16}" y="{line}">{xml(text)}</text>')
-        across += round(length)
-    return out, line + 12
+        add(text_at(left + wide, bottom + 34, scene.note, "end", f' fill="{MUTED}"'))
+    return document(out, left + wide + 24, round(bottom + 42))

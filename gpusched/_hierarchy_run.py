@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._budget import Budget
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of, seed_key
+from gpusched._budget import Budget, as_budget
+from gpusched._check import (
+    Int64Array,
+    at_least,
+    frozen,
+    instance,
+    int_array,
+    integer,
+    one_of,
+    seed_key,
+)
 from gpusched._progress import Progress, reporter
 from gpusched.gpu import GPU, as_gpu
 from gpusched.hierarchy import Blocks, Hierarchy, Slices, Waits
@@ -116,8 +125,7 @@ def hierarchy(
         Stopped by ``stop``.
     """
     gpu = as_gpu(gpu)
-    if not isinstance(launches, Launches):
-        raise TypeError(f"launches: must be a Launches, got {type(launches).__name__}")
+    instance(launches, Launches, "launches")
     one_of(policy, POLICIES, "policy")
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)
@@ -126,9 +134,7 @@ def hierarchy(
     if copy_engines is not None:
         engines = integer(copy_engines, "copy_engines")
     limit = 0 if channels is None else integer(channels, "channels")
-    budget = Budget() if budget is None else budget
-    if not isinstance(budget, Budget):
-        raise TypeError(f"budget: must be a Budget, got {type(budget).__name__}")
+    budget = as_budget(budget)
     number = integer(index, "index")
     if not 0 <= number < 2**63:
         raise ValueError(f"index = {number}: must not be negative, and within 63 bits")

@@ -8,9 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched._host_trace import COPIES, KERNEL, sms_of
+from gpusched._svg import (
+    AXIS,
+    LATE_PATCH,
+    RELEASE,
+    document,
+    half_of,
+    label,
+    legend,
+    patch,
+    text_at,
+    time_scale,
+)
 from gpusched._text import clip, xml
 from gpusched.hostrun import WHAT
-from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
+from gpusched.plot import INK, LATE, MUTED, TimeAxis, axes, color, key, time_axis
 
 if TYPE_CHECKING:
     from gpusched.hostrun import HostRun
@@ -30,9 +42,8 @@ _SERVER = "#999999"
 def plot(run: HostRun, ax: Any, unit: str | None, since: int, until: int | None) -> Any:
     """Draws on ``ax``, a new figure's where it is None, and returns the axes."""
     scene = _Scene(run, unit, since, until)
-    if ax is None:
-        size = (7.6, min(1.2 + 0.42 * len(scene.rows), 12))
-        ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    size = (7.6, min(1.2 + 0.42 * len(scene.rows), 12))
+    ax = axes(ax, size)
     _draw(scene, ax)
     return ax
 
@@ -170,13 +181,14 @@ def _draw(scene: _Scene, ax: Any) -> None:
                 zorder=4,
                 bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "linewidth": 0},
                 clip_on=True,
+                parse_math=False,
             )
     for row, time, task in scene.releases:
         style = {"marker": "^", "markersize": 4.5, "linestyle": "none", "clip_on": False}
         ax.plot([time / unit], [row + 0.43], color=color(task), zorder=3, **style)
     ax.set_xlim(scene.since / unit, scene.end / unit)
     ax.set_ylim(max(len(scene.rows), 1) - 0.4, -0.55)
-    ax.set_yticks(range(len(scene.rows)), scene.rows)
+    ax.set_yticks(range(len(scene.rows)), scene.rows, parse_math=False)
     steps = scene.axis.steps(scene.since, scene.end, 8)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])
     note = scene.note()
@@ -195,19 +207,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
         handles.append(Patch(facecolor=MUTED, alpha=_IDLE, label="spins, overhead"))
     if any(bar.late for bar in scene.bars):
         handles.append(Patch(facecolor="white", edgecolor=LATE, label="late"))
-    if not handles:
-        return
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=max(1, min(len(handles), 80 // (7 + max(len(h.get_label()) for h in handles)))),
-        frameon=False,
-        fontsize=9,
-        handlelength=1.2,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
+    key(ax, handles)
 
 
 def _svg(scene: _Scene) -> str:
@@ -222,8 +222,8 @@ def _svg(scene: _Scene) -> str:
 
     for row, name in enumerate(scene.rows):
         middle = top + pitch * row + pitch / 2
-        add(f'<text x="{left - 8}" y="{middle + 4:.0f}" text-anchor="end">{xml(name)}</text>')
-        add(f'<path d="M{left} {top + pitch * (row + 1)}h{width}" class="line"/>')
+        add(text_at(left - 8, middle + 4, name, "end"))
+        add(f'<path d="M{left} {top + pitch * (row + 1)}h{width}" stroke="#dddddd"/>')
     for bar in scene.bars:
         level, length = top + pitch * bar.row + 4, x(bar.end) - x(bar.start)
         edge = LATE if bar.late else "#ffffff"
@@ -232,62 +232,24 @@ def _svg(scene: _Scene) -> str:
             f'fill="{bar.fill}" fill-opacity="{bar.alpha}" stroke="{edge}">'
             f"<title>{xml(bar.tip)}</title></rect>"
         )
-        half = 3 + 3.4 * len(bar.text)
-        if bar.text and length >= 2 * half + 4:
-            centre = x(bar.start) + length / 2
-            add(
-                f'<rect x="{centre - half:.1f}" y="{level + 2}" width="{2 * half:.1f}" '
-                f'height="14" rx="3" fill="#ffffff"/><text x="{centre:.1f}" y="{level + 13}" '
-                f'text-anchor="middle">{bar.text}</text>'
-            )
+        if bar.text and length >= 2 * half_of(bar.text) + 4:
+            add(label(x(bar.start) + length / 2, level + 9, bar.text))
     for row, time, task in scene.releases:
         level = top + pitch * (row + 1)
         add(f'<path d="M{x(time):.1f} {level - 6}l3.5 7h-7z" fill="{color(task)}"/>')
-    add(f'<path d="M{left} {top}V{bottom}H{left + width}" class="axis"/>')
-    digits = max(len(scene.axis.text(scene.end)), 3)
-    for time in scene.axis.steps(scene.since, scene.end, max(2, width // (10 + 8 * digits))):
-        add(f'<path d="M{x(time):.1f} {bottom}v5" class="axis"/>')
-        add(
-            f'<text x="{x(time):.1f}" y="{bottom + 17}" text-anchor="middle">'
-            f"{scene.axis.text(time)}</text>"
-        )
-    add(
-        f'<text x="{left + width / 2:.0f}" y="{bottom + 34}" text-anchor="middle">'
-        f"{scene.axis.label}</text>"
-    )
-    across, line = left, 15
+    add(f'<path d="M{left} {top}V{bottom}H{left + width}" {AXIS}/>')
+    out += time_scale(scene.axis, scene.since, scene.end, left, width, bottom)
     marks = [
-        (f'<rect x="{{x}}" y="{{y}}" width="12" height="10" fill="{color(task)}"/>', name)
-        for task, name in ((task, clip(scene.names[task], _LABEL)) for task in scene.legend)
+        (patch(f'fill="{color(task)}"'), clip(scene.names[task], _LABEL)) for task in scene.legend
     ]
     if scene.releases:
-        marks.append((f'<path d="M{{x}} {{y}}m6 1l4 8h-8z" fill="{MUTED}"/>', "release"))
+        marks.append((RELEASE, "release"))
     for these, opaque, words in ((COPIES, _COPY, "copies"), (_PALE, _IDLE, "spins, overhead")):
         if any(bar.what in these for bar in scene.bars):
-            pale = f'fill="{MUTED}" fill-opacity="{opaque}"'
-            marks.append((f'<rect x="{{x}}" y="{{y}}" width="12" height="10" {pale}/>', words))
+            marks.append((patch(f'fill="{MUTED}" fill-opacity="{opaque}"'), words))
     if any(bar.late for bar in scene.bars):
-        late = f'fill="#ffffff" stroke="{LATE}" stroke-width="1.5"'
-        marks.append((f'<rect x="{{x}}" y="{{y}}" width="12" height="10" {late}/>', "late"))
-    for shape, name in marks:
-        length = 28 + 6.4 * len(name)
-        if across + length > left + width and across > left:
-            across, line = left, line + 16
-        add(shape.replace("{x}", str(across)).replace("{y}", str(line - 9)))
-        add(f'<text x="{across + 16}" y="{line}">{xml(name)}</text>')
-        across += round(length)
+        marks.append((LATE_PATCH, "late"))
+    out += legend(marks, left, width)[0]
     if scene.note():
-        add(
-            f'<text x="{left + width}" y="{top - 4}" text-anchor="end" fill="{MUTED}">'
-            f"{scene.note()}</text>"
-        )
-    whole = (left + width + 24, bottom + 42)
-    style = (
-        f"text{{font:11px sans-serif;fill:{INK}}}.axis{{stroke:{INK};fill:none}}"
-        ".line{stroke:#dddddd;fill:none}"
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole[0]}" height="{whole[1]}" '
-        f'viewBox="0 0 {whole[0]} {whole[1]}"><style>{style}</style>'
-        f'<rect width="100%" height="100%" fill="#ffffff"/>{"".join(out)}</svg>'
-    )
+        add(text_at(left + width, top - 4, scene.note(), "end", f' fill="{MUTED}"'))
+    return document(out, left + width + 24, bottom + 42)

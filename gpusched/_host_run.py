@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpusched import _core
-from gpusched._budget import Budget
-from gpusched._check import Int64Array, integer, one_of, seed_key, set_number
+from gpusched._budget import Budget, as_budget
+from gpusched._check import Int64Array, instance, integer, one_of, seed_key, set_number
 from gpusched._gedf_tests import container_period
 from gpusched._progress import Progress, reporter
 from gpusched._run_arguments import execution_shares, gap_share, is_one, per_set, victim_per_set
@@ -184,7 +184,8 @@ def host(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    if _checked(hosts).is_stack:
+    instance(hosts, HostTasks, "hosts")
+    if hosts.is_stack:
         raise ValueError(
             f"hosts: a stack of {len(hosts)} sets; one run is of one set, for the largest "
             "responses of many there is host_responses"
@@ -205,7 +206,7 @@ def host(
         victim,
         1,
     )
-    budget = Budget() if budget is None else budget
+    budget = as_budget(budget)
     arguments: list[Any] = [
         *(*model.arguments, last, model.victim, _triggers(triggers), seed_key(seed)),
         *(set_number(index, "index"), bool(intervals), stop),
@@ -303,7 +304,8 @@ def host_responses(
     ValueError, OverflowError, gpusched.Cancelled
         As ``host``; the message has the set's number.
     """
-    sets = len(hosts) if _checked(hosts).is_stack else 1
+    instance(hosts, HostTasks, "hosts")
+    sets = len(hosts) if hosts.is_stack else 1
     model = _model(
         *(hosts, cpus, policy, gpu, mode, sms, server, overhead, server_period),
         *(execution, gap, victim, sets),
@@ -316,16 +318,10 @@ def host_responses(
     outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]
     if not hosts.is_stack:
         worst, finished, missed, outcome = worst[0], finished[0], missed[0], outcome[0]
-    return HostResponses(worst, finished, missed, np.asarray(outcome))
+    return HostResponses(worst, finished, np.asarray(outcome), missed)
 
 
 # What both take
-
-
-def _checked(hosts: HostTasks) -> HostTasks:
-    if not isinstance(hosts, HostTasks):
-        raise TypeError(f"hosts: must be HostTasks, not {type(hosts).__name__}")
-    return hosts
 
 
 def _model(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, int_array, integer64, one_of, some_of
+from gpusched._check import Int64Array, instance, int_array, integer64, one_of, some_of
 from gpusched.hosttasks import MAX_SMS, HostTasks
 from gpusched.verdict import TERMS, Verdict, _answer
 
@@ -95,7 +95,7 @@ def stgm(
     gpusched.Cancelled
         ``stop`` was set.
     """
-    _check(hosts)
+    instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
     cores, count = _cores(hosts, cpus)
@@ -142,7 +142,7 @@ def mpcp(
     ------
     As `stgm`.
     """
-    _check(hosts)
+    instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES, "mode")
     cores, count = _cores(hosts, cpus)
     width = _whole_gpu(hosts, sms)
@@ -183,7 +183,7 @@ def fmlp_plus(
     ------
     As `stgm`.
     """
-    _check(hosts)
+    instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, ("sound", "gcaps"), "variant")
     cores, count = _cores(hosts, cpus)
@@ -227,7 +227,7 @@ def gpu_server(
     ------
     As `stgm`; also for a server's core that is none, and a negative overhead.
     """
-    _check(hosts)
+    instance(hosts, HostTasks, "hosts")
     cores, count = _cores(hosts, cpus)
     width = _whole_gpu(hosts, sms)
     place = np.int64(count) if server is None else int_array(server, "server")
@@ -283,7 +283,7 @@ def partition(
     ------
     As the test.
     """
-    _check(hosts)
+    instance(hosts, HostTasks, "hosts")
     one_of(test, TESTS, "test")
     modes = {"mpcp": LOCK_MODES, "fmlp_plus": LOCK_MODES[:2], "gpu_server": LOCK_MODES[:1]}
     one_of(mode, modes[test], "mode")
@@ -360,7 +360,7 @@ def stgm_allocate(
     ------
     As `stgm`; ValueError also for a line that is not in this list.
     """
-    _check(hosts)
+    instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
     flags = APART if apart else 0
@@ -408,7 +408,7 @@ def stgm_exhaustive(
     ------
     As `stgm_allocate`; ValueError also for larger sets.
     """
-    _check(hosts)
+    instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
     count, width = integer64(cpus, "cpus"), _few_sms(_whole_gpu(hosts, sms))
@@ -424,11 +424,6 @@ def stgm_exhaustive(
 
 
 # What the tests share
-
-
-def _check(hosts: Any) -> None:
-    if not isinstance(hosts, HostTasks):
-        raise TypeError(f"hosts: must be HostTasks, not {type(hosts).__name__}")
 
 
 def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:

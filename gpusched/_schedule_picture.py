@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusched._svg import AXIS, document, label, time_scale
 from gpusched._text import clip, xml
 from gpusched.jobs import Jobs
-from gpusched.plot import INK, LATE, MUTED, TimeAxis, color, pyplot, time_axis
+from gpusched.plot import INK, LATE, MUTED, TimeAxis, axes, color, time_axis
 
 if TYPE_CHECKING:
     from gpusched.schedule import Schedule
@@ -26,10 +27,9 @@ _ROW = 34  # height of a row in the SVG, in pixels
 def plot(schedule: Schedule, ax: Any, unit: str | None, until: int | None) -> Any:
     """Draws on ``ax``, a new figure's where it is None, and returns the axes."""
     scene = _Scene(schedule, unit, until)
-    if ax is None:
-        label = 0.085 * max(len(clip(name, _LABEL)) for name in scene.names)
-        size = (label + min(12.0, max(5.6, 0.3 * scene.marks)), 1.3 + 0.55 * scene.n)
-        ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    label = 0.085 * max(len(clip(name, _LABEL)) for name in scene.names)
+    size = (label + min(12.0, max(5.6, 0.3 * scene.marks)), 1.3 + 0.55 * scene.n)
+    ax = axes(ax, size)
     _draw(scene, ax)
     return ax
 
@@ -184,7 +184,7 @@ def _draw(scene: _Scene, ax: Any) -> None:
             )
     ax.set_xlim(0, span)
     ax.set_ylim(scene.n - 0.4, -0.6)
-    ax.set_yticks(range(scene.n), [clip(name, _LABEL) for name in scene.names])
+    ax.set_yticks(range(scene.n), [clip(name, _LABEL) for name in scene.names], parse_math=False)
     ax.tick_params(axis="y", length=0)
     steps = scene.axis.steps(0, scene.end)
     ax.set_xticks([time / unit for time in steps], [scene.axis.text(time) for time in steps])
@@ -257,19 +257,15 @@ def _svg(scene: _Scene) -> str:
         if length >= (40 if late else 12) + 7 * len(str(job)):
             # A late job's middle may be where the cross is.
             centre = left + width * start / scene.end + length * (0.15 if late else 0.5)
-            half = 3 + 3.4 * len(str(job))
-            add(
-                f'<rect x="{centre - half:.1f}" y="{middle - 7:.1f}" width="{2 * half:.1f}" '
-                f'height="14" rx="3" fill="#ffffff"/><text x="{centre:.1f}" y="{middle + 4:.1f}" '
-                f'text-anchor="middle">{job}</text>'
-            )
+            add(label(centre, middle, str(job)))
+    due = f'stroke="{MUTED}" fill="none"'
     for task in range(scene.n):
         middle = top + _ROW * (task + 0.5)
         high, low = middle - 15, middle + 15
         for time in scene.releases[task]:
-            add(f'<path d="M{x(time)} {low}V{high}m-3 5l3 -5l3 5" class="release"/>')
+            add(f'<path d="M{x(time)} {low}V{high}m-3 5l3 -5l3 5" {AXIS}/>')
         for time in scene.deadlines[task]:
-            add(f'<path d="M{x(time)} {high}V{low}m-3 -5l3 5l3 -5" class="deadline"/>')
+            add(f'<path d="M{x(time)} {high}V{low}m-3 -5l3 5l3 -5" {due}/>')
     for task, job, _, deadline, start, _ in scene.missed:
         middle = top + _ROW * (task + 0.5)
         what = "waits at" if start < 0 else "ends after"
@@ -278,29 +274,10 @@ def _svg(scene: _Scene) -> str:
             f'<path d="M{x(deadline)} {middle}m-6 -6l12 12m0 -12l-12 12" stroke="{LATE}" '
             f'stroke-width="3.5" fill="none"><title>{xml(tip)}</title></path>'
         )
-    add(f'<path d="M{left} {bottom}h{width}" stroke="{INK}"/>')
-    digits = max(len(scene.axis.text(scene.end)), 3)
-    for time in scene.axis.steps(0, scene.end, max(2, width // (10 + 8 * digits))):
-        add(f'<path d="M{x(time)} {bottom}v5" stroke="{INK}"/>')
-        add(
-            f'<text x="{x(time)}" y="{bottom + 17}" text-anchor="middle">'
-            f"{scene.axis.text(time)}</text>"
-        )
-    add(
-        f'<text x="{left + width / 2:.0f}" y="{bottom + 34}" text-anchor="middle">'
-        f"{scene.axis.label}</text>"
-    )
+    add(f'<path d="M{left} {bottom}h{width}" {AXIS}/>')
+    out += time_scale(scene.axis, 0, scene.end, left, width, bottom)
     legend = "↑ release   ↓ deadline"
     marks = f'<tspan fill="{LATE}">   ✕ missed deadline</tspan>' if scene.missed else ""
     note = f'<tspan fill="{MUTED}">   {scene.note()}</tspan>' if scene.note() else ""
     add(f'<text x="{left}" y="15" xml:space="preserve">{legend}{marks}{note}</text>')
-    size = (left + width + 24, bottom + 42)
-    style = (
-        f"text{{font:11px sans-serif;fill:{INK}}}"
-        f".release{{stroke:{INK};fill:none}}.deadline{{stroke:{MUTED};fill:none}}"
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
-        f'viewBox="0 0 {size[0]} {size[1]}"><style>{style}</style>'
-        f'<rect width="100%" height="100%" fill="#ffffff"/>{"".join(out)}</svg>'
-    )
+    return document(out, left + width + 24, bottom + 42)

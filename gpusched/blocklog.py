@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._check import Int64Array, at_least, frozen, int_array
+from gpusched._frozen import Frozen
 from gpusched._text import shown
 
 __all__ = ["BlockLog"]
@@ -27,7 +28,7 @@ _LEAST = {"blocks": 1, "threads": 1} | dict.fromkeys(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BlockLog:
+class BlockLog(Frozen):
     """K kernels (one launch each) and the B blocks that they ran as.
 
     All columns are stored as read-only int64 arrays; one number stands for the same everywhere.
@@ -181,15 +182,6 @@ class BlockLog:
         return pd.DataFrame(
             table | {key: getattr(self, key)[self.kernel] for key in ("name", "joined", *_KERNELS)}
         )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, BlockLog):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return (_restored, ({f.name: getattr(self, f.name) for f in fields(self)},))

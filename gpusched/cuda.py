@@ -19,11 +19,11 @@ from gpusched._cuda_device import Run as Run
 from gpusched._cuda_device import Stream as Stream
 
 if TYPE_CHECKING:
+    from gpusched._cuda_bench import Finding as Finding
     from gpusched._cuda_oracle import Measurement as Measurement
     from gpusched._cuda_partitions import PartitionTimes as PartitionTimes
     from gpusched._cuda_player import Overhead as Overhead
     from gpusched._cuda_player import Played as Played
-    from gpusched._cuda_probe import Finding as Finding
     from gpusched._cuda_probe import Probe as Probe
     from gpusched.policy import Policy
     from gpusched.schedule import Schedule
@@ -149,7 +149,8 @@ def play(
     realtime
         SCHED_FIFO priority of the thread, 1 to 99; 0: as it is.
     lock_memory
-        Whether the process' memory is locked (mlockall) meanwhile.
+        Whether the process' memory is locked (mlockall) meanwhile. The system keeps one lock for
+        all of it: what you had locked before is unlocked afterwards, too (munlockall).
 
     Raises
     ------

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _fifo_picture
-from gpusched._check import Int64Array, frozen, integer
+from gpusched._check import Int64Array, integer
+from gpusched._frozen import Frozen
 from gpusched._orders import ORDERS
+from gpusched._responses import Responses
 from gpusched.jobs import Jobs
 from gpusched.tasks import KernelTasks
 
@@ -23,7 +25,7 @@ OUTCOMES = ("done", "repeats", "diverges", "budget")
 
 
 @dataclass(frozen=True, eq=False)
-class Waves:
+class Waves(Frozen):
     """Blocks of one job that start and end together, in order of start: read-only int64 arrays.
 
     Attributes
@@ -42,24 +44,8 @@ class Waves:
     start: Int64Array
     end: Int64Array
 
-    def __post_init__(self) -> None:
-        for column in fields(self):
-            frozen(getattr(self, column.name))
-
     def __len__(self) -> int:
         return len(self.task)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Waves):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        return (Waves, tuple(getattr(self, f.name) for f in fields(self)))
 
     def to_frame(self) -> Any:
         """A pandas table with one row per wave."""
@@ -120,23 +106,6 @@ class FifoRun(Jobs):
     cycle_length: int | None
     now: int
     reason: str | None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("worst", "finished", "grows"):
-            frozen(getattr(self, name))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FifoRun):
-            return NotImplemented
-        for f in fields(self):
-            one, two = getattr(self, f.name), getattr(other, f.name)
-            same = np.array_equal(one, two) if isinstance(one, np.ndarray) else one == two
-            if not same:
-                return False
-        return True
-
-    __hash__ = None
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:
@@ -217,7 +186,7 @@ class FifoRun(Jobs):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FifoResponses:
+class FifoResponses(Responses):
     """The largest responses of many simulated sets; see ``gs.simulate.fifo_responses``.
 
     For a stack of N sets of n tasks; a single set has no first axis.
@@ -234,47 +203,7 @@ class FifoResponses:
         How many waves of blocks were started, (N,).
     """
 
-    worst: Int64Array
-    finished: Int64Array
-    outcome: npt.NDArray[np.str_]
     waves: Int64Array
-
-    def __post_init__(self) -> None:
-        for column in fields(self):
-            frozen(getattr(self, column.name))
-
-    @property
-    def is_stack(self) -> bool:
-        """Whether this is about a stack of sets."""
-        return self.worst.ndim == 2
-
-    def __len__(self) -> int:
-        """Sets in a stack, tasks in a single set."""
-        return len(self.worst)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FifoResponses):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        return (FifoResponses, tuple(getattr(self, f.name) for f in fields(self)))
-
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task (and set)."""
-        import pandas as pd
-
-        sets, n = np.atleast_2d(self.worst).shape
-        columns: dict[str, Any] = {"set": np.repeat(np.arange(sets), n)} if self.is_stack else {}
-        columns["task"] = np.tile(np.arange(n), sets)
-        columns["worst"] = self.worst.ravel()
-        columns["finished"] = self.finished.ravel()
-        columns["outcome"] = np.repeat(np.atleast_1d(self.outcome), n)
-        return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
         names, counts = np.unique(np.atleast_1d(self.outcome), return_counts=True)

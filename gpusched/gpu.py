@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from gpusched import _core
-from gpusched._check import Int64Array, at_least, frozen, int_array
+from gpusched._check import Int64Array, at_least, frozen, instance, int_array
 
 KB = 1024
 WARP_THREADS = 32
@@ -439,8 +439,7 @@ def as_gpu(gpu: Any) -> GPU:
 
 def kernel_columns(gpu: Any, **given: Any) -> list[Int64Array]:
     """What describes kernels, checked and brought to one shape; refuses what is no GPU, too."""
-    if not isinstance(gpu, GPU):
-        raise TypeError(f"gpu: must be a GPU, got {type(gpu).__name__}")
+    instance(gpu, GPU, "gpu")
     arrays = {key: int_array(value, key) for key, value in given.items()}
     for key, array in arrays.items():
         at_least(array, 0 if key in ("regs", "smem") else 1, key)

@@ -19,9 +19,10 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._batches import members
-from gpusched._check import Int64Array, frozen, int_array, one_of
+from gpusched._check import Int64Array, frozen, instance, int_array, one_of
 from gpusched._files import replacing
 from gpusched._text import clip
+from gpusched.plot import axes
 from gpusched.tasks import KernelTasks
 
 VARIANTS = ("repaired", "paper", "printed")
@@ -161,12 +162,9 @@ class Graph:
         """
         self._bounded(max_vertices)
         x, y = self._layout()
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            height = max(2.5, 0.8 * float(np.bincount(self.depth).max()))
-            width = max(4.0, 1.7 * float(self.depth.max() + 1))
-            _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+        height = max(2.5, 0.8 * float(np.bincount(self.depth).max()))
+        width = max(4.0, 1.7 * float(self.depth.max() + 1))
+        ax = axes(ax, (width, height))
         colors = ("white", "lightsteelblue", "lightgreen", "lightgray")
         for source, target, batch in self._edges():
             dashed = "--" if batch <= 0 else "-"
@@ -190,7 +188,8 @@ class Graph:
         ax.set_xlim(x.min() - 0.6, x.max() + 0.6)
         ax.set_ylim(y.min() - 0.6, y.max() + 0.6)
         batches = ", ".join(f"{i}: {clip(name, 20)}" for i, name in enumerate(self.names))
-        ax.set_xlabel(f"executed jobs (in boxes: time; on edges: batches of {batches})")
+        words = f"executed jobs (in boxes: time; on edges: batches of {batches})"
+        ax.set_xlabel(words, parse_math=False)
         ax.set_yticks([])
         ax.xaxis.get_major_locator().set_params(integer=True)
         return ax
@@ -357,15 +356,14 @@ def search(
     graph
         Keep the graph.
     stop
-        A buffer of one byte; another thread sets it to stop the search.
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 
     Raises
     ------
     ValueError, OverflowError
         Arguments that name themselves in the message.
     """
-    if not isinstance(tasks, KernelTasks):
-        raise TypeError(f"tasks: must be KernelTasks, got {type(tasks).__name__}")
+    instance(tasks, KernelTasks, "tasks")
     if tasks.is_stack:
         raise ValueError("tasks: the graph is explored for one task set; index the stack")
     completion, undecided = _table(table, tasks.n)

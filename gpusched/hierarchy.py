@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import Int64Array, frozen, integer, one_of
+from gpusched._check import Int64Array, integer, one_of
+from gpusched._frozen import Frozen
 from gpusched._text import clip
 from gpusched.gpu import GPU
 from gpusched.launches import KINDS, Launches
@@ -40,27 +41,11 @@ _COLUMNS = ("head", "joined", "first", "dispatched", "end")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Table:
+class _Table(Frozen):
     """Columns of one length: read-only arrays."""
-
-    def __post_init__(self) -> None:
-        for column in fields(self):
-            frozen(getattr(self, column.name))
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        return (type(self), tuple(getattr(self, f.name) for f in fields(self)))
 
     def _shown(self) -> dict[str, npt.NDArray[Any]]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -221,7 +206,7 @@ class Deadlock:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy:
+class Hierarchy(Frozen):
     """What the scheduling hierarchy made of launches; see ``gs.simulate.hierarchy``.
 
     Arrays are read-only int64 with one entry per launch, in ticks, and -1 for what has not happened
@@ -279,30 +264,8 @@ class Hierarchy:
     now: int
     started: int
 
-    def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, np.ndarray):
-                frozen(value)
-
     def __len__(self) -> int:
         return len(self.launches)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Hierarchy):
-            return NotImplemented
-        for f in fields(self):
-            one, two = getattr(self, f.name), getattr(other, f.name)
-            arrays = isinstance(one, np.ndarray) and isinstance(two, np.ndarray)
-            if not (np.array_equal(one, two) if arrays else one is two or one == two):
-                return False
-        return True
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        # By the constructor, which freezes the arrays again.
-        return (Hierarchy, tuple(getattr(self, f.name) for f in fields(self)))
 
     def __repr__(self) -> str:
         known = self.outcome if self.reason is None else f"{self.outcome} ({self.reason})"

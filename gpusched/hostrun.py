@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import Int64Array, frozen
+from gpusched._check import Int64Array
+from gpusched._frozen import Frozen
+from gpusched._responses import Responses
 from gpusched.hosttasks import HostTasks
 from gpusched.jobs import Jobs
 
@@ -23,7 +25,7 @@ WHAT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class Intervals(Frozen):
     """What jobs did and what they waited for, from when to when: read-only int64 arrays.
 
     In the order in which they ended, kernels in that in which they started. Those of a job that are
@@ -54,10 +56,6 @@ class Intervals:
     start: Int64Array
     end: Int64Array
 
-    def __post_init__(self) -> None:
-        for column in fields(self):
-            frozen(getattr(self, column.name))
-
     def __len__(self) -> int:
         return len(self.task)
 
@@ -66,18 +64,6 @@ class Intervals:
         """``what`` in words."""
         words: npt.NDArray[np.str_] = np.array(WHAT)[self.what]
         return words
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Intervals):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        return (Intervals, tuple(getattr(self, f.name) for f in fields(self)))
 
     def to_frame(self) -> Any:
         """A pandas table with one row per interval, ``what`` in words."""
@@ -133,23 +119,6 @@ class HostRun(Jobs):
     missed: Int64Array
     now: int
     reason: str | None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("worst", "finished", "missed"):
-            frozen(getattr(self, name))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, HostRun):
-            return NotImplemented
-        for f in fields(self):
-            one, two = getattr(self, f.name), getattr(other, f.name)
-            same = np.array_equal(one, two) if isinstance(one, np.ndarray) else one == two
-            if not same:
-                return False
-        return True
-
-    __hash__ = None
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:
@@ -251,7 +220,7 @@ class HostRun(Jobs):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HostResponses:
+class HostResponses(Responses):
     """The largest responses of many simulated sets; see ``gs.simulate.host_responses``.
 
     For a stack of N sets of n tasks; a single set has no first axis.
@@ -266,47 +235,7 @@ class HostResponses:
         One of ``HostRun.OUTCOMES`` for each set, (N,); see there.
     """
 
-    worst: Int64Array
-    finished: Int64Array
     missed: Int64Array
-    outcome: npt.NDArray[np.str_]
-
-    def __post_init__(self) -> None:
-        for column in fields(self):
-            frozen(getattr(self, column.name))
-
-    @property
-    def is_stack(self) -> bool:
-        """Whether this is about a stack of sets."""
-        return self.worst.ndim == 2
-
-    def __len__(self) -> int:
-        """Sets in a stack, tasks in a single set."""
-        return len(self.worst)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, HostResponses):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        return (HostResponses, tuple(getattr(self, f.name) for f in fields(self)))
-
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task (and set)."""
-        import pandas as pd
-
-        sets, n = np.atleast_2d(self.worst).shape
-        columns: dict[str, Any] = {"set": np.repeat(np.arange(sets), n)} if self.is_stack else {}
-        columns["task"] = np.tile(np.arange(n), sets)
-        for name in ("worst", "finished", "missed"):
-            columns[name] = getattr(self, name).ravel()
-        columns["outcome"] = np.repeat(np.atleast_1d(self.outcome), n)
-        return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
         sets, n = np.atleast_2d(self.worst).shape

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import FloatArray, Int64Array, at_least, frozen, int_array, one_of
+from gpusched._check import FloatArray, Int64Array, at_least, frozen, int_array, one_of, task_names
+from gpusched._frozen import Frozen
 from gpusched._gpu_times import to_segments
 from gpusched._hostlists import from_lists, is_ragged, jobs_to_rows, sm_sets
 from gpusched._text import clip
@@ -37,7 +38,7 @@ _SHOWN_ROWS = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HostTasks:
+class HostTasks(Frozen):
     """Sporadic tasks with CPU and GPU segments: one set of n tasks, or a stack of N such sets.
 
     A job runs CPU segment 0, GPU segment 0, CPU segment 1, ..., one after the other, and ends with
@@ -168,7 +169,7 @@ class HostTasks:
             if f.name in arrays:
                 object.__setattr__(self, f.name, frozen(arrays[f.name]))
         object.__setattr__(self, "sm", frozen(_fit_sm(sets, shape)))
-        object.__setattr__(self, "name", _labels(name, shape[-1]))
+        object.__setattr__(self, "name", task_names(name, shape[-1]))
 
     @classmethod
     def from_segments(cls, period: Any, jobs: Iterable[Any], **options: Any) -> HostTasks:
@@ -273,7 +274,7 @@ class HostTasks:
             "offset": np.zeros(shape, np.int64),
             "core": np.full(shape, -1, np.int64),
             "sm": np.zeros((*shape, 0), np.bool_),
-            "name": _labels(None, shape[-1]),
+            "name": task_names(None, shape[-1]),
         }
         other = object.__new__(cls)
         for key, value in (rest | arrays).items():
@@ -367,15 +368,6 @@ class HostTasks:
         return (a, b, c, d, e, f, g, h)
 
     # As any object
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, HostTasks):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return (_unpickle, ({f.name: getattr(self, f.name) for f in fields(self)},))
@@ -573,17 +565,6 @@ def _fit_sm(sets: BoolArray | None, shape: tuple[int, ...]) -> BoolArray:
         )
     fitted: BoolArray = _fit(sets, (*shape, sets.shape[-1]), "sm").copy()
     return fitted
-
-
-def _labels(name: Any, n: int) -> tuple[str, ...]:
-    if name is None:
-        name = [f"task {i}" for i in range(n)]
-    if isinstance(name, str) or not isinstance(name, Iterable):
-        raise TypeError(f"name: must be {n} strings, one per task")
-    labels = tuple(name)
-    if len(labels) != n or not all(isinstance(label, str) for label in labels):
-        raise ValueError(f"name: must be {n} strings, one per task")
-    return labels
 
 
 def _first(bad: BoolArray) -> tuple[int, ...]:

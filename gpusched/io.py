@@ -27,7 +27,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from gpusched import _examiner, _kineto, _rules
-from gpusched._check import Int64Array, integer, one_of
+from gpusched._check import Int64Array, instance, integer, one_of
 from gpusched._rules import Violation
 from gpusched.blocklog import BlockLog
 from gpusched.gpu import GPU, as_gpu
@@ -284,8 +284,7 @@ def check_rules(
     OverflowError
         A time or tolerance beyond 2^62.
     """
-    if not isinstance(log, BlockLog):
-        raise TypeError(f"log: must be a BlockLog, not {type(log).__name__}")
+    instance(log, BlockLog, "log")
     margin = integer(tolerance, "tolerance")
     if margin < 0:
         raise ValueError(f"tolerance = {margin}: must not be negative")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gpusched._check import Int64Array, frozen
+from gpusched._check import Int64Array
+from gpusched._frozen import Frozen
 
 
 @dataclass(frozen=True, eq=False)
-class Jobs:
+class Jobs(Frozen):
     """Jobs as a structure of arrays: read-only int64, one entry per job, times in ticks.
 
     Attributes
@@ -34,10 +35,6 @@ class Jobs:
     start: Int64Array
     finish: Int64Array
 
-    def __post_init__(self) -> None:
-        for name in self.COLUMNS:
-            frozen(getattr(self, name))
-
     def __len__(self) -> int:
         return len(self.task)
 
@@ -51,19 +48,6 @@ class Jobs:
     def late(self) -> Any:
         """Which jobs do not end by their deadlines (bool array)."""
         return (self.finish < 0) | (self.finish > self.deadline)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Jobs):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        # By the constructor, which freezes the arrays again.
-        return (type(self), tuple(getattr(self, f.name) for f in fields(self)))
 
     def to_frame(self) -> Any:
         """A pandas table with one row per job."""

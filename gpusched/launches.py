@@ -6,14 +6,27 @@ of operations. ``gs.simulate.hierarchy`` says what becomes of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of
+from gpusched._check import Int64Array, at_least, frozen, instance, int_array, integer, names
+from gpusched._launch_columns import (
+    KINDS,
+    MOST_STREAMS,
+    STREAM_KINDS,
+    codes,
+    fill_durations,
+    launch_names,
+    one_each,
+    read_after,
+    read_block_times,
+    read_factors,
+    read_streams,
+    row_count,
+)
 from gpusched._text import clip
 from gpusched.tasks import KernelTasks
 
@@ -22,12 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
-KINDS = ("kernel", "copy_in", "copy_out")
-"""What can be launched; ``Launches.kind`` holds the positions in this tuple."""
-
-STREAM_KINDS = ("blocking", "non_blocking", "null")
-"""What a stream can be; ``Launches.stream_kind`` holds the positions in this tuple."""
-
 _COLUMNS = (
     *("time", "kind", "stream", "blocks", "threads", "regs", "smem"),
     *("duration", "longest", "bytes"),
@@ -35,7 +42,6 @@ _COLUMNS = (
 _STREAM_COLUMNS = ("stream_context", "stream_priority", "stream_kind")
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
 _SHOWN = 40
-_MOST_STREAMS = 2**24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,7 +150,7 @@ class Launches:
     ) -> None:
         given = {
             "time": int_array(time, "time"),
-            "kind": _codes(kind, KINDS, "kind"),
+            "kind": codes(kind, KINDS, "kind"),
             "stream": int_array(stream, "stream"),
             "blocks": int_array(blocks, "blocks"),
             "threads": int_array(threads, "threads"),
@@ -153,8 +159,8 @@ class Launches:
             "duration": int_array(0 if duration is None else duration, "duration"),
             "bytes": int_array(bytes, "bytes"),
         }
-        n = _rows(given, "time", {"after": after, "block_times": block_times, "name": name})
-        rows = {key: _row(array, n, key, "launches") for key, array in given.items()}
+        n = row_count(given, "time", {"after": after, "block_times": block_times, "name": name})
+        rows = {key: one_each(array, n, key, "launches") for key, array in given.items()}
         for key in ("time", "regs", "smem", "duration", "bytes"):
             at_least(rows[key], 0, key)
         copies = rows["kind"] > 0
@@ -163,11 +169,11 @@ class Launches:
                 at_least(np.where(copies, 1, rows[key]), 1, key)
             rows[key][copies] = 0
         rows["bytes"][~copies] = 0
-        times = _block_times(block_times, rows["blocks"])
-        _fill_durations(rows, times, bandwidth)
+        times = read_block_times(block_times, rows["blocks"])
+        fill_durations(rows, times, bandwidth)
         rows["longest"] = rows["duration"].copy()
         if longest is not None:
-            most = _row(int_array(longest, "longest"), n, "longest", "launches")
+            most = one_each(int_array(longest, "longest"), n, "longest", "launches")
             rows["longest"] = np.where(most == 0, rows["duration"], most)
         for i, each in enumerate(times or ()):
             if each is not None:
@@ -178,15 +184,15 @@ class Launches:
                 f"{rows['duration'][i]}"
             )
         values: dict[str, Any] = {key: frozen(rows[key]) for key in _COLUMNS}
-        values["after"] = _after(after, n)
+        values["after"] = read_after(after, n)
         values["block_times"] = times
         values["interference"] = None if interference is None else read_factors(interference, n)
-        values["name"] = _labels(name, n, "name", _launch_names(rows["kind"]))
-        values |= _streams(
+        values["name"] = names(name, "name", launch_names(rows["kind"]), "launch")
+        values |= read_streams(
             rows["stream"],
             int_array(stream_context, "stream_context"),
             int_array(stream_priority, "stream_priority"),
-            _codes(stream_kind, STREAM_KINDS, "stream_kind"),
+            codes(stream_kind, STREAM_KINDS, "stream_kind"),
             stream_name,
         )
         for key, value in values.items():
@@ -219,6 +225,7 @@ class Launches:
             By time, then priority, then task: the order of ``gs.simulate.fifo``'s jobs. Names are
             those of the tasks.
         """
+        instance(tasks, KernelTasks, "tasks")
         if tasks.is_stack:
             raise ValueError(f"tasks: a stack of {len(tasks)} sets; launches are those of one set")
         last = integer(until, "until")
@@ -233,10 +240,10 @@ class Launches:
         order = np.lexsort((task, tasks.priority[task], time))
         task, time = task[order], time[order]
         streams = np.arange(tasks.n) if stream is None else int_array(stream, "stream")
-        streams = _row(streams, tasks.n, "stream", "tasks")
+        streams = one_each(streams, tasks.n, "stream", "tasks")
         at_least(streams, 0, "stream")
-        for i in np.flatnonzero(streams >= _MOST_STREAMS)[:1].tolist():
-            raise ValueError(f"stream[{i}] = {streams[i]}: must be below {_MOST_STREAMS}")
+        for i in np.flatnonzero(streams >= MOST_STREAMS)[:1].tolist():
+            raise ValueError(f"stream[{i}] = {streams[i]}: must be below {MOST_STREAMS}")
         return Launches(
             time,
             tasks.block_time[task],
@@ -336,198 +343,3 @@ class Launches:
 
 def _unpickle(values: dict[str, Any]) -> Launches:
     return Launches(**values)
-
-
-def _codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
-    """Positions in ``known``, from names or from such positions."""
-    if isinstance(value, str):
-        one_of(value, known, name)
-        return np.array(known.index(value), dtype=np.int64)
-    listed = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
-    if listed.dtype.kind in "OUS":
-        flat = listed.ravel().tolist()
-        for i, item in enumerate(flat):
-            if not isinstance(item, (int, float)):
-                one_of(item, known, f"{name}[{i}]")
-                flat[i] = known.index(item)
-        value = np.array(flat, dtype=object).reshape(listed.shape)
-    codes = int_array(value, name)
-    for at in np.argwhere((codes < 0) | (codes >= len(known)))[:1].tolist():
-        where = f"[{at[0]}]" if at else ""
-        raise ValueError(
-            f"{name}{where} = {codes[tuple(at)]}: must be one of {', '.join(known)}, or its "
-            f"number from 0 to {len(known) - 1}"
-        )
-    return codes
-
-
-def _rows(
-    columns: dict[str, Int64Array], first: str, sequences: dict[str, Sequence[Any] | None]
-) -> int:
-    """How many rows the columns and sequences describe."""
-    for key, array in columns.items():
-        if array.ndim > 1:
-            raise ValueError(f"{key}: must have 1 dimension, has {array.ndim}")
-    longest = next((key for key, array in columns.items() if array.ndim == 1), None)
-    if longest is None:
-        raise ValueError(f"{first}: must be a sequence with one entry per launch")
-    n = len(columns[longest])
-    for key, given in sequences.items():
-        if given is not None and (isinstance(given, str) or not hasattr(given, "__len__")):
-            raise TypeError(f"{key}: must be a sequence with one entry per launch")
-        if given is not None and len(given) != n:
-            raise ValueError(f"{key}: has {len(given)} entries, {longest} has {n}")
-    return n
-
-
-def _row(array: Int64Array, n: int, name: str, what: str) -> Int64Array:
-    """A copy with one entry for each of n."""
-    if array.shape not in ((), (n,)):
-        raise ValueError(
-            f"{name}: shape {array.shape}; must be one number, or one for each of {n} {what}"
-        )
-    return np.array(np.broadcast_to(array, (n,)))
-
-
-def _block_times(
-    given: Sequence[Any] | None, blocks: Int64Array
-) -> tuple[Int64Array | None, ...] | None:
-    if given is None or all(times is None for times in given):
-        return None
-    found: list[Int64Array | None] = []
-    for i, times in enumerate(given):
-        if times is None:
-            found.append(None)
-            continue
-        row = int_array(times, f"block_times[{i}]")
-        if row.shape != (blocks[i],):
-            what = f"one time for each of {blocks[i]} blocks" if blocks[i] else "None for a copy"
-            raise ValueError(f"block_times[{i}]: shape {row.shape}; must be {what}")
-        at_least(row, 1, f"block_times[{i}]")
-        found.append(frozen(row))
-    return tuple(found)
-
-
-def _fill_durations(
-    rows: dict[str, Int64Array], times: tuple[Int64Array | None, ...] | None, bandwidth: Any
-) -> None:
-    """Durations that follow from block times or bytes; refuses rows without any."""
-    duration = rows["duration"]
-    for i, each in enumerate(times or ()):
-        if each is not None:
-            duration[i] = each.min()
-    if bandwidth is not None:
-        rate = _decimal(bandwidth, "bandwidth")
-        if rate <= 0:
-            raise ValueError(f"bandwidth = {bandwidth}: must be positive")
-        for i in np.flatnonzero((duration == 0) & (rows["bytes"] > 0)).tolist():
-            ticks = -(-int(rows["bytes"][i]) // rate)
-            if ticks >= 2**63:
-                raise OverflowError(f"bytes[{i}] = {rows['bytes'][i]}: takes more than 64 bits")
-            duration[i] = ticks
-    for i in np.flatnonzero(duration == 0)[:1].tolist():
-        hint = ", or give the bandwidth" if rows["bytes"][i] else ""
-        raise ValueError(f"duration[{i}] = 0: must be positive{hint}")
-
-
-def _after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ...]:
-    if given is None:
-        return ((),) * n
-    found = []
-    for i, entry in enumerate(given):
-        items = () if entry is None else entry
-        if not isinstance(items, Iterable) or isinstance(items, str):
-            items = (items,)
-        row = tuple(integer(item, f"after[{i}]") for item in items)
-        for item in row:
-            if not 0 <= item < n:
-                raise ValueError(f"after[{i}] = {item}: there are {n} launches")
-        found.append(row)
-    return tuple(found)
-
-
-def _decimal(value: Any, name: str) -> Fraction:
-    """A number as it is written: 0.1 is a tenth."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return Fraction(int(value))
-    if isinstance(value, Fraction):
-        return value
-    try:
-        return Fraction(repr(float(value)))
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} = {repr(value)[:60]}: must be a finite number") from None
-
-
-def read_factors(given: Any, n: int, name: str = "interference") -> Int64Array:
-    """Factors of interference as thousandths, shape ``(n, 4)``."""
-    try:
-        table = np.asarray(given)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-    if table.shape not in ((4,), (n, 4)):
-        raise ValueError(f"{name}: shape {table.shape}; must be (4,) or ({n}, 4)")
-    whole = table.dtype.kind in "iu" and table.size > 0 and int(table.min()) >= 1000
-    if whole:
-        exact = int_array(table, name)
-    else:
-        exact = np.empty(table.shape, dtype=np.int64)
-        for at, value in np.ndenumerate(table):
-            where = f"{name}[{', '.join(map(str, at))}]"
-            factor = _decimal(value, where)
-            exact[at] = min(-(-factor * 1000 // 1), 2**62) if factor > 0 else 0
-    for index in np.argwhere((exact < 1000) | (exact > 10**6))[:1].tolist():
-        where = f"{name}[{', '.join(map(str, index))}]"
-        hint = "within 1000 .. 1000000 thousandths" if whole else "within 1 .. 1000"
-        raise ValueError(f"{where} = {table[tuple(index)]}: must be {hint}")
-    return frozen(np.array(np.broadcast_to(exact, (n, 4))))
-
-
-def _launch_names(kind: Int64Array) -> list[str]:
-    words = [word.replace("_", " ") for word in KINDS]
-    return [f"{words[code]} {i}" for i, code in enumerate(kind.tolist())]
-
-
-def _labels(given: Sequence[str] | None, n: int, name: str, usual: list[str]) -> tuple[str, ...]:
-    labels = tuple(usual if given is None else given)
-    if len(labels) != n or not all(isinstance(label, str) for label in labels):
-        raise ValueError(f"{name}: must be {n} strings")
-    return labels
-
-
-def _streams(
-    stream: Int64Array,
-    context: Int64Array,
-    priority: Int64Array,
-    kind: Int64Array,
-    name: Sequence[str] | None,
-) -> dict[str, Any]:
-    """The columns of the streams."""
-    given = {"stream_context": context, "stream_priority": priority, "stream_kind": kind}
-    sizes = [len(array) for array in given.values() if array.ndim == 1]
-    sizes += [] if name is None else [len(name)]
-    count = max(sizes) if sizes else int(stream.max(initial=0)) + 1
-    for i in np.flatnonzero((stream < 0) | (stream >= count))[:1].tolist():
-        raise ValueError(f"stream[{i}] = {stream[i]}: there are {count} streams")
-    if count == 0:
-        raise ValueError("stream_context: there must be a stream")
-    if count > _MOST_STREAMS:
-        raise ValueError(f"stream: {count} streams; at most {_MOST_STREAMS}")
-    columns = {key: _row(array, count, key, "streams") for key, array in given.items()}
-    at_least(columns["stream_context"], 0, "stream_context")
-    for i in np.flatnonzero(columns["stream_context"] >= 2**24)[:1].tolist():
-        number = columns["stream_context"][i]
-        raise ValueError(f"stream_context[{i}] = {number}: must be below {2**24}")
-    null = np.flatnonzero(columns["stream_kind"] == STREAM_KINDS.index("null"))
-    owners = columns["stream_context"][null]
-    again = np.setdiff1d(np.arange(len(null)), np.unique(owners, return_index=True)[1])
-    for i in again[:1].tolist():
-        raise ValueError(
-            f"stream_kind[{null[i]}] = 'null': context {owners[i]} has a NULL stream already"
-        )
-    usual = [
-        "NULL stream" if code == 2 else f"stream {i}"
-        for i, code in enumerate(columns["stream_kind"].tolist())
-    ]
-    values: dict[str, Any] = {key: frozen(array) for key, array in columns.items()}
-    values["stream_name"] = _labels(name, count, "stream_name", usual)
-    return values

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._batches import members
-from gpusched._budget import Budget
-from gpusched._check import Int64Array, frozen
+from gpusched._budget import Budget, as_budget
+from gpusched._check import Int64Array, frozen, instance
 from gpusched.policy import Policy
 from gpusched.table import BatchTable
 from gpusched.tasks import KernelTasks
@@ -254,7 +254,8 @@ def search(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    budget = Budget() if budget is None else budget
+    _check(tasks, table)
+    budget = as_budget(budget)
     if method == "graph":
         return _graph(tasks, table, variant, idling, budget, stop)
     if method != "interval":
@@ -333,7 +334,8 @@ def edf_parallel(
 def _edf(
     tasks: KernelTasks, table: BatchTable, parallel: bool, budget: Budget | None, stop: Any
 ) -> Any:
-    budget = Budget() if budget is None else budget
+    _check(tasks, table)
+    budget = as_budget(budget)
     columns, frames = _core.pbs_edf(*_arrays(tasks, table), parallel, budget.bytes or 0, stop)
     answer, task, job, deadline = columns
     if tasks.is_stack or table.is_stack:
@@ -412,6 +414,11 @@ def _endless(
         bytes=size,
         seconds=perf_counter() - began,
     )
+
+
+def _check(tasks: Any, table: Any) -> None:
+    instance(tasks, KernelTasks, "tasks")
+    instance(table, BatchTable, "table")
 
 
 def _rows(array: Any) -> Any:

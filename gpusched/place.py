@@ -6,21 +6,23 @@ definitions are special cases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpusched import _core
 from gpusched._check import Int64Array, frozen, int_array, one_of
+from gpusched._frozen import Frozen
 from gpusched.gpu import GPU, kernel_columns
+from gpusched.plot import axes
 
 # The core's numbers of the policies.
 POLICIES = {"most_room": 0, "olmedo": 1, "round_robin": 2}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Placement:
+class Placement(Frozen):
     """Where the blocks of some kernels went; made by :func:`place`.
 
     All arrays are read-only and int64. B is the number of blocks, K of kernels.
@@ -74,19 +76,6 @@ class Placement:
 
         return pd.DataFrame({key: getattr(self, key) for key in ("kernel", "block", "sm")})
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Placement):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for key, value in state.items():  # arrays come out of a pickle writable
-            object.__setattr__(self, key, frozen(value) if key not in ("gpu", "policy") else value)
-
     def __repr__(self) -> str:
         placed = int((self.sm >= 0).sum())
         return (
@@ -100,10 +89,7 @@ class Placement:
         ``ax`` is a matplotlib axes, a new one unless given; returns it. In a notebook the
         placement itself shows as the same picture, without matplotlib.
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            ax = plt.subplots()[1]
+        ax = axes(ax)
         boxes = _Boxes(self, self.gpu.sms)
         ax.bar(np.arange(self.gpu.sms), self.before[:, 0], color=_RESIDENT)
         colors = [_COLORS[k % len(_COLORS)] for k in boxes.kernel.tolist()]

@@ -9,6 +9,8 @@ import math
 import os
 from typing import Any
 
+import numpy as np
+
 from gpusched._files import replacing
 from gpusched._text import UNITS
 
@@ -23,6 +25,9 @@ __all__ = [
     "band",
     "color",
     "grid",
+    "key",
+    "legend",
+    "panels",
     "pyplot",
     "save_figure",
     "time_axis",
@@ -60,6 +65,28 @@ def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
     return pyplot().subplots(figsize=size, layout="constrained")[1]
 
 
+def panels(
+    axes: Any,
+    shape: int | tuple[int, int],
+    size: tuple[float, float],
+    what: str = "diagrams",
+    **options: Any,
+) -> Any:
+    """``axes`` as an array of this shape (a number: side by side), or those of a new figure of this
+    size in inches. ``options`` are those of ``subplots``; ValueError for axes of another shape."""
+    rows, columns = (1, shape) if isinstance(shape, int) else shape
+    if axes is None:
+        options = {"figsize": size, "squeeze": False, "layout": "constrained", **options}
+        axes = pyplot().subplots(rows, columns, **options)[1]
+        return axes[0] if isinstance(shape, int) else axes
+    axes = np.atleast_1d(np.asarray(axes, dtype=object))
+    if isinstance(shape, int) and len(axes) != shape:
+        raise ValueError(f"axes: {len(axes)} for {shape} {what}")
+    if not isinstance(shape, int) and axes.shape != shape:
+        raise ValueError(f"axes: shape {axes.shape}, must be {shape}")
+    return axes
+
+
 def grid(ax: Any, axis: str = "both") -> None:
     """A light grid behind the data, no frame at the top and on the right."""
     ax.grid(True, axis=axis, color="#DDDDDD", linewidth=0.7)
@@ -75,6 +102,34 @@ def band(
     style = {"color": color(index), "marker": MARKERS[index % len(MARKERS)], "markersize": 5}
     ax.fill_between(x, low, high, color=color(index), alpha=0.15, linewidth=0)
     ax.plot(x, y, label=label, **{**style, **options})
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """``ax.legend`` whose names are shown as they are: a dollar sign begins no formula."""
+    for text in ax.legend(**options).get_texts():
+        text.set_parse_math(False)
+
+
+def key(ax: Any, handles: list[Any]) -> None:
+    """The legend of a schedule, above it: in lines as wide as the picture, of about equal length.
+    Without handles nothing."""
+    if not handles:
+        return
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    columns = max(1, min(len(handles), 80 // (7 + longest)))
+    lines = -(-len(handles) // columns)
+    legend(
+        ax,
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=-(-len(handles) // lines),
+        frameon=False,
+        fontsize=9,
+        handlelength=1.2,
+        columnspacing=1.2,
+        borderaxespad=0.2,
+    )
 
 
 class TimeAxis:

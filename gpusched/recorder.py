@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpusched._check import integer, one_of
-from gpusched.launches import STREAM_KINDS, Launches, read_factors
+from gpusched._launch_columns import STREAM_KINDS, read_factors
+from gpusched.launches import Launches
 
 __all__ = ["Recorder"]
 

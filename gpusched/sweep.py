@@ -13,12 +13,9 @@ What comes out depends on the seed alone, never on how the work was divided::
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from queue import SimpleQueue
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +24,7 @@ import numpy.typing as npt
 
 from gpusched._check import frozen, integer, seed_key
 from gpusched._progress import Progress, reporter
+from gpusched._workers import Workers, worker_count
 from gpusched.results import Results, wilson
 
 if TYPE_CHECKING:
@@ -40,8 +38,6 @@ Chunk = Mapping[str, npt.NDArray[Any]]
 # many sets a chunk has at most, since what it is computed from is in memory at once.
 _CHUNKS_PER_WORKER = 8
 _LARGEST_CHUNK = 1024
-# Chunks handed out at a time, at least: enough for an executor with many workers of its own.
-_WINDOW = 128
 
 
 class SweepError(RuntimeError):
@@ -213,99 +209,37 @@ def run(
     """
     # Imported with the first sweep: gpusched itself should load quickly.
     import inspect
-    from concurrent.futures import ThreadPoolExecutor
 
-    for name, number in (("count", count), ("chunk", chunk), ("workers", workers)):
+    for name, number in (("count", count), ("chunk", chunk)):
         if number is not None and integer(number, name) < 1:
             raise ValueError(f"{name} = {number}: must be at least 1")
-    workers = workers or _cpus()
+    threads = worker_count(workers)
     if chunk is None:
-        chunk = -(-len(points) * count // (_CHUNKS_PER_WORKER * workers))
+        chunk = -(-len(points) * count // (_CHUNKS_PER_WORKER * threads))
         chunk = min(chunk, largest)
     chunk = min(chunk, count)
-    own = executor is None
-    pool = ThreadPoolExecutor(workers) if executor is None else executor
-    stop = bytearray(1)
-    options: dict[str, Any] = {}
     takes_stop = "stop" in inspect.signature(function).parameters
-    if takes_stop:
-        options["stop"] = stop if isinstance(pool, ThreadPoolExecutor) else None
     parts: list[dict[int, Chunk]] = [{} for _ in points]
-    calls = (
-        (index, first, min(chunk, count - first))
-        for index in range(len(points))
-        for first in range(0, count, chunk)
-    )
-    ready: SimpleQueue[Future[Chunk] | None] = SimpleQueue()
-    running: dict[Future[Chunk], tuple[int, int, int]] = {}
-    window = max(_WINDOW, 4 * workers)
     done = 0
-    finished = False
-    try:
-        with (
-            reporter(progress, len(points) * count, "set") as report,
-            _interrupts(ready) as interrupt,
-        ):
-            while True:
-                for index, first, size in itertools.islice(calls, window - len(running)):
-                    call = {"count": size, "first": first, "seed": seeds[index], **options}
-                    future = pool.submit(function, **call, **points[index])
-                    running[future] = (index, first, size)
-                    future.add_done_callback(ready.put)
-                if not running:
-                    break
-                arrived = ready.get()
-                if arrived is None:
-                    interrupt()
-                    continue
-                index, first, size = running.pop(arrived)
-                parts[index][first] = _checked(arrived, points[index], first, size)
-                done += size
-                report(done)
-        finished = True
-    finally:
-        if not finished:
-            stop[0] = 1
-            for future in running:
-                future.cancel()
-        if own:
-            # Those who were told to stop do so at once; others must not hold up a Ctrl-C.
-            pool.shutdown(wait=finished or takes_stop, cancel_futures=True)
+    with (
+        Workers(executor, threads, patient=takes_stop) as pool,
+        reporter(progress, len(points) * count, "set") as report,
+    ):
+        options = {"stop": pool.flag} if takes_stop else {}
+        calls = (
+            (
+                (index, first, size),
+                {"count": size, "first": first, "seed": seeds[index], **options, **point},
+            )
+            for index, point in enumerate(points)
+            for first in range(0, count, chunk)
+            for size in (min(chunk, count - first),)
+        )
+        for (index, first, size), future in pool.run(function, calls):
+            parts[index][first] = _checked(future, points[index], first, size)
+            done += size
+            report(done)
     return _joined(points, parts)
-
-
-@contextlib.contextmanager
-def _interrupts(ready: SimpleQueue[Any]) -> Iterator[Callable[[], None]]:
-    """While the block runs, Ctrl-C puts None into the queue instead of raising anywhere.
-
-    An exception in the middle of concurrent.futures' own code can leave the lock of a future taken
-    for ever. What is yielded then does what Ctrl-C does otherwise: raise KeyboardInterrupt, as a
-    rule. Nothing is changed outside the main thread, or where Ctrl-C is ignored.
-    """
-    import signal
-    import threading
-
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        yield lambda: None
-        return
-    waiting = []
-
-    def note(*_: Any) -> None:
-        waiting.append(True)
-        ready.put(None)
-
-    def interrupt() -> None:
-        waiting.clear()
-        usual(signal.SIGINT, None)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield interrupt
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if waiting:  # it came when nothing was left to wait for
-        interrupt()
 
 
 def _checked(future: Future[Chunk], point: Mapping[str, Any], first: int, size: int) -> Chunk:
@@ -339,13 +273,6 @@ def _joined(
         name: np.stack([np.concatenate([c[k][name] for k in sorted(c)]) for c in parts])
         for name in names
     }
-
-
-def _cpus() -> int:
-    """The CPUs that this process may use."""
-    with contextlib.suppress(AttributeError):  # not on every system
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _column(values: list[Any]) -> npt.NDArray[Any]:

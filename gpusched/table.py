@@ -23,7 +23,7 @@ from gpusched._batches import (
     task_count,
     task_index,
 )
-from gpusched._check import Int64Array, frozen, int_array, seed_key, set_number
+from gpusched._check import Int64Array, frozen, instance, int_array, seed_key, set_number
 from gpusched._files import replacing
 from gpusched._slowdown import factors
 from gpusched._tablecheck import (
@@ -450,7 +450,6 @@ class BatchTable:
 
 
 def _check_tasks(tasks: Any) -> None:
-    if not isinstance(tasks, KernelTasks):
-        raise TypeError(f"tasks: must be KernelTasks, not {type(tasks).__name__}")
+    instance(tasks, KernelTasks, "tasks")
     if tasks.n > MAX_TASKS:
         raise ValueError(f"tasks: {tasks.n} in a set: more tasks than {MAX_TASKS}")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, int_array
+from gpusched._check import Int64Array, at_least, frozen, int_array, task_names
+from gpusched._frozen import Frozen
 
 _LEAST = {"offset": 0, "regs": 0, "smem": 0}
 _SHAPE = ("blocks", "threads", "regs", "smem")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelTasks:
+class KernelTasks(Frozen):
     """Periodic GPU kernels: one set of n tasks, or a stack of N such sets.
 
     Every field is an int64 array of shape ``(n,)`` or ``(N, n)``; a field given as one number or
@@ -112,14 +113,7 @@ class KernelTasks:
                     f"{key}: shape {array.shape} does not fit {shape} of {widest}"
                 ) from None
             object.__setattr__(self, key, frozen(array))
-        if name is None:
-            name = [f"task {i}" for i in range(shape[-1])]
-        if isinstance(name, str) or not isinstance(name, Iterable):
-            raise TypeError(f"name: must be {shape[-1]} strings, one per task")
-        labels = tuple(name)
-        if len(labels) != shape[-1] or not all(isinstance(label, str) for label in labels):
-            raise ValueError(f"name: must be {shape[-1]} strings, one per task")
-        object.__setattr__(self, "name", labels)
+        object.__setattr__(self, "name", task_names(name, shape[-1]))
 
     @property
     def n(self) -> int:
@@ -156,15 +150,6 @@ class KernelTasks:
         """Sum of wcet / period: a float, or an array of shape (N,) for a stack."""
         total = (self.wcet / self.period).sum(axis=-1)
         return total if self.is_stack else float(total)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KernelTasks):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return (_unpickle, tuple(getattr(self, f.name) for f in fields(self)))
@@ -208,12 +193,6 @@ class KernelTasks:
             for i in range(min(self.n, 40))
         )
         return f"<table><tr><th></th>{head}</tr>{rows}</table>"
-
-
-def check_tasks(tasks: Any) -> None:
-    """Raises a ``TypeError`` for what is no ``KernelTasks``."""
-    if not isinstance(tasks, KernelTasks):
-        raise TypeError(f"tasks: must be KernelTasks, got {type(tasks).__name__}")
 
 
 def _short(array: Int64Array) -> str:

@@ -220,7 +220,7 @@ class Verdict:
             style = {"color": plot.LATE if task == failed else plot.INK, "linewidth": 2}
             ax.plot([deadline[row]] * 2, [row - 0.42, row + 0.42], **style)
         ax.plot([], [], color=plot.INK, linewidth=2, label="deadline")
-        ax.set_yticks(y, [_label(hosts, i) for i in order.tolist()])
+        ax.set_yticks(y, [_label(hosts, i) for i in order.tolist()], parse_math=False)
         ax.set_ylim(len(order) - 0.4, -0.6)
         ax.set_xlim(0, 1.04 * max(float(deadline.max()), float(left.max())))
         ax.set_xlabel(axis.label.replace("time", "response time"))

@@ -17,8 +17,10 @@ from standin import Standin
 
 import gpusched as gs
 from gpusched import __main__ as command
+from gpusched import _cuda_interference, _cuda_placement, _cuda_queues
+from gpusched._cuda_bench import Bench, Finding, attempt
 from gpusched._cuda_check import partitions, supervise
-from gpusched._cuda_probe import Finding, _noise, _Prober, attempt
+from gpusched._cuda_noise import noisy
 from gpusched.cuda import CudaError, Device, Operation
 
 
@@ -68,8 +70,8 @@ def test_small_gpus(standin: Standin, sms: int) -> None:
 def test_another_policy_is_told_exactly(standin: Standin) -> None:
     standin.set(policy=1)
     with Device() as device:
-        prober = _Prober(device, quick=True)
-        found = prober.pairs()
+        bench = Bench(device, quick=True)
+        found = _cuda_placement.pairs(bench)
     assert found.status == "fail"
     assert found.data["agree"]["most_room"] < found.data["cases"]
     first = found.data["disagreements"][0]
@@ -83,19 +85,19 @@ def test_another_policy_is_told_exactly(standin: Standin) -> None:
 def test_channels(standin: Standin, channels: int) -> None:
     standin.set(channels=channels)
     with Device() as device:
-        assert _Prober(device, quick=True).channels().data["at_once"] == channels
+        assert _cuda_queues.channels(Bench(device, quick=True)).data["at_once"] == channels
 
 
 def test_an_occupancy_that_differs(standin: Standin) -> None:
     standin.set(occupancy=-1)
     with Device() as device:
-        found = _Prober(device, quick=True).occupancy()
+        found = _cuda_placement.occupancy(Bench(device, quick=True))
     assert found.status == "fail" and "differ from the driver; first" in found.text
 
 
 def test_shared_memory_parts_the_blocks(device: Device) -> None:
     """Half of the shared memory leaves less room than an empty SM has for 3 warps."""
-    found = _Prober(device, quick=False).shared_memory()
+    found = _cuda_placement.shared_memory(Bench(device, quick=False))
     assert found.status == "pass"
     sm = gs.place(device.gpu, [1, 1], [32, 96], 0, [100_000, 0]).sm
     assert (found.data["apart_from"] is not None) == (sm[0] != sm[1])
@@ -103,7 +105,7 @@ def test_shared_memory_parts_the_blocks(device: Device) -> None:
 
 def test_a_probe_that_raises_is_a_failure(standin: Standin, device: Device) -> None:
     standin.fail("cuLaunchKernel", 1, 1)
-    found = attempt("timer", _Prober(device, quick=True).timer)
+    found = attempt("timer", lambda: _cuda_placement.timer(Bench(device, quick=True)))
     assert found.status == "fail" and "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE" in found.text
 
     def stop() -> Finding:
@@ -180,7 +182,7 @@ def test_sizes_that_the_driver_cannot_make(standin: Standin, device: Device) -> 
 
 def test_a_process_that_was_held_up(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two launches for a millisecond: the probe looks once more."""
-    prober = _Prober(device, quick=True)
+    bench = Bench(device, quick=True)
     run, count = device.run, 0
 
     def held_up(ops: list[Operation]) -> Any:
@@ -190,31 +192,33 @@ def test_a_process_that_was_held_up(device: Device, monkeypatch: pytest.MonkeyPa
         return run(late if count == 1 else ops)
 
     monkeypatch.setattr(device, "run", held_up)
-    found = prober.compare("x", "y", [[Operation(threads=32), Operation(threads=64)]])
+    found = _cuda_placement.compare(
+        bench, "x", "y", [[Operation(threads=32), Operation(threads=64)]]
+    )
     assert found.status == "pass" and count == 2
 
 
 def test_noise_lasts_as_long_as_the_kernel(device: Device) -> None:
-    prober = _Prober(device, quick=True)
+    bench = Bench(device, quick=True)
     for size in (1 << 12, 1 << 20, 8 << 20):
-        noise = prober.noise("memset", size, 2_000_000)
+        noise = _cuda_interference.noise_for(bench, "memset", size, 2_000_000)
         took = device.run(noise).elapsed[0]
         assert 2_000_000 <= took < 4_000_000 or len(noise) in (4, 800)
 
 
 def test_figure_9_needs_two_blocks_on_one_sm(standin: Standin, device: Device) -> None:
     standin.set(policy=1)
-    found = _Prober(device, quick=True).neighbours()
+    found = _cuda_interference.neighbours(Bench(device, quick=True))
     assert found.status == "fail" and found.data == {}
 
 
 def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSCHED_STANDIN", "devices=0")
-    with pytest.raises(RuntimeError, match="did not start"), _noise(0, "memset", 2):
+    with pytest.raises(RuntimeError, match="did not start"), noisy(0, "memset", 2):
         pass
-    monkeypatch.setattr("gpusched._cuda_probe._CODE", "import time; time.sleep(60)")
-    monkeypatch.setattr("gpusched._cuda_probe.LIMIT_S", 0.5)
-    with pytest.raises(RuntimeError, match=r"took 0\.5 s"), _noise(0, "memset", 1):
+    monkeypatch.setattr("gpusched._cuda_noise._CODE", "import time; time.sleep(60)")
+    monkeypatch.setattr("gpusched._cuda_noise.LIMIT_S", 0.5)
+    with pytest.raises(RuntimeError, match=r"took 0\.5 s"), noisy(0, "memset", 1):
         pass
     with pytest.raises(ValueError, match="processes = 65: must be 1 to 64"):
         gs.cuda.probe(0, processes=[65])

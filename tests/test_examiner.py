@@ -379,7 +379,7 @@ def test_times_and_streams_beyond_reason_are_refused() -> None:
 
 
 def test_checks_that_are_refused() -> None:
-    with pytest.raises(TypeError, match="log: must be a BlockLog, not dict"):
+    with pytest.raises(TypeError, match="log: must be BlockLog, not dict"):
         check_rules({}, GPU)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tolerance = -1"):
         check_rules(example(), GPU, tolerance=-1)

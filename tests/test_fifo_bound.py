@@ -610,7 +610,7 @@ def test_long_bounds_are_whole() -> None:
     ("error", "message", "call"),
     [
         (TypeError, "threads: say how many", lambda: fifo_bound(THREE)),
-        (TypeError, "tasks: must be KernelTasks, got int", lambda: fifo_bound(3, 8)),
+        (TypeError, "tasks: must be KernelTasks, not int", lambda: fifo_bound(3, 8)),
         (TypeError, "tasks: must be KernelTasks", lambda: fifo_limit(None, 8)),
         (ValueError, "give either threads or gpu", lambda: fifo_bound(THREE, 8, gpu="A100")),
         (ValueError, "order = 'fifo': must be one of", lambda: fifo_bound(THREE, 8, "fifo")),
@@ -626,7 +626,7 @@ def test_long_bounds_are_whole() -> None:
         ),
         (ValueError, "theorems = 'W': must be", lambda: fifo_bound(THREE, 8, theorems=["W"])),
         (TypeError, "theorems = 7: must be some of fits", lambda: fifo_bound(THREE, 8, theorems=7)),
-        (TypeError, "tasks: must be KernelTasks, got list", lambda: fifo_limit([4], 8)),
+        (TypeError, "tasks: must be KernelTasks, not list", lambda: fifo_limit([4], 8)),
         (ValueError, r"threads = 0: must be positive", lambda: fifo_bound(THREE, 0)),
         (ValueError, r"threads = 2.5: must be a whole", lambda: fifo_bound(THREE, 2.5)),
         (ValueError, "threads: must be a number, has", lambda: fifo_bound(THREE, [8])),

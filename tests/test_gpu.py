@@ -381,7 +381,7 @@ def test_occupancy_refuses(arguments, error, text):
 
 
 def test_occupancy_wants_a_gpu():
-    with pytest.raises(TypeError, match="gpu: must be a GPU, got str"):
+    with pytest.raises(TypeError, match="gpu: must be GPU, not str"):
         occupancy("A100", 32)
 
 

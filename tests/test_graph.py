@@ -322,7 +322,7 @@ def test_budget_of_seconds():
 
 def test_stop_flag():
     with pytest.raises(_core.Cancelled):
-        search(*LONG, stop=b"\x01")
+        search(*LONG, stop=bytearray(b"\1"))
 
 
 def test_jobs_beyond_memory_are_refused():
@@ -447,8 +447,11 @@ GOOD = [
         (11, -1, ValueError, "states = -1"),
         (12, -1, ValueError, "bytes"),
         (13, -1.0, ValueError, "seconds"),
-        (15, b"", ValueError, "stop"),
-        (15, 5, TypeError, "bytes-like"),
+        (15, bytearray(), ValueError, "stop: must be None or a writable buffer of one byte"),
+        (15, b"\0", TypeError, "stop: must be None or a writable buffer of one byte"),
+        (15, 5, TypeError, "stop: must be None or a writable buffer of one byte"),
+        (15, np.zeros(1, np.int64), TypeError, "stop"),
+        (15, np.zeros(4, np.uint8)[::2], TypeError, "stop"),
     ],
 )
 def test_hostile_arguments_of_the_module(place, value, error, message):

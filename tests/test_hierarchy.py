@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched import _hierarchy_picture as picture
-from gpusched import _hierarchy_run
+from gpusched import _hierarchy_run, _hierarchy_scene
 from gpusched.hierarchy import REASONS, Deadlock, Hierarchy
 
 # Of Amert et al.: two SMs as in a TX2.
@@ -589,7 +588,7 @@ def test_boxes_of_an_sm_do_not_cover_each_other() -> None:
     rng = np.random.default_rng(10)
     run = gs.simulate.hierarchy("Xavier", random_launches(rng), timeslice=60)
     assert run.blocks is not None
-    scene = picture._scene(run, "sm", None, 0, None)
+    scene = _hierarchy_scene.scene_of(run, "sm", None, 0, None)
     sms = [box for box in scene.boxes if box.bottom < 8 and not box.pale]
     assert any(box.pale for box in scene.boxes)
     area = sum((box.end - box.start) * (box.bottom - box.top) for box in sms)
@@ -710,8 +709,8 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
         ),
         (gs.Launches([2**60], 5), {}, OverflowError, r"time\[0\] = .* is too large for the clock"),
         (gs.Launches([0], 2**60), {}, OverflowError, r"duration\[0\] = .* is too large for the"),
-        ("launches", {}, TypeError, "launches: must be a Launches, got str"),
-        (ONE, {"budget": 5}, TypeError, "budget: must be a Budget, got int"),
+        ("launches", {}, TypeError, "launches: must be Launches, not str"),
+        (ONE, {"budget": 5}, TypeError, "budget: must be Budget, not int"),
     ],
 )
 def test_refusals(

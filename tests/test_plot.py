@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched import plot
+from gpusched import graph, plot
 from gpusched.schedule import Schedule
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -198,3 +198,88 @@ def test_importing_gpusched_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+NAMES = ["$_0 and $_1", "$\\frac$"]
+
+
+def named_schedule():
+    kernels = gs.KernelTasks(period=[9, 9], wcet=[2, 3], name=NAMES)
+    return Schedule([0, 2], [2, 5], [1, 2], kernels).plot()
+
+
+def named_blocks():
+    kernels = gs.KernelTasks(period=[9, 9], block_time=8, name=NAMES)
+    return gs.simulate.fifo(kernels, 2, until=9).plot()
+
+
+def named_hierarchy(by):
+    launches = gs.Launches([0, 0], 5, stream=[0, 1], name=NAMES, stream_name=NAMES)
+    return gs.simulate.hierarchy("Xavier", launches).plot(by=by)
+
+
+def named_cores():
+    hosts = gs.HostTasks.from_gpu_times([60, 60], [2, 3], [9, 8], core=0, name=NAMES)
+    return gs.simulate.host(hosts, 2, gpu="server", until=60).plot()
+
+
+def named_graph():
+    kernels = gs.KernelTasks(period=[9, 9], wcet=[2, 3], name=NAMES)
+    table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
+    return graph.search(kernels, table, graph=True).graph.plot()
+
+
+def named_verdict():
+    hosts = gs.HostTasks.from_gpu_times([60, 60], [2, 3], [9, 8], core=0, name=NAMES)
+    return gs.analysis.mpcp(hosts).plot()
+
+
+def named_pipelines():
+    volta = gs.experiments.olmedo.ARCHITECTURES["Volta"]
+    return gs.experiments.olmedo_fig6(10, architectures=dict.fromkeys(NAMES, volta)).plot()
+
+
+def named_contention():
+    return gs.experiments.olmedo_fig7(dict.fromkeys(NAMES, 2.0), (0, 1)).plot()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        named_schedule,
+        named_blocks,
+        lambda: named_hierarchy("sm"),
+        lambda: named_hierarchy("stream"),
+        named_cores,
+        named_graph,
+        named_verdict,
+        named_pipelines,
+        named_contention,
+    ],
+)
+def test_names_are_no_formulas(draw):
+    """In every picture that shows names which users or kernels bring along."""
+    from matplotlib.text import Text
+
+    figure = draw().figure
+    figure.canvas.draw()
+    named = [t for t in figure.findobj(Text) if any(name in t.get_text() for name in NAMES)]
+    assert {name for name in NAMES for text in named if name in text.get_text()} == set(NAMES)
+    assert not any(text.get_parse_math() for text in named)
+
+
+def test_svgs_leave_the_page_around_them_alone():
+    kernels = gs.KernelTasks(period=[9, 9], wcet=[2, 3])
+    hosts = gs.HostTasks.from_gpu_times([60, 60], [2, 3], [9, 8], core=0)
+    for run in (
+        GOOD,
+        LATE,
+        gs.simulate.fifo(kernels, 4096, until=9),
+        gs.simulate.host(hosts, 2, gpu="server", until=60),
+        gs.simulate.hierarchy("Xavier", gs.Launches([0, 1], 5)),
+    ):
+        root = ElementTree.fromstring(run.to_svg())
+        assert root.tag == f"{SVG}svg"
+        assert not [
+            node for node in root.iter() if node.tag == f"{SVG}style" or "class" in node.attrib
+        ]

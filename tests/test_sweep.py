@@ -158,6 +158,20 @@ def test_refusals(grid, options, message):
         sweep(fails, grid, **{"count": 1, "progress": False, **options})
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"executor": 3}, "executor: must be a concurrent.futures.Executor, not int"),
+        ({"count": "many"}, "count = 'many': must be an integer"),
+        ({"chunk": 1.5}, "chunk = 1.5: must be an integer"),
+        ({"workers": 1.5}, "workers = 1.5: must be an integer"),
+    ],
+)
+def test_arguments_of_another_kind(options, message):
+    with pytest.raises(TypeError, match=message):
+        sweep(fails, {"level": [1]}, **{"count": 1, "progress": False, **options})
+
+
 def test_progress_counts_task_sets():
     seen = []
     result = sweep(draws, GRID, count=10, seed=1, chunk=3, progress=lambda *a: seen.append(a))

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import math
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpusched as gs
+from gpusched import graph
 from gpusched.tasks import KernelTasks
 
 ARRAYS = [field.name for field in dataclasses.fields(KernelTasks) if field.name != "name"]
@@ -339,3 +342,24 @@ def test_to_frame() -> None:
     assert frame["period"].tolist() == [4, 5, 6, 7]
     assert frame["wcet"].tolist() == [1, 2, 1, 2]
     assert "set" not in example().to_frame()
+
+
+def test_other_things_than_task_sets() -> None:
+    table = gs.BatchTable(completion=[0, 1])
+    calls: list[Callable[[Any], Any]] = [
+        lambda tasks: gs.pbs.search(tasks, table),
+        lambda tasks: gs.pbs.search(tasks, table, method="graph"),
+        lambda tasks: gs.pbs.edf_serial(tasks, table),
+        lambda tasks: gs.BatchTable.from_gpu(tasks, "xavier"),
+        lambda tasks: gs.Launches.from_tasks(tasks, 5),
+        lambda tasks: gs.simulate.fifo(tasks, 5, until=5),
+        lambda tasks: graph.search(tasks, table),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="tasks: must be KernelTasks, not list"):
+            call([4, 5])
+    with pytest.raises(TypeError, match="table: must be BatchTable, not list"):
+        gs.pbs.search(KernelTasks(period=[4], wcet=1), [0, 1])  # type: ignore[arg-type]
+    for simulate in (gs.simulate.host, gs.simulate.host_responses):
+        with pytest.raises(TypeError, match="hosts: must be HostTasks, not list"):
+            simulate([4, 5], 2, until=5)  # type: ignore[arg-type]

@@ -46,7 +46,7 @@ typedef struct {
     int64_t awake;    /* ns before an instant from which on the thread no longer sleeps */
     int64_t lead;     /* ns from the start of the thread to the first instant */
     int32_t realtime; /* SCHED_FIFO priority of the thread; 0: as it is */
-    bool lock_memory;
+    bool lock_memory; /* mlockall, then munlockall: what was locked before is not afterwards */
 } gs_cuda_play_t;
 
 /* What was recorded; columns of the caller. Frames: at least gs_cuda_play_frames entries. Jobs: as

@@ -76,6 +76,15 @@ int gs_graph_edge(gs_graph_engine_t *engine, int64_t source, int64_t target, uin
     return GS_OK;
 }
 
+int gs_graph_frame(gs_graph_engine_t *engine, int64_t start, uint32_t batch)
+{
+    if (batch == 0 || batch == GS_EDGE_SPLIT) {
+        return GS_OK;
+    }
+    return gs_schedule_append(&engine->result->schedule, engine->env, start,
+                              start + engine->completion[batch], batch);
+}
+
 void gs_graph_reverse(gs_schedule_t *schedule)
 {
     for (int64_t a = 0, b = schedule->count - 1; a < b; a++, b--) {
@@ -83,6 +92,23 @@ void gs_graph_reverse(gs_schedule_t *schedule)
         schedule->frames[a] = schedule->frames[b];
         schedule->frames[b] = frame;
     }
+}
+
+int gs_graph_keep(gs_graph_engine_t *engine, int64_t vertices, int64_t points)
+{
+    gs_env_t *env = engine->env;
+    gs_graph_t *graph = &engine->result->graph;
+    size_t n = (size_t)engine->jobs.n, rows = (size_t)vertices;
+    if ((graph->executed = gs_alloc(env, rows * n, sizeof *graph->executed)) == NULL ||
+        (graph->ready = gs_alloc(env, rows * n, sizeof *graph->ready)) == NULL ||
+        (graph->state = gs_alloc(env, rows, sizeof *graph->state)) == NULL ||
+        (graph->first = gs_alloc(env, rows + 1, sizeof *graph->first)) == NULL ||
+        (graph->point = gs_alloc(env, (size_t)points, sizeof *graph->point)) == NULL) {
+        return env->status;
+    }
+    graph->vertices = vertices;
+    graph->points = points;
+    return GS_OK;
 }
 
 static int explore(gs_graph_engine_t *engine)

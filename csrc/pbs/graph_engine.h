@@ -29,8 +29,14 @@ int gs_graph_count(gs_graph_engine_t *engine, int64_t depth);
 /* Counts an edge, and keeps it where the graph is kept. */
 int gs_graph_edge(gs_graph_engine_t *engine, int64_t source, int64_t target, uint32_t batch);
 
+/* Appends the frame of an edge to the schedule; waiting and splits are none. */
+int gs_graph_frame(gs_graph_engine_t *engine, int64_t start, uint32_t batch);
+
 /* Turns a schedule that was collected backwards around. */
 void gs_graph_reverse(gs_schedule_t *schedule);
+
+/* Makes room for the whole graph, zeroed, where it is kept and its size is known at the end. */
+int gs_graph_keep(gs_graph_engine_t *engine, int64_t vertices, int64_t points);
 
 /* The array with room for one more item than count; *capacity doubles as needed. NULL with
  * env->status set when there is no memory, the old array then stays. */

@@ -414,20 +414,15 @@ static int explore(repaired_t *self)
 /* The frames on the way to the final point, along real predecessors. */
 static int read_schedule(repaired_t *self)
 {
-    gs_schedule_t *schedule = &self->engine->result->schedule;
     for (int64_t p = self->final; p >= 0 && self->points[p].parent >= 0;
          p = self->points[p].parent) {
-        uint32_t batch = self->points[p].batch;
-        int64_t start = self->points[self->points[p].parent].time;
-        if (batch != 0) {
-            int status = gs_schedule_append(schedule, self->env, start,
-                                            start + self->engine->completion[batch], batch);
-            if (status != GS_OK) {
-                return status;
-            }
+        int status = gs_graph_frame(self->engine, self->points[self->points[p].parent].time,
+                                    self->points[p].batch);
+        if (status != GS_OK) {
+            return status;
         }
     }
-    gs_graph_reverse(schedule);
+    gs_graph_reverse(&self->engine->result->schedule);
     return GS_OK;
 }
 
@@ -436,19 +431,10 @@ static int keep_graph(repaired_t *self)
 {
     gs_env_t *env = self->env;
     gs_graph_t *graph = &self->engine->result->graph;
-    size_t n = (size_t)self->jobs->n, vertices = (size_t)self->vertex_count;
-    size_t points = (size_t)self->point_count;
-    int status = GS_OK;
-    int64_t *place; /* old number of a point -> new number */
-    if ((place = gs_alloc(env, points, sizeof *place)) == NULL ||
-        (graph->executed = gs_alloc(env, vertices * n, sizeof *graph->executed)) == NULL ||
-        (graph->ready = gs_alloc(env, vertices * n, sizeof *graph->ready)) == NULL ||
-        (graph->state = gs_alloc(env, vertices, sizeof *graph->state)) == NULL ||
-        (graph->first = gs_alloc(env, vertices + 1, sizeof *graph->first)) == NULL ||
-        (graph->point = gs_alloc(env, points, sizeof *graph->point)) == NULL) {
-        status = env->status;
-        goto out;
-    }
+    size_t n = (size_t)self->jobs->n;
+    int64_t *place = gs_alloc(env, (size_t)self->point_count, sizeof *place); /* old number: new */
+    int status = place == NULL ? env->status
+                               : gs_graph_keep(self->engine, self->vertex_count, self->point_count);
     int64_t at = 0;
     for (int64_t v = 0; status == GS_OK && v < self->vertex_count; v++) {
         for (size_t i = 0; i < n; i++) {
@@ -462,18 +448,14 @@ static int keep_graph(repaired_t *self)
             place[self->moments[m].point] = at;
         }
     }
-    if (status != GS_OK) {
-        goto out;
+    if (status == GS_OK) {
+        graph->first[self->vertex_count] = at;
     }
-    graph->first[self->vertex_count] = at;
-    for (int64_t p = 0; p < self->point_count; p++) {
+    for (int64_t p = 0; status == GS_OK && p < self->point_count; p++) {
         const point_t *point = &self->points[p];
         graph->point[place[p]] = (gs_graph_point_t){
             point->time, point->parent < 0 ? -1 : place[point->parent], point->batch};
     }
-    graph->vertices = self->vertex_count;
-    graph->points = self->point_count;
-out:
     gs_free(env, place);
     return status;
 }

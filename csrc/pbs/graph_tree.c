@@ -90,13 +90,9 @@ static int read_schedule(tree_t *self)
 {
     for (int64_t s = 1; s < self->length; s++) {
         const step_t *step = &self->path[s];
-        if (step->batch != 0) {
-            int status = gs_schedule_append(
-                &self->engine->result->schedule, self->env, step->parent_start,
-                step->parent_start + self->engine->completion[step->batch], step->batch);
-            if (status != GS_OK) {
-                return status;
-            }
+        int status = gs_graph_frame(self->engine, step->parent_start, step->batch);
+        if (status != GS_OK) {
+            return status;
         }
     }
     self->engine->result->schedulable = 1;

@@ -33,6 +33,27 @@ static int poll_call(void *arg)
     return raised != 0 ? GS_ERR_INTERRUPTED : GS_OK;
 }
 
+/* The flag that stops a call. What cannot be written, or not byte by byte, would not be one: nobody
+ * could set it, or another byte of it would be set. */
+static bool take_stop(gs_py_call_t *call, PyObject *stop)
+{
+    if (PyObject_GetBuffer(stop, &call->stop_buffer, PyBUF_WRITABLE | PyBUF_ND) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_MemoryError)) {
+            return false;
+        }
+        call->stop_buffer.itemsize = 0;
+    }
+    bool bytes = call->stop_buffer.itemsize == 1;
+    if (bytes && call->stop_buffer.len >= 1) {
+        call->stop = call->stop_buffer.buf;
+        return true;
+    }
+    PyErr_SetString(bytes ? PyExc_ValueError : PyExc_TypeError,
+                    "stop: must be None or a writable buffer of one byte, such as bytearray(1)");
+    PyBuffer_Release(&call->stop_buffer);
+    return false;
+}
+
 bool gs_py_call_init(gs_py_call_t *call, PyObject *stop, double seconds, long long bytes)
 {
     memset(call, 0, sizeof *call);
@@ -46,15 +67,9 @@ bool gs_py_call_init(gs_py_call_t *call, PyObject *stop, double seconds, long lo
         return false;
     }
     if (stop != NULL && stop != Py_None) {
-        if (PyObject_GetBuffer(stop, &call->stop_buffer, PyBUF_SIMPLE) < 0) {
+        if (!take_stop(call, stop)) {
             return false;
         }
-        if (call->stop_buffer.len < 1) {
-            PyBuffer_Release(&call->stop_buffer);
-            PyErr_SetString(PyExc_ValueError, "stop: needs a buffer of at least one byte");
-            return false;
-        }
-        call->stop = call->stop_buffer.buf;
     }
     call->seconds_ns = seconds > 1e9 ? 0 : (int64_t)(seconds * 1e9);
     if (seconds > 0 && seconds < 1e-9) { /* next to nothing, which 0 is not */

@@ -29,7 +29,8 @@ static int module_exec(PyObject *module)
         gs_py_policy_methods,    gs_py_fifo_methods,           gs_py_fifo_bound_methods,
         gs_py_hierarchy_methods, gs_py_warps_methods,          gs_py_host_tests_methods,
         gs_py_host_sim_methods,  gs_py_generate_hosts_methods, gs_py_gedf_methods,
-        gs_py_cuda_methods,      gs_py_cuda_play_methods,
+        gs_py_elliott_methods,   gs_py_cuda_methods,           gs_py_cuda_run_methods,
+        gs_py_cuda_play_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {

@@ -38,7 +38,9 @@ extern PyMethodDef gs_py_warps_methods[];
 extern PyMethodDef gs_py_host_tests_methods[];
 extern PyMethodDef gs_py_host_sim_methods[];
 extern PyMethodDef gs_py_gedf_methods[];
+extern PyMethodDef gs_py_elliott_methods[];
 extern PyMethodDef gs_py_cuda_methods[];
+extern PyMethodDef gs_py_cuda_run_methods[];
 extern PyMethodDef gs_py_cuda_play_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
@@ -76,7 +78,8 @@ typedef struct {
     int64_t signals_ns;  /* when signals were last looked at */
 } gs_py_call_t;
 
-/* Prepares a call. stop: None or a buffer of one byte that another thread sets to stop the call.
+/* Prepares a call. stop: None or a writable buffer of one byte that another thread sets to stop the
+ * call.
  * seconds and bytes: budgets, 0 for none. False with an exception set. */
 bool gs_py_call_init(gs_py_call_t *call, PyObject *stop, double seconds, long long bytes);
 void gs_py_call_free(gs_py_call_t *call);

@@ -1,9 +1,9 @@
 """The figures of the papers, one function for each: a tidy table that can draw itself.
 
-A module per paper, or several that begin with the same name: ``yang`` (paper 000, concurrent
-kernels in FIFO order), ``feddal`` (paper 001, the Parallel Batch Scheduler), ``saha`` (paper 002,
-tasks with CPU and GPU segments), ``olmedo`` (paper 003, the scheduling hierarchy), ``elliott``
-(paper 004, global EDF with a GPU), ``amert`` (schedules observed on a TX2, RTSS 2017).
+The modules of a paper begin with its first author: ``yang`` (paper 000, concurrent kernels in FIFO
+order), ``feddal`` (paper 001, the Parallel Batch Scheduler), ``saha`` (paper 002, tasks with CPU
+and GPU segments), ``olmedo`` (paper 003, the scheduling hierarchy), ``elliott`` (paper 004, global
+EDF with a GPU), ``amert`` (schedules observed on a TX2, RTSS 2017).
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from gpusched.experiments.feddal import (
     SCHEDULERS,
     SLOWDOWNS,
     UTILIZATIONS,
-    GraphSize,
     Schedulability,
+    gpusched_fig4,
+)
+from gpusched.experiments.feddal_search import (
+    GraphSize,
     SearchTimes,
     TimesByTasks,
-    gpusched_fig4,
     gpusched_fig5,
 )
 from gpusched.experiments.olmedo import (

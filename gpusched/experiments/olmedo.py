@@ -174,12 +174,7 @@ class Figure5(Results):
         """Draws the SMs of both runs side by side, and returns the array of axes."""
         from gpusched import _hierarchy_picture
 
-        if axes is None:
-            size = {"figsize": (9.4, 4.2), "sharex": True, "layout": "constrained"}
-            axes = plot.pyplot().subplots(1, 2, **size)[1]
-        axes = np.atleast_1d(np.asarray(axes, dtype=object))
-        if len(axes) != 2:
-            raise ValueError(f"axes: {len(axes)} for 2 diagrams")
+        axes = plot.panels(axes, 2, (9.4, 4.2), sharex=True)
         until = max(run.now for run in self.runs)
         warps = max(int(run.occupancy().warps.max()) for run in self.runs)  # one scale for both
         for ax, run in zip(axes, self.runs, strict=True):
@@ -260,7 +255,7 @@ class Figure6(Results):
             rows = self.where(mix=mix)
             at = np.arange(len(names)) + 0.36 * (index - 0.5)
             ax.bar(at, rows["relative"], width=0.34, color=plot.color(index), label=mix)
-        ax.set_xticks(range(len(names)), names)
+        ax.set_xticks(range(len(names)), names, parse_math=False)
         ax.set_ylabel("execution time / baseline")
         ax.set_ylim(0, 1.25)
         ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper right")
@@ -335,7 +330,7 @@ class Contention(Results):
             ax.set_xscale("log")
             ax.set_xlabel("footprint (bytes)")
         if len(self):
-            ax.legend(frameon=False, fontsize=9)
+            plot.legend(ax, frameon=False, fontsize=9)
         plot.grid(ax)
         return ax
 

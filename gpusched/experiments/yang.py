@@ -123,18 +123,8 @@ class Figure3(Results):
         """Draws the responses over the job number, one diagram per largest block, and returns the
         array of axes. Orders that agree share a line."""
         sizes = list(dict.fromkeys(self["b_max"].tolist()))
-        if axes is None:
-            axes = plot.pyplot().subplots(
-                1,
-                len(sizes),
-                figsize=(max(4.8, 4.1 * len(sizes)), 3.7),
-                sharey=True,
-                squeeze=False,
-                layout="constrained",
-            )[1][0]
-        axes = np.atleast_1d(np.asarray(axes, dtype=object))
-        if len(axes) != len(sizes):
-            raise ValueError(f"axes: {len(axes)} for {len(sizes)} sizes of blocks")
+        figure = (max(4.8, 4.1 * len(sizes)), 3.7)
+        axes = plot.panels(axes, len(sizes), figure, "sizes of blocks", sharey=True)
         orders = list(dict.fromkeys(self["order"].tolist()))
         for ax, size in zip(axes, sizes, strict=True):
             index = 0
@@ -274,11 +264,7 @@ class Bounds(Results):
     def plot(self, axes: Any = None) -> Any:
         """Draws the share of bounded tasks, and how the bounds and what is observed compare with
         the periods, side by side over the utilization, and returns the array of axes."""
-        if axes is None:
-            axes = plot.pyplot().subplots(1, 2, figsize=(9.4, 3.9), layout="constrained")[1]
-        axes = np.atleast_1d(np.asarray(axes, dtype=object))
-        if len(axes) != 2:
-            raise ValueError(f"axes: {len(axes)} for 2 diagrams")
+        axes = plot.panels(axes, 2, (9.4, 3.9))
         shares, responses = axes
         for index, order in enumerate(dict.fromkeys(self["order"].tolist())):
             rows = self.where(order=order)

@@ -155,7 +155,8 @@ static void test_play(gs_cuda_device_t *device)
     play.order = NULL;
     play.realtime = -5;
     MU_CHECK(gs_cuda_play(device, &env, &play, &played) == GS_ERR_VALUE && taken == 0);
-    play.realtime = 1000; /* no system has it */
+    MU_CHECK(strcmp(env.fault.field, "realtime") == 0);
+    play.realtime = 1000; /* no system has such a priority */
     MU_CHECK(gs_cuda_play(device, &env, &play, &played) == GS_ERR_SYSTEM && taken == 0);
     play.realtime = 0;
     play.cycles = GS_NEVER;

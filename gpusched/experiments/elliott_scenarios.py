@@ -1,0 +1,76 @@
+"""Paper 004, section 5: the 270 scenarios that task sets are drawn from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from gpusched._check import integer, one_of
+from gpusched._generate_elliott import PERIODS, UTILIZATIONS
+from gpusched._text import shown
+
+__all__ = ["GPU_SHARES", "SCENARIOS", "Scenario", "find", "numbers_of", "printed"]
+
+GPU_SHARES = (0.25, 0.5, 0.75)
+
+
+class Scenario(NamedTuple):
+    """What task sets are drawn from: one of the 270 combinations of the paper."""
+
+    number: int
+    utilization: str
+    periods: str
+    gpu: float
+    share: float
+
+    @property
+    def title(self) -> str:
+        return (
+            f"{self.utilization}, {self.periods} periods, {self.gpu:.0%} of a job on the GPU, "
+            f"{self.share:.0%} to {self.share + 0.1:.0%} of the tasks"
+        )
+
+
+SCENARIOS = tuple(
+    Scenario(number, *of)
+    for number, of in enumerate(
+        itertools.product(UTILIZATIONS, PERIODS, GPU_SHARES, (k / 10 for k in range(10)))
+    )
+)
+"""All scenarios: 3 intervals of utilizations, 3 of periods, 3 shares of a job on the GPU (``gpu``),
+and 10 intervals of the share of the tasks with GPU (``share`` to ``share`` + 0.1)."""
+
+
+def find(utilization: str, periods: str, gpu: float, share: float) -> int:
+    for of in SCENARIOS:
+        if of[1:4] == (utilization, periods, gpu) and abs(of.share - share) < 0.01:
+            return of.number
+    raise ValueError(f"no scenario with periods {periods!r} and a share of {share}")
+
+
+def printed(periods: str) -> list[int]:
+    """The nine panels, (a) to (i)."""
+    return [find(u, periods, g, 0.3) for u in UTILIZATIONS for g in GPU_SHARES]
+
+
+def numbers_of(scenarios: Any, periods: str) -> tuple[int, ...]:
+    one_of(periods, PERIODS, "periods")
+    if scenarios is None:
+        return tuple(printed(periods))
+    if isinstance(scenarios, str):
+        one_of(scenarios, ("all",), "scenarios")
+        return tuple(range(len(SCENARIOS)))
+    if isinstance(scenarios, Scenario) or not isinstance(scenarios, Iterable):
+        raise TypeError(f"scenarios = {shown(scenarios)}: must be a list of numbers")
+    numbers = tuple(
+        integer(s.number if isinstance(s, Scenario) else s, "scenarios") for s in scenarios
+    )
+    if not numbers:
+        raise ValueError("scenarios: none are given")
+    for number in numbers:
+        if not 0 <= number < len(SCENARIOS):
+            raise ValueError(f"scenarios: {number} is not one of 0 .. {len(SCENARIOS) - 1}")
+    if len(set(numbers)) != len(numbers):
+        raise ValueError("scenarios: one is given twice")
+    return numbers

@@ -1,0 +1,299 @@
+"""Paper 004, Figure 5: what the counts of its study say, as a table and as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched import plot
+from gpusched._check import Int64Array, frozen
+from gpusched._generate_elliott import UTILIZATIONS
+from gpusched.experiments.elliott_scenarios import GPU_SHARES, SCENARIOS, Scenario, find
+from gpusched.results import Results, wilson
+
+__all__ = ["LETTERS", "METHODS", "ElliottStudy", "table_of"]
+
+METHODS = ("SRM", "Container", "SRM with FMLP", "SRM or Container")
+LETTERS = "abcdefghi"
+"""Of the nine panels."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ElliottStudy(Results):
+    """The table of ``elliott_fig5`` (see there) with the counts behind it.
+
+    Attributes
+    ----------
+    scenarios
+        The numbers of the scenarios, in order; S of them.
+    sets
+        Task sets by bin of the utilization, int64 ``(S, bins)``.
+    without
+        Those of them without GPU-using tasks, which all methods schedule.
+    passed
+        Of all of them, those that are schedulable: ``(S, curves, bins)``, in the order of
+        ``curves``.
+    eighths
+        How many sets the CPUs alone schedule up to which speed-up: entry k counts those for which
+        the largest one is from k / 8 to (k + 1) / 8, the last one those from 32 on; ``(S, 257)``.
+    fates
+        Draws that were taken, that had no task, one GPU-using task, (not used), too much for the
+        GPU: ``(S, 5)``.
+    tasks
+        In all counted sets: ``(S,)``.
+    curves
+        The names of the methods and of the CPUs alone.
+    settings
+        The arguments.
+    """
+
+    scenarios: tuple[int, ...]
+    sets: Int64Array
+    without: Int64Array
+    passed: Int64Array
+    eighths: Int64Array
+    fates: Int64Array
+    tasks: Int64Array
+    curves: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("sets", "without", "passed", "eighths", "fates", "tasks"):
+            frozen(getattr(self, name))
+
+    def answer(self) -> Results:
+        """From which speed-up on does a GPU schedule more than the CPUs alone?
+
+        Of the sets with GPU-using tasks, one row per scenario with columns scenario, utilization,
+        periods, gpu, share, sets, what share of the sets each curve schedules, and for SRM,
+        Container and either of them ("SRM or Container")
+
+        - "X from": the least of the speed-ups from which on X schedules more sets than the CPUs
+          alone, NaN where it never does;
+        - "X break-even": the speed-up at which they schedule equally many, from the histogram of
+          all sets (in eighths, linear between them), NaN from 32 on.
+        """
+        columns: dict[str, list[Any]] = {}
+        speed_ups = list(self.settings["speed_ups"])
+        for s, number in enumerate(self.scenarios):
+            of = SCENARIOS[number]
+            rest = int(self.without[s].sum())
+            total = int(self.sets[s].sum()) - rest
+            schedulable = self.passed[s].sum(axis=1) - rest
+            line: dict[str, Any] = {"scenario": number, **_parameters(of), "sets": total}
+            for name, found in zip(self.curves, schedulable.tolist(), strict=True):
+                line[name] = found / total if total else float("nan")
+            for name in ("SRM", "Container", "SRM or Container"):
+                found = int(schedulable[METHODS.index(name)])
+                alone = schedulable[len(METHODS) :].tolist()
+                better = [c for c, n in zip(speed_ups, alone, strict=True) if found > n]
+                line[f"{name} from"] = float(min(better)) if better else float("nan")
+                line[f"{name} break-even"] = _break_even(self.eighths[s], rest, found)
+            for name, value in line.items():
+                columns.setdefault(name, []).append(value)
+        return Results({name: np.array(values) for name, values in columns.items()})
+
+    def observations(self) -> Results:
+        """The paper's six observations as statements about these numbers.
+
+        Needs the nine printed scenarios (of one interval of periods, with a share of 30 to 40 %).
+        Rows with columns observation, statement, holds and numbers. "More" compares all sets with
+        GPU-using tasks of a scenario.
+        """
+        from gpusched.experiments.elliott_observations import observations
+
+        return observations(self)
+
+    def curve(self, number: int, name: str) -> tuple[Any, Any, Any, Any]:
+        """Middle of the bins, share, low and high of one curve of a scenario, where there are
+        sets."""
+        rows = self.where(scenario=number, curve=name)
+        middle = (rows["low"] + rows["high"]) / 2
+        return middle, rows["schedulable"], rows["schedulable_low"], rows["schedulable_high"]
+
+    def plot(self, axes: Any = None, *, periods: str | None = None, share: float = 0.3) -> Any:
+        """Draws Figure 5: nine panels, task utilization down, GPU share across, and returns the
+        array of axes.
+
+        ``periods`` and ``share`` choose among the scenarios of a larger study.
+        """
+        periods = self._periods() if periods is None else periods
+        chosen = [[find(u, periods, g, share) for g in GPU_SHARES] for u in UTILIZATIONS]
+        missing = [k for row in chosen for k in row if k not in self.scenarios]
+        if len(missing) == 9:
+            raise ValueError(f"no scenario with periods {periods!r} and a share of {share}")
+        axes = plot.panels(axes, (3, 3), (11.0, 9.0), sharex=True, sharey=True)
+        for at, number in np.ndenumerate(np.array(chosen)):
+            ax, of = axes[at], SCENARIOS[number]
+            self._panel(ax, int(number), markers=True)
+            letter = LETTERS[3 * at[0] + at[1]]
+            ax.set_title(f"({letter}) {of.utilization}, {of.gpu:.0%} on the GPU", fontsize=10)
+            plot.grid(ax)
+        for ax in axes[-1]:
+            ax.set_xlabel("system utilization")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("schedulable sets (%)")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        axes[0, 0].figure.legend(
+            handles, labels, frameon=False, ncols=len(labels), loc="outside upper center"
+        )
+        return axes
+
+    def plot_all(self) -> Any:
+        """Draws every scenario small, in rows of one utilization, period interval and GPU share,
+        the share of GPU-using tasks across, and returns the array of axes."""
+        rows = list(dict.fromkeys(SCENARIOS[k][1:4] for k in self.scenarios))
+        shares = sorted({SCENARIOS[k].share for k in self.scenarios})
+        shape = (len(rows), len(shares))
+        size = (1.5 * len(shares) + 1.4, 1.05 * len(rows) + 0.8)
+        axes = plot.panels(None, shape, size, sharex=True, sharey=True)
+        for ax in axes.flat:
+            ax.set_visible(False)
+        for number in self.scenarios:
+            of = SCENARIOS[number]
+            ax = axes[rows.index(of[1:4]), shares.index(of.share)]
+            ax.set_visible(True)
+            self._panel(ax, number, markers=False)
+            ax.tick_params(labelsize=7)
+            ax.set_xticks(np.linspace(0, self.settings["cpus"], 3))
+            plot.grid(ax)
+        for row, (utilization, periods, gpu) in zip(axes, rows, strict=True):
+            row[0].set_ylabel(f"{utilization}\n{periods}\n{gpu:.0%}", fontsize=8)
+            row[0].set_visible(True)
+        for ax, share in zip(axes[0], shares, strict=True):
+            ax.set_title(f"{share:.0%} to {share + 0.1:.0%}", fontsize=9)
+            ax.set_visible(True)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        axes[0, 0].figure.legend(
+            handles, labels, frameon=False, ncols=min(6, len(labels)), loc="outside upper center"
+        )
+        return axes
+
+    def plot_answer(self, axes: Any = None, *, periods: str | None = None) -> Any:
+        """Draws the break-even speed-ups over the share of GPU-using tasks: a column for each
+        interval of utilizations, SRM above and Container below, and returns the array of axes.
+
+        ``periods``: moderate unless given, or what a study without those has.
+        """
+        periods = self._periods() if periods is None else periods
+        table = self.answer().where(periods=periods)
+        if not len(table):
+            raise ValueError(f"no scenario with periods {periods!r}")
+        axes = plot.panels(axes, (2, 3), (10.5, 6.0), sharex=True, sharey=True)
+        for (row, column), ax in np.ndenumerate(axes):
+            method, utilization = METHODS[row], list(UTILIZATIONS)[column]
+            for index, gpu in enumerate(GPU_SHARES):
+                rows = table.where(utilization=utilization, gpu=gpu)
+                ax.plot(
+                    (rows["share"] + 0.05) * 100,
+                    rows[f"{method} break-even"],
+                    color=plot.color(index),
+                    marker=plot.MARKERS[index],
+                    markersize=5,
+                    label=f"{gpu:.0%} of a job on the GPU",
+                )
+            ax.set_yscale("log", base=2)
+            ax.set_ylim(0.9, 36)
+            ax.set_yticks([1, 2, 4, 8, 16, 32], ["1", "2", "4", "8", "16", "32"])
+            ax.set_title(f"{method}, {utilization} tasks", fontsize=10)
+            factors = table.where(utilization=utilization)[f"{method} break-even"]
+            if len(factors) and np.isnan(factors).all():
+                middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
+                ax.text(0.5, 0.5, "never", color=plot.MUTED, **middle)
+            plot.grid(ax)
+        for ax in axes[-1]:
+            ax.set_xlabel("tasks that use the GPU (%)")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("break-even speed-up")
+        axes[0, 0].legend(frameon=False, fontsize=9)
+        return axes
+
+    def _periods(self) -> str:
+        """Those to show."""
+        held = {SCENARIOS[k].periods for k in self.scenarios}
+        return "moderate" if "moderate" in held else min(held)
+
+    def _panel(self, ax: Any, number: int, markers: bool) -> None:
+        names = [*METHODS[:2], *self.curves[len(METHODS) :]]
+        for index, name in enumerate(names):
+            x, y, low, high = self.curve(number, name)
+            style: dict[str, Any] = {"linewidth": 2.0 if index < 2 else 1.2}
+            if not markers:
+                style |= {"marker": "", "linewidth": 1.4 if index < 2 else 0.8}
+            else:
+                style["markersize"] = 3.5
+            plot.band(ax, x, y * 100, low * 100, high * 100, name, index, **style)
+        ax.set_xlim(0, self.settings["cpus"])
+        ax.set_ylim(-4, 104)
+
+
+def _parameters(of: Scenario) -> dict[str, Any]:
+    return {
+        "utilization": of.utilization,
+        "periods": of.periods,
+        "gpu": of.gpu,
+        "share": of.share,
+    }
+
+
+def table_of(
+    numbers: tuple[int, ...],
+    counts: dict[str, Int64Array],
+    speed_ups: tuple[int, ...],
+    settings: dict[str, Any],
+    without_gpu: bool,
+) -> ElliottStudy:
+    curves = (*METHODS, *(f"CPUs, c = {c}" for c in speed_ups))
+    less = np.zeros_like(counts["without"]) if without_gpu else counts["without"]
+    of = counts["sets"] - less
+    s, c, b = np.nonzero(np.broadcast_to((of > 0)[:, None], counts["passed"].shape))
+    sets = of[s, b]
+    passed = counts["passed"][s, c, b] - less[s, b]
+    edges = np.linspace(0, settings["cpus"], settings["bins"] + 1)
+    columns: dict[str, Any] = {"scenario": np.array(numbers)[s]}
+    for name in ("utilization", "periods", "gpu", "share"):
+        columns[name] = np.array([getattr(SCENARIOS[k], name) for k in numbers])[s]
+    low, high = _wilson(passed, sets)
+    columns |= {
+        "curve": np.array(curves)[c],
+        "low": edges[b],
+        "high": edges[b + 1],
+        "sets": sets,
+        "schedulable": passed / sets,
+        "schedulable_low": low,
+        "schedulable_high": high,
+    }
+    return ElliottStudy(
+        columns,
+        scenarios=numbers,
+        **counts,
+        curves=curves,
+        settings=settings | {"without_gpu": without_gpu},
+    )
+
+
+def _wilson(passed: Int64Array, sets: Int64Array) -> tuple[Any, Any]:
+    """As ``wilson``, for many counts."""
+    low, high = np.zeros(len(sets)), np.ones(len(sets))
+    for size in np.unique(sets):
+        at = sets == size
+        low[at], high[at] = wilson(passed[at], int(size))
+    return low, high
+
+
+def _break_even(eighths: Int64Array, without: int, found: int) -> float:
+    """The speed-up from which on the CPUs alone schedule less than ``found`` sets."""
+    histogram = eighths.astype(float)
+    histogram[-1] -= without
+    above = np.append(np.cumsum(histogram[::-1])[::-1], 0.0)  # sets schedulable at k / 8
+    below = np.flatnonzero(above[: len(eighths)] < found)
+    if not below.size:
+        return float("nan")
+    k = int(below[0])
+    if k == 0:
+        return 0.0
+    return float((k - 1 + (above[k - 1] - found) / (above[k - 1] - above[k])) / 8)
