@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gpusched import pbs as pbs
     from gpusched import profiles as profiles
     from gpusched import simulate as simulate
+    from gpusched._core import CudaError as CudaError
+    from gpusched._study_store import StoreError as StoreError
     from gpusched.hosttasks import HostTasks as HostTasks
     from gpusched.launches import Launches as Launches
     from gpusched.schedule import Schedule as Schedule
@@ -52,11 +54,13 @@ _MODULES = (
 )
 _CLASSES = {
     "BatchTable": "table",
+    "CudaError": "_core",
     "HostTasks": "hosttasks",
     "KernelTasks": "tasks",
     "Launches": "launches",
     "Schedule": "schedule",
     "ScheduleError": "schedule",
+    "StoreError": "_study_store",
 }
 
 

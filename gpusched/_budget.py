@@ -39,5 +39,6 @@ def as_budget(budget: Budget | None) -> Budget:
     if budget is None:
         return Budget()
     if not isinstance(budget, Budget):
-        raise TypeError(f"budget: must be a Budget, got {type(budget).__name__}")
+        given = type(budget).__name__
+        raise TypeError(f"budget: must be a Budget, got {given}: gs.pbs.Budget(seconds=1), say")
     return budget

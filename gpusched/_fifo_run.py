@@ -1,8 +1,8 @@
 """What happens when, job by job, if blocks start in FIFO order (``gs.simulate.fifo``).
 
-The model of paper 000 (M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent GPU Scheduling,
-ECRTS 2017, work in progress): m threads, and kernels whose blocks start in FIFO order.
-``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
+The model of the FIFO paper (M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent
+GPU Scheduling, ECRTS 2017, work in progress): m threads, and kernels whose blocks start in FIFO
+order. ``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._budget import Budget, as_budget
-from gpusched._check import Int64Array, int_array, integer, one_of, seed_key, set_number, some_of
+from gpusched._check import (
+    Int64Array,
+    int_array,
+    integer,
+    one_of,
+    seed_key,
+    set_number,
+    some_of,
+    ticks,
+)
 from gpusched._orders import ORDERS, Order
 from gpusched._progress import Progress, reporter
 from gpusched._run_arguments import execution_shares, gap_share, is_one, per_set, victim_per_set
@@ -59,11 +68,11 @@ def fifo(
 ) -> FifoRun:
     """Simulates kernels on a GPU of ``threads`` threads that start their blocks in FIFO order.
 
-    Paper 000, section III. A job is a kernel of ``blocks`` blocks, each of which occupies as many
-    threads as the task's ``threads`` for ``block_time`` ticks. Only the kernel at the head of the
-    queue may start blocks; a block starts as soon as its threads are free and runs to its end.
-    At one instant, blocks end first, then jobs are released, then blocks start. Jobs that join the
-    queue at the same instant join it by ``priority`` (smaller first), then by index.
+    Yang and Anderson 2017, section III. A job is a kernel of ``blocks`` blocks, each of which
+    occupies as many threads as the task's ``threads`` for ``block_time`` ticks. Only the kernel at
+    the head of the queue may start blocks; a block starts as soon as its threads are free and runs
+    to its end. At one instant, blocks end first, then jobs are released, then blocks start. Jobs
+    that join the queue at the same instant join it by ``priority`` (smaller first), then by index.
 
     Parameters
     ----------
@@ -365,7 +374,7 @@ def _settle(
     settle: Any, until: Any, fixed: bool, usual: tuple[Settle, Settle]
 ) -> tuple[Settle, int | None]:
     """What to find out, and the bound on releases; ``usual``: random, and where nothing is."""
-    last = None if until is None else integer(until, "until")
+    last = None if until is None else ticks(until, "until")
     if last is not None and last < 0:
         raise ValueError(f"until = {last}: must not be negative")
     if last is not None and last > _core.FIFO_LATEST:

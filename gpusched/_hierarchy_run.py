@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._budget import Budget
+from gpusched._budget import Budget, as_budget
 from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of, seed_key
 from gpusched._progress import Progress, reporter
 from gpusched.gpu import GPU, as_gpu
@@ -48,13 +48,13 @@ def hierarchy(
 ) -> Hierarchy:
     """Simulates what NVIDIA's scheduling hierarchy makes of kernels and copies.
 
-    Paper 003, section III; the queue rules are those of Amert et al. (RTSS 2017), the false
-    dependencies those of Bakita and Anderson (RTAS 2024). A launch joins the FIFO of its stream; at
-    that stream's head it waits for what it was told to wait for, for the NULL stream's rules and
-    for its channel; then a kernel joins its context's queue of its stream's priority, a copy that
-    of its copy engine. Only the kernel at the head of the most urgent queue may start blocks, each
-    on the SM that the policy chooses; what does not fit holds up everything behind it and
-    everything less urgent. A kernel leaves the queue when all its blocks have started. Running
+    Olmedo et al. 2020, section III; the queue rules are those of Amert et al. (RTSS 2017), the
+    false dependencies those of Bakita and Anderson (RTAS 2024). A launch joins the FIFO of its
+    stream; at that stream's head it waits for what it was told to wait for, for the NULL stream's
+    rules and for its channel; then a kernel joins its context's queue of its stream's priority, a
+    copy that of its copy engine. Only the kernel at the head of the most urgent queue may start
+    blocks, each on the SM that the policy chooses; what does not fit holds up everything behind it
+    and everything less urgent. A kernel leaves the queue when all its blocks have started. Running
     blocks are never interrupted but by the end of their context's time slice, which freezes them.
 
     At one instant: blocks and copies end; operations are launched; those that may join their queues
@@ -126,9 +126,7 @@ def hierarchy(
     if copy_engines is not None:
         engines = integer(copy_engines, "copy_engines")
     limit = 0 if channels is None else integer(channels, "channels")
-    budget = Budget() if budget is None else budget
-    if not isinstance(budget, Budget):
-        raise TypeError(f"budget: must be a Budget, got {type(budget).__name__}")
+    budget = as_budget(budget)
     number = integer(index, "index")
     if not 0 <= number < 2**63:
         raise ValueError(f"index = {number}: must not be negative, and within 63 bits")

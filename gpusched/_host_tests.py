@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._check import Int64Array, int_array, integer64, one_of, some_of
-from gpusched.hosttasks import MAX_SMS, HostTasks
+from gpusched.hosttasks import MAX_SMS, HostTasks, check_hosts
 from gpusched.verdict import TERMS, Verdict, _answer
 
 __all__ = [
@@ -39,7 +39,7 @@ def stgm(
     *,
     stop: Any = None,
 ) -> Verdict:
-    """The test of paper 002, section IV-B: tasks share the GPU by SMs.
+    """The test of the STGM paper, section IV-B: tasks share the GPU by SMs.
 
     Tasks are assigned to cores and run there by fixed preemptive priorities (``hosts.core``,
     ``hosts.priority``). A kernel runs on its task's SMs (``hosts.sm``) and starts when every kernel
@@ -95,7 +95,7 @@ def stgm(
     gpusched.Cancelled
         ``stop`` was set.
     """
-    _check(hosts)
+    check_hosts(hosts)
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
     cores, count = _cores(hosts, cpus)
@@ -142,7 +142,7 @@ def mpcp(
     ------
     As `stgm`.
     """
-    _check(hosts)
+    check_hosts(hosts)
     one_of(mode, LOCK_MODES, "mode")
     cores, count = _cores(hosts, cpus)
     width = _whole_gpu(hosts, sms)
@@ -183,7 +183,7 @@ def fmlp_plus(
     ------
     As `stgm`.
     """
-    _check(hosts)
+    check_hosts(hosts)
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, ("sound", "gcaps"), "variant")
     cores, count = _cores(hosts, cpus)
@@ -227,7 +227,7 @@ def gpu_server(
     ------
     As `stgm`; also for a server's core that is none, and a negative overhead.
     """
-    _check(hosts)
+    check_hosts(hosts)
     cores, count = _cores(hosts, cpus)
     width = _whole_gpu(hosts, sms)
     place = np.int64(count) if server is None else int_array(server, "server")
@@ -242,6 +242,7 @@ def gpu_server(
 
 
 TESTS = ("mpcp", "fmlp_plus", "gpu_server")
+_ALSO = {"fmlp+": "fmlp_plus", "server": "gpu_server"}  # the simulator's names for them
 
 
 def partition(
@@ -257,11 +258,12 @@ def partition(
 ) -> Verdict:
     """Chooses the cores for `mpcp`, `fmlp_plus` or `gpu_server` by worst fit, and tests.
 
-    The rule is that of Algorithm 1 of paper 002 without SMs: tasks by falling utilization (ties by
-    index), each to the core with the least load (the first of several). A task's utilization is
-    what its job takes of the core, by its period: (C + G^m) / T, or (C + G) / T where it keeps the
-    core during kernels. With a server it is C / T, and the server is one more task, of utilization
-    sum (G^m + 2 eta overhead) / T; which core the paper's authors gave it is not known.
+    The rule is that of Algorithm 1 of the STGM paper without SMs: tasks by falling utilization
+    (ties by index), each to the core with the least load (the first of several). A task's
+    utilization is what its job takes of the core, by its period: (C + G^m) / T, or (C + G) / T
+    where it keeps the core during kernels. With a server it is C / T, and the server is one more
+    task, of utilization sum (G^m + 2 eta overhead) / T; which core the paper's authors gave it is
+    not known.
 
     Parameters
     ----------
@@ -270,7 +272,8 @@ def partition(
     cpus
         How many cores.
     test, mode, variant
-        Which test, and its options; see there.
+        Which test, and its options; see there. ("fmlp+" and "server", as ``gs.simulate.host`` calls
+        their rules, will do, too.)
     sms, overhead, stop
         As in the test.
 
@@ -283,7 +286,8 @@ def partition(
     ------
     As the test.
     """
-    _check(hosts)
+    check_hosts(hosts)
+    test = _ALSO.get(test, test) if isinstance(test, str) else test  # type: ignore[assignment]
     one_of(test, TESTS, "test")
     modes = {"mpcp": LOCK_MODES, "fmlp_plus": LOCK_MODES[:2], "gpu_server": LOCK_MODES[:1]}
     one_of(mode, modes[test], "mode")
@@ -317,7 +321,7 @@ def stgm_allocate(
     printed: str | Iterable[str] = (),
     stop: Any = None,
 ) -> Verdict:
-    """Chooses cores and SMs for `stgm`: Algorithm 1 of paper 002, corrected.
+    """Chooses cores and SMs for `stgm`: Algorithm 1 of the STGM paper, corrected.
 
     SMs are dealt out in the order of the tasks, so many consecutive ones to each, round the end; at
     first one. Then tasks by falling utilization go to the core with the least load on which all
@@ -360,7 +364,7 @@ def stgm_allocate(
     ------
     As `stgm`; ValueError also for a line that is not in this list.
     """
-    _check(hosts)
+    check_hosts(hosts)
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
     flags = APART if apart else 0
@@ -408,7 +412,7 @@ def stgm_exhaustive(
     ------
     As `stgm_allocate`; ValueError also for larger sets.
     """
-    _check(hosts)
+    check_hosts(hosts)
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
     count, width = integer64(cpus, "cpus"), _few_sms(_whole_gpu(hosts, sms))
@@ -426,18 +430,15 @@ def stgm_exhaustive(
 # What the tests share
 
 
-def _check(hosts: Any) -> None:
-    if not isinstance(hosts, HostTasks):
-        raise TypeError(f"hosts: must be HostTasks, not {type(hosts).__name__}")
-
-
 def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
     """Each task's core, with an axis for the sets, and how many there are."""
     cores = np.atleast_2d(hosts.core)
     nowhere = np.argwhere(cores < 0)
     if len(nowhere):
         at = nowhere[0][0 if hosts.is_stack else 1 :].tolist()
-        raise ValueError(f"core{at}: the task has no core; give core=, or use an allocator")
+        raise ValueError(
+            f"core{at}: the task has no core; give core=, or use partition or stgm_allocate"
+        )
     if cpus is None:
         return cores, int(cores.max(initial=0)) + 1
     return cores, integer64(cpus, "cpus")

@@ -25,7 +25,7 @@ __all__ = ["elliott", "fifo", "gpusched", "stgm", "uunifast", "uunifast_discard"
 
 PERIODS = (400, 480, 600, 800, 1200, 1600)
 BLOCK_SIZES = tuple(range(32, 1025, 32))
-CAPACITY = 256  # of paper 001's GPU: 8 SMs of 32 blocks each
+CAPACITY = 256  # of the GPUSched paper's GPU: 8 SMs of 32 blocks each
 
 
 def uunifast(
@@ -70,8 +70,8 @@ def uunifast_discard(
 ) -> FloatArray:
     """Utilizations as by `uunifast`, but none above 1: sets with a larger one are drawn anew.
 
-    UUniFast-Discard (Davis and Burns 2009; paper 001, section 6.1). Above ``n / 2``, sets are
-    drawn for ``n - utilization`` and every share u becomes 1 - u: the law is the same, and sets
+    UUniFast-Discard (Davis and Burns 2009; the GPUSched paper, section 6.1). Above ``n / 2``, sets
+    are drawn for ``n - utilization`` and every share u becomes 1 - u: the law is the same, and sets
     are seldom discarded. Parameters and result are those of `uunifast`.
 
     Raises
@@ -95,7 +95,7 @@ def gpusched(
     ticks: int = 1000,
     gpu: GPU | str | None = None,
 ) -> KernelTasks:
-    """Task sets as in the experiments of paper 001 (section 6.1).
+    """Task sets as in the experiments of the GPUSched paper (section 6.1).
 
     Periods are drawn from a list and utilizations u by `uunifast_discard`; ``wcet`` is u times the
     period, to the nearest tick but at least one; a kernel has ``floor(u * capacity)`` blocks, at
@@ -156,7 +156,9 @@ def fifo(
     block_sizes: Any = BLOCK_SIZES,
     blocks_max: int = 32,
 ) -> KernelTasks:
-    """Task sets of the block-level model (paper 000, section IV), for a GPU of ``threads`` threads.
+    """Task sets of the block-level model, for a GPU of ``threads`` threads.
+
+    By Yang and Anderson 2017, section IV.
 
     Drawn are, for every task on its own:
 

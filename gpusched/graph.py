@@ -1,6 +1,6 @@
-"""The scheduling graph of paper 001: explore it, count it, draw it.
+"""The scheduling graph of the GPUSched paper: explore it, count it, draw it.
 
-Paper 001 ("GPUSched"), section 3: a vertex is the state of the GPU at the beginning of a
+The GPUSched paper ("GPUSched"), section 3: a vertex is the state of the GPU at the beginning of a
 scheduling frame, an edge the batch that the frame runs. Printed, the algorithm is neither sound nor
 complete; the default here is repaired and exact, and the listing is kept for study. To find out
 whether a set is schedulable, the interval engine is faster by orders of magnitude; this one is for

@@ -42,8 +42,8 @@ class HostTasks:
 
     A job runs CPU segment 0, GPU segment 0, CPU segment 1, ..., one after the other, and ends with
     a CPU segment; a CPU segment of length 0 is none. A GPU segment is a copy in (with whatever else
-    the CPU does before the kernel), a kernel, and a copy out (paper 002, section III: mhd, e, mdh).
-    How long a kernel takes depends on the number of SMs it has. Times are integer ticks.
+    the CPU does before the kernel), a kernel, and a copy out (the STGM paper, section III: mhd, e,
+    mdh). How long a kernel takes depends on the number of SMs it has. Times are integer ticks.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class HostTasks:
     def from_gpu_times(
         cls, period: Any, cpu: Any, gpu: Any = 0, section: Any = None, **options: Any
     ) -> HostTasks:
-        """Tasks that use the GPU once per job or never, as paper 004 describes them.
+        """Tasks that use the GPU once per job or never, as Elliott and Anderson 2010 has them.
 
         ``cpu`` is a job's CPU time with its copies (e), ``gpu`` its kernel (s; 0 for a task that
         does not use the GPU) and ``section`` its critical section, the kernel with the copies (cs;
@@ -293,7 +293,7 @@ class HostTasks:
 
     @property
     def cpu_segments(self) -> Int64Array:
-        """CPU segments of a job that are not empty (theta in paper 002), shape of ``period``."""
+        """CPU segments of a job that are not empty (theta of the STGM paper), per task."""
         count: Int64Array = (self.cpu > 0).sum(axis=-1, dtype=np.int64)
         return count
 
@@ -339,7 +339,7 @@ class HostTasks:
         return total
 
     def utilization(self, mode: str = "suspend", sms: Any = None) -> FloatArray:
-        """What share of a core each task needs, shape of ``period`` (paper 002, section III).
+        """What share of a core each task needs, shape of ``period`` (the STGM paper, section III).
 
         (C + G^m) / T for tasks that suspend during kernels, (C + G) / T for tasks that keep their
         CPU; ``sms`` as in `kernel_time`, looked at in mode "busy" only.
@@ -578,6 +578,12 @@ def _labels(name: Any, n: int) -> tuple[str, ...]:
     if len(labels) != n or not all(isinstance(label, str) for label in labels):
         raise ValueError(f"name: must be {n} strings, one per task")
     return labels
+
+
+def check_hosts(hosts: Any) -> None:
+    """Raises a ``TypeError`` for what is no ``HostTasks``."""
+    if not isinstance(hosts, HostTasks):
+        raise TypeError(f"hosts: must be HostTasks, not {type(hosts).__name__}")
 
 
 def _first(bad: BoolArray) -> tuple[int, ...]:

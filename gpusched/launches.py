@@ -1,7 +1,7 @@
 """What a program asks of the GPU: kernels and copies, when they are launched, and in which stream.
 
-The operations of paper 003, section III: an application (context) has streams, a stream is a FIFO
-of operations. ``gs.simulate.hierarchy`` says what becomes of them.
+The operations of Olmedo et al. 2020, section III: an application (context) has streams, a stream is
+a FIFO of operations. ``gs.simulate.hierarchy`` says what becomes of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of
+from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of, ticks
 from gpusched._text import clip
 from gpusched.tasks import KernelTasks
 
@@ -76,9 +76,9 @@ class Launches:
     interference
         Shape ``(n, 4)`` or ``(4,)``: how many times slower a block runs while blocks of another
         kernel run on its SM; else on another SM of its GPC; else on another GPC; and, times that,
-        while a copy runs (paper 003, section V). Factors within 1 .. 1000, read as decimals (1.7);
-        thousandths (1700) if all of them are whole numbers from 1000 on. Stored as thousandths,
-        rounded up. None: blocks do not disturb each other.
+        while a copy runs (Olmedo et al. 2020, section V). Factors within 1 .. 1000, read as
+        decimals (1.7); thousandths (1700) if all of them are whole numbers from 1000 on. Stored as
+        thousandths, rounded up. None: blocks do not disturb each other.
     name
         One label per launch; "kernel 0", "copy in 1", ... unless given.
     stream_context
@@ -221,7 +221,7 @@ class Launches:
         """
         if tasks.is_stack:
             raise ValueError(f"tasks: a stack of {len(tasks)} sets; launches are those of one set")
-        last = integer(until, "until")
+        last = ticks(until, "until")
         if last < 0:
             raise ValueError(f"until = {last}: must not be negative")
         counts = np.maximum(0, -((tasks.offset - last) // tasks.period))

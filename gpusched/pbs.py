@@ -1,9 +1,10 @@
 """The Parallel Batch Scheduler: is there a schedule, and how does plain EDF do?
 
-Paper 001. PBS submits a batch of ready jobs together, waits for the last of them to end, and looks
-again; it never idles while work is ready. ``search`` decides exactly whether some sequence of
-batches meets every deadline of the jobs released in one hyperperiod, whatever the resolution of
-time, and gives a witness either way: a schedule that replays, or a certificate that none exists.
+The GPUSched paper. PBS submits a batch of ready jobs together, waits for the last of them to end,
+and looks again; it never idles while work is ready. ``search`` decides exactly whether some
+sequence of batches meets every deadline of the jobs released in one hyperperiod, whatever the
+resolution of time, and gives a witness either way: a schedule that replays, or a certificate that
+none exists.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._batches import members
-from gpusched._budget import Budget
+from gpusched._budget import Budget, as_budget
 from gpusched._check import Int64Array, frozen
 from gpusched.policy import Policy
 from gpusched.table import BatchTable
-from gpusched.tasks import KernelTasks
+from gpusched.tasks import KernelTasks, check_tasks
 
 if TYPE_CHECKING:
     from gpusched.schedule import Schedule
@@ -210,7 +211,7 @@ def search(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> Any:
-    """Decide whether PBS can meet every deadline (paper 001, section 3).
+    """Decide whether PBS can meet every deadline (the GPUSched paper, section 3).
 
     Parameters
     ----------
@@ -254,7 +255,7 @@ def search(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    budget = Budget() if budget is None else budget
+    budget = as_budget(budget)
     if method == "graph":
         return _graph(tasks, table, variant, idling, budget, stop)
     if method != "interval":
@@ -310,10 +311,10 @@ def search(
 def edf_serial(
     tasks: KernelTasks, table: BatchTable, *, budget: Budget | None = None, stop: Any = None
 ) -> Any:
-    """EDFserial: one job a frame, earliest deadline first, not preempted (paper 001, section 6).
+    """EDFserial: one job a frame, earliest deadline first, not preempted.
 
-    Equal deadlines go to the smaller index. Returns an ``Edf`` for one task set, an ``EdfStack``
-    for a stack. Of the budget, bytes count.
+    Section 6 of the GPUSched paper; equal deadlines go to the smaller index. Returns an ``Edf`` for
+    one task set, an ``EdfStack`` for a stack. Of the budget, bytes count.
     """
     return _edf(tasks, table, False, budget, stop)
 
@@ -321,11 +322,10 @@ def edf_serial(
 def edf_parallel(
     tasks: KernelTasks, table: BatchTable, *, budget: Budget | None = None, stop: Any = None
 ) -> Any:
-    """EDFParallel: every ready job, in deadline order, that leaves the batch eligible (paper 001,
-    section 6).
+    """EDFParallel: every ready job, in deadline order, that leaves the batch eligible.
 
-    Equal deadlines go to the smaller index. Returns an ``Edf`` for one task set, an ``EdfStack``
-    for a stack. Of the budget, bytes count.
+    Section 6 of the GPUSched paper; equal deadlines go to the smaller index. Returns an ``Edf`` for
+    one task set, an ``EdfStack`` for a stack. Of the budget, bytes count.
     """
     return _edf(tasks, table, True, budget, stop)
 
@@ -333,7 +333,7 @@ def edf_parallel(
 def _edf(
     tasks: KernelTasks, table: BatchTable, parallel: bool, budget: Budget | None, stop: Any
 ) -> Any:
-    budget = Budget() if budget is None else budget
+    budget = as_budget(budget)
     columns, frames = _core.pbs_edf(*_arrays(tasks, table), parallel, budget.bytes or 0, stop)
     answer, task, job, deadline = columns
     if tasks.is_stack or table.is_stack:
@@ -420,6 +420,12 @@ def _rows(array: Any) -> Any:
 
 def _arrays(tasks: KernelTasks, table: BatchTable) -> tuple[Any, Any, Any, Any]:
     """Period, deadline, offset and completion as stacks of the same length."""
+    check_tasks(tasks)
+    if not isinstance(table, BatchTable):
+        raise TypeError(
+            f"table: must be a BatchTable, got {type(table).__name__} (for a GPU, "
+            "BatchTable.from_gpu makes one)"
+        )
     if tasks.n > _core.MAX_TASKS:
         raise ValueError(f"tasks: {tasks.n} tasks are more than the {_core.MAX_TASKS} possible")
     if table.n != tasks.n:

@@ -374,6 +374,27 @@ def test_refusals(changes, message):
         gs.simulate.host(**arguments)
 
 
+def test_what_is_no_host_task_or_budget_is_refused():
+    kernels = gs.KernelTasks([5], [1])
+    for call in (gs.simulate.host, gs.simulate.host_responses):
+        with pytest.raises(TypeError, match="hosts: must be HostTasks, not KernelTasks"):
+            call(kernels, 1, until=10)
+        with pytest.raises(TypeError, match="budget: must be a Budget, got int"):
+            call(VECTOR_A, 2, until=10, budget=5)
+    with pytest.raises(
+        ValueError, match=r"core\[0\] = -1: .*; give core=, or the hosts of a verdict"
+    ):
+        gs.simulate.host(VECTOR_A.with_placement(core=-1), 2, until=10)
+
+
+def test_tests_and_simulator_know_each_others_names():
+    for test, gpu in (("mpcp", "mpcp"), ("fmlp_plus", "fmlp+"), ("gpu_server", "server")):
+        verdict = gs.analysis.partition(VECTOR_A, 2, test)
+        assert gs.analysis.partition(VECTOR_A, 2, gpu) == verdict
+        runs = [gs.simulate.host(verdict.hosts, 2, gpu=name, until=1e3) for name in (test, gpu)]
+        assert runs[0] == runs[1] and runs[0].gpu == gpu
+
+
 def test_more_refusals():
     stack = random_hosts(np.random.default_rng(8), sets=2)
     with pytest.raises(ValueError, match=r"^hosts: a stack of 2 sets"):

@@ -114,6 +114,7 @@ def test_from_tasks() -> None:
     stack = gs.KernelTasks([[4, 6]] * 2, 1)
     with pytest.raises(ValueError, match="tasks: a stack of 2 sets"):
         gs.Launches.from_tasks(stack, 10)
+    assert gs.Launches.from_tasks(tasks, 13.0) == launches
     with pytest.raises(ValueError, match="until = -1: must not be negative"):
         gs.Launches.from_tasks(tasks, -1)
     with pytest.raises(ValueError, match=r"until = 1000000000000: .* launches; at most"):

@@ -1,4 +1,4 @@
-"""Paper 001: how many sets does the Parallel Batch Scheduler get scheduled, and how soon?
+"""The GPUSched paper: how many sets does the Parallel Batch Scheduler get scheduled, and how soon?
 
 N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
 Awareness with Schedule Abstraction, RTNS 2024.
@@ -34,7 +34,7 @@ __all__ = [
     "gpusched_fig5",
 ]
 
-# Paper 001, section 6.1: the slowdown factors of the three panels.
+# The GPUSched paper, section 6.1: the slowdown factors of the three panels.
 SLOWDOWNS = {"a": "small", "b": "large", "c": "mixed"}
 SCHEDULERS = ("GPUSched", "EDFserial", "EDFParallel")
 UTILIZATIONS = tuple(k / 5 for k in range(1, 11))
@@ -119,7 +119,7 @@ def gpusched_fig4(
     progress: Progress = None,
     budget: Budget | None = None,
 ) -> Schedulability:
-    """Paper 001, Figure 4: how many random task sets does each scheduler get scheduled?
+    """The GPUSched paper, Figure 4: how many random task sets does each scheduler get scheduled?
 
     Task sets and GPU are those of section 6.1: periods from 400 to 1600 (times 1,000 ticks),
     utilizations by UUniFast-Discard, occupancies in proportion to them, 8 SMs of 1,024 threads and
@@ -320,7 +320,7 @@ def gpusched_fig5(
     progress: Progress = None,
     budget: Budget | None = None,
 ) -> SearchTimes | TimesByTasks | GraphSize:
-    """Paper 001, Figure 5: how long does the search take, and how large is the graph?
+    """The GPUSched paper, Figure 5: how long does the search take, and how large is the graph?
 
     Task sets as in Figure 4, with large slowdown factors. **Times are measured**: they differ from
     machine to machine and from run to run; everything else is equal for equal seeds.
@@ -534,7 +534,7 @@ def _factors(panel: str) -> str:
 def _sets(
     n: int, utilization: float, count: int, first: int, seed: np.random.SeedSequence
 ) -> KernelTasks:
-    """Task sets ``first`` .. of a seed (paper 001, section 6.1)."""
+    """Task sets ``first`` .. of a seed (the GPUSched paper, section 6.1)."""
     from gpusched import generate
 
     key = spawn(seed, 0)
