@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from types import MappingProxyType
@@ -25,12 +25,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import frozen, seed_key
+from gpusched._check import frozen, integer, one_of, seed_key
 from gpusched._progress import Progress, reporter
+from gpusched._text import clip
 from gpusched.results import Results, wilson
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
+
+    from gpusched._study_store import Store
 
 __all__ = ["Sweep", "SweepError", "spawn", "sweep"]
 
@@ -66,6 +69,7 @@ class Sweep(Results):
     from no undecided set being a yes to all of them.
 
     ``values`` maps each quantity to what the function returned, an array of shape (points, count).
+    ``to_frame()`` makes a pandas table, ``save_csv(path)`` a file, ``plot()`` a picture.
     """
 
     values: Mapping[str, npt.NDArray[Any]]
@@ -78,6 +82,47 @@ class Sweep(Results):
 
     def __reduce__(self) -> Any:
         return (Sweep, (dict(self.columns), dict(self.values)))
+
+    def plot(self, *quantities: str, x: str | None = None, ax: Any = None) -> Any:
+        """Draws quantities over a parameter of the grid, and returns the axes.
+
+        ``quantities``: what the function returned; unless given, what has a confidence interval,
+        which is drawn as a band, or else everything. ``x``: the parameter; unless given, the one
+        with the most values of those that are numbers. Every combination of the others has lines
+        of its own. Raises ValueError for what there is not, and where no parameter is a number.
+        """
+        from gpusched import plot
+
+        names = list(self.columns)
+        parameters = names[: names.index("count")]
+        numbers = [p for p in parameters if self[p].dtype.kind in "iuf"]
+        if x is None and not numbers:
+            raise ValueError("x: no parameter of the grid is a number")
+        over = max(numbers, key=lambda p: len(np.unique(self[p]))) if x is None else x
+        one_of(over, parameters, "x")
+        for name in quantities:
+            one_of(name, self.values, "quantities")
+        chosen = quantities or [q for q in self.values if f"{q}_low" in names] or [*self.values]
+        others = [p for p in parameters if p != over]
+        lines: dict[str, list[int]] = {}
+        for row in range(len(self)):
+            label = ", ".join(f"{p} = {clip(str(self[p][row]), 30)}" for p in others)
+            lines.setdefault(label, []).append(row)
+        ax = plot.axes(ax)
+        for index, (name, label) in enumerate(itertools.product(chosen, lines)):
+            rows = np.array(lines[label])
+            if self[over].dtype.kind in "iuf":
+                rows = rows[np.argsort(self[over][rows], kind="stable")]
+            y = self[name][rows]
+            ends = (self.columns.get(f"{name}_{end}", self[name])[rows] for end in ("low", "high"))
+            words = [name] * (len(chosen) > 1) + [label] * bool(label)
+            plot.band(ax, self[over][rows], y, *ends, ": ".join(words), index)
+        ax.set_xlabel(over)
+        ax.set_ylabel(chosen[0] if len(chosen) == 1 else "mean")
+        if len(chosen) * len(lines) > 1:
+            ax.legend(frameon=False, fontsize=9)
+        plot.grid(ax)
+        return ax
 
 
 def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
@@ -106,6 +151,7 @@ def sweep(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Sweep:
     """Calls ``function`` for ``count`` task sets at every point of a grid.
 
@@ -136,6 +182,11 @@ def sweep(
     progress
         A callable (done, total) in task sets, called in this thread; or whether to show a progress
         bar, by default in a terminal (with tqdm; without it none is shown).
+    store
+        A file (SQLite) to keep what is done in: called again in the same way, a sweep that was
+        interrupted or killed goes on from there, to the same table. ``count`` may grow, workers and
+        chunks may change. The function is known by its name and its body, not by what it calls:
+        where that has changed, take another file. Needs a ``seed`` that can be named again.
 
     Raises
     ------
@@ -145,10 +196,15 @@ def sweep(
     KeyboardInterrupt
         On Ctrl-C, after the running chunks were told to stop and the others were cancelled.
     ValueError
-        An empty grid or one with a parameter without values, a count or chunk below 1.
+        A grid with a parameter without values, a count or chunk below 1, a store without a seed.
+    gpusched.StoreError
+        A store of another sweep or version, damaged or in use; it is left as it was.
     """
+    count = integer(count, "count")
+    if not isinstance(grid, Mapping):
+        raise TypeError(f"grid: must be a dict of lists, got {type(grid).__name__}")
     names = list(grid)
-    axes = {name: list(choice) for name, choice in grid.items()}
+    axes = {name: _choice(name, choice) for name, choice in grid.items()}
     for name, choice in axes.items():
         if not choice:
             raise ValueError(f"grid[{name!r}]: has no values")
@@ -158,16 +214,24 @@ def sweep(
     points = [dict(zip(names, p, strict=True)) for p in itertools.product(*axes.values())]
     root = spawn(seed)
     seeds = [spawn(root, index) for index in range(len(points))]
-    values = run(
-        function,
-        points,
-        seeds,
-        count=count,
-        chunk=chunk,
-        executor=executor,
-        workers=workers,
-        progress=progress,
-    )
+    opened: Any = contextlib.nullcontext()
+    if store is not None:
+        from gpusched._study_store import open_store
+        from gpusched._sweep_store import definition
+
+        opened = open_store(store, definition(function, axes, seed, root))
+    with opened as kept:
+        values = run(
+            function,
+            points,
+            seeds,
+            count=count,
+            chunk=chunk,
+            executor=executor,
+            workers=workers,
+            progress=progress,
+            kept=kept,
+        )
     columns: dict[str, Any] = {name: _column([p[name] for p in points]) for name in names}
     columns["count"] = np.full(len(points), count)
     for name, array in values.items():
@@ -205,11 +269,12 @@ def run(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress = None,
+    kept: Store | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
     """What ``function`` returns at every point, as arrays of shape (points, count).
 
-    Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here. The
-    rest is as in ``sweep``.
+    Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here; what
+    is done is in ``kept``, and goes there. The rest is as in ``sweep``.
     """
     # Imported with the first sweep: gpusched itself should load quickly.
     import inspect
@@ -231,19 +296,22 @@ def run(
     if takes_stop:
         options["stop"] = stop if isinstance(pool, ThreadPoolExecutor) else None
     parts: list[dict[int, Chunk]] = [{} for _ in points]
+    for (index, first, _), arrays in {} if kept is None else kept.done.items():
+        if index < len(points) and first < count:
+            parts[index][first] = {name: array[: count - first] for name, array in arrays.items()}
     calls = (
-        (index, first, min(chunk, count - first))
-        for index in range(len(points))
-        for first in range(0, count, chunk)
+        (index, first, size)
+        for index, part in enumerate(parts)
+        for first, size in _missing(_pieces(part), count, chunk)
     )
     ready: SimpleQueue[Future[Chunk] | None] = SimpleQueue()
     running: dict[Future[Chunk], tuple[int, int, int]] = {}
     window = max(_WINDOW, 4 * workers)
-    done = 0
+    done = sum(size for part in parts for _, size in _pieces(part))
     finished = False
     try:
         with (
-            reporter(progress, len(points) * count, "set") as report,
+            reporter(progress, len(points) * count, "set", initial=done) as report,
             _interrupts(ready) as interrupt,
         ):
             while True:
@@ -260,6 +328,8 @@ def run(
                     continue
                 index, first, size = running.pop(arrived)
                 parts[index][first] = _checked(arrived, points[index], first, size)
+                if kept is not None:
+                    kept.add((index, first, size), parts[index][first])
                 done += size
                 report(done)
         finished = True
@@ -306,6 +376,28 @@ def _interrupts(ready: SimpleQueue[Any]) -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGINT, usual)
     if waiting:  # it came when nothing was left to wait for
         interrupt()
+
+
+def _pieces(part: Mapping[int, Chunk]) -> list[tuple[int, int]]:
+    """(first set, number of sets) of each chunk of a point that is there, in order."""
+    return [(first, len(next(iter(part[first].values()), ()))) for first in sorted(part)]
+
+
+def _missing(
+    pieces: Sequence[tuple[int, int]], count: int, chunk: int
+) -> Iterator[tuple[int, int]]:
+    """(first set, number of sets) of what is still to do for ``count`` sets."""
+    at = 0
+    for first, size in [*pieces, (count, 0)]:
+        yield from ((k, min(chunk, first - k)) for k in range(at, first, chunk))
+        at = first + size
+
+
+def _choice(name: str, choice: Any) -> list[Any]:
+    """The values of a parameter of the grid."""
+    if isinstance(choice, (str, bytes)) or not isinstance(choice, Iterable):
+        raise TypeError(f"grid[{name!r}] = {choice!r:.60}: must be a list of values")
+    return list(choice)
 
 
 def _checked(future: Future[Chunk], point: Mapping[str, Any], first: int, size: int) -> Chunk:
