@@ -40,5 +40,5 @@ def as_budget(budget: Budget | None) -> Budget:
         return Budget()
     if not isinstance(budget, Budget):
         given = type(budget).__name__
-        raise TypeError(f"budget: must be a Budget, got {given}: gs.pbs.Budget(seconds=1), say")
+        raise TypeError(f"budget: must be a Budget, got {given}: gs.Budget(seconds=1), say")
     return budget

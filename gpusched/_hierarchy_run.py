@@ -94,7 +94,7 @@ def hierarchy(
         What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
         ``index``, on launch and block, and on nothing else: not on the order in which they run.
     budget
-        A ``gs.pbs.Budget``, whose states are blocks; by default 2 GiB.
+        A ``gs.Budget``, whose states are blocks; by default 2 GiB.
     progress
         A callable (ended, launches); or whether to show a progress bar, by default in a terminal
         after a second (with tqdm; without it none is shown).

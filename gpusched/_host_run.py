@@ -173,7 +173,7 @@ def host(
     intervals
         Whether to keep who did what when, which pictures need.
     budget
-        A ``gs.pbs.Budget``, whose states are jobs; by default 2 GiB.
+        A ``gs.Budget``, whose states are jobs; by default 2 GiB.
     progress
         A callable (now, until) in ticks; or whether to show a progress bar, by default in a
         terminal after a second (with tqdm; without it none is shown).

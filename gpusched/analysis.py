@@ -75,3 +75,7 @@ __all__ = [
     "stgm_allocate",
     "stgm_exhaustive",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows

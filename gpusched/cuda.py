@@ -29,6 +29,26 @@ if TYPE_CHECKING:
     from gpusched.schedule import Schedule
     from gpusched.tasks import KernelTasks
 
+__all__ = [
+    "CudaError",
+    "Device",
+    "OccupancyCheck",
+    "Operation",
+    "Run",
+    "Stream",
+    "devices",
+    "is_available",
+    "measure",
+    "partition_times",
+    "play",
+    "probe",
+    "why_not",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
 
 def why_not() -> str | None:
     """Why there is no device to use, in a sentence; None when there is one."""

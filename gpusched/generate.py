@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["elliott", "fifo", "gpusched", "stgm", "uunifast", "uunifast_discard"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
 PERIODS = (400, 480, 600, 800, 1200, 1600)
 BLOCK_SIZES = tuple(range(32, 1025, 32))
 CAPACITY = 256  # of the GPUSched paper's GPU: 8 SMs of 32 blocks each

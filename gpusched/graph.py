@@ -24,6 +24,13 @@ from gpusched._files import replacing
 from gpusched._text import clip
 from gpusched.tasks import KernelTasks
 
+__all__ = ["ORDERS", "REASONS", "STATES", "VARIANTS", "Graph", "GraphSearch", "search"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
 VARIANTS = ("repaired", "paper", "printed")
 ORDERS = ("fifo", "lifo")
 REASONS = ("complete", "states", "bytes", "seconds", "found", "depth", "undecided")

@@ -309,6 +309,6 @@ class HostResponses:
         return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
-        sets, n = np.atleast_2d(self.worst).shape
+        of = f"{len(self)} sets of " if self.is_stack else ""
         jobs, missed = int(self.finished.sum()), int(self.missed.sum())
-        return f"<HostResponses: {sets} sets of {n} tasks, {jobs} jobs, {missed} late>"
+        return f"<HostResponses: {of}{self.worst.shape[-1]} tasks, {jobs} jobs, {missed} late>"

@@ -41,6 +41,11 @@ __all__ = [
     "search",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
 STAGES = (
     "none",
     "edf_serial",
@@ -128,7 +133,7 @@ class Search:
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SearchStack:
     """The answers for a stack of N task sets, arrays of length N.
 
@@ -166,6 +171,9 @@ class SearchStack:
             }
         )
 
+    def __repr__(self) -> str:
+        return f"<SearchStack: {_counts(self.schedulable)}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Edf:
@@ -181,7 +189,7 @@ class Edf:
     missed: tuple[int, int, int] | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EdfStack:
     """What EDFserial or EDFParallel does with a stack of N task sets, arrays of length N.
 
@@ -196,6 +204,17 @@ class EdfStack:
 
     def __len__(self) -> int:
         return len(self.schedulable)
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per task set."""
+        import pandas as pd
+
+        names = ("schedulable", "task", "job", "deadline")
+        columns = {name: getattr(self, name) for name in names}
+        return pd.DataFrame({"set": np.arange(len(self)), **columns})
+
+    def __repr__(self) -> str:
+        return f"<EdfStack: {_counts(self.schedulable)}>"
 
 
 def search(
@@ -412,6 +431,14 @@ def _endless(
         bytes=size,
         seconds=perf_counter() - began,
     )
+
+
+def _counts(schedulable: npt.NDArray[np.int8]) -> str:
+    """How many sets got which answer."""
+    answers = (("schedulable", 1), ("not", 0), ("undecided", -1))
+    found = [(int((schedulable == code).sum()), word) for word, code in answers]
+    said = ", ".join(f"{count} {word}" for count, word in found if count or word != "undecided")
+    return f"{len(schedulable)} sets, {said}"
 
 
 def _rows(array: Any) -> Any:

@@ -25,6 +25,11 @@ from gpusched.hosttasks import MAX_SMS
 
 __all__ = ["GPUS", "PARTS", "Profile", "amdahl", "benchmarks", "plateau", "table", "waves"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
 PARTS = 1_000_000
 """The time on one SM, in a profile."""
 

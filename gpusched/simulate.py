@@ -38,3 +38,7 @@ __all__ = [
     "host_responses",
     "warps",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows

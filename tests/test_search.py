@@ -185,6 +185,19 @@ def least_cover(completion, tasks):
     return best[sum(1 << i for i in tasks)]
 
 
+def test_stacks_say_in_a_line_what_they_hold():
+    tasks = gs.KernelTasks(period=[[4, 5, 10]] * 2 + [[4, 4, 4]], wcet=[1, 3, 3])
+    found = gs.pbs.search(tasks, TABLE)
+    assert repr(found) == "<SearchStack: 3 sets, 2 schedulable, 1 not>"
+    few = gs.pbs.search(tasks, TABLE, thorough=True, budget=gs.Budget(states=1))
+    assert repr(few) == "<SearchStack: 3 sets, 0 schedulable, 0 not, 3 undecided>"
+    edf = gs.pbs.edf_serial(tasks, TABLE)
+    assert repr(edf) == "<EdfStack: 3 sets, 0 schedulable, 3 not>"
+    frame = pytest.importorskip("pandas") and edf.to_frame()
+    assert frame.columns.tolist() == ["set", "schedulable", "task", "job", "deadline"]
+    assert frame.deadline.tolist() == edf.deadline.tolist() and frame.set.tolist() == [0, 1, 2]
+
+
 def test_certificates_prove_what_they_say():
     kinds = {"overload": 0, "dead_window": 0}
     rng = np.random.default_rng(8)

@@ -120,3 +120,7 @@ __all__ = [
     "yang_fig2",
     "yang_fig3",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
