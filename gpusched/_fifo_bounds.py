@@ -201,7 +201,7 @@ class FifoBound:
                 raise IndexError(f"task = {index}: the set has {self.tasks.n} tasks")
         if not self.tasks.is_stack:
             if set is not None:
-                raise ValueError("set: there is only one task set")
+                raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")
             return (index,)
         if set is None:
             raise ValueError("set: say which set of the stack")

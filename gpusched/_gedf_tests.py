@@ -186,7 +186,7 @@ class GedfVerdict:
     def _row(self, set: int | None) -> tuple[int, ...]:
         if not self.hosts.is_stack:
             if set is not None:
-                raise ValueError("set: there is only one task set")
+                raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")
             return ()
         if set is None:
             raise ValueError("set: say which set of the stack")

@@ -422,8 +422,15 @@ class HostTasks:
             return f"<HostTasks: {len(self)} sets of {self.n} tasks>"
         shown = f"HostTasks.from_segments({clip(str(self.period[:20].tolist()), 80)}, "
         jobs = ", ".join(str(self._job(i)) for i in range(min(self.n, 20)))
-        if len(shown) + len(jobs) < 160 and self.n <= 20:
-            return f"{shown}[{jobs}])"
+        more = ""
+        if (self.deadline != self.period).any():
+            more += f", deadline={self.deadline.tolist()}"
+        if (self.core >= 0).any():
+            more += f", core={self.core.tolist()}"
+        if self.sms:
+            more += f", sm={[np.flatnonzero(row).tolist() for row in self.sm]}"
+        if len(shown) + len(jobs) < 160 and len(more) < 160 and self.n <= 20:
+            return f"{shown}[{jobs}]{more})"
         segments = int(self.segments.sum())
         return f"<HostTasks: {self.n} tasks, {segments} GPU segments>"
 

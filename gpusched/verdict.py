@@ -143,7 +143,7 @@ class Verdict:
     def _set(self, set: int | None) -> Any:
         if not self.hosts.is_stack:
             if set is not None:
-                raise ValueError("set: there is only one task set")
+                raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")
             return ...
         if set is None:
             raise ValueError("set: say which set of the stack")
