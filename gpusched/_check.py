@@ -108,6 +108,17 @@ def real(value: Any, name: str) -> float:
         raise OverflowError(f"{name}: is too large for a floating-point number") from None
 
 
+def task_number(task: Any, names: tuple[str, ...]) -> int:
+    """The index of a task that is given by its index or its name."""
+    if isinstance(task, str):
+        one_of(task, names, "task")
+        return names.index(task)
+    index = integer(task, "task")
+    if not 0 <= index < len(names):
+        raise IndexError(f"task = {index}: the set has {len(names)} tasks")
+    return index
+
+
 def set_number(value: Any, name: str = "first") -> int:
     """``value`` as the number of a task set under its seed."""
     number = integer(value, name)

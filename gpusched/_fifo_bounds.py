@@ -12,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of, some_of
+from gpusched._check import (
+    Int64Array,
+    at_least,
+    frozen,
+    int_array,
+    integer,
+    one_of,
+    some_of,
+    task_number,
+)
 from gpusched._orders import ORDERS, Order
 from gpusched._text import clip
 from gpusched.gpu import GPU, WARP_THREADS, as_gpu
@@ -192,13 +201,7 @@ class FifoBound:
         return _STATUS[int(self.status_code[self._at(task, set)])]
 
     def _at(self, task: int | str, set: int | None) -> tuple[int, ...]:
-        if isinstance(task, str):
-            one_of(task, self.tasks.name, "task")
-            index = self.tasks.name.index(task)
-        else:
-            index = integer(task, "task")
-            if not 0 <= index < self.tasks.n:
-                raise IndexError(f"task = {index}: the set has {self.tasks.n} tasks")
+        index = task_number(task, self.tasks.name)
         if not self.tasks.is_stack:
             if set is not None:
                 raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")

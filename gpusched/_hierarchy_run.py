@@ -16,6 +16,7 @@ from gpusched.gpu import GPU, as_gpu
 from gpusched.hierarchy import Blocks, Hierarchy, Slices, Waits
 from gpusched.launches import Launches
 from gpusched.place import POLICIES
+from gpusched.tasks import KernelTasks
 
 __all__ = ["hierarchy"]
 
@@ -117,7 +118,8 @@ def hierarchy(
     """
     gpu = as_gpu(gpu)
     if not isinstance(launches, Launches):
-        raise TypeError(f"launches: must be a Launches, got {type(launches).__name__}")
+        hint = ": Launches.from_tasks(tasks, until)" if isinstance(launches, KernelTasks) else ""
+        raise TypeError(f"launches: must be a Launches, got {type(launches).__name__}{hint}")
     one_of(policy, POLICIES, "policy")
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)

@@ -371,6 +371,12 @@ def _model(
             f"core{at} = {hosts.core[tuple(at)]}: must be one of the cores; give core=, or the "
             "hosts of a verdict by gs.analysis.partition or stgm_allocate"
         )
+    homeless = np.argwhere((hosts.segments > 0) & ~hosts.sm.any(axis=-1))
+    if gpu == "stgm" and len(homeless):
+        raise ValueError(
+            f"sm{homeless[0].tolist()} = 0: a task with GPU segments has no SM; give sm=, or the "
+            "hosts of gs.analysis.stgm_allocate, or another gpu= than 'stgm'"
+        )
     if gpu != "server" and (server is not None or overhead != 0):
         raise ValueError(f"{'overhead' if server is None else 'server'}: with gpu = 'server' only")
     if gpu != "container" and server_period is not None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import Int64Array, frozen
+from gpusched._check import Int64Array, frozen, task_number
 from gpusched.hosttasks import HostTasks
 from gpusched.jobs import Jobs
 
@@ -157,9 +157,10 @@ class HostRun(Jobs):
         finished = self.finish >= 0
         return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
 
-    def responses(self, task: int) -> Int64Array:
-        """The response times of a task's jobs that finished, from its first job on."""
-        chosen = np.flatnonzero((self.task == task) & (self.finish >= 0))
+    def responses(self, task: int | str) -> Int64Array:
+        """The response times of the finished jobs of a task (its index or name), in order."""
+        number = task_number(task, self.tasks.name)
+        chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
         return self.finish[chosen] - self.release[chosen]
 
     def spent(self) -> dict[str, Int64Array]:

@@ -387,6 +387,16 @@ def test_what_is_no_host_task_or_budget_is_refused():
         gs.simulate.host(VECTOR_A.with_placement(core=-1), 2, until=10)
 
 
+def test_responses_are_of_a_task_that_there_is():
+    run = gs.simulate.host(VECTOR_A, 2, until=100)
+    assert run.responses("task 2").tolist() == run.responses(2).tolist() != []
+    with pytest.raises(IndexError, match="task = 4: the set has 4 tasks"):
+        run.responses(4)
+    with pytest.raises(ValueError, match="task = 'map': must be one of task 0, task 1"):
+        run.responses("map")
+    assert (run.tardiness == np.maximum(0, run.response - run.deadline + run.release)).all()
+
+
 def test_tests_and_simulator_know_each_others_names():
     for test, gpu in (("mpcp", "mpcp"), ("fmlp_plus", "fmlp+"), ("gpu_server", "server")):
         verdict = gs.analysis.partition(VECTOR_A, 2, test)

@@ -724,8 +724,11 @@ def test_responses_are_of_a_task_that_there_is() -> None:
     for task in (-1, 2):
         with pytest.raises(IndexError, match=f"task = {task}: the set has 2 tasks"):
             run.responses(task)
-    with pytest.raises(TypeError, match="task = 'task 0': must be an integer"):
-        run.responses("task 0")  # type: ignore[arg-type]
+    assert np.array_equal(run.responses("task 1"), run.responses(1))
+    with pytest.raises(ValueError, match="task = 'task 2': must be one of task 0, task 1"):
+        run.responses("task 2")
+    with pytest.raises(TypeError, match=r"task = \[0\]: must be an integer"):
+        run.responses([0])  # type: ignore[arg-type]
     for tick in (1.5, "1", None):
         with pytest.raises(TypeError, match=r"tick = .*: must be an integer"):
             run.to_chrome_trace("never", tick=tick)  # type: ignore[arg-type]
