@@ -114,9 +114,9 @@ class Sweep(Results):
             if self[over].dtype.kind in "iuf":
                 rows = rows[np.argsort(self[over][rows], kind="stable")]
             y = self[name][rows]
-            ends = (self.columns.get(f"{name}_{end}", self[name])[rows] for end in ("low", "high"))
+            low, high = (self.columns.get(f"{name}_{end}", self[name]) for end in ("low", "high"))
             words = [name] * (len(chosen) > 1) + [label] * bool(label)
-            plot.band(ax, self[over][rows], y, *ends, ": ".join(words), index)
+            plot.band(ax, self[over][rows], y, low[rows], high[rows], ": ".join(words), index)
         ax.set_xlabel(over)
         ax.set_ylabel(chosen[0] if len(chosen) == 1 else "mean")
         if len(chosen) * len(lines) > 1:
