@@ -252,6 +252,20 @@ def test_results_table():
     assert "and 9960 more rows" in long._repr_html_()
 
 
+def test_results_print_as_a_table():
+    table = Results({"a": [1, 20], "share": [0.25, 1 / 3], "c": ["x", "a word"]})
+    assert str(table) == " a   share       c\n 1    0.25       x\n20  0.3333  a word"
+    long = str(Results({"a": np.arange(1000)})).splitlines()
+    assert len(long) == 42 and long[-1] == "and 960 more rows"
+    wide = Results({f"a column of many words, number {i}": np.arange(50) * 10**9 for i in range(9)})
+    lines = str(wide).splitlines()
+    assert len(lines) == 10 and all(len(line) <= 120 for line in lines)
+    assert lines[1].split()[:8] == [*"a column of many words, number 1".split(), "0"]
+    shown = len(lines[0].split()) - 7
+    assert lines[-1] == f"and {50 - shown} more rows"
+    assert str(Results({})) == "" and str(Results({"a": []})) == "a"
+
+
 def test_results_to_frame_and_csv(tmp_path):
     pytest.importorskip("pandas")
     result = sweep(draws, GRID, count=9, seed=1, progress=False)
