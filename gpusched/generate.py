@@ -158,7 +158,7 @@ def fifo(
     first: int = 0,
     periods: tuple[int, int] = (1000, 100000),
     ticks: int = 1000,
-    block_sizes: Any = BLOCK_SIZES,
+    block_sizes: Any = None,
     blocks_max: int = 32,
 ) -> KernelTasks:
     """Task sets of the block-level model, for a GPU of ``threads`` threads.
@@ -195,7 +195,8 @@ def fifo(
         Ticks per unit of ``periods``: every period is a multiple of it, so that hyperperiods are
         not longer than they must be, while block times are whole ticks.
     block_sizes
-        What to choose from, each as likely.
+        What to choose from, each as likely; 32, 64, ... up to 1024, as far as the GPU has threads,
+        unless given.
     blocks_max
         The most blocks of a kernel.
 
@@ -218,6 +219,8 @@ def fifo(
     for name, value in (("threads", m), ("blocks_max", most)):
         if not 1 <= value < 2**31:
             raise ValueError(f"{name} = {value}: must be positive, and within 31 bits")
+    if block_sizes is None:
+        block_sizes = [size for size in BLOCK_SIZES if size <= m] or [min(m, 32)]
     sizes = np.atleast_1d(int_array(block_sizes, "block_sizes"))
     at_least(sizes, 1, "block_sizes")
     if sizes.ndim != 1 or sizes.size == 0:
