@@ -19,6 +19,7 @@ from gpusched.tasks import KernelTasks
 
 if TYPE_CHECKING:
     from gpusched.recorder import Recorder
+    from gpusched.schedule import Schedule
 
 __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
@@ -44,7 +45,8 @@ class Launches:
 
     All columns are stored as read-only int64 arrays of shape ``(n,)``; what is given as one number
     is repeated. Times are integer ticks (the unit is yours). Equal times: in the order of the rows.
-    ``Launches.build()`` records them one by one, ``Launches.from_tasks`` makes periodic ones.
+    ``Launches.build()`` records them one by one, ``from_tasks`` makes periodic ones, and
+    ``from_schedule`` those of a schedule.
 
     Parameters
     ----------
@@ -248,6 +250,47 @@ class Launches:
             name=[tasks.name[i] for i in task.tolist()],
             stream_context=np.zeros(int(streams.max()) + 1, dtype=np.int64),
             stream_name=list(tasks.name) if stream is None else None,
+        )
+
+    @staticmethod
+    def from_schedule(schedule: Schedule, *, interference: Any = None) -> Launches:
+        """A schedule's kernels, each frame's launched at its start: to play it without a GPU.
+
+        ``gs.simulate.hierarchy(gpu, Launches.from_schedule(schedule))`` says when they end where
+        nobody waits for the end of a frame: where the plan is right, before their frames do.
+
+        Parameters
+        ----------
+        schedule
+            Of tasks with blocks, threads and so on; blocks take ``block_time``.
+        interference
+            How much kernels slow each other, as in the class; not at all unless given.
+
+        Returns
+        -------
+        Launches
+            Frame by frame, and within a frame in the order of submission. Each task has a stream.
+            Names are those of the tasks.
+        """
+        from gpusched.schedule import Schedule as Plan
+
+        if not isinstance(schedule, Plan):
+            raise TypeError(f"schedule: must be a Schedule, got {type(schedule).__name__}")
+        tasks = schedule.tasks
+        batches = [schedule.members(frame) for frame in range(len(schedule))]
+        task = np.array([i for batch in batches for i in batch], dtype=np.int64)
+        return Launches(
+            np.repeat(schedule.start, [len(batch) for batch in batches]),
+            tasks.block_time[task],
+            stream=task,
+            blocks=tasks.blocks[task],
+            threads=tasks.threads[task],
+            regs=tasks.regs[task],
+            smem=tasks.smem[task],
+            interference=interference,
+            name=[tasks.name[i] for i in task.tolist()],
+            stream_context=np.zeros(tasks.n, dtype=np.int64),
+            stream_name=list(tasks.name),
         )
 
     @property
