@@ -65,8 +65,8 @@ def speed(count: int, seed: int) -> Iterator[str]:
         if few and many:
             notes.append(
                 f"  {kind}: a set kept pays for the draws rejected before it. With up to {MANY} "
-                f"draws per set: {statistics.mean(few):.3f} us\n  ({len(few)} scenarios); with up to "
-                f"{max(drawn):.0f}, most of them with too much for the GPU: "
+                f"draws per set: {statistics.mean(few):.3f} us\n  ({len(few)} scenarios); with up "
+                f"to {max(drawn):.0f}, most of them with too much for the GPU: "
                 f"{statistics.mean(many):.3f} us ({len(many)})."
             )
     yield from notes

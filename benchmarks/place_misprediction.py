@@ -1,9 +1,9 @@
-"""How often is a simple model of block placement wrong? Paper 003, Figure 3, and the cost of place.
+"""How often is a simple model of block placement wrong, and what does it cost to place?
 
-The paper compares round robin with a Xavier, for 7,000 launch configurations with 2 to 8 streams, a
-kernel of 1 to 4 blocks in each, and 1 to 1,024 threads per block; its rate grows with the streams
-to 96 %. Here the GPU is the most-room rule, so the figures say how far the models are apart, not
-how far they are from a GPU.
+Figure 3 of Olmedo et al. 2020 compares round robin with a Xavier, for 7,000 launch configurations
+with 2 to 8 streams, a kernel of 1 to 4 blocks in each, and 1 to 1,024 threads per block; its rate
+grows with the streams to 96 %. Here the GPU is the most-room rule, so the figures say how far the
+models are apart, not how far they are from a GPU.
 
     python benchmarks/place_misprediction.py [--save]
 """
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2022)
     options = parser.parse_args()
     lines = [
-        "Placements that differ from those of the most-room rule (paper 003, Figure 3, has",
+        "Placements that differ from those of the most-room rule (Olmedo 2020, Figure 3, has",
         "round robin against a Xavier: up to 96 %).",
         "",
         *misprediction(gs.GPU.preset("Xavier"), options.configurations, options.seed),

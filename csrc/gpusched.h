@@ -1,5 +1,9 @@
 /* gpusched: will these GPU tasks meet their deadlines, and under which scheduler?
  *
+ * Comments number the papers: 000 is Yang and Anderson (ECRTS 2017, work in progress), 001 GPUSched
+ * (RTNS 2024), 002 STGM (RTCSA 2019), 003 Olmedo et al. (RTAS 2020), 004 Elliott and Anderson (RTNS
+ * 2010). The README has their titles.
+ *
  * All that C callers and the Python module need. Each room has its own header:
  *
  *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,

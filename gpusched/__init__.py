@@ -1,9 +1,26 @@
-"""Real-time scheduling of GPU kernels: exact schedulability tests and schedules.
+"""Real-time scheduling of GPU kernels: will they meet their deadlines?
 
-Describe a GPU (``GPU``) and periodic kernels (``KernelTasks``), ask when batches of them end
-(``BatchTable``), whether the Parallel Batch Scheduler meets every deadline (``pbs.search``), and
-sweep utilizations (``sweep``, ``experiments``). ``io`` reads traces of real applications, ``cuda``
-measures and plays on the GPUs of this machine.
+``import gpusched as gs``, and describe what there is:
+
+    gs.GPU, gs.occupancy, gs.place    a GPU, how many blocks an SM holds, which SM they go to
+    gs.KernelTasks, gs.BatchTable     periodic kernels, and how long batches of them take
+    gs.HostTasks                      tasks that compute on CPUs and on a GPU, in turns
+    gs.Launches                       kernels and copies in streams, as programs launch them
+    gs.generate                       random task sets, as many as you like in one call
+
+Then ask:
+
+    gs.pbs.search(tasks, table)       can the Parallel Batch Scheduler meet every deadline, and how?
+    gs.pbs.edf_serial, edf_parallel   can plain EDF?
+    gs.analysis                       how late can kernels in streams, or tasks with CPU and GPU
+                                      segments, be: bounds and schedulability tests
+    gs.simulate                       what happens, job by job and block by block
+    gs.sweep                          one of these questions over a grid, for many task sets
+    gs.experiments                    the figures and tables of the papers
+
+``gs.io`` reads traces of programs that ran, ``gs.cuda`` measures and plays on this machine's GPUs.
+Every time is a whole number of ticks; what a tick is, is yours to choose (nanoseconds in what is
+read from files and measured). ``help(gs.pbs.search)`` and so on have the details.
 """
 
 from __future__ import annotations
@@ -30,6 +47,9 @@ if TYPE_CHECKING:
     from gpusched import pbs as pbs
     from gpusched import profiles as profiles
     from gpusched import simulate as simulate
+    from gpusched._budget import Budget as Budget
+    from gpusched._core import CudaError as CudaError
+    from gpusched._study_store import StoreError as StoreError
     from gpusched.hosttasks import HostTasks as HostTasks
     from gpusched.launches import Launches as Launches
     from gpusched.schedule import Schedule as Schedule
@@ -37,6 +57,10 @@ if TYPE_CHECKING:
     from gpusched.table import BatchTable as BatchTable
     from gpusched.tasks import KernelTasks as KernelTasks
 
+_EAGER = (
+    *("Cancelled", "GPU", "Placement", "Sweep", "SweepError", "__version__", "occupancy", "place"),
+    "sweep",
+)
 # Imported when they are first asked for, so that importing the package costs little. Functions
 # named like their module (place, sweep) cannot wait: the module would hide them.
 _MODULES = (
@@ -52,11 +76,14 @@ _MODULES = (
 )
 _CLASSES = {
     "BatchTable": "table",
+    "Budget": "_budget",
+    "CudaError": "_core",
     "HostTasks": "hosttasks",
     "KernelTasks": "tasks",
     "Launches": "launches",
     "Schedule": "schedule",
     "ScheduleError": "schedule",
+    "StoreError": "_study_store",
 }
 
 
@@ -73,4 +100,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_CLASSES})
+    # What a user's tab key shows, and not what happens to be imported.
+    special = {name for name in globals() if name.startswith("__")}
+    return sorted({*special, *_EAGER, *_MODULES, *_CLASSES})

@@ -45,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except (_Refusal, OSError, ValueError, TypeError, OverflowError, ImportError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, OSError) and error.filename is not None and error.strerror:
+            text = f"{error.filename}: {error.strerror}"
         print(f"gpusched {options.command}: {text}", file=sys.stderr)
         return 2
 
@@ -62,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         help="how many random task sets are schedulable (Figure 4 of the GPUSched paper)",
         description="Generates random task sets as section 6.1 of the GPUSched paper (RTNS 2024) "
         "does, asks for each whether the exact PBS search, EDFserial and EDFParallel get it "
-        "scheduled, prints the shares with their 95 %% confidence intervals and draws them.",
+        "scheduled, prints the shares with their 95 % confidence intervals and draws them.",
     )
     sweep.add_argument(
         "--panel",
@@ -197,7 +199,7 @@ def _trace(options: argparse.Namespace) -> int:
     kernels = read.choose(options.count, options.pattern)
     periods = None if options.period is None else _times(options.period, len(kernels))
     utilization = 1.0 if options.utilization is None else options.utilization
-    tasks = kernels.tasks(periods=periods, utilization=utilization)
+    tasks = kernels.tasks(period=periods, utilization=utilization)
     table = BatchTable.from_gpu(tasks, read.gpu, slowdown=options.slowdown, seed=options.seed)
     print(_kernels_text(kernels, tasks, read.gpu))
     for name, found in (

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._check import Int64Array, int_array, integer
+from gpusched._text import clip
 
 Orders = npt.NDArray[np.int8]
 
@@ -52,6 +53,21 @@ def task_index(value: Any, n: int, what: str) -> int:
     if isinstance(value, bool) or not 0 <= task < n:
         raise ValueError(f"{what}: there is no task {value}; tasks are 0 to {n - 1}")
     return task
+
+
+def by_index(key: Any, names: Sequence[str], what: str) -> Any:
+    """A key of `from_dict` with indices in the place of names."""
+    if isinstance(key, (str, bytes)) or not isinstance(key, Iterable):
+        return key
+    members = [_index(m, names, what) if isinstance(m, str) else m for m in key]
+    return set(members) if isinstance(key, (set, frozenset)) else tuple(members)
+
+
+def _index(name: str, names: Sequence[str], what: str) -> int:
+    if names.count(name) != 1:
+        said = "several tasks are called" if name in names else "there is no task"
+        raise ValueError(f"{what}: {said} {name!r}; tasks are {clip(', '.join(names), 200)}")
+    return names.index(name)
 
 
 def key_order(key: Any, n: int, what: str) -> tuple[int, ...]:

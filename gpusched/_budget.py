@@ -40,5 +40,5 @@ def as_budget(budget: Budget | None) -> Budget:
     """The argument ``budget``: the usual one for None; a ``TypeError`` for what is none."""
     if budget is None:
         return Budget()
-    instance(budget, Budget, "budget")
+    instance(budget, Budget, "budget", "gs.Budget(seconds=1), say")
     return budget

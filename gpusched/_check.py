@@ -13,6 +13,12 @@ Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _LIMIT = 2**63
+# What is no time; a time that is no whole number wants a smaller unit.
+_COUNTS = (
+    *("blocks", "threads", "regs", "smem", "priority", "stream", "core", "sms", "segments", "load"),
+    *("order", "sm_order", "stream_priority", "stream_context", "runlist", "bytes", "server"),
+    *("victim", "block_sizes"),
+)
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
@@ -34,11 +40,11 @@ def int_array(value: Any, name: str) -> Int64Array:
     if array.dtype.kind == "O":  # Python integers beyond 64 bits, or mixed content
         exact = np.empty(array.shape, np.int64)
         for index, item in np.ndenumerate(array):
-            exact[index] = _whole(item, _entry(name, index))
+            exact[index] = _whole(item, name, index)
         return exact
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.trunc(array))
-        _refuse(~whole, array, name, "must be a whole number of ticks")
+        _refuse(~whole, array, name, _whole_number(name))
         _refuse(np.abs(array) >= 2.0**63, array, name, "does not fit 64 bits", OverflowError)
         return array.astype(np.int64)
     if array.dtype.kind == "u":
@@ -63,10 +69,11 @@ def frozen(array: Array) -> Array:
     return array
 
 
-def instance(value: Any, kind: type, name: str) -> None:
-    """A ``TypeError`` that names it for what is none of ``kind``."""
+def instance(value: Any, kind: type, name: str, hint: str = "") -> None:
+    """A ``TypeError`` that names it, and says what might help, for what is none of ``kind``."""
     if not isinstance(value, kind):
-        raise TypeError(f"{name}: must be {kind.__name__}, not {type(value).__name__}")
+        wanted = f"{name}: must be {kind.__name__}, not {type(value).__name__}"
+        raise TypeError(f"{wanted} ({hint})" if hint else wanted)
 
 
 def names(given: Any, name: str, usual: list[str], each: str) -> tuple[str, ...]:
@@ -97,6 +104,14 @@ def integer(value: Any, name: str) -> int:
         raise TypeError(f"{name} = {repr(value)[:60]}: must be an integer") from None
 
 
+def ticks(value: Any, name: str) -> int:
+    """One time as an int, which may be written as a whole float (1e6), as times in arrays may."""
+    array = int_array(value, name)
+    if array.ndim:
+        raise TypeError(f"{name}: must be one number, has shape {array.shape}")
+    return int(array)
+
+
 def integer64(value: Any, name: str) -> int:
     """As ``integer``; an ``OverflowError`` that names it for what the core cannot take."""
     number = integer(value, name)
@@ -116,6 +131,17 @@ def real(value: Any, name: str) -> float:
         raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
     except OverflowError:
         raise OverflowError(f"{name}: is too large for a floating-point number") from None
+
+
+def task_number(task: Any, names: tuple[str, ...]) -> int:
+    """The index of a task that is given by its index or its name."""
+    if isinstance(task, str):
+        one_of(task, names, "task")
+        return names.index(task)
+    index = integer(task, "task")
+    if not 0 <= index < len(names):
+        raise IndexError(f"task = {index}: the set has {len(names)} tasks")
+    return index
 
 
 def set_number(value: Any, name: str = "first") -> int:
@@ -166,11 +192,18 @@ def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
     return words
 
 
-def _whole(item: Any, entry: str) -> int:
+def _whole_number(name: str) -> str:
+    if name in _COUNTS:
+        return "must be a whole number"
+    return "must be a whole number of ticks (count in a smaller unit)"
+
+
+def _whole(item: Any, name: str, index: tuple[int, ...]) -> int:
     """One whole number of an object array; not by way of a float, which holds 53 bits only."""
+    entry = _entry(name, index)
     if isinstance(item, (float, np.floating)):
         if not float(item).is_integer():
-            raise ValueError(f"{entry} = {item}: must be a whole number of ticks")
+            raise ValueError(f"{entry} = {item}: {_whole_number(name)}")
     elif isinstance(item, bool) or not isinstance(item, (int, np.integer)):
         raise TypeError(f"{entry} = {repr(item)[:60]}: must be a number")
     whole = int(item)

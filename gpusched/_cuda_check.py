@@ -354,7 +354,7 @@ def playing(
 
 
 def partitions(device: Device, quick: bool) -> Finding:
-    """Figure 3 of paper 002: a kernel of as many blocks as the device holds, on k SMs."""
+    """Figure 3 of the STGM paper: a kernel of as many blocks as the device holds, on k SMs."""
     shape = Operation(blocks=4 * device.gpu.sms, threads=512, name="spin")
     op = replace(shape, iterations=device.iterations(replace(shape, blocks=1), 200 * US))
     most = device.gpu.sms

@@ -119,7 +119,7 @@ class Run:
 
     @property
     def elapsed(self) -> Int64Array:
-        """From the first launch to the return of the wait, ``(R,)``: paper 001, section 4.2."""
+        """From the first launch to the return of the wait, ``(R,)``."""
         return self.end - self.begin
 
     def _reduced(self, function: np.ufunc, values: Int64Array) -> Int64Array:

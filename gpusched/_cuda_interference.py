@@ -1,7 +1,7 @@
 """Probes: by how much do others slow a kernel with memory traffic?
 
-Paper 003, Figures 7 to 9: copies of this and of other processes, and blocks on the same SM, beside
-it, and elsewhere.
+Olmedo et al. 2020, Figures 7 to 9: copies of this and of other processes, and blocks on the same
+SM, beside it, and elsewhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long does a kernel take on k SMs? Paper 002, Figure 3, with green contexts."""
+"""How long does a kernel take on k SMs? The STGM paper, Figure 3, with green contexts."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class PartitionTimes:
         """G(k) for k = 1 .. sms, shape ``(n, sms)``, the form in which STGM asks for it.
 
         On k SMs a kernel takes no longer than on the largest measured partition of at most k, nor
-        does it get slower with more (paper 002, section III: a monotone bound from above). Below
-        the smallest partition nothing was measured: -1.
+        does it get slower with more (the STGM paper, section III: a monotone bound from above).
+        Below the smallest partition nothing was measured: -1.
         """
         bound = np.maximum.accumulate(self.worst[:, ::-1], axis=1)[:, ::-1]
         at = np.searchsorted(self.sms, np.arange(1, sms + 1), side="right") - 1

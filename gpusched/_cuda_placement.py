@@ -1,7 +1,8 @@
 """Probes: which SMs do blocks go to?
 
-Paper 003: the order of SMs, Tables II and III, Definition III.2 and shared memory, compared with
-what ``gs.place`` says; before them the clock and the occupancy that all of it builds on.
+Olmedo et al. 2020: the order of SMs, Tables II and III, Definition III.2 and shared memory,
+compared with what ``gs.place`` says; before them the clock and the occupancy that all of it builds
+on.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def third_kernel(bench: Bench) -> Finding:
 
 
 def shared_memory(bench: Bench) -> Finding:
-    """A block with shared memory, then one without, of 3 warps (paper 003, III-C2)."""
+    """A block with shared memory, then one without, of 3 warps (Olmedo et al. 2020, III-C2)."""
     step = 4096 if bench.quick else 256
     sizes = [*range(0, 12_288 + 1, step), bench.device.limits["smem_per_block"] // 2]
     cases = [[Operation(threads=32, smem=m), Operation(threads=96)] for m in sizes]

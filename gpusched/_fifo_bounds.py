@@ -20,11 +20,12 @@ from gpusched._check import (
     integer,
     one_of,
     some_of,
+    task_number,
 )
 from gpusched._frozen import Frozen
 from gpusched._orders import ORDERS, Order
 from gpusched._text import clip
-from gpusched.gpu import WARP_THREADS, as_gpu
+from gpusched.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.tasks import KernelTasks
 
 __all__ = [
@@ -192,16 +193,10 @@ class FifoBound(Frozen):
         return _STATUS[int(self.status_code[self._at(task, set)])]
 
     def _at(self, task: int | str, set: int | None) -> tuple[int, ...]:
-        if isinstance(task, str):
-            one_of(task, self.tasks.name, "task")
-            index = self.tasks.name.index(task)
-        else:
-            index = integer(task, "task")
-            if not 0 <= index < self.tasks.n:
-                raise IndexError(f"task = {index}: the set has {self.tasks.n} tasks")
+        index = task_number(task, self.tasks.name)
         if not self.tasks.is_stack:
             if set is not None:
-                raise ValueError("set: there is only one task set")
+                raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")
             return (index,)
         if set is None:
             raise ValueError("set: say which set of the stack")
@@ -255,7 +250,7 @@ class FifoBound(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class FifoLimit(Frozen):
-    """The utilization limit of paper 000 and where a task set, or a stack of N, stands.
+    """The utilization limit of Yang and Anderson 2017 and where task sets stand.
 
     Attributes
     ----------
@@ -296,7 +291,9 @@ def fifo_bound(
     theorems: Iterable[str] | None = None,
     stop: Any = None,
 ) -> FifoBound:
-    """Bound the response times of kernels whose blocks start in FIFO order (paper 000).
+    """Bound the response times of kernels whose blocks start in FIFO order.
+
+    The model is that of Yang and Anderson 2017, the theorems are not.
 
     A job of a task is one kernel of ``blocks`` blocks; each takes ``threads`` threads for at most
     ``block_time``, and starts when it is at the head of the queue and that many are free. Jobs of a
@@ -404,7 +401,7 @@ def fifo_bound(
 
 
 def fifo_limit(tasks: KernelTasks, threads: Any) -> FifoLimit:
-    """The utilization limit of paper 000, Theorem 1, and whether a task set is within it.
+    """The utilization limit of Yang and Anderson 2017, Theorem 1, and who is within it.
 
     That is no guarantee where the jobs of a task run one after the other. Two tasks on two
     threads, with blocks of one thread: one block that takes 90 every 100, and two blocks that take
@@ -444,6 +441,8 @@ def _threads(threads: Any, tasks: KernelTasks) -> Int64Array:
     """The threads of the GPU, one number per set."""
     if threads is None:
         raise TypeError("threads: say how many threads the GPU has")
+    if isinstance(threads, (str, GPU)):
+        raise TypeError(f"threads = {str(threads)[:60]}: must be a number (a GPU goes to gpu=)")
     m = int_array(threads, "threads")
     at_least(m, 1, "threads")
     sets = len(tasks) if tasks.is_stack else 1

@@ -1,8 +1,8 @@
 """What happens when, job by job, if blocks start in FIFO order (``gs.simulate.fifo``).
 
-The model of paper 000 (M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent GPU Scheduling,
-ECRTS 2017, work in progress): m threads, and kernels whose blocks start in FIFO order.
-``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
+The model of the FIFO paper (M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent
+GPU Scheduling, ECRTS 2017, work in progress): m threads, and kernels whose blocks start in FIFO
+order. ``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from gpusched._check import (
     seed_key,
     set_number,
     some_of,
+    ticks,
 )
 from gpusched._orders import ORDERS, Order
 from gpusched._progress import Progress, reporter
@@ -68,11 +69,11 @@ def fifo(
 ) -> FifoRun:
     """Simulates kernels on a GPU of ``threads`` threads that start their blocks in FIFO order.
 
-    Paper 000, section III. A job is a kernel of ``blocks`` blocks, each of which occupies as many
-    threads as the task's ``threads`` for ``block_time`` ticks. Only the kernel at the head of the
-    queue may start blocks; a block starts as soon as its threads are free and runs to its end.
-    At one instant, blocks end first, then jobs are released, then blocks start. Jobs that join the
-    queue at the same instant join it by ``priority`` (smaller first), then by index.
+    Yang and Anderson 2017, section III. A job is a kernel of ``blocks`` blocks, each of which
+    occupies as many threads as the task's ``threads`` for ``block_time`` ticks. Only the kernel at
+    the head of the queue may start blocks; a block starts as soon as its threads are free and runs
+    to its end. At one instant, blocks end first, then jobs are released, then blocks start. Jobs
+    that join the queue at the same instant join it by ``priority`` (smaller first), then by index.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def fifo(
     waves
         Whether to keep the waves of blocks, which pictures need.
     budget
-        A ``gs.pbs.Budget``, whose states are jobs; by default 2 GiB.
+        A ``gs.Budget``, whose states are jobs; by default 2 GiB.
     progress
         A callable (now, until) in ticks; or whether to show a progress bar, by default in a
         terminal after a second (with tqdm; without it none is shown).
@@ -374,7 +375,7 @@ def _settle(
     settle: Any, until: Any, fixed: bool, usual: tuple[Settle, Settle]
 ) -> tuple[Settle, int | None]:
     """What to find out, and the bound on releases; ``usual``: random, and where nothing is."""
-    last = None if until is None else integer(until, "until")
+    last = None if until is None else ticks(until, "until")
     if last is not None and last < 0:
         raise ValueError(f"until = {last}: must not be negative")
     if last is not None and last > _core.FIFO_LATEST:

@@ -1,4 +1,4 @@
-"""Paper 004: bounded tardiness under global EDF, with a GPU behind a lock or in a container.
+"""Elliott and Anderson 2010: bounded tardiness, the GPU behind a lock or in a container.
 
 Elliott and Anderson, "Globally Scheduled Real-Time Multiprocessor Systems with GPUs", RTNS 2010.
 ``gpusched.analysis`` hands these out.
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._check import Int64Array, at_least, frozen, int_array, integer, one_of
+from gpusched._check import Int64Array, at_least, frozen, instance, int_array, integer, one_of
 from gpusched._text import clip, shown
 from gpusched.hosttasks import HostTasks
 
@@ -186,7 +186,7 @@ class GedfVerdict:
     def _row(self, set: int | None) -> tuple[int, ...]:
         if not self.hosts.is_stack:
             if set is not None:
-                raise ValueError("set: there is only one task set")
+                raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")
             return ()
         if set is None:
             raise ValueError("set: say which set of the stack")
@@ -310,7 +310,7 @@ def srm(
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """The Shared Resource Method (paper 004, section 4.1): one lock around the GPU.
+    """The Shared Resource Method (Elliott and Anderson 2010, section 4.1): one lock around the GPU.
 
     A job holds the lock through a GPU segment, copies included (its critical section), and waits
     for it at most b; tardiness under global EDF is bounded when e + s + b <= p for every task and
@@ -364,7 +364,7 @@ def container(
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """The Container Method (paper 004, section 4.2): all GPU-using tasks in one server.
+    """The Container Method (Elliott and Anderson 2010, section 4.2): one server for the GPU.
 
     The container's bandwidth w, the sum of its tasks' (e + s) / p, must not exceed 1 (Ineq. 5), nor
     the whole utilization m (Ineq. 6), nor that of a CPU-only task 1, which the paper does not say
@@ -443,7 +443,9 @@ def cpu_only(
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """The same jobs without a GPU that is ``speed_up`` times as fast (paper 004, section 5.1).
+    """The same jobs without a GPU that is ``speed_up`` times as fast.
+
+    The comparison of Elliott and Anderson 2010, section 5.1.
 
     A job takes its CPU segments and c times its kernels on a CPU; the copies go (the paper's e +
     c s - epsilon). Tardiness is bounded when that is at most p for every task and the utilization
@@ -483,8 +485,7 @@ def container_period(hosts: HostTasks) -> Int64Array:
 
 def _cpus(hosts: HostTasks, cpus: Any) -> int:
     """m, where there are hosts to run on them."""
-    if not isinstance(hosts, HostTasks):
-        raise TypeError(f"hosts: must be HostTasks, not {type(hosts).__name__}")
+    instance(hosts, HostTasks, "hosts")
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
         raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")

@@ -1,4 +1,4 @@
-"""Paper 004, section 5.1: random sets of CPU-only and GPU-using tasks.
+"""Elliott and Anderson 2010, section 5.1: random sets of CPU-only and GPU-using tasks.
 
 ``gpusched.generate`` hands ``elliott`` out.
 """
@@ -42,7 +42,7 @@ def elliott(
     empty: bool = True,
     ticks: int = 1_000_000,
 ) -> Any:
-    """Task sets as in the experiments of paper 004 (section 5.1), in nanoseconds.
+    """Task sets as in the experiments of Elliott and Anderson 2010 (section 5.1), in nanoseconds.
 
     A cap on the utilization is drawn uniformly from (0, cpus]. Tasks are drawn until they exceed
     it, and the last one goes: utilization u and period p uniform over their intervals, E = u p (to

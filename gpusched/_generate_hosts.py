@@ -1,4 +1,4 @@
-"""Random tasks with CPU and GPU segments, as in Table I of paper 002; see ``gs.generate.stgm``."""
+"""Random tasks with CPU and GPU segments, by Table I of the STGM paper (``generate.stgm``)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stgm(
     priority: Literal["rm", "index"] = "rm",
     ticks: int = 1000,
 ) -> HostTasks:
-    """Tasks with CPU and GPU segments by Table I of paper 002.
+    """Tasks with CPU and GPU segments by Table I of the STGM paper.
 
     Every quantity is uniform in its range (a pair, both ends included), drawn for each task but
     for ``gpu_ratio``, which is drawn for the set. With the r drawn there, the share r / (1 + r) of

@@ -1,4 +1,4 @@
-"""Tasks of paper 004, (period, CPU time, GPU time, critical section), as segments."""
+"""Tasks of Elliott and Anderson 2010, as segments."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from gpusched.gpu import GPU, as_gpu
 from gpusched.hierarchy import Blocks, Hierarchy, Slices, Waits
 from gpusched.launches import Launches
 from gpusched.place import POLICIES
+from gpusched.tasks import KernelTasks
 
 __all__ = ["hierarchy"]
 
@@ -57,13 +58,13 @@ def hierarchy(
 ) -> Hierarchy:
     """Simulates what NVIDIA's scheduling hierarchy makes of kernels and copies.
 
-    Paper 003, section III; the queue rules are those of Amert et al. (RTSS 2017), the false
-    dependencies those of Bakita and Anderson (RTAS 2024). A launch joins the FIFO of its stream; at
-    that stream's head it waits for what it was told to wait for, for the NULL stream's rules and
-    for its channel; then a kernel joins its context's queue of its stream's priority, a copy that
-    of its copy engine. Only the kernel at the head of the most urgent queue may start blocks, each
-    on the SM that the policy chooses; what does not fit holds up everything behind it and
-    everything less urgent. A kernel leaves the queue when all its blocks have started. Running
+    Olmedo et al. 2020, section III; the queue rules are those of Amert et al. (RTSS 2017), the
+    false dependencies those of Bakita and Anderson (RTAS 2024). A launch joins the FIFO of its
+    stream; at that stream's head it waits for what it was told to wait for, for the NULL stream's
+    rules and for its channel; then a kernel joins its context's queue of its stream's priority, a
+    copy that of its copy engine. Only the kernel at the head of the most urgent queue may start
+    blocks, each on the SM that the policy chooses; what does not fit holds up everything behind it
+    and everything less urgent. A kernel leaves the queue when all its blocks have started. Running
     blocks are never interrupted but by the end of their context's time slice, which freezes them.
 
     At one instant: blocks and copies end; operations are launched; those that may join their queues
@@ -103,7 +104,7 @@ def hierarchy(
         What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
         ``index``, on launch and block, and on nothing else: not on the order in which they run.
     budget
-        A ``gs.pbs.Budget``, whose states are blocks; by default 2 GiB.
+        A ``gs.Budget``, whose states are blocks; by default 2 GiB.
     progress
         A callable (ended, launches); or whether to show a progress bar, by default in a terminal
         after a second (with tqdm; without it none is shown).
@@ -125,7 +126,8 @@ def hierarchy(
         Stopped by ``stop``.
     """
     gpu = as_gpu(gpu)
-    instance(launches, Launches, "launches")
+    hint = "Launches.from_tasks(tasks, until)" if isinstance(launches, KernelTasks) else ""
+    instance(launches, Launches, "launches", hint)
     one_of(policy, POLICIES, "policy")
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)

@@ -1,8 +1,8 @@
 """What happens when, on CPUs and a GPU, job by job (``gs.simulate.host``).
 
-Paper 002 (STGM and what it is compared with, partitioned fixed priorities) and paper 004 (a GPU
-under global EDF). ``host_responses`` does it for stacks of task sets and keeps the largest
-responses alone.
+The STGM paper (STGM and what it is compared with, partitioned fixed priorities) and Elliott and
+Anderson 2010 (a GPU under global EDF). ``host_responses`` does it for stacks of task sets and keeps
+the largest responses alone.
 """
 
 from __future__ import annotations
@@ -19,14 +19,25 @@ from gpusched._budget import Budget, as_budget
 from gpusched._check import Int64Array, instance, integer, one_of, seed_key, set_number
 from gpusched._gedf_tests import container_period
 from gpusched._progress import Progress, reporter
-from gpusched._run_arguments import execution_shares, gap_share, is_one, per_set, victim_per_set
+from gpusched._run_arguments import execution_shares, gap_share, per_set, victim_per_set
 from gpusched.hostrun import HostResponses, HostRun, Intervals
 from gpusched.hosttasks import HostTasks
 
 __all__ = ["host", "host_responses"]
 
 Policy = Literal["partitioned", "gedf"]
-Gpu = Literal["stgm", "mpcp", "fmlp+", "server", "fmlp", "omlp", "driver", "container"]
+Gpu = Literal[
+    "stgm",
+    "mpcp",
+    "fmlp+",
+    "fmlp_plus",
+    "server",
+    "gpu_server",
+    "fmlp",
+    "omlp",
+    "driver",
+    "container",
+]
 Mode = Literal["suspend", "busy", "spin"]
 
 _POLICIES = ("partitioned", "gedf")
@@ -35,6 +46,7 @@ _GPUS: dict[str, dict[str, int]] = {
     "partitioned": {"stgm": 0, "mpcp": 1, "fmlp+": 2, "server": 3},
     "gedf": {"fmlp": 2, "omlp": 4, "driver": 5, "container": 6},
 }
+_ALSO = {"fmlp_plus": "fmlp+", "gpu_server": "server"}  # as the tests of gs.analysis are called
 _MODES = ("suspend", "busy", "spin")
 _MODES_OF = {
     **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp+": _MODES, "driver": ("spin",)},
@@ -102,21 +114,22 @@ def host(
         ``hosts.priority`` (a smaller number is more urgent; all different). "gedf": the jobs of the
         earliest absolute deadlines run, on any CPU (ties: priority, then index).
     gpu
-        How it is shared. With "partitioned": "stgm" (paper 002, unless given): one copy engine,
-        first come, first served over all cores, copies at boosted priority; kernels on the SMs of
-        ``hosts.sm``, in order of launch on
-        each SM, tasks on disjoint SMs at the same time. "mpcp": one lock on the whole GPU, the most
-        urgent waiting task next; its holder is boosted. "fmlp+": the same lock, first come, first
-        served. "server": a task more urgent than all others of its core does all GPU segments, one
-        after the other, the most urgent client's next; clients suspend until they are told.
+        How it is shared; ``test`` of a verdict will do, too (``"fmlp_plus"``, ``"gpu_server"``).
+        With "partitioned": "stgm" (the STGM paper, unless given): one copy engine, first come,
+        first served over all cores, copies at boosted priority; kernels on the SMs of ``hosts.sm``,
+        in order of launch on each SM, tasks on disjoint SMs at the same time. "mpcp": one lock on
+        the whole GPU, the most urgent waiting task next; its holder is boosted. "fmlp+": the same
+        lock, first come, first served. "server": a task more urgent than all others of its core
+        does all GPU segments, one after the other, the most urgent client's next; clients suspend
+        until they are told.
 
-        With "gedf" (paper 004): "fmlp" (FMLP-Long, unless given): one lock, first come, first
-        served, whose holder inherits the earliest deadline of those that wait. "omlp": the same
-        with a FIFO queue of ``cpus`` jobs at most, and a queue by deadline behind it. "driver": no
-        lock; the GPU does whole segments, copies and kernel, in the order in which they begin,
-        while their jobs spin at their own deadlines. "container" (the Container Method): all tasks
-        with GPU segments are served by one server, a task of global EDF with a budget in each
-        ``server_period``, in the order of their releases.
+        With "gedf" (Elliott and Anderson 2010): "fmlp" (FMLP-Long, unless given): one lock, first
+        come, first served, whose holder inherits the earliest deadline of those that wait. "omlp":
+        the same with a FIFO queue of ``cpus`` jobs at most, and a queue by deadline behind it.
+        "driver": no lock; the GPU does whole segments, copies and kernel, in the order in which
+        they begin, while their jobs spin at their own deadlines. "container" (the Container
+        Method): all tasks with GPU segments are served by one server, a task of global EDF with a
+        budget in each ``server_period``, in the order of their releases.
     until
         Jobs released before it run to their end.
     mode
@@ -162,7 +175,7 @@ def host(
     intervals
         Whether to keep who did what when, which pictures need.
     budget
-        A ``gs.pbs.Budget``, whose states are jobs; by default 2 GiB.
+        A ``gs.Budget``, whose states are jobs; by default 2 GiB.
     progress
         A callable (now, until) in ticks; or whether to show a progress bar, by default in a
         terminal after a second (with tqdm; without it none is shown).
@@ -312,7 +325,7 @@ def host_responses(
     )
     arguments: list[Any] = [
         *(*model.arguments, _until(until, sets), model.victim, _triggers(triggers)),
-        *(seed_key(seed), set_number(first), 0 if budget is None else budget.states or 0, stop),
+        *(seed_key(seed), set_number(first), as_budget(budget).states or 0, stop),
     ]
     worst, finished, missed, status = _core.host_responses(*arguments)
     outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]
@@ -342,6 +355,7 @@ def _model(
     one_of(policy, _POLICIES, "policy")
     ways = _GPUS[policy]
     gpu = next(iter(ways)) if gpu is None else gpu
+    gpu = _ALSO.get(gpu, gpu) if isinstance(gpu, str) else gpu
     one_of(gpu, ways, "gpu")
     modes = _MODES_OF.get(gpu, _MODES[:1])
     mode = modes[0] if mode is None else mode
@@ -352,6 +366,19 @@ def _model(
     if not 1 <= count < 2**31:
         raise ValueError(f"cpus = {count}: must be positive, and within 31 bits")
     width = _sms(hosts, sms, gpu)
+    homeless = np.argwhere(hosts.core < 0)
+    if policy == "partitioned" and len(homeless):
+        at = homeless[0].tolist()
+        raise ValueError(
+            f"core{at} = {hosts.core[tuple(at)]}: must be one of the cores; give core=, or the "
+            "hosts of a verdict by gs.analysis.partition or stgm_allocate"
+        )
+    homeless = np.argwhere((hosts.segments > 0) & ~hosts.sm.any(axis=-1))
+    if gpu == "stgm" and len(homeless):
+        raise ValueError(
+            f"sm{homeless[0].tolist()} = 0: a task with GPU segments has no SM; give sm=, or the "
+            "hosts of gs.analysis.stgm_allocate, or another gpu= than 'stgm'"
+        )
     if gpu != "server" and (server is not None or overhead != 0):
         raise ValueError(f"{'overhead' if server is None else 'server'}: with gpu = 'server' only")
     if gpu != "container" and server_period is not None:
@@ -395,7 +422,7 @@ def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:
 
 
 def _until(until: Any, sets: int) -> Int64Array:
-    lasts = per_set(integer(until, "until") if is_one(until, "until") else until, sets, "until")
+    lasts = per_set(until, sets, "until")
     if (lasts < 0).any():
         raise ValueError(f"until = {int(lasts.min())}: must not be negative")
     return lasts

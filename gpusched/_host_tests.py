@@ -39,7 +39,7 @@ def stgm(
     *,
     stop: Any = None,
 ) -> Verdict:
-    """The test of paper 002, section IV-B: tasks share the GPU by SMs.
+    """The test of the STGM paper, section IV-B: tasks share the GPU by SMs.
 
     Tasks are assigned to cores and run there by fixed preemptive priorities (``hosts.core``,
     ``hosts.priority``). A kernel runs on its task's SMs (``hosts.sm``) and starts when every kernel
@@ -242,6 +242,7 @@ def gpu_server(
 
 
 TESTS = ("mpcp", "fmlp_plus", "gpu_server")
+_ALSO = {"fmlp+": "fmlp_plus", "server": "gpu_server"}  # the simulator's names for them
 
 
 def partition(
@@ -257,11 +258,12 @@ def partition(
 ) -> Verdict:
     """Chooses the cores for `mpcp`, `fmlp_plus` or `gpu_server` by worst fit, and tests.
 
-    The rule is that of Algorithm 1 of paper 002 without SMs: tasks by falling utilization (ties by
-    index), each to the core with the least load (the first of several). A task's utilization is
-    what its job takes of the core, by its period: (C + G^m) / T, or (C + G) / T where it keeps the
-    core during kernels. With a server it is C / T, and the server is one more task, of utilization
-    sum (G^m + 2 eta overhead) / T; which core the paper's authors gave it is not known.
+    The rule is that of Algorithm 1 of the STGM paper without SMs: tasks by falling utilization
+    (ties by index), each to the core with the least load (the first of several). A task's
+    utilization is what its job takes of the core, by its period: (C + G^m) / T, or (C + G) / T
+    where it keeps the core during kernels. With a server it is C / T, and the server is one more
+    task, of utilization sum (G^m + 2 eta overhead) / T; which core the paper's authors gave it is
+    not known.
 
     Parameters
     ----------
@@ -270,7 +272,8 @@ def partition(
     cpus
         How many cores.
     test, mode, variant
-        Which test, and its options; see there.
+        Which test, and its options; see there. ("fmlp+" and "server", as ``gs.simulate.host`` calls
+        their rules, will do, too.)
     sms, overhead, stop
         As in the test.
 
@@ -284,6 +287,7 @@ def partition(
     As the test.
     """
     instance(hosts, HostTasks, "hosts")
+    test = _ALSO.get(test, test) if isinstance(test, str) else test  # type: ignore[assignment]
     one_of(test, TESTS, "test")
     modes = {"mpcp": LOCK_MODES, "fmlp_plus": LOCK_MODES[:2], "gpu_server": LOCK_MODES[:1]}
     one_of(mode, modes[test], "mode")
@@ -317,7 +321,7 @@ def stgm_allocate(
     printed: str | Iterable[str] = (),
     stop: Any = None,
 ) -> Verdict:
-    """Chooses cores and SMs for `stgm`: Algorithm 1 of paper 002, corrected.
+    """Chooses cores and SMs for `stgm`: Algorithm 1 of the STGM paper, corrected.
 
     SMs are dealt out in the order of the tasks, so many consecutive ones to each, round the end; at
     first one. Then tasks by falling utilization go to the core with the least load on which all
@@ -432,7 +436,9 @@ def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
     nowhere = np.argwhere(cores < 0)
     if len(nowhere):
         at = nowhere[0][0 if hosts.is_stack else 1 :].tolist()
-        raise ValueError(f"core{at}: the task has no core; give core=, or use an allocator")
+        raise ValueError(
+            f"core{at}: the task has no core; give core=, or use partition or stgm_allocate"
+        )
     if cpus is None:
         return cores, int(cores.max(initial=0)) + 1
     return cores, integer64(cpus, "cpus")

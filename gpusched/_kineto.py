@@ -76,7 +76,10 @@ def _load(source: str) -> Any:
         except (EOFError, OSError, zlib.error) as error:
             raise ValueError(f"{source}: damaged or truncated gzip: {error}") from error
     if data.startswith(b"SQLite format 3\0"):
-        raise ValueError(f"{source}: an SQLite database (of Nsight Systems?), not a JSON trace")
+        raise ValueError(
+            f"{source}: an SQLite database (of Nsight Systems?), not a JSON trace of the PyTorch "
+            "profiler"
+        )
     inside = "the gzip holds no valid JSON" if packed else "not valid JSON"
     try:
         text = data.decode("utf-8-sig")

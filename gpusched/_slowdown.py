@@ -10,7 +10,7 @@ from typing import Any
 from gpusched._check import one_of
 
 ONE = 10**9  # factors are counted in billionths
-# Paper 001, section 6.1.
+# The GPUSched paper, section 6.1.
 SLOWDOWNS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
 
 

@@ -1,19 +1,21 @@
 """Where a long study keeps what is done: one SQLite file, from which it resumes.
 
 A study is a function of its definition; its work is cut into chunks that are the same however
-many workers there are, and what a chunk found is an array of counts. The file holds the
-definition and the arrays of the chunks that are done. It is written in transactions, about one a
-second, with SQLite's rollback journal: after a crash (or kill -9) it holds what the last
-transaction left. A file that is not a store of this study is never written to.
+many workers there are, and what a chunk found is an array of counts, or arrays with names. The
+file holds the definition and the arrays of the chunks that are done. It is written in transactions,
+about one a second, with SQLite's rollback journal: after a crash (or kill -9) it holds what the
+last transaction left. A file that is not a store of this study is never written to.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import sqlite3
 import time
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -46,20 +48,55 @@ class StoreError(RuntimeError):
     """A file is no store, or not of this study, or damaged, or in use; it was left as it was."""
 
 
-class Store:
-    """An open store. ``done`` maps the chunks it holds to their counts."""
+class _Counts:
+    """What a chunk found is one array of ``length`` counts."""
 
-    def __init__(self, path: str, connection: sqlite3.Connection, length: int) -> None:
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def pack(self, counts: Int64Array) -> bytes:
+        return np.ascontiguousarray(counts, dtype="<i8").tobytes()
+
+    def unpack(self, data: bytes) -> Int64Array | None:
+        if len(data) != 8 * self._length:
+            return None
+        return np.frombuffer(data, "<i8").astype(np.int64)
+
+
+class _Named:
+    """What a chunk found is a dict of arrays."""
+
+    def pack(self, arrays: Mapping[str, Any]) -> bytes:
+        for name, array in arrays.items():
+            if array.dtype.hasobject:
+                raise StoreError(f"{name!r}: a store keeps numbers and text, not {array.dtype}")
+        file = io.BytesIO()
+        np.savez(file, np.array(list(arrays), dtype=str), *arrays.values())
+        return file.getvalue()
+
+    def unpack(self, data: bytes) -> dict[str, Any] | None:
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as held:
+                names = held["arr_0"].tolist()
+                return {name: held[f"arr_{i}"] for i, name in enumerate(names, 1)}
+        except (ValueError, KeyError, OSError, zipfile.BadZipFile):
+            return None
+
+
+class Store:
+    """An open store. ``done`` maps the chunks it holds to what they found."""
+
+    def __init__(self, path: str, connection: sqlite3.Connection, form: _Counts | _Named) -> None:
         self._path = path
         self._connection = connection
-        self._length = length
+        self._form: Any = form
         self._waiting: list[tuple[Any, ...]] = []
         self._written = time.monotonic()
-        self.done: dict[Chunk, Int64Array] = {}
+        self.done: dict[Chunk, Any] = {}
 
-    def add(self, chunk: Chunk, counts: Int64Array) -> None:
+    def add(self, chunk: Chunk, counts: Any) -> None:
         """Keeps what a chunk found; it is written within about a second, or by `flush`."""
-        data = np.ascontiguousarray(counts, dtype="<i8").tobytes()
+        data = self._form.pack(counts)
         self._waiting.append((*chunk, data, zlib.crc32(data)))
         self.done[chunk] = counts
         if time.monotonic() - self._written >= _SECONDS:
@@ -86,21 +123,23 @@ class Store:
         with _blaming(self._path):
             rows = self._connection.execute("SELECT point, first, size, counts, crc FROM chunk")
             for point, first, size, data, crc in rows:
-                whole = isinstance(data, bytes) and len(data) == 8 * self._length
-                if not whole or zlib.crc32(data) != crc:
+                whole = isinstance(data, bytes) and zlib.crc32(data) == crc
+                found = self._form.unpack(data) if whole else None
+                if found is None:
                     raise StoreError(
                         f"{self._path}: the counts of chunk ({point}, {first}) are damaged"
                     )
-                self.done[point, first, size] = np.frombuffer(data, "<i8").astype(np.int64)
+                self.done[point, first, size] = found
 
 
 @contextlib.contextmanager
 def open_store(
-    path: str | os.PathLike[str], study: Mapping[str, Any], length: int
+    path: str | os.PathLike[str], study: Mapping[str, Any], length: int | None = None
 ) -> Iterator[Store]:
     """The store at ``path``, made if there is none, for as long as the block lasts.
 
-    ``study``: what defines the study, as JSON can hold it; ``length``: numbers in a chunk's counts.
+    ``study``: what defines the study, as JSON can hold it; ``length``: numbers in a chunk's counts;
+    without it, chunks are dicts of arrays.
     What was added is written at the end, also when the block is left by an exception. Raises
     ``StoreError`` for a file that is no store, of another version, of another study, damaged or in
     use by another process; ``OSError`` where there can be no file.
@@ -119,7 +158,7 @@ def open_store(
     try:
         _lock(name, connection)
         _check(name, connection, study)
-        store = Store(name, connection, length)
+        store = Store(name, connection, _Named() if length is None else _Counts(length))
         store._load()
         try:
             yield store

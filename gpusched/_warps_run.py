@@ -1,4 +1,4 @@
-"""How long warps take that share an SM (``gs.simulate.warps``): paper 003, section IV."""
+"""How long warps take that share an SM (``gs.simulate.warps``): Olmedo et al. 2020, section IV."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def warps(
 ) -> Int64Array:
     """When each warp on an SM is done, with loose round-robin schedulers, in cycles.
 
-    Paper 003, section IV. Every scheduler issues one instruction a cycle at most: the next one of
-    the first warp, after the one that issued last, that can go. A warp's next instruction waits for
-    the result of the one before it, and for its pipeline. The warps' integer and floating-point
-    instructions alternate as evenly as they can. The usual numbers are those of Volta's single
-    precision; there is no memory in this model.
+    Olmedo et al. 2020, section IV. Every scheduler issues one instruction a cycle at most: the next
+    one of the first warp, after the one that issued last, that can go. A warp's next instruction
+    waits for the result of the one before it, and for its pipeline. The warps' integer and
+    floating-point instructions alternate as evenly as they can. The usual numbers are those of
+    Volta's single precision; there is no memory in this model.
 
     Parameters
     ----------

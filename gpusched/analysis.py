@@ -1,18 +1,18 @@
 """Response-time bounds: how late can a job end, whatever happens?
 
-``fifo_bound``: kernels that run concurrently, their blocks started in FIFO order, as in paper 000
-(Yang and Anderson, "Response-Time Bounds for Concurrent GPU Scheduling"). The paper conjectures
-that response times are bounded as long as the utilization stays within a limit (``fifo_limit``);
-the theorems used here say when they are, and by what.
+``fifo_bound``: kernels that run concurrently, their blocks started in FIFO order, as Yang and
+Anderson have it ("Response-Time Bounds for Concurrent GPU Scheduling", 2017). They conjecture that
+response times are bounded as long as the utilization stays within a limit (``fifo_limit``); the
+theorems used here say when they are, and by what.
 
 ``stgm``, ``mpcp``, ``fmlp_plus``, ``gpu_server``: tasks with CPU and GPU segments under partitioned
-fixed priorities, as in paper 002 (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management for
-Real-Time Tasks"), with the GPU divided among tasks by SMs or used by one at a time.
+fixed priorities, as in the STGM paper (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management
+for Real-Time Tasks"), with the GPU divided among tasks by SMs or used by one at a time.
 ``stgm_allocate``, ``stgm_exhaustive`` and ``partition`` also choose the cores and SMs.
 
 ``srm``, ``container``, ``cpu_only``, ``gedf_tardiness``: bounded tardiness under global EDF, with
-the GPU behind a lock or inside a server, as in paper 004 (Elliott and Anderson, "Globally Scheduled
-Real-Time Multiprocessor Systems with GPUs").
+the GPU behind a lock or inside a server, as Elliott and Anderson have it
+("Globally Scheduled Real-Time Multiprocessor Systems with GPUs", 2010).
 """
 
 from __future__ import annotations
@@ -75,3 +75,7 @@ __all__ = [
     "stgm_allocate",
     "stgm_exhaustive",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows

@@ -29,6 +29,26 @@ if TYPE_CHECKING:
     from gpusched.schedule import Schedule
     from gpusched.tasks import KernelTasks
 
+__all__ = [
+    "CudaError",
+    "Device",
+    "OccupancyCheck",
+    "Operation",
+    "Run",
+    "Stream",
+    "devices",
+    "is_available",
+    "measure",
+    "partition_times",
+    "play",
+    "probe",
+    "why_not",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
 
 def why_not() -> str | None:
     """Why there is no device to use, in a sentence; None when there is one."""
@@ -60,10 +80,10 @@ def measure(
 ) -> Measurement:
     """Measures when every batch of the tasks ends, and which may run at all.
 
-    Paper 001, section 4.2: the kernels of a batch are submitted one after the other, each in a
-    stream of its own, and waited for together; the time from before the first submission to the
-    return of the wait is a sample. A batch of two or more is eligible when all blocks of all its
-    kernels were there at one instant, in every one of ``checks`` runs of an order of submission
+    The GPUSched paper, section 4.2: the kernels of a batch are submitted one after the other, each
+    in a stream of its own, and waited for together; the time from before the first submission to
+    the return of the wait is a sample. A batch of two or more is eligible when all blocks of all
+    its kernels were there at one instant, in every one of ``checks`` runs of an order of submission
     with kernels of the same shape that last long enough to be told apart.
 
     Parameters
@@ -123,8 +143,8 @@ def play(
 ) -> Played:
     """Plays a schedule on a device, or follows a run-time policy.
 
-    Paper 001, section 4.1: each task has a stream, a frame submits one batch and waits for it. A
-    thread of its own does that.
+    The GPUSched paper, section 4.1: each task has a stream, a frame submits one batch and waits for
+    it. A thread of its own does that.
 
     Parameters
     ----------
@@ -195,7 +215,7 @@ def probe(
     processes: Sequence[int] = (),
     say: Callable[[str], None] | None = None,
 ) -> Probe:
-    """Measures the device's SM order and interference, and checks the rules of paper 003 on it.
+    """Measures the device's SM order and interference, and checks the placement rules.
 
     Parameters
     ----------
@@ -227,7 +247,7 @@ def partition_times(
     tick: int = 1,
     stop: Any = None,
 ) -> PartitionTimes:
-    """Measures how long kernels take on k SMs (paper 002, Figure 3), in green contexts.
+    """Measures how long kernels take on k SMs (the STGM paper, Figure 3), in green contexts.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _fifo_picture
-from gpusched._check import Int64Array, integer
+from gpusched._check import Int64Array, task_number
 from gpusched._frozen import Frozen
 from gpusched._orders import ORDERS
 from gpusched._responses import Responses
@@ -113,11 +113,10 @@ class FifoRun(Jobs):
         finished = self.finish >= 0
         return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
 
-    def responses(self, task: int) -> Int64Array:
-        """The response times of a task's jobs that finished, from its first job on."""
-        if not 0 <= integer(task, "task") < self.tasks.n:
-            raise IndexError(f"task = {task}: the set has {self.tasks.n} tasks")
-        chosen = np.flatnonzero((self.task == task) & (self.finish >= 0))
+    def responses(self, task: int | str) -> Int64Array:
+        """The response times of the finished jobs of a task (its index or name), in order."""
+        number = task_number(task, self.tasks.name)
+        chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
         return self.finish[chosen] - self.release[chosen]
 
     def __repr__(self) -> str:

@@ -23,9 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["elliott", "fifo", "gpusched", "stgm", "uunifast", "uunifast_discard"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
 PERIODS = (400, 480, 600, 800, 1200, 1600)
 BLOCK_SIZES = tuple(range(32, 1025, 32))
-CAPACITY = 256  # of paper 001's GPU: 8 SMs of 32 blocks each
+CAPACITY = 256  # of the GPUSched paper's GPU: 8 SMs of 32 blocks each
 
 
 def uunifast(
@@ -70,8 +75,8 @@ def uunifast_discard(
 ) -> FloatArray:
     """Utilizations as by `uunifast`, but none above 1: sets with a larger one are drawn anew.
 
-    UUniFast-Discard (Davis and Burns 2009; paper 001, section 6.1). Above ``n / 2``, sets are
-    drawn for ``n - utilization`` and every share u becomes 1 - u: the law is the same, and sets
+    UUniFast-Discard (Davis and Burns 2009; the GPUSched paper, section 6.1). Above ``n / 2``, sets
+    are drawn for ``n - utilization`` and every share u becomes 1 - u: the law is the same, and sets
     are seldom discarded. Parameters and result are those of `uunifast`.
 
     Raises
@@ -95,7 +100,7 @@ def gpusched(
     ticks: int = 1000,
     gpu: GPU | str | None = None,
 ) -> KernelTasks:
-    """Task sets as in the experiments of paper 001 (section 6.1).
+    """Task sets as in the experiments of the GPUSched paper (section 6.1).
 
     Periods are drawn from a list and utilizations u by `uunifast_discard`; ``wcet`` is u times the
     period, to the nearest tick but at least one; a kernel has ``floor(u * capacity)`` blocks, at
@@ -153,10 +158,12 @@ def fifo(
     first: int = 0,
     periods: tuple[int, int] = (1000, 100000),
     ticks: int = 1000,
-    block_sizes: Any = BLOCK_SIZES,
+    block_sizes: Any = None,
     blocks_max: int = 32,
 ) -> KernelTasks:
-    """Task sets of the block-level model (paper 000, section IV), for a GPU of ``threads`` threads.
+    """Task sets of the block-level model, for a GPU of ``threads`` threads.
+
+    By Yang and Anderson 2017, section IV.
 
     Drawn are, for every task on its own:
 
@@ -188,7 +195,8 @@ def fifo(
         Ticks per unit of ``periods``: every period is a multiple of it, so that hyperperiods are
         not longer than they must be, while block times are whole ticks.
     block_sizes
-        What to choose from, each as likely.
+        What to choose from, each as likely; 32, 64, ... up to 1024, as far as the GPU has threads,
+        unless given.
     blocks_max
         The most blocks of a kernel.
 
@@ -211,6 +219,8 @@ def fifo(
     for name, value in (("threads", m), ("blocks_max", most)):
         if not 1 <= value < 2**31:
             raise ValueError(f"{name} = {value}: must be positive, and within 31 bits")
+    if block_sizes is None:
+        block_sizes = [size for size in BLOCK_SIZES if size <= m] or [min(m, 32)]
     sizes = np.atleast_1d(int_array(block_sizes, "block_sizes"))
     at_least(sizes, 1, "block_sizes")
     if sizes.ndim != 1 or sizes.size == 0:

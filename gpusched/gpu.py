@@ -1,7 +1,7 @@
 """GPUs: their limits, and how many blocks of a kernel one of their SMs holds.
 
-Paper 003, section III-C and Table I; the allocation units are those of the CUDA toolkit's occupancy
-arithmetic.
+Olmedo et al. 2020, section III-C and Table I; the allocation units are those of the CUDA toolkit's
+occupancy arithmetic.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from gpusched import _core
-from gpusched._check import Int64Array, at_least, frozen, instance, int_array
+from gpusched._check import Int64Array, at_least, frozen, int_array
 
 KB = 1024
 WARP_THREADS = 32
@@ -95,9 +95,9 @@ _SPECIAL: dict[str, dict[str, Any]] = {
         "cc": (3, 0),
         "sm_order": "descending",
     },
-    # Paper 001, section 6.1.
+    # The GPUSched paper, section 6.1.
     "pbs2024": {"sms": 8, "threads_per_sm": 1024, "blocks_per_sm": 32},
-    # Paper 000's m = 4,096 threads, as on its TX2.
+    # Yang and Anderson 2017's m = 4,096 threads, as on its TX2.
     "threads4096": {"sms": 2, "threads_per_sm": 2048, "blocks_per_sm": 32},
 }
 
@@ -213,7 +213,7 @@ class GPU:
 
     @property
     def warps_per_sm(self) -> int:
-        """Whole warps of 32 threads resident on an SM at once (mw in paper 003)."""
+        """Whole warps of 32 threads resident on an SM at once (mw in Olmedo et al. 2020)."""
         return self.threads_per_sm // WARP_THREADS
 
     @staticmethod
@@ -376,25 +376,27 @@ class GPU:
 
 @overload
 def occupancy(
-    gpu: GPU, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: Literal[False] = False
+    gpu: GPU | str, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: Literal[False] = False
 ) -> Any: ...
 
 
 @overload
 def occupancy(
-    gpu: GPU, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: Literal[True]
+    gpu: GPU | str, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: Literal[True]
 ) -> tuple[Any, Any]: ...
 
 
-def occupancy(gpu: GPU, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: bool = False) -> Any:
+def occupancy(
+    gpu: GPU | str, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: bool = False
+) -> Any:
     """How many blocks of a kernel are resident on one SM at once.
 
-    Source: paper 003, Equation 1, with the toolkit's allocation units (see :class:`GPU`).
+    Source: Olmedo et al. 2020, Equation 1, with the toolkit's allocation units (see :class:`GPU`).
 
     Parameters
     ----------
     gpu
-        The GPU.
+        A ``GPU``, or the name of a preset.
     threads
         Threads per block. A block of more than 1,024 threads fits no SM.
     regs
@@ -420,9 +422,10 @@ def occupancy(gpu: GPU, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: b
         Non-positive threads, negative registers or shared memory, fractions, or shapes that do
         not fit each other.
     """
-    columns = kernel_columns(gpu, threads=threads, regs=regs, smem=smem)
+    device = as_gpu(gpu)
+    columns = kernel_columns(threads=threads, regs=regs, smem=smem)
     shape = columns[0].shape
-    blocks, limit = _core.occupancy(gpu._limits, *(column.ravel() for column in columns))
+    blocks, limit = _core.occupancy(device._limits, *(column.ravel() for column in columns))
     if not shape:
         return (int(blocks[0]), _LIMIT_NAMES[limit[0]]) if detail else int(blocks[0])
     blocks = blocks.reshape(shape)
@@ -437,9 +440,8 @@ def as_gpu(gpu: Any) -> GPU:
     return device
 
 
-def kernel_columns(gpu: Any, **given: Any) -> list[Int64Array]:
-    """What describes kernels, checked and brought to one shape; refuses what is no GPU, too."""
-    instance(gpu, GPU, "gpu")
+def kernel_columns(**given: Any) -> list[Int64Array]:
+    """What describes kernels, checked and brought to one shape."""
     arrays = {key: int_array(value, key) for key, value in given.items()}
     for key, array in arrays.items():
         at_least(array, 0 if key in ("regs", "smem") else 1, key)

@@ -1,6 +1,6 @@
-"""The scheduling graph of paper 001: explore it, count it, draw it.
+"""The scheduling graph of the GPUSched paper: explore it, count it, draw it.
 
-Paper 001 ("GPUSched"), section 3: a vertex is the state of the GPU at the beginning of a
+The GPUSched paper ("GPUSched"), section 3: a vertex is the state of the GPU at the beginning of a
 scheduling frame, an edge the batch that the frame runs. Printed, the algorithm is neither sound nor
 complete; the default here is repaired and exact, and the listing is kept for study. To find out
 whether a set is schedulable, the interval engine is faster by orders of magnitude; this one is for
@@ -24,6 +24,13 @@ from gpusched._files import replacing
 from gpusched._text import clip
 from gpusched.plot import axes
 from gpusched.tasks import KernelTasks
+
+__all__ = ["ORDERS", "REASONS", "STATES", "VARIANTS", "Graph", "GraphSearch", "search"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
 
 VARIANTS = ("repaired", "paper", "printed")
 ORDERS = ("fifo", "lifo")

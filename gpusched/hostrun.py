@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import Int64Array
+from gpusched._check import Int64Array, task_number
 from gpusched._frozen import Frozen
 from gpusched._responses import Responses
 from gpusched.hosttasks import HostTasks
@@ -126,9 +126,10 @@ class HostRun(Jobs):
         finished = self.finish >= 0
         return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
 
-    def responses(self, task: int) -> Int64Array:
-        """The response times of a task's jobs that finished, from its first job on."""
-        chosen = np.flatnonzero((self.task == task) & (self.finish >= 0))
+    def responses(self, task: int | str) -> Int64Array:
+        """The response times of the finished jobs of a task (its index or name), in order."""
+        number = task_number(task, self.tasks.name)
+        chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
         return self.finish[chosen] - self.release[chosen]
 
     def spent(self) -> dict[str, Int64Array]:
@@ -238,6 +239,6 @@ class HostResponses(Responses):
     missed: Int64Array
 
     def __repr__(self) -> str:
-        sets, n = np.atleast_2d(self.worst).shape
+        of = f"{len(self)} sets of " if self.is_stack else ""
         jobs, missed = int(self.finished.sum()), int(self.missed.sum())
-        return f"<HostResponses: {sets} sets of {n} tasks, {jobs} jobs, {missed} late>"
+        return f"<HostResponses: {of}{self.worst.shape[-1]} tasks, {jobs} jobs, {missed} late>"

@@ -43,8 +43,8 @@ class HostTasks(Frozen):
 
     A job runs CPU segment 0, GPU segment 0, CPU segment 1, ..., one after the other, and ends with
     a CPU segment; a CPU segment of length 0 is none. A GPU segment is a copy in (with whatever else
-    the CPU does before the kernel), a kernel, and a copy out (paper 002, section III: mhd, e, mdh).
-    How long a kernel takes depends on the number of SMs it has. Times are integer ticks.
+    the CPU does before the kernel), a kernel, and a copy out (the STGM paper, section III: mhd, e,
+    mdh). How long a kernel takes depends on the number of SMs it has. Times are integer ticks.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class HostTasks(Frozen):
     def from_gpu_times(
         cls, period: Any, cpu: Any, gpu: Any = 0, section: Any = None, **options: Any
     ) -> HostTasks:
-        """Tasks that use the GPU once per job or never, as paper 004 describes them.
+        """Tasks that use the GPU once per job or never, as Elliott and Anderson 2010 has them.
 
         ``cpu`` is a job's CPU time with its copies (e), ``gpu`` its kernel (s; 0 for a task that
         does not use the GPU) and ``section`` its critical section, the kernel with the copies (cs;
@@ -295,7 +295,7 @@ class HostTasks(Frozen):
 
     @property
     def cpu_segments(self) -> Int64Array:
-        """CPU segments of a job that are not empty (theta in paper 002), shape of ``period``."""
+        """CPU segments of a job that are not empty (theta of the STGM paper), per task."""
         count: Int64Array = (self.cpu > 0).sum(axis=-1, dtype=np.int64)
         return count
 
@@ -341,7 +341,7 @@ class HostTasks(Frozen):
         return total
 
     def utilization(self, mode: str = "suspend", sms: Any = None) -> FloatArray:
-        """What share of a core each task needs, shape of ``period`` (paper 002, section III).
+        """What share of a core each task needs, shape of ``period`` (the STGM paper, section III).
 
         (C + G^m) / T for tasks that suspend during kernels, (C + G) / T for tasks that keep their
         CPU; ``sms`` as in `kernel_time`, looked at in mode "busy" only.
@@ -415,8 +415,15 @@ class HostTasks(Frozen):
             return f"<HostTasks: {len(self)} sets of {self.n} tasks>"
         shown = f"HostTasks.from_segments({clip(str(self.period[:20].tolist()), 80)}, "
         jobs = ", ".join(str(self._job(i)) for i in range(min(self.n, 20)))
-        if len(shown) + len(jobs) < 160 and self.n <= 20:
-            return f"{shown}[{jobs}])"
+        more = ""
+        if (self.deadline != self.period).any():
+            more += f", deadline={self.deadline.tolist()}"
+        if (self.core >= 0).any():
+            more += f", core={self.core.tolist()}"
+        if self.sms:
+            more += f", sm={[np.flatnonzero(row).tolist() for row in self.sm]}"
+        if len(shown) + len(jobs) < 160 and len(more) < 160 and self.n <= 20:
+            return f"{shown}[{jobs}]{more})"
         segments = int(self.segments.sum())
         return f"<HostTasks: {self.n} tasks, {segments} GPU segments>"
 

@@ -57,6 +57,11 @@ __all__ = [
     "write_examiner",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
 OPT_IN = "opt-in shared memory above 48 KiB: profiler reports 0"
 NOT_REPORTED = "not reported"
 DIFFERS = "differs"

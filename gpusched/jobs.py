@@ -45,6 +45,11 @@ class Jobs(Frozen):
         return np.where(done, self.finish - self.release, np.int64(-1))
 
     @property
+    def tardiness(self) -> Int64Array:
+        """How long after its deadline each job finished, 0 in time; -1 for one that did not."""
+        return np.where(self.finish >= 0, np.maximum(0, self.finish - self.deadline), np.int64(-1))
+
+    @property
     def late(self) -> Any:
         """Which jobs do not end by their deadlines (bool array)."""
         return (self.finish < 0) | (self.finish > self.deadline)
@@ -58,3 +63,11 @@ class Jobs(Frozen):
 
     def __repr__(self) -> str:
         return f"<Jobs: {len(self)}>"
+
+    def _repr_html_(self) -> str | None:
+        if hasattr(self, "_repr_svg_"):  # a notebook would show the table instead of the picture
+            return None
+        from gpusched.results import Results
+
+        columns = {name: getattr(self, name) for name in self.COLUMNS}
+        return Results({**columns, "response": self.response})._repr_html_()

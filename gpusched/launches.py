@@ -1,7 +1,7 @@
 """What a program asks of the GPU: kernels and copies, when they are launched, and in which stream.
 
-The operations of paper 003, section III: an application (context) has streams, a stream is a FIFO
-of operations. ``gs.simulate.hierarchy`` says what becomes of them.
+The operations of Olmedo et al. 2020, section III: an application (context) has streams, a stream is
+a FIFO of operations. ``gs.simulate.hierarchy`` says what becomes of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._check import Int64Array, at_least, frozen, instance, int_array, integer, names
+from gpusched._check import Int64Array, at_least, frozen, instance, int_array, names, ticks
 from gpusched._launch_columns import (
     KINDS,
     MOST_STREAMS,
@@ -32,6 +32,7 @@ from gpusched.tasks import KernelTasks
 
 if TYPE_CHECKING:
     from gpusched.recorder import Recorder
+    from gpusched.schedule import Schedule
 
 __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
@@ -50,7 +51,8 @@ class Launches:
 
     All columns are stored as read-only int64 arrays of shape ``(n,)``; what is given as one number
     is repeated. Times are integer ticks (the unit is yours). Equal times: in the order of the rows.
-    ``Launches.build()`` records them one by one, ``Launches.from_tasks`` makes periodic ones.
+    ``Launches.build()`` records them one by one, ``from_tasks`` makes periodic ones, and
+    ``from_schedule`` those of a schedule.
 
     Parameters
     ----------
@@ -82,9 +84,9 @@ class Launches:
     interference
         Shape ``(n, 4)`` or ``(4,)``: how many times slower a block runs while blocks of another
         kernel run on its SM; else on another SM of its GPC; else on another GPC; and, times that,
-        while a copy runs (paper 003, section V). Factors within 1 .. 1000, read as decimals (1.7);
-        thousandths (1700) if all of them are whole numbers from 1000 on. Stored as thousandths,
-        rounded up. None: blocks do not disturb each other.
+        while a copy runs (Olmedo et al. 2020, section V). Factors within 1 .. 1000, read as
+        decimals (1.7); thousandths (1700) if all of them are whole numbers from 1000 on. Stored as
+        thousandths, rounded up. None: blocks do not disturb each other.
     name
         One label per launch; "kernel 0", "copy in 1", ... unless given.
     stream_context
@@ -228,7 +230,7 @@ class Launches:
         instance(tasks, KernelTasks, "tasks")
         if tasks.is_stack:
             raise ValueError(f"tasks: a stack of {len(tasks)} sets; launches are those of one set")
-        last = integer(until, "until")
+        last = ticks(until, "until")
         if last < 0:
             raise ValueError(f"until = {last}: must not be negative")
         counts = np.maximum(0, -((tasks.offset - last) // tasks.period))
@@ -255,6 +257,47 @@ class Launches:
             name=[tasks.name[i] for i in task.tolist()],
             stream_context=np.zeros(int(streams.max()) + 1, dtype=np.int64),
             stream_name=list(tasks.name) if stream is None else None,
+        )
+
+    @staticmethod
+    def from_schedule(schedule: Schedule, *, interference: Any = None) -> Launches:
+        """A schedule's kernels, each frame's launched at its start: to play it without a GPU.
+
+        ``gs.simulate.hierarchy(gpu, Launches.from_schedule(schedule))`` says when they end where
+        nobody waits for the end of a frame: where the plan is right, before their frames do.
+
+        Parameters
+        ----------
+        schedule
+            Of tasks with blocks, threads and so on; blocks take ``block_time``.
+        interference
+            How much kernels slow each other, as in the class; not at all unless given.
+
+        Returns
+        -------
+        Launches
+            Frame by frame, and within a frame in the order of submission. Each task has a stream.
+            Names are those of the tasks.
+        """
+        from gpusched.schedule import Schedule as Plan
+
+        if not isinstance(schedule, Plan):
+            raise TypeError(f"schedule: must be a Schedule, got {type(schedule).__name__}")
+        tasks = schedule.tasks
+        batches = [schedule.members(frame) for frame in range(len(schedule))]
+        task = np.array([i for batch in batches for i in batch], dtype=np.int64)
+        return Launches(
+            np.repeat(schedule.start, [len(batch) for batch in batches]),
+            tasks.block_time[task],
+            stream=task,
+            blocks=tasks.blocks[task],
+            threads=tasks.threads[task],
+            regs=tasks.regs[task],
+            smem=tasks.smem[task],
+            interference=interference,
+            name=[tasks.name[i] for i in task.tolist()],
+            stream_context=np.zeros(tasks.n, dtype=np.int64),
+            stream_name=list(tasks.name),
         )
 
     @property

@@ -1,9 +1,10 @@
 """The Parallel Batch Scheduler: is there a schedule, and how does plain EDF do?
 
-Paper 001. PBS submits a batch of ready jobs together, waits for the last of them to end, and looks
-again; it never idles while work is ready. ``search`` decides exactly whether some sequence of
-batches meets every deadline of the jobs released in one hyperperiod, whatever the resolution of
-time, and gives a witness either way: a schedule that replays, or a certificate that none exists.
+The GPUSched paper. PBS submits a batch of ready jobs together, waits for the last of them to end,
+and looks again; it never idles while work is ready. ``search`` decides exactly whether some
+sequence of batches meets every deadline of the jobs released in one hyperperiod, whatever the
+resolution of time, and gives a witness either way: a schedule that replays, or a certificate that
+none exists.
 """
 
 from __future__ import annotations
@@ -39,6 +40,11 @@ __all__ = [
     "edf_serial",
     "search",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
 
 STAGES = (
     "none",
@@ -127,7 +133,7 @@ class Search:
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SearchStack:
     """The answers for a stack of N task sets, arrays of length N.
 
@@ -165,6 +171,9 @@ class SearchStack:
             }
         )
 
+    def __repr__(self) -> str:
+        return f"<SearchStack: {_counts(self.schedulable)}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Edf:
@@ -180,7 +189,7 @@ class Edf:
     missed: tuple[int, int, int] | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EdfStack:
     """What EDFserial or EDFParallel does with a stack of N task sets, arrays of length N.
 
@@ -196,6 +205,17 @@ class EdfStack:
     def __len__(self) -> int:
         return len(self.schedulable)
 
+    def to_frame(self) -> Any:
+        """A pandas table with one row per task set."""
+        import pandas as pd
+
+        names = ("schedulable", "task", "job", "deadline")
+        columns = {name: getattr(self, name) for name in names}
+        return pd.DataFrame({"set": np.arange(len(self)), **columns})
+
+    def __repr__(self) -> str:
+        return f"<EdfStack: {_counts(self.schedulable)}>"
+
 
 def search(
     tasks: KernelTasks,
@@ -210,7 +230,7 @@ def search(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> Any:
-    """Decide whether PBS can meet every deadline (paper 001, section 3).
+    """Decide whether PBS can meet every deadline (the GPUSched paper, section 3).
 
     Parameters
     ----------
@@ -254,7 +274,6 @@ def search(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    _check(tasks, table)
     budget = as_budget(budget)
     if method == "graph":
         return _graph(tasks, table, variant, idling, budget, stop)
@@ -311,10 +330,10 @@ def search(
 def edf_serial(
     tasks: KernelTasks, table: BatchTable, *, budget: Budget | None = None, stop: Any = None
 ) -> Any:
-    """EDFserial: one job a frame, earliest deadline first, not preempted (paper 001, section 6).
+    """EDFserial: one job a frame, earliest deadline first, not preempted.
 
-    Equal deadlines go to the smaller index. Returns an ``Edf`` for one task set, an ``EdfStack``
-    for a stack. Of the budget, bytes count.
+    Section 6 of the GPUSched paper; equal deadlines go to the smaller index. Returns an ``Edf`` for
+    one task set, an ``EdfStack`` for a stack. Of the budget, bytes count.
     """
     return _edf(tasks, table, False, budget, stop)
 
@@ -322,11 +341,10 @@ def edf_serial(
 def edf_parallel(
     tasks: KernelTasks, table: BatchTable, *, budget: Budget | None = None, stop: Any = None
 ) -> Any:
-    """EDFParallel: every ready job, in deadline order, that leaves the batch eligible (paper 001,
-    section 6).
+    """EDFParallel: every ready job, in deadline order, that leaves the batch eligible.
 
-    Equal deadlines go to the smaller index. Returns an ``Edf`` for one task set, an ``EdfStack``
-    for a stack. Of the budget, bytes count.
+    Section 6 of the GPUSched paper; equal deadlines go to the smaller index. Returns an ``Edf`` for
+    one task set, an ``EdfStack`` for a stack. Of the budget, bytes count.
     """
     return _edf(tasks, table, True, budget, stop)
 
@@ -334,7 +352,6 @@ def edf_parallel(
 def _edf(
     tasks: KernelTasks, table: BatchTable, parallel: bool, budget: Budget | None, stop: Any
 ) -> Any:
-    _check(tasks, table)
     budget = as_budget(budget)
     columns, frames = _core.pbs_edf(*_arrays(tasks, table), parallel, budget.bytes or 0, stop)
     answer, task, job, deadline = columns
@@ -416,9 +433,12 @@ def _endless(
     )
 
 
-def _check(tasks: Any, table: Any) -> None:
-    instance(tasks, KernelTasks, "tasks")
-    instance(table, BatchTable, "table")
+def _counts(schedulable: npt.NDArray[np.int8]) -> str:
+    """How many sets got which answer."""
+    answers = (("schedulable", 1), ("not", 0), ("undecided", -1))
+    found = [(int((schedulable == code).sum()), word) for word, code in answers]
+    said = ", ".join(f"{count} {word}" for count, word in found if count or word != "undecided")
+    return f"{len(schedulable)} sets, {said}"
 
 
 def _rows(array: Any) -> Any:
@@ -427,6 +447,8 @@ def _rows(array: Any) -> Any:
 
 def _arrays(tasks: KernelTasks, table: BatchTable) -> tuple[Any, Any, Any, Any]:
     """Period, deadline, offset and completion as stacks of the same length."""
+    instance(tasks, KernelTasks, "tasks")
+    instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
     if tasks.n > _core.MAX_TASKS:
         raise ValueError(f"tasks: {tasks.n} tasks are more than the {_core.MAX_TASKS} possible")
     if table.n != tasks.n:

@@ -1,7 +1,7 @@
 """Which SM each block of a kernel is given to.
 
-Paper 003, section III-C, and the most-room rule of Gilman et al. (2020), of which the paper's
-definitions are special cases.
+Olmedo et al. 2020, section III-C, and the most-room rule of Gilman et al. (2020), of which the
+paper's definitions are special cases.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._check import Int64Array, frozen, int_array, one_of
 from gpusched._frozen import Frozen
-from gpusched.gpu import GPU, kernel_columns
+from gpusched.gpu import GPU, as_gpu, kernel_columns
 from gpusched.plot import axes
 
 # The core's numbers of the policies.
@@ -109,7 +109,7 @@ class Placement(Frozen):
 
 
 def place(
-    gpu: GPU,
+    gpu: GPU | str,
     blocks: Any,
     threads: Any,
     regs: Any = 0,
@@ -126,7 +126,7 @@ def place(
     Parameters
     ----------
     gpu
-        The GPU; where SMs are equal, its ``sm_order`` decides.
+        A ``GPU``, or the name of a preset; where SMs are equal, its ``sm_order`` decides.
     blocks, threads, regs, smem
         One entry per kernel, or numbers that are the same for all: blocks of the grid, threads
         per block, registers per thread, bytes of shared memory per block. At most 100,000,000
@@ -134,15 +134,15 @@ def place(
     policy
         ``"most_room"``: the SM that can host the most further blocks of the kernel, in warps,
         block slots, registers and shared memory (Gilman et al. 2020); Definitions III.1 to III.3
-        of paper 003 are special cases.
+        of Olmedo et al. 2020 are special cases.
 
-        ``"olmedo"``: the rules of paper 003 as they are written, for a block of y warps. First
-        the SMs that hold a block of the kernel dispatched before, in SM order: the first one for
-        which Definition III.2 holds, x being the warps of the block put there last (of any kernel)
-        and z those there before it. Else, when all other SMs carry the same number z' of warps
-        and the remaining one fewer, and a block of the kernel dispatched before is there: that SM
-        if Definition III.3 holds, x being all the warps on it. Else the SM with the fewest warps,
-        which is not the SM that III.3 refused as long as another one has room.
+        ``"olmedo"``: the rules of Olmedo et al. 2020 as they are written, for a block of y warps.
+        First the SMs that hold a block of the kernel dispatched before, in SM order: the first one
+        for which Definition III.2 holds, x being the warps of the block put there last (of any
+        kernel) and z those there before it. Else, when all other SMs carry the same number z' of
+        warps and the remaining one fewer, and a block of the kernel dispatched before is there:
+        that SM if Definition III.3 holds, x being all the warps on it. Else the SM with the fewest
+        warps, which is not the SM that III.3 refused as long as another one has room.
 
         ``"round_robin"``: the SMs in cyclic order, over all kernels; the next one that has room.
     load
@@ -160,7 +160,8 @@ def place(
         For what is no kernel, no policy or no load; the message names the entry.
     """
     one_of(policy, POLICIES, "policy")
-    columns = kernel_columns(gpu, blocks=blocks, threads=threads, regs=regs, smem=smem)
+    gpu = as_gpu(gpu)
+    columns = kernel_columns(blocks=blocks, threads=threads, regs=regs, smem=smem)
     if columns[0].ndim > 1:
         raise ValueError(f"kernels: must be one row, have shape {columns[0].shape}")
     grid, width, each_regs, each_smem = (column.ravel() for column in columns)

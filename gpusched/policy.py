@@ -3,8 +3,8 @@
 The feasible instants of every state (``gs.pbs.search(..., policy=True)``) are a policy: at a frame
 boundary every batch whose planned end is feasible is safe, also when jobs end early. A scheduler
 that never idles can be hurt by ending early, so the policy may say to wait; a dispatcher that
-follows it reclaims slack and never misses. Paper 001, section 4.1, has the two strategies that it
-is compared with in ``play``.
+follows it reclaims slack and never misses. The GPUSched paper, section 4.1, has the two strategies
+that it is compared with in ``play``.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Policy:
             The schedule that "table" and "reclaim" follow; "policy" chooses by itself.
         strategy
             "table": every frame starts at its time. "reclaim": as soon as the frame before it has
-            ended and its jobs are there (paper 001, section 4.1). "policy": this policy.
+            ended and its jobs are there (the GPUSched paper, section 4.1). "policy": this policy.
         actual
             Each frame takes its completion time times a factor drawn uniformly from this range;
             above 1 it overruns, and nothing is guaranteed.

@@ -25,11 +25,16 @@ from gpusched.hosttasks import MAX_SMS
 
 __all__ = ["GPUS", "PARTS", "Profile", "amdahl", "benchmarks", "plateau", "table", "waves"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
 PARTS = 1_000_000
 """The time on one SM, in a profile."""
 
 GPUS = {"gtx970": 13, "xavier": 8}
-"""The GPUs of paper 002, and their SMs."""
+"""The GPUs of the STGM paper, and their SMs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,7 +196,7 @@ _PLATEAU = {"gtx970": ("kmeans", "workzone"), "xavier": ("kmeans", "streamcluste
 
 
 def benchmarks(gpu: str = "gtx970") -> dict[str, Profile]:
-    """Eight profiles in the spirit of Figure 3 of paper 002, by the names of its benchmarks.
+    """Eight profiles in the spirit of Figure 3 of the STGM paper, by the names of its benchmarks.
 
     **These are not measurements.** The numbers behind the figure are not available; of what it
     shows, the text says that times do not fall in proportion to the SMs, and that four curves are

@@ -103,6 +103,27 @@ class Results:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
 
+    def __str__(self) -> str:
+        """What ``print`` shows: the table; a table too wide for that lies on its side."""
+        if not self.columns:
+            return ""
+        cells = [
+            [clip(name, 60), *map(_text, column[:_SHOWN_ROWS].tolist())]
+            for name, column in self.columns.items()
+        ]
+        upright = sum(max(map(len, column)) + 2 for column in cells) <= _SHOWN_WIDTH
+        lines = list(zip(*cells, strict=True)) if upright else [tuple(column) for column in cells]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        while not upright and len(widths) > 2 and sum(widths) + 2 * len(widths) > _SHOWN_WIDTH:
+            widths.pop()
+        shown = (len(lines) if upright else len(widths)) - 1
+        text = [
+            "  ".join(word.rjust(width) for word, width in zip(line, widths, strict=False))
+            for line in lines
+        ]
+        more = len(self) - shown
+        return "\n".join([*text, *([f"and {more} more rows"] if more > 0 else [])])
+
     def _repr_html_(self) -> str:
         from html import escape
 
@@ -118,6 +139,7 @@ class Results:
 
 
 _SHOWN_ROWS = 40
+_SHOWN_WIDTH = 120
 
 
 def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:

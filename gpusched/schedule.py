@@ -1,7 +1,7 @@
 """Schedules of the Parallel Batch Scheduler: which batch runs when, and whether that is right.
 
-Paper 001, sections 2.4 and 4.1: a frame runs one batch, a set of tasks whose oldest pending jobs
-are submitted together, and the next frame may start when the last of them has ended.
+The GPUSched paper, sections 2.4 and 4.1: a frame runs one batch, a set of tasks whose oldest
+pending jobs are submitted together, and the next frame may start when the last of them has ended.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ScheduleError(ValueError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
-    """Frames one after the other, each running one batch of jobs (paper 001, section 2.4).
+    """Frames one after the other, each running one batch of jobs (the GPUSched paper, section 2.4).
 
     Parameters
     ----------

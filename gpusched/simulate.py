@@ -1,11 +1,11 @@
 """Simulators: what happens when, job by job, under the scheduling rules that GPUs follow.
 
-``fifo`` runs the model of paper 000: m threads, and kernels whose blocks start in FIFO order;
-``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
-``hierarchy`` runs all levels of paper 003 above the SM: applications, streams, copies, and blocks
-on SMs with all their limits. ``host`` runs tasks with CPU and GPU segments on cores and a GPU that
-they share in one of several ways, and ``host_responses`` stacks of them. ``warps`` runs what is
-inside an SM, and ``block_times`` uses it to say how long blocks take that share one.
+``fifo`` runs the model of Yang and Anderson 2017: m threads, and kernels whose blocks start in FIFO
+order; ``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
+``hierarchy`` runs all levels of Olmedo et al. 2020 above the SM: applications, streams, copies, and
+blocks on SMs with all their limits. ``host`` runs tasks with CPU and GPU segments on cores and a
+GPU that they share in one of several ways, and ``host_responses`` stacks of them. ``warps`` runs
+what is inside an SM, and ``block_times`` uses it to say how long blocks take that share one.
 """
 
 from __future__ import annotations
@@ -38,3 +38,7 @@ __all__ = [
     "host_responses",
     "warps",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows

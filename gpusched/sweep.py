@@ -13,8 +13,10 @@ What comes out depends on the seed alone, never on how the work was divided::
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -22,13 +24,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import frozen, integer, seed_key
+from gpusched._check import frozen, integer, one_of, seed_key
 from gpusched._progress import Progress, reporter
+from gpusched._text import clip
 from gpusched._workers import Workers, worker_count
 from gpusched.results import Results, wilson
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
+
+    from gpusched._study_store import Store
 
 __all__ = ["Sweep", "SweepError", "spawn", "sweep"]
 
@@ -62,6 +67,7 @@ class Sweep(Results):
     from no undecided set being a yes to all of them.
 
     ``values`` maps each quantity to what the function returned, an array of shape (points, count).
+    ``to_frame()`` makes a pandas table, ``save_csv(path)`` a file, ``plot()`` a picture.
     """
 
     values: Mapping[str, npt.NDArray[Any]]
@@ -74,6 +80,47 @@ class Sweep(Results):
 
     def __reduce__(self) -> Any:
         return (Sweep, (dict(self.columns), dict(self.values)))
+
+    def plot(self, *quantities: str, x: str | None = None, ax: Any = None) -> Any:
+        """Draws quantities over a parameter of the grid, and returns the axes.
+
+        ``quantities``: what the function returned; unless given, what has a confidence interval,
+        which is drawn as a band, or else everything. ``x``: the parameter; unless given, the one
+        with the most values of those that are numbers. Every combination of the others has lines
+        of its own. Raises ValueError for what there is not, and where no parameter is a number.
+        """
+        from gpusched import plot
+
+        names = list(self.columns)
+        parameters = names[: names.index("count")]
+        numbers = [p for p in parameters if self[p].dtype.kind in "iuf"]
+        if x is None and not numbers:
+            raise ValueError("x: no parameter of the grid is a number")
+        over = max(numbers, key=lambda p: len(np.unique(self[p]))) if x is None else x
+        one_of(over, parameters, "x")
+        for name in quantities:
+            one_of(name, self.values, "quantities")
+        chosen = quantities or [q for q in self.values if f"{q}_low" in names] or [*self.values]
+        others = [p for p in parameters if p != over]
+        lines: dict[str, list[int]] = {}
+        for row in range(len(self)):
+            label = ", ".join(f"{p} = {clip(str(self[p][row]), 30)}" for p in others)
+            lines.setdefault(label, []).append(row)
+        ax = plot.axes(ax)
+        for index, (name, label) in enumerate(itertools.product(chosen, lines)):
+            rows = np.array(lines[label])
+            if self[over].dtype.kind in "iuf":
+                rows = rows[np.argsort(self[over][rows], kind="stable")]
+            y = self[name][rows]
+            low, high = (self.columns.get(f"{name}_{end}", self[name]) for end in ("low", "high"))
+            words = [name] * (len(chosen) > 1) + [label] * bool(label)
+            plot.band(ax, self[over][rows], y, low[rows], high[rows], ": ".join(words), index)
+        ax.set_xlabel(over)
+        ax.set_ylabel(chosen[0] if len(chosen) == 1 else "mean")
+        if len(chosen) * len(lines) > 1:
+            ax.legend(frameon=False, fontsize=9)
+        plot.grid(ax)
+        return ax
 
 
 def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
@@ -102,6 +149,7 @@ def sweep(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Sweep:
     """Calls ``function`` for ``count`` task sets at every point of a grid.
 
@@ -132,6 +180,11 @@ def sweep(
     progress
         A callable (done, total) in task sets, called in this thread; or whether to show a progress
         bar, by default in a terminal (with tqdm; without it none is shown).
+    store
+        A file (SQLite) to keep what is done in: called again in the same way, a sweep that was
+        interrupted or killed goes on from there, to the same table. ``count`` may grow, workers and
+        chunks may change. The function is known by its name and its body, not by what it calls:
+        where that has changed, take another file. Needs a ``seed`` that can be named again.
 
     Raises
     ------
@@ -141,10 +194,15 @@ def sweep(
     KeyboardInterrupt
         On Ctrl-C, after the running chunks were told to stop and the others were cancelled.
     ValueError
-        An empty grid or one with a parameter without values, a count or chunk below 1.
+        A grid with a parameter without values, a count or chunk below 1, a store without a seed.
+    gpusched.StoreError
+        A store of another sweep or version, damaged or in use; it is left as it was.
     """
+    count = integer(count, "count")
+    if not isinstance(grid, Mapping):
+        raise TypeError(f"grid: must be a dict of lists, got {type(grid).__name__}")
     names = list(grid)
-    axes = {name: list(choice) for name, choice in grid.items()}
+    axes = {name: _choice(name, choice) for name, choice in grid.items()}
     for name, choice in axes.items():
         if not choice:
             raise ValueError(f"grid[{name!r}]: has no values")
@@ -154,16 +212,24 @@ def sweep(
     points = [dict(zip(names, p, strict=True)) for p in itertools.product(*axes.values())]
     root = spawn(seed)
     seeds = [spawn(root, index) for index in range(len(points))]
-    values = run(
-        function,
-        points,
-        seeds,
-        count=count,
-        chunk=chunk,
-        executor=executor,
-        workers=workers,
-        progress=progress,
-    )
+    opened: Any = contextlib.nullcontext()
+    if store is not None:
+        from gpusched._study_store import open_store
+        from gpusched._sweep_store import definition
+
+        opened = open_store(store, definition(function, axes, seed, root))
+    with opened as kept:
+        values = run(
+            function,
+            points,
+            seeds,
+            count=count,
+            chunk=chunk,
+            executor=executor,
+            workers=workers,
+            progress=progress,
+            kept=kept,
+        )
     columns: dict[str, Any] = {name: _column([p[name] for p in points]) for name in names}
     columns["count"] = np.full(len(points), count)
     for name, array in values.items():
@@ -201,11 +267,12 @@ def run(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress = None,
+    kept: Store | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
     """What ``function`` returns at every point, as arrays of shape (points, count).
 
-    Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here. The
-    rest is as in ``sweep``.
+    Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here; what
+    is done is in ``kept``, and goes there. The rest is as in ``sweep``.
     """
     # Imported with the first sweep: gpusched itself should load quickly.
     import inspect
@@ -220,10 +287,13 @@ def run(
     chunk = min(chunk, count)
     takes_stop = "stop" in inspect.signature(function).parameters
     parts: list[dict[int, Chunk]] = [{} for _ in points]
-    done = 0
+    for (index, first, _), arrays in {} if kept is None else kept.done.items():
+        if index < len(points) and first < count:
+            parts[index][first] = {name: array[: count - first] for name, array in arrays.items()}
+    done = sum(size for part in parts for _, size in _pieces(part))
     with (
         Workers(executor, threads, patient=takes_stop) as pool,
-        reporter(progress, len(points) * count, "set") as report,
+        reporter(progress, len(points) * count, "set", initial=done) as report,
     ):
         options = {"stop": pool.flag} if takes_stop else {}
         calls = (
@@ -232,14 +302,37 @@ def run(
                 {"count": size, "first": first, "seed": seeds[index], **options, **point},
             )
             for index, point in enumerate(points)
-            for first in range(0, count, chunk)
-            for size in (min(chunk, count - first),)
+            for first, size in _missing(_pieces(parts[index]), count, chunk)
         )
         for (index, first, size), future in pool.run(function, calls):
             parts[index][first] = _checked(future, points[index], first, size)
+            if kept is not None:
+                kept.add((index, first, size), parts[index][first])
             done += size
             report(done)
     return _joined(points, parts)
+
+
+def _pieces(part: Mapping[int, Chunk]) -> list[tuple[int, int]]:
+    """(first set, number of sets) of each chunk of a point that is there, in order."""
+    return [(first, len(next(iter(part[first].values()), ()))) for first in sorted(part)]
+
+
+def _missing(
+    pieces: Sequence[tuple[int, int]], count: int, chunk: int
+) -> Iterator[tuple[int, int]]:
+    """(first set, number of sets) of what is still to do for ``count`` sets."""
+    at = 0
+    for first, size in [*pieces, (count, 0)]:
+        yield from ((k, min(chunk, first - k)) for k in range(at, first, chunk))
+        at = first + size
+
+
+def _choice(name: str, choice: Any) -> list[Any]:
+    """The values of a parameter of the grid."""
+    if isinstance(choice, (str, bytes)) or not isinstance(choice, Iterable):
+        raise TypeError(f"grid[{name!r}] = {choice!r:.60}: must be a list of values")
+    return list(choice)
 
 
 def _checked(future: Future[Chunk], point: Mapping[str, Any], first: int, size: int) -> Chunk:

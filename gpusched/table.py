@@ -15,6 +15,7 @@ from gpusched._batches import (
     MAX_TASKS,
     Collected,
     Orders,
+    by_index,
     completion_time,
     key_order,
     members,
@@ -49,9 +50,9 @@ _ROWS = 40  # shown in a notebook
 class BatchTable:
     """Completion times of every batch of n tasks, or of a stack of N such sets.
 
-    Paper 001, sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted together;
-    it is eligible when in some order of submission all of them run in parallel. Batches are
-    numbered by bit masks: task i is in batch ``mask`` when ``mask >> i & 1``.
+    The GPUSched paper, sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted
+    together; it is eligible when in some order of submission all of them run in parallel. Batches
+    are numbered by bit masks: task i is in batch ``mask`` when ``mask >> i & 1``.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class BatchTable:
     # Where tables come from ---------------------------------------------------------------------
 
     @classmethod
-    def from_dict(cls, n: int, batches: Mapping[Any, Any]) -> BatchTable:
+    def from_dict(cls, n: int | KernelTasks, batches: Mapping[Any, Any]) -> BatchTable:
         """A table of ``n`` tasks from ``{(0,): 1, (1,): 3, (1, 0): 4}``.
 
         A key is a tuple of task indices, the order of submission; or a set of them or a bit mask,
@@ -125,16 +126,25 @@ class BatchTable:
         Of several orders of one batch the one with the shortest time is kept, the first among
         equals. Batches without a key are not eligible.
 
+        With the tasks instead of their number, keys may have names: ``{("camera", "map"): 4}``.
+
         Raises
         ------
         ValueError, TypeError, OverflowError
             Keys with unknown or repeated tasks, and what the class refuses.
         """
-        count = task_count(n)
+        names = n.name if isinstance(n, KernelTasks) else ()
+        count = task_count(n.n if isinstance(n, KernelTasks) else n)
+        if not isinstance(batches, Mapping):
+            raise TypeError(
+                f"batches: must be a dict such as {{(0,): 1, (1,): 3, (0, 1): 4}}, got "
+                f"{type(batches).__name__}"
+            )
         collected = Collected(count)
         for key, value in batches.items():
             what = f"batch {key!r}"
-            collected.add(key_order(key, count, what), completion_time(value, what))
+            order = key_order(by_index(key, names, what) if names else key, count, what)
+            collected.add(order, completion_time(value, what))
         return cls(*collected.arrays())
 
     @classmethod
@@ -148,11 +158,11 @@ class BatchTable:
     ) -> BatchTable:
         """The table of tasks whose kernels share a GPU, by simulated placement of their blocks.
 
-        Paper 001, sections 2.3 and 6.1. A batch of two or more is eligible when in some order of
-        submission every block of every kernel is resident at once, blocks going to SMs by the
-        most-room rule; a kernel alone always is. Every order is tried for up to six kernels (more
-        where kernels are identical), a few sensible ones beyond: a set that none of those places,
-        and whose total demand the GPU could hold, is left undecided.
+        The GPUSched paper, sections 2.3 and 6.1. A batch of two or more is eligible when in some
+        order of submission every block of every kernel is resident at once, blocks going to SMs by
+        the most-room rule; a kernel alone always is. Every order is tried for up to six kernels
+        (more where kernels are identical), a few sensible ones beyond: a set that none of those
+        places, and whose total demand the GPU could hold, is left undecided.
 
         A batch takes as long as its longest member's ``wcet`` times a slowdown factor, rounded up.
         The factor is drawn for each batch of two or more.

@@ -28,7 +28,7 @@ class KernelTasks(Frozen):
     period
         Ticks between two releases of a task.
     wcet
-        Execution time of the whole kernel alone on the GPU (C in paper 001, section 2.2).
+        Execution time of the whole kernel alone on the GPU (C in the GPUSched paper, section 2.2).
     deadline
         Relative deadline; the period unless given.
     block_time

@@ -232,8 +232,8 @@ class TraceKernels:
 
     def tasks(
         self,
-        periods: ArrayLike | None = None,
-        deadlines: ArrayLike | None = None,
+        period: ArrayLike | None = None,
+        deadline: ArrayLike | None = None,
         utilization: float = 1.0,
     ) -> KernelTasks:
         """These kernels as periodic tasks, named by their labels; all times in ns.
@@ -244,11 +244,11 @@ class TraceKernels:
         is known, ``block_time`` = ceil(wcet / waves), as if the grid ran in ``waves()`` rounds of
         equal blocks; otherwise it is left out, and then equals wcet.
 
-        ``periods`` and ``deadlines`` are one number for all or one per kernel; deadlines default to
-        periods. Without ``periods``, they are chosen from the trace's durations alone (they are not
-        the program's) by ``harmonic_periods(wcet, utilization)``: the tasks share the utilization,
-        no period is less than twice the longest execution time, and the periods are rounded up to
-        few values so that the hyperperiod stays small.
+        ``period`` and ``deadline`` are one number for all or one per kernel; deadlines default to
+        periods. Without ``period``, the periods are chosen from the trace's durations alone (they
+        are not the program's) by ``harmonic_periods(wcet, utilization)``: the tasks share the
+        utilization, no period is less than twice the longest execution time, and the periods are
+        rounded up to few values so that the hyperperiod stays small.
 
         Raises ValueError for no kernels at all, a kernel with a measured duration of 0, a kernel
         whose block fits on no SM, and whatever ``KernelTasks`` refuses.
@@ -260,17 +260,17 @@ class TraceKernels:
         if np.any(self.wcet < 1):
             label = self.label[np.argmin(self.wcet)]
             raise ValueError(f"kernel {label!r} has a measured duration of 0: leave it out")
-        for what, values in (("periods", periods), ("deadlines", deadlines)):
+        for what, values in (("period", period), ("deadline", deadline)):
             if values is not None and np.shape(values) not in ((), (len(self),)):
                 raise ValueError(f"{what} must be one number, or one for each of {len(self)}")
-        if periods is None:
-            periods = harmonic_periods(self.wcet, utilization)
+        if period is None:
+            period = harmonic_periods(self.wcet, utilization)
         # Without a GPU there are no waves to divide by, and KernelTasks then takes wcet itself.
         block_time = None if self.gpu is None else -(-self.wcet // self.waves())
         return KernelTasks(
-            period=periods,
+            period=period,
             wcet=self.wcet,
-            deadline=deadlines,
+            deadline=deadline,
             block_time=block_time,
             blocks=self.blocks,
             threads=self.threads,

@@ -19,7 +19,7 @@ __all__ = ["TERMS", "Verdict"]
 
 TERMS = ("own", "copy", "kernel", "request", "lower", "server", "higher")
 """The parts that a response is made of: the task's own segments (and its requests' overhead);
-waiting for the copy engine (B^m in paper 002), for SMs (B^e), and for the lock or the server;
+waiting for the copy engine (B^m in the STGM paper), for SMs (B^e), and for the lock or the server;
 GPU segments of less urgent tasks on its core (B^l); the server's work on its core; more urgent
 tasks on its core."""
 
@@ -143,7 +143,7 @@ class Verdict:
     def _set(self, set: int | None) -> Any:
         if not self.hosts.is_stack:
             if set is not None:
-                raise ValueError("set: there is only one task set")
+                raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")
             return ...
         if set is None:
             raise ValueError("set: say which set of the stack")

@@ -369,6 +369,13 @@ def test_fifo_with_many_waves_and_short_blocks() -> None:
     assert (full.blocks * full.threads * full.block_time == 4096 * full.period).all()
 
 
+def test_fifo_block_sizes_are_what_the_gpu_has_room_for() -> None:
+    for m, sizes in ((4096, range(32, 1025, 32)), (100, (32, 64, 96)), (8, (8,))):
+        tasks = gs.generate.fifo(2, 0.5, m, 2000, 1)
+        assert set(tasks.threads.ravel().tolist()) == set(sizes)
+        assert tasks == gs.generate.fifo(2, 0.5, m, 2000, 1, block_sizes=list(sizes))
+
+
 def test_fifo_sets_are_the_same_in_any_stack_and_on_every_machine() -> None:
     whole = gs.generate.fifo(5, 0.9, count=300, seed=21)
     assert gs.generate.fifo(5, 0.9, count=10, seed=21) == whole[:10]

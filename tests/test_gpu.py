@@ -381,8 +381,9 @@ def test_occupancy_refuses(arguments, error, text):
 
 
 def test_occupancy_wants_a_gpu():
-    with pytest.raises(TypeError, match="gpu: must be GPU, not str"):
-        occupancy("A100", 32)
+    with pytest.raises(TypeError, match="gpu: must be a GPU or the name of a preset, not int"):
+        occupancy(8, 32)
+    assert occupancy("A100", 32) == occupancy(gs.GPU.preset("A100"), 32)
 
 
 # The module below

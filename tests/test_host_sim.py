@@ -374,6 +374,37 @@ def test_refusals(changes, message):
         gs.simulate.host(**arguments)
 
 
+def test_what_is_no_host_task_or_budget_is_refused():
+    kernels = gs.KernelTasks([5], [1])
+    for call in (gs.simulate.host, gs.simulate.host_responses):
+        with pytest.raises(TypeError, match="hosts: must be HostTasks, not KernelTasks"):
+            call(kernels, 1, until=10)
+        with pytest.raises(TypeError, match="budget: must be a Budget, got int"):
+            call(VECTOR_A, 2, until=10, budget=5)
+    with pytest.raises(
+        ValueError, match=r"core\[0\] = -1: .*; give core=, or the hosts of a verdict"
+    ):
+        gs.simulate.host(VECTOR_A.with_placement(core=-1), 2, until=10)
+
+
+def test_responses_are_of_a_task_that_there_is():
+    run = gs.simulate.host(VECTOR_A, 2, until=100)
+    assert run.responses("task 2").tolist() == run.responses(2).tolist() != []
+    with pytest.raises(IndexError, match="task = 4: the set has 4 tasks"):
+        run.responses(4)
+    with pytest.raises(ValueError, match="task = 'map': must be one of task 0, task 1"):
+        run.responses("map")
+    assert (run.tardiness == np.maximum(0, run.response - run.deadline + run.release)).all()
+
+
+def test_tests_and_simulator_know_each_others_names():
+    for test, gpu in (("mpcp", "mpcp"), ("fmlp_plus", "fmlp+"), ("gpu_server", "server")):
+        verdict = gs.analysis.partition(VECTOR_A, 2, test)
+        assert gs.analysis.partition(VECTOR_A, 2, gpu) == verdict
+        runs = [gs.simulate.host(verdict.hosts, 2, gpu=name, until=1e3) for name in (test, gpu)]
+        assert runs[0] == runs[1] and runs[0].gpu == gpu
+
+
 def test_more_refusals():
     stack = random_hosts(np.random.default_rng(8), sets=2)
     with pytest.raises(ValueError, match=r"^hosts: a stack of 2 sets"):

@@ -81,6 +81,12 @@ def test_from_segments() -> None:
     assert tasks.cpu.tolist() == [[0, 0, 0]]
     assert tasks.cpu_segments.tolist() == [0] and tasks.segments.tolist() == [2]
     assert eval(repr(tasks), {"HostTasks": HostTasks}) == tasks
+    # A repr has what an allocator found, too.
+    placed = HostTasks.from_segments(
+        [50, 60], [[5, (1, 2, 3)], [4]], deadline=[40, 60], core=[1, 0], sm=[[0, 2], []]
+    )
+    assert repr(placed).endswith("[4]], deadline=[40, 60], core=[1, 0], sm=[[0, 2], []])")
+    assert eval(repr(placed), {"HostTasks": HostTasks}) == placed
 
 
 def test_what_jobs_take() -> None:
@@ -228,9 +234,9 @@ def test_input_is_copied() -> None:
 @pytest.mark.parametrize(
     ("bad", "error", "text"),
     [
-        (math.nan, ValueError, "= nan: must be a whole number of ticks"),
-        (math.inf, ValueError, "= inf: must be a whole number of ticks"),
-        (2.5, ValueError, "= 2.5: must be a whole number of ticks"),
+        (math.nan, ValueError, "= nan: must be a whole number"),
+        (math.inf, ValueError, "= inf: must be a whole number"),
+        (2.5, ValueError, "= 2.5: must be a whole number"),
         (2**63, OverflowError, f"= {2**63}: does not fit 64 bits"),
         (None, TypeError, "= None: must be a number"),
         ("4", TypeError, ": must be"),

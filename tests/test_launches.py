@@ -98,6 +98,36 @@ def test_columns() -> None:
     assert copies.duration.tolist() == [34, 9]
 
 
+def test_from_schedule() -> None:
+    tasks = gs.KernelTasks(
+        [4, 5, 10], [1, 3, 3], blocks=[1, 2, 3], threads=64, name=["a", "b", "c"]
+    )
+    order = np.full((8, 3), -1)
+    for mask in range(8):
+        members = [i for i in (2, 0, 1) if mask >> i & 1]
+        order[mask, : len(members)] = members
+    table = gs.BatchTable([0, 1, 3, 4, 3, 4, 4, 6], order=order)
+    schedule = gs.pbs.search(tasks, table).schedule
+    launches = gs.Launches.from_schedule(schedule)
+    frames = [schedule.members(frame) for frame in range(len(schedule))]
+    assert (2, 1) in frames  # not by index
+    assert launches.stream.tolist() == [i for batch in frames for i in batch]
+    assert launches.name == tuple("abc"[i] for i in launches.stream)
+    assert launches.time.tolist() == [
+        start for start, batch in zip(schedule.start.tolist(), frames, strict=True) for _ in batch
+    ]
+    assert launches.stream_name == ("a", "b", "c") and launches.streams == 3
+    # Where the plan is right, every kernel ends within its frame, whatever the GPU.
+    ends = np.repeat(schedule.end, [len(batch) for batch in frames])
+    assert (gs.simulate.hierarchy("Xavier", launches).end <= ends).all()
+    slow = gs.Launches.from_schedule(schedule, interference=[1, 3, 3, 1])
+    assert (gs.simulate.hierarchy("Xavier", slow).end > ends).any()
+    with pytest.raises(TypeError, match="schedule: must be a Schedule, got NoneType"):
+        gs.Launches.from_schedule(None)  # type: ignore[arg-type]
+    empty = gs.Schedule([], [], [], tasks)
+    assert gs.Launches.from_schedule(empty).n == 0
+
+
 def test_from_tasks() -> None:
     tasks = gs.KernelTasks(
         [4, 6], block_time=[1, 2], blocks=[3, 1], priority=[1, 0], offset=[0, 2], name=["a", "b"]
@@ -114,6 +144,7 @@ def test_from_tasks() -> None:
     stack = gs.KernelTasks([[4, 6]] * 2, 1)
     with pytest.raises(ValueError, match="tasks: a stack of 2 sets"):
         gs.Launches.from_tasks(stack, 10)
+    assert gs.Launches.from_tasks(tasks, 13.0) == launches
     with pytest.raises(ValueError, match="until = -1: must not be negative"):
         gs.Launches.from_tasks(tasks, -1)
     with pytest.raises(ValueError, match=r"until = 1000000000000: .* launches; at most"):

@@ -230,6 +230,20 @@ not_sanitized = pytest.mark.skipif(
 
 
 @not_sanitized
+def test_the_tab_key_shows_what_is_public() -> None:
+    """dir() of the package and of its modules: all of it is there, none of it by accident."""
+    shown = {name for name in dir(gpusched) if not name.startswith("__")}
+    assert {"GPU", "KernelTasks", "pbs", "sweep", "Budget", "CudaError", "StoreError"} <= shown
+    assert not shown & {"Any", "annotations", "TYPE_CHECKING", "results", "tasks", "table"}
+    assert not [name for name in shown if name.startswith("_")]
+    for name in dir(gpusched):
+        value = getattr(gpusched, name)
+        if name in gpusched._MODULES:
+            assert dir(value) == sorted(value.__all__)
+            assert all(hasattr(value, inner) for inner in dir(value)), name
+            assert f"gs.{name}" in (gpusched.__doc__ or "") or name in ("graph", "profiles")
+
+
 def test_stubs_describe_the_module() -> None:
     pytest.importorskip("mypy")
     options = ["--concise", "--mypy-config-file", "pyproject.toml"]

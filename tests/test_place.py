@@ -403,7 +403,7 @@ def test_plot():
         ({"load": [0] * 4}, ValueError, r"load: must have shape \(8, 4\), has \(4,\)"),
         ({"load": [[0] * 4] * 7 + [[65, 0, 0, 0]]}, ValueError, r"load.warps\[7\] = 65: is more"),
         ({"load": [[0, 0, 0, -1]] * 8}, ValueError, r"load.smem\[0\] = -1: must not be negative"),
-        ({"gpu": "Xavier"}, TypeError, "gpu: must be GPU, not str"),
+        ({"gpu": 8}, TypeError, "gpu: must be a GPU or the name of a preset, not int"),
     ],
 )
 def test_refusals(arguments, error, text):

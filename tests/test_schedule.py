@@ -68,6 +68,23 @@ def test_jobs_of_a_schedule():
     assert jobs.finish.tolist() == [1, 5, 5, 6, 9]
 
 
+def test_tardiness_and_a_table_for_notebooks():
+    times = {"task": [0, 0, 1], "job": [0, 1, 0], "release": [0, 5, 0], "deadline": [4, 9, 6]}
+    jobs = Jobs(
+        **{k: np.array(v) for k, v in times.items()},
+        start=np.array([0, 4, -1]),
+        finish=np.array([4, 12, -1]),
+    )
+    assert jobs.tardiness.tolist() == [0, 3, -1] and jobs.late.tolist() == [False, True, True]
+    assert "<th>finish</th><th>response</th>" in jobs._repr_html_()
+    assert "<td>12</td><td>7</td>" in jobs._repr_html_()
+    many = Jobs(*(np.zeros(10**5, np.int64) for _ in Jobs.COLUMNS))
+    assert len(many._repr_html_()) < 10_000 and "and 99960 more rows" in many._repr_html_()
+    run = gs.simulate.fifo(gs.KernelTasks([4], [1]), 1, until=8)
+    assert run._repr_html_() is None and run._repr_svg_().startswith("<svg")
+    assert run.tardiness.tolist() == [0, 0]
+
+
 def test_missed_jobs_end_late_or_wait_at_their_deadline():
     rows = schedule(frames_of(1, 6, 3)).missed().to_frame()
     assert rows[["task", "job", "deadline", "finish"]].values.tolist() == [[0, 1, 8, 9]]

@@ -185,6 +185,19 @@ def least_cover(completion, tasks):
     return best[sum(1 << i for i in tasks)]
 
 
+def test_stacks_say_in_a_line_what_they_hold():
+    tasks = gs.KernelTasks(period=[[4, 5, 10]] * 2 + [[4, 4, 4]], wcet=[1, 3, 3])
+    found = gs.pbs.search(tasks, TABLE)
+    assert repr(found) == "<SearchStack: 3 sets, 2 schedulable, 1 not>"
+    few = gs.pbs.search(tasks, TABLE, thorough=True, budget=gs.Budget(states=1))
+    assert repr(few) == "<SearchStack: 3 sets, 0 schedulable, 0 not, 3 undecided>"
+    edf = gs.pbs.edf_serial(tasks, TABLE)
+    assert repr(edf) == "<EdfStack: 3 sets, 0 schedulable, 3 not>"
+    frame = pytest.importorskip("pandas") and edf.to_frame()
+    assert frame.columns.tolist() == ["set", "schedulable", "task", "job", "deadline"]
+    assert frame.deadline.tolist() == edf.deadline.tolist() and frame.set.tolist() == [0, 1, 2]
+
+
 def test_certificates_prove_what_they_say():
     kinds = {"overload": 0, "dead_window": 0}
     rng = np.random.default_rng(8)
@@ -334,6 +347,11 @@ def test_huge_hyperperiods_are_refused_or_end_in_the_budget():
          "repeating: goes with neither"),
         (lambda: gs.pbs.search(gs.KernelTasks(period=[9] * 21, wcet=1), TABLE), ValueError,
          "21 tasks are more than the 20"),
+        (lambda: gs.pbs.search(TABLE, EXAMPLE), TypeError, "tasks: must be KernelTasks, got Batch"),
+        (lambda: gs.pbs.edf_serial(EXAMPLE, gs.GPU.preset("H100")), TypeError,
+         "table: must be a BatchTable, got GPU .for a GPU, BatchTable.from_gpu makes one"),
+        (lambda: gs.pbs.search(EXAMPLE, TABLE, budget=5), TypeError, "budget: must be a Budget, g"),
+        (lambda: gs.pbs.edf_parallel(EXAMPLE, TABLE, budget=5), TypeError, "budget: must be a Bu"),
     ],
 )  # fmt: skip
 def test_refusals(call, error, message):

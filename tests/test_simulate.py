@@ -617,7 +617,7 @@ def test_stopped_by_another_thread() -> None:
         ({"order": "fifo"}, ValueError, "order = 'fifo': must be one of hardware, release, strict"),
         ({"until": -1}, ValueError, "until = -1: must not be negative"),
         ({"until": 2**60}, OverflowError, "until = 1152921504606846976: is too large"),
-        ({"until": 1.5}, TypeError, "until = 1.5: must be an integer"),
+        ({"until": 1.5}, ValueError, "until = 1.5: must be a whole number of ticks .count"),
         ({"until": None, "gap": 0.1}, ValueError, "until: is needed unless releases are periodic"),
         ({"until": None, "execution": (0.5, 1)}, ValueError, "until: is needed unless"),
         ({"until": None, "victim": 0}, ValueError, "until: is needed unless"),
@@ -639,7 +639,7 @@ def test_stopped_by_another_thread() -> None:
         ({"budget": 100}, TypeError, "budget: must be Budget, not int"),
         ({"triggers": 1}, TypeError, "triggers = 1: must be some of head, tail, finish"),
         ({"threads": True}, TypeError, "threads = True: must be an integer"),
-        ({"until": True}, TypeError, "until = True: must be an integer"),
+        ({"until": True}, TypeError, "until = True: must be a number"),
         ({"victim": True}, TypeError, "victim = True: must be an integer"),
         ({"seed": "x"}, TypeError, "seed = 'x': must be a non-negative integer, a SeedSequence"),
         ({"draw": "thread"}, ValueError, "draw = 'thread': must be one of job, wave, block"),
@@ -724,8 +724,11 @@ def test_responses_are_of_a_task_that_there_is() -> None:
     for task in (-1, 2):
         with pytest.raises(IndexError, match=f"task = {task}: the set has 2 tasks"):
             run.responses(task)
-    with pytest.raises(TypeError, match="task = 'task 0': must be an integer"):
-        run.responses("task 0")  # type: ignore[arg-type]
+    assert np.array_equal(run.responses("task 1"), run.responses(1))
+    with pytest.raises(ValueError, match="task = 'task 2': must be one of task 0, task 1"):
+        run.responses("task 2")
+    with pytest.raises(TypeError, match=r"task = \[0\]: must be an integer"):
+        run.responses([0])  # type: ignore[arg-type]
     for tick in (1.5, "1", None):
         with pytest.raises(TypeError, match=r"tick = .*: must be an integer"):
             run.to_chrome_trace("never", tick=tick)  # type: ignore[arg-type]

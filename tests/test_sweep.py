@@ -1,5 +1,6 @@
 """Sweeps: equal results however the work is divided, errors with their point, quick interrupts."""
 
+import contextlib
 import csv
 import functools
 import inspect
@@ -7,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import textwrap
 import threading
@@ -16,8 +18,9 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from gpusched._study_store import StoreError, open_store
 from gpusched.results import Results, wilson
-from gpusched.sweep import SweepError, spawn, sweep
+from gpusched.sweep import SweepError, run, spawn, sweep
 
 GRID = {"level": [0.25, 0.5, 0.75], "kind": ["x", "y"]}
 
@@ -263,6 +266,20 @@ def test_results_table():
     assert "and 9960 more rows" in long._repr_html_()
 
 
+def test_results_print_as_a_table():
+    table = Results({"a": [1, 20], "share": [0.25, 1 / 3], "c": ["x", "a word"]})
+    assert str(table) == " a   share       c\n 1    0.25       x\n20  0.3333  a word"
+    long = str(Results({"a": np.arange(1000)})).splitlines()
+    assert len(long) == 42 and long[-1] == "and 960 more rows"
+    wide = Results({f"a column of many words, number {i}": np.arange(50) * 10**9 for i in range(9)})
+    lines = str(wide).splitlines()
+    assert len(lines) == 10 and all(len(line) <= 120 for line in lines)
+    assert lines[1].split()[:8] == [*"a column of many words, number 1".split(), "0"]
+    shown = len(lines[0].split()) - 7
+    assert lines[-1] == f"and {50 - shown} more rows"
+    assert str(Results({})) == "" and str(Results({"a": []})) == "a"
+
+
 def test_results_to_frame_and_csv(tmp_path):
     pytest.importorskip("pandas")
     result = sweep(draws, GRID, count=9, seed=1, progress=False)
@@ -322,3 +339,243 @@ def test_an_interrupt_handler_of_the_callers_is_heard():
         signal.signal(signal.SIGINT, before)
     assert heard == [signal.SIGINT]
     assert len(result) == 10
+
+
+def test_refusals_of_what_is_no_grid():
+    with pytest.raises(TypeError, match=r"grid\['level'\] = 1: must be a list of values"):
+        sweep(draws, {"level": 1, "kind": ["x"]}, count=2, seed=1)
+    with pytest.raises(TypeError, match=r"grid\['kind'\] = 'xy': must be a list of values"):
+        sweep(draws, {"level": [1], "kind": "xy"}, count=2, seed=1)
+    with pytest.raises(TypeError, match="grid: must be a dict of lists, got list"):
+        sweep(draws, [1], count=2, seed=1)
+    with pytest.raises(TypeError, match=r"count = 2\.0: must be an integer"):
+        sweep(draws, GRID, count=2.0, seed=1)
+
+
+def test_plot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    result = sweep(draws, GRID, count=9, seed=1, progress=False)
+    ax = result.plot()  # below and verdict, for x and for y
+    assert [line.get_label() for line in ax.lines] == [
+        *("below: kind = x", "below: kind = y", "verdict: kind = x", "verdict: kind = y")
+    ]
+    rows = result.where(kind="y")
+    assert ax.lines[1].get_xdata().tolist() == GRID["level"]
+    assert ax.lines[1].get_ydata().tolist() == rows["below"].tolist()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("level", "mean")
+    band = ax.collections[1].get_paths()[0].vertices[:, 1]
+    assert band.min() == rows["below_low"].min() and band.max() == rows["below_high"].max()
+    alone = result.plot("share", x="kind", ax=pyplot.figure().add_subplot())
+    assert alone.get_ylabel() == "share" and len(alone.lines) == 3
+    mixed = sweep(draws, {"level": [0.9, 0.1], "kind": ["x"]}, count=3, seed=1).plot("below")
+    assert mixed.lines[0].get_xdata().tolist() == [0.1, 0.9]
+    with pytest.raises(ValueError, match="quantities = 'above': must be one of share, below, verd"):
+        result.plot("above")
+    with pytest.raises(ValueError, match="x = 'count': must be one of level, kind"):
+        result.plot(x="count")
+    with pytest.raises(ValueError, match="x: no parameter of the grid is a number"):
+        sweep(functools.partial(draws, level=1), {"kind": ["x"]}, count=3, seed=1).plot()
+    pyplot.close("all")
+
+
+# The store ---------------------------------------------------------------------------------------
+
+
+def equal(one, other):
+    return one == other and all(
+        np.array_equal(values, other.values[name]) and values.dtype == other.values[name].dtype
+        for name, values in one.values.items()
+    )
+
+
+CALLS = []
+STOP = {"at": None}
+
+
+def counted(*, level, kind, count, first, seed):
+    CALLS.append((level, kind, first, count))
+    if len(CALLS) == STOP["at"]:
+        raise ZeroDivisionError
+    found = draws(level=level, kind=kind, count=count, first=first, seed=seed)
+    return {**found, "word": np.array([f"{kind}{first + i}" for i in range(count)])}
+
+
+def ready(at=None):
+    CALLS.clear()
+    STOP["at"] = at
+    return {"seed": 7, "progress": False, "workers": 1}
+
+
+def only(*names):
+    return {name: values for name, values in GRID.items() if name in names}
+
+
+def numbers(**arguments):
+    found = counted(**arguments)
+    del found["word"]
+    return found
+
+
+def test_a_store_resumes_to_the_same_table(tmp_path):
+    path = tmp_path / "sweep.db"
+    plain = sweep(numbers, GRID, count=23, **ready())
+    more = sweep(numbers, GRID, count=30, **ready())
+    with pytest.raises(SweepError):
+        sweep(numbers, GRID, count=23, chunk=6, store=path, **ready(at=10))
+    seen = []
+    again = {"store": str(path), "workers": 2, "progress": lambda *a: seen.append(a)}
+    assert equal(sweep(numbers, GRID, count=23, chunk=5, **ready() | again), plain)
+    done = sum(size for *_, size in CALLS)
+    assert done < 6 * 23 and seen[0][0] > 5 and seen[-1] == (138, 138)
+    assert equal(sweep(numbers, GRID, count=23, **ready() | again), plain) and not CALLS
+    # More sets: what is there stays; fewer: what is too much is left out.
+    assert equal(sweep(numbers, GRID, count=30, **ready() | again), more)
+    assert sum(size for *_, size in CALLS) == 6 * 7
+    assert equal(sweep(numbers, GRID, count=23, **ready() | again), plain) and not CALLS
+    with processes() as pool:
+        options = ready() | {"executor": pool, "store": path}
+        assert equal(
+            sweep(numbers, GRID, count=31, **options), sweep(numbers, GRID, count=31, **ready())
+        )
+    assert os.listdir(tmp_path) == ["sweep.db"]
+
+
+def test_a_store_keeps_every_type(tmp_path):
+    def function(*, count, first, seed):
+        i = np.arange(first, first + count)
+        types = ("bool", "int8", "int64", "uint64", "float32", "float64", "complex128")
+        return {**{t: i.astype(t) for t in types}, "text é": i.astype(str)}
+
+    plain = run_of(function, count=5, chunk=2)
+    assert equal_values(run_of(function, count=5, chunk=2, store=tmp_path / "a"), plain)
+    assert equal_values(run_of(function, count=5, chunk=2, store=tmp_path / "a"), plain)
+
+
+def run_of(function, *, store=None, **options):
+    """What a sweep of one point returned; some of it has no mean."""
+    opened = contextlib.nullcontext() if store is None else open_store(store, {"study": 1})
+    with opened as kept:
+        return run(function, [{}], [spawn(1)], kept=kept, progress=False, **options)
+
+
+def equal_values(one, other):
+    return list(one) == list(other) and all(
+        np.array_equal(one[name], other[name]) and one[name].dtype == other[name].dtype
+        for name in one
+    )
+
+
+def other(*, level, kind, count, first, seed):
+    return draws(level=level, kind=kind, count=count, first=first, seed=seed)
+
+
+def test_a_store_of_another_sweep_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "sweep.db"
+    sweep(draws, GRID, count=3, seed=7, store=path, progress=False)
+    before = path.read_bytes()
+
+    def factor(times):
+        def function(*, level, kind, count, first, seed):
+            return {"a": np.full(count, times * level)}
+
+        return function
+
+    made = tmp_path / "made.db"
+    sweep(factor(2), GRID, count=3, seed=7, store=made, progress=False)
+    sweep(factor(2), GRID, count=3, seed=7, store=made, progress=False)
+    sweep(functools.partial(draws, kind="x"), only("level"), count=3, seed=7, store=tmp_path / "p")
+    for function, grid, seed, store, message in (
+        (other, GRID, 7, path, "holds another study: function is"),
+        (draws, only("kind") | {"level": [1]}, 7, path, "holds another study: grid is"),
+        (draws, GRID, 8, path, "holds another study: seed is"),
+        (factor(3), GRID, 7, made, "holds another study: defaults is"),
+        (functools.partial(draws, kind="y"), only("level"), 7, tmp_path / "p", "study: bound is"),
+    ):
+        with pytest.raises(StoreError, match=message):
+            sweep(function, grid, count=3, seed=seed, store=store, progress=False)
+    assert path.read_bytes() == before
+    changed = {"draws": "def draws(*, level, kind, count, first, seed):\n    return {'a': first}"}
+    exec(changed["draws"], changed)
+    with pytest.raises(StoreError, match="holds another study: body is"):
+        sweep(changed["draws"], GRID, count=3, seed=7, store=path, progress=False)
+    with pytest.raises(ValueError, match="seed = None: a sweep with a store needs an int"):
+        sweep(draws, GRID, count=3, store=path)
+    with pytest.raises(ValueError, match="a sweep with a store needs an int or a SeedSequence"):
+        sweep(draws, GRID, count=3, seed=np.random.default_rng(1), store=path)
+    with pytest.raises(
+        ValueError, match=r"grid\['kind'\]: a store cannot tell a lock from another"
+    ):
+        sweep(draws, {"level": [1], "kind": [threading.Lock()]}, count=3, seed=1, store=path)
+    with pytest.raises(StoreError, match="'a': a store keeps numbers and text, not object"):
+        sweep(objects, {"x": [1]}, count=3, seed=1, store=tmp_path / "o", progress=False)
+
+
+def objects(*, x, count, first, seed):
+    return {"a": np.array([None] * count)}
+
+
+class Model:
+    def __init__(self, level):
+        self.level = level
+
+    def __call__(self, *, kind, count, first, seed):
+        return draws(level=self.level, kind=kind, count=count, first=first, seed=seed)
+
+    def method(self, **arguments):
+        return self(**arguments)
+
+
+def test_a_store_knows_objects_and_methods_by_what_they_hold(tmp_path):
+    kinds = only("kind")
+    for name, of in (("call", lambda m: m), ("method", lambda m: m.method)):
+        options = {"count": 3, "seed": 1, "store": tmp_path / name, "progress": False}
+        first = sweep(of(Model(0.5)), kinds, **options)
+        assert equal(sweep(of(Model(0.5)), kinds, **options), first)
+        with pytest.raises(StoreError, match="holds another study: bound is"):
+            sweep(of(Model(0.6)), kinds, **options)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_a_killed_sweep_goes_on(tmp_path):
+    script, path = tmp_path / "study.py", tmp_path / "store"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys, time
+            import numpy as np
+            import gpusched as gs
+            from gpusched import _study_store
+
+            def slow(*, level, count, first, seed):
+                time.sleep(0.01)
+                known = "a" in {"b", "c", "a"}  # a frozenset, in another order each time
+                return {"a": np.arange(first, first + count) < known * level}
+
+            if __name__ == "__main__":
+                _study_store._SECONDS = 0.02
+                said = lambda done, total: print(done, flush=True)
+                gs.sweep(slow, {"level": [1, 5, 300]}, count=500, seed=3, chunk=1, workers=1,
+                         store=sys.argv[1], progress=said).save_csv(sys.argv[2])
+            """
+        )
+    )
+    command = [sys.executable, str(script), str(path), str(tmp_path / "a.csv")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if int(line) >= 40:
+                process.kill()
+    assert process.returncode == -signal.SIGKILL
+    script.write_text(script.read_text().replace("time.sleep(0.01)", "time.sleep(0.00)", 1))
+    # A changed body is another sweep.
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 1 and "holds another study: body is" in refused.stderr
+    text = script.read_text().replace("time.sleep(0.00)", "time.sleep(0.01)", 1)
+    script.write_text(text.replace("count=500", "count=60").replace("chunk=1", "chunk=20"))
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    counts = [int(word) for word in done.stdout.split()]
+    assert counts[0] > 40 - 20 and counts[-1] == 180
+    shares = [line.split(",")[2] for line in (tmp_path / "a.csv").read_text().splitlines()[1:]]
+    assert [float(share) for share in shares] == [1 / 60, 5 / 60, 1]

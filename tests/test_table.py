@@ -273,11 +273,30 @@ def test_kinds_of_keys() -> None:
         (2, {(0,): 2**60}, OverflowError, r"batch \(0,\): completion = .*too large for the clock"),
         (2, {(0,): [1, 2]}, ValueError, r"batch \(0,\): completion must be one number"),
         (2, {(0,): None}, TypeError, r"batch \(0,\): completion = None: must be a number"),
+        (2, {("a",): 1}, TypeError, r"batch \('a',\): 'a' is no task index"),
+        (2, [1, 3], TypeError, r"batches: must be a dict such as .*, got list"),
     ],
 )
 def test_dicts_refused(n: int, batches: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         gs.BatchTable.from_dict(n, batches)
+
+
+def test_keys_may_have_the_names_of_tasks() -> None:
+    tasks = KernelTasks(period=[4, 5, 10], wcet=1, name=["camera", "map", "map"])
+    table = gs.BatchTable.from_dict(
+        tasks, {("camera",): 1, 2: 3, (2,): 3, (1, "camera"): 4, frozenset(["camera", 2]): 5}
+    )
+    by_index = gs.BatchTable.from_dict(3, {(0,): 1, 2: 3, (2,): 3, (1, 0): 4, frozenset([0, 2]): 5})
+    assert table == by_index
+    with pytest.raises(
+        ValueError, match=r"batch \('lidar', 0\): there is no task 'lidar'; tasks are"
+    ):
+        gs.BatchTable.from_dict(tasks, {("lidar", 0): 1})
+    with pytest.raises(ValueError, match=r"batch \('map',\): several tasks are called 'map'"):
+        gs.BatchTable.from_dict(tasks, {("map",): 1})
+    with pytest.raises(TypeError, match="batch 'camera': a key is a tuple"):
+        gs.BatchTable.from_dict(tasks, {"camera": 1})
 
 
 # Any table ---------------------------------------------------------------------------------------

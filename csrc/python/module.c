@@ -4,6 +4,33 @@
 
 #include "cuda/image.h"
 
+/* The message alone: Python would print a tuple of all three args. */
+static PyObject *cuda_error_text(PyObject *self)
+{
+    PyObject *args = PyObject_GetAttrString(self, "args");
+    if (args == NULL) {
+        return NULL;
+    }
+    PyObject *text = PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0
+                         ? PyObject_Str(PyTuple_GET_ITEM(args, 0))
+                         : PyUnicode_FromString("");
+    Py_DECREF(args);
+    return text;
+}
+
+static PyType_Slot cuda_error_slots[] = {
+    {Py_tp_doc, "An error of the CUDA backend: args are the message, the driver's function (or '') "
+                "and its code (or 0)."},
+    {Py_tp_str, (void *)cuda_error_text},
+    {0, NULL},
+};
+
+static PyType_Spec cuda_error_spec = {
+    .name = "gpusched.CudaError",
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = cuda_error_slots,
+};
+
 static int module_exec(PyObject *module)
 {
     gs_py_state_t *state = PyModule_GetState(module);
@@ -15,11 +42,10 @@ static int module_exec(PyObject *module)
     if (PyModule_AddObjectRef(module, "Cancelled", state->cancelled) < 0) {
         return -1;
     }
-    state->cuda_error = PyErr_NewExceptionWithDoc(
-        "gpusched.CudaError",
-        "An error of the CUDA backend: args are the message, the driver's function (or '') and its "
-        "code (or 0).",
-        PyExc_RuntimeError, NULL);
+    PyObject *bases = PyTuple_Pack(1, PyExc_RuntimeError);
+    state->cuda_error =
+        bases == NULL ? NULL : PyType_FromModuleAndSpec(module, &cuda_error_spec, bases);
+    Py_XDECREF(bases);
     if (PyModule_AddObjectRef(module, "CudaError", state->cuda_error) < 0) {
         return -1;
     }

@@ -1,9 +1,9 @@
 """The figures of the papers, one function for each: a tidy table that can draw itself.
 
-The modules of a paper begin with its first author: ``yang`` (paper 000, concurrent kernels in FIFO
-order), ``feddal`` (paper 001, the Parallel Batch Scheduler), ``saha`` (paper 002, tasks with CPU
-and GPU segments), ``olmedo`` (paper 003, the scheduling hierarchy), ``elliott`` (paper 004, global
-EDF with a GPU), ``amert`` (schedules observed on a TX2, RTSS 2017).
+One module per paper: ``yang`` (Yang and Anderson 2017, concurrent kernels in FIFO order),
+``feddal`` (GPUSched, the Parallel Batch Scheduler), ``saha`` (STGM, tasks with CPU and GPU
+segments), ``olmedo`` (Olmedo et al. 2020, the scheduling hierarchy), ``elliott`` (Elliott and
+Anderson 2010, global EDF with a GPU), ``amert`` (schedules observed on a TX2, RTSS 2017).
 """
 
 from __future__ import annotations
@@ -113,3 +113,7 @@ __all__ = [
     "yang_fig2",
     "yang_fig3",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows

@@ -1,8 +1,8 @@
 """Schedules that were observed on a TX2, and the rules that explain them.
 
 T. Amert, N. Otterness, M. Yang, J. H. Anderson, F. D. Smith: GPU Scheduling on the NVIDIA TX2:
-Hidden Details Revealed, RTSS 2017; and the example of paper 000, whose rules are the special case
-of one priority and no copies.
+Hidden Details Revealed, RTSS 2017; and the example of Yang and Anderson 2017, whose rules are the
+special case of one priority and no copies.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def rtss2017(number: int) -> Observed:
 
 
 def ecrts2017() -> Observed:
-    """Paper 000, Examples 1 and 2, under all the limits of a TX2's two SMs.
+    """Yang and Anderson 2017, Examples 1 and 2, under all the limits of a TX2's two SMs.
 
     Five kernels on 2 x 2,048 threads: the same schedule as that of ``yang_fig2``, which counts
     threads alone.

@@ -1,4 +1,4 @@
-"""Paper 004: how much faster must a GPU be than a CPU to pay for its analysis?
+"""Elliott and Anderson 2010: how much faster must a GPU be than a CPU to pay for its analysis?
 
 G. A. Elliott, J. H. Anderson: Globally Scheduled Real-Time Multiprocessor Systems with GPUs,
 RTNS 2010. Its Figure 5 shows nine of 270 scenarios; here are all of them.
@@ -54,7 +54,7 @@ def elliott_fig5(
     workers: int | None = None,
     progress: Progress = None,
 ) -> ElliottStudy:
-    """Paper 004, Figure 5: SRM, Container and CPUs alone on random task sets.
+    """Elliott and Anderson 2010, Figure 5: SRM, Container and CPUs alone on random task sets.
 
     Sets are those of ``gs.generate.elliott``; every method sees the same ones. Schedulable is a set
     with bounded tardiness for every task: by ``gs.analysis.srm`` with whichever lock does it, by

@@ -1,4 +1,4 @@
-"""Paper 004, section 5.2: do its six observations hold in a study of ours?"""
+"""Elliott and Anderson 2010, section 5.2: do its six observations hold in a study of ours?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Paper 004, section 6: a lock or a container around the GPU against its driver, job by job.
+"""Elliott and Anderson 2010, section 6: a lock or a container around the GPU against its driver,
+job by job.
 
 The paper measures on a machine; here tasks are simulated (``gs.simulate.host``) and the driver is a
 model: it serves whole GPU segments in the order in which they are asked for, while their jobs spin
@@ -153,7 +154,7 @@ def elliott_table2(
     cpus: int = 4,
     progress: Progress = None,
 ) -> ElliottRuns:
-    """Paper 004, Table 2, in a model: response and tardiness with a lock, and with the driver.
+    """Elliott and Anderson 2010, Table 2, in a model: response and tardiness, lock and driver.
 
     The paper ran 400 sets for 2.5 minutes each on four CPUs and a GPU, with the Shared Resource
     Method (OMLP) and with nothing but the driver. Here the same is simulated, and the Container
@@ -252,7 +253,7 @@ def elliott_fig6(
     seconds: float = 20.0,
     cpus: int = 4,
 ) -> ElliottGrowth:
-    """Paper 004, Figure 6, in a model: how the tardiness of a task grows.
+    """Elliott and Anderson 2010, Figure 6, in a model: how the tardiness of a task grows.
 
     A set that cannot be scheduled, with a lock and with the driver alone (a model, see
     ``elliott_table2``), and in a container if it fits; the task with the largest tardiness under

@@ -1,4 +1,4 @@
-"""Paper 004, section 5: the 270 scenarios that task sets are drawn from."""
+"""Elliott and Anderson 2010, section 5: the 270 scenarios that task sets are drawn from."""
 
 from __future__ import annotations
 

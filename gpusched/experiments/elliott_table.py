@@ -1,4 +1,4 @@
-"""Paper 004, Figure 5: what the counts of its study say, as a table and as pictures."""
+"""Elliott and Anderson 2010, Figure 5: what its study's counts say, in a table and in pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paper 001, Figure 4: how many sets does the Parallel Batch Scheduler get scheduled?
+"""The GPUSched paper, Figure 4: how many sets does the Parallel Batch Scheduler get scheduled?
 
 N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
 Awareness with Schedule Abstraction, RTNS 2024.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEDULERS", "SLOWDOWNS", "UTILIZATIONS", "Schedulability", "gpusched_fig4"]
 
-# Paper 001, section 6.1: the slowdown factors of the three panels.
+# The GPUSched paper, section 6.1: the slowdown factors of the three panels.
 SLOWDOWNS = {"a": "small", "b": "large", "c": "mixed"}
 SCHEDULERS = ("GPUSched", "EDFserial", "EDFParallel")
 # Batches in the tables of one chunk: some megabytes, and soon done when a sweep is interrupted.
@@ -104,7 +104,7 @@ def gpusched_fig4(
     progress: Progress = None,
     budget: Budget | None = None,
 ) -> Schedulability:
-    """Paper 001, Figure 4: how many random task sets does each scheduler get scheduled?
+    """The GPUSched paper, Figure 4: how many random task sets does each scheduler get scheduled?
 
     Task sets and GPU are those of section 6.1: periods from 400 to 1600 (times 1,000 ticks),
     utilizations by UUniFast-Discard, occupancies in proportion to them, 8 SMs of 1,024 threads and

@@ -1,4 +1,4 @@
-"""Paper 001, Figure 5: how long does the search take, and how large is the graph?
+"""The GPUSched paper, Figure 5: how long does the search take, and how large is the graph?
 
 N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
 Awareness with Schedule Abstraction, RTNS 2024.
@@ -139,7 +139,7 @@ def gpusched_fig5(
     progress: Progress = None,
     budget: Budget | None = None,
 ) -> SearchTimes | TimesByTasks | GraphSize:
-    """Paper 001, Figure 5: how long does the search take, and how large is the graph?
+    """The GPUSched paper, Figure 5: how long does the search take, and how large is the graph?
 
     Task sets as in Figure 4, with large slowdown factors. **Times are measured**: they differ from
     machine to machine and from run to run; everything else is equal for equal seeds.

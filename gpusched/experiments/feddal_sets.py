@@ -1,4 +1,4 @@
-"""Paper 001, section 6.1: the task sets that both its figures are about."""
+"""The GPUSched paper, section 6.1: the task sets that both its figures are about."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TICKS = 1000
 def draw_sets(
     n: int, utilization: float, count: int, first: int, seed: np.random.SeedSequence
 ) -> KernelTasks:
-    """Task sets ``first`` .. of a seed (paper 001, section 6.1)."""
+    """Task sets ``first`` .. of a seed (the GPUSched paper, section 6.1)."""
     from gpusched import generate
 
     key = spawn(seed, 0)

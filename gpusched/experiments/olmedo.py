@@ -1,4 +1,4 @@
-"""Paper 003: which SM does a block go to, and what slows it down there?
+"""Olmedo et al. 2020: which SM does a block go to, and what slows it down there?
 
 I. Sañudo Olmedo, N. Capodieci, J. L. Martinez, A. Marongiu, M. Bertogna: Dissecting the CUDA
 Scheduling Hierarchy, RTAS 2020. Tables II to IV and Figures 5 and 6 follow from rules. Figures 7 to
@@ -97,7 +97,7 @@ class SharedSMs(Results):
 
 
 def olmedo_table2(gpu: Any = "Xavier", policy: str = "most_room", most: int = 32) -> SharedSMs:
-    """Paper 003, Table II: do two kernels of one block each share an SM?
+    """Olmedo et al. 2020, Table II: do two kernels of one block each share an SM?
 
     Two streams launch a block of x and a block of y warps on an idle GPU.
 
@@ -121,14 +121,14 @@ def olmedo_table2(gpu: Any = "Xavier", policy: str = "most_room", most: int = 32
 
 
 def olmedo_table3(gpu: Any = "Pegasus", policy: str = "most_room", most: int = 32) -> SharedSMs:
-    """Paper 003, Table III: Table II on Turing's SMs of 32 warps; see ``olmedo_table2``."""
+    """Olmedo et al. 2020, Table III: ``olmedo_table2`` on Turing's SMs of 32 warps."""
     return _shared(gpu, policy, most, ())
 
 
 def olmedo_table4(
     gpu: Any = "Xavier", policy: str = "most_room", most: int = 32, z: int = 6
 ) -> SharedSMs:
-    """Paper 003, Table IV: Table II where all SMs but one hold a block of z warps already.
+    """Olmedo et al. 2020, Table IV: Table II where all SMs but one hold a block of z warps already.
 
     Rows as in ``olmedo_table2``; rule is Definition III.2. Some blocks share an SM although it says
     no (load balancing, Definition III.3). Where an empty SM and the others have equal room for the
@@ -190,7 +190,7 @@ def olmedo_fig5(
     gpu: Any = "Xavier",
     policy: str = "most_room",
 ) -> Figure5:
-    """Paper 003, Figure 5: two streams with a kernel of four blocks each.
+    """Olmedo et al. 2020, Figure 5: two streams with a kernel of four blocks each.
 
     Left: all blocks have 128 threads, and each gets an SM of its own. Right: those of the second
     kernel have 160, and join those of the first, although half of the SMs are idle.
@@ -268,7 +268,7 @@ def olmedo_fig6(
     warps: int = 16,
     architectures: Mapping[str, Mapping[str, Any]] = ARCHITECTURES,
 ) -> Figure6:
-    """Paper 003, Figure 6: what is gained if half of the warps compute with integers?
+    """Olmedo et al. 2020, Figure 6: what is gained if half of the warps compute with integers?
 
     A block of 16 warps: all of them do floating-point arithmetic (FP), or half of them integer
     arithmetic (FP/I). With pipelines of their own, from Volta on, both kinds run at once.
@@ -373,7 +373,7 @@ def olmedo_fig7(
     period: int = 300,
     gpu: Any = "TX2",
 ) -> Contention:
-    """Paper 003, Figure 7: copies of other applications slow a kernel.
+    """Olmedo et al. 2020, Figure 7: copies of other applications slow a kernel.
 
     The kernel's application has the GPU's SMs for itself; each of the other processes copies
     ``copy`` ticks long every ``period`` ticks, one after the other on the copy engine. While that
@@ -442,7 +442,7 @@ def olmedo_fig8(
     copied: int = 50 * 10**6,
     gpu: Any = "TX2",
 ) -> Contention:
-    """Paper 003, Figure 8: the larger a kernel's footprint, the more copies slow it.
+    """Olmedo et al. 2020, Figure 8: the larger a kernel's footprint, the more copies slow it.
 
     One other process copies (or sets) ``copied`` bytes again and again. By how much that slows a
     kernel of which footprint is an input: the paper has measurements, no formula.
@@ -480,8 +480,7 @@ def olmedo_fig8(
 def olmedo_fig9(
     factors: Mapping[int, tuple[float, float]], *, bandwidth: int = 50, gpu: Any = "Xavier"
 ) -> Contention:
-    """Paper 003, Figure 9: a kernel on the other SM of a GPC slows a block more than one further
-    away.
+    """Olmedo et al. 2020, Figure 9: who slows a block more, in its GPC or farther off?
 
     A kernel of four blocks is on SMs 0, 2, 4 and 6, one for each GPC. Another kernel's only block
     goes to SM 1, next to SM 0; or to SM 3, in another GPC (by another SM order). The response is

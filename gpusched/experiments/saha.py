@@ -1,4 +1,4 @@
-"""Paper 002: how many sets of tasks with CPU and GPU segments does each protocol get scheduled?
+"""The STGM paper: how many sets with CPU and GPU segments does each protocol get scheduled?
 
 S. K. Saha, Y. Xiang, H. Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks, RTCSA 2019.
 Figures 4 and 5. Beside them: ``saha_profiles`` (Figure 3), ``saha_options`` (what the figures owe
@@ -146,7 +146,7 @@ def stgm_fig4(
     workers: int | None = None,
     progress: Progress = None,
 ) -> StgmSchedulability:
-    """Paper 002, Figure 4: schedulable task sets over the number of tasks.
+    """The STGM paper, Figure 4: schedulable task sets over the number of tasks.
 
     Task sets by Table I (``gs.generate.stgm``), the same for every test. Cores and SMs for STGM by
     ``gs.analysis.stgm_allocate``; for the others, cores by the same worst-fit rule
@@ -208,7 +208,7 @@ def stgm_fig5(
     workers: int | None = None,
     progress: Progress = None,
 ) -> StgmSchedulability:
-    """Paper 002, Figure 5: schedulable task sets over the number of SMs.
+    """The STGM paper, Figure 5: schedulable task sets over the number of SMs.
 
     As ``stgm_fig4``. A point has sets of every number of tasks in ``tasks`` (two to four per core
     unless given), equally many of each, at least ``count`` in all; every point has the same ones.

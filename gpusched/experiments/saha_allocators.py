@@ -1,4 +1,4 @@
-"""Paper 002: how often does Algorithm 1 miss an allocation that exists?"""
+"""The STGM paper: how often does Algorithm 1 miss an allocation that exists?"""
 
 from __future__ import annotations
 

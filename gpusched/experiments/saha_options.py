@@ -1,4 +1,4 @@
-"""Paper 002: what do its figures owe to what it leaves open?"""
+"""The STGM paper: what do its figures owe to what it leaves open?"""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def stgm_options(
     workers: int | None = None,
     progress: Progress = None,
 ) -> Options:  # fmt: skip
-    """What the figures of paper 002 owe to what it leaves open: one choice changed at a time.
+    """What the figures of the STGM paper owe to what it leaves open: one choice changed at a time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Paper 002, Figure 3: how long do kernels take on more and more SMs?"""
+"""The STGM paper, Figure 3: how long do kernels take on more and more SMs?"""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Profiles(Results):
 def stgm_fig3(
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Profiles:
-    """Paper 002, Figure 3: kernel times over the number of SMs, **in its spirit**.
+    """The STGM paper, Figure 3: kernel times over the number of SMs, **in its spirit**.
 
     The numbers behind the figure are not available. Drawn are the shapes of
     ``gs.profiles.benchmarks``, which follow what the text says of it, or your own measurements.

@@ -1,4 +1,4 @@
-"""Paper 000: which responses do concurrent kernels have, and when have they a bound?
+"""Yang and Anderson 2017: which responses do concurrent kernels have, and when have they a bound?
 
 M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent GPU Scheduling, ECRTS 2017, work in
 progress. Its figures are schedules; the one with bounds on random task sets is ours, about the
@@ -57,7 +57,7 @@ class Figure2(Results):
 
 
 def yang_fig2(order: Order = "hardware") -> Figure2:
-    """Paper 000, Figure 2 (Examples 1 and 2): five kernels on 4096 threads.
+    """Yang and Anderson 2017, Figure 2 (Examples 1 and 2): five kernels on 4096 threads.
 
     The tasks are those of Example 2, all released at 0; K5 is the second job of the first one,
     released at 8. (In Example 1 it waits in its stream behind K1; it starts at the same instant.)
@@ -162,7 +162,7 @@ def yang_fig3(
     orders: Sequence[Order] = ORDERS,
     ticks: int = 1000,
 ) -> Figure3:
-    """Paper 000, Figure 3 (Theorem 1): tasks whose responses grow without bound.
+    """Yang and Anderson 2017, Figure 3 (Theorem 1): tasks whose responses grow without bound.
 
     With k = floor(m / b_max) b_max and a period of one, the first task runs k / b_max blocks of
     b_max threads for epsilon, the second m - k blocks of one thread for 1 (none where b_max
@@ -307,7 +307,7 @@ def yang_bounds(
     workers: int | None = None,
     progress: Progress = None,
 ) -> Bounds:
-    """What paper 000 asks: up to which utilization are responses bounded, and by how much?
+    """Up to which utilization are responses bounded (what Yang and Anderson ask), and by what?
 
     Random task sets by ``gs.generate.fifo``, the same for every order; bounds by
     ``gs.analysis.fifo_bound``. Each set is also simulated, until its longest period has passed
