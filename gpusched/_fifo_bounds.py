@@ -21,8 +21,8 @@ from gpusched._check import (
     one_of,
     some_of,
 )
+from gpusched._fifo_orders import ORDERS, Order
 from gpusched._frozen import Frozen
-from gpusched._orders import ORDERS, Order
 from gpusched._text import clip
 from gpusched.gpu import WARP_THREADS, as_gpu
 from gpusched.tasks import KernelTasks
