@@ -22,8 +22,8 @@ from gpusched._check import (
     some_of,
     task_number,
 )
+from gpusched._fifo_orders import ORDERS, Order
 from gpusched._frozen import Frozen
-from gpusched._orders import ORDERS, Order
 from gpusched._text import clip
 from gpusched.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.tasks import KernelTasks

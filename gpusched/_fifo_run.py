@@ -27,7 +27,7 @@ from gpusched._check import (
     some_of,
     ticks,
 )
-from gpusched._orders import ORDERS, Order
+from gpusched._fifo_orders import ORDERS, Order
 from gpusched._progress import Progress, reporter
 from gpusched._run_arguments import execution_shares, gap_share, is_one, per_set, victim_per_set
 from gpusched.fifo import OUTCOMES, FifoResponses, FifoRun, Waves

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from gpusched import _fifo_picture
 from gpusched._check import Int64Array, task_number
+from gpusched._fifo_orders import ORDERS
 from gpusched._frozen import Frozen
-from gpusched._orders import ORDERS
 from gpusched._responses import Responses
 from gpusched.jobs import Jobs
 from gpusched.tasks import KernelTasks

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpusched._check import FloatArray, Int64Array, at_least, frozen, int_array, one_of, task_names
 from gpusched._frozen import Frozen
 from gpusched._gpu_times import to_segments
-from gpusched._hostlists import from_lists, is_ragged, jobs_to_rows, sm_sets
+from gpusched._host_lists import from_lists, is_ragged, jobs_to_rows, sm_sets
 from gpusched._text import clip
 
 __all__ = ["MAX_SMS", "MODES", "HostTasks"]

@@ -26,9 +26,9 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from gpusched import _examiner, _kineto, _rules
+from gpusched import _examiner, _hierarchy_rules, _kineto
 from gpusched._check import Int64Array, instance, integer, one_of
-from gpusched._rules import Violation
+from gpusched._hierarchy_rules import Violation
 from gpusched.blocklog import BlockLog
 from gpusched.gpu import GPU, as_gpu
 from gpusched.trace import (
@@ -293,11 +293,11 @@ def check_rules(
     margin = integer(tolerance, "tolerance")
     if margin < 0:
         raise ValueError(f"tolerance = {margin}: must not be negative")
-    if margin >= _rules.LATEST:
+    if margin >= _hierarchy_rules.LATEST:
         raise OverflowError(f"tolerance = {margin}: must be within 62 bits")
     if policy is not None:
         one_of(policy, ("most_room",), "policy")
-    return _rules.check(log, as_gpu(gpu), margin, policy)
+    return _hierarchy_rules.check(log, as_gpu(gpu), margin, policy)
 
 
 def _list(items: Sequence[Any]) -> str:

@@ -27,7 +27,7 @@ from gpusched._batches import (
 from gpusched._check import Int64Array, frozen, instance, int_array, seed_key, set_number
 from gpusched._files import replacing
 from gpusched._slowdown import factors
-from gpusched._tablecheck import (
+from gpusched._table_check import (
     ascending,
     check_orders,
     check_singletons,
@@ -297,7 +297,7 @@ class BatchTable:
         OverflowError
             Times beyond the clock.
         """
-        from gpusched._batchfile import read
+        from gpusched._table_file import read
 
         return read(path, statistic, tasks)
 
@@ -306,7 +306,7 @@ class BatchTable:
     ) -> None:
         """Writes the batches of one set as a file for `from_file`, with names if ``tasks`` are
         given. An existing file is replaced once the new one is complete."""
-        from gpusched._batchfile import write
+        from gpusched._table_file import write
 
         write(self, path, tasks)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpusched._check import Int64Array, frozen, integer
-from gpusched._labels import labels
+from gpusched._kernel_names import labels
 from gpusched._text import shown, time_text
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched import chrome, io
-from gpusched._labels import labels
+from gpusched._kernel_names import labels
 from gpusched.gpu import GPU
 
 ROOT = Path(__file__).resolve().parents[1]

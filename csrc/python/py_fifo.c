@@ -1,8 +1,6 @@
 /* The simulator of FIFO scheduling for Python: a capsule that is run in slices, and whole stacks of
  * sets of which only the responses are kept. */
-#include "python/module.h"
-
-#include <stdatomic.h>
+#include "python/simulation.h"
 
 #define CAPSULE_NAME "gpusched._core.fifo"
 
@@ -73,16 +71,14 @@ static bool read_key(PyObject *object, uint64_t key[4])
  */
 
 typedef struct {
+    gs_py_simulation_t base;
     PyArrayObject *array[TASK_ARRAYS];
-    gs_env_t env; /* its account of memory and jobs; borrowed by each call */
     gs_fifo_t fifo;
-    int status;       /* of the last run: what is not GS_OK cannot go on */
-    atomic_flag busy; /* a thread is using it */
 } simulation_t;
 
 static void free_simulation(simulation_t *self)
 {
-    gs_fifo_free(&self->env, &self->fifo);
+    gs_fifo_free(&self->base.env, &self->fifo);
     free_arrays(self->array, TASK_ARRAYS);
     PyMem_Free(self);
 }
@@ -92,16 +88,9 @@ static void destroy_capsule(PyObject *capsule)
     free_simulation(PyCapsule_GetPointer(capsule, CAPSULE_NAME));
 }
 
-/* The simulation for this thread alone, or NULL with an exception. Give it back with
- * atomic_flag_clear. */
 static simulation_t *take(PyObject *capsule)
 {
-    simulation_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
-    if (self != NULL && atomic_flag_test_and_set(&self->busy)) {
-        PyErr_SetString(PyExc_RuntimeError, "simulation: another thread is running it");
-        return NULL;
-    }
-    return self;
+    return gs_py_simulation_take(capsule, CAPSULE_NAME);
 }
 
 PyDoc_STRVAR(open_doc,
@@ -132,8 +121,7 @@ static PyObject *fifo_open(PyObject *module, PyObject *args)
         gs_py_call_free(&call);
         return PyErr_NoMemory();
     }
-    gs_env_init(&self->env);
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_init(&self->base);
     PyObject *capsule = NULL;
     uint64_t words[4];
     if (!read_arrays(self->array, in, 1) || !read_key(key, words)) {
@@ -154,7 +142,7 @@ static PyObject *fifo_open(PyObject *module, PyObject *args)
     gs_py_release(&call);
     int status = gs_fifo_init(&call.env, &self->fifo, &model);
     gs_py_acquire(&call);
-    self->env.bytes_used = call.env.bytes_used;
+    self->base.env.bytes_used = call.env.bytes_used;
     if (status != GS_OK) {
         gs_py_raise(module, &call, status);
         goto out;
@@ -193,32 +181,20 @@ static PyObject *fifo_run(PyObject *module, PyObject *args)
         return NULL;
     }
     gs_py_call_t call;
-    PyObject *result = NULL;
-    if (!gs_py_call_init(&call, stop, seconds, bytes)) {
-        atomic_flag_clear(&self->busy);
+    if (!gs_py_simulation_begin(&self->base, &call, stop, seconds, bytes)) {
+        gs_py_simulation_give(&self->base);
         return NULL;
     }
-    if (self->status != GS_OK) {
-        PyErr_SetString(PyExc_ValueError, "simulation: it has ended and cannot go on");
-        goto out;
-    }
-    call.env.bytes_used = self->env.bytes_used;
-    call.env.states = self->env.states;
     call.env.states_limit = states;
     gs_py_release(&call);
     int status = gs_fifo_run(&call.env, &self->fifo, waves);
     gs_py_acquire(&call);
-    self->env.bytes_used = call.env.bytes_used;
-    self->env.states = call.env.states;
-    self->status = status;
-    if (status < 0) {
-        gs_py_raise(module, &call, status);
-        goto out;
-    }
-    result = Py_BuildValue("iNLL", status, PyBool_FromLong(self->fifo.done),
-                           (long long)self->fifo.now, (long long)self->fifo.job_count);
-out:
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_end(&self->base, &call, status);
+    PyObject *result =
+        status < 0 ? gs_py_raise(module, &call, status)
+                   : Py_BuildValue("iNLL", status, PyBool_FromLong(self->fifo.done),
+                                   (long long)self->fifo.now, (long long)self->fifo.job_count);
+    gs_py_simulation_give(&self->base);
     gs_py_call_free(&call);
     return result;
 }
@@ -253,7 +229,7 @@ static PyObject *fifo_result(PyObject *Py_UNUSED(module), PyObject *capsule)
                           grows, (long long)fifo->waves, column[0], column[1]);
     }
     Py_XDECREF(grows);
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 
@@ -284,7 +260,7 @@ static PyObject *fifo_jobs(PyObject *Py_UNUSED(module), PyObject *capsule)
         result = Py_BuildValue("NNNNNN", column[0], column[1], column[2], column[3], column[4],
                                column[5]);
     }
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 
@@ -314,7 +290,7 @@ static PyObject *fifo_waves(PyObject *Py_UNUSED(module), PyObject *capsule)
         }
         result = Py_BuildValue("NNNNN", column[0], column[1], column[2], column[3], column[4]);
     }
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 

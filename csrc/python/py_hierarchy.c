@@ -1,7 +1,6 @@
 /* The simulator of the scheduling hierarchy for Python: a capsule that is run in slices. */
 #include "python/device.h"
-
-#include <stdatomic.h>
+#include "python/simulation.h"
 
 #define CAPSULE_NAME "gpusched._core.hierarchy"
 
@@ -36,17 +35,15 @@ static const char *const names[ARRAYS] = {
 };
 
 typedef struct {
+    gs_py_simulation_t base;
     PyArrayObject *array[ARRAYS];
     gs_py_device_t device;
-    gs_env_t env; /* its account of memory; borrowed by each call */
     gs_hierarchy_t sim;
-    int status;       /* of the last run: what is not GS_OK cannot go on */
-    atomic_flag busy; /* a thread is using it */
 } simulation_t;
 
 static void free_simulation(simulation_t *self)
 {
-    gs_hierarchy_free(&self->env, &self->sim);
+    gs_hierarchy_free(&self->base.env, &self->sim);
     for (int i = 0; i < ARRAYS; i++) {
         Py_CLEAR(self->array[i]);
     }
@@ -59,16 +56,9 @@ static void destroy_capsule(PyObject *capsule)
     free_simulation(PyCapsule_GetPointer(capsule, CAPSULE_NAME));
 }
 
-/* The simulation for this thread alone, or NULL with an exception. Give it back with
- * atomic_flag_clear. */
 static simulation_t *take(PyObject *capsule)
 {
-    simulation_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
-    if (self != NULL && atomic_flag_test_and_set(&self->busy)) {
-        PyErr_SetString(PyExc_RuntimeError, "simulation: another thread is running it");
-        return NULL;
-    }
-    return self;
+    return gs_py_simulation_take(capsule, CAPSULE_NAME);
 }
 
 /* Reads arrays of one dimension whose lengths fit each other. */
@@ -172,8 +162,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *args)
         gs_py_call_free(&call);
         return PyErr_NoMemory();
     }
-    gs_env_init(&self->env);
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_init(&self->base);
     PyObject *capsule = NULL;
     PyArrayObject *words = NULL;
     if (!gs_py_device_init(&self->device, limits, sm_order) || !read_arrays(self, in) ||
@@ -193,7 +182,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *args)
     gs_py_release(&call);
     int status = gs_hierarchy_init(&call.env, &self->sim, &model);
     gs_py_acquire(&call);
-    self->env.bytes_used = call.env.bytes_used;
+    self->base.env.bytes_used = call.env.bytes_used;
     if (status != GS_OK) {
         gs_py_raise(module, &call, status);
         goto out;
@@ -234,33 +223,23 @@ static PyObject *hierarchy_run(PyObject *module, PyObject *args)
         return NULL;
     }
     gs_py_call_t call;
-    PyObject *result = NULL;
-    if (!gs_py_call_init(&call, stop, seconds, bytes)) {
-        atomic_flag_clear(&self->busy);
+    if (!gs_py_simulation_begin(&self->base, &call, stop, seconds, bytes)) {
+        gs_py_simulation_give(&self->base);
         return NULL;
     }
-    if (self->status != GS_OK) {
-        PyErr_SetString(PyExc_ValueError, "simulation: it has ended and cannot go on");
-        goto out;
-    }
-    call.env.bytes_used = self->env.bytes_used;
     gs_py_release(&call);
     int status = gs_poll_now(&call.env); /* a slice may be too short for a poll of its own */
     if (status == GS_OK) {
         status = gs_hierarchy_run(&call.env, &self->sim, blocks);
     }
     gs_py_acquire(&call);
-    self->env.bytes_used = call.env.bytes_used;
-    self->status = status;
-    if (status < 0) {
-        gs_py_raise(module, &call, status);
-        goto out;
-    }
-    result =
-        Py_BuildValue("iNLLL", status, PyBool_FromLong(self->sim.done), (long long)self->sim.now,
-                      (long long)self->sim.ended, (long long)self->sim.blocks);
-out:
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_end(&self->base, &call, status);
+    PyObject *result = status < 0
+                           ? gs_py_raise(module, &call, status)
+                           : Py_BuildValue("iNLLL", status, PyBool_FromLong(self->sim.done),
+                                           (long long)self->sim.now, (long long)self->sim.ended,
+                                           (long long)self->sim.blocks);
+    gs_py_simulation_give(&self->base);
     gs_py_call_free(&call);
     return result;
 }
@@ -306,7 +285,7 @@ static PyObject *hierarchy_ops(PyObject *Py_UNUSED(module), PyObject *capsule)
         }
         result = tuple_of(column, 8);
     }
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 
@@ -334,7 +313,7 @@ static PyObject *hierarchy_blocks(PyObject *Py_UNUSED(module), PyObject *capsule
         }
         result = tuple_of(column, 5);
     }
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 
@@ -362,7 +341,7 @@ static PyObject *hierarchy_waits(PyObject *Py_UNUSED(module), PyObject *capsule)
         }
         result = tuple_of(column, 6);
     }
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 
@@ -394,7 +373,7 @@ static PyObject *hierarchy_slices(PyObject *Py_UNUSED(module), PyObject *capsule
         }
         result = tuple_of(column, 3);
     }
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 

@@ -1,8 +1,7 @@
 /* The simulator of tasks on CPUs and a GPU for Python: a capsule that is run in slices, and whole
  * stacks of sets of which only the responses are kept. */
 #include "python/hosts.h"
-
-#include <stdatomic.h>
+#include "python/simulation.h"
 
 #define CAPSULE_NAME "gpusched._core.host"
 
@@ -127,17 +126,15 @@ static gs_host_model_t model_at(const arrays_t *self, const arguments_t *in, npy
  */
 
 typedef struct {
+    gs_py_simulation_t base;
     arrays_t arrays;
-    gs_env_t env; /* its account of memory and jobs; borrowed by each call */
     gs_host_t host;
-    int status;       /* of the last run: what is not GS_OK cannot go on */
-    bool lent;        /* its log is the memory of arrays: it stays where it is */
-    atomic_flag busy; /* a thread is using it */
+    bool lent; /* its log is the memory of arrays: it stays where it is */
 } simulation_t;
 
 static void free_simulation(simulation_t *self)
 {
-    gs_host_free(&self->env, &self->host);
+    gs_host_free(&self->base.env, &self->host);
     free_arrays(&self->arrays);
     PyMem_Free(self);
 }
@@ -147,16 +144,9 @@ static void destroy_capsule(PyObject *capsule)
     free_simulation(PyCapsule_GetPointer(capsule, CAPSULE_NAME));
 }
 
-/* The simulation for this thread alone, or NULL with an exception. Give it back with
- * atomic_flag_clear. */
 static simulation_t *take(PyObject *capsule)
 {
-    simulation_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
-    if (self != NULL && atomic_flag_test_and_set(&self->busy)) {
-        PyErr_SetString(PyExc_RuntimeError, "simulation: another thread is running it");
-        return NULL;
-    }
-    return self;
+    return gs_py_simulation_take(capsule, CAPSULE_NAME);
 }
 
 PyDoc_STRVAR(open_doc,
@@ -190,8 +180,7 @@ static PyObject *host_open(PyObject *module, PyObject *args)
         gs_py_call_free(&call);
         return PyErr_NoMemory();
     }
-    gs_env_init(&self->env);
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_init(&self->base);
     PyObject *capsule = NULL;
     if (!read_arrays(&self->arrays, &in)) {
         goto out;
@@ -207,7 +196,7 @@ static PyObject *host_open(PyObject *module, PyObject *args)
     gs_py_release(&call);
     int status = gs_host_init(&call.env, &self->host, &model);
     gs_py_acquire(&call);
-    self->env.bytes_used = call.env.bytes_used;
+    self->base.env.bytes_used = call.env.bytes_used;
     if (status != GS_OK) {
         gs_py_raise(module, &call, status);
         goto out;
@@ -247,32 +236,23 @@ static PyObject *host_run(PyObject *module, PyObject *args)
         return NULL;
     }
     gs_py_call_t call;
-    PyObject *result = NULL;
-    if (!gs_py_call_init(&call, stop, seconds, bytes)) {
-        atomic_flag_clear(&self->busy);
+    if (self->lent) {
+        PyErr_SetString(PyExc_ValueError, "simulation: its log was taken, and it cannot go on");
+    }
+    if (self->lent || !gs_py_simulation_begin(&self->base, &call, stop, seconds, bytes)) {
+        gs_py_simulation_give(&self->base);
         return NULL;
     }
-    if (self->status != GS_OK || self->lent) {
-        PyErr_SetString(PyExc_ValueError, "simulation: it has ended and cannot go on");
-        goto out;
-    }
-    call.env.bytes_used = self->env.bytes_used;
-    call.env.states = self->env.states;
     call.env.states_limit = states;
     gs_py_release(&call);
     int status = gs_host_run(&call.env, &self->host, instants);
     gs_py_acquire(&call);
-    self->env.bytes_used = call.env.bytes_used;
-    self->env.states = call.env.states;
-    self->status = status;
-    if (status < 0) {
-        gs_py_raise(module, &call, status);
-        goto out;
-    }
-    result = Py_BuildValue("iNLL", status, PyBool_FromLong(self->host.done),
-                           (long long)self->host.now, (long long)self->host.job_count);
-out:
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_end(&self->base, &call, status);
+    PyObject *result =
+        status < 0 ? gs_py_raise(module, &call, status)
+                   : Py_BuildValue("iNLL", status, PyBool_FromLong(self->host.done),
+                                   (long long)self->host.now, (long long)self->host.job_count);
+    gs_py_simulation_give(&self->base);
     gs_py_call_free(&call);
     return result;
 }
@@ -301,7 +281,7 @@ static PyObject *host_result(PyObject *Py_UNUSED(module), PyObject *capsule)
         }
         result = Py_BuildValue("NNNL", column[0], column[1], column[2], (long long)host->instants);
     }
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 
@@ -344,7 +324,7 @@ static PyObject *host_jobs(PyObject *Py_UNUSED(module), PyObject *capsule)
     }
     const gs_host_t *host = &self->host;
     PyObject *result = lend(self, capsule, host->job, GS_HOST_JOB_COLUMNS, host->job_count);
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 
@@ -364,7 +344,7 @@ static PyObject *host_intervals(PyObject *Py_UNUSED(module), PyObject *capsule)
     const gs_host_t *host = &self->host;
     PyObject *result =
         lend(self, capsule, host->interval, GS_HOST_INTERVAL_COLUMNS, host->interval_count);
-    atomic_flag_clear(&self->busy);
+    gs_py_simulation_give(&self->base);
     return result;
 }
 

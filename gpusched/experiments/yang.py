@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from gpusched import plot
 from gpusched._check import integer, one_of, some_of
-from gpusched._orders import ORDERS, Order
+from gpusched._fifo_orders import ORDERS, Order
 from gpusched._progress import Progress
 from gpusched.results import Results, wilson
 from gpusched.sweep import run, spawn
