@@ -64,9 +64,9 @@ def speed(count: int, seed: int) -> Iterator[str]:
         many = [k for k, d in zip(kept, drawn, strict=True) if d > MANY]
         if few and many:
             notes.append(
-                f"  {kind}: a set kept pays for the draws rejected before it. With up to {MANY} draws "
-                f"per set:\n  {statistics.mean(few):.3f} us ({len(few)} scenarios); with up to "
-                f"{max(drawn):.0f}: {statistics.mean(many):.3f} us ({len(many)})."
+                f"  {kind}: a set kept pays for the draws rejected before it. With up to {MANY} "
+                f"draws per set:\n  {statistics.mean(few):.3f} us ({len(few)} scenarios); with up "
+                f"to {max(drawn):.0f}: {statistics.mean(many):.3f} us ({len(many)})."
             )
     yield from notes
 
