@@ -65,8 +65,8 @@ def speed(count: int, seed: int) -> Iterator[str]:
         if few and many:
             notes.append(
                 f"  {kind}: a set kept pays for the draws rejected before it. With up to {MANY} "
-                f"draws per set:\n  {statistics.mean(few):.3f} us ({len(few)} scenarios); with up to "
-                f"{max(drawn):.0f}: {statistics.mean(many):.3f} us ({len(many)})."
+                f"draws per set:\n  {statistics.mean(few):.3f} us ({len(few)} scenarios); with up "
+                f"to {max(drawn):.0f}: {statistics.mean(many):.3f} us ({len(many)})."
             )
     yield from notes
 

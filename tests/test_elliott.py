@@ -55,7 +55,7 @@ DRAWS: list[dict[str, Any]] = [
     {"utilization": "heavy", "share": (0.5, 0.6), "gpu": 0.75},
     {"utilization": "heavy", "share": (0.9, 1), "gpu": 0.75, "rounding": "up", "cpus": 3},
     {"utilization": (0.5, 0.75), "periods": (2, 5), "ticks": 1, "share": (0.8, 1), "gpu": 0.75},
-    # Utilizations do not tell whether two critical sections fit; many CPUs, no section at all.
+    # Utilizations alone do not tell whether two critical sections fit; many CPUs, no section.
     {"utilization": (0.5, 0.5), "share": (0.2, 0.6), "gpu": 0.9, "overhead": 0.1},
     {"utilization": (0.5, 1), "share": (0.5, 1), "gpu": 0, "overhead": 0, "cpus": 40},
 ]
