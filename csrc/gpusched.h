@@ -27,6 +27,9 @@
  * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
  * (the interval engine), dive (depth first), overload and window (proofs that there is none).
  *
+ * The paper's graph is made of graph_jobs (releases and deadlines) and three explorations:
+ * repaired, tree (nothing merged), and paper (as printed) with its vertices.
+ *
  * Names are gs_<object>_<verb>; core/env.h states the conventions for errors and memory.
  */
 #ifndef GPUSCHED_H
