@@ -243,6 +243,11 @@ def named_contention():
     return gs.experiments.olmedo_fig7(dict.fromkeys(NAMES, 2.0), (0, 1)).plot()
 
 
+def named_profiles():
+    kernel = gs.profiles.amdahl(0.9, 4)
+    return gs.experiments.stgm_fig3({NAMES[0]: {NAMES[1]: kernel}}).plot()[0]
+
+
 @pytest.mark.parametrize(
     "draw",
     [
@@ -255,6 +260,7 @@ def named_contention():
         named_verdict,
         named_pipelines,
         named_contention,
+        named_profiles,
     ],
 )
 def test_names_are_no_formulas(draw):

@@ -81,11 +81,9 @@ class ElliottRuns(Results):
 
         Containers are about those sets that fit into one.
         """
-        pyplot = plot.pyplot()
+        axes = plot.panels(axes, 2, (9.6, 3.4))
         from matplotlib.ticker import LogFormatter
 
-        if axes is None:
-            axes = pyplot.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained")[1]
         counts = [int((self.category == k).sum()) for k in range(len(CATEGORIES))]
         fit = [int((self.category[self.fits] == k).sum()) for k in range(len(CATEGORIES))]
         labels = (CATEGORIES, counts, fit)

@@ -19,27 +19,21 @@ class Profiles(Results):
     def plot(self, axes: Any = None) -> Any:
         """Draws one diagram per GPU, side by side, and returns the array of axes."""
         gpus = list(dict.fromkeys(self["gpu"].tolist()))
-        if axes is None:
-            size = (max(4.6, 4.4 * len(gpus)), 3.7)
-            axes = plot.pyplot().subplots(
-                1, len(gpus), figsize=size, sharey=True, squeeze=False, layout="constrained"
-            )[1][0]
-        axes = np.atleast_1d(np.asarray(axes, dtype=object))
-        if len(axes) != len(gpus):
-            raise ValueError(f"axes: {len(axes)} for {len(gpus)} GPUs")
+        size = (max(4.6, 4.4 * len(gpus)), 3.7)
+        axes = plot.panels(axes, len(gpus), size, "GPUs", sharey=True)
         for ax, gpu in zip(axes, gpus, strict=True):
             rows = self.where(gpu=gpu)
             for index, name in enumerate(dict.fromkeys(rows["benchmark"].tolist())):
                 one = rows.where(benchmark=name)
                 style = {"marker": plot.MARKERS[index % len(plot.MARKERS)], "markersize": 4}
                 ax.plot(one["sms"], one["time"], color=plot.color(index), label=name, **style)
-            ax.set_title(gpu, fontsize=11)
+            ax.set_title(gpu, fontsize=11, parse_math=False)
             ax.set_xlabel("SMs")
             ax.set_xticks(range(1, int(rows["sms"].max()) + 1))
             ax.set_ylim(0, 1.04)
             plot.grid(ax)
         axes[0].set_ylabel("kernel time / time on one SM")
-        axes[-1].legend(frameon=False, fontsize=9)
+        plot.legend(axes[-1], frameon=False, fontsize=9)
         return axes
 
 
