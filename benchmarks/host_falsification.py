@@ -29,7 +29,7 @@ from gpusched import _core
 
 SETS = 500  # in one call
 TRIGGERS = (1, 2, 4, 8, 1 | 2, 2 | 4, 1 | 2 | 4 | 8)  # see csrc/sim/host.h
-NEVER = bytes(1)
+NEVER = bytearray(1)
 
 
 @dataclass

@@ -274,6 +274,7 @@ def search(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
+    _check(tasks, table)
     budget = as_budget(budget)
     if method == "graph":
         return _graph(tasks, table, variant, idling, budget, stop)
@@ -352,6 +353,7 @@ def edf_parallel(
 def _edf(
     tasks: KernelTasks, table: BatchTable, parallel: bool, budget: Budget | None, stop: Any
 ) -> Any:
+    _check(tasks, table)
     budget = as_budget(budget)
     columns, frames = _core.pbs_edf(*_arrays(tasks, table), parallel, budget.bytes or 0, stop)
     answer, task, job, deadline = columns
@@ -433,6 +435,11 @@ def _endless(
     )
 
 
+def _check(tasks: Any, table: Any) -> None:
+    instance(tasks, KernelTasks, "tasks")
+    instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
+
+
 def _counts(schedulable: npt.NDArray[np.int8]) -> str:
     """How many sets got which answer."""
     answers = (("schedulable", 1), ("not", 0), ("undecided", -1))
@@ -447,8 +454,6 @@ def _rows(array: Any) -> Any:
 
 def _arrays(tasks: KernelTasks, table: BatchTable) -> tuple[Any, Any, Any, Any]:
     """Period, deadline, offset and completion as stacks of the same length."""
-    instance(tasks, KernelTasks, "tasks")
-    instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
     if tasks.n > _core.MAX_TASKS:
         raise ValueError(f"tasks: {tasks.n} tasks are more than the {_core.MAX_TASKS} possible")
     if table.n != tasks.n:

@@ -709,14 +709,14 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
         ),
         (gs.Launches([2**60], 5), {}, OverflowError, r"time\[0\] = .* is too large for the clock"),
         (gs.Launches([0], 2**60), {}, OverflowError, r"duration\[0\] = .* is too large for the"),
-        ("launches", {}, TypeError, "launches: must be a Launches, got str"),
+        ("launches", {}, TypeError, "launches: must be Launches, not str"),
         (
             gs.KernelTasks([4], [1]),
             {},
             TypeError,
-            r"launches: must be a Launches, got KernelTasks: Launches.from_tasks\(tasks, until\)",
+            r"launches: must be Launches, not KernelTasks .Launches.from_tasks\(tasks, until\)",
         ),
-        (ONE, {"budget": 5}, TypeError, "budget: must be a Budget, got int"),
+        (ONE, {"budget": 5}, TypeError, "budget: must be Budget, not int"),
     ],
 )
 def test_refusals(

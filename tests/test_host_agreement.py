@@ -15,7 +15,7 @@ from test_reference_host_tests import A4, A, random_set
 
 from gpusched import _core
 
-nothing = bytes(1)  # never asks a call to stop
+nothing = bytearray(1)  # never asks a call to stop
 
 
 def columns(stack):

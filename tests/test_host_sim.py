@@ -379,7 +379,7 @@ def test_what_is_no_host_task_or_budget_is_refused():
     for call in (gs.simulate.host, gs.simulate.host_responses):
         with pytest.raises(TypeError, match="hosts: must be HostTasks, not KernelTasks"):
             call(kernels, 1, until=10)
-        with pytest.raises(TypeError, match="budget: must be a Budget, got int"):
+        with pytest.raises(TypeError, match="budget: must be Budget, not int"):
             call(VECTOR_A, 2, until=10, budget=5)
     with pytest.raises(
         ValueError, match=r"core\[0\] = -1: .*; give core=, or the hosts of a verdict"
