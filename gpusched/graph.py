@@ -32,7 +32,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)  # what a user's tab key shows
 
 
-VARIANTS = ("repaired", "paper", "printed")
+VARIANTS = ("sound", "paper", "printed")
 ORDERS = ("fifo", "lifo")
 REASONS = ("complete", "states", "bytes", "seconds", "found", "depth", "undecided")
 STATES = ("open", "expanded", "success", "discarded")
@@ -322,7 +322,7 @@ class GraphSearch:
 def search(
     tasks: KernelTasks,
     table: Any,
-    variant: str = "repaired",
+    variant: str = "sound",
     order: str = "fifo",
     merge: bool = True,
     idling: bool = False,
@@ -342,7 +342,7 @@ def search(
         Its completion times: anything with an array ``completion`` of 2**n ticks (and
         ``undecided``, the times of batches that were not decided, or None), or such an array.
     variant
-        "repaired" (exact), "paper" (Algorithms 1 to 4 as printed, arrivals half-open) or "printed"
+        "sound" (exact), "paper" (Algorithms 1 to 4 as printed, arrivals half-open) or "printed"
         (the same word for word, with arrivals closed at both ends). The last two answer wrongly
         now and then, and take neither offsets nor deadlines beyond the period.
     order
@@ -418,7 +418,7 @@ def _run(
     completion: Int64Array,
     undecided: Int64Array | None = None,
     *,
-    variant: str = "repaired",
+    variant: str = "sound",
     order: str = "fifo",
     merge: bool = True,
     idling: bool = False,

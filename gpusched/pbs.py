@@ -380,7 +380,7 @@ def _graph(
     found = graph.search(
         tasks,
         table,
-        variant={"sound": "repaired"}.get(variant, variant),
+        variant=variant,
         idling=idling,
         budget=budget,
         stop=stop,

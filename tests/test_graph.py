@@ -62,7 +62,7 @@ def random_set(rng, kind="any", periods=(2, 3, 4, 5, 6, 8, 10, 12), most=3):
 
 
 def test_example_of_section_3_1_is_schedulable():
-    for merge, variant in itertools.product((True, False), ("repaired", "paper")):
+    for merge, variant in itertools.product((True, False), ("sound", "paper")):
         result = search(*SECTION_3_1, variant=variant, merge=merge, first_only=False)
         assert result.schedulable is True and result.reason == "complete"
         found = {"start": result.start, "end": result.end, "batch": result.batch}
@@ -316,7 +316,7 @@ def test_budget_of_seconds():
     result = wide(seconds=0.05)
     assert result["reason"] == graphs.REASONS.index("seconds")
     assert 0.05 <= result["seconds"] < 2
-    listing = run(*LONG, variant="repaired", seconds=0.05)
+    listing = run(*LONG, variant="sound", seconds=0.05)
     assert (listing["schedulable"], listing["reason"]) == (-1, graphs.REASONS.index("seconds"))
 
 
@@ -534,7 +534,7 @@ def read_dot(text):
     return vertices, edges
 
 
-@pytest.mark.parametrize("variant", ["repaired", "paper"])
+@pytest.mark.parametrize("variant", ["sound", "paper"])
 def test_dot_parses(variant, tmp_path):
     tasks = KernelTasks(period=[4, 5, 10], wcet=1, name=['a "quoted"', "b\\", "c\n{}[]"])
     found = graphs.search(tasks, SECTION_3_1[2], variant=variant, first_only=False, graph=True)

@@ -104,7 +104,7 @@ def elliott_fig5(
     ValueError
         Numbers that are no scenarios, a count below 1 or above 10^9, speed-ups that are not whole
         and positive or given twice, no CPU; a store without a seed that can be named again.
-    gpusched._study_store.StoreError
+    gpusched.StoreError
         A store of another study or version, damaged or in use; it is left as it was.
     KeyboardInterrupt
         On Ctrl-C, after what is done was stored.
