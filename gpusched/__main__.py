@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     trace = commands.add_parser(
         "trace",
         help="schedule the kernels of a PyTorch profiler or Nsight Systems trace",
-        description="Takes kernels from a trace of the PyTorch profiler or of Nsight Systems, gives "
+        description="Takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
         "them periods, works out by block placement which of them fit the GPU together, and "
         "searches a schedule. The durations in a trace contain whatever ran beside a kernel: the "
         "result is a realistic example, no guarantee for the traced program.",

@@ -13,6 +13,7 @@ import errno
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -152,10 +153,9 @@ class File:
         parts = [np.empty((0, len(keys)), np.int64)]
         cursor = self.database.execute(query)
         while rows := cursor.fetchmany(_CHUNK):
-            part = np.array(rows)
-            if part.dtype != np.int64:
+            if set(map(type, chain.from_iterable(rows))) != {int}:
                 self._blame(rows, keys)
-            parts.append(part)
+            parts.append(np.array(rows, dtype=np.int64))
         return np.concatenate(parts)
 
     def _blame(self, rows: list[Any], keys: tuple[str, ...]) -> NoReturn:
@@ -207,13 +207,14 @@ class File:
             return {}
         columns = self.tables[table]
         key = next((name for name in ("id", "deviceId") if name in columns), "rowid")
-        selected = ", ".join(f'"{name}"' for name in columns)
+        useful = {"name"}.union(*_LIMITS.values())
+        columns = [name for name in columns if name in useful]
         gpus: dict[int, tuple[str, dict[str, Any]]] = {}
         # By the row's number where there is no other: the first is device 0.
         number = f'"{key}"' if key != "rowid" else "rowid - 1"
-        for row, gpu, *values in self.database.execute(
-            f'SELECT rowid, {number}, {selected} FROM "{table}" ORDER BY rowid'
-        ):
+        selected = ", ".join(["rowid", number, *(f'"{name}"' for name in columns)])
+        query = f'SELECT {selected} FROM "{table}" ORDER BY rowid'
+        for row, gpu, *values in self.database.execute(query):
             if type(gpu) is not int:
                 self._fail(table, row, key, gpu, "must be an integer")
             gpus.setdefault(gpu, (f"{table}, row {row}", dict(zip(columns, values, strict=True))))
@@ -272,7 +273,7 @@ class File:
         raise ValueError(f"{self.source}: no kernels: {why}")
 
     def _fail(self, table: str, row: int, key: str, value: Any, rule: str) -> NoReturn:
-        value = value.decode(errors="replace") if isinstance(value, bytes) else value
+        value = _text(value[:100]) if isinstance(value, bytes) else value
         where = f"{self.source}: {table}, {'id' if table == _STRINGS else 'row'} {row}"
         raise ValueError(f"{where}: {key!r} is {shown(value)}, {rule}")
 
@@ -299,11 +300,13 @@ def _opened(source: str) -> Iterator[sqlite3.Connection]:
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("BEGIN")  # one state of the database for all that is read
             yield database
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for what SQLite says
         if "locked" in str(error) or "readonly" in str(error):
             reason = f"another program is writing it, or was stopped while it did ({error})"
             raise OSError(errno.EBUSY, reason, source) from error
-        raise ValueError(f"{source}: damaged SQLite database: {str(error)[:200]}") from error
+        raise ValueError(
+            f"{source}: damaged or foreign SQLite database: {str(error)[:200]}"
+        ) from error
 
 
 def _pairs(first: Int64Array, second: Int64Array) -> tuple[list[list[int]], Int64Array]:

@@ -34,10 +34,10 @@ def reader(source: str) -> Reader:
         reason = "a folder; logs of cuda_scheduling_examiner are read by gs.io.read_examiner"
         raise IsADirectoryError(errno.EISDIR, reason, source)
     with open(source, "rb") as file:
-        data = file.read(len(_nsys.MAGIC))
-        if data == _nsys.MAGIC:
+        if file.read(len(_nsys.MAGIC)) == _nsys.MAGIC:
             return _nsys.File(source)
-        data += file.read()
+        file.seek(0)
+        data = file.read()
     packed = data.startswith(_GZIP)
     if packed:
         try:

@@ -712,7 +712,7 @@ def test_malformed_kernels(tmp_path, event, message):
          "damaged or truncated gzip"),
         (gzip.compress(SAMPLE.read_bytes())[:-8] + b"\0" * 8, "damaged or truncated gzip"),
         (gzip.compress(b"no json here"), "the gzip holds no valid JSON"),
-        (b"SQLite format 3\0" + b"\0" * 100, "damaged SQLite database"),
+        (b"SQLite format 3\0" + b"\0" * 100, "damaged or foreign SQLite database"),
         (b"[]", "no list of traceEvents"),
         (b"3.5", "no list of traceEvents"),
         (b"{}", "no list of traceEvents"),
