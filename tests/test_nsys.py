@@ -252,6 +252,9 @@ def test_names_come_from_the_first_column_that_says_something(tmp_path):
     change(path, "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME shortName TO y")
     with pytest.raises(ValueError, match="row 1: 'mangledName' is None, must be the id of a name"):
         io.read_trace(path)
+    change(path, "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME mangledName TO z")
+    with pytest.raises(ValueError, match="KERNEL lacks demangledName and shortName"):
+        io.read_trace(path)
 
 
 def test_columns_that_versions_lack(tmp_path):
