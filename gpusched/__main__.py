@@ -88,14 +88,19 @@ def _parser() -> argparse.ArgumentParser:
 
     trace = commands.add_parser(
         "trace",
-        help="schedule the kernels of a PyTorch profiler trace",
-        description="Takes kernels from a trace of the PyTorch profiler, gives them periods, works "
-        "out by block placement which of them fit the GPU together, and searches a schedule. The "
-        "durations in a trace contain whatever ran beside a kernel: the result is a realistic "
-        "example, no guarantee for the traced program.",
+        help="schedule the kernels of a PyTorch profiler or Nsight Systems trace",
+        description="Takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
+        "them periods, works out by block placement which of them fit the GPU together, and "
+        "searches a schedule. The durations in a trace contain whatever ran beside a kernel: the "
+        "result is a realistic example, no guarantee for the traced program.",
         epilog="Exit code: 0 when schedulable, 1 when not (or not decided), 2 for an error.",
     )
-    trace.add_argument("file", metavar="FILE", help="the trace (.json or .json.gz)")
+    trace.add_argument(
+        "file",
+        metavar="FILE",
+        help="the trace: JSON of the PyTorch profiler, or what 'nsys export --type sqlite' or "
+        "'nsys stats -r cuda_gpu_trace --format csv' writes",
+    )
     trace.add_argument(
         "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); the one that the trace describes"
     )

@@ -6,10 +6,8 @@ as floats.
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import zlib
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -26,12 +24,17 @@ _WIDE = Context(prec=60)
 
 
 class File:
-    """A file of this format. Raises OSError, and ValueError with the path for any other file."""
+    """A file of this format, its content unpacked; a ValueError with the path for any other."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, data: bytes, packed: bool) -> None:
         self.source = source
-        self.document = _load(source)
-        events = self.document.get("traceEvents") if isinstance(self.document, dict) else None
+        self.document = _load(source, data, packed)
+        parts = self.document if isinstance(self.document, dict) else {}
+        events = parts.get("traceEvents")
+        if isinstance(parts.get("times"), list) and events is None:
+            raise ValueError(
+                f"{source}: a log of cuda_scheduling_examiner: gs.io.read_examiner reads it"
+            )
         if not isinstance(events, list):
             raise ValueError(
                 f"{source}: no list of traceEvents: not a trace of the PyTorch profiler"
@@ -57,6 +60,11 @@ class File:
         return _described_gpu(self.source, self.document.get("deviceProperties"), device)
 
 
+def like_json(data: bytes) -> bool:
+    """Whether these bytes start as such a file does."""
+    return data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
+
+
 def _drop_others(value: dict[str, Any]) -> dict[str, Any]:
     """Events that are no kernels become one empty object while the file is parsed.
 
@@ -65,22 +73,12 @@ def _drop_others(value: dict[str, Any]) -> dict[str, Any]:
     return _OTHER if "ph" in value and value.get("cat") not in _KERNEL else value
 
 
-def _load(source: str) -> Any:
-    """The document in a plain or gzip file, of its events only the kernels; decimals are exact."""
-    with open(source, "rb") as file:
-        data = file.read()
-    packed = data[:2] == b"\x1f\x8b"
-    if packed:
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(f"{source}: damaged or truncated gzip: {error}") from error
-    if data.startswith(b"SQLite format 3\0"):
-        raise ValueError(
-            f"{source}: an SQLite database (of Nsight Systems?), not a JSON trace of the PyTorch "
-            "profiler"
-        )
+def _load(source: str, data: bytes, packed: bool) -> Any:
+    """The document, of its events only the kernels; decimals are exact."""
     inside = "the gzip holds no valid JSON" if packed else "not valid JSON"
+    if not like_json(data):
+        # Whoever reads a file of another kind needs to know what would have been right.
+        inside = f"neither a trace of the PyTorch profiler nor of Nsight Systems: {inside}"
     try:
         text = data.decode("utf-8-sig")
         return json.loads(text, parse_float=Decimal, object_hook=_drop_others)

@@ -1,9 +1,12 @@
 """Reading traces of real programs: which kernels ran, how large they are, how long they took.
 
     trace = gs.io.read_trace("step.pt.trace.json.gz")       # PyTorch profiler (Kineto)
+    trace = gs.io.read_trace("report1.sqlite")              # Nsight Systems
     tasks = trace.choose(5).tasks()                         # five of its kernels as periodic tasks
 
-There is one format of such traces: the JSON of the PyTorch profiler, plain or in gzip.
+The formats of such traces are the JSON of the PyTorch profiler; the database that Nsight Systems
+exports (``nsys export --type sqlite``); and the CSV of its statistics (``nsys stats -r
+cuda_gpu_trace --format csv``), which rounds shared memory to 1 kB, where the database is exact.
 
 The logs of cuda_scheduling_examiner tell when and where each block ran, which the rules of the
 scheduling hierarchy can be held against:
@@ -26,7 +29,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from gpusched import _examiner, _hierarchy_rules, _kineto
+from gpusched import _examiner, _hierarchy_rules, _trace_files
 from gpusched._check import Int64Array, instance, integer, one_of
 from gpusched._hierarchy_rules import Violation
 from gpusched.blocklog import BlockLog
@@ -72,34 +75,47 @@ def read_trace(
     gpu: GPU | str | None = None,
     device: SupportsIndex | None = None,
 ) -> Trace:
-    """Read the kernel launches of a trace of the PyTorch profiler (Kineto's JSON).
+    """Read the kernel launches of a trace: of the PyTorch profiler or of Nsight Systems.
 
-    Microseconds, whole or fractional, become nanoseconds exactly: numbers are read as decimals,
-    never as floats. The durations contain whatever ran beside a kernel; see the module's text.
+    Times become nanoseconds exactly: numbers are read as decimals, never as floats. The durations
+    contain whatever ran beside a kernel; see the module's text. Copies and memsets are left out.
 
     Parameters
     ----------
     path
-        A plain or a gzip file; its first bytes decide, not its name.
+        Kineto's JSON or the CSV of ``nsys stats -r cuda_gpu_trace`` (formerly gputrace), plain or
+        in gzip, or the database of ``nsys export --type sqlite``; the content decides, not the
+        name. A database is opened for reading only, and nothing is left beside it.
     gpu
         A GPU, or the name of a preset: replaces what the file says about the device. Without it,
-        the device's entry of "deviceProperties" is used, with the blocks per SM of its compute
-        capability; a file without such entries gives a trace whose ``gpu`` is None.
+        that is "deviceProperties" in JSON, with the blocks per SM of the compute capability;
+        TARGET_INFO_GPU in a database, where limits that it lacks are those of the compute
+        capability; else the preset of the device's name. Where none of these is known, the
+        trace's ``gpu`` is None.
     device
         Whose kernels to read; needed when kernels ran on several devices.
+
+    Returns
+    -------
+    Trace
+        From Nsight Systems, ``occupancy`` is -1. Contexts of several processes in a database are
+        numbered from 1 on, and where the processes see different GPUs as the same device, devices
+        have the numbers of TARGET_INFO_GPU.
 
     Raises
     ------
     OSError
-        The file cannot be read.
+        The file cannot be read, or a database is being written.
     ValueError
-        It is no such trace: a damaged gzip, text that is no JSON, no traceEvents, no kernels (on
-        ``device``), a kernel event with a missing, non-numeric, negative or huge field, a device
-        description that lacks something; or ``device`` is needed. Names the file and the offender.
+        It is no such trace: a damaged gzip or database, text that is neither JSON nor such CSV, no
+        traceEvents or table of kernels, no kernels (on ``device``), a kernel with a missing,
+        non-numeric, negative or huge field, a device description that lacks something; or
+        ``device`` is needed. Names the file and the offender. Also for a log of
+        cuda_scheduling_examiner, which ``read_examiner`` reads: it tells blocks, and no registers.
     """
     source = os.fsdecode(path)
     given = None if gpu is None else as_gpu(gpu)
-    file = _kineto.File(source)
+    file = _trace_files.reader(source)
     launches = file.launches()
     devices = np.unique(launches.device).tolist()
     if device is None and len(devices) > 1:

@@ -52,7 +52,7 @@ class Trace:
     device, context, stream
         Where it ran; ``device`` is the same number everywhere.
     occupancy
-        The profiler's "est. achieved occupancy %", -1 where the file has none.
+        The PyTorch profiler's "est. achieved occupancy %", -1 where the file has none.
     gpu
         The GPU, or None when the file does not describe it and none was given.
     source
@@ -368,6 +368,8 @@ Table = TypeVar("Table", Trace, TraceKernels)
 
 def column(values: Iterable[Any], dtype: Any = np.int64) -> Any:
     """A read-only one-dimensional array."""
+    if isinstance(values, np.ndarray):
+        return frozen(values.astype(dtype))
     values = list(values)
     array = np.empty(len(values), dtype=dtype)
     array[:] = values

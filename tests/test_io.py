@@ -697,7 +697,8 @@ def test_malformed_kernels(tmp_path, event, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not valid JSON"),
+        (b"", "the file is empty"),
+        (gzip.compress(b""), "the gzip is empty"),
         (b"not json", "not valid JSON: Expecting value: line 1"),
         (SAMPLE.read_bytes()[:20_000], "not valid JSON: .*line"),
         (b'{"traceEvents": []} tail', "not valid JSON: Extra data"),
@@ -711,7 +712,7 @@ def test_malformed_kernels(tmp_path, event, message):
          "damaged or truncated gzip"),
         (gzip.compress(SAMPLE.read_bytes())[:-8] + b"\0" * 8, "damaged or truncated gzip"),
         (gzip.compress(b"no json here"), "the gzip holds no valid JSON"),
-        (b"SQLite format 3\0" + b"\0" * 100, "an SQLite database"),
+        (b"SQLite format 3\0" + b"\0" * 100, "damaged or foreign SQLite database"),
         (b"[]", "no list of traceEvents"),
         (b"3.5", "no list of traceEvents"),
         (b"{}", "no list of traceEvents"),
