@@ -19,8 +19,15 @@
  *  - SMs that no two tasks share, while there are enough: divided by need, (C + G(N)) / D, or by
  * the gain of line 24, to the task with the most, as long as it helps; cores by rising load, or by
  *    falling load.
- * In both, all SMs are dealt out at once, as more never hurt a task that waits for nobody. A task
- * that finds no core goes to the front of the order, and all are placed anew, up to n times.
+ *  - All but the sound busy test: groups of tasks that share SMs of their own. From groups of one,
+ *    the two whose tasks cost least more together become one, until there are few enough; each SM
+ *    that is left goes to the group where it saves most. The cost of a task is the fourth power of
+ *    (C + G(N) + B^m + B^e) / D, its time on a core for itself. Numbers of groups: as many as
+ *    possible, and one fewer each time, in rounds; after each try, the task with the most of that
+ *    time counts twice as much. GS_ALLOCATE_TRIES tries, each of at most n^3 + n * sms steps, and
+ *    placings from the least and from the most load.
+ * In all, the SMs are dealt out at once. A task that finds no core goes to the front of the order,
+ * and all are placed anew, up to n times.
  */
 #ifndef GS_RTA_STGM_ALLOCATE_H
 #define GS_RTA_STGM_ALLOCATE_H
@@ -42,6 +49,9 @@ enum {
     GS_ALLOCATE_ALL = 63
 };
 
+/* How often groups are tried. */
+#define GS_ALLOCATE_TRIES 16
+
 /* Room for sets of n tasks. The arrays are owned. */
 typedef struct {
     int64_t n;
@@ -54,11 +64,12 @@ typedef struct {
     int64_t *head;    /* by core: its most urgent task; -1: it is empty */
     int64_t *next;    /* of a task that has a core: the next one there by falling urgency; -1 */
     int64_t *members; /* of the core that is looked at, by falling urgency; or other short lists */
-    int64_t *bound;   /* W on the core, as last tested */
+    int64_t *bound;   /* W on the core, as last tested; or by group: its kernels */
     int64_t *found;   /* W of the members in the test under way */
-    int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs */
-    int64_t *group;   /* the core that a task with GPU segments is to go to */
-    int64_t *seen;    /* by core, busy: `moves` when the contention on it was last computed */
+    int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs, or a group's */
+    int64_t *group;   /* the core that a task with GPU segments is to go to; or its group */
+    int64_t *seen;    /* by core, busy: `moves` when the contention on it was last computed; or by
+                         task: how much it counts */
     int64_t moves;    /* tasks with GPU segments that were placed, and rounds */
     double *share;
     double *load; /* by core */
