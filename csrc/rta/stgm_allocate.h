@@ -16,18 +16,19 @@
  *  - Sound busy test: GPU segments of one core never overlap, so its tasks can use the same SMs
  *    without any waiting. For 1, 2, .. cores: the tasks with GPU segments are divided among so many
  *    by worst fit, and the SMs among these cores by their load; then the others are placed.
- *  - SMs that no two tasks share, while there are enough: divided by need, (C + G(N)) / D, or by
- * the gain of line 24, to the task with the most, as long as it helps; cores by rising load, or by
- *    falling load.
- *  - All but the sound busy test: groups of tasks that share SMs of their own. From groups of one,
- *    the two whose tasks cost least more together become one, until there are few enough; each SM
- *    that is left goes to the group where it saves most. The cost of a task is the fourth power of
- *    (C + G(N) + B^m + B^e) / D, its time on a core for itself. Numbers of groups: as many as
- *    possible, and one fewer each time, in rounds; after each try, the task with the most of that
- *    time counts twice as much. GS_ALLOCATE_TRIES tries, each of at most n^3 + n * sms steps, and
- *    placings from the least and from the most load.
- * In all, the SMs are dealt out at once. A task that finds no core goes to the front of the order,
- * and all are placed anew, up to n times.
+ *  - SMs that no two tasks share, while there are enough: each more one goes to the task with the
+ *    most need, (C + G(N)) / D, of those whom it helps, or to that of line 24. Cores by rising
+ *    load, or by falling load.
+ *  - All tests but the sound busy one: groups of tasks that share SMs of their own, so that nobody
+ *    waits for a chain that leads out of the group. From groups of one, the two become one whose
+ *    tasks cost least more together, until they are few enough; then each SM that is left goes to
+ *    the group where it saves most. A task's cost is the fourth power of its time on a core of its
+ *    own, (C + G(N) + B^m + B^e) / D. The number of groups is as great as can be, and one less in
+ *    each try, down to 1 and over again; after each, the task with the most time / D counts twice
+ *    as much. Cores as above. So it does GS_ALLOCATE_TRIES times, each with at most some
+ *    n (n^2 + sms) steps and 2n placings.
+ * In all of them the SMs are dealt out at once. A task that finds no core goes to the front of the
+ * order, and all are placed anew, up to n times.
  */
 #ifndef GS_RTA_STGM_ALLOCATE_H
 #define GS_RTA_STGM_ALLOCATE_H

@@ -1,4 +1,4 @@
-/* Which tasks share SMs with the least harm, if some do? */
+/* Which tasks should share SMs, if some have to? */
 #include <string.h>
 
 #include "rta/stgm_run.h"

@@ -3,7 +3,7 @@
  *   stgm_deal.c      how many SMs each task has, which ones, and who waits for whom then
  *   stgm_place.c     on which core a task fits, and what a task that comes changes there
  *   stgm_apart.c     the allocator that looks first for SMs that nobody waits for
- *   stgm_groups.c    and the one after it, for groups of tasks that share SMs of their own
+ *   stgm_groups.c    its last part: groups of tasks that share SMs of their own
  *   stgm_allocate.c  the rounds of Algorithm 1, and what is answered
  *
  * For these files alone. Arrays by task and by core are those of run->self.
@@ -87,7 +87,7 @@ int gs_stgm_apart(gs_stgm_run_t *run, int64_t *rounds, bool *placed);
 
 /* stgm_groups.c */
 
-/* Its last part, where contention does not depend on cores. */
+/* The part of gs_stgm_apart for contention that does not depend on cores. */
 int gs_stgm_groups(gs_stgm_run_t *run, int64_t *rounds, bool *placed);
 
 #endif
