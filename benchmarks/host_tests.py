@@ -6,9 +6,9 @@ time on one core; the fastest of several. Cores of the tests are those of the pa
 STGM gets one SM per task there, round the end. Beside them, the published figures of SchedCAT for
 one set with its fixpoint, from another machine, and so an order of magnitude.
 
-Then allocations for 13 SMs: Algorithm 1 corrected, and the one that first shares no SM (busy: but
-among tasks of one core); and how
-often each finds an allocation where one exists, on small systems that all of them can be tried for.
+Then allocations for 13 SMs: Algorithm 1 corrected, and the one that first looks for SMs of their
+own for tasks, for the tasks of a core (busy) or for groups of tasks (suspend); and how often each
+finds an allocation where one exists, on small systems that all of them can be tried for.
 
     python benchmarks/host_tests.py [--save]
 """

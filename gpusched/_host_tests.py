@@ -341,11 +341,14 @@ def stgm_allocate(
     mode, variant, stop
         As in `stgm`, for the test that is used; with ``printed`` lines of its own algorithm.
     apart
-        Whether to look first for SMs that nobody waits for. **Not in the paper**; it finds far more
-        allocations. In mode "busy" the tasks of one core can use the same SMs without waiting, as
-        their GPU segments never overlap, so SMs are divided among cores; in both modes SMs are
-        divided among tasks, while there are enough, by need or by gain. Tasks that find no core are
-        placed first the next time. Where all of it fails, Algorithm 1 follows.
+        Whether to look first for SMs that nobody waits for, or only few. **Ours, not the paper's**;
+        it finds far more allocations. In mode "busy" the tasks of one core can use the same SMs
+        without waiting, as their GPU segments never overlap, so SMs are divided among cores; in
+        both modes SMs are divided among tasks, while there are enough, by need or by gain. In mode
+        "suspend" (and with printed tests) they are also divided among groups of tasks: the members
+        of a group share its SMs, and none waits for a task outside. Groups are made so that waiting
+        takes small parts of deadlines. Tasks that find no core are placed first the next time.
+        Where all of it fails, Algorithm 1 follows, so that nothing is lost.
     printed
         Lines to run as they are printed: "line 16" (checks only the task that is placed, **which is
         unsafe**), "load" (lines 16 and 17: loads of C / T), "line 24" (its sign chooses the task

@@ -121,11 +121,17 @@ def host_allocation() -> Callable[[Any], Any]:
     return lambda stop: _core.host_stgm_allocate(hosts, 4, 13, True, 0, 32, stop)
 
 
+def host_groups() -> Callable[[Any], Any]:
+    # One set, in which 750 tasks become 13 groups again and again.
+    hosts = gs.generate.stgm(1500, 1, seed=1, gpu_ratio=(1, 1), utilization=(0.5, 0.6))._columns()
+    return lambda stop: _core.host_stgm_allocate(hosts, 4, 13, False, 0, 32, stop)
+
+
 CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
-        *(host_test, host_allocation, host, host_responses),
+        *(host_test, host_allocation, host_groups, host, host_responses),
     )
 }
 

@@ -396,6 +396,20 @@ def test_any_allocation_at_all():
     assert possible >= apart > plain > 0
 
 
+def test_groups():
+    """Which tasks share SMs, and how many, in the try that found cores for all."""
+    rng, tries = random.Random("groups"), []
+    for _ in range(400):
+        n, sms = rng.randint(4, 8), rng.randint(2, 4)
+        tasks = random_set(rng, n, 1, 1, T=(100, 300), columns=sms)
+        answer = _core.host_stgm_allocate(columns([tasks]), 3, sms, 0, 0, 32, nothing)
+        users = sum(t.eta > 0 for t in tasks)
+        if users > sms and answer[0][0] and answer[6][0] <= 16:
+            tries.append(int(answer[6][0]))
+            assert placement(answer, 0)[1] == ht.group(tasks, sms, tries[-1])
+    assert len(tries) > 200 and tries.count(1) < len(tries) and max(tries) > 4
+
+
 @pytest.mark.parametrize("busy", [0, 1])
 @pytest.mark.parametrize("paper", [0, 1, 2])
 def test_every_placement_of_odd_sets(busy, paper):

@@ -355,6 +355,38 @@ def test_what_is_allocated_passes(mode: Any, apart: bool) -> None:
         assert (found.schedulable | ~plain).all() and (found.schedulable & ~plain).any()
 
 
+@pytest.mark.parametrize("variant", ["sound", "paper"])
+def test_groups_of_tasks_share_sms_of_their_own(variant: Any) -> None:
+    """More tasks with GPU segments than SMs: sets of SMs are equal or disjoint, never a chain."""
+    sets = gs.generate.stgm(12, 150, seed=9, sms=3)
+    plain = gs.analysis.stgm_allocate(sets, 4, 3, variant=variant)
+    found = gs.analysis.stgm_allocate(sets, 4, 3, variant=variant, apart=True)
+    assert (found.schedulable | ~plain.schedulable).all()
+    more = found.schedulable & ~plain.schedulable
+    assert more.sum() > 0.2 * len(sets)
+    passed = gs.analysis.stgm(found.hosts[np.flatnonzero(found.schedulable)], 4, 3, variant=variant)
+    assert passed.schedulable.all()
+    shared = 0
+    for i in np.flatnonzero(more):
+        sm = found.hosts.sm[i][sets.segments[i] > 0]
+        common = (sm[:, None] & sm).any(axis=2)
+        equal = (sm[:, None] == sm).all(axis=2)
+        assert (common == equal).all()
+        shared += bool(common.sum() > len(sm))
+    assert shared > 0.2 * len(sets)
+    assert (found.rounds[more] <= 4 + 16).all()  # then Algorithm 1 would follow
+
+
+def test_few_allocations_are_missed() -> None:
+    sets = gs.generate.stgm(8, 100, seed=12, cpus=2, sms=3)
+    exists = gs.analysis.stgm_exhaustive(sets, 2, 3).schedulable == 1
+    plain = gs.analysis.stgm_allocate(sets, 2, 3).schedulable
+    apart = gs.analysis.stgm_allocate(sets, 2, 3, apart=True).schedulable
+    assert not (apart & ~exists).any()
+    assert (exists & ~plain).sum() > 0.15 * exists.sum()
+    assert (exists & ~apart).sum() < 0.05 * exists.sum()
+
+
 def test_line_16_is_unsafe() -> None:
     """Counterexample A5: the task that was placed first is not checked again."""
     pair = gs.HostTasks([10, 4], [5, 2])

@@ -16,11 +16,19 @@
  *  - Sound busy test: GPU segments of one core never overlap, so its tasks can use the same SMs
  *    without any waiting. For 1, 2, .. cores: the tasks with GPU segments are divided among so many
  *    by worst fit, and the SMs among these cores by their load; then the others are placed.
- *  - SMs that no two tasks share, while there are enough: divided by need, (C + G(N)) / D, or by
- * the gain of line 24, to the task with the most, as long as it helps; cores by rising load, or by
- *    falling load.
- * In both, all SMs are dealt out at once, as more never hurt a task that waits for nobody. A task
- * that finds no core goes to the front of the order, and all are placed anew, up to n times.
+ *  - SMs that no two tasks share, while there are enough: each more one goes to the task with the
+ *    most need, (C + G(N)) / D, of those whom it helps, or to that of line 24. Cores by rising
+ *    load, or by falling load.
+ *  - All tests but the sound busy one: groups of tasks that share SMs of their own, so that nobody
+ *    waits for a chain that leads out of the group. From groups of one, the two become one whose
+ *    tasks cost least more together, until they are few enough; then each SM that is left goes to
+ *    the group where it saves most. A task's cost is the fourth power of its time on a core of its
+ *    own, (C + G(N) + B^m + B^e) / D. The number of groups is as great as can be, and one less in
+ *    each try, down to 1 and over again; after each, the task with the most time / D counts twice
+ *    as much. Cores as above. So it does GS_ALLOCATE_TRIES times, each with at most some
+ *    n (n^2 + sms) steps and 2n placings.
+ * In all of them the SMs are dealt out at once. A task that finds no core goes to the front of the
+ * order, and all are placed anew, up to n times.
  */
 #ifndef GS_RTA_STGM_ALLOCATE_H
 #define GS_RTA_STGM_ALLOCATE_H
@@ -42,6 +50,9 @@ enum {
     GS_ALLOCATE_ALL = 63
 };
 
+/* How often groups are tried. */
+#define GS_ALLOCATE_TRIES 16
+
 /* Room for sets of n tasks. The arrays are owned. */
 typedef struct {
     int64_t n;
@@ -54,11 +65,12 @@ typedef struct {
     int64_t *head;    /* by core: its most urgent task; -1: it is empty */
     int64_t *next;    /* of a task that has a core: the next one there by falling urgency; -1 */
     int64_t *members; /* of the core that is looked at, by falling urgency; or other short lists */
-    int64_t *bound;   /* W on the core, as last tested */
+    int64_t *bound;   /* W on the core, as last tested; or by group: its kernels */
     int64_t *found;   /* W of the members in the test under way */
-    int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs */
-    int64_t *group;   /* the core that a task with GPU segments is to go to */
-    int64_t *seen;    /* by core, busy: `moves` when the contention on it was last computed */
+    int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs, or a group's */
+    int64_t *group;   /* the core that a task with GPU segments is to go to; or its group */
+    int64_t *seen;    /* by core, busy: `moves` when the contention on it was last computed; or by
+                         task: how much it counts */
     int64_t moves;    /* tasks with GPU segments that were placed, and rounds */
     double *share;
     double *load; /* by core */

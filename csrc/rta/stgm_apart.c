@@ -29,52 +29,6 @@ static int64_t pick_gain(const gs_stgm_run_t *run)
     return best >= 0 && run->self->gain[best] > 0 ? best : -1;
 }
 
-/* The first task by the order of placing that has no core, brought to the front of that order;
- * false if it is there. */
-static bool bring_forward(const gs_stgm_run_t *run)
-{
-    int64_t *turn = run->self->turn, at = 0;
-    while (run->core[turn[at]] >= 0) {
-        at++;
-    }
-    int64_t i = turn[at];
-    memmove(turn + 1, turn, (size_t)at * sizeof *turn);
-    turn[0] = i;
-    return at > 0;
-}
-
-/* Tasks with GPU segments come first, as their cores are fixed. */
-static void bring_users_forward(const gs_stgm_run_t *run)
-{
-    gs_stgm_allocate_t *self = run->self;
-    int64_t *others = self->members, users = 0, rest = 0;
-    for (int64_t at = 0; at < self->n; at++) {
-        int64_t i = self->turn[at];
-        *(self->count[i] > 0 ? &self->turn[users++] : &others[rest++]) = i;
-    }
-    memcpy(self->turn + users, others, (size_t)rest * sizeof *others);
-}
-
-/* Places all tasks; one that finds no core goes first next time. */
-static int place_again(const gs_stgm_run_t *run, bool *placed)
-{
-    int status = GS_OK;
-    if (gs_stgm_is_hopeless(run)) {
-        return status;
-    }
-    gs_stgm_find_shares(run);
-    if (run->by_core) {
-        bring_users_forward(run);
-    }
-    for (int64_t time = 0; time < run->self->n && status == GS_OK && !*placed; time++) {
-        status = gs_stgm_place_all(run, placed);
-        if (status == GS_OK && !*placed && !bring_forward(run)) {
-            break;
-        }
-    }
-    return status;
-}
-
 /* SMs that nobody shares, divided in two ways, and cores from the least or from the most load. */
 static int try_disjoint(gs_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
@@ -99,7 +53,7 @@ static int try_disjoint(gs_stgm_run_t *run, int64_t *rounds, bool *placed)
             status = gs_stgm_deal(run);
         }
         if (status == GS_OK) {
-            status = place_again(run, placed);
+            status = gs_stgm_place_again(run, placed);
         }
         run->tight = false;
     }
@@ -115,7 +69,7 @@ static int group_users(const gs_stgm_run_t *run, int64_t cores)
         gs_stgm_count(run, i);
     }
     gs_stgm_find_shares(run);
-    bring_users_forward(run);
+    gs_stgm_users_first(run);
     memset(self->load, 0, (size_t)cores * sizeof *self->load);
     int status = gs_poll(run->env, self->n);
     for (int64_t at = 0; at < self->n && self->count[self->turn[at]] > 0 && status == GS_OK; at++) {
@@ -184,7 +138,7 @@ static int try_by_core(gs_stgm_run_t *run, int64_t *rounds, bool *placed)
         if (status == GS_OK) {
             give_by_core(run, cores);
             ++*rounds;
-            status = place_again(run, placed);
+            status = gs_stgm_place_again(run, placed);
         }
         if (status != GS_OK || *placed) {
             break;
@@ -204,6 +158,9 @@ int gs_stgm_apart(gs_stgm_run_t *run, int64_t *rounds, bool *placed)
     }
     if (status == GS_OK && !*placed) {
         status = try_disjoint(run, rounds, placed);
+    }
+    if (status == GS_OK && !*placed && !gs_stgm_is_local(run)) {
+        status = gs_stgm_groups(run, rounds, placed);
     }
     run->flags = flags;
     return status;

@@ -220,3 +220,47 @@ int gs_stgm_place_all(const gs_stgm_run_t *run, bool *placed)
     }
     return status;
 }
+
+/* The first task by the order of placing that has no core, brought to the front of that order;
+ * false if it is there. */
+static bool bring_forward(const gs_stgm_run_t *run)
+{
+    int64_t *turn = run->self->turn, at = 0;
+    while (run->core[turn[at]] >= 0) {
+        at++;
+    }
+    int64_t i = turn[at];
+    memmove(turn + 1, turn, (size_t)at * sizeof *turn);
+    turn[0] = i;
+    return at > 0;
+}
+
+void gs_stgm_users_first(const gs_stgm_run_t *run)
+{
+    gs_stgm_allocate_t *self = run->self;
+    int64_t *others = self->members, users = 0, rest = 0;
+    for (int64_t at = 0; at < self->n; at++) {
+        int64_t i = self->turn[at];
+        *(self->count[i] > 0 ? &self->turn[users++] : &others[rest++]) = i;
+    }
+    memcpy(self->turn + users, others, (size_t)rest * sizeof *others);
+}
+
+int gs_stgm_place_again(const gs_stgm_run_t *run, bool *placed)
+{
+    int status = GS_OK;
+    if (gs_stgm_is_hopeless(run)) {
+        return status;
+    }
+    gs_stgm_find_shares(run);
+    if (run->by_core) {
+        gs_stgm_users_first(run);
+    }
+    for (int64_t time = 0; time < run->self->n && status == GS_OK && !*placed; time++) {
+        status = gs_stgm_place_all(run, placed);
+        if (status == GS_OK && !*placed && !bring_forward(run)) {
+            break;
+        }
+    }
+    return status;
+}

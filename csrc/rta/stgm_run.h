@@ -3,6 +3,7 @@
  *   stgm_deal.c      how many SMs each task has, which ones, and who waits for whom then
  *   stgm_place.c     on which core a task fits, and what a task that comes changes there
  *   stgm_apart.c     the allocator that looks first for SMs that nobody waits for
+ *   stgm_groups.c    its last part: groups of tasks that share SMs of their own
  *   stgm_allocate.c  the rounds of Algorithm 1, and what is answered
  *
  * For these files alone. Arrays by task and by core are those of run->self.
@@ -71,10 +72,22 @@ int gs_stgm_gather(const gs_stgm_run_t *run, int64_t p, int64_t i, gs_stgm_core_
  * every task has a core; as printed the others are tried after one that finds none. */
 int gs_stgm_place_all(const gs_stgm_run_t *run, bool *placed);
 
+/* Tasks with GPU segments come first in the order of line 14. */
+void gs_stgm_users_first(const gs_stgm_run_t *run);
+
+/* Places all tasks, unless that is hopeless; one that finds no core goes to the front of the order,
+ * and all are placed anew, up to n times. While run->by_core, tasks with GPU segments go first. */
+int gs_stgm_place_again(const gs_stgm_run_t *run, bool *placed);
+
 /* stgm_apart.c */
 
 /* GS_ALLOCATE_APART: cores and SMs without the rounds; *placed: whether it found them. Counts in
  * *rounds how often SMs were dealt out. */
 int gs_stgm_apart(gs_stgm_run_t *run, int64_t *rounds, bool *placed);
+
+/* stgm_groups.c */
+
+/* The part of gs_stgm_apart for contention that does not depend on cores. */
+int gs_stgm_groups(gs_stgm_run_t *run, int64_t *rounds, bool *placed);
 
 #endif

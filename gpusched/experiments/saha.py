@@ -41,7 +41,7 @@ STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
 }
 """The curves of Figures 4 and 5: which test, in which mode, in which form. The last four are as
 printed or as in public code, and unsound. "apart" is not in the paper: STGM with the allocator that
-looks first for SMs that nobody waits for."""
+looks first for SMs that nobody waits for, or only few."""
 
 CPUS = 4
 SMS = 13

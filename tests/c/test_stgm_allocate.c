@@ -122,6 +122,36 @@ static void test_line_23(void)
     }
 }
 
+/* Two SMs for four tasks: long kernels must keep to themselves, but in the order of the tasks each
+ * is dealt out with a short one. */
+static void test_groups(void)
+{
+    static const row_t rows[] = {{20, 0, 1, {1, 1}, {{0, 8, 0}}, 0, {0}},
+                                 {20, 0, 1, {1, 1}, {{0, 8, 0}}, 0, {0}},
+                                 {300, 0, 1, {1, 1}, {{0, 99, 0}}, 0, {0}},
+                                 {300, 0, 1, {1, 1}, {{0, 100, 0}}, 0, {0}}};
+    static const int64_t response[4] = {18, 18, 201, 201};
+    static const uint8_t sm[8] = {1, 0, 1, 0, 0, 1, 0, 1};
+    gs_env_t env;
+    gs_env_init(&env);
+    host_set_t s;
+    set_make(&s, 4, rows);
+    result_t r;
+    MU_CHECK(allocate(&env, &s, 4, 2, false, GS_STGM_SOUND, 0, &r) == GS_OK);
+    MU_CHECK(!r.answer.schedulable && r.placement.rounds == 5);
+    MU_CHECK(allocate(&env, &s, 4, 2, false, GS_STGM_SOUND, GS_ALLOCATE_APART, &r) == GS_OK);
+    MU_CHECK(r.answer.schedulable && r.placement.rounds == 1 && terms_add_up(&s));
+    MU_CHECK(memcmp(s.response, response, sizeof response) == 0);
+    MU_CHECK(memcmp(r.sm, sm, sizeof sm) == 0);
+    s.deadline[0] = 17; /* it can share with nobody, and there are not enough SMs for that */
+    MU_CHECK(allocate(&env, &s, 4, 2, false, GS_STGM_SOUND, GS_ALLOCATE_APART, &r) == GS_OK);
+    MU_CHECK(!r.answer.schedulable && r.placement.rounds == GS_ALLOCATE_TRIES + 5);
+    MU_CHECK(allocate(&env, &s, 4, 3, false, GS_STGM_SOUND, GS_ALLOCATE_APART, &r) == GS_OK);
+    MU_CHECK(r.answer.schedulable && r.placement.rounds == 1);
+    MU_CHECK(r.sm[0] + r.sm[3] + r.sm[6] + r.sm[9] == 1); /* the first task has one to itself */
+    MU_CHECK(env.bytes_used == 0);
+}
+
 /* A search that is given up, and one that comes to its end. */
 static void test_budget(void)
 {
@@ -188,6 +218,7 @@ int main(void)
     test_vector();
     test_line_16();
     test_line_23();
+    test_groups();
     test_budget();
     test_refusals();
     test_memory();

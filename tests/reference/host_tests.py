@@ -496,6 +496,57 @@ def allocate(
         counts[chosen] += 1
 
 
+def group(tasks, sms, tries):
+    """SM sets of the last of so many tries of our own allocator in suspend mode (stgm_groups.c):
+    groups of tasks share SMs of their own. Floating point in the same order, for equal ties."""
+    users = [i for i, t in enumerate(tasks) if t.eta > 0]
+    longest = [most(t.longer) for t in tasks]
+    weight = dict.fromkeys(users, 1)
+
+    def need(i, part, k):
+        """The time of task i on a core of its own, as a share of its deadline."""
+        t = tasks[i]
+        copy = 2 * t.eta * (sum(longest) - longest[i])
+        kernel = t.eta * sum(max(tasks[u].e(k)) for u in part if u != i)
+        return (t.C + t.G(k) + copy + kernel) / t.D
+
+    def cost(i, part, k):
+        square = need(i, part, k) * need(i, part, k)
+        return weight[i] * square * square
+
+    def price(a, b):
+        rise = [cost(i, a + b, 1) - cost(i, a if i in a else b, 1) for i in sorted(a + b)]
+        return sum(rise)
+
+    for turn in range(tries):
+        parts = [[i] for i in users]
+        top = min(len(users), sms)
+        while len(parts) > top - turn % top:
+            pairs = [(b, a) for b in range(len(parts)) for a in range(b)]
+            b, a = min(pairs, key=lambda pair: price(parts[pair[1]], parts[pair[0]]))
+            parts[a] = sorted(parts[a] + parts[b])
+            last = parts.pop()
+            if b < len(parts):
+                parts[b] = last
+        width = [1] * len(parts)
+        for _ in range(sms - len(parts)):
+            saved = [
+                sum(cost(i, part, k) for i in part) - sum(cost(i, part, k + 1) for i in part)
+                for part, k in zip(parts, width, strict=True)
+            ]
+            if max(saved) <= 0:
+                break
+            width[saved.index(max(saved))] += 1
+        sets, first = [set() for _ in tasks], 0
+        for part, k in zip(parts, width, strict=True):
+            for i in part:
+                sets[i] = set(range(first, first + k))
+            first += k
+        needs = [need(i, next(p for p in parts if i in p), len(sets[i])) for i in users]
+        weight[users[needs.index(max(needs))]] *= 2
+    return sets
+
+
 def place(tasks, core, sets):
     return [t.placed(c, s) for t, c, s in zip(tasks, core, sets, strict=True)]
 
