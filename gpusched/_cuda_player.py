@@ -240,7 +240,8 @@ def play(
         if op.kind not in ("kernel", "graph") or (op.kind == "graph") != (op.graph != 0):
             raise ValueError(f"kernels[{i}]: must be a kernel, or of kind 'graph' with a handle")
     if isinstance(plan, Policy):
-        start = batch = np.zeros(0, np.int64)
+        start: Int64Array = np.zeros(0, np.int64)
+        batch = start
         order = None if plan.table.order is None else plan.table.order.astype(np.int64)
         if cycles > 1 and not plan.repeats:
             raise ValueError("cycles: this policy is for one hyperperiod")

@@ -388,9 +388,10 @@ def _model(
     late = integer(overhead, "overhead")
     victims = victim_per_set(victim, sets, hosts.n)
     rows = (sets, hosts.n)
-    sm = np.atleast_2d(hosts.sm).reshape(*rows, -1).astype(np.uint8) if gpu == "stgm" else None
-    if sm is not None and width > hosts.sms:
-        sm = np.concatenate([sm, np.zeros((*rows, width - hosts.sms), np.uint8)], axis=-1)
+    sm = None
+    if gpu == "stgm":
+        sm = np.zeros((*rows, width), np.uint8)
+        sm[..., : hosts.sms] = hosts.sm.reshape(*rows, hosts.sms)
     arguments = (
         *(hosts._columns(), hosts.offset.reshape(rows), hosts.core.reshape(rows), sm),
         *(count, width, _POLICIES.index(policy), ways[gpu], _MODES.index(mode)),

@@ -150,7 +150,7 @@ class File:
 
     def _integers(self, query: str, keys: tuple[str, ...]) -> Int64Array:
         """The rows of a query, all of integers, the first of them the row's number."""
-        parts = [np.empty((0, len(keys)), np.int64)]
+        parts: list[Int64Array] = [np.empty((0, len(keys)), np.int64)]
         cursor = self.database.execute(query)
         while rows := cursor.fetchmany(_CHUNK):
             if set(map(type, chain.from_iterable(rows))) != {int}:

@@ -534,10 +534,10 @@ def _check_kernels(kernel: Int64Array) -> None:
     grows = kernel[..., 1:] > kernel[..., :-1]
     if grows.any():
         *where, k = _first(grows)
-        at = (*where, k + 1)
+        before, at = (*where, k), (*where, k + 1)
         raise ValueError(
             f"kernel{list(at)} = {kernel[at]}: takes longer on {k + 2} SMs than on {k + 1} "
-            f"({kernel[(*where, k)]}); monotone=True takes the largest from there on"
+            f"({kernel[before]}); monotone=True takes the largest from there on"
         )
 
 
