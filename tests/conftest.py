@@ -5,7 +5,8 @@ Environment variables:
 CC                    the compiler (cc)
 GPUSCHED_WERROR       the project's warnings are errors in what the tests compile
 GPUSCHED_SANITIZE     sanitizers for what the tests compile, such as address,undefined
-GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of them)
+GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of them, and hostile
+                      calls without a look for leaks)
 """
 
 from __future__ import annotations
