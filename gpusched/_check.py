@@ -144,6 +144,20 @@ def task_number(task: Any, names: tuple[str, ...]) -> int:
     return index
 
 
+def set_index(number: Any, sets: int | None) -> tuple[int, ...]:
+    """Where the argument ``set`` of an answer points to: one of so many, or () for a single set."""
+    if sets is None:
+        if number is not None:
+            raise ValueError(f"set = {number!r:.60}: there is only one task set, leave it out")
+        return ()
+    if number is None:
+        raise ValueError("set: say which set of the stack")
+    index = integer(number, "set")
+    if not 0 <= index < sets:
+        raise IndexError(f"set = {index}: the stack has {sets} sets")
+    return (index,)
+
+
 def set_number(value: Any, name: str = "first") -> int:
     """``value`` as the number of a task set under its seed."""
     number = integer(value, name)

@@ -27,16 +27,8 @@ from gpusched._fifo_bounds import (
     fifo_bound,
     fifo_limit,
 )
-from gpusched._gedf_tests import (
-    GEDF_BOUNDS,
-    GEDF_METHODS,
-    LOCKS,
-    GedfVerdict,
-    container,
-    cpu_only,
-    gedf_tardiness,
-    srm,
-)
+from gpusched._gedf_tests import GEDF_METHODS, container, cpu_only, gedf_tardiness, srm
+from gpusched._gedf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
 from gpusched._host_tests import (
     fmlp_plus,
     gpu_server,

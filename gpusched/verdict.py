@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import Int64Array, frozen, integer
+from gpusched._check import Int64Array, frozen, integer, set_index
 from gpusched._text import clip
 from gpusched.hosttasks import HostTasks
 
@@ -109,10 +109,10 @@ class Verdict:
     def why(self, set: int | None = None) -> str:
         """Why the set is schedulable or not, in a sentence or two: which task can be late first,
         and what its response is made of. ``set``: its number in a stack."""
-        at = self._set(set)
-        hosts = self.hosts[at] if self.hosts.is_stack else self.hosts
+        at = set_index(set, len(self) if self.hosts.is_stack else None)
+        hosts = self.hosts[at[0]] if self.hosts.is_stack else self.hosts
         failed = int(self.failed[at]) if self.hosts.is_stack else int(self.failed)
-        accepted = self.schedulable if at is ... else self.schedulable[at]
+        accepted = self.schedulable if at == () else self.schedulable[at]
         if failed < 0 and accepted != 1:
             undecided = accepted is None or accepted == -1
             return "The budget was spent." if undecided else "No allocation passes the test."
@@ -139,18 +139,6 @@ class Verdict:
         if extra[most] >= late:
             return f"{first} Without {_TERM[most]} it would be in time."
         return first
-
-    def _set(self, set: int | None) -> Any:
-        if not self.hosts.is_stack:
-            if set is not None:
-                raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")
-            return ...
-        if set is None:
-            raise ValueError("set: say which set of the stack")
-        number = integer(set, "set")
-        if not 0 <= number < len(self):
-            raise IndexError(f"set = {number}: the stack has {len(self)} sets")
-        return number
 
     def __getitem__(self, index: int) -> Verdict:
         """The verdict about set ``index`` of a stack."""
@@ -201,8 +189,8 @@ class Verdict:
         """
         from gpusched import plot
 
-        at = self._set(set)
-        hosts = self.hosts[at] if self.hosts.is_stack else self.hosts
+        at = set_index(set, len(self) if self.hosts.is_stack else None)
+        hosts = self.hosts[at[0]] if self.hosts.is_stack else self.hosts
         order = np.argsort(hosts.priority, kind="stable")[:_SHOWN_ROWS]
         ax = plot.axes(ax, (9.4, 1.0 + 0.34 * len(order)))
         axis = plot.time_axis(unit, int(hosts.deadline[order].max()))
