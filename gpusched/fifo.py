@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _fifo_picture
-from gpusched._check import Int64Array, task_number
+from gpusched._check import Int64Array
 from gpusched._fifo_orders import ORDERS
 from gpusched._frozen import Frozen
 from gpusched._responses import Responses
-from gpusched.jobs import Jobs
+from gpusched.jobs import Jobs, RunJobs
 from gpusched.tasks import KernelTasks
 
 __all__ = ["ORDERS", "OUTCOMES", "FifoResponses", "FifoRun", "Waves"]
@@ -58,7 +58,7 @@ class Waves(Frozen):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FifoRun(Jobs):
+class FifoRun(RunJobs):
     """Jobs whose blocks started in FIFO order, by release; see ``gs.simulate.fifo``.
 
     Beside the columns of ``Jobs``, whose ``start`` is that of the first block and whose ``finish``
@@ -106,18 +106,6 @@ class FifoRun(Jobs):
     cycle_length: int | None
     now: int
     reason: str | None
-
-    @property
-    def late(self) -> npt.NDArray[np.bool_]:
-        """Which jobs did not finish by their deadlines, as far as that is known at ``now``."""
-        finished = self.finish >= 0
-        return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
-
-    def responses(self, task: int | str) -> Int64Array:
-        """The response times of the finished jobs of a task (its index or name), in order."""
-        number = task_number(task, self.tasks.name)
-        chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
-        return self.finish[chosen] - self.release[chosen]
 
     def __repr__(self) -> str:
         known = self.outcome if self.reason is None else f"{self.outcome} ({self.reason})"

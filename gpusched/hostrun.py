@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._check import Int64Array, task_number
+from gpusched._check import Int64Array
 from gpusched._frozen import Frozen
 from gpusched._responses import Responses
 from gpusched.hosttasks import HostTasks
-from gpusched.jobs import Jobs
+from gpusched.jobs import RunJobs
 
 __all__ = ["WHAT", "HostResponses", "HostRun", "Intervals"]
 
@@ -77,7 +77,7 @@ class Intervals(Frozen):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HostRun(Jobs):
+class HostRun(RunJobs):
     """Jobs of tasks on CPUs and a GPU, by release; see ``gs.simulate.host``.
 
     Beside the columns of ``Jobs``, whose ``start`` is when the job first ran (or the server took
@@ -119,18 +119,6 @@ class HostRun(Jobs):
     missed: Int64Array
     now: int
     reason: str | None
-
-    @property
-    def late(self) -> npt.NDArray[np.bool_]:
-        """Which jobs did not finish by their deadlines, as far as that is known at ``now``."""
-        finished = self.finish >= 0
-        return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
-
-    def responses(self, task: int | str) -> Int64Array:
-        """The response times of the finished jobs of a task (its index or name), in order."""
-        number = task_number(task, self.tasks.name)
-        chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
-        return self.finish[chosen] - self.release[chosen]
 
     def spent(self) -> dict[str, Int64Array]:
         """How long each job did each thing, by the words of ``WHAT``: why its response is so long.

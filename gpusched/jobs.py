@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from gpusched._check import Int64Array
+from gpusched._check import Int64Array, task_number
 from gpusched._frozen import Frozen
 
 
@@ -71,3 +72,22 @@ class Jobs(Frozen):
 
         columns = {name: getattr(self, name) for name in self.COLUMNS}
         return Results({**columns, "response": self.response})._repr_html_()
+
+
+class RunJobs(Jobs):
+    """Jobs of a simulation, which ended at ``now``, maybe before they did. A base of runs."""
+
+    tasks: Any
+    now: int
+
+    @property
+    def late(self) -> npt.NDArray[np.bool_]:
+        """Which jobs did not finish by their deadlines, as far as that is known at ``now``."""
+        finished = self.finish >= 0
+        return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
+
+    def responses(self, task: int | str) -> Int64Array:
+        """The response times of the finished jobs of a task (its index or name), in order."""
+        number = task_number(task, self.tasks.name)
+        chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
+        return self.finish[chosen] - self.release[chosen]
