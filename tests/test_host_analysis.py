@@ -315,7 +315,7 @@ def test_picture() -> None:
         ax = verdict.plot(set=which)
         assert len(ax.get_yticklabels()) == verdict.hosts.n
         ends = max(patch.get_x() + patch.get_width() for patch in ax.patches)
-        at = verdict._set(which)
+        at = () if which is None else which
         assert ends == max(sum(verdict.terms[name][at] for name in TERMS).tolist())
         plt.close(ax.figure)
 
