@@ -46,7 +46,7 @@ def compiler() -> Compiler:
 @pytest.fixture(scope="session")
 def plain_core(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The core as a static library, without sanitizers."""
-    return compiler.library(tmp_path_factory.mktemp("plain"), sanitized=False)
+    return compiler.shared(tmp_path_factory.mktemp("plain"), sanitized=False)
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +57,7 @@ def core(
     if not compiler.sanitizers:
         library: Path = request.getfixturevalue("plain_core")
         return library
-    return compiler.library(tmp_path_factory.mktemp("sanitized"), sanitized=True)
+    return compiler.shared(tmp_path_factory.mktemp("sanitized"), sanitized=True)
 
 
 @pytest.fixture

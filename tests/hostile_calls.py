@@ -266,7 +266,7 @@ def arguments(name: str) -> dict[str, Any]:
 
 def cuda_arguments(name: str) -> dict[str, Any]:
     """Those of the CUDA backend, on the stand-in driver."""
-    path = str(standin.library())
+    path = str(standin.build())
     driver = _core.cuda_driver(path)
     columns = {"kind": [0, 2], "stream": [0, 1], "stream_kind": [1, 2], "stream_priority": [0, 0]}
     columns |= {"variant": [3, 0], "bytes": [0, 4096]}

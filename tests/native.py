@@ -45,7 +45,7 @@ class Compiler:
         if done.returncode != 0:
             pytest.fail(f"{shlex.join(command)}\n{done.stderr}", pytrace=False)
 
-    def library(self, folder: Path, sanitized: bool) -> Path:
+    def shared(self, folder: Path, sanitized: bool) -> Path:
         """The core, everything in csrc but the Python module, as a static library."""
         objects = []
         for source in sorted(CSRC.rglob("*.c")):

@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parent / "c" / "standin_driver.c"
 
 
 @functools.cache
-def library() -> Path:
+def build() -> Path:
     """The built library, in a folder that goes with this process."""
     folder = Path(tempfile.mkdtemp(prefix="gpusched-standin-"))
     owner = os.getpid()
@@ -37,7 +37,7 @@ class Standin:
     """The stand-in of this process; the same one that gpusched opens."""
 
     def __init__(self) -> None:
-        self.path = str(library())
+        self.path = str(build())
         self._library = ctypes.CDLL(self.path)
         self._library.standin_graph.restype = ctypes.c_void_p
         self._library.standin_graph.argtypes = [ctypes.c_int64]

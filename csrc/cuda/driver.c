@@ -100,19 +100,19 @@ int gs_cuda_driver_open(gs_cuda_driver_t *self, gs_env_t *env, const char *path,
 {
     memset(self, 0, sizeof *self);
     *missing = NULL;
-    self->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (self->library == NULL) {
+    self->opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (self->opened == NULL) {
         return gs_fail(env, GS_ERR_VALUE, "library", -1, 0, "the driver's library is not there");
     }
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         char *slot = (char *)&self->cu + entries[i].offset;
-        if (!find(self->library, entries[i].symbol, slot) && !entries[i].optional) {
+        if (!find(self->opened, entries[i].symbol, slot) && !entries[i].optional) {
             *missing = entries[i].symbol;
             return gs_fail(env, GS_ERR_VALUE, "library", -1, 0, "lacks a function of the driver");
         }
     }
-    if (!find(self->library, "gpusched_now", &self->now) ||
-        !find(self->library, "gpusched_sleep_until", &self->sleep_until)) {
+    if (!find(self->opened, "gpusched_now", &self->now) ||
+        !find(self->opened, "gpusched_sleep_until", &self->sleep_until)) {
         self->now = system_now;
         self->sleep_until = system_sleep_until;
     }

@@ -21,7 +21,7 @@ enum { GS_ERR_DRIVER = -16, GS_ERR_FORKED = -17, GS_ERR_LOST = -18, GS_ERR_SYSTE
 #define GS_CUDA_OLDEST 11000
 
 typedef struct {
-    void *library;
+    void *opened; /* what dlopen gave, or NULL */
     gs_cu_table_t cu;
     /* Clock and sleep of the host, in ns: those of the system, or what the library brings along
      * (gpusched_now and gpusched_sleep_until), which a stand-in with a clock of its own does. */

@@ -35,7 +35,7 @@ static PyObject *cuda_driver(PyObject *module, PyObject *args)
         PyObject *text;
         if (missing != NULL) {
             text = PyUnicode_FromFormat("%s lacks %s: the driver is too old", path, missing);
-        } else if (self->driver.library == NULL) {
+        } else if (self->driver.opened == NULL) {
             text = PyUnicode_FromFormat("no NVIDIA driver: %s cannot be opened", path);
         } else {
             text =
