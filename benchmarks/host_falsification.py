@@ -28,7 +28,7 @@ import gpusched as gs
 from gpusched import _core
 
 SETS = 500  # in one call
-TRIGGERS = (1, 2, 4, 8, 1 | 2, 2 | 4, 1 | 2 | 4 | 8)  # see csrc/sim/host.h
+TRIGGERS = (1, 2, 4, 8, 1 | 2, 2 | 4, 1 | 2 | 4 | 8)  # see csrc/simulate/host/host.h
 NEVER = bytearray(1)
 
 

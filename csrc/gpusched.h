@@ -1,80 +1,73 @@
-/* gpusched: will these GPU tasks meet their deadlines, and under which scheduler?
+/* The public C interface: every header that C callers and the Python module need.
  *
- * Comments number the papers: 000 is Yang and Anderson (ECRTS 2017, work in progress), 001 GPUSched
- * (RTNS 2024), 002 STGM (RTCSA 2019), 003 Olmedo et al. (RTAS 2020), 004 Elliott and Anderson (RTNS
- * 2010). The README has their titles.
+ * Arrows run downwards only:
  *
- * All that C callers and the Python module need. Each room has its own header:
+ *   cuda/       driver (opened at run time), device, run, player
+ *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a GPU
+ * model); graph/ (the scheduling graph)                                            [RTNS24]
+ *   analysis/   fifo/ [ECRTS17]; partitioned/, allocation/ [RTCSA19]; global_edf/ [RTNS10]; common/
+ *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20]
+ *   generate/   random task sets, one file per paper's generator
+ *   model/      gpu, placement, periodic tasks, kernel tasks, host tasks, batch table, schedule
+ *   core/       context (errors, memory budget, poll), heap, hash index, 128-bit integers, rational
+ *               sums, random numbers
  *
- *   core/   env (errors, memory budget, poll), rng, slots (an index from hashes to numbers), heap,
- *           wide (128-bit products), load (utilizations, exactly)
- *   model/  gpu (limits, occupancy), place (blocks to SMs), tasks, kernels, hosts (tasks with CPU
- *           and GPU segments), generate, generate_blocks, generate_hosts, generate_elliott (paper
- *           004's sets), fifo_order (the four readings of FIFO)
- *   pbs/    table (the oracle's answers), oracle (a table from a GPU), schedule (replay), edf,
- *           search (one hyperperiod), endless (for ever), policy (at run time, and a dispatcher
- *           that plays it), graph (the paper's)
- *   rta/    saturation (threads that are busy while a block waits), fifo_bound (response times of
- *           blocks in FIFO order); for tasks on CPUs and a GPU: stgm, stgm_allocate (cores and
- *           SMs), stgm_exhaustive (all of them), mpcp, fmlp_plus, gpu_server, partition (cores by
- *           worst fit); under global EDF: gedf_tardiness (bounds), srm (waiting for a GPU lock),
- *           container (GPU tasks in a server), elliott_study (paper 004's counts)
- *   cuda/   driver (opened at run time), device (limits, kernels), run (kernels and copies that say
- *           when and where they ran), player (of schedules); image, buffers, streams
- *   sim/    fifo (blocks on threads in FIFO order), hierarchy (contexts, streams, copies, blocks on
- *           SMs), warps (inside an SM), host (tasks that compute on CPUs and a GPU)
+ * A symbol's prefix is its folder: gs_<folder>_<object>_<verb>. core/ and model/ are shared by all
+ * and leave the folder out: gs_<file>_<verb>. Arguments come in the order (self, context, inputs,
+ * options, outputs); core/context.h states the conventions for errors and memory.
  *
- * The search is made of problem (intervals and classes), moves, bound (latest starts), feasible
- * (the interval engine), dive (depth first), overload and window (proofs that there is none).
- *
- * The paper's graph is made of graph_jobs (releases and deadlines) and three explorations:
- * repaired, tree (nothing merged), and paper (as printed) with its vertices.
- *
- * Names are gs_<object>_<verb>; core/env.h states the conventions for errors and memory.
+ * Papers:
+ *   [ECRTS17]  Yang, Anderson: Response-Time Bounds for Concurrent GPU Scheduling
+ *   [RTNS24]   Feddal, Zahaf, Lipari: Towards Efficient Parallel GPU Scheduling (GPUSched, PBS)
+ *   [RTCSA19]  Saha, Xiang, Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks
+ *   [RTAS20]   Olmedo et al.: Dissecting the CUDA Scheduling Hierarchy
+ *   [RTNS10]   Elliott, Anderson: Globally Scheduled Real-Time Multiprocessor Systems with GPUs
  */
 #ifndef GPUSCHED_H
 #define GPUSCHED_H
 
-#include "core/env.h"
+#include "analysis/allocation/partition.h"
+#include "analysis/allocation/stgm_allocate.h"
+#include "analysis/allocation/stgm_exhaustive.h"
+#include "analysis/fifo/fifo_bound.h"
+#include "analysis/fifo/saturation.h"
+#include "analysis/global_edf/container.h"
+#include "analysis/global_edf/elliott_study.h"
+#include "analysis/global_edf/srm.h"
+#include "analysis/global_edf/tardiness.h"
+#include "analysis/partitioned/fmlp_plus.h"
+#include "analysis/partitioned/gpu_server.h"
+#include "analysis/partitioned/mpcp.h"
+#include "analysis/partitioned/stgm.h"
+#include "core/context.h"
 #include "core/heap.h"
-#include "core/load.h"
+#include "core/int128.h"
+#include "core/rational.h"
 #include "core/rng.h"
-#include "core/wide.h"
 #include "cuda/image.h"
 #include "cuda/player.h"
-#include "model/generate.h"
-#include "model/generate_blocks.h"
-#include "model/generate_elliott.h"
-#include "model/generate_hosts.h"
+#include "generate/elliott_sets.h"
+#include "generate/fifo_sets.h"
+#include "generate/host_sets.h"
+#include "generate/kernel_sets.h"
+#include "generate/uunifast.h"
+#include "model/batch_table.h"
 #include "model/gpu.h"
-#include "model/hosts.h"
-#include "model/kernels.h"
-#include "model/place.h"
-#include "model/tasks.h"
+#include "model/host_tasks.h"
+#include "model/kernel_tasks.h"
+#include "model/periodic_tasks.h"
+#include "model/placement.h"
+#include "model/schedule.h"
+#include "pbs/dispatch.h"
 #include "pbs/edf.h"
-#include "pbs/endless.h"
-#include "pbs/graph.h"
-#include "pbs/oracle.h"
+#include "pbs/graph/graph.h"
+#include "pbs/infinite_horizon.h"
+#include "pbs/oracle/oracle.h"
 #include "pbs/policy.h"
-#include "pbs/schedule.h"
 #include "pbs/search.h"
-#include "pbs/table.h"
-#include "rta/container.h"
-#include "rta/elliott_study.h"
-#include "rta/fifo_bound.h"
-#include "rta/fmlp_plus.h"
-#include "rta/gedf_tardiness.h"
-#include "rta/gpu_server.h"
-#include "rta/mpcp.h"
-#include "rta/partition.h"
-#include "rta/saturation.h"
-#include "rta/srm.h"
-#include "rta/stgm.h"
-#include "rta/stgm_allocate.h"
-#include "rta/stgm_exhaustive.h"
-#include "sim/fifo.h"
-#include "sim/hierarchy.h"
-#include "sim/host.h"
-#include "sim/warps.h"
+#include "simulate/fifo/fifo.h"
+#include "simulate/hierarchy/hierarchy.h"
+#include "simulate/host/host.h"
+#include "simulate/warps.h"
 
 #endif

@@ -101,7 +101,7 @@ def host(
     its core runs and has no CPU work left before the segment; after it the task is back at its own
     priority. At one instant, what is due ends first, then jobs are released, then cores choose, GPU
     segments begin, and the GPU is given out; requests of one instant are in order of priority. A
-    part of length 0 is none. The whole book of rules is the comment in ``csrc/sim/host.h``.
+    part of length 0 is none. The rules are stated in full in ``csrc/simulate/host/host.h``.
 
     Parameters
     ----------

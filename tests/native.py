@@ -51,7 +51,7 @@ class Compiler:
         for source in sorted(CSRC.rglob("*.c")):
             name = source.relative_to(CSRC)
             if name.parts[0] != "python":
-                objects.append(folder / ("_".join(name.parts)[:-2] + ".o"))
+                objects.append(folder / ("-".join(name.parts)[:-2] + ".o"))
                 self.run("-fPIC", f"-I{CSRC}", "-c", source, "-o", objects[-1], sanitized=sanitized)
         library = folder / "libgpusched.a"
         subprocess.run(

@@ -1,7 +1,7 @@
 """What holds in every simulated schedule, checked on the logs alone.
 
 Nothing here simulates: each check reads the columns of the core and asks whether one rule of
-csrc/sim/hierarchy.h was kept.
+csrc/simulate/hierarchy/hierarchy.h was kept.
 """
 
 from __future__ import annotations

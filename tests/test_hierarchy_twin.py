@@ -1,6 +1,7 @@
 """The core's scheduling hierarchy against its slow twin, and the twin against published schedules.
 
-The rules are those in csrc/sim/hierarchy.h; the twin was written from them without the C code.
+The rules are those in csrc/simulate/hierarchy/hierarchy.h; the twin was written from them without
+the C code.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ static bool before(gs_heap_entry_t a, gs_heap_entry_t b)
     return a.time < b.time || (a.time == b.time && a.item < b.item);
 }
 
-int gs_heap_push(gs_env_t *env, gs_heap_t *heap, int64_t time, int64_t item)
+int gs_heap_push(gs_heap_t *heap, gs_context_t *ctx, int64_t time, int64_t item)
 {
     if (heap->count == heap->room) {
         size_t room = heap->room == 0 ? 16 : 2 * heap->room;
-        gs_heap_entry_t *grown = gs_grow(env, heap->entry, room, sizeof *grown);
+        gs_heap_entry_t *grown = gs_grow(ctx, heap->entry, room, sizeof *grown);
         if (grown == NULL) {
-            return env->status;
+            return ctx->status;
         }
         heap->entry = grown;
         heap->room = room;
@@ -64,8 +64,8 @@ void gs_heap_replace(gs_heap_t *heap, int64_t time, int64_t item)
     sink(heap, (gs_heap_entry_t){time, item});
 }
 
-void gs_heap_free(gs_env_t *env, gs_heap_t *heap)
+void gs_heap_free(gs_heap_t *heap, gs_context_t *ctx)
 {
-    gs_free(env, heap->entry);
+    gs_free(ctx, heap->entry);
     *heap = (gs_heap_t){0};
 }

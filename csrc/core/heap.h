@@ -6,7 +6,7 @@
 #ifndef GS_CORE_HEAP_H
 #define GS_CORE_HEAP_H
 
-#include "core/env.h"
+#include "core/context.h"
 
 typedef struct {
     int64_t time;
@@ -20,11 +20,11 @@ typedef struct {
 } gs_heap_t;
 
 /* A zeroed gs_heap_t is an empty heap. */
-int gs_heap_push(gs_env_t *env, gs_heap_t *heap, int64_t time, int64_t item);
+int gs_heap_push(gs_heap_t *heap, gs_context_t *ctx, int64_t time, int64_t item);
 void gs_heap_pop(gs_heap_t *heap); /* the heap must not be empty */
 /* The same as a pop and a push, in one pass. */
 void gs_heap_replace(gs_heap_t *heap, int64_t time, int64_t item);
-void gs_heap_free(gs_env_t *env, gs_heap_t *heap);
+void gs_heap_free(gs_heap_t *heap, gs_context_t *ctx);
 
 /* The earliest time, GS_NEVER for an empty heap. */
 static inline int64_t gs_heap_time(const gs_heap_t *heap)

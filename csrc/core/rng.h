@@ -16,18 +16,18 @@ typedef struct {
 
 /* What a stream of numbers is for. Append only: the numbers of a seed depend on it. */
 enum {
-    GS_STREAM_UTILIZATION = 1,
-    GS_STREAM_PERIOD = 2,
-    GS_STREAM_SLOWDOWN = 3,
-    GS_STREAM_EXECUTION = 4,
-    GS_STREAM_RELEASE = 5,
-    GS_STREAM_SHAPE = 6,
-    GS_STREAM_USES_GPU = 7,
-    GS_STREAM_SEGMENT = 8,
-    GS_STREAM_PROFILE = 9,
-    GS_STREAM_CUT = 10,
-    GS_STREAM_COPY = 11,
-    GS_STREAM_ELLIOTT = 16 /* a whole set of model/generate_elliott.h */
+    GS_RNG_STREAM_UTILIZATION = 1,
+    GS_RNG_STREAM_PERIOD = 2,
+    GS_RNG_STREAM_SLOWDOWN = 3,
+    GS_RNG_STREAM_EXECUTION = 4,
+    GS_RNG_STREAM_RELEASE = 5,
+    GS_RNG_STREAM_SHAPE = 6,
+    GS_RNG_STREAM_USES_GPU = 7,
+    GS_RNG_STREAM_SEGMENT = 8,
+    GS_RNG_STREAM_PROFILE = 9,
+    GS_RNG_STREAM_CUT = 10,
+    GS_RNG_STREAM_COPY = 11,
+    GS_RNG_STREAM_ELLIOTT = 16 /* a whole set of generate/elliott_sets.h */
 };
 
 void gs_rng_init(gs_rng_t *rng, const uint64_t key[4], uint64_t index, uint64_t stream);

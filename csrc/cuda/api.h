@@ -2,8 +2,8 @@
  *
  * The driver is opened at run time, and its binary interface is stable: with these declarations
  * all of the host side is built and tested everywhere, also where no toolkit is installed. Where
- * one is, a test compares them with its cuda.h. The names are the driver's own behind gs_cu_; a
- * function's table entry is called as the symbol without "cu" and its version.
+ * one is, a test compares them with its cuda.h. The names are the driver's own behind gs_cuda_api_;
+ * a function's table entry is called as the symbol without "cu" and its version.
  */
 #ifndef GS_CUDA_API_H
 #define GS_CUDA_API_H
@@ -11,64 +11,65 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int gs_cu_result_t;   /* CUresult */
-typedef int gs_cu_device_t;   /* CUdevice */
-typedef uint64_t gs_cu_ptr_t; /* CUdeviceptr */
-typedef void *gs_cu_handle_t; /* CUcontext, CUmodule, CUfunction, CUstream, CUgraphExec, ... */
+typedef int gs_cuda_api_result_t;   /* CUresult */
+typedef int gs_cuda_api_device_t;   /* CUdevice */
+typedef uint64_t gs_cuda_api_ptr_t; /* CUdeviceptr */
+typedef void
+    *gs_cuda_api_handle_t; /* CUcontext, CUmodule, CUfunction, CUstream, CUgraphExec, ... */
 
 enum {
-    GS_CU_SUCCESS = 0,
-    GS_CU_OUT_OF_MEMORY = 2,
-    GS_CU_NO_DEVICE = 100,
-    GS_CU_ECC_UNCORRECTABLE = 214,
-    GS_CU_NVLINK_UNCORRECTABLE = 220,
-    GS_CU_CONTAINED = 226,
-    GS_CU_NOT_READY = 600,
-    GS_CU_ILLEGAL_ADDRESS = 700,
-    GS_CU_LAUNCH_TIMEOUT = 702,
-    GS_CU_CONTEXT_IS_DESTROYED = 709,
-    GS_CU_ASSERT = 710,
-    GS_CU_HARDWARE_STACK_ERROR = 714,
-    GS_CU_ILLEGAL_INSTRUCTION = 715,
-    GS_CU_MISALIGNED_ADDRESS = 716,
-    GS_CU_INVALID_ADDRESS_SPACE = 717,
-    GS_CU_INVALID_PC = 718,
-    GS_CU_LAUNCH_FAILED = 719,
-    GS_CU_TENSOR_MEMORY_LEAK = 721,
-    GS_CU_MPS_CLIENT_TERMINATED = 810,
-    GS_CU_EXTERNAL_DEVICE = 911,
-    GS_CU_INVALID_RESOURCE_CONFIGURATION = 915
+    GS_CUDA_API_SUCCESS = 0,
+    GS_CUDA_API_OUT_OF_MEMORY = 2,
+    GS_CUDA_API_NO_DEVICE = 100,
+    GS_CUDA_API_ECC_UNCORRECTABLE = 214,
+    GS_CUDA_API_NVLINK_UNCORRECTABLE = 220,
+    GS_CUDA_API_CONTAINED = 226,
+    GS_CUDA_API_NOT_READY = 600,
+    GS_CUDA_API_ILLEGAL_ADDRESS = 700,
+    GS_CUDA_API_LAUNCH_TIMEOUT = 702,
+    GS_CUDA_API_CONTEXT_IS_DESTROYED = 709,
+    GS_CUDA_API_ASSERT = 710,
+    GS_CUDA_API_HARDWARE_STACK_ERROR = 714,
+    GS_CUDA_API_ILLEGAL_INSTRUCTION = 715,
+    GS_CUDA_API_MISALIGNED_ADDRESS = 716,
+    GS_CUDA_API_INVALID_ADDRESS_SPACE = 717,
+    GS_CUDA_API_INVALID_PC = 718,
+    GS_CUDA_API_LAUNCH_FAILED = 719,
+    GS_CUDA_API_TENSOR_MEMORY_LEAK = 721,
+    GS_CUDA_API_MPS_CLIENT_TERMINATED = 810,
+    GS_CUDA_API_EXTERNAL_DEVICE = 911,
+    GS_CUDA_API_INVALID_RESOURCE_CONFIGURATION = 915
 };
 
 enum { /* CUdevice_attribute */
-       GS_CU_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
-       GS_CU_ATTRIBUTE_KERNEL_EXEC_TIMEOUT = 17,
-       GS_CU_ATTRIBUTE_INTEGRATED = 18,
-       GS_CU_ATTRIBUTE_COMPUTE_MODE = 20,
-       GS_CU_ATTRIBUTE_CONCURRENT_KERNELS = 31,
-       GS_CU_ATTRIBUTE_L2_CACHE_SIZE = 38,
-       GS_CU_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
-       GS_CU_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
-       GS_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-       GS_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-       GS_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
-       GS_CU_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
-       GS_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
-       GS_CU_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
-       GS_CU_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 111
+       GS_CUDA_API_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+       GS_CUDA_API_ATTRIBUTE_KERNEL_EXEC_TIMEOUT = 17,
+       GS_CUDA_API_ATTRIBUTE_INTEGRATED = 18,
+       GS_CUDA_API_ATTRIBUTE_COMPUTE_MODE = 20,
+       GS_CUDA_API_ATTRIBUTE_CONCURRENT_KERNELS = 31,
+       GS_CUDA_API_ATTRIBUTE_L2_CACHE_SIZE = 38,
+       GS_CUDA_API_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
+       GS_CUDA_API_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
+       GS_CUDA_API_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+       GS_CUDA_API_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+       GS_CUDA_API_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
+       GS_CUDA_API_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
+       GS_CUDA_API_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+       GS_CUDA_API_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
+       GS_CUDA_API_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 111
 };
 
 enum { /* CUfunction_attribute */
-       GS_CU_FUNC_NUM_REGS = 4,
-       GS_CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-       GS_CU_FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
+       GS_CUDA_API_FUNC_NUM_REGS = 4,
+       GS_CUDA_API_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+       GS_CUDA_API_FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
 };
 
 enum {
-    GS_CU_STREAM_DEFAULT = 0,
-    GS_CU_STREAM_NON_BLOCKING = 1,
-    GS_CU_DEV_RESOURCE_TYPE_SM = 1,
-    GS_CU_GREEN_CTX_DEFAULT_STREAM = 1
+    GS_CUDA_API_STREAM_DEFAULT = 0,
+    GS_CUDA_API_STREAM_NON_BLOCKING = 1,
+    GS_CUDA_API_DEV_RESOURCE_TYPE_SM = 1,
+    GS_CUDA_API_GREEN_CTX_DEFAULT_STREAM = 1
 };
 
 /* CUdevResource: a type, and what the driver keeps behind it. */
@@ -81,70 +82,80 @@ typedef struct {
         } sm;
         unsigned char oversize[48];
     } is;
-} gs_cu_resource_t;
+} gs_cuda_api_resource_t;
 
 /* The driver's functions. Those of green contexts, which came with CUDA 12.4, may be NULL. */
 typedef struct {
-    gs_cu_result_t (*Init)(unsigned flags);
-    gs_cu_result_t (*DriverGetVersion)(int *version);
-    gs_cu_result_t (*GetErrorName)(gs_cu_result_t error, const char **text);
-    gs_cu_result_t (*GetErrorString)(gs_cu_result_t error, const char **text);
-    gs_cu_result_t (*DeviceGetCount)(int *count);
-    gs_cu_result_t (*DeviceGet)(gs_cu_device_t *device, int ordinal);
-    gs_cu_result_t (*DeviceGetName)(char *name, int length, gs_cu_device_t device);
-    gs_cu_result_t (*DeviceGetAttribute)(int *value, int attribute, gs_cu_device_t device);
-    gs_cu_result_t (*DeviceTotalMem)(size_t *bytes, gs_cu_device_t device);
-    gs_cu_result_t (*DevicePrimaryCtxGetState)(gs_cu_device_t device, unsigned *flags, int *active);
-    gs_cu_result_t (*DevicePrimaryCtxRetain)(gs_cu_handle_t *context, gs_cu_device_t device);
-    gs_cu_result_t (*DevicePrimaryCtxRelease)(gs_cu_device_t device);
-    gs_cu_result_t (*CtxPushCurrent)(gs_cu_handle_t context);
-    gs_cu_result_t (*CtxPopCurrent)(gs_cu_handle_t *context);
-    gs_cu_result_t (*CtxSynchronize)(void);
-    gs_cu_result_t (*CtxGetStreamPriorityRange)(int *least, int *greatest);
-    gs_cu_result_t (*ModuleLoadData)(gs_cu_handle_t *module, const void *image);
-    gs_cu_result_t (*ModuleUnload)(gs_cu_handle_t module);
-    gs_cu_result_t (*ModuleGetFunction)(gs_cu_handle_t *function, gs_cu_handle_t module,
-                                        const char *name);
-    gs_cu_result_t (*FuncGetAttribute)(int *value, int attribute, gs_cu_handle_t function);
-    gs_cu_result_t (*FuncSetAttribute)(gs_cu_handle_t function, int attribute, int value);
-    gs_cu_result_t (*OccupancyMaxActiveBlocksPerMultiprocessor)(int *blocks,
-                                                                gs_cu_handle_t function,
-                                                                int threads, size_t smem);
-    gs_cu_result_t (*MemAlloc)(gs_cu_ptr_t *pointer, size_t bytes);
-    gs_cu_result_t (*MemFree)(gs_cu_ptr_t pointer);
-    gs_cu_result_t (*MemHostAlloc)(void **pointer, size_t bytes, unsigned flags);
-    gs_cu_result_t (*MemFreeHost)(void *pointer);
-    gs_cu_result_t (*MemcpyDtoH)(void *to, gs_cu_ptr_t from, size_t bytes);
-    gs_cu_result_t (*MemcpyDtoHAsync)(void *to, gs_cu_ptr_t from, size_t bytes,
-                                      gs_cu_handle_t stream);
-    gs_cu_result_t (*MemcpyHtoDAsync)(gs_cu_ptr_t to, const void *from, size_t bytes,
-                                      gs_cu_handle_t stream);
-    gs_cu_result_t (*MemsetD8)(gs_cu_ptr_t to, unsigned char value, size_t bytes);
-    gs_cu_result_t (*MemsetD8Async)(gs_cu_ptr_t to, unsigned char value, size_t bytes,
-                                    gs_cu_handle_t stream);
-    gs_cu_result_t (*StreamCreateWithPriority)(gs_cu_handle_t *stream, unsigned flags,
-                                               int priority);
-    gs_cu_result_t (*StreamDestroy)(gs_cu_handle_t stream);
-    gs_cu_result_t (*StreamSynchronize)(gs_cu_handle_t stream);
-    gs_cu_result_t (*StreamQuery)(gs_cu_handle_t stream);
-    gs_cu_result_t (*LaunchKernel)(gs_cu_handle_t function, unsigned grid_x, unsigned grid_y,
-                                   unsigned grid_z, unsigned block_x, unsigned block_y,
-                                   unsigned block_z, unsigned smem, gs_cu_handle_t stream,
-                                   void **parameters, void **extra);
-    gs_cu_result_t (*GraphLaunch)(gs_cu_handle_t graph, gs_cu_handle_t stream);
-    gs_cu_result_t (*DeviceGetDevResource)(gs_cu_device_t device, gs_cu_resource_t *resource,
-                                           int type);
-    gs_cu_result_t (*DevSmResourceSplitByCount)(gs_cu_resource_t *result, unsigned *groups,
-                                                const gs_cu_resource_t *input,
-                                                gs_cu_resource_t *remaining, unsigned flags,
-                                                unsigned least);
-    gs_cu_result_t (*DevResourceGenerateDesc)(gs_cu_handle_t *descriptor,
-                                              gs_cu_resource_t *resources, unsigned count);
-    gs_cu_result_t (*GreenCtxCreate)(gs_cu_handle_t *context, gs_cu_handle_t descriptor,
-                                     gs_cu_device_t device, unsigned flags);
-    gs_cu_result_t (*GreenCtxDestroy)(gs_cu_handle_t context);
-    gs_cu_result_t (*GreenCtxStreamCreate)(gs_cu_handle_t *stream, gs_cu_handle_t context,
-                                           unsigned flags, int priority);
-} gs_cu_table_t;
+    gs_cuda_api_result_t (*Init)(unsigned flags);
+    gs_cuda_api_result_t (*DriverGetVersion)(int *version);
+    gs_cuda_api_result_t (*GetErrorName)(gs_cuda_api_result_t error, const char **text);
+    gs_cuda_api_result_t (*GetErrorString)(gs_cuda_api_result_t error, const char **text);
+    gs_cuda_api_result_t (*DeviceGetCount)(int *count);
+    gs_cuda_api_result_t (*DeviceGet)(gs_cuda_api_device_t *device, int ordinal);
+    gs_cuda_api_result_t (*DeviceGetName)(char *name, int length, gs_cuda_api_device_t device);
+    gs_cuda_api_result_t (*DeviceGetAttribute)(int *value, int attribute,
+                                               gs_cuda_api_device_t device);
+    gs_cuda_api_result_t (*DeviceTotalMem)(size_t *bytes, gs_cuda_api_device_t device);
+    gs_cuda_api_result_t (*DevicePrimaryCtxGetState)(gs_cuda_api_device_t device, unsigned *flags,
+                                                     int *active);
+    gs_cuda_api_result_t (*DevicePrimaryCtxRetain)(gs_cuda_api_handle_t *context,
+                                                   gs_cuda_api_device_t device);
+    gs_cuda_api_result_t (*DevicePrimaryCtxRelease)(gs_cuda_api_device_t device);
+    gs_cuda_api_result_t (*CtxPushCurrent)(gs_cuda_api_handle_t context);
+    gs_cuda_api_result_t (*CtxPopCurrent)(gs_cuda_api_handle_t *context);
+    gs_cuda_api_result_t (*CtxSynchronize)(void);
+    gs_cuda_api_result_t (*CtxGetStreamPriorityRange)(int *least, int *greatest);
+    gs_cuda_api_result_t (*ModuleLoadData)(gs_cuda_api_handle_t *module, const void *image);
+    gs_cuda_api_result_t (*ModuleUnload)(gs_cuda_api_handle_t module);
+    gs_cuda_api_result_t (*ModuleGetFunction)(gs_cuda_api_handle_t *function,
+                                              gs_cuda_api_handle_t module, const char *name);
+    gs_cuda_api_result_t (*FuncGetAttribute)(int *value, int attribute,
+                                             gs_cuda_api_handle_t function);
+    gs_cuda_api_result_t (*FuncSetAttribute)(gs_cuda_api_handle_t function, int attribute,
+                                             int value);
+    gs_cuda_api_result_t (*OccupancyMaxActiveBlocksPerMultiprocessor)(int *blocks,
+                                                                      gs_cuda_api_handle_t function,
+                                                                      int threads, size_t smem);
+    gs_cuda_api_result_t (*MemAlloc)(gs_cuda_api_ptr_t *pointer, size_t bytes);
+    gs_cuda_api_result_t (*MemFree)(gs_cuda_api_ptr_t pointer);
+    gs_cuda_api_result_t (*MemHostAlloc)(void **pointer, size_t bytes, unsigned flags);
+    gs_cuda_api_result_t (*MemFreeHost)(void *pointer);
+    gs_cuda_api_result_t (*MemcpyDtoH)(void *to, gs_cuda_api_ptr_t from, size_t bytes);
+    gs_cuda_api_result_t (*MemcpyDtoHAsync)(void *to, gs_cuda_api_ptr_t from, size_t bytes,
+                                            gs_cuda_api_handle_t stream);
+    gs_cuda_api_result_t (*MemcpyHtoDAsync)(gs_cuda_api_ptr_t to, const void *from, size_t bytes,
+                                            gs_cuda_api_handle_t stream);
+    gs_cuda_api_result_t (*MemsetD8)(gs_cuda_api_ptr_t to, unsigned char value, size_t bytes);
+    gs_cuda_api_result_t (*MemsetD8Async)(gs_cuda_api_ptr_t to, unsigned char value, size_t bytes,
+                                          gs_cuda_api_handle_t stream);
+    gs_cuda_api_result_t (*StreamCreateWithPriority)(gs_cuda_api_handle_t *stream, unsigned flags,
+                                                     int priority);
+    gs_cuda_api_result_t (*StreamDestroy)(gs_cuda_api_handle_t stream);
+    gs_cuda_api_result_t (*StreamSynchronize)(gs_cuda_api_handle_t stream);
+    gs_cuda_api_result_t (*StreamQuery)(gs_cuda_api_handle_t stream);
+    gs_cuda_api_result_t (*LaunchKernel)(gs_cuda_api_handle_t function, unsigned grid_x,
+                                         unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                         unsigned block_y, unsigned block_z, unsigned smem,
+                                         gs_cuda_api_handle_t stream, void **parameters,
+                                         void **extra);
+    gs_cuda_api_result_t (*GraphLaunch)(gs_cuda_api_handle_t graph, gs_cuda_api_handle_t stream);
+    gs_cuda_api_result_t (*DeviceGetDevResource)(gs_cuda_api_device_t device,
+                                                 gs_cuda_api_resource_t *resource, int type);
+    gs_cuda_api_result_t (*DevSmResourceSplitByCount)(gs_cuda_api_resource_t *result,
+                                                      unsigned *groups,
+                                                      const gs_cuda_api_resource_t *input,
+                                                      gs_cuda_api_resource_t *remaining,
+                                                      unsigned flags, unsigned least);
+    gs_cuda_api_result_t (*DevResourceGenerateDesc)(gs_cuda_api_handle_t *descriptor,
+                                                    gs_cuda_api_resource_t *resources,
+                                                    unsigned count);
+    gs_cuda_api_result_t (*GreenCtxCreate)(gs_cuda_api_handle_t *context,
+                                           gs_cuda_api_handle_t descriptor,
+                                           gs_cuda_api_device_t device, unsigned flags);
+    gs_cuda_api_result_t (*GreenCtxDestroy)(gs_cuda_api_handle_t context);
+    gs_cuda_api_result_t (*GreenCtxStreamCreate)(gs_cuda_api_handle_t *stream,
+                                                 gs_cuda_api_handle_t context, unsigned flags,
+                                                 int priority);
+} gs_cuda_api_table_t;
 
 #endif

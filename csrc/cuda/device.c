@@ -4,169 +4,170 @@
 #include <string.h>
 #include <unistd.h>
 
-int gs_cuda_done(gs_cuda_device_t *self, gs_env_t *env, gs_cu_result_t result, const char *function)
+int gs_cuda_done(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_api_result_t result,
+                 const char *function)
 {
-    return gs_cuda_result(self->driver, env, self->index, result, function);
+    return gs_cuda_result(self->driver, ctx, self->index, result, function);
 }
 
-static int refuse_lost(const gs_cuda_driver_t *driver, gs_env_t *env, int32_t index)
+static int refuse_lost(const gs_cuda_driver_t *driver, gs_context_t *ctx, int32_t index)
 {
     if (driver->lost[index] != 0) {
-        return gs_fail(env, GS_ERR_LOST, "device", index, driver->lost[index],
+        return gs_fail(ctx, GS_CUDA_ERR_LOST, "device", index, driver->lost[index],
                        "an error has destroyed the context of this device: start a new process");
     }
     return GS_OK;
 }
 
-static int check_index(const gs_cuda_driver_t *driver, gs_env_t *env, int32_t index)
+static int check_index(const gs_cuda_driver_t *driver, gs_context_t *ctx, int32_t index)
 {
-    int status = gs_cuda_driver_check(driver, env);
+    int status = gs_cuda_driver_check(driver, ctx);
     if (status == GS_OK && (index < 0 || index >= driver->devices)) {
-        status = gs_fail(env, GS_ERR_VALUE, "device", -1, index, "there is no such device");
+        status = gs_fail(ctx, GS_ERR_VALUE, "device", -1, index, "there is no such device");
     }
     return status;
 }
 
-int gs_cuda_device_limits(gs_cuda_driver_t *driver, gs_env_t *env, int32_t index,
+int gs_cuda_device_limits(gs_cuda_driver_t *driver, gs_context_t *ctx, int32_t index,
                           int64_t values[GS_CUDA_LIMITS], char name[GS_CUDA_NAME_BYTES])
 {
     static const int attributes[GS_CUDA_MEMORY_BYTES] = {
-        GS_CU_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-        GS_CU_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
-        GS_CU_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR,
-        GS_CU_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
-        GS_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
-        GS_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-        GS_CU_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK,
-        GS_CU_ATTRIBUTE_ASYNC_ENGINE_COUNT,
-        GS_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-        GS_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-        GS_CU_ATTRIBUTE_CONCURRENT_KERNELS,
-        GS_CU_ATTRIBUTE_L2_CACHE_SIZE,
-        GS_CU_ATTRIBUTE_INTEGRATED,
-        GS_CU_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
-        GS_CU_ATTRIBUTE_COMPUTE_MODE,
+        GS_CUDA_API_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+        GS_CUDA_API_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+        GS_CUDA_API_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR,
+        GS_CUDA_API_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
+        GS_CUDA_API_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+        GS_CUDA_API_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+        GS_CUDA_API_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK,
+        GS_CUDA_API_ATTRIBUTE_ASYNC_ENGINE_COUNT,
+        GS_CUDA_API_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+        GS_CUDA_API_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        GS_CUDA_API_ATTRIBUTE_CONCURRENT_KERNELS,
+        GS_CUDA_API_ATTRIBUTE_L2_CACHE_SIZE,
+        GS_CUDA_API_ATTRIBUTE_INTEGRATED,
+        GS_CUDA_API_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
+        GS_CUDA_API_ATTRIBUTE_COMPUTE_MODE,
     };
-    int status = check_index(driver, env, index);
+    int status = check_index(driver, ctx, index);
     if (status != GS_OK) {
         return status;
     }
-    const gs_cu_table_t *cu = &driver->cu;
-    gs_cu_device_t device;
-    status = gs_cuda_result(driver, env, index, cu->DeviceGet(&device, index), "cuDeviceGet");
+    const gs_cuda_api_table_t *cu = &driver->cu;
+    gs_cuda_api_device_t device;
+    status = gs_cuda_result(driver, ctx, index, cu->DeviceGet(&device, index), "cuDeviceGet");
     if (status == GS_OK) {
         status =
-            gs_cuda_result(driver, env, index, cu->DeviceGetName(name, GS_CUDA_NAME_BYTES, device),
+            gs_cuda_result(driver, ctx, index, cu->DeviceGetName(name, GS_CUDA_NAME_BYTES, device),
                            "cuDeviceGetName");
     }
     for (int i = 0; status == GS_OK && i < GS_CUDA_MEMORY_BYTES; i++) {
         int value = 0;
-        status = gs_cuda_result(driver, env, index,
+        status = gs_cuda_result(driver, ctx, index,
                                 cu->DeviceGetAttribute(&value, attributes[i], device),
                                 "cuDeviceGetAttribute");
         values[i] = value;
     }
     if (status == GS_OK) {
         size_t bytes = 0;
-        status = gs_cuda_result(driver, env, index, cu->DeviceTotalMem(&bytes, device),
+        status = gs_cuda_result(driver, ctx, index, cu->DeviceTotalMem(&bytes, device),
                                 "cuDeviceTotalMem");
         values[GS_CUDA_MEMORY_BYTES] = (int64_t)bytes;
     }
     return status;
 }
 
-int gs_cuda_enter(gs_cuda_device_t *self, gs_env_t *env)
+int gs_cuda_enter(gs_cuda_device_t *self, gs_context_t *ctx)
 {
-    int status = gs_cuda_driver_check(self->driver, env);
+    int status = gs_cuda_driver_check(self->driver, ctx);
     if (status == GS_OK && self->context == NULL) {
-        status = gs_fail(env, GS_ERR_VALUE, "device", -1, self->index, "was closed");
+        status = gs_fail(ctx, GS_ERR_VALUE, "device", -1, self->index, "was closed");
     }
     if (status == GS_OK) {
-        status = refuse_lost(self->driver, env, self->index);
+        status = refuse_lost(self->driver, ctx, self->index);
     }
     if (status == GS_OK) {
-        gs_cu_result_t result = self->driver->cu.CtxPushCurrent(self->context);
-        status = gs_cuda_done(self, env, result, "cuCtxPushCurrent");
+        gs_cuda_api_result_t result = self->driver->cu.CtxPushCurrent(self->context);
+        status = gs_cuda_done(self, ctx, result, "cuCtxPushCurrent");
     }
     return status;
 }
 
-int gs_cuda_leave(gs_cuda_device_t *self, gs_env_t *env, int status)
+int gs_cuda_leave(gs_cuda_device_t *self, gs_context_t *ctx, int status)
 {
-    gs_cu_handle_t popped;
-    gs_cu_result_t result = self->driver->cu.CtxPopCurrent(&popped);
+    gs_cuda_api_handle_t popped;
+    gs_cuda_api_result_t result = self->driver->cu.CtxPopCurrent(&popped);
     /* The first error is the one to tell. */
-    return status != GS_OK ? status : gs_cuda_done(self, env, result, "cuCtxPopCurrent");
+    return status != GS_OK ? status : gs_cuda_done(self, ctx, result, "cuCtxPopCurrent");
 }
 
 /* Runs each variant once. A driver that loads kernels when they are first launched may wait for
  * what is running then, and the first of several kernels would be over before the second begins. */
-static int warm_up(gs_cuda_device_t *self, gs_env_t *env)
+static int warm_up(gs_cuda_device_t *self, gs_context_t *ctx)
 {
-    const gs_cu_table_t *cu = &self->driver->cu;
+    const gs_cuda_api_table_t *cu = &self->driver->cu;
     int status = GS_OK;
     for (int i = 0; status == GS_OK && i < GS_CUDA_VARIANTS; i++) {
         gs_cuda_spin_t spin = {0};
         void *parameters[] = {&spin};
-        gs_cu_result_t result =
+        gs_cuda_api_result_t result =
             cu->LaunchKernel(self->spin[i], 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL);
-        status = gs_cuda_done(self, env, result, "cuLaunchKernel");
+        status = gs_cuda_done(self, ctx, result, "cuLaunchKernel");
     }
     return status != GS_OK ? status
-                           : gs_cuda_done(self, env, cu->CtxSynchronize(), "cuCtxSynchronize");
+                           : gs_cuda_done(self, ctx, cu->CtxSynchronize(), "cuCtxSynchronize");
 }
 
-static int load(gs_cuda_device_t *self, gs_env_t *env, const void *image)
+static int load(gs_cuda_device_t *self, gs_context_t *ctx, const void *image)
 {
     static const char *const names[GS_CUDA_VARIANTS] = {
         "gs_spin_0", "gs_spin_1", "gs_spin_2", "gs_spin_3",
         "gs_spin_4", "gs_spin_5", "gs_spin_6", "gs_spin_7",
     };
-    const gs_cu_table_t *cu = &self->driver->cu;
+    const gs_cuda_api_table_t *cu = &self->driver->cu;
     int status =
-        gs_cuda_done(self, env, cu->ModuleLoadData(&self->module, image), "cuModuleLoadData");
+        gs_cuda_done(self, ctx, cu->ModuleLoadData(&self->module, image), "cuModuleLoadData");
     for (int i = 0; status == GS_OK && i < GS_CUDA_VARIANTS; i++) {
         int regs = 0;
         status =
-            gs_cuda_done(self, env, cu->ModuleGetFunction(&self->spin[i], self->module, names[i]),
+            gs_cuda_done(self, ctx, cu->ModuleGetFunction(&self->spin[i], self->module, names[i]),
                          "cuModuleGetFunction");
         if (status == GS_OK) {
-            status = gs_cuda_done(self, env,
-                                  cu->FuncGetAttribute(&regs, GS_CU_FUNC_NUM_REGS, self->spin[i]),
-                                  "cuFuncGetAttribute");
+            status = gs_cuda_done(
+                self, ctx, cu->FuncGetAttribute(&regs, GS_CUDA_API_FUNC_NUM_REGS, self->spin[i]),
+                "cuFuncGetAttribute");
         }
         self->regs[i] = regs;
         /* The same carve-out for all, or kernels of different ones would wait for each other
          * (paper 003, section III-C2). */
         if (status == GS_OK) {
-            status =
-                gs_cuda_done(self, env,
-                             cu->FuncSetAttribute(self->spin[i],
-                                                  GS_CU_FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
-                             "cuFuncSetAttribute");
+            status = gs_cuda_done(
+                self, ctx,
+                cu->FuncSetAttribute(self->spin[i],
+                                     GS_CUDA_API_FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
+                "cuFuncSetAttribute");
         }
         if (status == GS_OK) {
-            status = gs_cuda_done(self, env,
-                                  cu->FuncSetAttribute(self->spin[i],
-                                                       GS_CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                       (int)self->smem_per_block),
-                                  "cuFuncSetAttribute");
+            status = gs_cuda_done(
+                self, ctx,
+                cu->FuncSetAttribute(self->spin[i], GS_CUDA_API_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                     (int)self->smem_per_block),
+                "cuFuncSetAttribute");
         }
     }
     if (status == GS_OK) {
         status =
-            gs_cuda_done(self, env, cu->ModuleGetFunction(&self->fault, self->module, "gs_fault"),
+            gs_cuda_done(self, ctx, cu->ModuleGetFunction(&self->fault, self->module, "gs_fault"),
                          "cuModuleGetFunction");
     }
     if (status == GS_OK) {
         status =
-            gs_cuda_done(self, env, cu->CtxGetStreamPriorityRange(&self->least, &self->greatest),
+            gs_cuda_done(self, ctx, cu->CtxGetStreamPriorityRange(&self->least, &self->greatest),
                          "cuCtxGetStreamPriorityRange");
     }
-    return status == GS_OK ? warm_up(self, env) : status;
+    return status == GS_OK ? warm_up(self, ctx) : status;
 }
 
-int gs_cuda_device_open(gs_cuda_device_t *self, gs_env_t *env, gs_cuda_driver_t *driver,
+int gs_cuda_device_open(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_driver_t *driver,
                         int32_t index, const void *image)
 {
     int64_t limits[GS_CUDA_LIMITS];
@@ -174,64 +175,64 @@ int gs_cuda_device_open(gs_cuda_device_t *self, gs_env_t *env, gs_cuda_driver_t 
     memset(self, 0, sizeof *self);
     self->driver = driver;
     self->index = index;
-    int status = gs_cuda_device_limits(driver, env, index, limits, name);
+    int status = gs_cuda_device_limits(driver, ctx, index, limits, name);
     if (status == GS_OK) {
-        status = refuse_lost(driver, env, index);
+        status = refuse_lost(driver, ctx, index);
     }
     if (status == GS_OK && image == NULL) {
-        status = gs_fail(env, GS_ERR_VALUE, "image", -1, 0, "there are no kernels in this build");
+        status = gs_fail(ctx, GS_ERR_VALUE, "image", -1, 0, "there are no kernels in this build");
     }
     if (status != GS_OK) {
         return status;
     }
     self->sms = limits[GS_CUDA_SMS];
     self->smem_per_block = limits[GS_CUDA_SMEM_PER_BLOCK];
-    const gs_cu_table_t *cu = &driver->cu;
+    const gs_cuda_api_table_t *cu = &driver->cu;
     unsigned flags;
-    status = gs_cuda_done(self, env, cu->DeviceGet(&self->device, index), "cuDeviceGet");
+    status = gs_cuda_done(self, ctx, cu->DeviceGet(&self->device, index), "cuDeviceGet");
     if (status == GS_OK) {
-        status = gs_cuda_done(self, env,
+        status = gs_cuda_done(self, ctx,
                               cu->DevicePrimaryCtxGetState(self->device, &flags, &self->was_active),
                               "cuDevicePrimaryCtxGetState");
     }
     if (status == GS_OK) {
-        status = gs_cuda_done(self, env, cu->DevicePrimaryCtxRetain(&self->context, self->device),
+        status = gs_cuda_done(self, ctx, cu->DevicePrimaryCtxRetain(&self->context, self->device),
                               "cuDevicePrimaryCtxRetain");
         if (status != GS_OK) {
             self->context = NULL;
         }
     }
     if (status == GS_OK) {
-        status = gs_cuda_enter(self, env);
+        status = gs_cuda_enter(self, ctx);
         if (status == GS_OK) {
-            status = gs_cuda_leave(self, env, load(self, env, image));
+            status = gs_cuda_leave(self, ctx, load(self, ctx, image));
         }
     }
     if (status != GS_OK) {
-        gs_fault_t first = env->fault;
-        gs_cuda_device_close(self, env);
-        env->fault = first;
+        gs_fault_t first = ctx->fault;
+        gs_cuda_device_close(self, ctx);
+        ctx->fault = first;
     }
     return status;
 }
 
-int gs_cuda_device_close(gs_cuda_device_t *self, gs_env_t *env)
+int gs_cuda_device_close(gs_cuda_device_t *self, gs_context_t *ctx)
 {
     int status = GS_OK;
     if (self->context == NULL || self->driver->pid != getpid()) {
         self->context = NULL; /* a forked process has no driver to give anything back to */
         return GS_OK;
     }
-    const gs_cu_table_t *cu = &self->driver->cu;
+    const gs_cuda_api_table_t *cu = &self->driver->cu;
     if (self->module != NULL && self->driver->lost[self->index] == 0) {
-        status = gs_cuda_enter(self, env);
+        status = gs_cuda_enter(self, ctx);
         if (status == GS_OK) {
-            gs_cu_result_t result = cu->ModuleUnload(self->module);
-            status = gs_cuda_leave(self, env, gs_cuda_done(self, env, result, "cuModuleUnload"));
+            gs_cuda_api_result_t result = cu->ModuleUnload(self->module);
+            status = gs_cuda_leave(self, ctx, gs_cuda_done(self, ctx, result, "cuModuleUnload"));
         }
     }
     bool lost = self->driver->lost[self->index] != 0;
-    int released = gs_cuda_done(self, env, cu->DevicePrimaryCtxRelease(self->device),
+    int released = gs_cuda_done(self, ctx, cu->DevicePrimaryCtxRelease(self->device),
                                 "cuDevicePrimaryCtxRelease");
     self->module = NULL;
     self->context = NULL;
@@ -241,44 +242,44 @@ int gs_cuda_device_close(gs_cuda_device_t *self, gs_env_t *env)
     return status != GS_OK ? status : released;
 }
 
-int gs_cuda_occupancy(gs_cuda_device_t *self, gs_env_t *env, int64_t variant, int64_t threads,
+int gs_cuda_occupancy(gs_cuda_device_t *self, gs_context_t *ctx, int64_t variant, int64_t threads,
                       int64_t smem, int64_t *blocks)
 {
     if (variant < 0 || variant >= GS_CUDA_VARIANTS) {
-        return gs_fail(env, GS_ERR_VALUE, "variant", -1, variant, "there is no such variant");
+        return gs_fail(ctx, GS_ERR_VALUE, "variant", -1, variant, "there is no such variant");
     }
     if (threads < 1 || threads > 1024) {
-        return gs_fail(env, GS_ERR_VALUE, "threads", -1, threads, "must be 1 to 1024");
+        return gs_fail(ctx, GS_ERR_VALUE, "threads", -1, threads, "must be 1 to 1024");
     }
     if (smem < 0 || smem > INT32_MAX) {
-        return gs_fail(env, GS_ERR_VALUE, "smem", -1, smem, "must be 0 to 2**31 - 1");
+        return gs_fail(ctx, GS_ERR_VALUE, "smem", -1, smem, "must be 0 to 2**31 - 1");
     }
-    int status = gs_cuda_enter(self, env);
+    int status = gs_cuda_enter(self, ctx);
     if (status != GS_OK) {
         return status;
     }
     int count = 0;
-    gs_cu_result_t result = self->driver->cu.OccupancyMaxActiveBlocksPerMultiprocessor(
+    gs_cuda_api_result_t result = self->driver->cu.OccupancyMaxActiveBlocksPerMultiprocessor(
         &count, self->spin[variant], (int)threads, (size_t)smem);
     *blocks = count;
     return gs_cuda_leave(
-        self, env, gs_cuda_done(self, env, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"));
+        self, ctx, gs_cuda_done(self, ctx, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"));
 }
 
-int gs_cuda_fault(gs_cuda_device_t *self, gs_env_t *env)
+int gs_cuda_fault(gs_cuda_device_t *self, gs_context_t *ctx)
 {
-    int status = gs_cuda_enter(self, env);
+    int status = gs_cuda_enter(self, ctx);
     if (status != GS_OK) {
         return status;
     }
     uint64_t nowhere = 0;
     void *parameters[] = {&nowhere};
-    const gs_cu_table_t *cu = &self->driver->cu;
-    gs_cu_result_t result =
+    const gs_cuda_api_table_t *cu = &self->driver->cu;
+    gs_cuda_api_result_t result =
         cu->LaunchKernel(self->fault, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
-    status = gs_cuda_done(self, env, result, "cuLaunchKernel");
+    status = gs_cuda_done(self, ctx, result, "cuLaunchKernel");
     if (status == GS_OK) {
-        status = gs_cuda_done(self, env, cu->CtxSynchronize(), "cuCtxSynchronize");
+        status = gs_cuda_done(self, ctx, cu->CtxSynchronize(), "cuCtxSynchronize");
     }
-    return gs_cuda_leave(self, env, status);
+    return gs_cuda_leave(self, ctx, status);
 }

@@ -48,11 +48,11 @@ typedef struct {
 typedef struct {
     gs_cuda_driver_t *driver; /* borrowed */
     int32_t index;
-    gs_cu_device_t device;
-    gs_cu_handle_t context; /* retained */
-    gs_cu_handle_t module;
-    gs_cu_handle_t spin[GS_CUDA_VARIANTS];
-    gs_cu_handle_t fault;
+    gs_cuda_api_device_t device;
+    gs_cuda_api_handle_t context; /* retained */
+    gs_cuda_api_handle_t module;
+    gs_cuda_api_handle_t spin[GS_CUDA_VARIANTS];
+    gs_cuda_api_handle_t fault;
     int32_t regs[GS_CUDA_VARIANTS]; /* per thread */
     int32_t least, greatest;        /* of the stream priorities: the numbers fall with urgency */
     int32_t was_active;             /* whether someone else had made the context before */
@@ -61,33 +61,33 @@ typedef struct {
 } gs_cuda_device_t;
 
 /* Asks a device for its limits, without making a context. Refuses an index that is not there. */
-int gs_cuda_device_limits(gs_cuda_driver_t *driver, gs_env_t *env, int32_t index,
+int gs_cuda_device_limits(gs_cuda_driver_t *driver, gs_context_t *ctx, int32_t index,
                           int64_t values[GS_CUDA_LIMITS], char name[GS_CUDA_NAME_BYTES]);
 
 /* Retains the primary context and loads the kernels of a fatbin into it. After an error nothing is
  * left to close. */
-int gs_cuda_device_open(gs_cuda_device_t *self, gs_env_t *env, gs_cuda_driver_t *driver,
+int gs_cuda_device_open(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_driver_t *driver,
                         int32_t index, const void *image);
 
 /* Gives all back; safe twice, in a forked process, and when the context is lost. An error of the
  * driver in here is returned, and the rest is still given back. */
-int gs_cuda_device_close(gs_cuda_device_t *self, gs_env_t *env);
+int gs_cuda_device_close(gs_cuda_device_t *self, gs_context_t *ctx);
 
 /* Makes the context current; refuses after a fork, and when it is lost. */
-int gs_cuda_enter(gs_cuda_device_t *self, gs_env_t *env);
+int gs_cuda_enter(gs_cuda_device_t *self, gs_context_t *ctx);
 /* Takes it off again and returns status, or the error of doing so. */
-int gs_cuda_leave(gs_cuda_device_t *self, gs_env_t *env, int status);
+int gs_cuda_leave(gs_cuda_device_t *self, gs_context_t *ctx, int status);
 
 /* gs_cuda_result for this device. */
-int gs_cuda_done(gs_cuda_device_t *self, gs_env_t *env, gs_cu_result_t result,
+int gs_cuda_done(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_api_result_t result,
                  const char *function);
 
 /* The driver's own answer: how many blocks of a variant of the spin kernel an SM holds. */
-int gs_cuda_occupancy(gs_cuda_device_t *self, gs_env_t *env, int64_t variant, int64_t threads,
+int gs_cuda_occupancy(gs_cuda_device_t *self, gs_context_t *ctx, int64_t variant, int64_t threads,
                       int64_t smem, int64_t *blocks);
 
 /* Launches a kernel that writes to address 0 and waits for it: on a GPU this returns the error,
  * and the device is lost to this process. */
-int gs_cuda_fault(gs_cuda_device_t *self, gs_env_t *env);
+int gs_cuda_fault(gs_cuda_device_t *self, gs_context_t *ctx);
 
 #endif

@@ -16,11 +16,11 @@ typedef struct {
 
 #define ENTRY(name, symbol)                                                                        \
     {                                                                                              \
-        symbol, offsetof(gs_cu_table_t, name), false                                               \
+        symbol, offsetof(gs_cuda_api_table_t, name), false                                         \
     }
 #define OPTIONAL(name, symbol)                                                                     \
     {                                                                                              \
-        symbol, offsetof(gs_cu_table_t, name), true                                                \
+        symbol, offsetof(gs_cuda_api_table_t, name), true                                          \
     }
 
 static const entry_t entries[] = {
@@ -69,7 +69,8 @@ static const entry_t entries[] = {
     OPTIONAL(GreenCtxStreamCreate, "cuGreenCtxStreamCreate"),
 };
 
-_Static_assert(sizeof entries / sizeof *entries == sizeof(gs_cu_table_t) / sizeof(void (*)(void)),
+_Static_assert(sizeof entries / sizeof *entries ==
+                   sizeof(gs_cuda_api_table_t) / sizeof(void (*)(void)),
                "every function of the table has its symbol");
 
 static int64_t system_now(void)
@@ -95,20 +96,20 @@ static bool find(void *library, const char *symbol, void *function)
     return found != NULL;
 }
 
-int gs_cuda_driver_open(gs_cuda_driver_t *self, gs_env_t *env, const char *path,
+int gs_cuda_driver_open(gs_cuda_driver_t *self, gs_context_t *ctx, const char *path,
                         const char **missing)
 {
     memset(self, 0, sizeof *self);
     *missing = NULL;
     self->opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (self->opened == NULL) {
-        return gs_fail(env, GS_ERR_VALUE, "library", -1, 0, "the driver's library is not there");
+        return gs_fail(ctx, GS_ERR_VALUE, "library", -1, 0, "the driver's library is not there");
     }
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         char *slot = (char *)&self->cu + entries[i].offset;
         if (!find(self->opened, entries[i].symbol, slot) && !entries[i].optional) {
             *missing = entries[i].symbol;
-            return gs_fail(env, GS_ERR_VALUE, "library", -1, 0, "lacks a function of the driver");
+            return gs_fail(ctx, GS_ERR_VALUE, "library", -1, 0, "lacks a function of the driver");
         }
     }
     if (!find(self->opened, "gpusched_now", &self->now) ||
@@ -117,21 +118,21 @@ int gs_cuda_driver_open(gs_cuda_driver_t *self, gs_env_t *env, const char *path,
         self->sleep_until = system_sleep_until;
     }
     self->pid = getpid();
-    gs_cu_result_t result = self->cu.Init(0);
-    if (result == GS_CU_NO_DEVICE) {
+    gs_cuda_api_result_t result = self->cu.Init(0);
+    if (result == GS_CUDA_API_NO_DEVICE) {
         return GS_OK;
     }
-    int status = gs_cuda_result(self, env, -1, result, "cuInit");
+    int status = gs_cuda_result(self, ctx, -1, result, "cuInit");
     if (status == GS_OK) {
         result = self->cu.DriverGetVersion(&self->version);
-        status = gs_cuda_result(self, env, -1, result, "cuDriverGetVersion");
+        status = gs_cuda_result(self, ctx, -1, result, "cuDriverGetVersion");
     }
     if (status == GS_OK && self->version < GS_CUDA_OLDEST) {
-        return gs_fail(env, GS_ERR_VALUE, "version", -1, self->version, "the driver is too old");
+        return gs_fail(ctx, GS_ERR_VALUE, "version", -1, self->version, "the driver is too old");
     }
     if (status == GS_OK) {
         result = self->cu.DeviceGetCount(&self->devices);
-        status = gs_cuda_result(self, env, -1, result, "cuDeviceGetCount");
+        status = gs_cuda_result(self, ctx, -1, result, "cuDeviceGetCount");
     }
     if (status == GS_OK && self->devices > GS_CUDA_MAX_DEVICES) {
         self->devices = GS_CUDA_MAX_DEVICES;
@@ -139,10 +140,10 @@ int gs_cuda_driver_open(gs_cuda_driver_t *self, gs_env_t *env, const char *path,
     return status;
 }
 
-int gs_cuda_driver_check(const gs_cuda_driver_t *self, gs_env_t *env)
+int gs_cuda_driver_check(const gs_cuda_driver_t *self, gs_context_t *ctx)
 {
     if (self->pid != getpid()) {
-        return gs_fail(env, GS_ERR_FORKED, NULL, -1, self->pid,
+        return gs_fail(ctx, GS_CUDA_ERR_FORKED, NULL, -1, self->pid,
                        "this process was forked from the one that opened the CUDA driver, which "
                        "does not survive that: start processes by spawn instead of fork");
     }
@@ -150,58 +151,58 @@ int gs_cuda_driver_check(const gs_cuda_driver_t *self, gs_env_t *env)
 }
 
 /* Whether a context is of no use after this error, whatever is called. */
-static bool destroys(gs_cu_result_t error)
+static bool destroys(gs_cuda_api_result_t error)
 {
     switch (error) {
-    case GS_CU_ECC_UNCORRECTABLE:
-    case GS_CU_NVLINK_UNCORRECTABLE:
-    case GS_CU_CONTAINED:
-    case GS_CU_ILLEGAL_ADDRESS:
-    case GS_CU_LAUNCH_TIMEOUT:
-    case GS_CU_CONTEXT_IS_DESTROYED:
-    case GS_CU_ASSERT:
-    case GS_CU_HARDWARE_STACK_ERROR:
-    case GS_CU_ILLEGAL_INSTRUCTION:
-    case GS_CU_MISALIGNED_ADDRESS:
-    case GS_CU_INVALID_ADDRESS_SPACE:
-    case GS_CU_INVALID_PC:
-    case GS_CU_LAUNCH_FAILED:
-    case GS_CU_TENSOR_MEMORY_LEAK:
-    case GS_CU_MPS_CLIENT_TERMINATED:
-    case GS_CU_EXTERNAL_DEVICE:
+    case GS_CUDA_API_ECC_UNCORRECTABLE:
+    case GS_CUDA_API_NVLINK_UNCORRECTABLE:
+    case GS_CUDA_API_CONTAINED:
+    case GS_CUDA_API_ILLEGAL_ADDRESS:
+    case GS_CUDA_API_LAUNCH_TIMEOUT:
+    case GS_CUDA_API_CONTEXT_IS_DESTROYED:
+    case GS_CUDA_API_ASSERT:
+    case GS_CUDA_API_HARDWARE_STACK_ERROR:
+    case GS_CUDA_API_ILLEGAL_INSTRUCTION:
+    case GS_CUDA_API_MISALIGNED_ADDRESS:
+    case GS_CUDA_API_INVALID_ADDRESS_SPACE:
+    case GS_CUDA_API_INVALID_PC:
+    case GS_CUDA_API_LAUNCH_FAILED:
+    case GS_CUDA_API_TENSOR_MEMORY_LEAK:
+    case GS_CUDA_API_MPS_CLIENT_TERMINATED:
+    case GS_CUDA_API_EXTERNAL_DEVICE:
         return true;
     default:
         return false;
     }
 }
 
-int gs_cuda_result(gs_cuda_driver_t *self, gs_env_t *env, int32_t device, gs_cu_result_t result,
-                   const char *function)
+int gs_cuda_result(gs_cuda_driver_t *self, gs_context_t *ctx, int32_t device,
+                   gs_cuda_api_result_t result, const char *function)
 {
-    if (result == GS_CU_SUCCESS) {
+    if (result == GS_CUDA_API_SUCCESS) {
         return GS_OK;
     }
     if (device >= 0 && self->lost[device] == 0 && destroys(result)) {
         self->lost[device] = result;
     }
-    return gs_fail(env, GS_ERR_DRIVER, function, -1, result, "the driver refused");
+    return gs_fail(ctx, GS_CUDA_ERR_DRIVER, function, -1, result, "the driver refused");
 }
 
-const char *gs_cuda_error_name(const gs_cuda_driver_t *self, gs_cu_result_t error)
+const char *gs_cuda_error_name(const gs_cuda_driver_t *self, gs_cuda_api_result_t error)
 {
     const char *text = NULL;
-    if (self->cu.GetErrorName == NULL || self->cu.GetErrorName(error, &text) != GS_CU_SUCCESS ||
-        text == NULL) {
+    if (self->cu.GetErrorName == NULL ||
+        self->cu.GetErrorName(error, &text) != GS_CUDA_API_SUCCESS || text == NULL) {
         return "an unknown error";
     }
     return text;
 }
 
-const char *gs_cuda_error_text(const gs_cuda_driver_t *self, gs_cu_result_t error)
+const char *gs_cuda_error_text(const gs_cuda_driver_t *self, gs_cuda_api_result_t error)
 {
     const char *text = NULL;
-    if (self->cu.GetErrorString == NULL || self->cu.GetErrorString(error, &text) != GS_CU_SUCCESS ||
-        text == NULL) {
+    if (self->cu.GetErrorString == NULL ||
+        self->cu.GetErrorString(error, &text) != GS_CUDA_API_SUCCESS || text == NULL) {
         return "the driver has no words for it";
     }
     return text;

@@ -22,13 +22,13 @@ typedef struct {
     gs_cuda_device_t *device;
     const gs_cuda_play_t *play;
     gs_cuda_played_t *played;
-    gs_env_t env; /* of the dispatching thread */
+    gs_context_t ctx; /* of the dispatching thread */
     gs_cuda_streams_t streams;
-    gs_cu_ptr_t memory, summaries;
+    gs_cuda_api_ptr_t memory, summaries;
     uint64_t *rows; /* the summaries on the host */
-    int64_t offset[GS_MAX_TASKS];
-    int64_t executed[GS_MAX_TASKS]; /* jobs in this cycle */
-    int64_t own[GS_MAX_TASKS];      /* jobs of a cycle */
+    int64_t offset[GS_PERIODIC_TASKS_MAX];
+    int64_t executed[GS_PERIODIC_TASKS_MAX]; /* jobs in this cycle */
+    int64_t own[GS_PERIODIC_TASKS_MAX];      /* jobs of a cycle */
     int64_t most;
     int64_t base; /* host ns of the cycle's tick 0 */
     int64_t cycle;
@@ -44,32 +44,33 @@ typedef struct {
 static int launch(player_t *self, int32_t i)
 {
     const gs_cuda_play_t *play = self->play;
-    const gs_cu_table_t *cu = &self->device->driver->cu;
-    gs_cu_handle_t stream = self->streams.streams[i];
+    const gs_cuda_api_table_t *cu = &self->device->driver->cu;
+    gs_cuda_api_handle_t stream = self->streams.streams[i];
     if (play->graph[i] != 0) {
-        return gs_cuda_done(self->device, &self->env,
-                            cu->GraphLaunch((gs_cu_handle_t)(uintptr_t)play->graph[i], stream),
-                            "cuGraphLaunch");
+        return gs_cuda_done(
+            self->device, &self->ctx,
+            cu->GraphLaunch((gs_cuda_api_handle_t)(uintptr_t)play->graph[i], stream),
+            "cuGraphLaunch");
     }
     gs_cuda_spin_t spin = {
-        .summary = self->summaries + (gs_cu_ptr_t)(self->played->jobs * SUMMARY_BYTES),
+        .summary = self->summaries + (gs_cuda_api_ptr_t)(self->played->jobs * SUMMARY_BYTES),
         .ns = (uint64_t)play->ns[i],
         .iterations = (uint64_t)play->iterations[i],
-        .memory = play->bytes[i] < 4 ? 0 : self->memory + (gs_cu_ptr_t)self->offset[i],
+        .memory = play->bytes[i] < 4 ? 0 : self->memory + (gs_cuda_api_ptr_t)self->offset[i],
         .words = (uint64_t)play->bytes[i] / 4,
     };
     void *parameters[] = {&spin};
-    gs_cu_result_t result = cu->LaunchKernel(
+    gs_cuda_api_result_t result = cu->LaunchKernel(
         self->device->spin[play->variant[i]], (unsigned)play->blocks[i], 1, 1,
         (unsigned)play->threads[i], 1, 1, (unsigned)play->smem[i], stream, parameters, NULL);
-    return gs_cuda_done(self->device, &self->env, result, "cuLaunchKernel");
+    return gs_cuda_done(self->device, &self->ctx, result, "cuLaunchKernel");
 }
 
 static int wait_for(player_t *self, uint32_t batch)
 {
-    const gs_cu_table_t *cu = &self->device->driver->cu;
+    const gs_cuda_api_table_t *cu = &self->device->driver->cu;
     if (self->play->wait == GS_CUDA_WAIT_CONTEXT) {
-        return gs_cuda_done(self->device, &self->env, cu->CtxSynchronize(), "cuCtxSynchronize");
+        return gs_cuda_done(self->device, &self->ctx, cu->CtxSynchronize(), "cuCtxSynchronize");
     }
     int status = GS_OK;
     for (int32_t i = 0; status == GS_OK && i < self->play->tasks.n; i++) {
@@ -77,15 +78,15 @@ static int wait_for(player_t *self, uint32_t batch)
             continue;
         }
         if (self->play->wait == GS_CUDA_WAIT_STREAMS) {
-            status = gs_cuda_done(self->device, &self->env,
+            status = gs_cuda_done(self->device, &self->ctx,
                                   cu->StreamSynchronize(self->streams.streams[i]),
                                   "cuStreamSynchronize");
         } else {
-            gs_cu_result_t result = GS_CU_NOT_READY;
-            while (result == GS_CU_NOT_READY) {
+            gs_cuda_api_result_t result = GS_CUDA_API_NOT_READY;
+            while (result == GS_CUDA_API_NOT_READY) {
                 result = cu->StreamQuery(self->streams.streams[i]);
             }
-            status = gs_cuda_done(self->device, &self->env, result, "cuStreamQuery");
+            status = gs_cuda_done(self->device, &self->ctx, result, "cuStreamQuery");
         }
     }
     return status;
@@ -103,7 +104,7 @@ static int64_t batch_release(const player_t *self, uint32_t batch)
     int64_t latest = 0;
     for (int32_t i = 0; i < self->play->tasks.n; i++) {
         if ((batch >> i & 1) != 0) {
-            int64_t release = gs_tasks_release(&self->play->tasks, i, self->executed[i]);
+            int64_t release = gs_periodic_tasks_release(&self->play->tasks, i, self->executed[i]);
             latest = release > latest ? release : latest;
         }
     }
@@ -134,7 +135,7 @@ static int run_frame(player_t *self, uint32_t batch, int64_t row, int64_t planne
     int64_t f = played->frames;
     int status = GS_OK;
     if (f == self->most) {
-        return gs_fail(&self->env, GS_ERR_VALUE, "frames", -1, f, "are more than there are jobs");
+        return gs_fail(&self->ctx, GS_ERR_VALUE, "frames", -1, f, "are more than there are jobs");
     }
     played->planned[f] = planned;
     played->due[f] = due;
@@ -147,12 +148,12 @@ static int run_frame(player_t *self, uint32_t batch, int64_t row, int64_t planne
             if (play->order == NULL) {
                 continue;
             }
-            status = gs_fail(&self->env, GS_ERR_VALUE, "order", row, i, "is no order of the batch");
+            status = gs_fail(&self->ctx, GS_ERR_VALUE, "order", row, i, "is no order of the batch");
             break;
         }
         left &= ~(1u << i);
         if (self->executed[i] == self->own[i] || played->jobs == self->most) {
-            status = gs_fail(&self->env, GS_ERR_VALUE, "batch", f, batch,
+            status = gs_fail(&self->ctx, GS_ERR_VALUE, "batch", f, batch,
                              "has a task whose jobs are all done");
             break;
         }
@@ -166,14 +167,14 @@ static int run_frame(player_t *self, uint32_t batch, int64_t row, int64_t planne
     }
     played->submitted[f] = driver->now();
     if (status == GS_OK && left != 0) {
-        status = gs_fail(&self->env, GS_ERR_VALUE, "order", row, left, "leaves out tasks");
+        status = gs_fail(&self->ctx, GS_ERR_VALUE, "order", row, left, "leaves out tasks");
     }
-    gs_fault_t before = self->env.fault;
+    gs_fault_t before = self->ctx.fault;
     int waited = wait_for(self, batch);
     played->done[f] = driver->now();
     played->frames++;
     if (status != GS_OK) {
-        self->env.fault = before;
+        self->ctx.fault = before;
         return status;
     }
     return waited;
@@ -201,11 +202,12 @@ static int play_frames(player_t *self)
 /* The pending task with the earliest deadline, as a batch. */
 static uint32_t most_urgent(const player_t *self, const int64_t *pending)
 {
-    const gs_tasks_t *tasks = &self->play->tasks;
+    const gs_periodic_tasks_t *tasks = &self->play->tasks;
     int64_t earliest = INT64_MAX;
     uint32_t batch = 0;
     for (int32_t i = 0; i < tasks->n; i++) {
-        int64_t deadline = gs_tasks_release(tasks, i, self->executed[i]) + tasks->deadline[i];
+        int64_t deadline =
+            gs_periodic_tasks_release(tasks, i, self->executed[i]) + tasks->deadline[i];
         if (pending[i] > 0 && deadline < earliest) {
             earliest = deadline;
             batch = 1u << i;
@@ -225,15 +227,15 @@ static int play_policy(player_t *self)
     while (status == GS_OK && !atomic_load(&self->stop)) {
         /* Rounded up: what is safe then is not started before. */
         int64_t instant = (driver->now() - self->base + play->tick - 1) / play->tick;
-        int64_t pending[GS_MAX_TASKS], next = GS_NEVER, release = GS_NEVER;
+        int64_t pending[GS_PERIODIC_TASKS_MAX], next = GS_NEVER, release = GS_NEVER;
         bool waits = false;
         for (int32_t i = 0; i < n; i++) {
-            int64_t arrived = gs_tasks_jobs_before(&play->tasks, i, instant + 1);
+            int64_t arrived = gs_periodic_tasks_jobs_before(&play->tasks, i, instant + 1);
             arrived = arrived < self->own[i] ? arrived : self->own[i];
             pending[i] = arrived - self->executed[i];
             waits = waits || pending[i] > 0;
             if (pending[i] == 0 && self->executed[i] < self->own[i]) {
-                int64_t r = gs_tasks_release(&play->tasks, i, self->executed[i]);
+                int64_t r = gs_periodic_tasks_release(&play->tasks, i, self->executed[i]);
                 release = r < release ? r : release;
             }
         }
@@ -264,14 +266,14 @@ static int play_policy(player_t *self)
 static int prepare_thread(player_t *self)
 {
     if (self->play->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
-        return gs_fail(&self->env, GS_ERR_SYSTEM, "lock_memory", -1, errno,
+        return gs_fail(&self->ctx, GS_CUDA_ERR_SYSTEM, "lock_memory", -1, errno,
                        "memory could not be locked (see ulimit -l)");
     }
     if (self->play->realtime != 0) {
         struct sched_param param = {.sched_priority = self->play->realtime};
         int error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
         if (error != 0) {
-            return gs_fail(&self->env, GS_ERR_SYSTEM, "realtime", -1, error,
+            return gs_fail(&self->ctx, GS_CUDA_ERR_SYSTEM, "realtime", -1, error,
                            "the system grants no such real-time priority (see ulimit -r)");
         }
     }
@@ -283,7 +285,7 @@ static int dispatch(player_t *self)
     const gs_cuda_play_t *play = self->play;
     int status = prepare_thread(self);
     if (status == GS_OK) {
-        status = gs_cuda_enter(self->device, &self->env);
+        status = gs_cuda_enter(self->device, &self->ctx);
     }
     if (status != GS_OK) {
         return status;
@@ -295,7 +297,7 @@ static int dispatch(player_t *self)
         memset(self->executed, 0, sizeof self->executed);
         status = play->strategy == GS_CUDA_PLAY_POLICY ? play_policy(self) : play_frames(self);
     }
-    return gs_cuda_leave(self->device, &self->env, status);
+    return gs_cuda_leave(self->device, &self->ctx, status);
 }
 
 static void *dispatcher(void *arg)
@@ -313,7 +315,7 @@ static void *dispatcher(void *arg)
 }
 
 /* Starts the thread and waits for its end; returns why it was stopped, or GS_OK. */
-static int run_thread(player_t *self, gs_env_t *env)
+static int run_thread(player_t *self, gs_context_t *ctx)
 {
     pthread_t thread;
     int stopped = GS_OK;
@@ -325,7 +327,7 @@ static int run_thread(player_t *self, gs_env_t *env)
     pthread_condattr_destroy(&attributes);
     int error = pthread_create(&thread, NULL, dispatcher, self);
     if (error != 0) {
-        stopped = gs_fail(env, GS_ERR_SYSTEM, "thread", -1, error, "could not be started");
+        stopped = gs_fail(ctx, GS_CUDA_ERR_SYSTEM, "thread", -1, error, "could not be started");
         self->over = true;
     }
     pthread_mutex_lock(&self->lock);
@@ -338,7 +340,7 @@ static int run_thread(player_t *self, gs_env_t *env)
         pthread_cond_timedwait(&self->ended, &self->lock, &until);
         if (!self->over && stopped == GS_OK) {
             pthread_mutex_unlock(&self->lock);
-            stopped = gs_poll_now(env);
+            stopped = gs_poll_now(ctx);
             pthread_mutex_lock(&self->lock);
             atomic_store(&self->stop, stopped != GS_OK);
         }
@@ -352,53 +354,53 @@ static int run_thread(player_t *self, gs_env_t *env)
     return stopped;
 }
 
-static int take_all(player_t *self, gs_env_t *env)
+static int take_all(player_t *self, gs_context_t *ctx)
 {
     const gs_cuda_play_t *play = self->play;
     int64_t total = 0;
-    self->rows = gs_alloc(env, (size_t)self->most, (size_t)SUMMARY_BYTES);
+    self->rows = gs_alloc(ctx, (size_t)self->most, (size_t)SUMMARY_BYTES);
     if (self->rows == NULL) {
-        return env->status;
+        return ctx->status;
     }
-    int status = gs_cuda_streams_init(&self->streams, env, self->device, play->tasks.n, 0);
+    int status = gs_cuda_streams_init(&self->streams, ctx, self->device, play->tasks.n, 0);
     for (int32_t i = 0; status == GS_OK && i < play->tasks.n; i++) {
         self->offset[i] = total;
         total += (play->bytes[i] + 255) / 256 * 256;
-        self->own[i] = gs_tasks_jobs_before(&play->tasks, i, play->hyperperiod);
-        status = gs_cuda_streams_make(&self->streams, env, i, GS_CU_STREAM_NON_BLOCKING, 0);
+        self->own[i] = gs_periodic_tasks_jobs_before(&play->tasks, i, play->hyperperiod);
+        status = gs_cuda_streams_make(&self->streams, ctx, i, GS_CUDA_API_STREAM_NON_BLOCKING, 0);
     }
     if (status == GS_OK) {
-        status = gs_cuda_take(self->device, env, total, &self->memory);
+        status = gs_cuda_take(self->device, ctx, total, &self->memory);
     }
     if (status == GS_OK) {
-        status = gs_cuda_take(self->device, env, self->most * SUMMARY_BYTES, &self->summaries);
+        status = gs_cuda_take(self->device, ctx, self->most * SUMMARY_BYTES, &self->summaries);
     }
-    const gs_cu_table_t *cu = &self->device->driver->cu;
+    const gs_cuda_api_table_t *cu = &self->device->driver->cu;
     if (status == GS_OK && total != 0) {
-        status = gs_cuda_done(self->device, env, cu->MemsetD8(self->memory, 0, (size_t)total),
+        status = gs_cuda_done(self->device, ctx, cu->MemsetD8(self->memory, 0, (size_t)total),
                               "cuMemsetD8");
     }
     if (status == GS_OK && self->most != 0) {
         status =
-            gs_cuda_done(self->device, env,
+            gs_cuda_done(self->device, ctx,
                          cu->MemsetD8(self->summaries, 0xff, (size_t)(self->most * SUMMARY_BYTES)),
                          "cuMemsetD8");
     }
     if (status == GS_OK) {
-        status = gs_cuda_done(self->device, env, cu->CtxSynchronize(), "cuCtxSynchronize");
+        status = gs_cuda_done(self->device, ctx, cu->CtxSynchronize(), "cuCtxSynchronize");
     }
     return status;
 }
 
 /* The device times of the jobs. */
-static int read_summaries(player_t *self, gs_env_t *env)
+static int read_summaries(player_t *self, gs_context_t *ctx)
 {
     gs_cuda_played_t *played = self->played;
     int status = GS_OK;
     if (played->jobs != 0) {
-        gs_cu_result_t result = self->device->driver->cu.MemcpyDtoH(
+        gs_cuda_api_result_t result = self->device->driver->cu.MemcpyDtoH(
             self->rows, self->summaries, (size_t)(played->jobs * SUMMARY_BYTES));
-        status = gs_cuda_done(self->device, env, result, "cuMemcpyDtoH");
+        status = gs_cuda_done(self->device, ctx, result, "cuMemcpyDtoH");
     }
     for (int64_t j = 0; status == GS_OK && j < played->jobs; j++) {
         bool none = self->rows[2 * j] == UINT64_MAX; /* a graph, or a launch that failed */
@@ -408,7 +410,7 @@ static int read_summaries(player_t *self, gs_env_t *env)
     return status;
 }
 
-int gs_cuda_play(gs_cuda_device_t *device, gs_env_t *env, const gs_cuda_play_t *play,
+int gs_cuda_play(gs_cuda_device_t *device, gs_context_t *ctx, const gs_cuda_play_t *play,
                  gs_cuda_played_t *played)
 {
     player_t self;
@@ -417,29 +419,29 @@ int gs_cuda_play(gs_cuda_device_t *device, gs_env_t *env, const gs_cuda_play_t *
     self.play = play;
     self.played = played;
     atomic_init(&self.stop, 0);
-    gs_env_init(&self.env);
+    gs_context_init(&self.ctx);
     played->frames = played->jobs = played->unsafe = 0;
-    int status = gs_cuda_play_check(env, device, play, &self.most);
+    int status = gs_cuda_play_check(ctx, device, play, &self.most);
     if (status == GS_OK) {
-        status = gs_cuda_enter(device, env);
+        status = gs_cuda_enter(device, ctx);
     }
     if (status != GS_OK) {
         return status;
     }
-    status = take_all(&self, env);
+    status = take_all(&self, ctx);
     if (status == GS_OK) {
-        status = run_thread(&self, env);
+        status = run_thread(&self, ctx);
         if (self.status != GS_OK && status == GS_OK) {
             status = self.status;
-            env->fault = self.env.fault;
+            ctx->fault = self.ctx.fault;
         }
         if (status == GS_OK) {
-            status = read_summaries(&self, env);
+            status = read_summaries(&self, ctx);
         }
     }
-    status = gs_cuda_drop(device, env, self.memory, status);
-    status = gs_cuda_drop(device, env, self.summaries, status);
-    status = gs_cuda_streams_free(&self.streams, env, status);
-    gs_free(env, self.rows);
-    return gs_cuda_leave(device, env, status);
+    status = gs_cuda_drop(device, ctx, self.memory, status);
+    status = gs_cuda_drop(device, ctx, self.summaries, status);
+    status = gs_cuda_streams_free(&self.streams, ctx, status);
+    gs_free(ctx, self.rows);
+    return gs_cuda_leave(device, ctx, status);
 }

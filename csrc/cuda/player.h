@@ -8,7 +8,7 @@
 #define GS_CUDA_PLAYER_H
 
 #include "cuda/run.h"
-#include "pbs/schedule.h"
+#include "model/schedule.h"
 
 enum {
     GS_CUDA_PLAY_TABLE = 0,   /* each frame at its planned instant, or late */
@@ -28,14 +28,14 @@ typedef uint32_t gs_cuda_choose_t(void *arg, int64_t instant, const int64_t *pen
                                   int64_t *next);
 
 typedef struct {
-    gs_tasks_t tasks; /* checked; times in ticks */
+    gs_periodic_tasks_t tasks; /* checked; times in ticks */
     int64_t hyperperiod;
     int64_t tick;   /* ns */
     int64_t cycles; /* how many hyperperiods to play */
     /* Per task: a graph to launch (a CUgraphExec), or 0 and the spin kernel's columns. */
     const int64_t *graph, *variant, *blocks, *threads, *smem, *ns, *iterations, *bytes;
     int strategy;
-    const gs_frame_t *frames; /* of one hyperperiod; not for the policy */
+    const gs_schedule_frame_t *frames; /* of one hyperperiod; not for the policy */
     int64_t count;
     /* Submission orders, rows of n tasks filled up with -1: of each frame, or with the policy of
      * each batch (2^n rows). NULL: by increasing index. */
@@ -65,12 +65,12 @@ typedef struct {
 } gs_cuda_played_t;
 
 /* The most jobs, which is the most frames, too. Refuses what cannot be played. */
-int gs_cuda_play_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_cuda_play_t *play,
-                       int64_t *jobs);
+int gs_cuda_play_check(gs_context_t *ctx, const gs_cuda_device_t *device,
+                       const gs_cuda_play_t *play, int64_t *jobs);
 
 /* Plays; the calling thread waits and polls meanwhile. What was recorded up to an error or a stop
  * is in played. */
-int gs_cuda_play(gs_cuda_device_t *device, gs_env_t *env, const gs_cuda_play_t *play,
+int gs_cuda_play(gs_cuda_device_t *device, gs_context_t *ctx, const gs_cuda_play_t *play,
                  gs_cuda_played_t *played);
 
 #endif

@@ -4,16 +4,16 @@
 #define MOST_JOBS 10000000
 #define MOST_AWAKE_NS 10000000
 
-int gs_cuda_play_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_cuda_play_t *play,
-                       int64_t *jobs)
+int gs_cuda_play_check(gs_context_t *ctx, const gs_cuda_device_t *device,
+                       const gs_cuda_play_t *play, int64_t *jobs)
 {
     int32_t n = play->tasks.n;
     int64_t total = 0, length;
     if (play->strategy < GS_CUDA_PLAY_TABLE || play->strategy > GS_CUDA_PLAY_POLICY) {
-        return gs_fail(env, GS_ERR_VALUE, "strategy", -1, play->strategy, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "strategy", -1, play->strategy, "is unknown");
     }
     if (play->wait < GS_CUDA_WAIT_CONTEXT || play->wait > GS_CUDA_WAIT_POLL) {
-        return gs_fail(env, GS_ERR_VALUE, "wait", -1, play->wait, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "wait", -1, play->wait, "is unknown");
     }
     const struct {
         const char *name;
@@ -25,40 +25,41 @@ int gs_cuda_play_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_c
     };
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         if (numbers[k].value < numbers[k].least || numbers[k].value > numbers[k].most) {
-            return gs_fail(env, GS_ERR_VALUE, numbers[k].name, -1, numbers[k].value,
+            return gs_fail(ctx, GS_ERR_VALUE, numbers[k].name, -1, numbers[k].value,
                            "is out of range");
         }
     }
     if (!gs_mul(play->hyperperiod, play->cycles, &length) || !gs_mul(length, play->tick, &length) ||
         length > GS_NEVER / 4) {
-        return gs_fail(env, GS_ERR_OVERFLOW, "cycles", -1, play->cycles,
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "cycles", -1, play->cycles,
                        "the play would last too long for the clock");
     }
     for (int32_t i = 0; i < n; i++) {
-        int64_t own = gs_tasks_jobs_before(&play->tasks, i, play->hyperperiod), latest;
+        int64_t own = gs_periodic_tasks_jobs_before(&play->tasks, i, play->hyperperiod), latest;
         if (!gs_mul(own, play->cycles, &own) || own > MOST_JOBS - total) {
-            return gs_fail(env, GS_ERR_VALUE, "cycles", -1, play->cycles,
+            return gs_fail(ctx, GS_ERR_VALUE, "cycles", -1, play->cycles,
                            "there are too many jobs");
         }
         total += own;
         if (!gs_mul(play->tasks.deadline[i], play->tick, &latest) || latest > GS_NEVER / 4 ||
-            gs_tasks_offset(&play->tasks, i) > play->hyperperiod) {
-            return gs_fail(env, GS_ERR_VALUE, "deadline", i, play->tasks.deadline[i],
+            gs_periodic_tasks_offset(&play->tasks, i) > play->hyperperiod) {
+            return gs_fail(ctx, GS_ERR_VALUE, "deadline", i, play->tasks.deadline[i],
                            "or the offset is too long to be played");
         }
     }
     for (int64_t f = 0; play->strategy != GS_CUDA_PLAY_POLICY && f < play->count; f++) {
         uint32_t batch = play->frames[f].batch;
         if (batch == 0 || batch >> n != 0) {
-            return gs_fail(env, GS_ERR_VALUE, "batch", f, batch, "is no batch of these tasks");
+            return gs_fail(ctx, GS_ERR_VALUE, "batch", f, batch, "is no batch of these tasks");
         }
         if (play->frames[f].start < 0 || play->frames[f].start > play->hyperperiod) {
-            return gs_fail(env, GS_ERR_VALUE, "start", f, play->frames[f].start,
+            return gs_fail(ctx, GS_ERR_VALUE, "start", f, play->frames[f].start,
                            "is not in the hyperperiod");
         }
     }
     /* One launch of all tasks has to pass as a plan of gs_cuda_run. */
-    int64_t kind[GS_MAX_TASKS] = {0}, stream[GS_MAX_TASKS] = {0}, at[GS_MAX_TASKS] = {0}, blocks;
+    int64_t kind[GS_PERIODIC_TASKS_MAX] = {0}, stream[GS_PERIODIC_TASKS_MAX] = {0},
+            at[GS_PERIODIC_TASKS_MAX] = {0}, blocks;
     int64_t one = GS_CUDA_NON_BLOCKING, zero = 0;
     gs_cuda_plan_t plan = {.count = n,
                            .kind = kind,
@@ -77,5 +78,5 @@ int gs_cuda_play_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_c
                            .stream_priority = &zero,
                            .repeats = 1};
     *jobs = total;
-    return gs_cuda_plan_check(env, device, &plan, &blocks);
+    return gs_cuda_plan_check(ctx, device, &plan, &blocks);
 }

@@ -24,50 +24,51 @@ typedef struct {
     int64_t least, most;
 } range_t;
 
-static int check_row(gs_env_t *env, const range_t *ranges, size_t count, int64_t i)
+static int check_row(gs_context_t *ctx, const range_t *ranges, size_t count, int64_t i)
 {
     for (size_t r = 0; r < count; r++) {
         int64_t value = ranges[r].column[i];
         if (value < ranges[r].least || value > ranges[r].most) {
-            return gs_fail(env, GS_ERR_VALUE, ranges[r].name, i, value, "is out of range");
+            return gs_fail(ctx, GS_ERR_VALUE, ranges[r].name, i, value, "is out of range");
         }
     }
     return GS_OK;
 }
 
-static int check_streams(gs_env_t *env, const gs_cuda_device_t *device, const gs_cuda_plan_t *plan)
+static int check_streams(gs_context_t *ctx, const gs_cuda_device_t *device,
+                         const gs_cuda_plan_t *plan)
 {
     for (int64_t s = 0; s < plan->streams; s++) {
         int64_t kind = plan->stream_kind[s], priority = plan->stream_priority[s];
         if (kind < GS_CUDA_BLOCKING || kind > GS_CUDA_NULL_STREAM) {
-            return gs_fail(env, GS_ERR_VALUE, "stream_kind", s, kind, "is out of range");
+            return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s, kind, "is out of range");
         }
         if (priority < device->greatest || priority > device->least) {
-            return gs_fail(env, GS_ERR_VALUE, "stream_priority", s, priority,
+            return gs_fail(ctx, GS_ERR_VALUE, "stream_priority", s, priority,
                            "is no priority of this device");
         }
         if (kind == GS_CUDA_NULL_STREAM && (priority != 0 || plan->sms != 0)) {
-            return gs_fail(env, GS_ERR_VALUE, "stream_kind", s, kind,
+            return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s, kind,
                            "the NULL stream has no priority and no green context");
         }
     }
     return GS_OK;
 }
 
-int gs_cuda_plan_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_cuda_plan_t *plan,
-                       int64_t *blocks)
+int gs_cuda_plan_check(gs_context_t *ctx, const gs_cuda_device_t *device,
+                       const gs_cuda_plan_t *plan, int64_t *blocks)
 {
     *blocks = 0;
     if (plan->count < 0 || plan->count > GS_CUDA_MAX_OPERATIONS) {
-        return gs_fail(env, GS_ERR_VALUE, "operations", -1, plan->count, "are too many");
+        return gs_fail(ctx, GS_ERR_VALUE, "operations", -1, plan->count, "are too many");
     }
     if (plan->streams < 0 || plan->streams > GS_CUDA_MAX_STREAMS) {
-        return gs_fail(env, GS_ERR_VALUE, "streams", -1, plan->streams, "are too many");
+        return gs_fail(ctx, GS_ERR_VALUE, "streams", -1, plan->streams, "are too many");
     }
     if (plan->repeats < 1 || plan->repeats > GS_CUDA_MAX_OPERATIONS) {
-        return gs_fail(env, GS_ERR_VALUE, "repeats", -1, plan->repeats, "is out of range");
+        return gs_fail(ctx, GS_ERR_VALUE, "repeats", -1, plan->repeats, "is out of range");
     }
-    int status = check_streams(env, device, plan);
+    int status = check_streams(ctx, device, plan);
     const range_t all[] = {
         {plan->kind, "kind", GS_CUDA_KERNEL, GS_CUDA_GRAPH},
         {plan->stream, "stream", 0, plan->streams - 1},
@@ -83,19 +84,19 @@ int gs_cuda_plan_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_c
         {plan->iterations, "iterations", 0, GS_CUDA_MAX_ITERATIONS},
     };
     for (int64_t i = 0; status == GS_OK && i < plan->count; i++) {
-        status = check_row(env, all, sizeof all / sizeof *all, i);
+        status = check_row(ctx, all, sizeof all / sizeof *all, i);
         if (status == GS_OK && plan->kind[i] == GS_CUDA_KERNEL) {
-            status = check_row(env, kernels, sizeof kernels / sizeof *kernels, i);
+            status = check_row(ctx, kernels, sizeof kernels / sizeof *kernels, i);
             *blocks += status == GS_OK ? plan->blocks[i] : 0;
         } else if (status == GS_OK && plan->kind[i] == GS_CUDA_GRAPH) {
             if (plan->graph[i] == 0) {
-                status = gs_fail(env, GS_ERR_VALUE, "graph", i, 0, "is no graph");
+                status = gs_fail(ctx, GS_ERR_VALUE, "graph", i, 0, "is no graph");
             }
         } else if (status == GS_OK && plan->bytes[i] == 0) {
-            status = gs_fail(env, GS_ERR_VALUE, "bytes", i, 0, "a copy needs some");
+            status = gs_fail(ctx, GS_ERR_VALUE, "bytes", i, 0, "a copy needs some");
         }
         if (status == GS_OK && *blocks > GS_CUDA_MAX_BLOCKS) {
-            status = gs_fail(env, GS_ERR_VALUE, "blocks", i, *blocks, "are too many in one run");
+            status = gs_fail(ctx, GS_ERR_VALUE, "blocks", i, *blocks, "are too many in one run");
         }
     }
     return status;
@@ -106,7 +107,7 @@ typedef struct {
     gs_cuda_device_t *device;
     const gs_cuda_plan_t *plan;
     gs_cuda_streams_t streams;
-    gs_cu_ptr_t log, memory;
+    gs_cuda_api_ptr_t log, memory;
     void *host;      /* what copies go from and to */
     int64_t *offset; /* of each operation's part of memory */
     int64_t *shared; /* per stream: bytes that its copies and memsets take turns on, then where */
@@ -116,15 +117,15 @@ typedef struct {
 
 #define ROW_BYTES (3 * (int64_t)sizeof(uint64_t))
 
-static int take_all(run_t *self, gs_env_t *env)
+static int take_all(run_t *self, gs_context_t *ctx)
 {
     const gs_cuda_plan_t *plan = self->plan;
     int64_t total = 0, most = 0;
-    self->offset = gs_alloc(env, (size_t)plan->count, sizeof *self->offset);
-    self->rows = gs_alloc(env, (size_t)self->blocks, (size_t)ROW_BYTES);
-    self->shared = gs_alloc(env, (size_t)plan->streams, sizeof *self->shared);
+    self->offset = gs_alloc(ctx, (size_t)plan->count, sizeof *self->offset);
+    self->rows = gs_alloc(ctx, (size_t)self->blocks, (size_t)ROW_BYTES);
+    self->shared = gs_alloc(ctx, (size_t)plan->streams, sizeof *self->shared);
     if (self->offset == NULL || self->rows == NULL || self->shared == NULL) {
-        return env->status;
+        return ctx->status;
     }
     /* No overflow: bytes and count are bounded. */
     memset(self->shared, 0, (size_t)plan->streams * sizeof *self->shared);
@@ -151,27 +152,27 @@ static int take_all(run_t *self, gs_env_t *env)
             self->offset[i] = self->shared[plan->stream[i]];
         }
     }
-    int status = gs_cuda_streams_init(&self->streams, env, self->device, plan->streams, plan->sms);
+    int status = gs_cuda_streams_init(&self->streams, ctx, self->device, plan->streams, plan->sms);
     for (int64_t s = 0; status == GS_OK && s < plan->streams; s++) {
         if (plan->stream_kind[s] != GS_CUDA_NULL_STREAM) {
             unsigned flags = plan->stream_kind[s] == GS_CUDA_NON_BLOCKING
-                                 ? GS_CU_STREAM_NON_BLOCKING
-                                 : GS_CU_STREAM_DEFAULT;
+                                 ? GS_CUDA_API_STREAM_NON_BLOCKING
+                                 : GS_CUDA_API_STREAM_DEFAULT;
             status =
-                gs_cuda_streams_make(&self->streams, env, s, flags, (int)plan->stream_priority[s]);
+                gs_cuda_streams_make(&self->streams, ctx, s, flags, (int)plan->stream_priority[s]);
         }
     }
     if (status == GS_OK) {
-        status = gs_cuda_take(self->device, env, self->blocks * ROW_BYTES, &self->log);
+        status = gs_cuda_take(self->device, ctx, self->blocks * ROW_BYTES, &self->log);
     }
     if (status == GS_OK) {
-        status = gs_cuda_take(self->device, env, total, &self->memory);
+        status = gs_cuda_take(self->device, ctx, total, &self->memory);
     }
     if (status == GS_OK) {
-        status = gs_cuda_take_host(self->device, env, most, &self->host);
+        status = gs_cuda_take_host(self->device, ctx, most, &self->host);
     }
     if (status == GS_OK && total != 0) {
-        status = gs_cuda_done(self->device, env,
+        status = gs_cuda_done(self->device, ctx,
                               self->device->driver->cu.MemsetD8(self->memory, 0, (size_t)total),
                               "cuMemsetD8");
     }
@@ -181,73 +182,74 @@ static int take_all(run_t *self, gs_env_t *env)
     return status;
 }
 
-static int drop_all(run_t *self, gs_env_t *env, int status)
+static int drop_all(run_t *self, gs_context_t *ctx, int status)
 {
-    status = gs_cuda_drop(self->device, env, self->log, status);
-    status = gs_cuda_drop(self->device, env, self->memory, status);
-    status = gs_cuda_drop_host(self->device, env, self->host, status);
-    status = gs_cuda_streams_free(&self->streams, env, status);
-    gs_free(env, self->offset);
-    gs_free(env, self->shared);
-    gs_free(env, self->rows);
+    status = gs_cuda_drop(self->device, ctx, self->log, status);
+    status = gs_cuda_drop(self->device, ctx, self->memory, status);
+    status = gs_cuda_drop_host(self->device, ctx, self->host, status);
+    status = gs_cuda_streams_free(&self->streams, ctx, status);
+    gs_free(ctx, self->offset);
+    gs_free(ctx, self->shared);
+    gs_free(ctx, self->rows);
     return status;
 }
 
-static int launch(run_t *self, gs_env_t *env, int64_t i, int64_t first)
+static int launch(run_t *self, gs_context_t *ctx, int64_t i, int64_t first)
 {
     const gs_cuda_plan_t *plan = self->plan;
-    const gs_cu_table_t *cu = &self->device->driver->cu;
-    gs_cu_handle_t stream = self->streams.streams[plan->stream[i]];
-    gs_cu_ptr_t memory = self->memory + (gs_cu_ptr_t)self->offset[i];
+    const gs_cuda_api_table_t *cu = &self->device->driver->cu;
+    gs_cuda_api_handle_t stream = self->streams.streams[plan->stream[i]];
+    gs_cuda_api_ptr_t memory = self->memory + (gs_cuda_api_ptr_t)self->offset[i];
     size_t bytes = (size_t)plan->bytes[i];
     switch (plan->kind[i]) {
     case GS_CUDA_COPY_IN:
-        return gs_cuda_done(self->device, env,
+        return gs_cuda_done(self->device, ctx,
                             cu->MemcpyHtoDAsync(memory, self->host, bytes, stream),
                             "cuMemcpyHtoDAsync");
     case GS_CUDA_COPY_OUT:
-        return gs_cuda_done(self->device, env,
+        return gs_cuda_done(self->device, ctx,
                             cu->MemcpyDtoHAsync(self->host, memory, bytes, stream),
                             "cuMemcpyDtoHAsync");
     case GS_CUDA_MEMSET:
-        return gs_cuda_done(self->device, env, cu->MemsetD8Async(memory, 1, bytes, stream),
+        return gs_cuda_done(self->device, ctx, cu->MemsetD8Async(memory, 1, bytes, stream),
                             "cuMemsetD8Async");
     case GS_CUDA_GRAPH:
-        return gs_cuda_done(self->device, env,
-                            cu->GraphLaunch((gs_cu_handle_t)(uintptr_t)plan->graph[i], stream),
-                            "cuGraphLaunch");
+        return gs_cuda_done(
+            self->device, ctx,
+            cu->GraphLaunch((gs_cuda_api_handle_t)(uintptr_t)plan->graph[i], stream),
+            "cuGraphLaunch");
     default:
         break;
     }
     gs_cuda_spin_t spin = {
-        .log = self->log + (gs_cu_ptr_t)(first * ROW_BYTES),
+        .log = self->log + (gs_cuda_api_ptr_t)(first * ROW_BYTES),
         .ns = (uint64_t)plan->ns[i],
         .iterations = (uint64_t)plan->iterations[i],
         .memory = bytes < sizeof(uint32_t) ? 0 : memory,
         .words = bytes / sizeof(uint32_t),
     };
     void *parameters[] = {&spin};
-    gs_cu_result_t result = cu->LaunchKernel(
+    gs_cuda_api_result_t result = cu->LaunchKernel(
         self->device->spin[plan->variant[i]], (unsigned)plan->blocks[i], 1, 1,
         (unsigned)plan->threads[i], 1, 1, (unsigned)plan->smem[i], stream, parameters, NULL);
-    return gs_cuda_done(self->device, env, result, "cuLaunchKernel");
+    return gs_cuda_done(self->device, ctx, result, "cuLaunchKernel");
 }
 
 /* Reads the log of repetition r; a block that wrote nothing did not run, which no driver reports.
  */
-static int read_log(run_t *self, gs_env_t *env, int64_t r, gs_cuda_record_t *record)
+static int read_log(run_t *self, gs_context_t *ctx, int64_t r, gs_cuda_record_t *record)
 {
     int64_t blocks = self->blocks;
     int status = GS_OK;
     if (blocks != 0) {
-        gs_cu_result_t result = self->device->driver->cu.MemcpyDtoH(self->rows, self->log,
-                                                                    (size_t)(blocks * ROW_BYTES));
-        status = gs_cuda_done(self->device, env, result, "cuMemcpyDtoH");
+        gs_cuda_api_result_t result = self->device->driver->cu.MemcpyDtoH(
+            self->rows, self->log, (size_t)(blocks * ROW_BYTES));
+        status = gs_cuda_done(self->device, ctx, result, "cuMemcpyDtoH");
     }
     for (int64_t b = 0; status == GS_OK && b < blocks; b++) {
         const uint64_t *row = self->rows + 3 * b;
         if (row[0] == 0) {
-            status = gs_fail(env, GS_ERR_VALUE, "block", -1, b, "did not run");
+            status = gs_fail(ctx, GS_ERR_VALUE, "block", -1, b, "did not run");
         }
         record->block_start[r * blocks + b] = (int64_t)row[0];
         record->block_end[r * blocks + b] = (int64_t)row[1];
@@ -256,18 +258,18 @@ static int read_log(run_t *self, gs_env_t *env, int64_t r, gs_cuda_record_t *rec
     return status;
 }
 
-static int repeat(run_t *self, gs_env_t *env, int64_t r, gs_cuda_record_t *record)
+static int repeat(run_t *self, gs_context_t *ctx, int64_t r, gs_cuda_record_t *record)
 {
     const gs_cuda_plan_t *plan = self->plan;
     const gs_cuda_driver_t *driver = self->device->driver;
     int status = GS_OK;
     if (self->blocks != 0) {
-        status = gs_cuda_done(self->device, env,
+        status = gs_cuda_done(self->device, ctx,
                               driver->cu.MemsetD8(self->log, 0, (size_t)(self->blocks * ROW_BYTES)),
                               "cuMemsetD8");
     }
     if (status == GS_OK) { /* the memset is asynchronous */
-        status = gs_cuda_done(self->device, env, driver->cu.CtxSynchronize(), "cuCtxSynchronize");
+        status = gs_cuda_done(self->device, ctx, driver->cu.CtxSynchronize(), "cuCtxSynchronize");
     }
     int64_t first = 0, begin = driver->now();
     record->begin[r] = begin;
@@ -276,40 +278,40 @@ static int repeat(run_t *self, gs_env_t *env, int64_t r, gs_cuda_record_t *recor
             gs_cuda_wait_until(driver, begin + plan->at[i], AWAKE_NS);
         }
         record->called[r * plan->count + i] = driver->now();
-        status = launch(self, env, i, first);
+        status = launch(self, ctx, i, first);
         record->returned[r * plan->count + i] = driver->now();
         first += plan->kind[i] == GS_CUDA_KERNEL ? plan->blocks[i] : 0;
     }
     /* Also after an error: what was launched uses the memory. */
-    gs_fault_t before = env->fault;
-    int waited = gs_cuda_done(self->device, env, driver->cu.CtxSynchronize(), "cuCtxSynchronize");
+    gs_fault_t before = ctx->fault;
+    int waited = gs_cuda_done(self->device, ctx, driver->cu.CtxSynchronize(), "cuCtxSynchronize");
     record->end[r] = driver->now();
     if (status != GS_OK) {
-        env->fault = before;
+        ctx->fault = before;
         return status;
     }
-    return waited != GS_OK ? waited : read_log(self, env, r, record);
+    return waited != GS_OK ? waited : read_log(self, ctx, r, record);
 }
 
-int gs_cuda_run(gs_cuda_device_t *device, gs_env_t *env, const gs_cuda_plan_t *plan,
+int gs_cuda_run(gs_cuda_device_t *device, gs_context_t *ctx, const gs_cuda_plan_t *plan,
                 gs_cuda_record_t *record)
 {
     run_t run = {.device = device, .plan = plan};
-    int status = gs_cuda_plan_check(env, device, plan, &run.blocks);
+    int status = gs_cuda_plan_check(ctx, device, plan, &run.blocks);
     if (status == GS_OK) {
-        status = gs_cuda_enter(device, env);
+        status = gs_cuda_enter(device, ctx);
     }
     if (status != GS_OK) {
         return status;
     }
-    status = take_all(&run, env);
+    status = take_all(&run, ctx);
     record->sms = run.streams.sms;
     for (int64_t r = 0; status == GS_OK && r < plan->repeats; r++) {
-        status = repeat(&run, env, r, record);
+        status = repeat(&run, ctx, r, record);
         if (status == GS_OK) {
-            status = gs_poll_now(env);
+            status = gs_poll_now(ctx);
         }
     }
-    status = drop_all(&run, env, status);
-    return gs_cuda_leave(device, env, status);
+    status = drop_all(&run, ctx, status);
+    return gs_cuda_leave(device, ctx, status);
 }

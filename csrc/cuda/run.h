@@ -51,11 +51,11 @@ typedef struct {
 } gs_cuda_record_t;
 
 /* Checks a plan and counts its blocks. */
-int gs_cuda_plan_check(gs_env_t *env, const gs_cuda_device_t *device, const gs_cuda_plan_t *plan,
-                       int64_t *blocks);
+int gs_cuda_plan_check(gs_context_t *ctx, const gs_cuda_device_t *device,
+                       const gs_cuda_plan_t *plan, int64_t *blocks);
 
 /* Runs it. Everything is given back on every path; polls between repetitions. */
-int gs_cuda_run(gs_cuda_device_t *device, gs_env_t *env, const gs_cuda_plan_t *plan,
+int gs_cuda_run(gs_cuda_device_t *device, gs_context_t *ctx, const gs_cuda_plan_t *plan,
                 gs_cuda_record_t *record);
 
 /* Waits on the host until an instant: asleep, and awake for the last bit. */

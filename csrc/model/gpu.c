@@ -1,31 +1,31 @@
 /* How many blocks of a kernel does one SM hold, and which resource says so? */
 #include "model/gpu.h"
 
-static int check_order(gs_env_t *env, const gs_gpu_t *gpu)
+static int check_order(gs_context_t *ctx, const gs_gpu_t *gpu)
 {
-    bool *seen = gs_alloc(env, (size_t)gpu->sms, sizeof *seen);
+    bool *seen = gs_alloc(ctx, (size_t)gpu->sms, sizeof *seen);
     if (seen == NULL) {
-        return env->status;
+        return ctx->status;
     }
     int status = GS_OK;
     for (int32_t i = 0; i < gpu->sms; i++) {
         int32_t sm = gpu->sm_order[i];
         if (sm < 0 || sm >= gpu->sms) {
-            status = gs_fail(env, GS_ERR_VALUE, "sm_order", i, sm, "there is no such SM");
+            status = gs_fail(ctx, GS_ERR_VALUE, "sm_order", i, sm, "there is no such SM");
             goto out;
         }
         if (seen[sm]) {
-            status = gs_fail(env, GS_ERR_VALUE, "sm_order", i, sm, "this SM is named twice");
+            status = gs_fail(ctx, GS_ERR_VALUE, "sm_order", i, sm, "this SM is named twice");
             goto out;
         }
         seen[sm] = true;
     }
 out:
-    gs_free(env, seen);
+    gs_free(ctx, seen);
     return status;
 }
 
-int gs_gpu_check(gs_env_t *env, const gs_gpu_t *gpu)
+int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu)
 {
     const struct {
         const char *field;
@@ -45,29 +45,29 @@ int gs_gpu_check(gs_env_t *env, const gs_gpu_t *gpu)
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         if (limits[i].value < limits[i].least) {
-            return gs_fail(env, GS_ERR_VALUE, limits[i].field, -1, limits[i].value,
+            return gs_fail(ctx, GS_ERR_VALUE, limits[i].field, -1, limits[i].value,
                            limits[i].least == 0 ? "must not be negative" : "must be positive");
         }
     }
-    if (gpu->sms > GS_MAX_SMS) {
-        return gs_fail(env, GS_ERR_VALUE, "sms", -1, gpu->sms, "a GPU has at most 65536 SMs");
+    if (gpu->sms > GS_GPU_MAX_SMS) {
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, gpu->sms, "a GPU has at most 65536 SMs");
     }
-    return gpu->sm_order == NULL ? GS_OK : check_order(env, gpu);
+    return gpu->sm_order == NULL ? GS_OK : check_order(ctx, gpu);
 }
 
-static int check_kernel(gs_env_t *env, const gs_kernel_t *kernel, int64_t row)
+static int check_kernel(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int64_t row)
 {
     if (kernel->blocks < 1) {
-        return gs_fail(env, GS_ERR_VALUE, "blocks", row, kernel->blocks, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "blocks", row, kernel->blocks, "must be positive");
     }
     if (kernel->threads < 1) {
-        return gs_fail(env, GS_ERR_VALUE, "threads", row, kernel->threads, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "threads", row, kernel->threads, "must be positive");
     }
     if (kernel->regs < 0) {
-        return gs_fail(env, GS_ERR_VALUE, "regs", row, kernel->regs, "must not be negative");
+        return gs_fail(ctx, GS_ERR_VALUE, "regs", row, kernel->regs, "must not be negative");
     }
     if (kernel->smem < 0) {
-        return gs_fail(env, GS_ERR_VALUE, "smem", row, kernel->smem, "must not be negative");
+        return gs_fail(ctx, GS_ERR_VALUE, "smem", row, kernel->smem, "must not be negative");
     }
     return GS_OK;
 }
@@ -78,12 +78,12 @@ static int64_t round_up(int64_t value, int64_t unit)
 }
 
 /* What a block takes of the register file; false when it cannot be launched. */
-static bool registers(const gs_gpu_t *gpu, int64_t regs, gs_footprint_t *take)
+static bool registers(const gs_gpu_t *gpu, int64_t regs, gs_gpu_footprint_t *take)
 {
     if (regs > gpu->regs_per_sm) { /* keeps the product small, too */
         return false;
     }
-    int64_t per_warp = round_up(regs * GS_WARP_THREADS, gpu->reg_unit);
+    int64_t per_warp = round_up(regs * GS_GPU_WARP_THREADS, gpu->reg_unit);
     if (per_warp == 0) {
         return true;
     }
@@ -97,31 +97,31 @@ static bool registers(const gs_gpu_t *gpu, int64_t regs, gs_footprint_t *take)
     return true;
 }
 
-int gs_gpu_footprint(gs_env_t *env, const gs_gpu_t *gpu, const gs_kernel_t *kernel, int64_t row,
-                     gs_footprint_t *footprint, int64_t *blocks, int *limit)
+int gs_gpu_footprint(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernel,
+                     int64_t row, gs_gpu_footprint_t *footprint, int64_t *blocks, int *limit)
 {
-    int status = check_kernel(env, kernel, row);
+    int status = check_kernel(ctx, kernel, row);
     if (status != GS_OK) {
         return status;
     }
-    gs_footprint_t take = {0};
+    gs_gpu_footprint_t take = {0};
     int64_t bound[4] = {0};
     *blocks = 0;
-    *limit = GS_LIMIT_THREADS;
-    if (kernel->threads > GS_MAX_BLOCK_THREADS) {
+    *limit = GS_GPU_LIMIT_THREADS;
+    if (kernel->threads > GS_GPU_MAX_BLOCK_THREADS) {
         goto out;
     }
-    take.warps = (kernel->threads + GS_WARP_THREADS - 1) / GS_WARP_THREADS;
-    bound[GS_LIMIT_WARPS] = gpu->warps_per_sm / take.warps;
-    bound[GS_LIMIT_BLOCKS] = gpu->blocks_per_sm;
+    take.warps = (kernel->threads + GS_GPU_WARP_THREADS - 1) / GS_GPU_WARP_THREADS;
+    bound[GS_GPU_LIMIT_WARPS] = gpu->warps_per_sm / take.warps;
+    bound[GS_GPU_LIMIT_BLOCKS] = gpu->blocks_per_sm;
     if (registers(gpu, kernel->regs, &take)) {
-        bound[GS_LIMIT_REGS] = take.regs == 0 ? INT64_MAX : take.regs_usable / take.regs;
+        bound[GS_GPU_LIMIT_REGS] = take.regs == 0 ? INT64_MAX : take.regs_usable / take.regs;
     }
     if (kernel->smem <= gpu->smem_per_block) {
         take.smem = round_up(kernel->smem + gpu->smem_reserved, gpu->smem_unit);
-        bound[GS_LIMIT_SMEM] = take.smem == 0 ? INT64_MAX : gpu->smem_per_sm / take.smem;
+        bound[GS_GPU_LIMIT_SMEM] = take.smem == 0 ? INT64_MAX : gpu->smem_per_sm / take.smem;
     }
-    *limit = GS_LIMIT_WARPS;
+    *limit = GS_GPU_LIMIT_WARPS;
     for (int i = 1; i < 4; i++) {
         if (bound[i] < bound[*limit]) {
             *limit = i;
@@ -130,14 +130,14 @@ int gs_gpu_footprint(gs_env_t *env, const gs_gpu_t *gpu, const gs_kernel_t *kern
     *blocks = bound[*limit];
 out:
     if (footprint != NULL) {
-        *footprint = *blocks == 0 ? (gs_footprint_t){0} : take;
+        *footprint = *blocks == 0 ? (gs_gpu_footprint_t){0} : take;
     }
     return GS_OK;
 }
 
-int gs_gpu_occupancy(gs_env_t *env, const gs_gpu_t *gpu, const gs_kernel_t *kernel, int64_t row,
-                     int64_t *blocks, int *limit)
+int gs_gpu_occupancy(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernel,
+                     int64_t row, int64_t *blocks, int *limit)
 {
     int ignored;
-    return gs_gpu_footprint(env, gpu, kernel, row, NULL, blocks, limit == NULL ? &ignored : limit);
+    return gs_gpu_footprint(ctx, gpu, kernel, row, NULL, blocks, limit == NULL ? &ignored : limit);
 }

@@ -6,12 +6,12 @@
 #ifndef GS_MODEL_GPU_H
 #define GS_MODEL_GPU_H
 
-#include "core/env.h"
+#include "core/context.h"
 
-#define GS_MAX_SMS 65536
-#define GS_WARP_THREADS 32
+#define GS_GPU_MAX_SMS 65536
+#define GS_GPU_WARP_THREADS 32
 /* The most threads a block may have on any device. */
-#define GS_MAX_BLOCK_THREADS 1024
+#define GS_GPU_MAX_BLOCK_THREADS 1024
 
 /* The limits of one device. All SMs are alike; sm_order[0..sms-1] is the order in which the block
  * scheduler prefers them where they are equal, and belongs to the caller; NULL: ascending. */
@@ -35,7 +35,7 @@ typedef struct {
     int64_t threads; /* per block */
     int64_t regs;    /* per thread; 0: registers do not matter */
     int64_t smem;    /* bytes per block, static and dynamic */
-} gs_kernel_t;
+} gs_gpu_kernel_t;
 
 /* The same in units of an SM: what a block takes of it. */
 typedef struct {
@@ -45,31 +45,31 @@ typedef struct {
     /* The registers of an SM that blocks of this kernel can use: a warp's registers lie in one
      * partition, so what is left over in each partition is lost to it. */
     int64_t regs_usable;
-} gs_footprint_t;
+} gs_gpu_footprint_t;
 
-/* The resource that limits how many blocks an SM holds. GS_LIMIT_THREADS: the block has more than
- * GS_MAX_BLOCK_THREADS threads and cannot be launched at all. */
+/* The resource that limits how many blocks an SM holds. GS_GPU_LIMIT_THREADS: the block has more
+ * than GS_GPU_MAX_BLOCK_THREADS threads and cannot be launched at all. */
 enum {
-    GS_LIMIT_WARPS = 0,
-    GS_LIMIT_BLOCKS = 1,
-    GS_LIMIT_REGS = 2,
-    GS_LIMIT_SMEM = 3,
-    GS_LIMIT_THREADS = 4
+    GS_GPU_LIMIT_WARPS = 0,
+    GS_GPU_LIMIT_BLOCKS = 1,
+    GS_GPU_LIMIT_REGS = 2,
+    GS_GPU_LIMIT_SMEM = 3,
+    GS_GPU_LIMIT_THREADS = 4
 };
 
 /* Refuses limits out of range (field: their name) and a sm_order that is no permutation (row: the
  * position). The other functions expect a GPU that passed. */
-int gs_gpu_check(gs_env_t *env, const gs_gpu_t *gpu);
+int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu);
 
 /* Resident blocks of a kernel on an empty SM, 0 when it fits none, and the resource that limits
  * them (the first of the list above among equals, threads before all). footprint (or NULL)
  * receives what a block takes; it is all 0 when *blocks is 0. Refuses non-positive threads or
  * blocks, negative registers or shared memory; row names the kernel in the message. */
-int gs_gpu_footprint(gs_env_t *env, const gs_gpu_t *gpu, const gs_kernel_t *kernel, int64_t row,
-                     gs_footprint_t *footprint, int64_t *blocks, int *limit);
+int gs_gpu_footprint(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernel,
+                     int64_t row, gs_gpu_footprint_t *footprint, int64_t *blocks, int *limit);
 
 /* The same without the footprint; limit may be NULL. */
-int gs_gpu_occupancy(gs_env_t *env, const gs_gpu_t *gpu, const gs_kernel_t *kernel, int64_t row,
-                     int64_t *blocks, int *limit);
+int gs_gpu_occupancy(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernel,
+                     int64_t row, int64_t *blocks, int *limit);
 
 #endif

@@ -7,8 +7,8 @@ typedef struct {
     int64_t deadline; /* its absolute deadline */
 } oldest_t;
 
-static void set_oldest(oldest_t *oldest, const gs_tasks_t *tasks, int32_t i, int64_t hyperperiod,
-                       int64_t job, int64_t release)
+static void set_oldest(oldest_t *oldest, const gs_periodic_tasks_t *tasks, int32_t i,
+                       int64_t hyperperiod, int64_t job, int64_t release)
 {
     oldest->job = job;
     oldest->release = release < hyperperiod ? release : GS_NEVER;
@@ -19,7 +19,7 @@ static void set_oldest(oldest_t *oldest, const gs_tasks_t *tasks, int32_t i, int
 static uint32_t choose(const oldest_t *oldest, int32_t n, const int64_t *completion, int64_t now,
                        bool parallel)
 {
-    int32_t order[GS_MAX_TASKS], ready = 0;
+    int32_t order[GS_PERIODIC_TASKS_MAX], ready = 0;
     for (int32_t i = 0; i < n; i++) {
         if (oldest[i].release <= now) {
             int32_t j = ready++;
@@ -37,24 +37,25 @@ static uint32_t choose(const oldest_t *oldest, int32_t n, const int64_t *complet
     return batch;
 }
 
-int gs_edf_simulate(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table, bool parallel,
-                    gs_schedule_t *schedule, gs_miss_t *miss)
+int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                        const gs_batch_table_t *table, bool parallel, gs_schedule_t *schedule,
+                        gs_pbs_edf_miss_t *miss)
 {
     int64_t hyperperiod, now = 0, frames = 0;
-    oldest_t oldest[GS_MAX_TASKS];
-    *miss = (gs_miss_t){-1, -1, -1};
-    int status = gs_tasks_check(env, tasks);
+    oldest_t oldest[GS_PERIODIC_TASKS_MAX];
+    *miss = (gs_pbs_edf_miss_t){-1, -1, -1};
+    int status = gs_periodic_tasks_check(ctx, tasks);
     if (status == GS_OK) {
-        status = gs_table_check(env, table);
+        status = gs_batch_table_check(ctx, table);
     }
     if (status == GS_OK) {
-        status = gs_tasks_hyperperiod(env, tasks, &hyperperiod);
+        status = gs_periodic_tasks_hyperperiod(ctx, tasks, &hyperperiod);
     }
     if (status != GS_OK) {
         return status;
     }
     for (int32_t i = 0; i < tasks->n; i++) {
-        set_oldest(&oldest[i], tasks, i, hyperperiod, 0, gs_tasks_offset(tasks, i));
+        set_oldest(&oldest[i], tasks, i, hyperperiod, 0, gs_periodic_tasks_offset(tasks, i));
     }
     for (;;) {
         uint32_t batch = choose(oldest, tasks->n, table->completion, now, parallel);
@@ -71,12 +72,12 @@ int gs_edf_simulate(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *ta
         }
         int64_t end = now + table->completion[batch];
         if (schedule != NULL) {
-            status = gs_schedule_append(schedule, env, now, end, batch);
+            status = gs_schedule_append(schedule, ctx, now, end, batch);
             if (status != GS_OK) {
                 return status;
             }
-        } else if (env->bytes_limit != 0 &&
-                   ++frames > env->bytes_limit / (int64_t)sizeof(gs_frame_t)) {
+        } else if (ctx->bytes_limit != 0 &&
+                   ++frames > ctx->bytes_limit / (int64_t)sizeof(gs_schedule_frame_t)) {
             return GS_SPENT_BYTES;
         }
         for (int32_t i = 0; i < tasks->n; i++) {
@@ -88,14 +89,14 @@ int gs_edf_simulate(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *ta
             }
             bool missed = runs ? before.deadline < end : before.deadline <= end;
             if (missed && (miss->task < 0 || before.deadline < miss->deadline)) {
-                *miss = (gs_miss_t){i, before.job, before.deadline};
+                *miss = (gs_pbs_edf_miss_t){i, before.job, before.deadline};
             }
         }
         if (miss->task >= 0) {
             return GS_OK;
         }
         now = end;
-        status = gs_poll(env, 4 * tasks->n);
+        status = gs_poll(ctx, 4 * tasks->n);
         if (status != GS_OK) {
             return status;
         }

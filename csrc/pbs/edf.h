@@ -7,20 +7,21 @@
 #ifndef GS_PBS_EDF_H
 #define GS_PBS_EDF_H
 
-#include "pbs/schedule.h"
+#include "model/schedule.h"
 
 /* The first job that misses its deadline; task is -1 when none does. */
 typedef struct {
     int32_t task;
     int64_t job; /* from 0 */
     int64_t deadline;
-} gs_miss_t;
+} gs_pbs_edf_miss_t;
 
 /* Simulates the jobs released in [0, H) up to their end or the first miss. schedule: NULL, or
  * receives the frames, the one that misses included. Stops with GS_SPENT_BYTES when the frames,
- * kept or not, exceed the budget. Errors: those of gs_tasks_check, gs_table_check,
- * gs_tasks_hyperperiod. */
-int gs_edf_simulate(gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table, bool parallel,
-                    gs_schedule_t *schedule, gs_miss_t *miss);
+ * kept or not, exceed the budget. Errors: those of gs_periodic_tasks_check, gs_batch_table_check,
+ * gs_periodic_tasks_hyperperiod. */
+int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                        const gs_batch_table_t *table, bool parallel, gs_schedule_t *schedule,
+                        gs_pbs_edf_miss_t *miss);
 
 #endif

@@ -6,20 +6,20 @@
 /* What of a class is not yet known to be feasible: sorted, disjoint spans, and room to rewrite
  * them. */
 typedef struct {
-    gs_span_t *gaps;
+    gs_pbs_span_t *gaps;
     int64_t count;
     int64_t capacity;
-    gs_span_t *scratch;
+    gs_pbs_span_t *scratch;
     int64_t scratch_capacity;
 } gaps_t;
 
-static int reserve(gs_env_t *env, gs_span_t **spans, int64_t *capacity, int64_t count)
+static int reserve(gs_context_t *ctx, gs_pbs_span_t **spans, int64_t *capacity, int64_t count)
 {
     if (count > *capacity) {
         int64_t larger = count + count / 2;
-        gs_span_t *grown = gs_grow(env, *spans, (size_t)larger, sizeof *grown);
+        gs_pbs_span_t *grown = gs_grow(ctx, *spans, (size_t)larger, sizeof *grown);
         if (grown == NULL) {
-            return env->status;
+            return ctx->status;
         }
         *spans = grown;
         *capacity = larger;
@@ -28,7 +28,7 @@ static int reserve(gs_env_t *env, gs_span_t **spans, int64_t *capacity, int64_t 
 }
 
 /* The first of sorted spans that ends at or after an instant. */
-static int64_t first_reaching(const gs_span_t *spans, int64_t count, int64_t instant)
+static int64_t first_reaching(const gs_pbs_span_t *spans, int64_t count, int64_t instant)
 {
     int64_t low = 0, high = count;
     while (low < high) {
@@ -44,15 +44,15 @@ static int64_t first_reaching(const gs_span_t *spans, int64_t count, int64_t ins
 
 /* Removes from the gaps what the spans, moved back by c and cut off after last, cover. The gaps
  * that they touch are rewritten in one pass over both. */
-static int close_gaps(gaps_t *self, gs_env_t *env, const gs_span_t *spans, int64_t count, int64_t c,
-                      int64_t last)
+static int close_gaps(gaps_t *self, gs_context_t *ctx, const gs_pbs_span_t *spans, int64_t count,
+                      int64_t c, int64_t last)
 {
     int64_t g = first_reaching(self->gaps, self->count, spans[0].first - c), begin = g, n = 0;
-    int status = reserve(env, &self->scratch, &self->scratch_capacity, self->count + count);
+    int status = reserve(ctx, &self->scratch, &self->scratch_capacity, self->count + count);
     for (int64_t i = 0; i < count && g < self->count && status == GS_OK;) {
         int64_t from = spans[i].first - c;
         int64_t to = (spans[i].last - c < last) ? spans[i].last - c : last;
-        gs_span_t *gap = &self->gaps[g];
+        gs_pbs_span_t *gap = &self->gaps[g];
         if (to < gap->first) {
             i++;
         } else if (gap->last < from) {
@@ -60,7 +60,7 @@ static int close_gaps(gaps_t *self, gs_env_t *env, const gs_span_t *spans, int64
             g++;
         } else {
             if (gap->first < from) {
-                self->scratch[n++] = (gs_span_t){gap->first, from - 1};
+                self->scratch[n++] = (gs_pbs_span_t){gap->first, from - 1};
             }
             gap->first = to + 1;
             if (gap->first > gap->last) {
@@ -71,7 +71,7 @@ static int close_gaps(gaps_t *self, gs_env_t *env, const gs_span_t *spans, int64
         }
     }
     if (status == GS_OK) {
-        status = reserve(env, &self->gaps, &self->capacity, begin + n + self->count - g);
+        status = reserve(ctx, &self->gaps, &self->capacity, begin + n + self->count - g);
     }
     if (status == GS_OK) {
         memmove(self->gaps + begin + n, self->gaps + g,
@@ -82,56 +82,57 @@ static int close_gaps(gaps_t *self, gs_env_t *env, const gs_span_t *spans, int64
     return status;
 }
 
-static int64_t rank(const gs_feasible_t *self, int64_t k, int64_t class_index)
+static int64_t rank(const gs_pbs_feasible_t *self, int64_t k, int64_t class_index)
 {
     return (self->problem->intervals - 1 - k) * self->problem->classes + class_index;
 }
 
-int64_t gs_feasible_spans(const gs_feasible_t *self, int64_t k, int64_t class_index,
-                          const gs_span_t **spans)
+int64_t gs_pbs_feasible_spans(const gs_pbs_feasible_t *self, int64_t k, int64_t class_index,
+                              const gs_pbs_span_t **spans)
 {
     int64_t r = rank(self, k, class_index);
     *spans = self->spans + self->begin[r];
     return self->begin[r + 1] - self->begin[r];
 }
 
-bool gs_feasible_holds(const gs_feasible_t *self, int64_t k, int64_t class_index, int64_t instant)
+bool gs_pbs_feasible_holds(const gs_pbs_feasible_t *self, int64_t k, int64_t class_index,
+                           int64_t instant)
 {
-    const gs_span_t *spans;
-    int64_t count = gs_feasible_spans(self, k, class_index, &spans);
+    const gs_pbs_span_t *spans;
+    int64_t count = gs_pbs_feasible_spans(self, k, class_index, &spans);
     int64_t i = first_reaching(spans, count, instant);
     return i < count && spans[i].first <= instant;
 }
 
 /* Closes the gaps with what one batch makes feasible. */
-static int close_with_batch(const gs_feasible_t *self, gs_env_t *env, const gs_moves_t *moves,
-                            int64_t class_index, uint32_t pending, uint32_t batch, gaps_t *gaps,
-                            int64_t *work)
+static int close_with_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
+                            const gs_pbs_transitions_t *transitions, int64_t class_index,
+                            uint32_t pending, uint32_t batch, gaps_t *gaps, int64_t *work)
 {
-    const gs_problem_t *p = self->problem;
+    const gs_pbs_problem_t *p = self->problem;
     int64_t c = p->completion[batch];
-    int64_t end = gs_moves_latest_end(moves, pending, batch);
+    int64_t end = gs_pbs_transitions_latest_end(transitions, pending, batch);
     int64_t last_gap = gaps->gaps[gaps->count - 1].last + c;
     end = last_gap < end ? last_gap : end;
     int64_t from = gaps->gaps[0].first + c;
     if (end < from) {
         return GS_OK;
     }
-    int64_t k = moves->top[batch];
-    int64_t rest = class_index - gs_problem_step(p, batch) - p->arrived[moves->k];
+    int64_t k = transitions->top[batch];
+    int64_t rest = class_index - gs_pbs_problem_step(p, batch) - p->arrived[transitions->k];
     while (p->start[k] > end) {
         k--;
     }
     for (;;) {
-        const gs_span_t *spans;
-        int64_t count = gs_feasible_spans(self, k, rest + p->arrived[k], &spans);
+        const gs_pbs_span_t *spans;
+        int64_t count = gs_pbs_feasible_spans(self, k, rest + p->arrived[k], &spans);
         int64_t i = first_reaching(spans, count, from), touching = 0;
         while (i + touching < count && spans[i + touching].first <= end) {
             touching++;
         }
         if (touching > 0) {
             *work += touching;
-            int status = close_gaps(gaps, env, spans + i, touching, c, end - c);
+            int status = close_gaps(gaps, ctx, spans + i, touching, c, end - c);
             if (status != GS_OK || gaps->count == 0) {
                 return status;
             }
@@ -143,38 +144,38 @@ static int close_with_batch(const gs_feasible_t *self, gs_env_t *env, const gs_m
     }
 }
 
-static int push(gs_feasible_t *self, gs_env_t *env, int64_t first, int64_t last)
+static int push(gs_pbs_feasible_t *self, gs_context_t *ctx, int64_t first, int64_t last)
 {
     if (self->count == self->capacity) {
         int64_t capacity = self->capacity == 0 ? 256 : self->capacity + self->capacity / 2;
-        gs_span_t *spans = gs_grow(env, self->spans, (size_t)capacity, sizeof *spans);
+        gs_pbs_span_t *spans = gs_grow(ctx, self->spans, (size_t)capacity, sizeof *spans);
         if (spans == NULL) {
-            return env->status;
+            return ctx->status;
         }
         self->spans = spans;
         self->capacity = capacity;
     }
-    self->spans[self->count++] = (gs_span_t){first, last};
+    self->spans[self->count++] = (gs_pbs_span_t){first, last};
     return GS_OK;
 }
 
 /* Appends what the gaps leave of first..last. */
-static int push_rest(gs_feasible_t *self, gs_env_t *env, const gaps_t *gaps, int64_t first,
+static int push_rest(gs_pbs_feasible_t *self, gs_context_t *ctx, const gaps_t *gaps, int64_t first,
                      int64_t last)
 {
     int status = GS_OK;
     for (int64_t i = 0; i < gaps->count && status == GS_OK; i++) {
         if (gaps->gaps[i].first > first) {
-            status = push(self, env, first, gaps->gaps[i].first - 1);
+            status = push(self, ctx, first, gaps->gaps[i].first - 1);
         }
         first = gaps->gaps[i].last + 1;
     }
-    return status == GS_OK && first <= last ? push(self, env, first, last) : status;
+    return status == GS_OK && first <= last ? push(self, ctx, first, last) : status;
 }
 
 /* Lets the shortest of sorted spans go, so that limit are left; of equally long ones the first
  * stay. */
-static void drop_shortest(gs_span_t *spans, int64_t *count, int64_t limit)
+static void drop_shortest(gs_pbs_span_t *spans, int64_t *count, int64_t limit)
 {
     /* Find the length of the limit-th longest span by bisection on lengths. */
     int64_t low = 0, high = GS_NEVER;
@@ -204,40 +205,40 @@ static void drop_shortest(gs_span_t *spans, int64_t *count, int64_t limit)
 }
 
 /* The spans of one class with pending jobs. */
-static int add_class(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, int64_t class_index,
-                     int64_t latest, gaps_t *gaps)
+static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
+                     int64_t class_index, int64_t latest, gaps_t *gaps)
 {
-    uint32_t pending = gs_problem_pending(self->problem, class_index);
+    uint32_t pending = gs_pbs_problem_pending(self->problem, class_index);
     int64_t work = 1;
-    gs_moves_prepare_class(moves, class_index);
-    gaps->gaps[0] = (gs_span_t){moves->first, latest};
+    gs_pbs_transitions_prepare_class(transitions, class_index);
+    gaps->gaps[0] = (gs_pbs_span_t){transitions->first, latest};
     gaps->count = 1;
     for (uint32_t batch = pending; batch != 0 && gaps->count > 0; batch = (batch - 1) & pending) {
         work++;
-        if (moves->latest[batch] >= gaps->gaps[0].first) {
+        if (transitions->latest[batch] >= gaps->gaps[0].first) {
             int status =
-                close_with_batch(self, env, moves, class_index, pending, batch, gaps, &work);
+                close_with_batch(self, ctx, transitions, class_index, pending, batch, gaps, &work);
             if (status != GS_OK) {
                 return status;
             }
-            if (self->mode == GS_FEASIBLE_OUTER && gaps->count > 4 * self->limit) {
+            if (self->mode == GS_PBS_FEASIBLE_OUTER && gaps->count > 4 * self->limit) {
                 drop_shortest(gaps->gaps, &gaps->count, self->limit);
                 self->exact = false;
             }
         }
     }
-    int status = gs_poll(env, work);
+    int status = gs_poll(ctx, work);
     if (status != GS_OK) {
         return status;
     }
-    if (self->mode == GS_FEASIBLE_OUTER && gaps->count > self->limit) {
+    if (self->mode == GS_PBS_FEASIBLE_OUTER && gaps->count > self->limit) {
         drop_shortest(gaps->gaps, &gaps->count, self->limit);
         self->exact = false;
     }
     int64_t begin = self->count;
-    status = push_rest(self, env, gaps, moves->first, latest);
+    status = push_rest(self, ctx, gaps, transitions->first, latest);
     int64_t count = self->count - begin;
-    if (status == GS_OK && self->mode == GS_FEASIBLE_INNER && count > self->limit) {
+    if (status == GS_OK && self->mode == GS_PBS_FEASIBLE_INNER && count > self->limit) {
         drop_shortest(self->spans + begin, &count, self->limit);
         self->count = begin + count;
         self->exact = false;
@@ -247,87 +248,88 @@ static int add_class(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, int6
 
 /* The spans of a class of the tail: what an earlier computation found a hyperperiod before, or at
  * first all up to the latest start. */
-static int add_tail(gs_feasible_t *self, gs_env_t *env, const gs_bound_t *bound,
-                    const gs_feasible_t *before, int64_t k, int64_t class_index)
+static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_latest_start_t *bound,
+                    const gs_pbs_feasible_t *before, int64_t k, int64_t class_index)
 {
-    const gs_problem_t *p = self->problem;
+    const gs_pbs_problem_t *p = self->problem;
     if (before == NULL) {
-        int64_t latest = gs_bound_latest(bound, k, class_index);
-        return latest == GS_DEAD ? GS_OK : push(self, env, p->start[k], latest);
+        int64_t latest = gs_pbs_latest_start_at(bound, k, class_index);
+        return latest == GS_PBS_DEAD ? GS_OK : push(self, ctx, p->start[k], latest);
     }
-    const gs_span_t *spans;
-    int64_t count = gs_feasible_spans(before, k - p->window, class_index, &spans);
+    const gs_pbs_span_t *spans;
+    int64_t count = gs_pbs_feasible_spans(before, k - p->window, class_index, &spans);
     int status = GS_OK;
     for (int64_t i = 0; i < count && status == GS_OK; i++) {
-        status = push(self, env, spans[i].first + p->hyperperiod, spans[i].last + p->hyperperiod);
+        status = push(self, ctx, spans[i].first + p->hyperperiod, spans[i].last + p->hyperperiod);
     }
     return status;
 }
 
 /* The spans of a class before the tail. */
-static int add_own(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, const gs_bound_t *bound,
-                   bool idling, int64_t k, int64_t class_index, gaps_t *gaps)
+static int add_own(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
+                   const gs_pbs_latest_start_t *bound, bool idling, int64_t k, int64_t class_index,
+                   gaps_t *gaps)
 {
-    const gs_problem_t *p = self->problem;
-    int64_t latest = gs_bound_latest(bound, k, class_index);
-    if (latest == GS_DEAD) {
+    const gs_pbs_problem_t *p = self->problem;
+    int64_t latest = gs_pbs_latest_start_at(bound, k, class_index);
+    if (latest == GS_PBS_DEAD) {
         return GS_OK;
     }
     if (idling || (class_index == 0 && latest == GS_NEVER)) {
-        return push(self, env, moves->first, latest);
+        return push(self, ctx, transitions->first, latest);
     }
     if (class_index > 0) {
-        return add_class(self, env, moves, class_index, latest, gaps);
+        return add_class(self, ctx, transitions, class_index, latest, gaps);
     }
     /* Nothing to run: all of the interval, if the next one begins well. */
     int64_t next = p->arrived[k + 1] - p->arrived[k];
-    bool well = gs_feasible_holds(self, k + 1, next, p->start[k + 1]);
-    return well ? push(self, env, moves->first, moves->last) : GS_OK;
+    bool well = gs_pbs_feasible_holds(self, k + 1, next, p->start[k + 1]);
+    return well ? push(self, ctx, transitions->first, transitions->last) : GS_OK;
 }
 
-static int compute(gs_feasible_t *self, gs_env_t *env, gs_moves_t *moves, const gs_bound_t *bound,
-                   bool idling, const gs_feasible_t *before)
+static int compute(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
+                   const gs_pbs_latest_start_t *bound, bool idling, const gs_pbs_feasible_t *before)
 {
-    const gs_problem_t *p = self->problem;
+    const gs_pbs_problem_t *p = self->problem;
     gaps_t gaps = {NULL, 0, 0, NULL, 0};
     int64_t size;
     if (!gs_mul(p->intervals, p->classes, &size)) {
         return GS_SPENT_BYTES;
     }
-    self->begin = gs_alloc(env, (size_t)size + 1, sizeof *self->begin);
+    self->begin = gs_alloc(ctx, (size_t)size + 1, sizeof *self->begin);
     if (self->begin == NULL) {
-        return env->status;
+        return ctx->status;
     }
-    int status = reserve(env, &gaps.gaps, &gaps.capacity, 16);
+    int status = reserve(ctx, &gaps.gaps, &gaps.capacity, 16);
     for (int64_t k = p->intervals - 1; k >= 0 && status == GS_OK; k--) {
-        gs_moves_prepare(moves, k, 0);
-        status = gs_count_states(env, p->classes);
+        gs_pbs_transitions_prepare(transitions, k, 0);
+        status = gs_count_states(ctx, p->classes);
         for (int64_t c = 0; c < p->classes && status == GS_OK; c++) {
             self->begin[rank(self, k, c)] = self->count;
-            status = k >= p->own ? add_tail(self, env, bound, before, k, c)
-                                 : add_own(self, env, moves, bound, idling, k, c, &gaps);
+            status = k >= p->own ? add_tail(self, ctx, bound, before, k, c)
+                                 : add_own(self, ctx, transitions, bound, idling, k, c, &gaps);
         }
     }
     self->begin[size] = self->count;
-    gs_free(env, gaps.gaps);
-    gs_free(env, gaps.scratch);
+    gs_free(ctx, gaps.gaps);
+    gs_free(ctx, gaps.scratch);
     return status;
 }
 
 /* Whether the tail is a copy of the last hyperperiod. */
-static int compare(const gs_feasible_t *self, gs_env_t *env, bool *same)
+static int compare(const gs_pbs_feasible_t *self, gs_context_t *ctx, bool *same)
 {
-    const gs_problem_t *p = self->problem;
+    const gs_pbs_problem_t *p = self->problem;
     *same = false;
     for (int64_t k = p->own; k < p->intervals; k++) {
-        int status = gs_poll(env, p->classes);
+        int status = gs_poll(ctx, p->classes);
         if (status != GS_OK) {
             return status;
         }
         for (int64_t c = 0; c < p->classes; c++) {
-            const gs_span_t *tail, *own;
-            int64_t count = gs_feasible_spans(self, k, c, &tail);
-            if (gs_feasible_spans(self, k - p->window, c, &own) != count) {
+            const gs_pbs_span_t *tail, *own;
+            int64_t count = gs_pbs_feasible_spans(self, k, c, &tail);
+            if (gs_pbs_feasible_spans(self, k - p->window, c, &own) != count) {
                 return GS_OK;
             }
             for (int64_t i = 0; i < count; i++) {
@@ -342,27 +344,28 @@ static int compare(const gs_feasible_t *self, gs_env_t *env, bool *same)
     return GS_OK;
 }
 
-int gs_feasible_init(gs_feasible_t *self, gs_env_t *env, const gs_problem_t *problem,
-                     gs_moves_t *moves, const gs_bound_t *bound, bool idling, int mode,
-                     int64_t limit)
+int gs_pbs_feasible_init(gs_pbs_feasible_t *self, gs_context_t *ctx,
+                         const gs_pbs_problem_t *problem, gs_pbs_transitions_t *transitions,
+                         const gs_pbs_latest_start_t *bound, bool idling, int mode, int64_t limit)
 {
-    const gs_feasible_t fresh = {.problem = problem, .mode = mode, .limit = limit, .exact = true};
+    const gs_pbs_feasible_t fresh = {
+        .problem = problem, .mode = mode, .limit = limit, .exact = true};
     *self = fresh;
-    int status = compute(self, env, moves, bound, idling, NULL);
+    int status = compute(self, ctx, transitions, bound, idling, NULL);
     bool same = false;
-    while (status == GS_OK && (status = compare(self, env, &same)) == GS_OK && !same) {
-        gs_feasible_t before = *self;
+    while (status == GS_OK && (status = compare(self, ctx, &same)) == GS_OK && !same) {
+        gs_pbs_feasible_t before = *self;
         *self = fresh;
-        status = compute(self, env, moves, bound, idling, &before);
-        gs_feasible_free(&before, env);
+        status = compute(self, ctx, transitions, bound, idling, &before);
+        gs_pbs_feasible_free(&before, ctx);
     }
     return status;
 }
 
-void gs_feasible_free(gs_feasible_t *self, gs_env_t *env)
+void gs_pbs_feasible_free(gs_pbs_feasible_t *self, gs_context_t *ctx)
 {
-    gs_free(env, self->begin);
-    gs_free(env, self->spans);
+    gs_free(ctx, self->begin);
+    gs_free(ctx, self->spans);
     self->begin = NULL;
     self->spans = NULL;
 }

@@ -7,10 +7,10 @@
  * one column per task: a batch, or the surplus of a task. It starts with the singletons. */
 typedef struct {
     int32_t n;
-    double inverse[GS_MAX_TASKS][GS_MAX_TASKS]; /* of the basis */
-    double level[GS_MAX_TASKS];                 /* of each basic column */
-    double cost[GS_MAX_TASKS];
-    double price[GS_MAX_TASKS]; /* the dual solution: cost times inverse */
+    double inverse[GS_PERIODIC_TASKS_MAX][GS_PERIODIC_TASKS_MAX]; /* of the basis */
+    double level[GS_PERIODIC_TASKS_MAX];                          /* of each basic column */
+    double cost[GS_PERIODIC_TASKS_MAX];
+    double price[GS_PERIODIC_TASKS_MAX]; /* the dual solution: cost times inverse */
 } simplex_t;
 
 static void set_prices(simplex_t *self)
@@ -47,7 +47,7 @@ static uint32_t worst_batch(const simplex_t *self, const int64_t *completion, do
 /* Brings a column into the basis; false when no pivot is large enough to trust. */
 static bool enter(simplex_t *self, const double *column, double cost)
 {
-    double direction[GS_MAX_TASKS], least = INFINITY;
+    double direction[GS_PERIODIC_TASKS_MAX], least = INFINITY;
     int32_t leaves = -1;
     for (int32_t r = 0; r < self->n; r++) {
         direction[r] = 0;
@@ -79,11 +79,11 @@ static bool enter(simplex_t *self, const double *column, double cost)
     return true;
 }
 
-static int solve(simplex_t *self, gs_env_t *env, const int64_t *completion, double *worth)
+static int solve(simplex_t *self, gs_context_t *ctx, const int64_t *completion, double *worth)
 {
     /* Far more steps than it takes; the proof is checked afterwards, so stopping early is safe. */
     for (int32_t step = 0; step < 50 * self->n; step++) {
-        double column[GS_MAX_TASKS] = {0}, cost = 0;
+        double column[GS_PERIODIC_TASKS_MAX] = {0}, cost = 0;
         set_prices(self);
         int32_t negative = -1;
         for (int32_t i = 0; i < self->n; i++) {
@@ -107,7 +107,7 @@ static int solve(simplex_t *self, gs_env_t *env, const int64_t *completion, doub
         if (!enter(self, column, cost)) {
             return GS_OK;
         }
-        int status = gs_poll(env, INT64_C(1) << self->n);
+        int status = gs_poll(ctx, INT64_C(1) << self->n);
         if (status != GS_OK) {
             return status;
         }
@@ -118,8 +118,8 @@ static int solve(simplex_t *self, gs_env_t *env, const int64_t *completion, doub
 
 /* Rounds the prices down to integers and takes a little off each where rounding in the floating
  * point left a batch worth more than its time. */
-static void round_prices(gs_overload_t *self, const gs_problem_t *problem, const double *price,
-                         double *worth)
+static void round_prices(gs_pbs_overload_t *self, const gs_pbs_problem_t *problem,
+                         const double *price, double *worth)
 {
     double most = 1;
     worth[0] = 0;
@@ -144,7 +144,7 @@ static void round_prices(gs_overload_t *self, const gs_problem_t *problem, const
     }
 }
 
-bool gs_overload_check(const gs_overload_t *self, const gs_problem_t *problem)
+bool gs_pbs_overload_check(const gs_pbs_overload_t *self, const gs_pbs_problem_t *problem)
 {
     __int128 demand = 0;
     for (int32_t i = 0; i < problem->n; i++) {
@@ -168,18 +168,19 @@ bool gs_overload_check(const gs_overload_t *self, const gs_problem_t *problem)
     return true;
 }
 
-int gs_overload_find(gs_overload_t *self, gs_env_t *env, const gs_problem_t *problem)
+int gs_pbs_overload_find(gs_pbs_overload_t *self, gs_context_t *ctx,
+                         const gs_pbs_problem_t *problem)
 {
-    *self = (gs_overload_t){.scale = 1};
+    *self = (gs_pbs_overload_t){.scale = 1};
     for (int32_t i = 0; i < problem->n && problem->limit != GS_NEVER; i++) {
         if (problem->tasks.deadline[i] > problem->tasks.period[i] ||
-            gs_tasks_offset(&problem->tasks, i) != 0) {
+            gs_periodic_tasks_offset(&problem->tasks, i) != 0) {
             return GS_OK;
         }
     }
-    double *worth = gs_alloc(env, (size_t)1 << problem->n, sizeof *worth);
+    double *worth = gs_alloc(ctx, (size_t)1 << problem->n, sizeof *worth);
     if (worth == NULL) {
-        return env->status;
+        return ctx->status;
     }
     simplex_t simplex = {.n = problem->n};
     double h = (double)problem->hyperperiod;
@@ -188,7 +189,7 @@ int gs_overload_find(gs_overload_t *self, gs_env_t *env, const gs_problem_t *pro
         simplex.level[i] = h / (double)problem->tasks.period[i];
         simplex.cost[i] = (double)problem->completion[UINT32_C(1) << i];
     }
-    int status = solve(&simplex, env, problem->completion, worth);
+    int status = solve(&simplex, ctx, problem->completion, worth);
     if (status == GS_OK) {
         double value = 0;
         for (int32_t i = 0; i < problem->n; i++) {
@@ -197,9 +198,9 @@ int gs_overload_find(gs_overload_t *self, gs_env_t *env, const gs_problem_t *pro
         self->load = value / h;
         if (self->load > 1) {
             round_prices(self, problem, simplex.price, worth);
-            self->proven = gs_overload_check(self, problem);
+            self->proven = gs_pbs_overload_check(self, problem);
         }
     }
-    gs_free(env, worth);
+    gs_free(ctx, worth);
     return status;
 }

@@ -16,16 +16,17 @@
 typedef struct {
     bool proven;
     int64_t scale; /* prices are in units of 1/scale ticks */
-    int64_t price[GS_MAX_TASKS];
+    int64_t price[GS_PERIODIC_TASKS_MAX];
     double load; /* the value of the linear program, relative to H */
-} gs_overload_t;
+} gs_pbs_overload_t;
 
 /* Solves the program and checks the proof. proven is false where deadlines exceed periods or
- * offsets exist, unless the problem is endless. */
-int gs_overload_find(gs_overload_t *self, gs_env_t *env, const gs_problem_t *problem);
+ * offsets exist, unless the problem has an infinite horizon. */
+int gs_pbs_overload_find(gs_pbs_overload_t *self, gs_context_t *ctx,
+                         const gs_pbs_problem_t *problem);
 
 /* Checks a proof in integers: prices not negative, sum over a batch at most scale * completion for
  * every eligible batch, and the sum of price * H / T above scale * H. */
-bool gs_overload_check(const gs_overload_t *self, const gs_problem_t *problem);
+bool gs_pbs_overload_check(const gs_pbs_overload_t *self, const gs_pbs_problem_t *problem);
 
 #endif

@@ -1,7 +1,7 @@
 /* At run time: which batches are safe now, or until when to wait? */
 #include "pbs/policy.h"
 
-int64_t gs_policy_class(const gs_problem_t *problem, const int64_t *pending)
+int64_t gs_pbs_policy_class(const gs_pbs_problem_t *problem, const int64_t *pending)
 {
     int64_t class_index = 0;
     for (int32_t i = 0; i < problem->n; i++) {
@@ -14,12 +14,12 @@ int64_t gs_policy_class(const gs_problem_t *problem, const int64_t *pending)
 }
 
 /* Until when the jobs of a class may wait, and the others' next jobs too: the earliest deadline. */
-static int64_t earliest_deadline(const gs_problem_t *p, int64_t k, int64_t class_index,
+static int64_t earliest_deadline(const gs_pbs_problem_t *p, int64_t k, int64_t class_index,
                                  uint32_t tasks)
 {
     int64_t earliest = GS_NEVER;
     for (uint32_t rest = tasks; rest != 0; rest &= rest - 1) {
-        int64_t d = gs_problem_deadline(p, k, class_index, __builtin_ctz(rest));
+        int64_t d = gs_pbs_problem_deadline(p, k, class_index, __builtin_ctz(rest));
         earliest = d < earliest ? d : earliest;
     }
     return earliest;
@@ -27,10 +27,10 @@ static int64_t earliest_deadline(const gs_problem_t *p, int64_t k, int64_t class
 
 /* The first instant in I_k, from the given one on, at which a batch is safe; GS_NEVER if none is.
  */
-static int64_t first_safe(const gs_feasible_t *feasible, int64_t instant, int64_t k,
+static int64_t first_safe(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t k,
                           int64_t class_index, uint32_t batch)
 {
-    const gs_problem_t *p = feasible->problem;
+    const gs_pbs_problem_t *p = feasible->problem;
     int64_t c = p->completion[batch];
     if (c == 0) {
         return GS_NEVER;
@@ -40,11 +40,11 @@ static int64_t first_safe(const gs_feasible_t *feasible, int64_t instant, int64_
     int64_t end = p->start[k + 1] - 1 + c;
     end = due < end ? due : end;
     end = others < end ? others : end;
-    int64_t rest = class_index - gs_problem_step(p, batch) - p->arrived[k];
-    for (int64_t to = gs_problem_interval(p, instant + c); to < p->intervals && p->start[to] <= end;
-         to++) {
-        const gs_span_t *spans;
-        int64_t count = gs_feasible_spans(feasible, to, rest + p->arrived[to], &spans);
+    int64_t rest = class_index - gs_pbs_problem_step(p, batch) - p->arrived[k];
+    for (int64_t to = gs_pbs_problem_interval(p, instant + c);
+         to < p->intervals && p->start[to] <= end; to++) {
+        const gs_pbs_span_t *spans;
+        int64_t count = gs_pbs_feasible_spans(feasible, to, rest + p->arrived[to], &spans);
         for (int64_t i = 0; i < count; i++) {
             if (spans[i].last >= instant + c) {
                 int64_t first = spans[i].first > instant + c ? spans[i].first : instant + c;
@@ -58,17 +58,17 @@ static int64_t first_safe(const gs_feasible_t *feasible, int64_t instant, int64_
     return GS_NEVER;
 }
 
-static bool is_safe(const gs_feasible_t *feasible, int64_t instant, int64_t k, int64_t class_index,
-                    uint32_t batch)
+static bool is_safe(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t k,
+                    int64_t class_index, uint32_t batch)
 {
     return first_safe(feasible, instant, k, class_index, batch) == instant;
 }
 
-int64_t gs_policy_safe(const gs_feasible_t *feasible, int64_t instant, int64_t class_index,
-                       uint32_t *batches)
+int64_t gs_pbs_policy_safe(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t class_index,
+                           uint32_t *batches)
 {
-    int64_t k = gs_problem_interval(feasible->problem, instant), count = 0;
-    uint32_t pending = gs_problem_pending(feasible->problem, class_index);
+    int64_t k = gs_pbs_problem_interval(feasible->problem, instant), count = 0;
+    uint32_t pending = gs_pbs_problem_pending(feasible->problem, class_index);
     for (uint32_t batch = -pending & pending; batch != 0; batch = (batch - pending) & pending) {
         if (is_safe(feasible, instant, k, class_index, batch)) {
             batches[count++] = batch;
@@ -77,10 +77,10 @@ int64_t gs_policy_safe(const gs_feasible_t *feasible, int64_t instant, int64_t c
     return count;
 }
 
-int64_t gs_policy_next_within(const gs_feasible_t *feasible, int64_t instant, int64_t k,
-                              int64_t class_index)
+int64_t gs_pbs_policy_next_within(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t k,
+                                  int64_t class_index)
 {
-    uint32_t pending = gs_problem_pending(feasible->problem, class_index);
+    uint32_t pending = gs_pbs_problem_pending(feasible->problem, class_index);
     int64_t next = GS_NEVER;
     for (uint32_t batch = -pending & pending; batch != 0 && next > instant;
          batch = (batch - pending) & pending) {
@@ -90,11 +90,11 @@ int64_t gs_policy_next_within(const gs_feasible_t *feasible, int64_t instant, in
     return next;
 }
 
-int64_t gs_policy_next(const gs_feasible_t *feasible, int64_t instant, int64_t class_index)
+int64_t gs_pbs_policy_next(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t class_index)
 {
-    const gs_problem_t *p = feasible->problem;
-    for (int64_t k = gs_problem_interval(p, instant);;) {
-        int64_t next = gs_policy_next_within(feasible, instant, k, class_index);
+    const gs_pbs_problem_t *p = feasible->problem;
+    for (int64_t k = gs_pbs_problem_interval(p, instant);;) {
+        int64_t next = gs_pbs_policy_next_within(feasible, instant, k, class_index);
         if (next != GS_NEVER || k + 1 == p->intervals ||
             earliest_deadline(p, k, class_index, p->all) <= p->start[k + 1]) {
             return next;
@@ -105,14 +105,15 @@ int64_t gs_policy_next(const gs_feasible_t *feasible, int64_t instant, int64_t c
     }
 }
 
-uint32_t gs_policy_choose(const gs_feasible_t *feasible, int64_t instant, int64_t class_index)
+uint32_t gs_pbs_policy_choose(const gs_pbs_feasible_t *feasible, int64_t instant,
+                              int64_t class_index)
 {
-    const gs_problem_t *p = feasible->problem;
-    int64_t k = gs_problem_interval(p, instant), earliest = GS_NEVER;
-    uint32_t pending = gs_problem_pending(p, class_index), urgent = 0, best = 0;
+    const gs_pbs_problem_t *p = feasible->problem;
+    int64_t k = gs_pbs_problem_interval(p, instant), earliest = GS_NEVER;
+    uint32_t pending = gs_pbs_problem_pending(p, class_index), urgent = 0, best = 0;
     double most = -1;
     for (uint32_t rest = pending; rest != 0; rest &= rest - 1) {
-        int64_t d = gs_problem_deadline(p, k, class_index, __builtin_ctz(rest));
+        int64_t d = gs_pbs_problem_deadline(p, k, class_index, __builtin_ctz(rest));
         if (d < earliest) {
             earliest = d;
             urgent = rest & -rest;
@@ -127,7 +128,7 @@ uint32_t gs_policy_choose(const gs_feasible_t *feasible, int64_t instant, int64_
             serial += (double)p->completion[rest & -rest];
         }
         double rank = serial / (double)p->completion[batch];
-        rank += (batch & urgent) != 0 ? 2 * GS_MAX_TASKS : 0;
+        rank += (batch & urgent) != 0 ? 2 * GS_PERIODIC_TASKS_MAX : 0;
         if (rank > most && is_safe(feasible, instant, k, class_index, batch)) {
             most = rank;
             best = batch;

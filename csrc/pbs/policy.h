@@ -8,52 +8,28 @@
 #ifndef GS_PBS_POLICY_H
 #define GS_PBS_POLICY_H
 
-#include "core/rng.h"
 #include "pbs/feasible.h"
-#include "pbs/schedule.h"
 
 /* The class of a state of the problem, given the pending jobs of each task; -1 where some count is
  * negative or beyond what can be pending in time. */
-int64_t gs_policy_class(const gs_problem_t *problem, const int64_t *pending);
+int64_t gs_pbs_policy_class(const gs_pbs_problem_t *problem, const int64_t *pending);
 
 /* Writes the safe batches (2^n entries at most) in increasing order; returns how many. */
-int64_t gs_policy_safe(const gs_feasible_t *feasible, int64_t instant, int64_t class_index,
-                       uint32_t *batches);
+int64_t gs_pbs_policy_safe(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t class_index,
+                           uint32_t *batches);
 
 /* The first instant from the given one on at which some batch is safe, if the GPU waits that long;
  * arrivals meanwhile count. GS_NEVER when there is none: nothing is left to run, or it is too late
  * for some job. */
-int64_t gs_policy_next(const gs_feasible_t *feasible, int64_t instant, int64_t class_index);
+int64_t gs_pbs_policy_next(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t class_index);
 
 /* The same, without waiting beyond the interval k that holds the instant. */
-int64_t gs_policy_next_within(const gs_feasible_t *feasible, int64_t instant, int64_t k,
-                              int64_t class_index);
+int64_t gs_pbs_policy_next_within(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t k,
+                                  int64_t class_index);
 
 /* The safe batch to start at an instant: it contains the most urgent job if one such is safe, and
  * saves the most time against running its members one after the other. 0 when none is. */
-uint32_t gs_policy_choose(const gs_feasible_t *feasible, int64_t instant, int64_t class_index);
-
-/* What a dispatcher does between the frames of a hyperperiod (paper 001, section 4.1). */
-enum {
-    GS_PLAY_TABLE = 0,   /* starts every entry of the schedule at its time */
-    GS_PLAY_RECLAIM = 1, /* starts it as soon as the last one ended and its jobs are there */
-    GS_PLAY_POLICY = 2   /* chooses by F */
-};
-
-typedef struct {
-    int64_t misses;
-    int64_t jobs;
-    int64_t frames;
-    int64_t finish;         /* the end of the last frame */
-    int64_t response_total; /* over all jobs */
-    int64_t waited;         /* time idle although work was ready */
-} gs_play_t;
-
-/* Plays one hyperperiod. Every frame takes its completion time times a factor drawn uniformly from
- * low..high, rounded up, at least 1; factors above 1 model an overrun. frames: the schedule of
- * GS_PLAY_TABLE and GS_PLAY_RECLAIM. The policy gives up (the jobs left count as misses) where no
- * batch is safe and waiting is not, which takes an overrun. */
-int gs_play(gs_env_t *env, const gs_feasible_t *feasible, int strategy, const gs_frame_t *frames,
-            int64_t count, gs_rng_t *rng, double low, double high, gs_play_t *result);
+uint32_t gs_pbs_policy_choose(const gs_pbs_feasible_t *feasible, int64_t instant,
+                              int64_t class_index);
 
 #endif

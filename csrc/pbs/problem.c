@@ -2,11 +2,11 @@
 #include "pbs/problem.h"
 
 /* Cuts [0, end) at the arrivals; steady is where the repeating part begins. */
-static int cut(gs_problem_t *self, gs_env_t *env, int64_t steady, int64_t end)
+static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_t end)
 {
-    int64_t next[GS_MAX_TASKS], capacity = 0, total = 0;
+    int64_t next[GS_PERIODIC_TASKS_MAX], capacity = 0, total = 0;
     for (int32_t i = 0; i < self->n; i++) {
-        next[i] = gs_tasks_offset(&self->tasks, i);
+        next[i] = gs_periodic_tasks_offset(&self->tasks, i);
     }
     for (;;) {
         int64_t now = end;
@@ -18,25 +18,25 @@ static int cut(gs_problem_t *self, gs_env_t *env, int64_t steady, int64_t end)
         }
         if (self->intervals + 1 >= capacity) {
             capacity = capacity == 0 ? 64 : 2 * capacity;
-            int64_t *start = gs_grow(env, self->start, (size_t)capacity, sizeof *start);
+            int64_t *start = gs_grow(ctx, self->start, (size_t)capacity, sizeof *start);
             if (start == NULL) {
-                return env->status;
+                return ctx->status;
             }
             self->start = start;
-            int64_t *arrived = gs_grow(env, self->arrived, (size_t)capacity, sizeof *arrived);
+            int64_t *arrived = gs_grow(ctx, self->arrived, (size_t)capacity, sizeof *arrived);
             if (arrived == NULL) {
-                return env->status;
+                return ctx->status;
             }
             self->arrived = arrived;
         }
         if (now == end) {
-            bool endless = self->limit == GS_NEVER;
-            self->start[self->intervals] = endless ? end : GS_NEVER;
-            self->own = endless ? self->own : self->intervals;
+            bool infinite = self->limit == GS_NEVER;
+            self->start[self->intervals] = infinite ? end : GS_NEVER;
+            self->own = infinite ? self->own : self->intervals;
             return GS_OK;
         }
         if (self->intervals == INT32_MAX - 1) {
-            return gs_fail(env, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
                            "has more arrivals than can be told apart");
         }
         self->window += now >= steady && now < steady + self->hyperperiod;
@@ -45,34 +45,34 @@ static int cut(gs_problem_t *self, gs_env_t *env, int64_t steady, int64_t end)
             if (next[i] == now) {
                 next[i] += self->tasks.period[i];
                 if (!gs_add(total, self->stride[i], &total)) {
-                    return gs_fail(env, GS_ERR_OVERFLOW, "period", i, self->tasks.period[i],
+                    return gs_fail(ctx, GS_ERR_OVERFLOW, "period", i, self->tasks.period[i],
                                    "makes too many jobs in the hyperperiod");
                 }
             }
         }
         self->start[self->intervals] = now;
         self->arrived[self->intervals++] = total;
-        int status = gs_poll(env, self->n);
+        int status = gs_poll(ctx, self->n);
         if (status != GS_OK) {
             return status;
         }
     }
 }
 
-int gs_problem_init(gs_problem_t *self, gs_env_t *env, const gs_tasks_t *tasks,
-                    const gs_table_t *table, bool endless)
+int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                        const gs_batch_table_t *table, bool infinite)
 {
-    *self = (gs_problem_t){.tasks = *tasks, .completion = table->completion, .n = tasks->n};
-    int status = gs_tasks_check(env, tasks);
+    *self = (gs_pbs_problem_t){.tasks = *tasks, .completion = table->completion, .n = tasks->n};
+    int status = gs_periodic_tasks_check(ctx, tasks);
     if (status == GS_OK && table->n != tasks->n) {
-        status = gs_fail(env, GS_ERR_VALUE, "table", -1, table->n,
+        status = gs_fail(ctx, GS_ERR_VALUE, "table", -1, table->n,
                          "is the number of tasks in the table, not that of the task set");
     }
     if (status == GS_OK) {
-        status = gs_table_check(env, table);
+        status = gs_batch_table_check(ctx, table);
     }
     if (status == GS_OK) {
-        status = gs_tasks_hyperperiod(env, tasks, &self->hyperperiod);
+        status = gs_periodic_tasks_hyperperiod(ctx, tasks, &self->hyperperiod);
     }
     if (status != GS_OK) {
         return status;
@@ -86,17 +86,17 @@ int gs_problem_init(gs_problem_t *self, gs_env_t *env, const gs_tasks_t *tasks,
         self->simple = self->simple && self->radix[i] == 2;
         self->stride[i] = self->classes;
         if (!gs_mul(self->classes, self->radix[i], &self->classes)) {
-            return gs_fail(env, GS_ERR_OVERFLOW, "deadline", i, tasks->deadline[i],
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "deadline", i, tasks->deadline[i],
                            "allows too many pending jobs");
         }
     }
-    if (!endless) {
+    if (!infinite) {
         self->limit = self->hyperperiod;
-        status = cut(self, env, GS_NEVER, self->hyperperiod);
+        status = cut(self, ctx, GS_NEVER, self->hyperperiod);
     } else {
         int64_t steady = 0, longest = 1, windows;
         for (int32_t i = 0; i < self->n; i++) {
-            int64_t offset = gs_tasks_offset(tasks, i);
+            int64_t offset = gs_periodic_tasks_offset(tasks, i);
             steady = offset > steady ? offset : steady;
         }
         for (uint32_t b = 1; b <= self->all; b++) {
@@ -106,24 +106,24 @@ int gs_problem_init(gs_problem_t *self, gs_env_t *env, const gs_tasks_t *tasks,
         int64_t end;
         if (!gs_mul(windows, self->hyperperiod, &end) || !gs_add(end, steady, &end) ||
             end >= GS_NEVER / 2) {
-            return gs_fail(env, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
                            "is too long for the clock");
         }
         self->limit = GS_NEVER;
-        status = cut(self, env, steady, end);
+        status = cut(self, ctx, steady, end);
     }
     return status;
 }
 
-void gs_problem_free(gs_problem_t *self, gs_env_t *env)
+void gs_pbs_problem_free(gs_pbs_problem_t *self, gs_context_t *ctx)
 {
-    gs_free(env, self->start);
-    gs_free(env, self->arrived);
+    gs_free(ctx, self->start);
+    gs_free(ctx, self->arrived);
     self->start = NULL;
     self->arrived = NULL;
 }
 
-int64_t gs_problem_interval(const gs_problem_t *self, int64_t instant)
+int64_t gs_pbs_problem_interval(const gs_pbs_problem_t *self, int64_t instant)
 {
     int64_t low = 0, high = self->intervals;
     while (high - low > 1) {
@@ -137,7 +137,7 @@ int64_t gs_problem_interval(const gs_problem_t *self, int64_t instant)
     return low;
 }
 
-int64_t gs_problem_step(const gs_problem_t *self, uint32_t batch)
+int64_t gs_pbs_problem_step(const gs_pbs_problem_t *self, uint32_t batch)
 {
     if (self->simple) {
         return batch;
@@ -149,7 +149,7 @@ int64_t gs_problem_step(const gs_problem_t *self, uint32_t batch)
     return step;
 }
 
-uint32_t gs_problem_pending(const gs_problem_t *self, int64_t class_index)
+uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index)
 {
     if (self->simple) {
         return (uint32_t)class_index;
@@ -161,11 +161,12 @@ uint32_t gs_problem_pending(const gs_problem_t *self, int64_t class_index)
     return pending;
 }
 
-int64_t gs_problem_deadline(const gs_problem_t *self, int64_t k, int64_t class_index, int32_t i)
+int64_t gs_pbs_problem_deadline(const gs_pbs_problem_t *self, int64_t k, int64_t class_index,
+                                int32_t i)
 {
     int64_t pending = class_index / self->stride[i] % self->radix[i];
-    int64_t arrived = gs_tasks_jobs_before(&self->tasks, i, self->start[k] + 1);
+    int64_t arrived = gs_periodic_tasks_jobs_before(&self->tasks, i, self->start[k] + 1);
     /* More pending jobs than arrived belong to no state yet, but to one a hyperperiod later. */
-    int64_t release = gs_tasks_release(&self->tasks, i, arrived - pending);
+    int64_t release = gs_periodic_tasks_release(&self->tasks, i, arrived - pending);
     return release < self->limit ? release + self->tasks.deadline[i] : GS_NEVER;
 }

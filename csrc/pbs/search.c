@@ -1,23 +1,23 @@
 /* Is there a schedule of the Parallel Batch Scheduler that meets every deadline? */
 #include "pbs/search.h"
 
-#include "pbs/dive.h"
+#include "pbs/depth_first.h"
 #include "pbs/edf.h"
 
-void gs_search_init(gs_search_t *self)
+void gs_pbs_search_init(gs_pbs_search_t *self)
 {
-    *self = (gs_search_t){.answer = -1};
+    *self = (gs_pbs_search_t){.answer = -1};
     gs_schedule_init(&self->schedule);
 }
 
-void gs_search_free(gs_search_t *self, gs_env_t *env)
+void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx)
 {
-    gs_schedule_free(&self->schedule, env);
-    gs_feasible_free(&self->feasible, env);
-    gs_problem_free(&self->problem, env);
+    gs_schedule_free(&self->schedule, ctx);
+    gs_pbs_feasible_free(&self->feasible, ctx);
+    gs_pbs_problem_free(&self->problem, ctx);
 }
 
-static int decide(gs_search_t *self, int stage, bool schedulable)
+static int decide(gs_pbs_search_t *self, int stage, bool schedulable)
 {
     if (self->answer < 0) {
         self->answer = schedulable;
@@ -26,195 +26,201 @@ static int decide(gs_search_t *self, int stage, bool schedulable)
     return GS_OK;
 }
 
-static int try_edf(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
-                   const gs_table_t *table, bool parallel)
+static int try_edf(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                   const gs_batch_table_t *table, bool parallel)
 {
-    gs_miss_t miss;
+    gs_pbs_edf_miss_t miss;
     self->schedule.count = 0;
-    int status = gs_edf_simulate(env, tasks, table, parallel, &self->schedule, &miss);
+    int status = gs_pbs_edf_simulate(ctx, tasks, table, parallel, &self->schedule, &miss);
     if (status == GS_OK) {
-        status = gs_count_states(env, self->schedule.count);
+        status = gs_count_states(ctx, self->schedule.count);
     }
     if (status == GS_OK && miss.task < 0) {
-        decide(self, parallel ? GS_STAGE_EDF_PARALLEL : GS_STAGE_EDF_SERIAL, true);
+        decide(self, parallel ? GS_PBS_STAGE_EDF_PARALLEL : GS_PBS_STAGE_EDF_SERIAL, true);
     }
     return status;
 }
 
 /* Depth first. bound and feasible may be NULL; states: how many beyond one per job. */
-static int try_dive(gs_search_t *self, gs_env_t *env, const gs_bound_t *bound,
-                    const gs_feasible_t *feasible, bool idling, int64_t states, int stage)
+static int try_dive(gs_pbs_search_t *self, gs_context_t *ctx, const gs_pbs_latest_start_t *bound,
+                    const gs_pbs_feasible_t *feasible, bool idling, int64_t states, int stage)
 {
-    const gs_problem_t *p = &self->problem;
+    const gs_pbs_problem_t *p = &self->problem;
     bool found = false, complete = false;
     if (states != 0) {
         for (int32_t i = 0; i < p->n; i++) {
             states += p->hyperperiod / p->tasks.period[i];
         }
     }
-    gs_dive_options_t options = {bound, feasible, idling, states};
+    gs_pbs_depth_first_options_t options = {bound, feasible, idling, states};
     self->schedule.count = 0;
-    int status = gs_dive(env, p, &options, &self->schedule, &found, &complete);
+    int status = gs_pbs_depth_first(ctx, p, &options, &self->schedule, &found, &complete);
     if (status == GS_OK && (found || complete)) {
         decide(self, stage, found);
     }
     return status;
 }
 
-static int reject_by_proof(gs_search_t *self, gs_env_t *env)
+static int reject_by_proof(gs_pbs_search_t *self, gs_context_t *ctx)
 {
-    int status = gs_overload_find(&self->overload, env, &self->problem);
+    int status = gs_pbs_overload_find(&self->overload, ctx, &self->problem);
     if (status == GS_OK && self->overload.proven) {
-        return decide(self, GS_STAGE_OVERLOAD, false);
+        return decide(self, GS_PBS_STAGE_OVERLOAD, false);
     }
     if (status == GS_OK) {
-        status = gs_window_find(&self->window, env, &self->problem);
+        status = gs_pbs_dead_interval_find(&self->window, ctx, &self->problem);
     }
     if (status == GS_OK && self->window.found) {
-        decide(self, GS_STAGE_DEAD_WINDOW, false);
+        decide(self, GS_PBS_STAGE_DEAD_INTERVAL, false);
     }
     return status;
 }
 
 /* Computes F, or more than F, and asks it: what is outside has no schedule; inside, it guides a
  * search. On return feasible is empty again unless keep is set. */
-static int ask_feasible(gs_search_t *self, gs_env_t *env, gs_moves_t *moves,
-                        const gs_bound_t *bound, bool idling, int mode, int64_t limit, bool keep)
+static int ask_feasible(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
+                        const gs_pbs_latest_start_t *bound, bool idling, int mode, int64_t limit,
+                        bool keep)
 {
-    gs_feasible_t *f = &self->feasible;
-    const gs_problem_t *p = &self->problem;
-    int status = gs_feasible_init(f, env, p, moves, bound, idling, mode, limit);
+    gs_pbs_feasible_t *f = &self->feasible;
+    const gs_pbs_problem_t *p = &self->problem;
+    int status = gs_pbs_feasible_init(f, ctx, p, transitions, bound, idling, mode, limit);
     if (status == GS_OK && self->answer < 0) {
-        if (!gs_feasible_holds(f, 0, p->arrived[0], 0)) {
-            decide(self, GS_STAGE_INTERVAL, false);
+        if (!gs_pbs_feasible_holds(f, 0, p->arrived[0], 0)) {
+            decide(self, GS_PBS_STAGE_INTERVAL, false);
         } else {
             /* In F itself there is always a next move, so no limit is needed. */
-            status = try_dive(self, env, NULL, f, idling, f->exact ? 0 : 1024, GS_STAGE_INTERVAL);
+            status =
+                try_dive(self, ctx, NULL, f, idling, f->exact ? 0 : 1024, GS_PBS_STAGE_INTERVAL);
         }
     }
     if (status != GS_OK || !keep) {
-        gs_feasible_free(f, env);
+        gs_pbs_feasible_free(f, ctx);
     }
     return status;
 }
 
 /* A little more than F, ever less so, until either no schedule is left in it or one is found. */
-static int squeeze(gs_search_t *self, gs_env_t *env, gs_moves_t *moves, const gs_bound_t *bound)
+static int squeeze(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
+                   const gs_pbs_latest_start_t *bound)
 {
     int status = GS_OK;
     for (int64_t limit = 8; status == GS_OK && self->answer < 0 && limit <= 4096; limit *= 8) {
-        status = ask_feasible(self, env, moves, bound, false, GS_FEASIBLE_OUTER, limit, false);
+        status =
+            ask_feasible(self, ctx, transitions, bound, false, GS_PBS_FEASIBLE_OUTER, limit, false);
     }
     return status;
 }
 
 /* All that needs the latest starts. */
-static int search_classes(gs_search_t *self, gs_env_t *env, const gs_search_options_t *options)
+static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
+                          const gs_pbs_search_options_t *options)
 {
-    gs_problem_t *p = &self->problem;
-    gs_moves_t moves;
-    gs_bound_t bound = {NULL, NULL};
-    int status = gs_moves_init(&moves, env, p);
+    gs_pbs_problem_t *p = &self->problem;
+    gs_pbs_transitions_t transitions;
+    gs_pbs_latest_start_t bound = {NULL, NULL};
+    int status = gs_pbs_transitions_init(&transitions, ctx, p);
     if (status == GS_OK) {
-        status = gs_bound_init(&bound, env, p, &moves);
+        status = gs_pbs_latest_start_init(&bound, ctx, p, &transitions);
     }
     if (status == GS_OK && self->answer < 0) {
-        if (gs_bound_latest(&bound, 0, p->arrived[0]) == GS_DEAD) {
-            decide(self, GS_STAGE_LATEST_START, false);
+        if (gs_pbs_latest_start_at(&bound, 0, p->arrived[0]) == GS_PBS_DEAD) {
+            decide(self, GS_PBS_STAGE_LATEST_START, false);
         } else if (!options->thorough || options->idling) {
             /* With idling this never turns back; without, it usually succeeds. */
-            status = try_dive(self, env, &bound, NULL, options->idling, options->idling ? 0 : 256,
-                              GS_STAGE_LATEST_START);
+            status = try_dive(self, ctx, &bound, NULL, options->idling, options->idling ? 0 : 256,
+                              GS_PBS_STAGE_LATEST_START);
         }
     }
     if (status == GS_OK && self->answer < 0 && !options->thorough) {
-        status = squeeze(self, env, &moves, &bound);
+        status = squeeze(self, ctx, &transitions, &bound);
     }
     if (status == GS_OK && self->answer < 0) {
-        status = ask_feasible(self, env, &moves, &bound, false, GS_FEASIBLE_EXACT, 0, false);
+        status =
+            ask_feasible(self, ctx, &transitions, &bound, false, GS_PBS_FEASIBLE_EXACT, 0, false);
     }
     /* A limited policy keeps as many spans as it takes to hold the first instant. */
     int64_t limit = options->policy_limit;
     while (status == GS_OK && options->policy && self->answer == 1 && !self->has_policy) {
-        int mode = limit == 0 ? GS_FEASIBLE_EXACT : GS_FEASIBLE_INNER;
-        gs_feasible_free(&self->feasible, env);
-        status = ask_feasible(self, env, &moves, &bound, options->idling, mode, limit, true);
+        int mode = limit == 0 ? GS_PBS_FEASIBLE_EXACT : GS_PBS_FEASIBLE_INNER;
+        gs_pbs_feasible_free(&self->feasible, ctx);
+        status = ask_feasible(self, ctx, &transitions, &bound, options->idling, mode, limit, true);
         self->has_policy =
-            status == GS_OK && gs_feasible_holds(&self->feasible, 0, p->arrived[0], 0);
+            status == GS_OK && gs_pbs_feasible_holds(&self->feasible, 0, p->arrived[0], 0);
         limit = limit < INT64_MAX / 4 ? 4 * limit : 0;
     }
-    gs_bound_free(&bound, env);
-    gs_moves_free(&moves, env);
+    gs_pbs_latest_start_free(&bound, ctx);
+    gs_pbs_transitions_free(&transitions, ctx);
     return status;
 }
 
 /* Decides with undecided batches taken as ineligible. */
-static int run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks, const gs_table_t *table,
-               const gs_search_options_t *options)
+static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+               const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
 {
     bool quick = !options->thorough;
-    int status = quick ? try_edf(self, env, tasks, table, false) : GS_OK;
+    int status = quick ? try_edf(self, ctx, tasks, table, false) : GS_OK;
     if (status == GS_OK && self->answer < 0 && quick) {
-        status = try_edf(self, env, tasks, table, true);
+        status = try_edf(self, ctx, tasks, table, true);
     }
     if (status == GS_OK && (self->answer < 0 || options->policy)) {
-        status = gs_problem_init(&self->problem, env, tasks, table, false);
+        status = gs_pbs_problem_init(&self->problem, ctx, tasks, table, false);
     }
     if (status == GS_OK && self->answer < 0 && quick) {
-        status = try_dive(self, env, NULL, NULL, options->idling, 64, GS_STAGE_DEPTH_FIRST);
+        status = try_dive(self, ctx, NULL, NULL, options->idling, 64, GS_PBS_STAGE_DEPTH_FIRST);
     }
     if (status == GS_OK && self->answer < 0 && quick) {
-        status = reject_by_proof(self, env);
+        status = reject_by_proof(self, ctx);
     }
     if (status == GS_OK && (self->answer < 0 || (options->policy && self->answer == 1))) {
-        status = search_classes(self, env, options);
+        status = search_classes(self, ctx, options);
     }
     return status;
 }
 
 /* A no that stands only if the batches that the table leaves open do not matter. */
-static int confirm_no(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
-                      const gs_table_t *table, const gs_search_options_t *options)
+static int confirm_no(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                      const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
 {
-    int64_t *completion = gs_table_hopeful(env, table);
+    int64_t *completion = gs_batch_table_hopeful(ctx, table);
     if (completion == NULL) {
-        return env->status;
+        return ctx->status;
     }
-    gs_table_t hopeful = {table->n, completion, NULL};
-    gs_search_options_t plain = {.idling = options->idling};
-    gs_search_t other;
-    gs_search_init(&other);
-    int status = run(&other, env, tasks, &hopeful, &plain);
+    gs_batch_table_t hopeful = {table->n, completion, NULL};
+    gs_pbs_search_options_t plain = {.idling = options->idling};
+    gs_pbs_search_t other;
+    gs_pbs_search_init(&other);
+    int status = run(&other, ctx, tasks, &hopeful, &plain);
     self->overload = other.overload;
     self->window = other.window;
     self->stage = other.stage;
     if (status == GS_OK && other.answer != 0) {
         self->answer = -1;
-        self->stage = GS_STAGE_NONE;
+        self->stage = GS_PBS_STAGE_NONE;
         self->spent = GS_UNDECIDED;
     }
-    gs_search_free(&other, env);
-    gs_free(env, completion);
+    gs_pbs_search_free(&other, ctx);
+    gs_free(ctx, completion);
     return status;
 }
 
-int gs_search_run(gs_search_t *self, gs_env_t *env, const gs_tasks_t *tasks,
-                  const gs_table_t *table, const gs_search_options_t *options)
+int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                      const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
 {
-    int status = run(self, env, tasks, table, options);
-    if (status == GS_OK && self->answer == 0 && gs_table_is_open(table)) {
-        status = confirm_no(self, env, tasks, table, options);
+    int status = run(self, ctx, tasks, table, options);
+    if (status == GS_OK && self->answer == 0 && gs_batch_table_is_open(table)) {
+        status = confirm_no(self, ctx, tasks, table, options);
     }
     if (status > 0) { /* a budget: an answer once there was one, else none */
         if (self->answer <= 0) {
             self->answer = -1;
-            self->stage = GS_STAGE_NONE;
+            self->stage = GS_PBS_STAGE_NONE;
         }
         self->spent = status;
         status = GS_OK;
     }
     if (self->answer != 1) {
-        gs_schedule_free(&self->schedule, env);
+        gs_schedule_free(&self->schedule, ctx);
     }
     return status;
 }

@@ -33,7 +33,7 @@ static PyType_Spec cuda_error_spec = {
 
 static int module_exec(PyObject *module)
 {
-    gs_py_state_t *state = PyModule_GetState(module);
+    gs_python_state_t *state = PyModule_GetState(module);
     if (PyArray_ImportNumPyAPI() < 0) {
         return -1;
     }
@@ -50,24 +50,25 @@ static int module_exec(PyObject *module)
         return -1;
     }
     PyMethodDef *parts[] = {
-        gs_py_gpu_methods,       gs_py_generate_methods,       gs_py_oracle_methods,
-        gs_py_schedule_methods,  gs_py_search_methods,         gs_py_graph_methods,
-        gs_py_policy_methods,    gs_py_fifo_methods,           gs_py_fifo_bound_methods,
-        gs_py_hierarchy_methods, gs_py_warps_methods,          gs_py_host_tests_methods,
-        gs_py_host_sim_methods,  gs_py_generate_hosts_methods, gs_py_gedf_methods,
-        gs_py_elliott_methods,   gs_py_cuda_methods,           gs_py_cuda_run_methods,
-        gs_py_cuda_play_methods,
+        gs_python_gpu_methods,       gs_python_generate_methods,       gs_python_oracle_methods,
+        gs_python_schedule_methods,  gs_python_search_methods,         gs_python_graph_methods,
+        gs_python_policy_methods,    gs_python_fifo_methods,           gs_python_fifo_bound_methods,
+        gs_python_hierarchy_methods, gs_python_warps_methods,          gs_python_host_tests_methods,
+        gs_python_host_sim_methods,  gs_python_generate_hosts_methods, gs_python_gedf_methods,
+        gs_python_elliott_methods,   gs_python_cuda_methods,           gs_python_cuda_run_methods,
+        gs_python_cuda_play_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {
             return -1;
         }
     }
-    PyObject *latest = PyLong_FromLongLong(GS_FIFO_LATEST); /* a long may be too short for it */
+    PyObject *latest =
+        PyLong_FromLongLong(GS_SIMULATE_FIFO_LATEST); /* a long may be too short for it */
     int added = PyModule_AddObjectRef(module, "FIFO_LATEST", latest);
     Py_XDECREF(latest);
-    if (added < 0 || PyModule_AddIntConstant(module, "MAX_TASKS", GS_MAX_TASKS) < 0 ||
-        PyModule_AddIntConstant(module, "FIFO_SETTLE_TASKS", GS_FIFO_SETTLE_TASKS) < 0) {
+    if (added < 0 || PyModule_AddIntConstant(module, "MAX_TASKS", GS_PERIODIC_TASKS_MAX) < 0 ||
+        PyModule_AddIntConstant(module, "FIFO_SETTLE_TASKS", GS_SIMULATE_FIFO_SETTLE_TASKS) < 0) {
         return -1;
     }
     if (PyModule_AddIntConstant(module, "CUDA_TOOLKIT", gs_cuda_image_toolkit()) < 0 ||
@@ -79,7 +80,7 @@ static int module_exec(PyObject *module)
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
-    gs_py_state_t *state = PyModule_GetState(module);
+    gs_python_state_t *state = PyModule_GetState(module);
     Py_VISIT(state->cancelled);
     Py_VISIT(state->cuda_error);
     return 0;
@@ -87,7 +88,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 
 static int module_clear(PyObject *module)
 {
-    gs_py_state_t *state = PyModule_GetState(module);
+    gs_python_state_t *state = PyModule_GetState(module);
     Py_CLEAR(state->cancelled);
     Py_CLEAR(state->cuda_error);
     return 0;
@@ -105,7 +106,7 @@ static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "gpusched._core",
     .m_doc = "The C core of gpusched as functions on NumPy arrays; use the package gpusched.",
-    .m_size = sizeof(gs_py_state_t),
+    .m_size = sizeof(gs_python_state_t),
     .m_slots = module_slots,
     .m_traverse = module_traverse,
     .m_clear = module_clear,

@@ -20,79 +20,79 @@
 typedef struct {
     PyObject *cancelled;  /* the exception Cancelled */
     PyObject *cuda_error; /* the exception CudaError */
-} gs_py_state_t;
+} gs_python_state_t;
 
 /* Each exposed part: its methods, added to the module at start. */
-extern PyMethodDef gs_py_gpu_methods[];
-extern PyMethodDef gs_py_generate_methods[];
-extern PyMethodDef gs_py_generate_hosts_methods[];
-extern PyMethodDef gs_py_oracle_methods[];
-extern PyMethodDef gs_py_schedule_methods[];
-extern PyMethodDef gs_py_search_methods[];
-extern PyMethodDef gs_py_graph_methods[];
-extern PyMethodDef gs_py_policy_methods[];
-extern PyMethodDef gs_py_fifo_bound_methods[];
-extern PyMethodDef gs_py_fifo_methods[];
-extern PyMethodDef gs_py_hierarchy_methods[];
-extern PyMethodDef gs_py_warps_methods[];
-extern PyMethodDef gs_py_host_tests_methods[];
-extern PyMethodDef gs_py_host_sim_methods[];
-extern PyMethodDef gs_py_gedf_methods[];
-extern PyMethodDef gs_py_elliott_methods[];
-extern PyMethodDef gs_py_cuda_methods[];
-extern PyMethodDef gs_py_cuda_run_methods[];
-extern PyMethodDef gs_py_cuda_play_methods[];
+extern PyMethodDef gs_python_gpu_methods[];
+extern PyMethodDef gs_python_generate_methods[];
+extern PyMethodDef gs_python_generate_hosts_methods[];
+extern PyMethodDef gs_python_oracle_methods[];
+extern PyMethodDef gs_python_schedule_methods[];
+extern PyMethodDef gs_python_search_methods[];
+extern PyMethodDef gs_python_graph_methods[];
+extern PyMethodDef gs_python_policy_methods[];
+extern PyMethodDef gs_python_fifo_bound_methods[];
+extern PyMethodDef gs_python_fifo_methods[];
+extern PyMethodDef gs_python_hierarchy_methods[];
+extern PyMethodDef gs_python_warps_methods[];
+extern PyMethodDef gs_python_host_tests_methods[];
+extern PyMethodDef gs_python_host_sim_methods[];
+extern PyMethodDef gs_python_gedf_methods[];
+extern PyMethodDef gs_python_elliott_methods[];
+extern PyMethodDef gs_python_cuda_methods[];
+extern PyMethodDef gs_python_cuda_run_methods[];
+extern PyMethodDef gs_python_cuda_play_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 
 /* A new reference to obj as a contiguous, aligned int64 array of ndim dimensions, or NULL with an
  * exception that names it. Only safe casts: floating point is refused. */
-PyArrayObject *gs_py_int64(PyObject *obj, const char *name, int ndim);
-PyArrayObject *gs_py_array(PyObject *obj, const char *name, int ndim, int typenum);
+PyArrayObject *gs_python_int64(PyObject *obj, const char *name, int ndim);
+PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int typenum);
 
 /* Checks the length of a dimension; false with a ValueError that names the array. */
-bool gs_py_length(PyArrayObject *array, const char *name, int axis, npy_intp length);
+bool gs_python_length(PyArrayObject *array, const char *name, int axis, npy_intp length);
 
-static inline int64_t *gs_py_i64(PyArrayObject *array)
+static inline int64_t *gs_python_i64(PyArrayObject *array)
 {
     return array == NULL ? NULL : (int64_t *)PyArray_DATA(array);
 }
 
 /* A new zeroed array, or NULL with MemoryError. */
-PyArrayObject *gs_py_new(int ndim, const npy_intp *shape, int typenum);
+PyArrayObject *gs_python_new(int ndim, const npy_intp *shape, int typenum);
 
 /* New zeroed int64 columns of one length, or false with MemoryError and all of them NULL. */
-bool gs_py_new_columns(PyArrayObject **columns, int count, npy_intp length);
+bool gs_python_new_columns(PyArrayObject **columns, int count, npy_intp length);
 
 /* Calls into the core (call.c) ---------------------------------------------------------------- */
 
-/* Everything one call into the core needs: its env, whose poll looks at the stop flag, the time
+/* Everything one call into the core needs: its ctx, whose poll looks at the stop flag, the time
  * and, 20 times a second, at pending signals. */
 typedef struct {
-    gs_env_t env;
+    gs_context_t ctx;
     PyThreadState *thread; /* saved while the GIL is released */
     const volatile unsigned char *stop;
     Py_buffer stop_buffer;
     int64_t seconds_ns;  /* the budget of time for each task set; 0: none */
     int64_t deadline_ns; /* when it ends */
     int64_t signals_ns;  /* when signals were last looked at */
-} gs_py_call_t;
+} gs_python_call_t;
 
 /* Prepares a call. stop: None or a writable buffer of one byte that another thread sets to stop the
  * call.
  * seconds and bytes: budgets, 0 for none. False with an exception set. */
-bool gs_py_call_init(gs_py_call_t *call, PyObject *stop, double seconds, long long bytes);
-void gs_py_call_free(gs_py_call_t *call);
+bool gs_python_call_init(gs_python_call_t *call, PyObject *stop, double seconds, long long bytes);
+void gs_python_call_free(gs_python_call_t *call);
 
-void gs_py_release(gs_py_call_t *call); /* the GIL */
-void gs_py_acquire(gs_py_call_t *call);
+void gs_python_release(gs_python_call_t *call); /* the GIL */
+void gs_python_acquire(gs_python_call_t *call);
 
 /* Starts the time budget anew (for the next task set of a stack). Needs no GIL. */
-void gs_py_call_restart(gs_py_call_t *call);
-int64_t gs_py_now(void); /* monotonic nanoseconds */
+void gs_python_call_restart(gs_python_call_t *call);
+int64_t gs_python_now(void); /* monotonic nanoseconds */
 
 /* Sets the exception for an error status (negative) or a budget that a function cannot report in
  * its result; always returns NULL. Needs the GIL. */
-PyObject *gs_py_raise(PyObject *module, const gs_py_call_t *call, int status);
+PyObject *gs_python_raise(PyObject *module, const gs_python_call_t *call, int status);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "rta/host_test.h"
+#include "analysis/common/host_test.h"
 
 enum { MOST_TASKS = 8, MOST_SEGMENTS = 2, MOST_SMS = 4 };
 
@@ -27,18 +27,19 @@ typedef struct {
     int64_t kernel[MOST_TASKS * MOST_SEGMENTS * MOST_SMS];
     int64_t core[MOST_TASKS];
     uint8_t sm[MOST_TASKS * MOST_SMS];
-    int64_t response[MOST_TASKS], terms[MOST_TASKS * GS_HOST_TERMS];
+    int64_t response[MOST_TASKS], terms[MOST_TASKS * GS_ANALYSIS_COMMON_TERMS];
 } host_set_t;
 
-static inline gs_hosts_t hosts_of(const host_set_t *s)
+static inline gs_host_tasks_t hosts_of(const host_set_t *s)
 {
-    return (gs_hosts_t){s->n,        MOST_SEGMENTS, MOST_SMS,   s->period, s->deadline, s->priority,
-                        s->segments, s->cpu,        s->copy_in, s->kernel, s->copy_out};
+    return (gs_host_tasks_t){s->n,        MOST_SEGMENTS, MOST_SMS,    s->period,
+                             s->deadline, s->priority,   s->segments, s->cpu,
+                             s->copy_in,  s->kernel,     s->copy_out};
 }
 
-static inline gs_host_answer_t answer_of(host_set_t *s)
+static inline gs_analysis_common_answer_t answer_of(host_set_t *s)
 {
-    return (gs_host_answer_t){.response = s->response, .terms = s->terms};
+    return (gs_analysis_common_answer_t){.response = s->response, .terms = s->terms};
 }
 
 static inline void set_make(host_set_t *s, int64_t n, const row_t *rows)
@@ -78,10 +79,10 @@ static inline bool terms_add_up(const host_set_t *s)
 {
     for (int64_t i = 0; i < s->n; i++) {
         int64_t sum = 0;
-        for (int term = 0; term < GS_HOST_TERMS; term++) {
-            sum += s->terms[i * GS_HOST_TERMS + term];
+        for (int term = 0; term < GS_ANALYSIS_COMMON_TERMS; term++) {
+            sum += s->terms[i * GS_ANALYSIS_COMMON_TERMS + term];
         }
-        bool reached = s->terms[i * GS_HOST_TERMS + GS_HOST_OWN] > 0;
+        bool reached = s->terms[i * GS_ANALYSIS_COMMON_TERMS + GS_ANALYSIS_COMMON_OWN] > 0;
         if (s->response[i] >= 0 ? sum != s->response[i] : reached && sum <= s->deadline[i]) {
             return false;
         }
@@ -113,10 +114,10 @@ static inline refusal_t set_spoil(host_set_t *s, int which)
 }
 
 /* Whether the fault of a refusal names the place. */
-static inline bool names(const gs_env_t *env, int status, refusal_t refusal)
+static inline bool names(const gs_context_t *ctx, int status, refusal_t refusal)
 {
-    return status == refusal.code && strcmp(env->fault.field, refusal.field) == 0 &&
-           env->fault.row == refusal.row;
+    return status == refusal.code && strcmp(ctx->fault.field, refusal.field) == 0 &&
+           ctx->fault.row == refusal.row;
 }
 
 /* Vector A with times at the edge of the clock: every sum stops, none overflows. */

@@ -864,7 +864,7 @@ EXPORT int cuGraphLaunch(void *graph, void *stream)
 
 /* Green contexts: partitions of whole groups of 8 SMs. */
 
-EXPORT int cuDeviceGetDevResource(int device, gs_cu_resource_t *resource, int type)
+EXPORT int cuDeviceGetDevResource(int device, gs_cuda_api_resource_t *resource, int type)
 {
     ENTER(0);
     (void)device;
@@ -873,9 +873,10 @@ EXPORT int cuDeviceGetDevResource(int device, gs_cu_resource_t *resource, int ty
     return type == 1 ? 0 : 1;
 }
 
-EXPORT int cuDevSmResourceSplitByCount(gs_cu_resource_t *result, unsigned *groups,
-                                       const gs_cu_resource_t *input, gs_cu_resource_t *remaining,
-                                       unsigned flags, unsigned least)
+EXPORT int cuDevSmResourceSplitByCount(gs_cuda_api_resource_t *result, unsigned *groups,
+                                       const gs_cuda_api_resource_t *input,
+                                       gs_cuda_api_resource_t *remaining, unsigned flags,
+                                       unsigned least)
 {
     ENTER(0);
     (void)flags;
@@ -886,7 +887,8 @@ EXPORT int cuDevSmResourceSplitByCount(gs_cu_resource_t *result, unsigned *group
     return 0;
 }
 
-EXPORT int cuDevResourceGenerateDesc(void **descriptor, gs_cu_resource_t *resources, unsigned count)
+EXPORT int cuDevResourceGenerateDesc(void **descriptor, gs_cuda_api_resource_t *resources,
+                                     unsigned count)
 {
     ENTER(0);
     *descriptor = (void *)(uintptr_t)resources->is.sm.sm_count;

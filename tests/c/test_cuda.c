@@ -29,21 +29,21 @@ static void sleep_until(int64_t instant)
     (void)instant;
 }
 
-static int take(gs_cu_ptr_t *pointer, size_t bytes)
+static int take(gs_cuda_api_ptr_t *pointer, size_t bytes)
 {
-    *pointer = (gs_cu_ptr_t)(uintptr_t)calloc(1, bytes);
+    *pointer = (gs_cuda_api_ptr_t)(uintptr_t)calloc(1, bytes);
     taken++;
     return 0;
 }
 
-static int drop(gs_cu_ptr_t pointer)
+static int drop(gs_cuda_api_ptr_t pointer)
 {
     free((void *)(uintptr_t)pointer);
     taken--;
     return 0;
 }
 
-static int make(gs_cu_handle_t *stream, unsigned flags, int priority)
+static int make(gs_cuda_api_handle_t *stream, unsigned flags, int priority)
 {
     (void)flags;
     (void)priority;
@@ -52,39 +52,39 @@ static int make(gs_cu_handle_t *stream, unsigned flags, int priority)
     return 0;
 }
 
-static int destroy(gs_cu_handle_t stream)
+static int destroy(gs_cuda_api_handle_t stream)
 {
     taken--;
     return stream == &taken ? 0 : 1;
 }
 
-static int pop(gs_cu_handle_t *context)
+static int pop(gs_cuda_api_handle_t *context)
 {
     *context = NULL;
     return 0;
 }
 
-static int push(gs_cu_handle_t context)
+static int push(gs_cuda_api_handle_t context)
 {
     return context == NULL;
 }
 
-static int set(gs_cu_ptr_t to, unsigned char value, size_t bytes)
+static int set(gs_cuda_api_ptr_t to, unsigned char value, size_t bytes)
 {
     memset((void *)(uintptr_t)to, value, bytes);
     return 0;
 }
 
-static int fetch(void *to, gs_cu_ptr_t from, size_t bytes)
+static int fetch(void *to, gs_cuda_api_ptr_t from, size_t bytes)
 {
     (void)from;
     memset(to, 1, bytes);
     return 0;
 }
 
-static int start(gs_cu_handle_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                 unsigned by, unsigned bz, unsigned smem, gs_cu_handle_t stream, void **parameters,
-                 void **extra)
+static int start(gs_cuda_api_handle_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                 unsigned by, unsigned bz, unsigned smem, gs_cuda_api_handle_t stream,
+                 void **parameters, void **extra)
 {
     (void)function, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)smem;
     (void)stream, (void)parameters, (void)extra;
@@ -102,7 +102,7 @@ static int stop_soon(void *arg)
 static void test_play(gs_cuda_device_t *device)
 {
     int64_t four[1] = {4}, zero[1] = {0}, one[1] = {1}, many[1] = {512}, columns[11][8];
-    gs_frame_t frame = {.start = 1, .end = 2, .batch = 1};
+    gs_schedule_frame_t frame = {.start = 1, .end = 2, .batch = 1};
     gs_cuda_play_t play = {.tasks = {.n = 1, .period = four, .deadline = four, .offset = zero},
                            .hyperperiod = 4,
                            .tick = 1000,
@@ -132,12 +132,12 @@ static void test_play(gs_cuda_device_t *device)
     int status = GS_ERR_MEMORY;
     int64_t tried = 0, jobs;
     while (status != GS_OK && tried < 100) {
-        gs_env_t env;
-        gs_env_init(&env);
-        env.fail_at = ++tried;
-        status = gs_cuda_play(device, &env, &play, &played);
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        ctx.fail_at = ++tried;
+        status = gs_cuda_play(device, &ctx, &play, &played);
         MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
-        MU_CHECK(env.bytes_used == 0 && taken == 0);
+        MU_CHECK(ctx.bytes_used == 0 && taken == 0);
     }
     MU_CHECK(tried > 2 && tried < 100);
     MU_CHECK(played.frames == 3 && played.jobs == 3 && played.unsafe == 0);
@@ -147,22 +147,22 @@ static void test_play(gs_cuda_device_t *device)
         MU_CHECK(played.job[f] == f && played.frame[f] == f);
     }
 
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     play.order = one; /* task 1 of one task */
-    MU_CHECK(gs_cuda_play(device, &env, &play, &played) == GS_ERR_VALUE && taken == 0);
-    MU_CHECK(strcmp(env.fault.field, "order") == 0);
+    MU_CHECK(gs_cuda_play(device, &ctx, &play, &played) == GS_ERR_VALUE && taken == 0);
+    MU_CHECK(strcmp(ctx.fault.field, "order") == 0);
     play.order = NULL;
     play.realtime = -5;
-    MU_CHECK(gs_cuda_play(device, &env, &play, &played) == GS_ERR_VALUE && taken == 0);
-    MU_CHECK(strcmp(env.fault.field, "realtime") == 0);
+    MU_CHECK(gs_cuda_play(device, &ctx, &play, &played) == GS_ERR_VALUE && taken == 0);
+    MU_CHECK(strcmp(ctx.fault.field, "realtime") == 0);
     play.realtime = 1000; /* no system has such a priority */
-    MU_CHECK(gs_cuda_play(device, &env, &play, &played) == GS_ERR_SYSTEM && taken == 0);
+    MU_CHECK(gs_cuda_play(device, &ctx, &play, &played) == GS_CUDA_ERR_SYSTEM && taken == 0);
     play.realtime = 0;
     play.cycles = GS_NEVER;
-    MU_CHECK(gs_cuda_play_check(&env, device, &play, &jobs) == GS_ERR_OVERFLOW);
+    MU_CHECK(gs_cuda_play_check(&ctx, device, &play, &jobs) == GS_ERR_OVERFLOW);
     play.cycles = 0;
-    MU_CHECK(gs_cuda_play_check(&env, device, &play, &jobs) == GS_ERR_VALUE);
+    MU_CHECK(gs_cuda_play_check(&ctx, device, &play, &jobs) == GS_ERR_VALUE);
 
     play.cycles = 2000000; /* 8 s on the clock here, and many more than until the first look */
     play.lead = 0;
@@ -173,10 +173,10 @@ static void test_play(gs_cuda_device_t *device)
     for (int i = 0; i < 11; i++) {
         *fields[i] = rows + i * play.cycles;
     }
-    env.poll = stop_soon;
+    ctx.poll = stop_soon;
     launched = 0;
     MU_CHECK(rows != NULL);
-    MU_CHECK(gs_cuda_play(device, &env, &play, &played) == GS_ERR_INTERRUPTED && taken == 0);
+    MU_CHECK(gs_cuda_play(device, &ctx, &play, &played) == GS_ERR_INTERRUPTED && taken == 0);
     MU_CHECK(launched < play.cycles);
     free(rows);
 }
@@ -224,28 +224,28 @@ int main(void)
     int status = GS_ERR_MEMORY;
     int64_t tried = 0;
     while (status != GS_OK && tried < 100) {
-        gs_env_t env;
-        gs_env_init(&env);
-        env.fail_at = ++tried;
-        status = gs_cuda_run(&device, &env, &plan, &record);
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        ctx.fail_at = ++tried;
+        status = gs_cuda_run(&device, &ctx, &plan, &record);
         MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
-        MU_CHECK(env.bytes_used == 0 && taken == 0);
+        MU_CHECK(ctx.bytes_used == 0 && taken == 0);
     }
     MU_CHECK(tried > 2 && tried < 100);
     MU_CHECK(ns[0][0] < ns[1][0] && ns[1][0] < ns[1][2] && ns[1][2] < ns[0][2]);
 
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     plan.sms = 1; /* this driver has no green contexts */
-    MU_CHECK(gs_cuda_run(&device, &env, &plan, &record) == GS_ERR_VALUE && taken == 0);
+    MU_CHECK(gs_cuda_run(&device, &ctx, &plan, &record) == GS_ERR_VALUE && taken == 0);
     device.sms = 4;
-    MU_CHECK(gs_cuda_run(&device, &env, &plan, &record) == GS_ERR_VALUE && taken == 0);
-    MU_CHECK(strstr(env.fault.reason, "green contexts") != NULL);
+    MU_CHECK(gs_cuda_run(&device, &ctx, &plan, &record) == GS_ERR_VALUE && taken == 0);
+    MU_CHECK(strstr(ctx.fault.reason, "green contexts") != NULL);
 
     test_play(&device);
 
     driver.pid++; /* as after a fork */
-    MU_CHECK(gs_cuda_run(&device, &env, &plan, &record) == GS_ERR_FORKED);
+    MU_CHECK(gs_cuda_run(&device, &ctx, &plan, &record) == GS_CUDA_ERR_FORKED);
     MU_CHECK(gs_cuda_image() == NULL && gs_cuda_image_toolkit() == 0);
     MU_CHECK(strlen(gs_cuda_image_missing()) > 0);
     return MU_END();

@@ -1,56 +1,59 @@
 /* Paper 004's sets and counts: the same in any chunks, whatever fails. */
-#include "rta/elliott_study.h"
+#include "analysis/global_edf/elliott_study.h"
 
 #include "minunit.h"
 
 #include <string.h>
 
-enum { BINS = 8, CURVES = GS_ELLIOTT_METHODS + 2 };
+enum { BINS = 8, CURVES = GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_METHODS + 2 };
 
 static const uint64_t KEY[4] = {1, 2, 3, 4};
 
 typedef struct {
-    int64_t sets[BINS], without[BINS], passed[CURVES * BINS], eighths[GS_ELLIOTT_EIGHTHS];
-    int64_t fates[GS_ELLIOTT_FATES], tasks;
+    int64_t sets[BINS], without[BINS], passed[CURVES * BINS],
+        eighths[GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_EIGHTHS];
+    int64_t fates[GS_GENERATE_ELLIOTT_FATES], tasks;
 } counted_t;
 
-static const gs_elliott_t SPEC = {.cpus = 4,
-                                  .utilization = {0.1, 0.4},
-                                  .period = {15000000, 60000000},
-                                  .gpu = 500,
-                                  .overhead = 50,
-                                  .share = {0.3, 0.4},
-                                  .empty = true};
-static const gs_elliott_tests_t TESTS = {.speed_ups = 2, .speed_up = {2, 8}, .bins = BINS};
+static const gs_generate_elliott_t SPEC = {.cpus = 4,
+                                           .utilization = {0.1, 0.4},
+                                           .period = {15000000, 60000000},
+                                           .gpu = 500,
+                                           .overhead = 50,
+                                           .share = {0.3, 0.4},
+                                           .empty = true};
+static const gs_analysis_global_edf_elliott_tests_t TESTS = {
+    .speed_ups = 2, .speed_up = {2, 8}, .bins = BINS};
 
-static int study(gs_env_t *env, const gs_elliott_t *spec, uint64_t first, uint64_t count,
-                 counted_t *counted)
+static int study(gs_context_t *ctx, const gs_generate_elliott_t *spec, uint64_t first,
+                 uint64_t count, counted_t *counted)
 {
-    gs_elliott_counts_t counts = {counted->sets,    counted->without, counted->passed,
-                                  counted->eighths, counted->fates,   &counted->tasks};
-    return gs_elliott_study(env, spec, KEY, first, count, &TESTS, &counts);
+    gs_analysis_global_edf_elliott_counts_t counts = {counted->sets,   counted->without,
+                                                      counted->passed, counted->eighths,
+                                                      counted->fates,  &counted->tasks};
+    return gs_analysis_global_edf_elliott_study(ctx, spec, KEY, first, count, &TESTS, &counts);
 }
 
 static void test_chunks(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     counted_t whole = {0}, parts = {0};
-    MU_CHECK(study(&env, &SPEC, 0, 1000, &whole) == GS_OK);
-    MU_CHECK(study(&env, &SPEC, 600, 400, &parts) == GS_OK);
-    MU_CHECK(study(&env, &SPEC, 0, 600, &parts) == GS_OK);
+    MU_CHECK(study(&ctx, &SPEC, 0, 1000, &whole) == GS_OK);
+    MU_CHECK(study(&ctx, &SPEC, 600, 400, &parts) == GS_OK);
+    MU_CHECK(study(&ctx, &SPEC, 0, 600, &parts) == GS_OK);
     MU_CHECK(memcmp(&whole, &parts, sizeof whole) == 0);
     int64_t sets = 0, srm = 0, fmlp = 0, either = 0, container = 0;
     for (int b = 0; b < BINS; b++) {
         sets += whole.sets[b];
-        srm += whole.passed[GS_ELLIOTT_SRM * BINS + b];
-        fmlp += whole.passed[GS_ELLIOTT_FMLP * BINS + b];
-        either += whole.passed[GS_ELLIOTT_EITHER * BINS + b];
-        container += whole.passed[GS_ELLIOTT_CONTAINER * BINS + b];
+        srm += whole.passed[GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_SRM * BINS + b];
+        fmlp += whole.passed[GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_FMLP * BINS + b];
+        either += whole.passed[GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_EITHER * BINS + b];
+        container += whole.passed[GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_CONTAINER * BINS + b];
     }
-    MU_CHECK(sets == 1000 && whole.fates[GS_ELLIOTT_TAKEN] == 1000);
+    MU_CHECK(sets == 1000 && whole.fates[GS_GENERATE_ELLIOTT_TAKEN] == 1000);
     MU_CHECK(0 < fmlp && fmlp <= srm && srm <= either && container <= either && either < sets);
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 /* The parts of a job are what whole numbers give, for every remainder. */
@@ -59,40 +62,40 @@ static void test_parts(void)
     for (int64_t share = 0; share <= 1000; share += 25) {
         for (int64_t work = 1; work < 3000; work++) {
             int64_t exact = (work * share + 500) / 1000;
-            MU_CHECK(gs_elliott_part((double)work, (double)share) == (double)exact);
+            MU_CHECK(gs_generate_elliott_part((double)work, (double)share) == (double)exact);
         }
         for (int64_t work = INT32_MAX - 2000; work < INT32_MAX; work++) {
             int64_t exact = (work * share + 500) / 1000;
-            MU_CHECK(gs_elliott_part((double)work, (double)share) == (double)exact);
+            MU_CHECK(gs_generate_elliott_part((double)work, (double)share) == (double)exact);
         }
     }
 }
 
 static void test_refusals(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     counted_t counted = {0};
-    gs_elliott_t spec = SPEC;
+    gs_generate_elliott_t spec = SPEC;
     spec.utilization[1] = 1.5;
-    MU_CHECK(study(&env, &spec, 0, 1, &counted) == GS_ERR_VALUE);
+    MU_CHECK(study(&ctx, &spec, 0, 1, &counted) == GS_ERR_VALUE);
     spec = SPEC;
     spec.utilization[0] = 1e-7;
-    MU_CHECK(study(&env, &spec, 0, 1, &counted) == GS_ERR_VALUE);
+    MU_CHECK(study(&ctx, &spec, 0, 1, &counted) == GS_ERR_VALUE);
     spec = SPEC;
     spec.overhead = 600;
-    MU_CHECK(study(&env, &spec, 0, 1, &counted) == GS_ERR_VALUE);
+    MU_CHECK(study(&ctx, &spec, 0, 1, &counted) == GS_ERR_VALUE);
     spec = SPEC;
     spec.period[1] = (int64_t)INT32_MAX + 1;
-    MU_CHECK(study(&env, &spec, 0, 1, &counted) == GS_ERR_OVERFLOW);
+    MU_CHECK(study(&ctx, &spec, 0, 1, &counted) == GS_ERR_OVERFLOW);
     spec = SPEC;
     spec.cpus = 0;
-    MU_CHECK(study(&env, &spec, 0, 1, &counted) == GS_ERR_VALUE);
+    MU_CHECK(study(&ctx, &spec, 0, 1, &counted) == GS_ERR_VALUE);
     spec = SPEC;
     spec.empty = false;
     spec.share[0] = spec.share[1] = 0;
-    MU_CHECK(study(&env, &spec, 0, 1, &counted) == GS_ERR_VALUE);
-    MU_CHECK(counted.fates[GS_ELLIOTT_NO_GPU] > 0 && env.bytes_used == 0);
+    MU_CHECK(study(&ctx, &spec, 0, 1, &counted) == GS_ERR_VALUE);
+    MU_CHECK(counted.fates[GS_GENERATE_ELLIOTT_NO_GPU] > 0 && ctx.bytes_used == 0);
 }
 
 static int interrupt(void *arg)
@@ -104,23 +107,23 @@ static int interrupt(void *arg)
 static void test_failures(void)
 {
     for (int64_t at = 0; at <= 7; at++) {
-        gs_env_t env;
-        gs_env_init(&env);
-        env.fail_at = at;
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        ctx.fail_at = at;
         counted_t counted = {0};
-        int status = study(&env, &SPEC, 0, 10, &counted);
+        int status = study(&ctx, &SPEC, 0, 10, &counted);
         MU_CHECK(status == (at == 0 ? GS_OK : GS_ERR_MEMORY));
-        MU_CHECK(at > 0 || env.allocations == 7);
-        MU_CHECK(env.bytes_used == 0);
+        MU_CHECK(at > 0 || ctx.allocations == 7);
+        MU_CHECK(ctx.bytes_used == 0);
     }
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     int calls = 0;
-    env.poll = interrupt;
-    env.poll_arg = &calls;
+    ctx.poll = interrupt;
+    ctx.poll_arg = &calls;
     counted_t counted = {0};
-    MU_CHECK(study(&env, &SPEC, 0, 100000000, &counted) == GS_ERR_INTERRUPTED && calls == 3);
-    MU_CHECK(counted.fates[GS_ELLIOTT_TAKEN] < 100000 && env.bytes_used == 0);
+    MU_CHECK(study(&ctx, &SPEC, 0, 100000000, &counted) == GS_ERR_INTERRUPTED && calls == 3);
+    MU_CHECK(counted.fates[GS_GENERATE_ELLIOTT_TAKEN] < 100000 && ctx.bytes_used == 0);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Are errors recorded, memory accounted and polls made as core/env.h says? */
-#include "core/env.h"
+/* Are errors recorded, memory accounted and polls made as core/context.h says? */
+#include "core/context.h"
 
 #include <string.h>
 
@@ -17,26 +17,26 @@ static bool all_bytes(const unsigned char *block, size_t count, unsigned char va
 
 static void test_fresh(void)
 {
-    gs_env_t env;
-    memset(&env, 0xff, sizeof env);
-    gs_env_init(&env);
-    MU_CHECK(env.bytes_limit == 0 && env.bytes_used == 0 && env.bytes_peak == 0);
-    MU_CHECK(env.allocations == 0 && env.fail_at == 0);
-    MU_CHECK(env.work == 0 && env.poll == NULL && env.poll_arg == NULL);
-    MU_CHECK(env.status == GS_OK && env.fault.code == GS_OK);
-    MU_CHECK(env.fault.set == -1 && env.fault.row == -1);
+    gs_context_t ctx;
+    memset(&ctx, 0xff, sizeof ctx);
+    gs_context_init(&ctx);
+    MU_CHECK(ctx.bytes_limit == 0 && ctx.bytes_used == 0 && ctx.bytes_peak == 0);
+    MU_CHECK(ctx.allocations == 0 && ctx.fail_at == 0);
+    MU_CHECK(ctx.work == 0 && ctx.poll == NULL && ctx.poll_arg == NULL);
+    MU_CHECK(ctx.status == GS_OK && ctx.fault.code == GS_OK);
+    MU_CHECK(ctx.fault.set == -1 && ctx.fault.row == -1);
 }
 
 static void test_fail(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
-    env.fault.set = 7;
-    MU_CHECK(gs_fail(&env, GS_ERR_VALUE, "period", 3, -5, "must be positive") == GS_ERR_VALUE);
-    MU_CHECK(env.fault.code == GS_ERR_VALUE && env.fault.row == 3 && env.fault.value == -5);
-    MU_CHECK(strcmp(env.fault.field, "period") == 0);
-    MU_CHECK(strcmp(env.fault.reason, "must be positive") == 0);
-    MU_CHECK(env.fault.set == 7); /* the caller's, who knows the stack */
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    ctx.fault.set = 7;
+    MU_CHECK(gs_fail(&ctx, GS_ERR_VALUE, "period", 3, -5, "must be positive") == GS_ERR_VALUE);
+    MU_CHECK(ctx.fault.code == GS_ERR_VALUE && ctx.fault.row == 3 && ctx.fault.value == -5);
+    MU_CHECK(strcmp(ctx.fault.field, "period") == 0);
+    MU_CHECK(strcmp(ctx.fault.reason, "must be positive") == 0);
+    MU_CHECK(ctx.fault.set == 7); /* the caller's, who knows the stack */
 }
 
 static void test_strerror(void)
@@ -56,39 +56,39 @@ static void test_strerror(void)
 
 static void test_accounting(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
-    unsigned char *a = gs_alloc(&env, 100, 8);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    unsigned char *a = gs_alloc(&ctx, 100, 8);
     MU_CHECK(a != NULL && all_bytes(a, 800, 0));
     MU_CHECK((uintptr_t)a % _Alignof(max_align_t) == 0);
-    int64_t one = env.bytes_used;
-    MU_CHECK(one >= 800 && one < 900 && env.bytes_peak == one);
+    int64_t one = ctx.bytes_used;
+    MU_CHECK(one >= 800 && one < 900 && ctx.bytes_peak == one);
 
-    unsigned char *b = gs_alloc(&env, 100, 8);
-    MU_CHECK(b != NULL && env.bytes_used == 2 * one && env.bytes_peak == 2 * one);
-    gs_free(&env, b);
-    MU_CHECK(env.bytes_used == one && env.bytes_peak == 2 * one);
+    unsigned char *b = gs_alloc(&ctx, 100, 8);
+    MU_CHECK(b != NULL && ctx.bytes_used == 2 * one && ctx.bytes_peak == 2 * one);
+    gs_free(&ctx, b);
+    MU_CHECK(ctx.bytes_used == one && ctx.bytes_peak == 2 * one);
 
     memset(a, 0xa5, 800);
-    a = gs_grow(&env, a, 1000, 8);
+    a = gs_grow(&ctx, a, 1000, 8);
     MU_CHECK(a != NULL && all_bytes(a, 800, 0xa5));
-    MU_CHECK(env.bytes_used == one + 7200);
+    MU_CHECK(ctx.bytes_used == one + 7200);
     memset(a, 0x5a, 8000); /* all of it is ours */
-    a = gs_grow(&env, a, 10, 8);
+    a = gs_grow(&ctx, a, 10, 8);
     MU_CHECK(a != NULL && all_bytes(a, 80, 0x5a));
-    MU_CHECK(env.bytes_used == one - 720 && env.bytes_peak == one + 7200);
-    gs_free(&env, a);
-    MU_CHECK(env.bytes_used == 0 && env.bytes_peak == one + 7200);
-    MU_CHECK(env.allocations == 4);
+    MU_CHECK(ctx.bytes_used == one - 720 && ctx.bytes_peak == one + 7200);
+    gs_free(&ctx, a);
+    MU_CHECK(ctx.bytes_used == 0 && ctx.bytes_peak == one + 7200);
+    MU_CHECK(ctx.allocations == 4);
 
-    gs_free(&env, NULL);
-    MU_CHECK(env.bytes_used == 0);
+    gs_free(&ctx, NULL);
+    MU_CHECK(ctx.bytes_used == 0);
     /* Nothing is something, so that NULL always means failure. */
-    void *none = gs_alloc(&env, 0, 8), *nothing = gs_grow(&env, NULL, 0, 0);
+    void *none = gs_alloc(&ctx, 0, 8), *nothing = gs_grow(&ctx, NULL, 0, 0);
     MU_CHECK(none != NULL && nothing != NULL && none != nothing);
-    gs_free(&env, none);
-    gs_free(&env, nothing);
-    MU_CHECK(env.bytes_used == 0);
+    gs_free(&ctx, none);
+    gs_free(&ctx, nothing);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 static void test_sizes(void)
@@ -98,88 +98,88 @@ static void test_sizes(void)
         {SIZE_MAX / 3, 4},    {SIZE_MAX, SIZE_MAX},  {PTRDIFF_MAX, 1},
         {PTRDIFF_MAX - 8, 1}, {PTRDIFF_MAX / 16, 8}, /* fits the types, not the machine */
     };
-    gs_env_t env;
-    gs_env_init(&env);
-    unsigned char *kept = gs_alloc(&env, 4, 1);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    unsigned char *kept = gs_alloc(&ctx, 4, 1);
     MU_CHECK(kept != NULL);
     memset(kept, 9, 4);
-    int64_t used = env.bytes_used;
+    int64_t used = ctx.bytes_used;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        env.status = GS_OK;
-        MU_CHECK(gs_alloc(&env, sizes[i][0], sizes[i][1]) == NULL);
-        MU_CHECK(env.status == GS_ERR_MEMORY);
-        env.status = GS_OK;
-        MU_CHECK(gs_grow(&env, kept, sizes[i][0], sizes[i][1]) == NULL);
-        MU_CHECK(env.status == GS_ERR_MEMORY);
+        ctx.status = GS_OK;
+        MU_CHECK(gs_alloc(&ctx, sizes[i][0], sizes[i][1]) == NULL);
+        MU_CHECK(ctx.status == GS_ERR_MEMORY);
+        ctx.status = GS_OK;
+        MU_CHECK(gs_grow(&ctx, kept, sizes[i][0], sizes[i][1]) == NULL);
+        MU_CHECK(ctx.status == GS_ERR_MEMORY);
         MU_CHECK(all_bytes(kept, 4, 9));
-        MU_CHECK(env.bytes_used == used && env.bytes_peak == used);
+        MU_CHECK(ctx.bytes_used == used && ctx.bytes_peak == used);
     }
-    gs_free(&env, kept);
-    MU_CHECK(env.bytes_used == 0);
+    gs_free(&ctx, kept);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 static void test_budget(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
-    env.bytes_limit = 10000;
-    unsigned char *a = gs_alloc(&env, 5000, 1);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    ctx.bytes_limit = 10000;
+    unsigned char *a = gs_alloc(&ctx, 5000, 1);
     MU_CHECK(a != NULL);
-    MU_CHECK(gs_alloc(&env, 5000, 1) == NULL); /* the heads do not fit */
-    MU_CHECK(env.status == GS_SPENT_BYTES);
-    MU_CHECK(gs_alloc(&env, SIZE_MAX, 2) == NULL);
-    MU_CHECK(env.status == GS_ERR_MEMORY); /* no budget would have allowed it */
+    MU_CHECK(gs_alloc(&ctx, 5000, 1) == NULL); /* the heads do not fit */
+    MU_CHECK(ctx.status == GS_SPENT_BYTES);
+    MU_CHECK(gs_alloc(&ctx, SIZE_MAX, 2) == NULL);
+    MU_CHECK(ctx.status == GS_ERR_MEMORY); /* no budget would have allowed it */
     /* Growing counts the new size alone, not the old one beside it. */
-    unsigned char *grown = gs_grow(&env, a, 9000, 1);
+    unsigned char *grown = gs_grow(&ctx, a, 9000, 1);
     MU_CHECK(grown != NULL);
     a = grown;
-    MU_CHECK(gs_grow(&env, a, 10000, 1) == NULL && env.status == GS_SPENT_BYTES);
-    MU_CHECK(env.bytes_used <= env.bytes_limit && env.bytes_peak <= env.bytes_limit);
-    gs_free(&env, a);
-    MU_CHECK(env.bytes_used == 0);
-    a = gs_alloc(&env, 9000, 1); /* what was freed can be had again */
+    MU_CHECK(gs_grow(&ctx, a, 10000, 1) == NULL && ctx.status == GS_SPENT_BYTES);
+    MU_CHECK(ctx.bytes_used <= ctx.bytes_limit && ctx.bytes_peak <= ctx.bytes_limit);
+    gs_free(&ctx, a);
+    MU_CHECK(ctx.bytes_used == 0);
+    a = gs_alloc(&ctx, 9000, 1); /* what was freed can be had again */
     MU_CHECK(a != NULL);
-    gs_free(&env, a);
+    gs_free(&ctx, a);
 }
 
 /* Takes memory in the ways a function of the core does. */
-static int use_memory(gs_env_t *env)
+static int use_memory(gs_context_t *ctx)
 {
     int status = GS_OK;
     int64_t *rows = NULL, *columns = NULL, *more;
-    rows = gs_alloc(env, 10, sizeof *rows);
+    rows = gs_alloc(ctx, 10, sizeof *rows);
     if (rows == NULL) {
-        status = env->status;
+        status = ctx->status;
         goto out;
     }
     for (size_t size = 1; size <= 64; size *= 2) {
-        more = gs_grow(env, columns, size, sizeof *columns);
+        more = gs_grow(ctx, columns, size, sizeof *columns);
         if (more == NULL) {
-            status = env->status;
+            status = ctx->status;
             goto out;
         }
         columns = more;
         columns[size - 1] = rows[0];
     }
 out:
-    gs_free(env, columns);
-    gs_free(env, rows);
+    gs_free(ctx, columns);
+    gs_free(ctx, rows);
     return status;
 }
 
 static void test_injection(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
-    MU_CHECK(use_memory(&env) == GS_OK);
-    int64_t needed = env.allocations;
-    MU_CHECK(needed == 8 && env.bytes_used == 0);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    MU_CHECK(use_memory(&ctx) == GS_OK);
+    int64_t needed = ctx.allocations;
+    MU_CHECK(needed == 8 && ctx.bytes_used == 0);
     for (int64_t fail_at = 1; fail_at <= needed + 1; fail_at++) {
-        gs_env_init(&env);
-        env.fail_at = fail_at;
-        MU_CHECK(use_memory(&env) == (fail_at <= needed ? GS_ERR_MEMORY : GS_OK));
-        MU_CHECK(env.allocations == (fail_at <= needed ? fail_at : needed));
-        MU_CHECK(env.bytes_used == 0);
+        gs_context_init(&ctx);
+        ctx.fail_at = fail_at;
+        MU_CHECK(use_memory(&ctx) == (fail_at <= needed ? GS_ERR_MEMORY : GS_OK));
+        MU_CHECK(ctx.allocations == (fail_at <= needed ? fail_at : needed));
+        MU_CHECK(ctx.bytes_used == 0);
     }
 }
 
@@ -197,39 +197,39 @@ static int poll(void *arg)
 
 static void test_poll(void)
 {
-    gs_env_t env;
+    gs_context_t ctx;
     poll_t state = {0, GS_OK};
-    gs_env_init(&env);
+    gs_context_init(&ctx);
     for (int i = 0; i < 3000000; i++) { /* without a poll function nothing happens */
-        if (gs_poll(&env, 1) != GS_OK) {
+        if (gs_poll(&ctx, 1) != GS_OK) {
             MU_CHECK(false);
         }
     }
-    MU_CHECK(env.work < 1000000);
+    MU_CHECK(ctx.work < 1000000);
 
-    gs_env_init(&env);
-    env.poll = poll;
-    env.poll_arg = &state;
+    gs_context_init(&ctx);
+    ctx.poll = poll;
+    ctx.poll_arg = &state;
     for (int i = 0; i < 999999; i++) {
-        gs_poll(&env, 1);
+        gs_poll(&ctx, 1);
     }
     MU_CHECK(state.calls == 0);
-    gs_poll(&env, 1);
-    MU_CHECK(state.calls == 1 && env.work == 0);
+    gs_poll(&ctx, 1);
+    MU_CHECK(state.calls == 1 && ctx.work == 0);
     for (int i = 0; i < 2500000; i++) {
-        gs_poll(&env, 1);
+        gs_poll(&ctx, 1);
     }
     MU_CHECK(state.calls == 3);
-    gs_poll(&env, INT64_C(1) << 40); /* one large piece of work is one poll */
+    gs_poll(&ctx, INT64_C(1) << 40); /* one large piece of work is one poll */
     MU_CHECK(state.calls == 4);
-    MU_CHECK(gs_poll_now(&env) == GS_OK && state.calls == 5);
+    MU_CHECK(gs_poll_now(&ctx) == GS_OK && state.calls == 5);
 
     static const int answers[] = {GS_SPENT_SECONDS, GS_ERR_INTERRUPTED};
     for (size_t i = 0; i < 2; i++) {
         state.answer = answers[i];
-        MU_CHECK(gs_poll(&env, 10) == GS_OK); /* not yet asked */
-        MU_CHECK(gs_poll(&env, 1000000) == answers[i] && env.status == answers[i]);
-        MU_CHECK(gs_poll_now(&env) == answers[i]);
+        MU_CHECK(gs_poll(&ctx, 10) == GS_OK); /* not yet asked */
+        MU_CHECK(gs_poll(&ctx, 1000000) == answers[i] && ctx.status == answers[i]);
+        MU_CHECK(gs_poll_now(&ctx) == answers[i]);
     }
 }
 

@@ -1,31 +1,32 @@
 /* Does the FIFO simulator do what paper 000 and its counterexamples say, in any slices, with any
  * allocation failing, and does it refuse what it cannot simulate? */
-#include "sim/fifo.h"
+#include "simulate/fifo/fifo.h"
 
 #include "minunit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static gs_fifo_model_t model_of(int64_t n, const int64_t *period, const int64_t *block_time,
-                                const int64_t *blocks, const int64_t *threads, int64_t m, int order,
-                                int64_t until)
+static gs_simulate_fifo_model_t model_of(int64_t n, const int64_t *period,
+                                         const int64_t *block_time, const int64_t *blocks,
+                                         const int64_t *threads, int64_t m, int order,
+                                         int64_t until)
 {
-    return (gs_fifo_model_t){.kernels = {n, period, block_time, blocks, threads},
-                             .m = m,
-                             .order = order,
-                             .until = until,
-                             .victim = -1,
-                             .key = {1, 2, 3, 4},
-                             .log_jobs = true,
-                             .log_waves = true};
+    return (gs_simulate_fifo_model_t){.kernels = {n, period, block_time, blocks, threads},
+                                      .m = m,
+                                      .order = order,
+                                      .until = until,
+                                      .victim = -1,
+                                      .key = {1, 2, 3, 4},
+                                      .log_jobs = true,
+                                      .log_waves = true};
 }
 
-static int run_to_end(gs_env_t *env, gs_fifo_t *fifo, int64_t slice)
+static int run_to_end(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t slice)
 {
     int status = GS_OK;
     while (status == GS_OK && !fifo->done) {
-        status = gs_fifo_run(env, fifo, slice);
+        status = gs_simulate_fifo_run(fifo, ctx, slice);
     }
     return status;
 }
@@ -35,22 +36,23 @@ static void test_paper_example(void)
 {
     const int64_t period[4] = {80, 160, 170, 180}, time[4] = {38, 60, 60, 112};
     const int64_t blocks[4] = {1, 7, 1, 5}, threads[4] = {1024, 512, 1024, 512};
-    gs_env_t env;
-    gs_fifo_t fifo;
-    gs_env_init(&env);
-    gs_fifo_model_t model = model_of(4, period, time, blocks, threads, 4096, GS_FIFO_HARDWARE, 100);
-    MU_CHECK(gs_fifo_init(&env, &fifo, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &fifo, 1) == GS_OK && fifo.job_count == 5);
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
+    gs_simulate_fifo_model_t model =
+        model_of(4, period, time, blocks, threads, 4096, GS_FIFO_ORDER_HARDWARE, 100);
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, 1) == GS_OK && fifo.job_count == 5);
     const int64_t start[5] = {0, 0, 60, 60, 120}, finish[5] = {38, 98, 120, 172, 158};
     for (int k = 0; k < 5; k++) {
         MU_CHECK(fifo.job[k].start == start[k] && fifo.job[k].finish == finish[k]);
     }
     MU_CHECK(fifo.job[1].dispatched == 38 && fifo.job[4].task == 0 && fifo.job[4].release == 80);
-    const gs_fifo_wave_t second = {1, 0, 6, 0, 60};
+    const gs_simulate_fifo_wave_t second = {1, 0, 6, 0, 60};
     MU_CHECK(memcmp(&fifo.wave[1], &second, sizeof second) == 0);
-    gs_fifo_free(&env, &fifo);
-    gs_fifo_free(&env, &fifo);
-    MU_CHECK(env.bytes_used == 0);
+    gs_simulate_fifo_free(&fifo, &ctx);
+    gs_simulate_fifo_free(&fifo, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 /* X1: two tasks on two threads, U = 1.26; the second one's responses grow by 10 a job. */
@@ -58,29 +60,30 @@ static void test_diverges(void)
 {
     const int64_t blocks[2] = {2, 1}, threads[2] = {1, 1};
     const int64_t attack[3] = {20, 11, 10},
-                  verdict[3] = {GS_FIFO_DIVERGES, GS_FIFO_DIVERGES, GS_FIFO_REPEATS};
+                  verdict[3] = {GS_SIMULATE_FIFO_DIVERGES, GS_SIMULATE_FIFO_DIVERGES,
+                                GS_SIMULATE_FIFO_REPEATS};
     for (int k = 0; k < 3; k++) {
         const int64_t period[2] = {attack[k] + 90, 100}, time[2] = {attack[k], 90};
-        gs_env_t env;
-        gs_fifo_t fifo;
-        gs_env_init(&env);
-        gs_fifo_model_t model =
-            model_of(2, period, time, blocks, threads, 2, GS_FIFO_HARDWARE, GS_FIFO_LATEST);
-        model.settle = GS_FIFO_SETTLE_STOP;
-        MU_CHECK(gs_fifo_init(&env, &fifo, &model) == GS_OK);
-        MU_CHECK(run_to_end(&env, &fifo, 1000) == GS_OK && fifo.verdict == verdict[k]);
-        bool grows = verdict[k] == GS_FIFO_DIVERGES;
+        gs_context_t ctx;
+        gs_simulate_fifo_t fifo;
+        gs_context_init(&ctx);
+        gs_simulate_fifo_model_t model = model_of(2, period, time, blocks, threads, 2,
+                                                  GS_FIFO_ORDER_HARDWARE, GS_SIMULATE_FIFO_LATEST);
+        model.settle = GS_SIMULATE_FIFO_SETTLE_STOP;
+        MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+        MU_CHECK(run_to_end(&fifo, &ctx, 1000) == GS_OK && fifo.verdict == verdict[k]);
+        bool grows = verdict[k] == GS_SIMULATE_FIFO_DIVERGES;
         MU_CHECK(!fifo.cycle.grows[0] && fifo.cycle.grows[1] == grows);
         MU_CHECK(grows || fifo.worst[1] == 100);
         int64_t seen = 0;
         for (int64_t j = 0; j < fifo.job_count && grows; j++) {
-            const gs_fifo_job_t *job = &fifo.job[j];
+            const gs_simulate_fifo_job_t *job = &fifo.job[j];
             if (job->task == 1 && job->finish >= 0 && seen < 5) {
                 int64_t growth = attack[k] - 10;
                 MU_CHECK(job->finish - job->release == 100 + growth * ++seen);
             }
         }
-        gs_fifo_free(&env, &fifo);
+        gs_simulate_fifo_free(&fifo, &ctx);
     }
 }
 
@@ -89,18 +92,19 @@ static void test_orders(void)
 {
     const int64_t period[2] = {100, 3000}, time[2] = {45, 1000}, blocks[2] = {5, 3},
                   threads[2] = {1, 1};
-    for (int order = GS_FIFO_HARDWARE; order <= GS_FIFO_OVERLAP; order++) {
-        gs_env_t env;
-        gs_fifo_t fifo;
-        gs_env_init(&env);
-        gs_fifo_model_t model = model_of(2, period, time, blocks, threads, 4, order, 60000);
-        model.settle = GS_FIFO_SETTLE_NOTE;
-        MU_CHECK(gs_fifo_init(&env, &fifo, &model) == GS_OK);
-        MU_CHECK(run_to_end(&env, &fifo, INT64_MAX) == GS_OK && fifo.job_count == 620);
-        bool bounded = order == GS_FIFO_OVERLAP;
-        MU_CHECK(fifo.verdict == (bounded ? GS_FIFO_REPEATS : GS_FIFO_DIVERGES));
+    for (int order = GS_FIFO_ORDER_HARDWARE; order <= GS_FIFO_ORDER_OVERLAP; order++) {
+        gs_context_t ctx;
+        gs_simulate_fifo_t fifo;
+        gs_context_init(&ctx);
+        gs_simulate_fifo_model_t model =
+            model_of(2, period, time, blocks, threads, 4, order, 60000);
+        model.settle = GS_SIMULATE_FIFO_SETTLE_NOTE;
+        MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+        MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_OK && fifo.job_count == 620);
+        bool bounded = order == GS_FIFO_ORDER_OVERLAP;
+        MU_CHECK(fifo.verdict == (bounded ? GS_SIMULATE_FIFO_REPEATS : GS_SIMULATE_FIFO_DIVERGES));
         MU_CHECK(bounded ? fifo.worst[0] == 600 : fifo.worst[0] > 5000);
-        gs_fifo_free(&env, &fifo);
+        gs_simulate_fifo_free(&fifo, &ctx);
     }
 }
 
@@ -117,8 +121,8 @@ static void random_set(uint64_t seed, int64_t n, int64_t table[4][8])
 
 static void test_slices(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     for (uint64_t seed = 0; seed < 200; seed++) {
         int64_t t[4][8], least[8], slack[8];
         random_set(seed, 4, t);
@@ -126,7 +130,8 @@ static void test_slices(void)
             least[i] = 1;
             slack[i] = (int64_t)seed % 7;
         }
-        gs_fifo_model_t model = model_of(4, t[0], t[1], t[2], t[3], 8, (int)(seed % 4), 500);
+        gs_simulate_fifo_model_t model =
+            model_of(4, t[0], t[1], t[2], t[3], 8, (int)(seed % 4), 500);
         model.least = least;
         model.slack = slack;
         model.draw = (int)(seed % 3);
@@ -134,12 +139,12 @@ static void test_slices(void)
             model.victim = (int64_t)seed % 4;
             model.triggers = 1 + (int64_t)(seed % 7);
         }
-        gs_fifo_t whole, sliced;
-        MU_CHECK(gs_fifo_init(&env, &whole, &model) == GS_OK);
-        MU_CHECK(run_to_end(&env, &whole, INT64_MAX) == GS_OK);
+        gs_simulate_fifo_t whole, sliced;
+        MU_CHECK(gs_simulate_fifo_init(&whole, &ctx, &model) == GS_OK);
+        MU_CHECK(run_to_end(&whole, &ctx, INT64_MAX) == GS_OK);
         model.log_jobs = model.log_waves = false;
-        MU_CHECK(gs_fifo_init(&env, &sliced, &model) == GS_OK);
-        MU_CHECK(run_to_end(&env, &sliced, 3) == GS_OK);
+        MU_CHECK(gs_simulate_fifo_init(&sliced, &ctx, &model) == GS_OK);
+        MU_CHECK(run_to_end(&sliced, &ctx, 3) == GS_OK);
         MU_CHECK(memcmp(whole.worst, sliced.worst, 4 * sizeof(int64_t)) == 0);
         MU_CHECK(memcmp(whole.finished, sliced.finished, 4 * sizeof(int64_t)) == 0);
         MU_CHECK(whole.waves == sliced.waves && whole.wave_count == whole.waves);
@@ -148,32 +153,32 @@ static void test_slices(void)
             int64_t took = whole.wave[w].end - whole.wave[w].start;
             MU_CHECK(took >= 1 && took <= t[1][whole.wave[w].task]);
         }
-        gs_fifo_free(&env, &whole);
-        gs_fifo_free(&env, &sliced);
+        gs_simulate_fifo_free(&whole, &ctx);
+        gs_simulate_fifo_free(&sliced, &ctx);
     }
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 static void test_failing_allocations(void)
 {
     int64_t t[4][8];
     random_set(11, 8, t);
-    for (int order = GS_FIFO_HARDWARE; order <= GS_FIFO_OVERLAP; order++) {
+    for (int order = GS_FIFO_ORDER_HARDWARE; order <= GS_FIFO_ORDER_OVERLAP; order++) {
         int64_t failed = 0;
         int status = GS_ERR_MEMORY;
         for (int64_t at = 1; status != GS_OK; at++) {
-            gs_env_t env;
-            gs_fifo_t fifo;
-            gs_env_init(&env);
-            env.fail_at = at;
-            gs_fifo_model_t model = model_of(8, t[0], t[1], t[2], t[3], 64, order, 2000);
-            model.settle = GS_FIFO_SETTLE_NOTE;
-            status = gs_fifo_init(&env, &fifo, &model);
+            gs_context_t ctx;
+            gs_simulate_fifo_t fifo;
+            gs_context_init(&ctx);
+            ctx.fail_at = at;
+            gs_simulate_fifo_model_t model = model_of(8, t[0], t[1], t[2], t[3], 64, order, 2000);
+            model.settle = GS_SIMULATE_FIFO_SETTLE_NOTE;
+            status = gs_simulate_fifo_init(&fifo, &ctx, &model);
             if (status == GS_OK) {
-                status = run_to_end(&env, &fifo, INT64_MAX);
+                status = run_to_end(&fifo, &ctx, INT64_MAX);
             }
-            gs_fifo_free(&env, &fifo);
-            MU_CHECK(env.bytes_used == 0);
+            gs_simulate_fifo_free(&fifo, &ctx);
+            MU_CHECK(ctx.bytes_used == 0);
             MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
             failed += status != GS_OK;
         }
@@ -190,43 +195,45 @@ static int stop_at_once(void *arg)
 static void test_budgets(void)
 {
     const int64_t one[1] = {1};
-    gs_env_t env;
-    gs_fifo_t fifo;
-    gs_env_init(&env);
-    gs_fifo_model_t model = model_of(1, one, one, one, one, 1, GS_FIFO_HARDWARE, GS_FIFO_LATEST);
-    env.states_limit = 1000;
-    MU_CHECK(gs_fifo_init(&env, &fifo, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &fifo, INT64_MAX) == GS_SPENT_STATES && fifo.job_count == 1000);
-    gs_fifo_free(&env, &fifo);
-    gs_env_init(&env);
-    env.bytes_limit = 1 << 20;
-    MU_CHECK(gs_fifo_init(&env, &fifo, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &fifo, INT64_MAX) == GS_SPENT_BYTES && fifo.job_count > 1000);
-    gs_fifo_free(&env, &fifo);
-    gs_env_init(&env);
-    env.poll = stop_at_once;
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
+    gs_simulate_fifo_model_t model =
+        model_of(1, one, one, one, one, 1, GS_FIFO_ORDER_HARDWARE, GS_SIMULATE_FIFO_LATEST);
+    ctx.states_limit = 1000;
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_SPENT_STATES && fifo.job_count == 1000);
+    gs_simulate_fifo_free(&fifo, &ctx);
+    gs_context_init(&ctx);
+    ctx.bytes_limit = 1 << 20;
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_SPENT_BYTES && fifo.job_count > 1000);
+    gs_simulate_fifo_free(&fifo, &ctx);
+    gs_context_init(&ctx);
+    ctx.poll = stop_at_once;
     model.log_jobs = model.log_waves = false;
-    MU_CHECK(gs_fifo_init(&env, &fifo, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &fifo, INT64_MAX) == GS_ERR_INTERRUPTED && fifo.job_count < 3);
-    gs_fifo_free(&env, &fifo);
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_ERR_INTERRUPTED && fifo.job_count < 3);
+    gs_simulate_fifo_free(&fifo, &ctx);
 }
 
-static void refuse(gs_fifo_model_t model, int code, const char *field, int64_t row)
+static void refuse(gs_simulate_fifo_model_t model, int code, const char *field, int64_t row)
 {
-    gs_env_t env;
-    gs_fifo_t fifo;
-    gs_env_init(&env);
-    MU_CHECK(gs_fifo_init(&env, &fifo, &model) == code);
-    MU_CHECK(env.fault.field != NULL && strcmp(env.fault.field, field) == 0);
-    MU_CHECK(env.fault.row == row && env.bytes_used == 0);
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == code);
+    MU_CHECK(ctx.fault.field != NULL && strcmp(ctx.fault.field, field) == 0);
+    MU_CHECK(ctx.fault.row == row && ctx.bytes_used == 0);
 }
 
 static void test_refusals(void)
 {
     const int64_t good[2] = {4, 5}, ones[2] = {1, 1}, zero[2] = {1, 0}, wide[2] = {1, 9};
     const int64_t negative[2] = {1, -1}, huge[2] = {1, INT64_MAX / 2}, late[2] = {GS_NEVER / 3, 1};
-    const gs_fifo_model_t fine = model_of(2, good, ones, ones, ones, 8, GS_FIFO_HARDWARE, 100);
-    gs_fifo_model_t model;
+    const gs_simulate_fifo_model_t fine =
+        model_of(2, good, ones, ones, ones, 8, GS_FIFO_ORDER_HARDWARE, 100);
+    gs_simulate_fifo_model_t model;
 #define WITH(change) (model = fine, change, model)
     refuse(WITH(model.kernels.n = 0), GS_ERR_VALUE, "tasks", -1);
     refuse(WITH(model.m = 0), GS_ERR_VALUE, "m", -1);
@@ -252,29 +259,31 @@ static void test_refusals(void)
     refuse(WITH(model.victim = 2), GS_ERR_VALUE, "victim", -1);
     refuse(WITH(model.victim = 0), GS_ERR_VALUE, "triggers", -1);
     refuse(WITH(model.stream = wide), GS_ERR_VALUE, "stream", 1);
-    refuse(WITH((model.stream = zero, model.order = GS_FIFO_OVERLAP)), GS_ERR_VALUE, "stream", -1);
+    refuse(WITH((model.stream = zero, model.order = GS_FIFO_ORDER_OVERLAP)), GS_ERR_VALUE, "stream",
+           -1);
     refuse(WITH((model.stream = zero, model.victim = 0, model.triggers = 1)), GS_ERR_VALUE,
            "victim", -1);
-    refuse(WITH((model.slack = ones, model.settle = GS_FIFO_SETTLE_NOTE)), GS_ERR_VALUE, "settle",
-           -1);
+    refuse(WITH((model.slack = ones, model.settle = GS_SIMULATE_FIFO_SETTLE_NOTE)), GS_ERR_VALUE,
+           "settle", -1);
 #undef WITH
     /* A schedule that goes beyond the clock ends there. */
     const int64_t long_time[2] = {GS_NEVER / 3, GS_NEVER / 3}, rare[2] = {GS_NEVER / 5, 7};
-    model = model_of(1, rare, long_time, ones, ones, 1, GS_FIFO_HARDWARE, GS_FIFO_LATEST);
-    gs_env_t env;
-    gs_fifo_t fifo;
-    gs_env_init(&env);
+    model = model_of(1, rare, long_time, ones, ones, 1, GS_FIFO_ORDER_HARDWARE,
+                     GS_SIMULATE_FIFO_LATEST);
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
     model.kernels.period = ones;
-    env.states_limit = 100;
-    MU_CHECK(gs_fifo_init(&env, &fifo, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &fifo, INT64_MAX) == GS_SPENT_STATES);
-    gs_fifo_free(&env, &fifo);
-    gs_env_init(&env);
+    ctx.states_limit = 100;
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_SPENT_STATES);
+    gs_simulate_fifo_free(&fifo, &ctx);
+    gs_context_init(&ctx);
     model.until = 10;
-    MU_CHECK(gs_fifo_init(&env, &fifo, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &fifo, INT64_MAX) == GS_ERR_OVERFLOW);
-    MU_CHECK(strcmp(env.fault.field, "block_time") == 0);
-    gs_fifo_free(&env, &fifo);
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_ERR_OVERFLOW);
+    MU_CHECK(strcmp(ctx.fault.field, "block_time") == 0);
+    gs_simulate_fifo_free(&fifo, &ctx);
 }
 
 int main(void)

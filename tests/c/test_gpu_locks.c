@@ -1,8 +1,8 @@
 /* MPCP, FMLP+ and the GPU server: sets worked by hand, numbers at the edge, failures. */
-#include "rta/fmlp_plus.h"
-#include "rta/gpu_server.h"
-#include "rta/mpcp.h"
-#include "rta/partition.h"
+#include "analysis/partitioned/fmlp_plus.h"
+#include "analysis/partitioned/gpu_server.h"
+#include "analysis/partitioned/mpcp.h"
+#include "analysis/allocation/partition.h"
 
 #include "host_sets.h"
 #include "minunit.h"
@@ -15,33 +15,37 @@ typedef struct {
     int mode;
 } which_t;
 
-static int test(gs_env_t *env, host_set_t *s, which_t which, gs_host_answer_t *answer)
+static int test(gs_context_t *ctx, host_set_t *s, which_t which,
+                gs_analysis_common_answer_t *answer)
 {
-    gs_host_lock_t lock;
-    gs_hosts_t hosts = hosts_of(s);
+    gs_analysis_partitioned_lock_t lock;
+    gs_host_tasks_t hosts = hosts_of(s);
     *answer = answer_of(s);
-    int status = gs_host_lock_init(&lock, env, s->n);
+    int status = gs_analysis_partitioned_lock_init(&lock, ctx, s->n);
     if (status == GS_OK && which.test == MPCP) {
-        status = gs_mpcp(&lock, env, &hosts, s->core, CPUS, 1, which.mode, answer);
+        status =
+            gs_analysis_partitioned_mpcp(&lock, ctx, &hosts, s->core, CPUS, 1, which.mode, answer);
     } else if (status == GS_OK && which.test == SERVER) {
-        status = gs_gpu_server(&lock, env, &hosts, s->core, which.mode, CPUS, 1, 1, answer);
+        status = gs_analysis_partitioned_gpu_server(&lock, ctx, &hosts, s->core, which.mode, CPUS,
+                                                    1, 1, answer);
     } else if (status == GS_OK) {
-        status = gs_fmlp_plus(&lock, env, &hosts, s->core, CPUS, 1, which.mode == GS_LOCK_BUSY,
-                              which.test == GCAPS, answer);
+        status = gs_analysis_partitioned_fmlp_plus(&lock, ctx, &hosts, s->core, CPUS, 1,
+                                                   which.mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY,
+                                                   which.test == GCAPS, answer);
     }
-    gs_host_lock_free(&lock, env);
+    gs_analysis_partitioned_lock_free(&lock, ctx);
     return status;
 }
 
 /* Whether the responses are these, 0 standing for none. */
 static bool gives(int64_t n, const row_t *rows, int which, int mode, const int64_t *expected)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     host_set_t s;
     set_make(&s, n, rows);
-    gs_host_answer_t answer;
-    if (test(&env, &s, (which_t){which, mode}, &answer) != GS_OK || !terms_add_up(&s)) {
+    gs_analysis_common_answer_t answer;
+    if (test(&ctx, &s, (which_t){which, mode}, &answer) != GS_OK || !terms_add_up(&s)) {
         return false;
     }
     int64_t failed = -1;
@@ -52,7 +56,7 @@ static bool gives(int64_t n, const row_t *rows, int which, int mode, const int64
             return false;
         }
     }
-    return answer.failed == failed && answer.schedulable == (failed < 0) && env.bytes_used == 0;
+    return answer.failed == failed && answer.schedulable == (failed < 0) && ctx.bytes_used == 0;
 }
 
 #define GIVES(rows, which, mode, ...)                                                              \
@@ -61,13 +65,13 @@ static bool gives(int64_t n, const row_t *rows, int which, int mode, const int64
 
 static void test_vector(void)
 {
-    GIVES(VECTOR_A, MPCP, GS_LOCK_SUSPEND, 27, 47, 17, 85);
-    GIVES(VECTOR_A, MPCP, GS_LOCK_BUSY, 27, 67, 23, 101);
-    GIVES(VECTOR_A, MPCP, GS_LOCK_SPIN, 27, 53, 37, 145);
-    GIVES(VECTOR_A, FMLP_PLUS, GS_LOCK_SUSPEND, 38, 47, 17, 85);
-    GIVES(VECTOR_A, FMLP_PLUS, GS_LOCK_BUSY, 38, 53, 23, 79);
-    GIVES(VECTOR_A, GCAPS, GS_LOCK_SUSPEND, 38, 53, 17, 63);
-    GIVES(VECTOR_A, GCAPS, GS_LOCK_BUSY, 38, 53, 23, 79);
+    GIVES(VECTOR_A, MPCP, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND, 27, 47, 17, 85);
+    GIVES(VECTOR_A, MPCP, GS_ANALYSIS_PARTITIONED_LOCK_BUSY, 27, 67, 23, 101);
+    GIVES(VECTOR_A, MPCP, GS_ANALYSIS_PARTITIONED_LOCK_SPIN, 27, 53, 37, 145);
+    GIVES(VECTOR_A, FMLP_PLUS, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND, 38, 47, 17, 85);
+    GIVES(VECTOR_A, FMLP_PLUS, GS_ANALYSIS_PARTITIONED_LOCK_BUSY, 38, 53, 23, 79);
+    GIVES(VECTOR_A, GCAPS, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND, 38, 53, 17, 63);
+    GIVES(VECTOR_A, GCAPS, GS_ANALYSIS_PARTITIONED_LOCK_BUSY, 38, 53, 23, 79);
     GIVES(VECTOR_A, SERVER, 0, 60, 52, 58, 108);
     GIVES(VECTOR_A, SERVER, 1, 30, 0, 0, 0);
     GIVES(VECTOR_A, SERVER, CPUS, 30, 52, 15, 108);
@@ -79,55 +83,59 @@ static void test_counterexample(void)
 {
     static const row_t b1[] = {{100, 0, 1, {1, 0}, {{1, 10, 1}}, 0, {1}},
                                {100, 0, 1, {1, 0}, {{1, 1, 1}}, 0, {1}}};
-    GIVES(b1, GCAPS, GS_LOCK_SUSPEND, 16, 7);
-    GIVES(b1, FMLP_PLUS, GS_LOCK_SUSPEND, 19, 19);
+    GIVES(b1, GCAPS, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND, 16, 7);
+    GIVES(b1, FMLP_PLUS, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND, 19, 19);
 }
 
-static const which_t ALL[] = {{MPCP, GS_LOCK_SUSPEND},   {MPCP, GS_LOCK_BUSY},
-                              {MPCP, GS_LOCK_SPIN},      {FMLP_PLUS, GS_LOCK_SUSPEND},
-                              {FMLP_PLUS, GS_LOCK_BUSY}, {GCAPS, GS_LOCK_SUSPEND},
-                              {GCAPS, GS_LOCK_BUSY},     {SERVER, 0}};
+static const which_t ALL[] = {{MPCP, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND},
+                              {MPCP, GS_ANALYSIS_PARTITIONED_LOCK_BUSY},
+                              {MPCP, GS_ANALYSIS_PARTITIONED_LOCK_SPIN},
+                              {FMLP_PLUS, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND},
+                              {FMLP_PLUS, GS_ANALYSIS_PARTITIONED_LOCK_BUSY},
+                              {GCAPS, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND},
+                              {GCAPS, GS_ANALYSIS_PARTITIONED_LOCK_BUSY},
+                              {SERVER, 0}};
 enum { COUNT = sizeof ALL / sizeof *ALL };
 
 static void test_refusals(void)
 {
     for (int kind = 0; kind < COUNT; kind++) {
         for (int which = 0; which <= REFUSALS; which++) {
-            gs_env_t env;
-            gs_env_init(&env);
+            gs_context_t ctx;
+            gs_context_init(&ctx);
             host_set_t s;
             set_make(&s, 4, VECTOR_A);
-            gs_host_answer_t answer;
+            gs_analysis_common_answer_t answer;
             refusal_t refusal = {GS_ERR_VALUE, "core", 1};
             if (which < REFUSALS) {
                 refusal = set_spoil(&s, which);
             } else {
                 s.core[1] = -1;
             }
-            MU_CHECK(names(&env, test(&env, &s, ALL[kind], &answer), refusal));
-            MU_CHECK(env.bytes_used == 0);
+            MU_CHECK(names(&ctx, test(&ctx, &s, ALL[kind], &answer), refusal));
+            MU_CHECK(ctx.bytes_used == 0);
         }
     }
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     host_set_t s;
     set_make(&s, 4, VECTOR_A);
-    gs_host_answer_t answer;
+    gs_analysis_common_answer_t answer;
     refusal_t refusal = {GS_ERR_VALUE, "server", -1};
-    MU_CHECK(names(&env, test(&env, &s, (which_t){SERVER, CPUS + 1}, &answer), refusal));
-    MU_CHECK(names(&env, test(&env, &s, (which_t){SERVER, -1}, &answer), refusal));
+    MU_CHECK(names(&ctx, test(&ctx, &s, (which_t){SERVER, CPUS + 1}, &answer), refusal));
+    MU_CHECK(names(&ctx, test(&ctx, &s, (which_t){SERVER, -1}, &answer), refusal));
 }
 
 static void test_edges(void)
 {
     for (int kind = 0; kind < COUNT; kind++) {
-        gs_env_t env;
-        gs_env_init(&env);
+        gs_context_t ctx;
+        gs_context_init(&ctx);
         host_set_t s;
         set_make(&s, 4, VECTOR_A);
         set_stretch(&s);
-        gs_host_answer_t answer;
-        MU_CHECK(test(&env, &s, ALL[kind], &answer) == GS_OK);
+        gs_analysis_common_answer_t answer;
+        MU_CHECK(test(&ctx, &s, ALL[kind], &answer) == GS_OK);
         MU_CHECK(!answer.schedulable && terms_add_up(&s));
     }
 }
@@ -137,14 +145,14 @@ static void test_memory(void)
     for (int kind = 0; kind < COUNT; kind++) {
         int status = GS_ERR_MEMORY;
         for (int64_t at = 1; status != GS_OK; at++) {
-            gs_env_t env;
-            gs_env_init(&env);
-            env.fail_at = at;
+            gs_context_t ctx;
+            gs_context_init(&ctx);
+            ctx.fail_at = at;
             host_set_t s;
             set_make(&s, 4, VECTOR_A);
-            gs_host_answer_t answer;
-            status = test(&env, &s, ALL[kind], &answer);
-            MU_CHECK((status == GS_ERR_MEMORY) == (env.allocations >= at) && env.bytes_used == 0);
+            gs_analysis_common_answer_t answer;
+            status = test(&ctx, &s, ALL[kind], &answer);
+            MU_CHECK((status == GS_ERR_MEMORY) == (ctx.allocations >= at) && ctx.bytes_used == 0);
         }
     }
 }
@@ -156,28 +164,35 @@ static void test_partition(void)
     static const struct {
         int test, mode;
         int64_t core[4], server;
-    } expected[] = {{GS_PARTITION_MPCP, GS_LOCK_SUSPEND, {0, 1, 0, 1}, -1},
-                    {GS_PARTITION_GPU_SERVER, GS_LOCK_SUSPEND, {1, 1, 1, 1}, 0}};
+    } expected[] = {{GS_ANALYSIS_ALLOCATION_PARTITION_MPCP,
+                     GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
+                     {0, 1, 0, 1},
+                     -1},
+                    {GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER,
+                     GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
+                     {1, 1, 1, 1},
+                     0}};
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
-        gs_env_t env;
-        gs_env_init(&env);
-        gs_host_lock_t lock;
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        gs_analysis_partitioned_lock_t lock;
         host_set_t s;
         set_make(&s, 4, VECTOR_A);
-        gs_hosts_t hosts = hosts_of(&s);
-        gs_host_answer_t answer = answer_of(&s);
+        gs_host_tasks_t hosts = hosts_of(&s);
+        gs_analysis_common_answer_t answer = answer_of(&s);
         int64_t core[4], server;
-        MU_CHECK(gs_host_lock_init(&lock, &env, 4) == GS_OK);
-        MU_CHECK(gs_partition(&lock, &env, &hosts, 2, 1, expected[k].test, expected[k].mode,
-                              k == 0 ? 0 : 10, core, &server, &answer) == GS_OK);
+        MU_CHECK(gs_analysis_partitioned_lock_init(&lock, &ctx, 4) == GS_OK);
+        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, expected[k].test,
+                                                  expected[k].mode, k == 0 ? 0 : 10, core, &server,
+                                                  &answer) == GS_OK);
         MU_CHECK(memcmp(core, expected[k].core, sizeof core) == 0);
         MU_CHECK(server == expected[k].server && terms_add_up(&s));
-        MU_CHECK(gs_partition(&lock, &env, &hosts, 2, 1, 3, 0, 0, core, &server, &answer) ==
-                 GS_ERR_VALUE);
-        MU_CHECK(gs_partition(&lock, &env, &hosts, 2, 1, expected[k].test, 3, 0, core, &server,
-                              &answer) == GS_ERR_VALUE);
-        gs_host_lock_free(&lock, &env);
-        MU_CHECK(env.bytes_used == 0);
+        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, 3, 0, 0, core, &server,
+                                                  &answer) == GS_ERR_VALUE);
+        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, expected[k].test, 3, 0,
+                                                  core, &server, &answer) == GS_ERR_VALUE);
+        gs_analysis_partitioned_lock_free(&lock, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
     }
 }
 

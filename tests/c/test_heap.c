@@ -2,7 +2,7 @@
  * end where they have to? */
 #include "core/heap.h"
 #include "core/rng.h"
-#include "core/wide.h"
+#include "core/int128.h"
 
 #include "minunit.h"
 
@@ -13,8 +13,8 @@ static bool in_order(gs_heap_entry_t a, gs_heap_entry_t b)
 
 static void test_heap(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     for (uint64_t round = 0; round < 50; round++) {
         gs_heap_t heap = {0};
         MU_CHECK(gs_heap_time(&heap) == GS_NEVER);
@@ -22,7 +22,7 @@ static void test_heap(void)
         for (uint64_t k = 0; k < 100; k++) { /* many equal times */
             int64_t time = (int64_t)gs_rng_scale(gs_rng_at(round, k), 20);
             sum += time;
-            MU_CHECK(gs_heap_push(&env, &heap, time, (int64_t)(gs_rng_at(round, ~k) % 7)) == GS_OK);
+            MU_CHECK(gs_heap_push(&heap, &ctx, time, (int64_t)(gs_rng_at(round, ~k) % 7)) == GS_OK);
         }
         gs_heap_entry_t first = heap.entry[0];
         gs_heap_replace(&heap, first.time + 5, first.item);
@@ -36,26 +36,27 @@ static void test_heap(void)
             gs_heap_pop(&heap);
         }
         MU_CHECK(sum == 0);
-        gs_heap_free(&env, &heap);
+        gs_heap_free(&heap, &ctx);
     }
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(ctx.bytes_used == 0);
     gs_heap_t heap = {0};
-    env.fail_at = env.allocations + 1;
-    MU_CHECK(gs_heap_push(&env, &heap, 1, 1) == GS_ERR_MEMORY && heap.count == 0);
-    gs_heap_free(&env, &heap);
+    ctx.fail_at = ctx.allocations + 1;
+    MU_CHECK(gs_heap_push(&heap, &ctx, 1, 1) == GS_ERR_MEMORY && heap.count == 0);
+    gs_heap_free(&heap, &ctx);
 }
 
 static void test_wide(void)
 {
-    gs_wide_t x, big = (gs_wide_t)1 << 100;
-    MU_CHECK(gs_wide_bits(0) == 0 && gs_wide_bits(1) == 1 && gs_wide_bits(big) == 101);
-    MU_CHECK(gs_wide_mul(big, 1 << 20, &x) && x >> 120 == 1);
-    MU_CHECK(!gs_wide_mul(big, (gs_wide_t)1 << 40, &x) && !gs_wide_mul(big, big, &x));
-    MU_CHECK(gs_wide_add(GS_WIDE_MAX - 1, 1, &x) && x == GS_WIDE_MAX);
-    MU_CHECK(!gs_wide_add(GS_WIDE_MAX, 1, &x));
-    MU_CHECK(gs_wide_ceil_div(0, 7) == 0 && gs_wide_ceil_div(7, 7) == 1);
-    MU_CHECK(gs_wide_ceil_div(8, 7) == 2 && gs_wide_ceil_div(big, 1 << 20) == (gs_wide_t)1 << 80);
-    MU_CHECK(gs_wide_ceil_div(big + 1, 1 << 20) == ((gs_wide_t)1 << 80) + 1);
+    gs_int128_t x, big = (gs_int128_t)1 << 100;
+    MU_CHECK(gs_int128_bits(0) == 0 && gs_int128_bits(1) == 1 && gs_int128_bits(big) == 101);
+    MU_CHECK(gs_int128_mul(big, 1 << 20, &x) && x >> 120 == 1);
+    MU_CHECK(!gs_int128_mul(big, (gs_int128_t)1 << 40, &x) && !gs_int128_mul(big, big, &x));
+    MU_CHECK(gs_int128_add(GS_INT128_MAX - 1, 1, &x) && x == GS_INT128_MAX);
+    MU_CHECK(!gs_int128_add(GS_INT128_MAX, 1, &x));
+    MU_CHECK(gs_int128_ceil_div(0, 7) == 0 && gs_int128_ceil_div(7, 7) == 1);
+    MU_CHECK(gs_int128_ceil_div(8, 7) == 2 && gs_int128_ceil_div(big, 1 << 20) == (gs_int128_t)1
+                                                                                      << 80);
+    MU_CHECK(gs_int128_ceil_div(big + 1, 1 << 20) == ((gs_int128_t)1 << 80) + 1);
 }
 
 int main(void)

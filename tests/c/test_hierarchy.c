@@ -1,6 +1,6 @@
 /* Does the hierarchy's simulator give the schedules that were observed (Amert et al., RTSS 2017),
  * the waits one expects, and a clean refusal otherwise? */
-#include "sim/hierarchy.h"
+#include "simulate/hierarchy/hierarchy.h"
 
 #include "minunit.h"
 
@@ -10,7 +10,7 @@ enum { MOST = 16 };
 
 /* A system under construction: one context unless a test adds more. */
 typedef struct {
-    gs_hierarchy_model_t model;
+    gs_simulate_hierarchy_model_t model;
     int64_t timeslice[4], context[MOST], priority[MOST], stream_kind[MOST];
     int64_t time[MOST], kind[MOST], stream[MOST], blocks[MOST], threads[MOST], regs[MOST];
     int64_t smem[MOST], duration[MOST], after_begin[MOST + 1], after[MOST];
@@ -23,9 +23,9 @@ static void system_init(system_t *self, int64_t streams)
         self->timeslice[c] = 1000;
     }
     for (int s = 0; s < MOST; s++) {
-        self->stream_kind[s] = GS_STREAM_NON_BLOCKING;
+        self->stream_kind[s] = GS_SIMULATE_HIERARCHY_STREAM_NON_BLOCKING;
     }
-    self->model = (gs_hierarchy_model_t){
+    self->model = (gs_simulate_hierarchy_model_t){
         .gpu = {.sms = 2,
                 .warps_per_sm = 64,
                 .blocks_per_sm = 32,
@@ -35,7 +35,7 @@ static void system_init(system_t *self, int64_t streams)
                 .smem_unit = 256,
                 .reg_unit = 256,
                 .partitions = 4},
-        .policy = GS_PLACE_MOST_ROOM,
+        .policy = GS_PLACEMENT_MOST_ROOM,
         .copy_engines = 1,
         .contexts = 1,
         .timeslice = self->timeslice,
@@ -75,27 +75,27 @@ static void add_copy(system_t *self, int64_t stream, int64_t time, int64_t durat
     self->kind[self->model.ops - 1] = kind;
 }
 
-static void run(gs_env_t *env, gs_hierarchy_t *sim, system_t *system)
+static void run(gs_simulate_hierarchy_t *sim, gs_context_t *ctx, system_t *system)
 {
-    gs_env_init(env);
-    MU_CHECK(gs_hierarchy_init(env, sim, &system->model) == GS_OK);
+    gs_context_init(ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(sim, ctx, &system->model) == GS_OK);
     int status = GS_OK;
     while (status == GS_OK && !sim->done) {
-        status = gs_hierarchy_run(env, sim, 1);
+        status = gs_simulate_hierarchy_run(sim, ctx, 1);
     }
     MU_CHECK(status == GS_OK);
 }
 
-static bool spans(const gs_hierarchy_t *sim, int64_t op, int64_t first, int64_t end)
+static bool spans(const gs_simulate_hierarchy_t *sim, int64_t op, int64_t first, int64_t end)
 {
     return sim->op[op].first == first && sim->op[op].end == end;
 }
 
-static bool waited(const gs_hierarchy_t *sim, int64_t op, int64_t why, int64_t blocker,
+static bool waited(const gs_simulate_hierarchy_t *sim, int64_t op, int64_t why, int64_t blocker,
                    int64_t from, int64_t to)
 {
     for (int64_t w = 0; w < sim->wait_count; w++) {
-        const gs_hierarchy_wait_t *wait = &sim->wait[w];
+        const gs_simulate_hierarchy_wait_t *wait = &sim->wait[w];
         if (wait->op == op && wait->why == why && wait->blocker == blocker && wait->from == from &&
             wait->to == to) {
             return true;
@@ -107,37 +107,38 @@ static bool waited(const gs_hierarchy_t *sim, int64_t op, int64_t why, int64_t b
 /* The golden schedules T1, T3 and T5, times by a hundred. */
 static void test_observed(void)
 {
-    gs_env_t env;
-    gs_hierarchy_t sim;
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
     system_t t;
     system_init(&t, 3);
     add_kernel(&t, 0, 0, 100, 6, 768, 0);
     add_kernel(&t, 0, 0, 100, 2, 512, 0);
     add_kernel(&t, 1, 20, 100, 4, 256, 32);
     add_kernel(&t, 2, 40, 100, 2, 256, 32);
-    run(&env, &sim, &t);
+    run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 200, 300));
     MU_CHECK(spans(&sim, 2, 100, 200) && spans(&sim, 3, 200, 300));
     MU_CHECK(sim.block_count == 14 && sim.block[3].start == 0 && sim.block[4].start == 100);
-    MU_CHECK(waited(&sim, 1, GS_WAIT_STREAM, 0, 0, 200));
-    MU_CHECK(waited(&sim, 2, GS_WAIT_QUEUE, 0, 20, 100));
-    MU_CHECK(waited(&sim, 3, GS_WAIT_QUEUE, 2, 40, 100));
-    MU_CHECK(waited(&sim, 3, GS_WAIT_SMEM, -1, 100, 200));
-    MU_CHECK(waited(&sim, 0, GS_WAIT_WARPS, -1, 0, 100)); /* its last two blocks */
-    gs_hierarchy_free(&env, &sim);
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 0, 0, 200));
+    MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 0, 20, 100));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 2, 40, 100));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_SMEM, -1, 100, 200));
+    MU_CHECK(
+        waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_WARPS, -1, 0, 100)); /* its last two blocks */
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
 
     system_init(&t, 3);
     t.priority[1] = t.priority[2] = -1;
     add_kernel(&t, 0, 0, 50, 8, 1024, 0);
     add_kernel(&t, 1, 20, 50, 16, 1024, 0);
     add_kernel(&t, 2, 50, 50, 16, 1024, 0);
-    run(&env, &sim, &t);
+    run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 1, 50, 250) && spans(&sim, 2, 250, 450) && spans(&sim, 0, 0, 500));
     MU_CHECK(sim.op[0].dispatched == 450);
-    MU_CHECK(waited(&sim, 0, GS_WAIT_PRIORITY, 1, 20, 200));
-    MU_CHECK(waited(&sim, 0, GS_WAIT_PRIORITY, 2, 200, 400));
-    gs_hierarchy_free(&env, &sim);
+    MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, 1, 20, 200));
+    MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, 2, 200, 400));
+    gs_simulate_hierarchy_free(&sim, &ctx);
 
     system_init(&t, 9);
     t.priority[7] = -1;
@@ -146,39 +147,39 @@ static void test_observed(void)
     }
     add_kernel(&t, 7, 65, 50, 1, 1024, 0);
     add_kernel(&t, 8, 70, 100, 1, 512, 0);
-    run(&env, &sim, &t);
+    run(&sim, &ctx, &t);
     MU_CHECK(sim.op[7].first == 110 && sim.op[8].first == 110);
     MU_CHECK(sim.block[7].op == 7 && sim.block[7].sm == 1 && sim.block[8].sm == 0);
-    gs_hierarchy_free(&env, &sim);
+    gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
 /* The NULL stream separates what was launched before it from what comes after; a non-blocking
  * stream does not care. */
 static void test_null_stream(void)
 {
-    gs_env_t env;
-    gs_hierarchy_t sim;
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
     system_t t;
     system_init(&t, 4);
-    t.stream_kind[0] = GS_STREAM_NULL;
-    t.stream_kind[1] = t.stream_kind[2] = GS_STREAM_BLOCKING;
+    t.stream_kind[0] = GS_SIMULATE_HIERARCHY_STREAM_NULL;
+    t.stream_kind[1] = t.stream_kind[2] = GS_SIMULATE_HIERARCHY_STREAM_BLOCKING;
     add_kernel(&t, 1, 0, 100, 1, 32, 0);
     add_kernel(&t, 0, 10, 100, 1, 32, 0);
     add_kernel(&t, 2, 20, 100, 1, 32, 0);
     add_kernel(&t, 3, 30, 100, 1, 32, 0);
-    run(&env, &sim, &t);
+    run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 100) && spans(&sim, 1, 100, 200) && spans(&sim, 2, 200, 300));
     MU_CHECK(spans(&sim, 3, 30, 130));
-    MU_CHECK(waited(&sim, 1, GS_WAIT_NULL_STREAM, 0, 10, 100));
-    MU_CHECK(waited(&sim, 2, GS_WAIT_NULL_STREAM, 1, 20, 200));
-    gs_hierarchy_free(&env, &sim);
+    MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM, 0, 10, 100));
+    MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM, 1, 20, 200));
+    gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
 /* Two streams in one channel: the second waits for a kernel that it does not depend on. */
 static void test_channels(void)
 {
-    gs_env_t env;
-    gs_hierarchy_t sim;
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
     system_t t;
     for (int64_t channels = 0; channels < 3; channels++) {
         system_init(&t, 2);
@@ -186,38 +187,40 @@ static void test_channels(void)
         add_kernel(&t, 0, 0, 100, 1, 32, 0);
         add_kernel(&t, 0, 0, 100, 1, 32, 0); /* starts at 100 */
         add_kernel(&t, 1, 10, 100, 1, 32, 0);
-        run(&env, &sim, &t);
+        run(&sim, &ctx, &t);
         MU_CHECK(spans(&sim, 1, 100, 200));
         MU_CHECK(channels == 1 ? spans(&sim, 2, 100, 200) : spans(&sim, 2, 10, 110));
-        MU_CHECK(waited(&sim, 2, GS_WAIT_CHANNEL, 1, 10, 100) == (channels == 1));
-        gs_hierarchy_free(&env, &sim);
+        MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_CHANNEL, 1, 10, 100) ==
+                 (channels == 1));
+        gs_simulate_hierarchy_free(&sim, &ctx);
     }
 }
 
 static void test_copies(void)
 {
-    gs_env_t env;
-    gs_hierarchy_t sim;
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
     system_t t;
     for (int64_t engines = 1; engines <= 2; engines++) {
         system_init(&t, 2);
         t.model.copy_engines = engines;
-        add_copy(&t, 0, 0, 50, GS_OP_COPY_IN);
-        add_copy(&t, 1, 10, 50, GS_OP_COPY_OUT);
+        add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+        add_copy(&t, 1, 10, 50, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
         add_kernel(&t, 0, 20, 100, 1, 32, 0);
-        run(&env, &sim, &t);
+        run(&sim, &ctx, &t);
         MU_CHECK(spans(&sim, 0, 0, 50) && spans(&sim, 2, 50, 150));
         MU_CHECK(engines == 1 ? spans(&sim, 1, 50, 100) : spans(&sim, 1, 10, 60));
-        MU_CHECK(waited(&sim, 1, GS_WAIT_COPY_ENGINE, 0, 10, 50) == (engines == 1));
-        gs_hierarchy_free(&env, &sim);
+        MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 0, 10, 50) ==
+                 (engines == 1));
+        gs_simulate_hierarchy_free(&sim, &ctx);
     }
 }
 
 /* Two applications take turns; the copy of one overlaps the kernel of the other. */
 static void test_contexts(void)
 {
-    gs_env_t env;
-    gs_hierarchy_t sim;
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
     system_t t;
     system_init(&t, 2);
     t.model.contexts = 2;
@@ -226,30 +229,30 @@ static void test_contexts(void)
     t.timeslice[1] = 50;
     add_kernel(&t, 0, 0, 250, 1, 32, 0);
     add_kernel(&t, 1, 30, 120, 1, 32, 0);
-    add_copy(&t, 1, 30, 10, GS_OP_COPY_OUT);
-    run(&env, &sim, &t);
+    add_copy(&t, 1, 30, 10, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
+    run(&sim, &ctx, &t);
     /* 0: 0-100, 1: 100-150, 0: 150-250, 1: 250-300, 0: 300-350 (done), 1: 350-370 */
     MU_CHECK(spans(&sim, 0, 0, 350) && spans(&sim, 1, 100, 370) && spans(&sim, 2, 370, 380));
     MU_CHECK(sim.slice_count == 6 && sim.slice[1].context == 1 && sim.slice[1].to == 150);
-    MU_CHECK(waited(&sim, 1, GS_WAIT_SLICE, -1, 30, 100));
-    gs_hierarchy_free(&env, &sim);
+    MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_SLICE, -1, 30, 100));
+    gs_simulate_hierarchy_free(&sim, &ctx);
 
     const int64_t runlist[3] = {0, 0, 1};
     t.model.runlist = runlist;
     t.model.runlist_length = 3;
     t.model.switch_time = 5;
-    run(&env, &sim, &t);
+    run(&sim, &ctx, &t);
     /* 0: 0-200 (two slices), 1: 205-255, 0: 260-310 (done), 1: 315-385 */
     MU_CHECK(spans(&sim, 0, 0, 310) && spans(&sim, 1, 205, 385));
-    gs_hierarchy_free(&env, &sim);
+    gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
 /* Two kernels of 100 ticks, one on each SM of a GPC, where that makes them twice as slow; and a
  * copy from 50 to 80 that makes the first one thrice as slow besides. */
 static void test_interference(void)
 {
-    gs_env_t env;
-    gs_hierarchy_t sim;
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
     system_t t;
     const int64_t factor[3][4] = {
         {4000, 2000, 1000, 3000}, {1000, 2000, 1000, 1000}, {1000, 1000, 1000, 1000}};
@@ -258,23 +261,23 @@ static void test_interference(void)
     t.model.sms_per_gpc = 2;
     add_kernel(&t, 0, 0, 100, 1, 32, 0);
     add_kernel(&t, 1, 20, 100, 1, 32, 0);
-    add_copy(&t, 2, 50, 30, GS_OP_COPY_IN);
-    run(&env, &sim, &t);
+    add_copy(&t, 2, 50, 30, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+    run(&sim, &ctx, &t);
     /* 0: 20 alone, 30 at 1/2, 30 at 1/6, the last 60 at 1/2; 1: at 1/2 until 200, then alone. */
     MU_CHECK(sim.block[0].sm != sim.block[1].sm);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 20, 210) && spans(&sim, 2, 50, 80));
-    gs_hierarchy_free(&env, &sim);
+    gs_simulate_hierarchy_free(&sim, &ctx);
     t.model.sms_per_gpc = 1; /* now they are on different GPCs */
-    run(&env, &sim, &t);
+    run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 120) && spans(&sim, 1, 20, 120));
-    gs_hierarchy_free(&env, &sim);
+    gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
 /* A launch that waits for a later one of its own stream hangs, and the chain says so. */
 static void test_deadlock(void)
 {
-    gs_env_t env;
-    gs_hierarchy_t sim;
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
     system_t t;
     system_init(&t, 2);
     t.model.after_begin = t.after_begin;
@@ -284,11 +287,11 @@ static void test_deadlock(void)
     add_kernel(&t, 1, 0, 100, 1, 32, 0);
     t.after[0] = 1;
     t.after_begin[1] = t.after_begin[2] = t.after_begin[3] = 1;
-    run(&env, &sim, &t);
+    run(&sim, &ctx, &t);
     MU_CHECK(sim.done && sim.ended == 1 && spans(&sim, 2, 0, 100));
-    MU_CHECK(sim.op[0].why == GS_WAIT_AFTER && sim.op[0].blocker == 1);
-    MU_CHECK(sim.op[1].why == GS_WAIT_STREAM && sim.op[1].blocker == 0);
-    gs_hierarchy_free(&env, &sim);
+    MU_CHECK(sim.op[0].why == GS_SIMULATE_HIERARCHY_WAIT_AFTER && sim.op[0].blocker == 1);
+    MU_CHECK(sim.op[1].why == GS_SIMULATE_HIERARCHY_WAIT_STREAM && sim.op[1].blocker == 0);
+    gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
 /* With everything that takes memory: channels, contexts, logs and, where wanted, interference. */
@@ -296,8 +299,8 @@ static void test_failing_allocations(const int64_t *interference)
 {
     int64_t failed = 0;
     for (int64_t at = 1;; at++) {
-        gs_env_t env;
-        gs_hierarchy_t sim;
+        gs_context_t ctx;
+        gs_simulate_hierarchy_t sim;
         system_t t;
         system_init(&t, 4);
         t.model.channels = 3;
@@ -308,15 +311,15 @@ static void test_failing_allocations(const int64_t *interference)
         for (int64_t k = 0; k < 12; k++) {
             add_kernel(&t, k % 4, k, 100, 40, 256, k % 3);
         }
-        add_copy(&t, 0, 0, 50, GS_OP_COPY_IN);
-        gs_env_init(&env);
-        env.fail_at = at;
-        int status = gs_hierarchy_init(&env, &sim, &t.model);
+        add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+        gs_context_init(&ctx);
+        ctx.fail_at = at;
+        int status = gs_simulate_hierarchy_init(&sim, &ctx, &t.model);
         while (status == GS_OK && !sim.done) {
-            status = gs_hierarchy_run(&env, &sim, 10);
+            status = gs_simulate_hierarchy_run(&sim, &ctx, 10);
         }
-        gs_hierarchy_free(&env, &sim);
-        MU_CHECK(env.bytes_used == 0);
+        gs_simulate_hierarchy_free(&sim, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
         if (status == GS_OK) {
             break;
         }

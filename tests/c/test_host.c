@@ -1,6 +1,6 @@
 /* Does the host simulator do what its rules and the counterexamples say, in any slices, with any
  * allocation failing, and does it refuse what it cannot simulate? */
-#include "sim/host.h"
+#include "simulate/host/host.h"
 
 #include "minunit.h"
 
@@ -46,33 +46,34 @@ static void use_sms(system_t *sys, unsigned sms)
     }
 }
 
-static gs_host_model_t model_of(const system_t *sys, int gpu, int mode, int64_t until)
+static gs_simulate_host_model_t model_of(const system_t *sys, int gpu, int mode, int64_t until)
 {
-    return (gs_host_model_t){.hosts = {sys->n, WIDTH, 1, sys->period, sys->deadline, sys->priority,
-                                       sys->segments, sys->cpu, sys->in, sys->kernel, sys->out},
-                             .offset = sys->offset,
-                             .core = sys->core,
-                             .sm = sys->sm,
-                             .cpus = 4,
-                             .sms = SMS,
-                             .gpu = gpu,
-                             .mode = mode,
-                             .server = 4,
-                             .low = {1, 1},
-                             .high = {1, 1},
-                             .gap = {0, 1},
-                             .until = until,
-                             .victim = -1,
-                             .key = {1, 2, 3, 4},
-                             .log_jobs = true,
-                             .log_intervals = true};
+    return (gs_simulate_host_model_t){.hosts = {sys->n, WIDTH, 1, sys->period, sys->deadline,
+                                                sys->priority, sys->segments, sys->cpu, sys->in,
+                                                sys->kernel, sys->out},
+                                      .offset = sys->offset,
+                                      .core = sys->core,
+                                      .sm = sys->sm,
+                                      .cpus = 4,
+                                      .sms = SMS,
+                                      .gpu = gpu,
+                                      .mode = mode,
+                                      .server = 4,
+                                      .low = {1, 1},
+                                      .high = {1, 1},
+                                      .gap = {0, 1},
+                                      .until = until,
+                                      .victim = -1,
+                                      .key = {1, 2, 3, 4},
+                                      .log_jobs = true,
+                                      .log_intervals = true};
 }
 
-static int run_to_end(gs_env_t *env, gs_host_t *host, int64_t slice)
+static int run_to_end(gs_simulate_host_t *host, gs_context_t *ctx, int64_t slice)
 {
     int status = GS_OK;
     while (status == GS_OK && !host->done) {
-        status = gs_host_run(env, host, slice);
+        status = gs_simulate_host_run(host, ctx, slice);
     }
     return status;
 }
@@ -80,17 +81,18 @@ static int run_to_end(gs_env_t *env, gs_host_t *host, int64_t slice)
 /* The largest response of a task. */
 static int64_t worst_of(const system_t *sys, int gpu, int mode, int64_t until, int64_t task)
 {
-    gs_env_t env;
-    gs_host_t host;
-    gs_env_init(&env);
-    gs_host_model_t model = model_of(sys, gpu, mode, until);
+    gs_context_t ctx;
+    gs_simulate_host_t host;
+    gs_context_init(&ctx);
+    gs_simulate_host_model_t model = model_of(sys, gpu, mode, until);
     int64_t worst = -1;
-    if (gs_host_init(&env, &host, &model) == GS_OK && run_to_end(&env, &host, 1) == GS_OK) {
+    if (gs_simulate_host_init(&host, &ctx, &model) == GS_OK &&
+        run_to_end(&host, &ctx, 1) == GS_OK) {
         worst = host.worst[task];
     }
-    gs_host_free(&env, &host);
-    gs_host_free(&env, &host);
-    MU_CHECK(env.bytes_used == 0);
+    gs_simulate_host_free(&host, &ctx);
+    gs_simulate_host_free(&host, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
     return worst;
 }
 
@@ -102,7 +104,7 @@ static void test_counterexamples(void)
     add(&a1, 100, 0, 0, 1);
     add_gpu(&a1, 2, 1, 2, 1);
     use_sms(&a1, 1);
-    MU_CHECK(worst_of(&a1, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 50, 0) == 8);
+    MU_CHECK(worst_of(&a1, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 0) == 8);
 
     system_t a2 = {0}; /* waiting for SMs is transitive */
     add(&a2, 100, 2, 0, 0);
@@ -114,7 +116,7 @@ static void test_counterexamples(void)
     add(&a2, 100, 0, 2, 0);
     add_gpu(&a2, 1, 10, 1, 0);
     use_sms(&a2, 1);
-    MU_CHECK(worst_of(&a2, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 50, 0) == 17);
+    MU_CHECK(worst_of(&a2, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 0) == 17);
 
     system_t a3 = {0}; /* busy: what is more urgent spins too */
     add(&a3, 100, 1, 0, 1);
@@ -124,7 +126,7 @@ static void test_counterexamples(void)
     add(&a3, 100, 0, 1, 0);
     add_gpu(&a3, 1, 30, 1, 0);
     use_sms(&a3, 1);
-    MU_CHECK(worst_of(&a3, GS_HOST_GPU_STGM, GS_HOST_MODE_BUSY, 50, 1) == 37);
+    MU_CHECK(worst_of(&a3, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_BUSY, 50, 1) == 37);
 
     system_t a4 = {0}; /* busy: what is boosted spins too */
     add(&a4, 100, 3, 0, 3);
@@ -134,26 +136,26 @@ static void test_counterexamples(void)
     add(&a4, 100, 0, 1, 0);
     add_gpu(&a4, 1, 30, 1, 0);
     use_sms(&a4, 1);
-    MU_CHECK(worst_of(&a4, GS_HOST_GPU_STGM, GS_HOST_MODE_BUSY, 50, 0) == 34);
+    MU_CHECK(worst_of(&a4, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_BUSY, 50, 0) == 34);
 
     system_t a5 = {0}; /* what was placed before is not safe from what is placed after */
     add(&a5, 4, 0, 0, 2);
     add(&a5, 10, 0, 0, 5);
-    MU_CHECK(worst_of(&a5, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 9, 1) == 11);
+    MU_CHECK(worst_of(&a5, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 9, 1) == 11);
 
     system_t a6 = {0};
     add(&a6, 20, 2, 0, 6);
     add(&a6, 100, 0, 0, 1);
     add_gpu(&a6, 4, 2, 4, 0);
     use_sms(&a6, 1);
-    MU_CHECK(worst_of(&a6, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 20, 0) == 13);
+    MU_CHECK(worst_of(&a6, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 20, 0) == 13);
 
     system_t b1 = {0}; /* FMLP+, suspend: local requests of higher priority block */
     add(&b1, 100, 0, 0, 1);
     add_gpu(&b1, 1, 10, 1, 0);
     add(&b1, 100, 0, 0, 1);
     add_gpu(&b1, 1, 1, 1, 0);
-    MU_CHECK(worst_of(&b1, GS_HOST_GPU_FMLP, GS_HOST_MODE_SUSPEND, 50, 1) == 16);
+    MU_CHECK(worst_of(&b1, GS_SIMULATE_HOST_GPU_FMLP, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 1) == 16);
 }
 
 /* Test vector A: two cores, four tasks, five GPU segments. */
@@ -174,14 +176,16 @@ static system_t vector_a(void)
     return sys;
 }
 
-static bool has(const gs_host_t *host, int32_t task, int32_t what, int32_t core, int64_t start,
-                int64_t end)
+static bool has(const gs_simulate_host_t *host, int32_t task, int32_t what, int32_t core,
+                int64_t start, int64_t end)
 {
     for (int64_t k = 0; k < host->interval_count; k++) {
         int64_t *const *log = host->interval;
-        if (log[GS_HOST_INTERVAL_TASK][k] == task && log[GS_HOST_INTERVAL_WHAT][k] == what &&
-            log[GS_HOST_INTERVAL_CORE][k] == core && log[GS_HOST_INTERVAL_START][k] == start &&
-            log[GS_HOST_INTERVAL_END][k] == end) {
+        if (log[GS_SIMULATE_HOST_INTERVAL_TASK][k] == task &&
+            log[GS_SIMULATE_HOST_INTERVAL_WHAT][k] == what &&
+            log[GS_SIMULATE_HOST_INTERVAL_CORE][k] == core &&
+            log[GS_SIMULATE_HOST_INTERVAL_START][k] == start &&
+            log[GS_SIMULATE_HOST_INTERVAL_END][k] == end) {
             return true;
         }
     }
@@ -192,30 +196,31 @@ static bool has(const gs_host_t *host, int32_t task, int32_t what, int32_t core,
 static void test_suspend_by_hand(void)
 {
     system_t sys = vector_a();
-    gs_env_t env;
-    gs_host_t host;
-    gs_env_init(&env);
-    gs_host_model_t model = model_of(&sys, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 50);
-    MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &host, 1000) == GS_OK && host.job_count == 4);
-    MU_CHECK(has(&host, 0, GS_HOST_DOES_COPY_IN, 0, 3, 4) &&
-             has(&host, 0, GS_HOST_DOES_KERNEL, -1, 4, 10));
-    MU_CHECK(has(&host, 1, GS_HOST_DOES_COPY_IN, 1, 5, 7) &&
-             has(&host, 1, GS_HOST_DOES_WAIT_SM, -1, 7, 10));
-    MU_CHECK(has(&host, 1, GS_HOST_DOES_KERNEL, -1, 10, 18));
-    MU_CHECK(has(&host, 2, GS_HOST_DOES_CPU, 0, 4, 10) &&
-             has(&host, 2, GS_HOST_DOES_READY, -1, 10, 13));
+    gs_context_t ctx;
+    gs_simulate_host_t host;
+    gs_context_init(&ctx);
+    gs_simulate_host_model_t model =
+        model_of(&sys, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 50);
+    MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&host, &ctx, 1000) == GS_OK && host.job_count == 4);
+    MU_CHECK(has(&host, 0, GS_SIMULATE_HOST_DOES_COPY_IN, 0, 3, 4) &&
+             has(&host, 0, GS_SIMULATE_HOST_DOES_KERNEL, -1, 4, 10));
+    MU_CHECK(has(&host, 1, GS_SIMULATE_HOST_DOES_COPY_IN, 1, 5, 7) &&
+             has(&host, 1, GS_SIMULATE_HOST_DOES_WAIT_SM, -1, 7, 10));
+    MU_CHECK(has(&host, 1, GS_SIMULATE_HOST_DOES_KERNEL, -1, 10, 18));
+    MU_CHECK(has(&host, 2, GS_SIMULATE_HOST_DOES_CPU, 0, 4, 10) &&
+             has(&host, 2, GS_SIMULATE_HOST_DOES_READY, -1, 10, 13));
     /* Task 3 is on core 1 while task 1 waits: CPU 7..13, copy 13..15, its kernel waits for 1's. */
-    MU_CHECK(has(&host, 3, GS_HOST_DOES_READY, -1, 0, 7));
-    MU_CHECK(has(&host, 3, GS_HOST_DOES_CPU, 1, 7, 13) &&
-             has(&host, 3, GS_HOST_DOES_WAIT_SM, -1, 15, 18));
-    MU_CHECK(has(&host, 3, GS_HOST_DOES_KERNEL, -1, 18, 28));
+    MU_CHECK(has(&host, 3, GS_SIMULATE_HOST_DOES_READY, -1, 0, 7));
+    MU_CHECK(has(&host, 3, GS_SIMULATE_HOST_DOES_CPU, 1, 7, 13) &&
+             has(&host, 3, GS_SIMULATE_HOST_DOES_WAIT_SM, -1, 15, 18));
+    MU_CHECK(has(&host, 3, GS_SIMULATE_HOST_DOES_KERNEL, -1, 18, 28));
     const int64_t finish[4] = {13, 20, 17, 39};
     for (int k = 0; k < 4; k++) {
-        MU_CHECK(host.job[GS_HOST_JOB_TASK][k] == k &&
-                 host.job[GS_HOST_JOB_FINISH][k] == finish[k]);
+        MU_CHECK(host.job[GS_SIMULATE_HOST_JOB_TASK][k] == k &&
+                 host.job[GS_SIMULATE_HOST_JOB_FINISH][k] == finish[k]);
     }
-    gs_host_free(&env, &host);
+    gs_simulate_host_free(&host, &ctx);
 }
 
 /* The server on core 0: twice its overhead around a segment alone, once between two. */
@@ -227,27 +232,28 @@ static void test_server_by_hand(void)
     add_gpu(&sys, 1, 5, 1, 0);
     add(&sys, 100, 0, 2, 4);
     add_gpu(&sys, 2, 3, 1, 1);
-    gs_env_t env;
-    gs_host_t host;
-    gs_env_init(&env);
-    gs_host_model_t model = model_of(&sys, GS_HOST_GPU_SERVER, GS_HOST_MODE_SUSPEND, 50);
+    gs_context_t ctx;
+    gs_simulate_host_t host;
+    gs_context_init(&ctx);
+    gs_simulate_host_model_t model =
+        model_of(&sys, GS_SIMULATE_HOST_GPU_SERVER, GS_SIMULATE_HOST_MODE_SUSPEND, 50);
     model.server = 0;
     model.overhead = 2;
-    MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &host, 1) == GS_OK && host.job_count == 3);
+    MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&host, &ctx, 1) == GS_OK && host.job_count == 3);
     /* Wakes 2..4, copies 4..5, kernel 5..10, copies 10..11, notifies 11..13, copies 13..15, kernel
      * 15..18, copies 18..19, notifies 19..21. */
-    MU_CHECK(has(&host, -1, GS_HOST_DOES_OVERHEAD, 0, 2, 4));
-    MU_CHECK(has(&host, 1, GS_HOST_DOES_OVERHEAD, 0, 11, 13));
-    MU_CHECK(has(&host, 2, GS_HOST_DOES_COPY_IN, 0, 13, 15));
-    MU_CHECK(has(&host, 2, GS_HOST_DOES_OVERHEAD, 0, 19, 21));
-    MU_CHECK(has(&host, 1, GS_HOST_DOES_SERVED, -1, 4, 13));
-    MU_CHECK(has(&host, 2, GS_HOST_DOES_WAIT_GPU, -1, 4, 13));
+    MU_CHECK(has(&host, -1, GS_SIMULATE_HOST_DOES_OVERHEAD, 0, 2, 4));
+    MU_CHECK(has(&host, 1, GS_SIMULATE_HOST_DOES_OVERHEAD, 0, 11, 13));
+    MU_CHECK(has(&host, 2, GS_SIMULATE_HOST_DOES_COPY_IN, 0, 13, 15));
+    MU_CHECK(has(&host, 2, GS_SIMULATE_HOST_DOES_OVERHEAD, 0, 19, 21));
+    MU_CHECK(has(&host, 1, GS_SIMULATE_HOST_DOES_SERVED, -1, 4, 13));
+    MU_CHECK(has(&host, 2, GS_SIMULATE_HOST_DOES_WAIT_GPU, -1, 4, 13));
     const int64_t finish[3] = {31, 13, 22};
     for (int k = 0; k < 3; k++) {
-        MU_CHECK(host.job[GS_HOST_JOB_FINISH][k] == finish[k]);
+        MU_CHECK(host.job[GS_SIMULATE_HOST_JOB_FINISH][k] == finish[k]);
     }
-    gs_host_free(&env, &host);
+    gs_simulate_host_free(&host, &ctx);
 }
 
 /* Three tasks want the lock while a fourth has it: by priority or first come, first served. */
@@ -260,19 +266,19 @@ static void test_queues(void)
     add_gpu(&sys, 1, 2, 1, 0);
     add(&sys, 100, 0, 2, 0);
     add_gpu(&sys, 1, 8, 1, 0);
-    for (int mode = GS_HOST_MODE_SUSPEND; mode <= GS_HOST_MODE_SPIN; mode++) {
-        MU_CHECK(worst_of(&sys, GS_HOST_GPU_MPCP, mode, 50, 0) == 11);
-        MU_CHECK(worst_of(&sys, GS_HOST_GPU_MPCP, mode, 50, 1) == 17);
-        MU_CHECK(worst_of(&sys, GS_HOST_GPU_FMLP, mode, 50, 0) == 15);
-        MU_CHECK(worst_of(&sys, GS_HOST_GPU_FMLP, mode, 50, 1) == 13);
+    for (int mode = GS_SIMULATE_HOST_MODE_SUSPEND; mode <= GS_SIMULATE_HOST_MODE_SPIN; mode++) {
+        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_MPCP, mode, 50, 0) == 11);
+        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_MPCP, mode, 50, 1) == 17);
+        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_FMLP, mode, 50, 0) == 15);
+        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_FMLP, mode, 50, 1) == 13);
     }
     /* Who waits and who holds the lock on a core where something else wants to run. */
     add(&sys, 100, 2, 1, 5); /* beside task 1, which waits: suspended or spinning */
     add(&sys, 100, 1, 2, 3); /* beside task 2, the holder */
     const int64_t beside_waiter[3] = {5, 5, 21}, beside_holder[3] = {3, 12, 12};
-    for (int mode = GS_HOST_MODE_SUSPEND; mode <= GS_HOST_MODE_SPIN; mode++) {
-        MU_CHECK(worst_of(&sys, GS_HOST_GPU_MPCP, mode, 50, 3) == beside_waiter[mode]);
-        MU_CHECK(worst_of(&sys, GS_HOST_GPU_MPCP, mode, 50, 4) == beside_holder[mode]);
+    for (int mode = GS_SIMULATE_HOST_MODE_SUSPEND; mode <= GS_SIMULATE_HOST_MODE_SPIN; mode++) {
+        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_MPCP, mode, 50, 3) == beside_waiter[mode]);
+        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_MPCP, mode, 50, 4) == beside_holder[mode]);
     }
 }
 
@@ -280,30 +286,30 @@ static void test_queues(void)
 static void test_slices(void)
 {
     const system_t sys = vector_a();
-    for (int gpu = GS_HOST_GPU_STGM; gpu <= GS_HOST_GPU_SERVER; gpu++) {
-        gs_env_t env;
-        gs_host_t whole, sliced;
-        gs_env_init(&env);
-        gs_host_model_t model = model_of(&sys, gpu, GS_HOST_MODE_SUSPEND, 20000);
-        model.low = (gs_host_share_t){1, 2};
-        model.gap = (gs_host_share_t){1, 3};
+    for (int gpu = GS_SIMULATE_HOST_GPU_STGM; gpu <= GS_SIMULATE_HOST_GPU_SERVER; gpu++) {
+        gs_context_t ctx;
+        gs_simulate_host_t whole, sliced;
+        gs_context_init(&ctx);
+        gs_simulate_host_model_t model = model_of(&sys, gpu, GS_SIMULATE_HOST_MODE_SUSPEND, 20000);
+        model.low = (gs_simulate_host_share_t){1, 2};
+        model.gap = (gs_simulate_host_share_t){1, 3};
         model.overhead = 1;
-        MU_CHECK(gs_host_init(&env, &whole, &model) == GS_OK);
+        MU_CHECK(gs_simulate_host_init(&whole, &ctx, &model) == GS_OK);
         model.log_jobs = model.log_intervals = false;
-        MU_CHECK(gs_host_init(&env, &sliced, &model) == GS_OK);
-        MU_CHECK(run_to_end(&env, &whole, INT64_MAX) == GS_OK);
-        int64_t bytes = env.bytes_used;
-        MU_CHECK(run_to_end(&env, &sliced, 1) == GS_OK);
-        MU_CHECK(env.bytes_used - bytes < 4096); /* records of jobs are used again */
+        MU_CHECK(gs_simulate_host_init(&sliced, &ctx, &model) == GS_OK);
+        MU_CHECK(run_to_end(&whole, &ctx, INT64_MAX) == GS_OK);
+        int64_t bytes = ctx.bytes_used;
+        MU_CHECK(run_to_end(&sliced, &ctx, 1) == GS_OK);
+        MU_CHECK(ctx.bytes_used - bytes < 4096); /* records of jobs are used again */
         MU_CHECK(whole.instants == sliced.instants && whole.now == sliced.now);
         MU_CHECK(whole.job_count > 500 && sliced.job_count == 0 && sliced.interval_count == 0);
         for (int64_t i = 0; i < sys.n; i++) {
             MU_CHECK(whole.worst[i] == sliced.worst[i] && whole.late[i] == sliced.late[i]);
             MU_CHECK(whole.finished[i] == sliced.finished[i] && whole.worst[i] > 0);
         }
-        gs_host_free(&env, &whole);
-        gs_host_free(&env, &sliced);
-        MU_CHECK(env.bytes_used == 0);
+        gs_simulate_host_free(&whole, &ctx);
+        gs_simulate_host_free(&sliced, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
     }
 }
 
@@ -317,50 +323,53 @@ static void test_victim(void)
     add(&sys, 30, 0, 1, 0);
     add_gpu(&sys, 3, 5, 1, 0);
     use_sms(&sys, 1);
-    gs_env_t env;
-    gs_host_t host;
-    gs_env_init(&env);
-    gs_host_model_t model = model_of(&sys, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 400);
+    gs_context_t ctx;
+    gs_simulate_host_t host;
+    gs_context_init(&ctx);
+    gs_simulate_host_model_t model =
+        model_of(&sys, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 400);
     model.victim = 0;
-    model.triggers = GS_HOST_AT_REQUEST;
-    MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK && run_to_end(&env, &host, 1) == GS_OK);
+    model.triggers = GS_SIMULATE_HOST_AT_REQUEST;
+    MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK &&
+             run_to_end(&host, &ctx, 1) == GS_OK);
     /* The copy of 3 goes first, then the kernel of 5, during which its own copy is done. */
     MU_CHECK(host.worst[0] == 3 + 5 + 2 + 1 && host.finished[1] == host.finished[0]);
-    gs_host_free(&env, &host);
+    gs_simulate_host_free(&host, &ctx);
 }
 
 static void test_refusals(void)
 {
     const system_t good = vector_a();
-    gs_env_t env;
-    gs_host_t host;
-    gs_env_init(&env);
-    gs_host_model_t model;
+    gs_context_t ctx;
+    gs_simulate_host_t host;
+    gs_context_init(&ctx);
+    gs_simulate_host_model_t model;
 #define REFUSED(change, name, expected)                                                            \
-    model = model_of(&good, GS_HOST_GPU_STGM, GS_HOST_MODE_SUSPEND, 100);                          \
+    model = model_of(&good, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 100);        \
     change;                                                                                        \
-    MU_CHECK(gs_host_init(&env, &host, &model) == (expected));                                     \
-    MU_CHECK(strcmp(env.fault.field, name) == 0 && env.bytes_used == 0)
+    MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == (expected));                            \
+    MU_CHECK(strcmp(ctx.fault.field, name) == 0 && ctx.bytes_used == 0)
     REFUSED(model.cpus = 0, "cpus", GS_ERR_VALUE);
     REFUSED(model.cpus = 1, "core", GS_ERR_VALUE);
     REFUSED(model.sms = INT64_MAX, "sms", GS_ERR_VALUE);
     REFUSED(model.policy = 7, "policy", GS_ERR_VALUE);
     REFUSED(model.gpu = -1, "gpu", GS_ERR_VALUE);
     REFUSED(model.mode = 3, "mode", GS_ERR_VALUE);
-    REFUSED(model.mode = GS_HOST_MODE_SPIN, "mode", GS_ERR_VALUE);
+    REFUSED(model.mode = GS_SIMULATE_HOST_MODE_SPIN, "mode", GS_ERR_VALUE);
     REFUSED(model.until = -1, "until", GS_ERR_VALUE);
-    REFUSED(model.until = GS_HOST_LATEST, "until", GS_ERR_OVERFLOW);
+    REFUSED(model.until = GS_SIMULATE_HOST_LATEST, "until", GS_ERR_OVERFLOW);
     REFUSED(model.victim = 4, "victim", GS_ERR_VALUE);
     REFUSED((model.victim = 3, model.triggers = 16), "triggers", GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_HOST_GPU_SERVER, model.server = 5), "server", GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_HOST_GPU_SERVER, model.overhead = -1), "overhead", GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_HOST_GPU_CONTAINER, model.policy = GS_HOST_GEDF), "server_period",
+    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_SERVER, model.server = 5), "server", GS_ERR_VALUE);
+    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_SERVER, model.overhead = -1), "overhead",
             GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_HOST_GPU_CONTAINER, model.policy = GS_HOST_GEDF,
-             model.server_period = GS_HOST_LATEST),
+    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_CONTAINER, model.policy = GS_SIMULATE_HOST_GEDF),
+            "server_period", GS_ERR_VALUE);
+    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_CONTAINER, model.policy = GS_SIMULATE_HOST_GEDF,
+             model.server_period = GS_SIMULATE_HOST_LATEST),
             "server_period", GS_ERR_OVERFLOW);
-    REFUSED((model.gpu = GS_HOST_GPU_CONTAINER, model.policy = GS_HOST_GEDF,
-             model.mode = GS_HOST_MODE_SPIN),
+    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_CONTAINER, model.policy = GS_SIMULATE_HOST_GEDF,
+             model.mode = GS_SIMULATE_HOST_MODE_SPIN),
             "mode", GS_ERR_VALUE);
     REFUSED(model.low.under = 0, "low", GS_ERR_VALUE);
     REFUSED(model.high.over = 2, "high", GS_ERR_VALUE);
@@ -389,23 +398,24 @@ static void test_container(void)
     const struct {
         int mode;
         int64_t period, last;
-    } cases[] = {{GS_HOST_MODE_BUSY, 30, 25},
-                 {GS_HOST_MODE_BUSY, 10, 26},
-                 {GS_HOST_MODE_BUSY, 6, 29},
-                 {GS_HOST_MODE_SUSPEND, 30, 21},
-                 {GS_HOST_MODE_SUSPEND, GS_HOST_LATEST - 1, 21}};
+    } cases[] = {{GS_SIMULATE_HOST_MODE_BUSY, 30, 25},
+                 {GS_SIMULATE_HOST_MODE_BUSY, 10, 26},
+                 {GS_SIMULATE_HOST_MODE_BUSY, 6, 29},
+                 {GS_SIMULATE_HOST_MODE_SUSPEND, 30, 21},
+                 {GS_SIMULATE_HOST_MODE_SUSPEND, GS_SIMULATE_HOST_LATEST - 1, 21}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        gs_env_t env;
-        gs_host_t host;
-        gs_env_init(&env);
-        gs_host_model_t model = model_of(&sys, GS_HOST_GPU_CONTAINER, cases[k].mode, 30);
-        model.policy = GS_HOST_GEDF;
+        gs_context_t ctx;
+        gs_simulate_host_t host;
+        gs_context_init(&ctx);
+        gs_simulate_host_model_t model =
+            model_of(&sys, GS_SIMULATE_HOST_GPU_CONTAINER, cases[k].mode, 30);
+        model.policy = GS_SIMULATE_HOST_GEDF;
         model.server_period = cases[k].period;
-        MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK);
-        MU_CHECK(run_to_end(&env, &host, 1) == GS_OK);
+        MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK);
+        MU_CHECK(run_to_end(&host, &ctx, 1) == GS_OK);
         MU_CHECK(host.worst[0] == 5 && host.worst[1] == 5 && host.worst[6] == cases[k].last);
-        gs_host_free(&env, &host);
-        MU_CHECK(env.bytes_used == 0);
+        gs_simulate_host_free(&host, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
     }
 }
 
@@ -413,25 +423,27 @@ static void test_container(void)
 static void test_allocations(void)
 {
     const system_t sys = vector_a();
-    for (int gpu = GS_HOST_GPU_STGM; gpu <= GS_HOST_GPU_CONTAINER; gpu++) {
-        int mode = gpu == GS_HOST_GPU_DRIVER ? GS_HOST_MODE_SPIN : GS_HOST_MODE_SUSPEND;
-        gs_host_model_t model = model_of(&sys, gpu, mode, 2000);
-        model.policy = gpu > GS_HOST_GPU_SERVER ? GS_HOST_GEDF : GS_HOST_PARTITIONED;
+    for (int gpu = GS_SIMULATE_HOST_GPU_STGM; gpu <= GS_SIMULATE_HOST_GPU_CONTAINER; gpu++) {
+        int mode = gpu == GS_SIMULATE_HOST_GPU_DRIVER ? GS_SIMULATE_HOST_MODE_SPIN
+                                                      : GS_SIMULATE_HOST_MODE_SUSPEND;
+        gs_simulate_host_model_t model = model_of(&sys, gpu, mode, 2000);
+        model.policy = gpu > GS_SIMULATE_HOST_GPU_SERVER ? GS_SIMULATE_HOST_GEDF
+                                                         : GS_SIMULATE_HOST_PARTITIONED;
         model.server_period = 40;
-        model.low = (gs_host_share_t){1, 2};
+        model.low = (gs_simulate_host_share_t){1, 2};
         int status = GS_ERR_MEMORY;
         for (int64_t at = 1; status != GS_OK; at++) {
-            gs_env_t env;
-            gs_host_t host;
-            gs_env_init(&env);
-            env.fail_at = at;
-            status = gs_host_init(&env, &host, &model);
+            gs_context_t ctx;
+            gs_simulate_host_t host;
+            gs_context_init(&ctx);
+            ctx.fail_at = at;
+            status = gs_simulate_host_init(&host, &ctx, &model);
             if (status == GS_OK) {
-                status = run_to_end(&env, &host, 7);
+                status = run_to_end(&host, &ctx, 7);
             }
             MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
-            gs_host_free(&env, &host);
-            MU_CHECK(env.bytes_used == 0 && at < 200);
+            gs_simulate_host_free(&host, &ctx);
+            MU_CHECK(ctx.bytes_used == 0 && at < 200);
         }
     }
 }
@@ -440,15 +452,16 @@ static void test_allocations(void)
 static void test_budget(void)
 {
     const system_t sys = vector_a();
-    gs_env_t env;
-    gs_host_t host;
-    gs_env_init(&env);
-    env.states_limit = 10;
-    gs_host_model_t model = model_of(&sys, GS_HOST_GPU_STGM, GS_HOST_MODE_BUSY, 20000);
-    MU_CHECK(gs_host_init(&env, &host, &model) == GS_OK);
-    MU_CHECK(run_to_end(&env, &host, 100) == GS_SPENT_STATES && host.job_count == 10);
-    MU_CHECK(gs_host_run(&env, &host, 100) == GS_SPENT_STATES && host.job_count == 10);
-    gs_host_free(&env, &host);
+    gs_context_t ctx;
+    gs_simulate_host_t host;
+    gs_context_init(&ctx);
+    ctx.states_limit = 10;
+    gs_simulate_host_model_t model =
+        model_of(&sys, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_BUSY, 20000);
+    MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&host, &ctx, 100) == GS_SPENT_STATES && host.job_count == 10);
+    MU_CHECK(gs_simulate_host_run(&host, &ctx, 100) == GS_SPENT_STATES && host.job_count == 10);
+    gs_simulate_host_free(&host, &ctx);
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static void test_known_seeds(void)
           UINT64_C(0x343814022e3d10b8)}},
         {{1, 2, 3, 4},
          5,
-         GS_STREAM_PERIOD,
+         GS_RNG_STREAM_PERIOD,
          {UINT64_C(0x2f04ad017fd9700d), UINT64_C(0x25ff0f72a2d9a72a),
           UINT64_C(0x9890ac58f387655d)}},
         {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
@@ -59,8 +59,8 @@ static void test_known_seeds(void)
         }
     }
     /* The purposes are part of what a seed means too. */
-    MU_CHECK(GS_STREAM_UTILIZATION == 1 && GS_STREAM_PERIOD == 2);
-    MU_CHECK(GS_STREAM_SLOWDOWN == 3 && GS_STREAM_EXECUTION == 4);
+    MU_CHECK(GS_RNG_STREAM_UTILIZATION == 1 && GS_RNG_STREAM_PERIOD == 2);
+    MU_CHECK(GS_RNG_STREAM_SLOWDOWN == 3 && GS_RNG_STREAM_EXECUTION == 4);
 }
 
 static const uint64_t seed[4] = {17, 23, 42, 99};
@@ -151,7 +151,7 @@ static int bits(uint64_t x)
 /* Each single bit of key, index and stream must change about half of what comes out. */
 static void test_every_bit_counts(void)
 {
-    uint64_t words[6] = {17, 23, 42, 99, 1234, GS_STREAM_PERIOD}, plain[4];
+    uint64_t words[6] = {17, 23, 42, 99, 1234, GS_RNG_STREAM_PERIOD}, plain[4];
     gs_rng_t rng;
     gs_rng_init(&rng, words, words[4], words[5]);
     for (int i = 0; i < 4; i++) {

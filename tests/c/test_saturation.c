@@ -1,6 +1,6 @@
 /* How many threads are busy while a block waits: the search against trying everything. */
-#include "rta/saturation.h"
-#include "rta/sums.h"
+#include "analysis/fifo/saturation.h"
+#include "analysis/fifo/subset_sums.h"
 
 #include "minunit.h"
 
@@ -13,7 +13,7 @@ static int64_t below(uint64_t *state, int64_t n)
 }
 
 /* All numbers of running blocks, from task j on, that leave a block of task i waiting. */
-static void try_all(const gs_kernels_t *k, int64_t m, bool overlap, int64_t i, int64_t j,
+static void try_all(const gs_kernel_tasks_t *k, int64_t m, bool overlap, int64_t i, int64_t j,
                     int64_t busy, int64_t *least)
 {
     if (j == k->n) {
@@ -30,8 +30,8 @@ static void try_all(const gs_kernels_t *k, int64_t m, bool overlap, int64_t i, i
 
 static void test_random_sets(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     uint64_t state = 1;
     int64_t ones[TASKS] = {1, 1, 1}, found = 0;
     for (int round = 0; round < 3000; round++) {
@@ -42,37 +42,37 @@ static void test_random_sets(void)
             threads[i] = 1 + below(&state, widest);
             threads[i] = threads[i] * d <= m ? threads[i] * d : threads[i];
         }
-        gs_kernels_t k = {1 + below(&state, TASKS), ones, ones, blocks, threads};
+        gs_kernel_tasks_t k = {1 + below(&state, TASKS), ones, ones, blocks, threads};
         for (int overlap = 0; overlap < 2; overlap++) {
             int64_t beta = -1, least = 0;
-            MU_CHECK(gs_saturation(&env, &k, m, overlap != 0, &beta) == GS_OK);
+            MU_CHECK(gs_analysis_fifo_saturation(&ctx, &k, m, overlap != 0, &beta) == GS_OK);
             for (int64_t i = 0; i < k.n; i++) {
                 try_all(&k, m, overlap != 0, i, 0, 0, &least);
             }
             MU_CHECK(beta == least);
-            MU_CHECK(beta == 0 || beta >= gs_saturation_paper(&k, m));
+            MU_CHECK(beta == 0 || beta >= gs_analysis_fifo_saturation_paper(&k, m));
             MU_CHECK(!overlap || beta > 0);
             found += beta != 0;
         }
     }
     MU_CHECK(found > 3000);
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 /* Sums across many words, with shifts by whole words and by parts of them. */
 static void test_wide_sums(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     static const int64_t sizes[] = {1, 63, 64, 65, 127, 128, 500, 1999, 2000};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        gs_sums_t sums;
-        MU_CHECK(gs_sums_init(&sums, &env, 2000) == GS_OK);
+        gs_analysis_fifo_sums_t sums;
+        MU_CHECK(gs_analysis_fifo_sums_init(&sums, &ctx, 2000) == GS_OK);
         for (int again = 0; again < 2; again++) { /* clearing leaves nothing behind */
-            gs_sums_clear(&sums);
-            MU_CHECK(gs_sums_from(&sums, 1) == -1);
-            MU_CHECK(gs_sums_add(&sums, &env, sizes[s], 5) == GS_OK);
-            MU_CHECK(gs_sums_add(&sums, &env, 700, 1) == GS_OK);
+            gs_analysis_fifo_sums_clear(&sums);
+            MU_CHECK(gs_analysis_fifo_sums_from(&sums, 1) == -1);
+            MU_CHECK(gs_analysis_fifo_sums_add(&sums, &ctx, sizes[s], 5) == GS_OK);
+            MU_CHECK(gs_analysis_fifo_sums_add(&sums, &ctx, 700, 1) == GS_OK);
             for (int64_t v = 0; v <= 2000; v++) {
                 int64_t least = -1;
                 for (int64_t k = 5; k >= 0; k--) {
@@ -81,48 +81,51 @@ static void test_wide_sums(void)
                         least = sum >= v && sum <= 2000 && (least < 0 || sum < least) ? sum : least;
                     }
                 }
-                MU_CHECK(gs_sums_from(&sums, v) == least);
+                MU_CHECK(gs_analysis_fifo_sums_from(&sums, v) == least);
             }
         }
-        gs_sums_free(&sums, &env);
-        gs_sums_free(&sums, &env); /* twice is harmless */
+        gs_analysis_fifo_sums_free(&sums, &ctx);
+        gs_analysis_fifo_sums_free(&sums, &ctx); /* twice is harmless */
     }
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 /* Example 2 of the paper: its m - b_max + 1 is 3073, but no sum of block sizes lies below 3584. */
 static void test_paper(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     static const int64_t period[] = {80, 160, 170, 180}, time[] = {38, 60, 60, 112};
     static const int64_t blocks[] = {1, 7, 1, 5}, threads[] = {1024, 512, 1024, 512};
-    const gs_kernels_t k = {4, period, time, blocks, threads};
+    const gs_kernel_tasks_t k = {4, period, time, blocks, threads};
     int64_t beta = 0;
-    MU_CHECK(gs_saturation(&env, &k, 4096, false, &beta) == GS_OK && beta == 3584);
-    MU_CHECK(gs_saturation_paper(&k, 4096) == 3073);
+    MU_CHECK(gs_analysis_fifo_saturation(&ctx, &k, 4096, false, &beta) == GS_OK && beta == 3584);
+    MU_CHECK(gs_analysis_fifo_saturation_paper(&k, 4096) == 3073);
     /* Equal sizes that divide m lose nothing; one block more than fits, and one that always fits.
      */
-    const gs_kernels_t equal = {1, period, time, blocks + 1, threads + 1};
-    MU_CHECK(gs_saturation(&env, &equal, 3072, false, &beta) == GS_OK && beta == 3072);
-    MU_CHECK(gs_saturation(&env, &equal, 3584, false, &beta) == GS_OK && beta == 0);
-    MU_CHECK(gs_saturation(&env, &equal, 3584, true, &beta) == GS_OK && beta == 3584);
+    const gs_kernel_tasks_t equal = {1, period, time, blocks + 1, threads + 1};
+    MU_CHECK(gs_analysis_fifo_saturation(&ctx, &equal, 3072, false, &beta) == GS_OK &&
+             beta == 3072);
+    MU_CHECK(gs_analysis_fifo_saturation(&ctx, &equal, 3584, false, &beta) == GS_OK && beta == 0);
+    MU_CHECK(gs_analysis_fifo_saturation(&ctx, &equal, 3584, true, &beta) == GS_OK && beta == 3584);
 }
 
 static void test_refusal(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     static const int64_t ones[] = {1, 1}, threads[] = {3, 4}, even[] = {1024, 2048};
-    const gs_kernels_t k = {2, ones, ones, ones, threads}, wide = {2, ones, ones, ones, even};
+    const gs_kernel_tasks_t k = {2, ones, ones, ones, threads}, wide = {2, ones, ones, ones, even};
     int64_t beta;
-    MU_CHECK(gs_saturation(&env, &k, GS_SATURATION_BITS + 1, false, &beta) == GS_ERR_VALUE);
-    MU_CHECK(env.fault.value == GS_SATURATION_BITS + 1);
-    MU_CHECK(gs_saturation(&env, &k, GS_SATURATION_BITS, true, &beta) == GS_OK);
-    MU_CHECK(beta == GS_SATURATION_BITS - 3);
-    MU_CHECK(gs_saturation(&env, &wide, INT32_MAX, true, &beta) == GS_OK);
+    MU_CHECK(gs_analysis_fifo_saturation(&ctx, &k, GS_ANALYSIS_FIFO_SATURATION_BITS + 1, false,
+                                         &beta) == GS_ERR_VALUE);
+    MU_CHECK(ctx.fault.value == GS_ANALYSIS_FIFO_SATURATION_BITS + 1);
+    MU_CHECK(gs_analysis_fifo_saturation(&ctx, &k, GS_ANALYSIS_FIFO_SATURATION_BITS, true, &beta) ==
+             GS_OK);
+    MU_CHECK(beta == GS_ANALYSIS_FIFO_SATURATION_BITS - 3);
+    MU_CHECK(gs_analysis_fifo_saturation(&ctx, &wide, INT32_MAX, true, &beta) == GS_OK);
     MU_CHECK(beta == INT32_MAX / 1024 * 1024 - 1024);
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 static const gs_gpu_t gpu = {.sms = 2,
@@ -138,28 +141,29 @@ static const gs_gpu_t gpu = {.sms = 2,
 /* One SM at a time: 3 warps that do not fit leave 6 busy, 6 + 6 on both. */
 static void test_gpu(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     static const int64_t ones[] = {1}, many[] = {50}, threads[] = {96}, none[] = {0};
     static const int64_t shared[] = {512}, single[] = {32};
-    gs_kernels_t k = {1, ones, ones, many, threads};
+    gs_kernel_tasks_t k = {1, ones, ones, many, threads};
     int64_t beta = -1;
-    MU_CHECK(gs_saturation_gpu(&env, &k, &gpu, none, none, false, &beta) == GS_OK);
+    MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, none, false, &beta) == GS_OK);
     MU_CHECK(beta == 2 * 6 * 32);
     k.threads = single; /* four slots of one warp */
-    MU_CHECK(gs_saturation_gpu(&env, &k, &gpu, none, none, false, &beta) == GS_OK);
+    MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, none, false, &beta) == GS_OK);
     MU_CHECK(beta == 2 * 4 * 32);
-    MU_CHECK(gs_saturation_gpu(&env, &k, &gpu, none, shared, false, &beta) == GS_OK);
+    MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, shared, false, &beta) == GS_OK);
     MU_CHECK(beta == 2 * 2 * 32); /* the shared memory of two blocks */
     static const int64_t few[] = {8};
     k.blocks = few; /* all of them fit at once, */
-    MU_CHECK(gs_saturation_gpu(&env, &k, &gpu, none, none, false, &beta) == GS_OK);
+    MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, none, false, &beta) == GS_OK);
     MU_CHECK(beta == 0);
-    MU_CHECK(gs_saturation_gpu(&env, &k, &gpu, none, none, true, &beta) == GS_OK);
+    MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, none, true, &beta) == GS_OK);
     MU_CHECK(beta == 2 * 4 * 32); /* unless jobs overlap */
     static const int64_t large[] = {2048};
-    MU_CHECK(gs_saturation_gpu(&env, &k, &gpu, none, large, false, &beta) == GS_ERR_VALUE);
-    MU_CHECK(env.fault.row == 0);
+    MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, large, false, &beta) ==
+             GS_ERR_VALUE);
+    MU_CHECK(ctx.fault.row == 0);
 }
 
 static int interrupt(void *arg)
@@ -172,27 +176,29 @@ static void test_failures(void)
 {
     static const int64_t ones[] = {1, 1, 1}, blocks[] = {2, 3, 1}, threads[] = {96, 64, 33};
     static const int64_t regs[] = {32, 0, 16}, smem[] = {0, 256, 512};
-    const gs_kernels_t k = {3, ones, ones, blocks, threads};
+    const gs_kernel_tasks_t k = {3, ones, ones, blocks, threads};
     for (int of_gpu = 0; of_gpu < 2; of_gpu++) {
         int status = GS_ERR_MEMORY;
         int64_t fail_at = 1, beta;
         for (; status != GS_OK && fail_at < 100; fail_at++) {
-            gs_env_t env;
-            gs_env_init(&env);
-            env.fail_at = fail_at;
-            status = of_gpu ? gs_saturation_gpu(&env, &k, &gpu, regs, smem, false, &beta)
-                            : gs_saturation(&env, &k, 160, false, &beta);
+            gs_context_t ctx;
+            gs_context_init(&ctx);
+            ctx.fail_at = fail_at;
+            status = of_gpu
+                         ? gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, regs, smem, false, &beta)
+                         : gs_analysis_fifo_saturation(&ctx, &k, 160, false, &beta);
             MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
-            MU_CHECK(env.bytes_used == 0);
+            MU_CHECK(ctx.bytes_used == 0);
         }
         MU_CHECK(status == GS_OK && fail_at > 4);
     }
-    gs_env_t env;
-    gs_env_init(&env);
-    env.poll = interrupt;
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    ctx.poll = interrupt;
     int64_t beta;
-    MU_CHECK(gs_saturation(&env, &k, GS_SATURATION_BITS, true, &beta) == GS_ERR_INTERRUPTED);
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(gs_analysis_fifo_saturation(&ctx, &k, GS_ANALYSIS_FIFO_SATURATION_BITS, true, &beta) ==
+             GS_ERR_INTERRUPTED);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 int main(void)

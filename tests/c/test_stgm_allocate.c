@@ -1,42 +1,44 @@
 /* Allocations for STGM: a set worked by hand, each printed line, small systems, failures. */
-#include "rta/stgm_exhaustive.h"
+#include "analysis/allocation/stgm_exhaustive.h"
 
 #include "host_sets.h"
 #include "minunit.h"
 
-enum { ALL_OF_THEM = -1 }; /* for flags: gs_stgm_exhaustive */
+enum { ALL_OF_THEM = -1 }; /* for flags: gs_analysis_allocation_stgm_exhaustive */
 
 typedef struct {
     int64_t core[MOST_TASKS];
     uint8_t sm[MOST_TASKS * MOST_SMS];
-    gs_stgm_placement_t placement;
-    gs_host_answer_t answer;
+    gs_analysis_allocation_stgm_placement_t placement;
+    gs_analysis_common_answer_t answer;
 } result_t;
 
-static int allocate(gs_env_t *env, host_set_t *s, int64_t cpus, int64_t sms, bool busy, int paper,
-                    int flags, result_t *result)
+static int allocate(gs_context_t *ctx, host_set_t *s, int64_t cpus, int64_t sms, bool busy,
+                    int paper, int flags, result_t *result)
 {
-    gs_hosts_t hosts = hosts_of(s);
-    result->placement = (gs_stgm_placement_t){.core = result->core, .sm = result->sm};
+    gs_host_tasks_t hosts = hosts_of(s);
+    result->placement =
+        (gs_analysis_allocation_stgm_placement_t){.core = result->core, .sm = result->sm};
     result->answer = answer_of(s);
-    gs_stgm_allocate_t rounds = {0};
-    gs_stgm_exhaustive_t all = {0};
+    gs_analysis_allocation_stgm_allocate_t rounds = {0};
+    gs_analysis_allocation_stgm_exhaustive_t all = {0};
     int status;
     if (flags == ALL_OF_THEM) {
-        status = gs_stgm_exhaustive_init(&all, env, s->n);
+        status = gs_analysis_allocation_stgm_exhaustive_init(&all, ctx, s->n);
         if (status == GS_OK) {
-            status = gs_stgm_exhaustive(&all, env, &hosts, cpus, sms, busy, paper,
-                                        &result->placement, &result->answer);
+            status = gs_analysis_allocation_stgm_exhaustive(
+                &all, ctx, &hosts, cpus, sms, busy, paper, &result->placement, &result->answer);
         }
     } else {
-        status = gs_stgm_allocate_init(&rounds, env, s->n);
+        status = gs_analysis_allocation_stgm_allocate_init(&rounds, ctx, s->n);
         if (status == GS_OK) {
-            status = gs_stgm_allocate(&rounds, env, &hosts, cpus, sms, busy, paper, flags,
-                                      &result->placement, &result->answer);
+            status =
+                gs_analysis_allocation_stgm_allocate(&rounds, ctx, &hosts, cpus, sms, busy, paper,
+                                                     flags, &result->placement, &result->answer);
         }
     }
-    gs_stgm_allocate_free(&rounds, env);
-    gs_stgm_exhaustive_free(&all, env);
+    gs_analysis_allocation_stgm_allocate_free(&rounds, ctx);
+    gs_analysis_allocation_stgm_exhaustive_free(&all, ctx);
     return status;
 }
 
@@ -59,27 +61,30 @@ static void test_vector(void)
 {
     static const int64_t response[4] = {82, 81, 110, 53}, core[4] = {0, 1, 1, 1};
     static const uint8_t sm[4][MOST_SMS] = {{1, 1}, {0, 0, 1}, {0, 0, 0, 1}, {0}};
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     host_set_t s;
     set_vector(&s);
     result_t r;
-    MU_CHECK(allocate(&env, &s, 2, 4, false, GS_STGM_SOUND, 0, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 2, 4, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND, 0, &r) == GS_OK);
     MU_CHECK(r.answer.schedulable && r.answer.failed == -1 && terms_add_up(&s));
     MU_CHECK(memcmp(s.response, response, sizeof response) == 0);
     MU_CHECK(memcmp(r.core, core, sizeof core) == 0 && memcmp(r.sm, sm, sizeof sm) == 0);
     MU_CHECK(r.placement.rounds == 2);
-    MU_CHECK(allocate(&env, &s, 2, 4, false, GS_STGM_SOUND, GS_ALLOCATE_SIGN, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 2, 4, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN, &r) == GS_OK);
     MU_CHECK(!r.answer.schedulable && r.answer.failed >= 0 && terms_add_up(&s));
     MU_CHECK(r.placement.rounds == 10); /* 9 more SMs, to 4 each */
     for (int64_t i = 0; i < 3 * MOST_SMS; i++) {
         MU_CHECK(r.sm[i] == 1);
     }
     for (int busy = 0; busy < 2; busy++) {
-        for (int flags = ALL_OF_THEM; flags <= GS_ALLOCATE_ALL; flags += flags < 0 ? 33 : 31) {
-            MU_CHECK(allocate(&env, &s, 2, 4, busy, GS_STGM_SOUND, flags, &r) == GS_OK);
-            MU_CHECK(flags == GS_ALLOCATE_ALL || r.answer.schedulable);
-            MU_CHECK(env.bytes_used == 0);
+        for (int flags = ALL_OF_THEM; flags <= GS_ANALYSIS_ALLOCATION_ALLOCATE_ALL;
+             flags += flags < 0 ? 33 : 31) {
+            MU_CHECK(allocate(&ctx, &s, 2, 4, busy, GS_ANALYSIS_PARTITIONED_STGM_SOUND, flags,
+                              &r) == GS_OK);
+            MU_CHECK(flags == GS_ANALYSIS_ALLOCATION_ALLOCATE_ALL || r.answer.schedulable);
+            MU_CHECK(ctx.bytes_used == 0);
         }
     }
 }
@@ -89,20 +94,23 @@ static void test_vector(void)
 static void test_line_16(void)
 {
     static const row_t rows[] = {{10, 0, 0, {5}, {{0}}, 0, {0}}, {4, 0, 0, {2}, {{0}}, 0, {0}}};
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     host_set_t s;
     set_make(&s, 2, rows);
     s.priority[0] = 2;
     result_t r;
-    MU_CHECK(allocate(&env, &s, 1, 1, false, GS_STGM_SOUND, 0, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 1, 1, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND, 0, &r) == GS_OK);
     MU_CHECK(!r.answer.schedulable && r.answer.failed == 0 && terms_add_up(&s));
     MU_CHECK(s.response[1] == 2 && s.response[0] == -1);
-    MU_CHECK(allocate(&env, &s, 1, 1, false, GS_STGM_SOUND, GS_ALLOCATE_ONE_TASK, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 1, 1, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK, &r) == GS_OK);
     MU_CHECK(r.answer.schedulable && r.answer.failed == 0 && r.core[0] == 0 && r.core[1] == 0);
-    MU_CHECK(allocate(&env, &s, 1, 1, false, GS_STGM_SOUND, ALL_OF_THEM, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 1, 1, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND, ALL_OF_THEM, &r) ==
+             GS_OK);
     MU_CHECK(!r.answer.schedulable && r.answer.failed == -1 && r.core[0] == -1);
-    MU_CHECK(allocate(&env, &s, 2, 1, false, GS_STGM_SOUND, ALL_OF_THEM, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 2, 1, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND, ALL_OF_THEM, &r) ==
+             GS_OK);
     MU_CHECK(r.answer.schedulable && r.core[0] != r.core[1]);
 }
 
@@ -111,13 +119,15 @@ static void test_line_23(void)
 {
     static const row_t rows[] = {{10, 0, 1, {3, 3}, {{1, 5, 1}}, 0, {0}},
                                  {10, 0, 1, {3, 3}, {{1, 5, 1}}, 0, {0}}};
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     host_set_t s;
     set_make(&s, 2, rows);
     result_t r;
-    for (int flags = GS_ALLOCATE_PAST_END; flags <= GS_ALLOCATE_PAPER; flags++) {
-        MU_CHECK(allocate(&env, &s, 2, 2, flags & 1, GS_STGM_PAPER, flags, &r) == GS_OK);
+    for (int flags = GS_ANALYSIS_ALLOCATION_ALLOCATE_PAST_END;
+         flags <= GS_ANALYSIS_ALLOCATION_ALLOCATE_PAPER; flags++) {
+        MU_CHECK(allocate(&ctx, &s, 2, 2, flags & 1, GS_ANALYSIS_PARTITIONED_STGM_PAPER, flags,
+                          &r) == GS_OK);
         MU_CHECK(!r.answer.schedulable && r.placement.rounds < 100);
     }
 }
@@ -132,65 +142,73 @@ static void test_groups(void)
                                  {300, 0, 1, {1, 1}, {{0, 100, 0}}, 0, {0}}};
     static const int64_t response[4] = {18, 18, 201, 201};
     static const uint8_t sm[8] = {1, 0, 1, 0, 0, 1, 0, 1};
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     host_set_t s;
     set_make(&s, 4, rows);
     result_t r;
-    MU_CHECK(allocate(&env, &s, 4, 2, false, GS_STGM_SOUND, 0, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND, 0, &r) == GS_OK);
     MU_CHECK(!r.answer.schedulable && r.placement.rounds == 5);
-    MU_CHECK(allocate(&env, &s, 4, 2, false, GS_STGM_SOUND, GS_ALLOCATE_APART, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
     MU_CHECK(r.answer.schedulable && r.placement.rounds == 1 && terms_add_up(&s));
     MU_CHECK(memcmp(s.response, response, sizeof response) == 0);
     MU_CHECK(memcmp(r.sm, sm, sizeof sm) == 0);
     s.deadline[0] = 17; /* it can share with nobody, and there are not enough SMs for that */
-    MU_CHECK(allocate(&env, &s, 4, 2, false, GS_STGM_SOUND, GS_ALLOCATE_APART, &r) == GS_OK);
-    MU_CHECK(!r.answer.schedulable && r.placement.rounds == GS_ALLOCATE_TRIES + 5);
-    MU_CHECK(allocate(&env, &s, 4, 3, false, GS_STGM_SOUND, GS_ALLOCATE_APART, &r) == GS_OK);
+    MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
+    MU_CHECK(!r.answer.schedulable &&
+             r.placement.rounds == GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES + 5);
+    MU_CHECK(allocate(&ctx, &s, 4, 3, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
     MU_CHECK(r.answer.schedulable && r.placement.rounds == 1);
     MU_CHECK(r.sm[0] + r.sm[3] + r.sm[6] + r.sm[9] == 1); /* the first task has one to itself */
-    MU_CHECK(env.bytes_used == 0);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 /* A search that is given up, and one that comes to its end. */
 static void test_budget(void)
 {
-    gs_env_t env;
-    gs_env_init(&env);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
     host_set_t s;
     set_vector(&s);
     s.deadline[3] = 23; /* nothing helps */
     result_t r;
-    env.states_limit = 20;
-    MU_CHECK(allocate(&env, &s, 2, 4, true, GS_STGM_SOUND, ALL_OF_THEM, &r) == GS_SPENT_STATES);
-    MU_CHECK(!r.answer.schedulable && r.core[0] == -1 && env.bytes_used == 0);
-    env.states_limit = 0;
-    MU_CHECK(allocate(&env, &s, 2, 4, true, GS_STGM_SOUND, ALL_OF_THEM, &r) == GS_OK);
+    ctx.states_limit = 20;
+    MU_CHECK(allocate(&ctx, &s, 2, 4, true, GS_ANALYSIS_PARTITIONED_STGM_SOUND, ALL_OF_THEM, &r) ==
+             GS_SPENT_STATES);
+    MU_CHECK(!r.answer.schedulable && r.core[0] == -1 && ctx.bytes_used == 0);
+    ctx.states_limit = 0;
+    MU_CHECK(allocate(&ctx, &s, 2, 4, true, GS_ANALYSIS_PARTITIONED_STGM_SOUND, ALL_OF_THEM, &r) ==
+             GS_OK);
     MU_CHECK(!r.answer.schedulable && r.placement.rounds > 1);
 }
 
 static void test_refusals(void)
 {
-    static const int FLAGS[] = {0, GS_ALLOCATE_PAPER, GS_ALLOCATE_APART, ALL_OF_THEM};
+    static const int FLAGS[] = {0, GS_ANALYSIS_ALLOCATION_ALLOCATE_PAPER,
+                                GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, ALL_OF_THEM};
     for (int kind = 0; kind < 4; kind++) {
-        gs_env_t env;
-        gs_env_init(&env);
+        gs_context_t ctx;
+        gs_context_init(&ctx);
         host_set_t s;
         result_t r;
         for (int which = 0; which < REFUSALS; which++) {
             set_make(&s, 4, VECTOR_A);
             refusal_t refusal = set_spoil(&s, which);
-            int status = allocate(&env, &s, 2, 4, false, GS_STGM_SOUND, FLAGS[kind], &r);
-            MU_CHECK(names(&env, status, refusal) && env.bytes_used == 0);
+            int status = allocate(&ctx, &s, 2, 4, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+                                  FLAGS[kind], &r);
+            MU_CHECK(names(&ctx, status, refusal) && ctx.bytes_used == 0);
         }
         set_make(&s, 4, VECTOR_A);
-        MU_CHECK(allocate(&env, &s, 0, 4, false, 0, FLAGS[kind], &r) == GS_ERR_VALUE);
-        MU_CHECK(allocate(&env, &s, 2, 0, false, 0, FLAGS[kind], &r) == GS_ERR_VALUE);
-        MU_CHECK(allocate(&env, &s, 2, 4, false, 3, FLAGS[kind], &r) == GS_ERR_VALUE);
-        MU_CHECK(allocate(&env, &s, 2, 4, false, 0, 64, &r) == GS_ERR_VALUE);
+        MU_CHECK(allocate(&ctx, &s, 0, 4, false, 0, FLAGS[kind], &r) == GS_ERR_VALUE);
+        MU_CHECK(allocate(&ctx, &s, 2, 0, false, 0, FLAGS[kind], &r) == GS_ERR_VALUE);
+        MU_CHECK(allocate(&ctx, &s, 2, 4, false, 3, FLAGS[kind], &r) == GS_ERR_VALUE);
+        MU_CHECK(allocate(&ctx, &s, 2, 4, false, 0, 64, &r) == GS_ERR_VALUE);
         for (int busy = 0; busy < 2; busy++) {
             set_stretch(&s);
-            MU_CHECK(allocate(&env, &s, 2, 4, busy, 0, FLAGS[kind], &r) == GS_OK);
+            MU_CHECK(allocate(&ctx, &s, 2, 4, busy, 0, FLAGS[kind], &r) == GS_OK);
             MU_CHECK(terms_add_up(&s));
         }
     }
@@ -201,14 +219,14 @@ static void test_memory(void)
     for (int flags = ALL_OF_THEM; flags <= 0; flags++) {
         int status = GS_ERR_MEMORY;
         for (int64_t at = 1; status != GS_OK; at++) {
-            gs_env_t env;
-            gs_env_init(&env);
-            env.fail_at = at;
+            gs_context_t ctx;
+            gs_context_init(&ctx);
+            ctx.fail_at = at;
             host_set_t s;
             set_vector(&s);
             result_t r;
-            status = allocate(&env, &s, 2, 4, true, GS_STGM_SOUND, flags, &r);
-            MU_CHECK((status == GS_ERR_MEMORY) == (env.allocations >= at) && env.bytes_used == 0);
+            status = allocate(&ctx, &s, 2, 4, true, GS_ANALYSIS_PARTITIONED_STGM_SOUND, flags, &r);
+            MU_CHECK((status == GS_ERR_MEMORY) == (ctx.allocations >= at) && ctx.bytes_used == 0);
         }
     }
 }

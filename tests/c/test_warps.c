@@ -1,5 +1,5 @@
 /* Do warps take turns as loose round-robin has it, and do their pipelines limit them? */
-#include "sim/warps.h"
+#include "simulate/warps.h"
 
 #include "minunit.h"
 
@@ -7,12 +7,12 @@ enum { MOST = 16 };
 
 static const int64_t one_scheduler[MOST], none[MOST];
 
-static int run(const gs_warps_t *warps, int64_t *finish)
+static int run(const gs_simulate_warps_t *warps, int64_t *finish)
 {
-    gs_env_t env;
-    gs_env_init(&env);
-    int status = gs_warps_run(&env, warps, finish);
-    MU_CHECK(env.bytes_used == 0);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    int status = gs_simulate_warps_run(&ctx, warps, finish);
+    MU_CHECK(ctx.bytes_used == 0);
     return status;
 }
 
@@ -21,7 +21,7 @@ static void test_latency(void)
 {
     const int64_t floating[3] = {3, 3, 1};
     int64_t finish[3];
-    gs_warps_t warps = {1, one_scheduler, none, floating, 1, 4, false};
+    gs_simulate_warps_t warps = {1, one_scheduler, none, floating, 1, 4, false};
     MU_CHECK(run(&warps, finish) == GS_OK && finish[0] == 12); /* at 0, 4, 8 */
     warps.warps = 3;                                           /* 0: 0, 4, 8; 1: 1, 5, 9; 2: 2 */
     MU_CHECK(run(&warps, finish) == GS_OK);
@@ -36,7 +36,7 @@ static void test_turns(void)
 {
     const int64_t integer[3] = {2, 0, 0}, floating[3] = {0, 2, 2};
     int64_t finish[3];
-    gs_warps_t warps = {3, one_scheduler, integer, floating, 2, 2, true};
+    gs_simulate_warps_t warps = {3, one_scheduler, integer, floating, 2, 2, true};
     /* 0 (int) at 0, 1 (fp) at 1, 0 at 2, as 2 finds the fp pipeline busy; 1 at 3, 2 at 5 and 7 */
     MU_CHECK(run(&warps, finish) == GS_OK);
     MU_CHECK(finish[0] == 4 && finish[1] == 5 && finish[2] == 9);
@@ -52,7 +52,7 @@ static void test_figure_6(void)
         integer[i] = i < MOST / 2 ? LENGTH : 0;
         floating[i] = LENGTH - integer[i];
     }
-    gs_warps_t warps = {MOST, scheduler, integer, floating, 2, 4, true};
+    gs_simulate_warps_t warps = {MOST, scheduler, integer, floating, 2, 4, true};
     MU_CHECK(run(&warps, finish) == GS_OK);
     MU_CHECK(finish[MOST - 1] >= 4 * LENGTH && finish[MOST - 1] < 4 * LENGTH + 8);
     warps.separate = false;
@@ -65,22 +65,22 @@ static void test_interleaving(void)
 {
     const int64_t integer[2] = {50, 1}, floating[2] = {50, 3};
     int64_t finish[2];
-    gs_warps_t warps = {1, one_scheduler, integer, floating, 10, 1, true};
+    gs_simulate_warps_t warps = {1, one_scheduler, integer, floating, 10, 1, true};
     MU_CHECK(run(&warps, finish) == GS_OK &&
              finish[0] == 492); /* fp at 0, 10 ..; int at 1, 11 .. */
     warps.separate = false;
     MU_CHECK(run(&warps, finish) == GS_OK && finish[0] == 991);
-    warps = (gs_warps_t){1, one_scheduler, integer + 1, floating + 1, 10, 1, true};
+    warps = (gs_simulate_warps_t){1, one_scheduler, integer + 1, floating + 1, 10, 1, true};
     MU_CHECK(run(&warps, finish) == GS_OK && finish[0] == 22); /* fp 0, 10, 20, then int 21 */
 }
 
 static void test_refusals(void)
 {
-    gs_env_t env;
+    gs_context_t ctx;
     const int64_t bad[2] = {0, -1}, much[2] = {1, GS_NEVER};
     int64_t finish[2];
     struct {
-        gs_warps_t warps;
+        gs_simulate_warps_t warps;
         int status;
         const char *field;
     } cases[] = {
@@ -93,12 +93,12 @@ static void test_refusals(void)
         {{1, none, none, much, 1, INT64_MAX, true}, GS_ERR_OVERFLOW, "floating"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        gs_env_init(&env);
-        MU_CHECK(gs_warps_run(&env, &cases[k].warps, finish) == cases[k].status);
-        MU_CHECK(env.fault.field != NULL && env.fault.field[0] == cases[k].field[0]);
-        MU_CHECK(env.bytes_used == 0);
+        gs_context_init(&ctx);
+        MU_CHECK(gs_simulate_warps_run(&ctx, &cases[k].warps, finish) == cases[k].status);
+        MU_CHECK(ctx.fault.field != NULL && ctx.fault.field[0] == cases[k].field[0]);
+        MU_CHECK(ctx.bytes_used == 0);
     }
-    gs_warps_t nothing = {2, none, none, none, 1, 1, true};
+    gs_simulate_warps_t nothing = {2, none, none, none, 1, 1, true};
     MU_CHECK(run(&nothing, finish) == GS_OK && finish[0] == 0 && finish[1] == 0);
 }
 
@@ -108,13 +108,13 @@ static void test_failing_allocations(void)
     for (int i = 0; i < MOST; i++) {
         floating[i] = 10;
     }
-    gs_warps_t warps = {MOST, one_scheduler, none, floating, 2, 4, true};
+    gs_simulate_warps_t warps = {MOST, one_scheduler, none, floating, 2, 4, true};
     for (int64_t at = 1;; at++, failed++) {
-        gs_env_t env;
-        gs_env_init(&env);
-        env.fail_at = at;
-        int status = gs_warps_run(&env, &warps, finish);
-        MU_CHECK(env.bytes_used == 0);
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        ctx.fail_at = at;
+        int status = gs_simulate_warps_run(&ctx, &warps, finish);
+        MU_CHECK(ctx.bytes_used == 0);
         if (status == GS_OK) {
             break;
         }
@@ -134,12 +134,12 @@ static void test_interrupt(void)
 {
     const int64_t floating[1] = {GS_NEVER / 8};
     int64_t finish[1];
-    gs_warps_t warps = {1, one_scheduler, none, floating, 2, 4, true};
-    gs_env_t env;
-    gs_env_init(&env);
-    env.poll = give_up;
-    MU_CHECK(gs_warps_run(&env, &warps, finish) == GS_ERR_INTERRUPTED);
-    MU_CHECK(env.bytes_used == 0);
+    gs_simulate_warps_t warps = {1, one_scheduler, none, floating, 2, 4, true};
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    ctx.poll = give_up;
+    MU_CHECK(gs_simulate_warps_run(&ctx, &warps, finish) == GS_ERR_INTERRUPTED);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 int main(void)

@@ -1,0 +1,173 @@
+/* Which core and which SMs for every task? */
+#include <string.h>
+
+#include "analysis/allocation/stgm_state.h"
+#include "analysis/allocation/worst_fit.h"
+
+int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_allocate_t *self,
+                                              gs_context_t *ctx, int64_t n)
+{
+    memset(self, 0, sizeof *self);
+    self->n = n;
+    int64_t **columns[] = {&self->rank,    &self->count, &self->first, &self->gain, &self->turn,
+                           &self->members, &self->bound, &self->found, &self->copy, &self->group,
+                           &self->seen,    &self->head,  &self->next};
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        if ((*columns[c] = gs_alloc(ctx, (size_t)n, sizeof **columns[c])) == NULL) {
+            return ctx->status;
+        }
+    }
+    self->share = gs_alloc(ctx, (size_t)n, sizeof *self->share);
+    self->load = gs_alloc(ctx, (size_t)n, sizeof *self->load);
+    return self->share != NULL && self->load != NULL
+               ? gs_analysis_partitioned_stgm_init(&self->test, ctx, n)
+               : ctx->status;
+}
+
+void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_allocate_t *self,
+                                               gs_context_t *ctx)
+{
+    int64_t *columns[] = {self->rank,    self->count, self->first, self->gain, self->turn,
+                          self->members, self->bound, self->found, self->copy, self->group,
+                          self->seen,    self->head,  self->next};
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        gs_free(ctx, columns[c]);
+    }
+    gs_free(ctx, self->share);
+    gs_free(ctx, self->load);
+    gs_analysis_partitioned_stgm_free(&self->test, ctx);
+    memset(self, 0, sizeof *self);
+}
+
+static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int status;
+    if (run->flags < 0 || run->flags > GS_ANALYSIS_ALLOCATION_ALLOCATE_ALL) {
+        return gs_fail(run->ctx, GS_ERR_VALUE, "flags", -1, run->flags, "there is no such flag");
+    }
+    if ((status = gs_analysis_partitioned_stgm_check_paper(run->ctx, run->paper)) != GS_OK ||
+        (status = gs_analysis_common_order(run->ctx, run->hosts, self->test.order)) != GS_OK ||
+        (status = gs_analysis_common_check_cpus(run->ctx, cpus)) != GS_OK ||
+        (status = gs_analysis_common_check_sms(run->ctx, run->sms)) != GS_OK) {
+        return status;
+    }
+    run->unit = gs_analysis_allocation_worst_fit_unit(run->hosts);
+    run->full = run->unit > 1 ? run->unit : 1 + 1e-9; /* exactly, where loads are exact */
+    for (int64_t i = 0; i < self->n; i++) {
+        self->rank[self->test.order[i]] = i;
+        self->bound[i] = self->seen[i] = 0;
+        self->test.kernel[i] = self->test.segment[i] = 0;
+    }
+    self->moves = 0;
+    gs_analysis_allocation_stgm_give_one(run);
+    gs_analysis_partitioned_stgm_copies(&self->test);
+    return GS_OK;
+}
+
+/* Rounds of Algorithm 1, from line 1 on, until one places all tasks, or to the end. */
+static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    bool must_place = gs_analysis_allocation_stgm_has(
+        run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET); /* a part of the tasks counts */
+    gs_analysis_allocation_stgm_give_one(run);
+    gs_analysis_allocation_stgm_clear_cores(run);
+    gs_analysis_allocation_stgm_find_shares(run);
+    *placed = false;
+    for (;;) {
+        int64_t more = gs_analysis_allocation_stgm_pick(run);
+        int status = gs_analysis_allocation_stgm_deal(run);
+        ++*rounds;
+        if (status == GS_OK &&
+            (more < 0 || must_place || !gs_analysis_allocation_stgm_is_hopeless(run))) {
+            if (run->busy) {
+                gs_analysis_allocation_stgm_find_shares(run);
+            }
+            status = gs_analysis_allocation_stgm_place_all(run, placed);
+        }
+        if (status != GS_OK || *placed || more < 0) {
+            return status;
+        }
+        self->count[more]++;
+        gs_analysis_allocation_stgm_count(run, more);
+    }
+}
+
+/* After the last round: the test of the least loaded core with the first task that has none. */
+static int explain(const gs_analysis_allocation_stgm_run_t *run,
+                   gs_analysis_common_answer_t *answer)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t at = 0, p = gs_analysis_allocation_worst_fit_core(self->load, run->cpus);
+    while (at < self->n - 1 && run->core[self->turn[at]] >= 0) {
+        at++;
+    }
+    int64_t i = self->turn[at];
+    gs_analysis_partitioned_stgm_core_t on;
+    int status = gs_analysis_allocation_stgm_gather(run, p, i, &on);
+    for (at = 0; at < on.count && status == GS_OK && answer->failed < 0; at++) {
+        gs_analysis_common_recurrence_t recurrence;
+        gs_analysis_partitioned_stgm_recurrence(&self->test, run->hosts, &on, at, answer->response,
+                                                &recurrence);
+        status = gs_analysis_common_recurrence_answer(
+            &recurrence, run->ctx, 0, run->hosts->deadline[on.members[at]], on.members[at], answer);
+    }
+    answer->schedulable = false;
+    answer->failed = answer->failed < 0 ? i : answer->failed;
+    return status;
+}
+
+/* The SMs that were dealt out last. */
+static void write_sms(const gs_analysis_allocation_stgm_run_t *run, uint8_t *sm)
+{
+    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    memset(sm, 0, (size_t)(self->n * run->sms));
+    for (int64_t i = 0; i < self->n; i++) {
+        for (int64_t k = 0; k < self->count[i] && k < run->sms; k++) {
+            sm[i * run->sms + (self->first[i] + k) % run->sms] = 1;
+        }
+    }
+}
+
+int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t *self,
+                                         gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                         int64_t cpus, int64_t sms, bool busy, int paper, int flags,
+                                         gs_analysis_allocation_stgm_placement_t *placement,
+                                         gs_analysis_common_answer_t *answer)
+{
+    gs_analysis_allocation_stgm_run_t run = {.self = self,
+                                             .ctx = ctx,
+                                             .hosts = hosts,
+                                             .cpus = cpus < self->n ? cpus : self->n,
+                                             .sms = sms,
+                                             .busy = busy,
+                                             .paper = paper,
+                                             .flags = flags,
+                                             .core = placement->core};
+    bool placed = false, claimed = false;
+    placement->rounds = 0;
+    int status = start(&run, cpus);
+    if (status == GS_OK &&
+        gs_analysis_allocation_stgm_has(&run, GS_ANALYSIS_ALLOCATION_ALLOCATE_APART)) {
+        status = gs_analysis_allocation_stgm_apart(&run, &placement->rounds, &placed);
+    }
+    if (status == GS_OK && !placed) {
+        status = try_rounds(&run, &placement->rounds, &placed);
+        claimed = placed && gs_analysis_allocation_stgm_has(
+                                &run, GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK |
+                                          GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
+    }
+    if (status != GS_OK) {
+        return status;
+    }
+    write_sms(&run, placement->sm);
+    gs_analysis_common_answer_start(answer, self->n);
+    if (!placed) {
+        return explain(&run, answer);
+    }
+    status = gs_analysis_partitioned_stgm(&self->test, ctx, hosts, placement->core, placement->sm,
+                                          sms, cpus, busy, paper, answer);
+    answer->schedulable = answer->schedulable || claimed;
+    return status;
+}

@@ -1,0 +1,280 @@
+/* On which core does a task fit, and whose responses does it change there? */
+#include <string.h>
+
+#include "analysis/allocation/stgm_state.h"
+#include "analysis/allocation/worst_fit.h"
+
+void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_run_t *run)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    memset(self->load, 0, (size_t)run->cpus * sizeof *self->load);
+    for (int64_t p = 0; p < run->cpus; p++) {
+        self->head[p] = -1;
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        run->core[i] = -1;
+    }
+}
+
+void gs_analysis_allocation_stgm_find_shares(const gs_analysis_allocation_stgm_run_t *run)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    for (int64_t i = 0; i < self->n; i++) {
+        const gs_analysis_common_sums_t *sums = &self->test.sums[i];
+        self->share[i] = gs_analysis_allocation_worst_fit_share(
+            run->unit, sums->cpu + (run->busy ? sums->gpu : sums->copies), run->hosts->period[i]);
+    }
+    gs_analysis_allocation_worst_fit_order(self->share, self->n, self->turn);
+    for (int64_t i = 0; i < self->n && gs_analysis_allocation_stgm_has(
+                                           run, GS_ANALYSIS_ALLOCATION_ALLOCATE_CPU_LOAD);
+         i++) {
+        self->share[i] = gs_analysis_allocation_worst_fit_share(run->unit, self->test.sums[i].cpu,
+                                                                run->hosts->period[i]);
+    }
+}
+
+/* Where a task is, or is going to be; -1: not known. */
+static int64_t core_of(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
+{
+    bool fixed = run->by_core && run->self->count[i] > 0;
+    return fixed ? run->self->group[i] : run->core[i];
+}
+
+/* Busy, sound: the contention of the members. A task without a core is taken to be on another one,
+ * alone. */
+static int spin_members(const gs_analysis_allocation_stgm_run_t *run,
+                        const gs_analysis_partitioned_stgm_core_t *on, int64_t p, int64_t i)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t copies = 0;
+    if (self->count[i] == 0 && self->seen[p] == self->moves) {
+        return GS_OK; /* a task that uses no GPU changes no contention */
+    }
+    self->seen[p] = self->count[i] == 0 ? self->moves : -1;
+    memset(self->copy, 0, (size_t)run->cpus * sizeof *self->copy);
+    for (int64_t j = 0; j < self->n; j++) {
+        int64_t longest = self->test.sums[j].longest_copy, c = core_of(run, j);
+        if (j == i || c == p) {
+            continue;
+        }
+        if (c < 0) {
+            copies += longest;
+        } else {
+            self->copy[c] = gs_analysis_common_max(self->copy[c], longest);
+        }
+    }
+    for (int64_t c = 0; c < run->cpus; c++) {
+        copies += self->copy[c];
+    }
+    uint64_t *away = self->test.chain.away;
+    memset(away, 0, (size_t)self->test.chain.words * sizeof *away);
+    for (int64_t j = 0; j < self->n; j++) {
+        bool out = j == i || core_of(run, j) == p;
+        away[j / 64] |= (uint64_t)out << (j % 64);
+    }
+    int status = gs_poll(run->ctx, 2 * self->n + run->cpus);
+    for (int64_t at = 0; at < on->count && status == GS_OK; at++) {
+        status =
+            gs_analysis_partitioned_stgm_spin(&self->test, run->ctx, on->members[at], copies, away);
+    }
+    return status;
+}
+
+int gs_analysis_allocation_stgm_gather(const gs_analysis_allocation_stgm_run_t *run, int64_t p,
+                                       int64_t i, gs_analysis_partitioned_stgm_core_t *on)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t t = self->head[p];
+    *on = (gs_analysis_partitioned_stgm_core_t){
+        .members = self->members, .busy = run->busy, .paper = run->paper};
+    for (; t >= 0 && self->rank[t] < self->rank[i]; t = self->next[t]) {
+        self->members[on->count++] = t;
+    }
+    self->members[on->count++] = i;
+    for (; t >= 0; t = self->next[t]) {
+        self->members[on->count++] = t;
+    }
+    return gs_analysis_allocation_stgm_is_local(run) ? spin_members(run, on, p, i) : GS_OK;
+}
+
+/* Whether W of a member is what it was without task i: i is less urgent and has no GPU segment that
+ * could delay it. */
+static bool is_unchanged(const gs_analysis_allocation_stgm_run_t *run, int64_t t, int64_t i)
+{
+    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    return !run->busy &&
+           !gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) &&
+           self->rank[t] < self->rank[i] && run->hosts->segments[i] == 0;
+}
+
+/* A lower bound of the new W. Suspended, another member never makes one less; busy, it may be out
+ * of the way then. */
+static int64_t start_of(const gs_analysis_allocation_stgm_run_t *run, int64_t t, int64_t i)
+{
+    bool known = t != i && !run->busy &&
+                 !gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
+    return known ? run->self->bound[t] : 0;
+}
+
+/* Line 16: whether the tasks of core p pass with task i. *on: who they are. */
+static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
+                     gs_analysis_partitioned_stgm_core_t *on, bool *passes)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int status = gs_analysis_allocation_stgm_gather(run, p, i, on);
+    *passes = true;
+    for (int64_t at = 0; at < on->count && *passes && status == GS_OK; at++) {
+        int64_t t = on->members[at];
+        bool asked = t == i || !gs_analysis_allocation_stgm_has(
+                                   run, GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK);
+        self->found[t] = self->bound[t];
+        if (is_unchanged(run, t, i)) {
+            continue;
+        }
+        gs_analysis_common_recurrence_t recurrence;
+        gs_analysis_partitioned_stgm_recurrence(&self->test, run->hosts, on, at, self->found,
+                                                &recurrence);
+        if (asked) {
+            status = gs_analysis_common_recurrence_solve(&recurrence, run->ctx, start_of(run, t, i),
+                                                         run->hosts->deadline[t], &self->found[t]);
+            *passes = self->found[t] >= 0;
+        }
+        if (status == GS_OK) {
+            status = gs_poll(run->ctx, on->count);
+        }
+    }
+    return status;
+}
+
+/* The core that comes after core `last` by load, the first of several with the same; -1: none. */
+static int64_t next_core(const gs_analysis_allocation_stgm_run_t *run, int64_t last,
+                         bool with_empty)
+{
+    const double *load = run->self->load;
+    double sign = run->tight ? -1 : 1;
+    int64_t p = -1;
+    for (int64_t c = 0; c < run->cpus; c++) {
+        double ahead = last < 0 ? 1 : sign * (load[c] - load[last]);
+        bool later = ahead > 0 || (ahead == 0 && c > last);
+        later = later && (with_empty || run->self->head[c] >= 0);
+        p = later && (p < 0 || sign * (load[c] - load[p]) < 0) ? c : p;
+    }
+    return p;
+}
+
+/* Lines 17 to 19. on: task i and those of core p, whose new W are in self->found. */
+static void settle(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
+                   const gs_analysis_partitioned_stgm_core_t *on)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    run->core[i] = p;
+    self->load[p] += self->share[i];
+    self->moves += self->count[i] > 0;
+    int64_t *link = &self->head[p];
+    while (*link >= 0 && self->rank[*link] < self->rank[i]) {
+        link = &self->next[*link];
+    }
+    self->next[i] = *link;
+    *link = i;
+    for (int64_t at = 0; at < on->count; at++) {
+        self->bound[on->members[at]] = self->found[on->members[at]];
+    }
+}
+
+/* Lines 15 to 20: the first core by rising load that takes task i. Of several empty cores, the
+ * first answers for all. */
+static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
+{
+    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    bool fixed = run->by_core && self->count[i] > 0, with_empty = true;
+    int64_t p = fixed ? self->group[i] : next_core(run, -1, true);
+    while (p >= 0) {
+        bool passes = false;
+        if (self->load[p] + self->share[i] <= run->full) {
+            gs_analysis_partitioned_stgm_core_t on;
+            int status = test_core(run, p, i, &on, &passes);
+            if (status != GS_OK) {
+                return status;
+            }
+            if (passes) {
+                settle(run, p, i, &on);
+                return GS_OK;
+            }
+            with_empty = with_empty && on.count > 1;
+        } else if (!run->tight) {
+            return GS_OK; /* the others have more load */
+        }
+        p = fixed ? -1 : next_core(run, p, with_empty);
+        int status = gs_poll(run->ctx, run->cpus);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_t *run,
+                                          bool *placed)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    bool goes_on = gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
+    if (!goes_on) {
+        gs_analysis_allocation_stgm_clear_cores(run);
+    }
+    *placed = true;
+    self->moves++;
+    int status = gs_poll(run->ctx, self->n);
+    for (int64_t at = 0; at < self->n && status == GS_OK && (*placed || goes_on); at++) {
+        int64_t i = self->turn[at];
+        if (run->core[i] < 0) {
+            status = place(run, i);
+            *placed = *placed && run->core[i] >= 0;
+        }
+    }
+    return status;
+}
+
+/* The first task by the order of placing that has no core, brought to the front of that order;
+ * false if it is there. */
+static bool bring_forward(const gs_analysis_allocation_stgm_run_t *run)
+{
+    int64_t *turn = run->self->turn, at = 0;
+    while (run->core[turn[at]] >= 0) {
+        at++;
+    }
+    int64_t i = turn[at];
+    memmove(turn + 1, turn, (size_t)at * sizeof *turn);
+    turn[0] = i;
+    return at > 0;
+}
+
+void gs_analysis_allocation_stgm_users_first(const gs_analysis_allocation_stgm_run_t *run)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t *others = self->members, users = 0, rest = 0;
+    for (int64_t at = 0; at < self->n; at++) {
+        int64_t i = self->turn[at];
+        *(self->count[i] > 0 ? &self->turn[users++] : &others[rest++]) = i;
+    }
+    memcpy(self->turn + users, others, (size_t)rest * sizeof *others);
+}
+
+int gs_analysis_allocation_stgm_place_again(const gs_analysis_allocation_stgm_run_t *run,
+                                            bool *placed)
+{
+    int status = GS_OK;
+    if (gs_analysis_allocation_stgm_is_hopeless(run)) {
+        return status;
+    }
+    gs_analysis_allocation_stgm_find_shares(run);
+    if (run->by_core) {
+        gs_analysis_allocation_stgm_users_first(run);
+    }
+    for (int64_t time = 0; time < run->self->n && status == GS_OK && !*placed; time++) {
+        status = gs_analysis_allocation_stgm_place_all(run, placed);
+        if (status == GS_OK && !*placed && !bring_forward(run)) {
+            break;
+        }
+    }
+    return status;
+}

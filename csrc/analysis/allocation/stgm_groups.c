@@ -1,0 +1,230 @@
+/* Which tasks should share SMs, if some have to? */
+#include <string.h>
+
+#include "analysis/allocation/stgm_state.h"
+
+/* The tasks with GPU segments, divided into groups. */
+typedef struct {
+    int64_t count;
+    int64_t *of;      /* by task: its group */
+    int64_t *width;   /* by group: its SMs */
+    int64_t *kernels; /* by group: the longest kernels of its tasks, together */
+    int64_t *weight;  /* by task: how much it counts */
+    double *room;     /* by group */
+} groups_t;
+
+/* The time of task i if it had a core for itself and the kernels of its group were so long, as a
+ * share of its deadline. */
+static double need(const gs_analysis_allocation_stgm_run_t *run, int64_t i, int64_t kernels)
+{
+    const gs_analysis_common_sums_t *sums = &run->self->test.sums[i];
+    double waits = (double)sums->segments * (double)(kernels - sums->most_kernel);
+    double time = (double)(sums->cpu + sums->gpu) + (double)run->self->test.copy[i] + waits;
+    return time / (double)run->hosts->deadline[i];
+}
+
+/* What is to be small. The fourth power: waiting hurts those most who have little slack. */
+static double cost(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups, int64_t i,
+                   int64_t kernels)
+{
+    double part = need(run, i, kernels), square = part * part;
+    return (double)groups->weight[i] * square * square;
+}
+
+/* What task i costs more if so many kernels join its group. */
+static double rise(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups, int64_t i,
+                   int64_t more)
+{
+    int64_t now = groups->kernels[groups->of[i]];
+    return cost(run, groups, i, now + more) - cost(run, groups, i, now);
+}
+
+/* Each task with GPU segments is a group, and has one SM. */
+static void begin(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_give_one(run);
+    groups->count = 0;
+    for (int64_t i = 0; i < self->n; i++) {
+        if (self->count[i] > 0) {
+            groups->kernels[groups->count] = self->test.sums[i].most_kernel;
+            groups->of[i] = groups->count++;
+        }
+    }
+}
+
+/* Group b's price with each group a before it: the rise of all their tasks. */
+static void find_prices(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
+                        int64_t b)
+{
+    double *price = groups->room;
+    memset(price, 0, (size_t)b * sizeof *price);
+    for (int64_t i = 0; i < run->self->n; i++) {
+        bool uses = run->self->count[i] > 0;
+        if (uses && groups->of[i] < b) {
+            price[groups->of[i]] += rise(run, groups, i, groups->kernels[b]);
+        }
+        for (int64_t a = 0; a < b && uses && groups->of[i] == b; a++) {
+            price[a] += rise(run, groups, i, groups->kernels[a]);
+        }
+    }
+}
+
+/* Makes one group of the two that cost least more together. */
+static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
+{
+    int64_t into = 0, from = 1, last = groups->count - 1;
+    double least = 0;
+    for (int64_t b = 1; b < groups->count; b++) {
+        find_prices(run, groups, b);
+        for (int64_t a = 0; a < b; a++) {
+            if (b == 1 || groups->room[a] < least) {
+                least = groups->room[a];
+                into = a;
+                from = b;
+            }
+        }
+        int status = gs_poll(run->ctx, run->self->n + b);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    groups->kernels[into] += groups->kernels[from];
+    groups->kernels[from] = groups->kernels[last];
+    groups->count = last;
+    for (int64_t i = 0; i < run->self->n; i++) {
+        int64_t g = groups->of[i];
+        groups->of[i] = g == from ? into : g == last ? from : g; /* the last takes its number */
+    }
+    return GS_OK;
+}
+
+/* What the tasks of group g cost on so many SMs, which they have from now on. */
+static double set_width(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t g,
+                        int64_t width)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    double sum = 0;
+    groups->kernels[g] = 0;
+    for (int64_t i = 0; i < self->n; i++) {
+        if (self->count[i] > 0 && groups->of[i] == g) {
+            self->count[i] = width;
+            gs_analysis_allocation_stgm_count(run, i);
+            groups->kernels[g] += self->test.sums[i].most_kernel;
+        }
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        if (self->count[i] > 0 && groups->of[i] == g) {
+            sum += cost(run, groups, i, groups->kernels[g]);
+        }
+    }
+    return sum;
+}
+
+/* How much less group g would cost with one more SM. */
+static double fall(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t g)
+{
+    double more = set_width(run, groups, g, groups->width[g] + 1);
+    return set_width(run, groups, g, groups->width[g]) - more;
+}
+
+/* Divides the SMs: one for every group, and each more one where it saves most. */
+static int divide_sms(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
+{
+    double *saves = groups->room;
+    int status = GS_OK;
+    for (int64_t g = 0; g < groups->count && status == GS_OK; g++) {
+        groups->width[g] = 1;
+        saves[g] = fall(run, groups, g);
+        status = gs_poll(run->ctx, 4 * run->self->n);
+    }
+    for (int64_t left = run->sms - groups->count; left > 0 && status == GS_OK; left--) {
+        int64_t best = 0;
+        for (int64_t g = 1; g < groups->count; g++) {
+            best = saves[g] > saves[best] ? g : best;
+        }
+        if (saves[best] <= 0) {
+            break;
+        }
+        groups->width[best]++;
+        saves[best] = fall(run, groups, best);
+        status = gs_poll(run->ctx, 4 * run->self->n);
+    }
+    return status;
+}
+
+/* Who has which SMs, and who waits how long: the longest chain in a group is all of it. The task
+ * with the most need counts twice as much the next time. */
+static void deal(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t *first = self->members, next = 0, worst = -1;
+    double most = -1;
+    for (int64_t g = 0; g < groups->count; g++) {
+        first[g] = next;
+        next += groups->width[g];
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        const gs_analysis_common_sums_t *sums = &self->test.sums[i];
+        int64_t g = groups->of[i];
+        self->test.kernel[i] = 0;
+        if (self->count[i] > 0) {
+            double own = need(run, i, groups->kernels[g]);
+            self->first[i] = first[g];
+            self->test.kernel[i] =
+                gs_analysis_common_mul(sums->segments, groups->kernels[g] - sums->most_kernel);
+            worst = own > most ? i : worst;
+            most = own > most ? own : most;
+        }
+    }
+    groups->weight[worst] *= 2;
+}
+
+/* One division into so many groups. */
+static int try_groups(gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t count,
+                      bool *placed)
+{
+    int status = GS_OK;
+    begin(run, groups);
+    while (groups->count > count && status == GS_OK) {
+        status = merge(run, groups);
+    }
+    if (status == GS_OK) {
+        status = divide_sms(run, groups);
+    }
+    if (status == GS_OK) {
+        deal(run, groups);
+    }
+    for (int tight = 0; tight < 2 && status == GS_OK && !*placed; tight++) {
+        run->tight = tight == 1;
+        status = gs_analysis_allocation_stgm_place_again(run, placed);
+    }
+    run->tight = false;
+    return status;
+}
+
+int gs_analysis_allocation_stgm_groups(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
+                                       bool *placed)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    groups_t groups = {.of = self->group,
+                       .width = self->copy,
+                       .kernels = self->bound,
+                       .weight = self->seen,
+                       .room = self->load};
+    int64_t users = gs_analysis_allocation_stgm_give_one(run),
+            most = users < run->sms ? users : run->sms;
+    int status = GS_OK;
+    for (int64_t i = 0; i < self->n; i++) {
+        groups.of[i] = -1;
+        groups.weight[i] = 1;
+    }
+    for (int64_t turn = 0; turn < GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES && users > 1; turn++) {
+        ++*rounds;
+        status = try_groups(run, &groups, most - turn % most, placed);
+        if (status != GS_OK || *placed) {
+            break;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,108 @@
+/* Which task has how many SMs, which ones, and who waits for whom then? */
+#include "core/int128.h"
+#include "analysis/allocation/stgm_state.h"
+
+void gs_analysis_allocation_stgm_count(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t count = self->count[i], used = count < run->sms ? count : run->sms;
+    self->test.sums[i] = gs_analysis_common_sums(run->hosts, i, used > 0 ? used : 1);
+    self->test.chain.weight[i] = self->test.sums[i].most_kernel;
+    self->gain[i] = 0;
+    for (int64_t j = 0; j < run->hosts->segments[i]; j++) {
+        self->gain[i] += gs_host_tasks_kernel(run->hosts, i, j, count) -
+                         gs_host_tasks_kernel(run->hosts, i, j, count + 1);
+    }
+}
+
+int64_t gs_analysis_allocation_stgm_give_one(const gs_analysis_allocation_stgm_run_t *run)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t users = 0;
+    for (int64_t i = 0; i < self->n; i++) {
+        self->count[i] = run->hosts->segments[i] > 0;
+        users += self->count[i];
+        gs_analysis_allocation_stgm_count(run, i);
+    }
+    return users;
+}
+
+/* Whether consecutive SMs, round the end, meet. */
+static bool meet(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_t b)
+{
+    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t ahead = self->first[b] - self->first[a];
+    ahead += ahead < 0 ? run->sms : 0;
+    return ahead < self->count[a] || run->sms - ahead < self->count[b];
+}
+
+int gs_analysis_allocation_stgm_deal(const gs_analysis_allocation_stgm_run_t *run)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t *user = self->members, users = 0, next = 0, total = 0;
+    int status = gs_poll(run->ctx, self->n);
+    gs_analysis_partitioned_chain_clear(&self->test.chain);
+    for (int64_t i = 0; i < self->n; i++) {
+        self->first[i] = next;
+        if (self->count[i] > 0) {
+            next = (next + self->count[i]) % run->sms;
+            total += self->count[i];
+            user[users++] = i;
+        }
+    }
+    /* Within the first round of SMs, none is shared. */
+    for (int64_t a = 0; a < users && total > run->sms && status == GS_OK; a++) {
+        for (int64_t b = 0; b < a; b++) {
+            if (meet(run, user[a], user[b])) {
+                gs_analysis_partitioned_chain_join(&self->test.chain, user[a], user[b]);
+            }
+        }
+        status = gs_poll(run->ctx, a);
+    }
+    return status != GS_OK || gs_analysis_allocation_stgm_is_local(run)
+               ? status
+               : gs_analysis_partitioned_stgm_kernels(&self->test, run->ctx, run->paper);
+}
+
+int64_t gs_analysis_allocation_stgm_pick(const gs_analysis_allocation_stgm_run_t *run)
+{
+    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    bool past = gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_PAST_END),
+         ended = true;
+    bool least = gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN);
+    int64_t best = -1;
+    for (int64_t i = 0; i < self->n; i++) {
+        if (self->count[i] == 0 || (!past && self->count[i] >= run->sms)) {
+            continue;
+        }
+        ended = ended && past && self->count[i] > run->sms;
+        if (best >= 0) {
+            gs_int128_t mine = (gs_int128_t)self->gain[i] * run->hosts->period[best];
+            gs_int128_t other = (gs_int128_t)self->gain[best] * run->hosts->period[i];
+            if (least ? mine >= other : mine <= other) {
+                continue;
+            }
+        }
+        best = i;
+    }
+    if (best < 0 || ended) {
+        return -1;
+    }
+    int64_t help = run->sms > run->hosts->columns ? run->sms : run->hosts->columns;
+    return past && self->count[best] >= help + 2 * run->sms ? -1 : best;
+}
+
+bool gs_analysis_allocation_stgm_is_hopeless(const gs_analysis_allocation_stgm_run_t *run)
+{
+    const gs_analysis_partitioned_stgm_t *test = &run->self->test;
+    bool hopeless = false;
+    for (int64_t i = 0; i < run->self->n && !hopeless; i++) {
+        int64_t least = test->sums[i].cpu + test->sums[i].gpu;
+        if (!gs_analysis_allocation_stgm_is_local(run)) {
+            least = gs_analysis_common_add(least,
+                                           gs_analysis_common_add(test->copy[i], test->kernel[i]));
+        }
+        hopeless = least > run->hosts->deadline[i];
+    }
+    return hopeless;
+}

@@ -1,0 +1,296 @@
+/* Which theorems apply to a set of kernels, and what is the least bound they give? */
+#include "analysis/fifo/fifo_bound.h"
+
+#include "analysis/fifo/theorem_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Nothing ever waits for threads. A task then ends its job in c, which has to be within the
+ * period; in the strict order one that does not holds up the others. */
+static void fits(gs_analysis_fifo_work_t *self, bool waits)
+{
+    const gs_kernel_tasks_t *t = self->kernels;
+    if (!gs_analysis_fifo_try(self, GS_ANALYSIS_FIFO_THEOREM_FITS,
+                              self->order != GS_FIFO_ORDER_OVERLAP)) {
+        return;
+    }
+    bool late = false;
+    for (int64_t k = 0; k < t->n; k++) {
+        late = late || (self->order == GS_FIFO_ORDER_STRICT && t->block_time[k] > t->period[k]);
+    }
+    for (int64_t k = 0; k < t->n; k++) {
+        if (waits) {
+            gs_analysis_fifo_why(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS,
+                                 GS_ANALYSIS_FIFO_WHY_WAITS);
+        } else if (late || t->block_time[k] > t->period[k]) {
+            gs_analysis_fifo_why(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS,
+                                 GS_ANALYSIS_FIFO_WHY_BLOCK_TIME);
+        } else {
+            gs_analysis_fifo_take(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS, 0,
+                                  gs_analysis_fifo_tail(self, k), self->beta);
+        }
+    }
+}
+
+/* Theorem P: U <= beta. */
+static void theorem_p(gs_analysis_fifo_work_t *self)
+{
+    const gs_kernel_tasks_t *t = self->kernels;
+    if (!gs_analysis_fifo_try(self, GS_ANALYSIS_FIFO_THEOREM_P,
+                              self->order == GS_FIFO_ORDER_OVERLAP)) {
+        return;
+    }
+    gs_analysis_fifo_shares(self);
+    if (self->share > self->beta * self->scale) {
+        gs_analysis_fifo_why_all(self, GS_ANALYSIS_FIFO_THEOREM_P,
+                                 GS_ANALYSIS_FIFO_WHY_UTILIZATION);
+        return;
+    }
+    int64_t longest = 0;
+    for (int64_t k = 0; k < t->n; k++) {
+        longest = t->block_time[k] > longest ? t->block_time[k] : longest;
+    }
+    int64_t busy = self->beta - 1 < self->m ? self->beta - 1 : self->m;
+    for (int64_t k = 0; k < t->n; k++) {
+        gs_int128_t numerator = gs_analysis_fifo_tail(self, k) + (gs_int128_t)busy * longest +
+                                self->work - t->threads[k] * t->block_time[k];
+        gs_analysis_fifo_take(self, k, GS_ANALYSIS_FIFO_THEOREM_P, 0, numerator, self->beta);
+    }
+}
+
+typedef struct {
+    int64_t time;
+    int64_t width; /* threads of all blocks of a job */
+} running_t;
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = ((const running_t *)a)->time, y = ((const running_t *)b)->time;
+    return (x < y) - (x > y);
+}
+
+/* The most work that blocks on m threads have left: the longest ones first. */
+static int residue(const gs_analysis_fifo_work_t *self, gs_context_t *ctx, gs_int128_t *most)
+{
+    const gs_kernel_tasks_t *t = self->kernels;
+    running_t *running = gs_alloc(ctx, (size_t)t->n, sizeof *running);
+    if (running == NULL) {
+        return ctx->status;
+    }
+    for (int64_t k = 0; k < t->n; k++) {
+        running[k] = (running_t){t->block_time[k], t->blocks[k] * t->threads[k]};
+    }
+    qsort(running, (size_t)t->n, sizeof *running, by_time);
+    int64_t free = self->m;
+    *most = 0;
+    for (int64_t k = 0; k < t->n && free > 0; k++) {
+        int64_t width = running[k].width < free ? running[k].width : free;
+        *most += (gs_int128_t)width * running[k].time;
+        free -= width;
+    }
+    gs_free(ctx, running);
+    return GS_OK;
+}
+
+/* Theorem V3: utilization with stalls <= beta. A job at the head of the queue whose predecessor
+ * runs stalls all threads but the b of its predecessor's last block, for c at most. */
+static int theorem_v3(gs_analysis_fifo_work_t *self, gs_context_t *ctx)
+{
+    const gs_kernel_tasks_t *t = self->kernels;
+    if (!gs_analysis_fifo_try(self, GS_ANALYSIS_FIFO_THEOREM_V3,
+                              self->order == GS_FIFO_ORDER_STRICT)) {
+        return GS_OK;
+    }
+    gs_analysis_fifo_shares(self);
+    gs_int128_t work = 0, share = 0;
+    for (int64_t k = 0; k < t->n; k++) {
+        int64_t stalled = self->beta > t->threads[k] ? self->beta - t->threads[k] : 0;
+        gs_int128_t both = gs_kernel_tasks_work(t, k) + (gs_int128_t)stalled * t->block_time[k],
+                    scaled;
+        work += both;
+        if (!gs_int128_mul(both, self->scale, &scaled) ||
+            !gs_int128_add(share, gs_int128_ceil_div(scaled, t->period[k]), &share)) {
+            self->overflow |= 1 << GS_ANALYSIS_FIFO_THEOREM_V3;
+            gs_analysis_fifo_why_all(self, GS_ANALYSIS_FIFO_THEOREM_V3, GS_ANALYSIS_FIFO_WHY_CLOCK);
+            return GS_OK;
+        }
+    }
+    if (share > self->beta * self->scale) {
+        gs_analysis_fifo_why_all(self, GS_ANALYSIS_FIFO_THEOREM_V3,
+                                 GS_ANALYSIS_FIFO_WHY_UTILIZATION);
+        return GS_OK;
+    }
+    gs_int128_t left = 0;
+    int status = residue(self, ctx, &left);
+    for (int64_t k = 0; k < t->n && status == GS_OK; k++) {
+        gs_int128_t numerator =
+            gs_analysis_fifo_tail(self, k) + left + work - t->threads[k] * t->block_time[k];
+        gs_analysis_fifo_take(self, k, GS_ANALYSIS_FIFO_THEOREM_V3, 0, numerator, self->beta);
+    }
+    return status;
+}
+
+/* One pass over the theorems. waits: false when nothing ever does. */
+static int apply(gs_analysis_fifo_work_t *self, gs_context_t *ctx, bool waits)
+{
+    fits(self, waits);
+    theorem_p(self);
+    gs_analysis_fifo_theorem_v1_first(self);
+    gs_analysis_fifo_theorem_a(self);
+    int status = gs_analysis_fifo_theorem_v1_chain(self, ctx);
+    status = status == GS_OK ? gs_analysis_fifo_theorem_v2(self, ctx) : status;
+    status = status == GS_OK ? gs_analysis_fifo_theorem_a_refined(self, ctx) : status;
+    return status == GS_OK ? theorem_v3(self, ctx) : status;
+}
+
+/* Once more with a coarse scale, where the exact one made numbers too large, and with what starts
+ * from those theorems. The bounds that there are stay. */
+static int apply_coarse(gs_analysis_fifo_work_t *self, gs_context_t *ctx, bool waits)
+{
+    int64_t again = self->overflow;
+    if ((again & 1 << GS_ANALYSIS_FIFO_THEOREM_A) != 0) {
+        again |= 1 << GS_ANALYSIS_FIFO_THEOREM_V1_CHAIN | 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED;
+    }
+    if ((again & 1 << GS_ANALYSIS_FIFO_THEOREM_V2) != 0) {
+        again |= 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED;
+    }
+    self->pass = again;
+    self->coarse = true;
+    self->scale = 0;
+    self->share = 0;
+    for (int64_t k = 0; k < self->kernels->n; k++) {
+        self->tasks[k].refined = -1;
+    }
+    return apply(self, ctx, waits);
+}
+
+/* Whether one job, alone on the GPU, takes longer than its period. */
+static bool is_long(const gs_kernel_tasks_t *t, int64_t k, int64_t m, int64_t sms)
+{
+    int64_t at_once = sms * (m / sms / t->threads[k]);
+    int64_t waves = (t->blocks[k] - 1) / at_once + 1;
+    return waves * t->block_time[k] > t->period[k];
+}
+
+/* What is certain about the tasks without a bound. More work than m threads can do piles up
+ * somewhere: in strict order and with overlapping jobs it delays every task, in the others at least
+ * one, which is known when it is the only one without a bound. */
+static void set_status(gs_analysis_fifo_work_t *self)
+{
+    const gs_kernel_tasks_t *t = self->kernels;
+    int64_t open = 0;
+    for (int64_t k = 0; k < t->n; k++) {
+        open += self->tasks[k].parts == GS_ANALYSIS_FIFO_NO_BOUND;
+    }
+    if (open == 0) {
+        return;
+    }
+    gs_analysis_fifo_shares(self);
+    /* Rounding up added less than one unit per task. */
+    gs_int128_t certain = self->share - (self->coarse ? t->n : 0);
+    bool overload = certain > self->m * self->scale;
+    bool all = self->order == GS_FIFO_ORDER_STRICT || self->order == GS_FIFO_ORDER_OVERLAP;
+    for (int64_t k = 0; k < t->n; k++) {
+        if (self->tasks[k].parts != GS_ANALYSIS_FIFO_NO_BOUND) {
+            continue;
+        }
+        if (self->order != GS_FIFO_ORDER_OVERLAP && is_long(t, k, self->m, self->sms)) {
+            self->out[k].status = GS_ANALYSIS_FIFO_UNBOUNDED_LONG;
+        } else if (overload && (all || open == 1)) {
+            self->out[k].status = GS_ANALYSIS_FIFO_UNBOUNDED_LOAD;
+        } else {
+            self->out[k].status = GS_ANALYSIS_FIFO_UNKNOWN;
+        }
+    }
+}
+
+/* The bounds in lowest terms, or rounded up to a whole number where those are too long. */
+static void set_fractions(gs_analysis_fifo_work_t *self)
+{
+    for (int64_t k = 0; k < self->kernels->n; k++) {
+        const gs_analysis_fifo_task_t *task = &self->tasks[k];
+        if (task->parts == GS_ANALYSIS_FIFO_NO_BOUND) {
+            continue;
+        }
+        gs_int128_t common = gs_int128_gcd(task->denominator, task->numerator);
+        gs_int128_t denominator = task->denominator / common, numerator;
+        gs_analysis_fifo_bound_t *out = &self->out[k];
+        if (gs_int128_mul(denominator, task->whole, &numerator) &&
+            gs_int128_add(numerator, task->numerator / common, &numerator) &&
+            denominator <= INT64_MAX && numerator <= INT64_MAX) {
+            out->numerator = (int64_t)numerator;
+            out->denominator = (int64_t)denominator;
+        } else {
+            out->numerator =
+                task->whole + (int64_t)gs_int128_ceil_div(task->numerator, task->denominator);
+            out->denominator = 1;
+        }
+    }
+}
+
+static int check(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, int64_t m, int64_t sms,
+                 int64_t beta, int order)
+{
+    if (order < GS_FIFO_ORDER_HARDWARE || order > GS_FIFO_ORDER_OVERLAP) {
+        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, order, "there is no such order");
+    }
+    if (sms < 1 || sms > m || m % sms != 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms, "must divide the number of threads");
+    }
+    if (beta < 0 || beta > m) {
+        return gs_fail(ctx, GS_ERR_VALUE, "beta", -1, beta,
+                       "no more threads can be busy than there are");
+    }
+    if (beta == 0 && order == GS_FIFO_ORDER_OVERLAP) {
+        return gs_fail(ctx, GS_ERR_VALUE, "beta", -1, beta,
+                       "blocks can always have to wait where jobs overlap");
+    }
+    for (int64_t k = 0; k < kernels->n; k++) {
+        if (kernels->threads[k] > m / sms) {
+            return gs_fail(ctx, GS_ERR_VALUE, "threads", k, kernels->threads[k],
+                           "a block is wider than an SM");
+        }
+    }
+    return GS_OK;
+}
+
+int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, int64_t m,
+                           int64_t sms, int64_t beta, int order, int64_t theorems,
+                           gs_analysis_fifo_bound_t *bound)
+{
+    int status = check(ctx, kernels, m, sms, beta, order);
+    if (status != GS_OK) {
+        return status;
+    }
+    gs_analysis_fifo_work_t work = {
+        .kernels = kernels,
+        .m = m,
+        .sms = sms,
+        /* Where no block ever waits, any number is busy whenever one does. */
+        .beta = beta == 0 ? m : beta,
+        .order = order,
+        .theorems = theorems,
+        .pass = -1,
+        .work = gs_kernel_tasks_work_sum(kernels),
+        .out = bound};
+    work.tasks = gs_alloc(ctx, (size_t)kernels->n, sizeof *work.tasks);
+    if (work.tasks == NULL) {
+        return ctx->status;
+    }
+    memset(bound, 0, (size_t)kernels->n * sizeof *bound);
+    for (int64_t k = 0; k < kernels->n; k++) {
+        work.tasks[k] =
+            (gs_analysis_fifo_task_t){.parts = GS_ANALYSIS_FIFO_NO_BOUND, .refined = -1};
+    }
+    status = apply(&work, ctx, beta != 0);
+    if (status == GS_OK && work.overflow != 0 && !work.coarse) {
+        status = apply_coarse(&work, ctx, beta != 0);
+    }
+    if (status == GS_OK) {
+        set_status(&work);
+        set_fractions(&work);
+    }
+    gs_free(ctx, work.tasks);
+    return status;
+}

@@ -1,0 +1,203 @@
+/* How many threads of a GPU are busy, at least, when a block finds room on none of its SMs? */
+#include "analysis/fifo/saturation.h"
+
+#include "analysis/fifo/subset_sums.h"
+
+#include <stdlib.h>
+
+/* What runs short on an SM beside its warps. */
+enum { SLOTS, REGS, SMEM, RESOURCES };
+
+/* A task, as one SM sees it. */
+typedef struct {
+    int64_t warps;
+    int64_t count;               /* blocks that can run at once */
+    int64_t need[RESOURCES];     /* of one block */
+    int64_t shortage[RESOURCES]; /* with so much in use, a block of this task does not fit */
+    int64_t from;                /* the fewest warps with which one may not fit */
+    int64_t least;               /* the least sum of running blocks from there on, or -1 */
+} demand_t;
+
+/* A task's place in the order of warps per unit of one resource. */
+typedef struct {
+    int64_t warps;
+    int64_t need;
+    int64_t task;
+} ratio_t;
+
+static int by_ratio(const void *a, const void *b)
+{
+    const ratio_t *x = a, *y = b;
+    int64_t left = x->warps * y->need, right = y->warps * x->need;
+    return left != right ? (left > right) - (left < right) : (x->task > y->task) - 1;
+}
+
+static int by_from(const void *a, const void *b)
+{
+    const demand_t *x = *(demand_t *const *)a, *y = *(demand_t *const *)b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+static int read_demands(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, const gs_gpu_t *gpu,
+                        const int64_t *regs, const int64_t *smem, bool overlap, demand_t *demands)
+{
+    for (int64_t i = 0; i < kernels->n; i++) {
+        gs_gpu_kernel_t kernel = {kernels->blocks[i], kernels->threads[i], regs[i], smem[i]};
+        gs_gpu_footprint_t take;
+        int64_t resident;
+        int limit;
+        int status = gs_gpu_footprint(ctx, gpu, &kernel, i, &take, &resident, &limit);
+        if (status != GS_OK) {
+            return status;
+        }
+        if (resident == 0) {
+            return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernels->threads[i],
+                           "such a block, with its registers and shared memory, fits no SM");
+        }
+        demand_t *d = &demands[i];
+        d->warps = take.warps;
+        d->count = overlap ? GS_NEVER : kernels->blocks[i];
+        d->need[SLOTS] = 1;
+        d->need[REGS] = take.regs;
+        d->need[SMEM] = take.smem;
+        d->shortage[SLOTS] = gpu->blocks_per_sm;
+        d->shortage[REGS] = take.regs_usable - take.regs + 1;
+        d->shortage[SMEM] = gpu->smem_per_sm - take.smem + 1;
+        d->from = gpu->warps_per_sm - take.warps + 1;
+    }
+    return GS_OK;
+}
+
+/* The fewest warps, in fractions of blocks, of running blocks that use up a resource as far as
+ * `shortage`: those with the fewest warps per unit of it first. One block of task `waits` is not
+ * running. More than `most` when that is what it takes, or when there are not enough blocks. */
+static int64_t fewest_warps(const demand_t *demands, const ratio_t *order, int64_t count,
+                            int64_t waits, int64_t shortage, int64_t most)
+{
+    int64_t warps = 0;
+    for (int64_t i = 0; i < count && warps <= most; i++) {
+        int64_t blocks = demands[order[i].task].count - (order[i].task == waits);
+        int64_t enough = (shortage + order[i].need - 1) / order[i].need;
+        if (blocks >= enough) {
+            return warps + (shortage * order[i].warps + order[i].need - 1) / order[i].need;
+        }
+        warps += blocks * order[i].warps;
+        shortage -= blocks * order[i].need;
+    }
+    return most + 1;
+}
+
+/* Lowers from, the warps of a shortage of warps, where another resource may run short earlier. */
+static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *demands, int64_t n,
+                           ratio_t *order)
+{
+    for (int r = 0; r < RESOURCES; r++) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (demands[i].need[r] > 0) {
+                order[count++] = (ratio_t){demands[i].warps, demands[i].need[r], i};
+            }
+        }
+        qsort(order, (size_t)count, sizeof *order, by_ratio);
+        for (int64_t i = 0; i < n; i++) {
+            if (demands[i].need[r] > 0) { /* else it never waits for it */
+                int64_t warps = fewest_warps(demands, order, count, i, demands[i].shortage[r],
+                                             gpu->warps_per_sm);
+                demands[i].from = warps < demands[i].from ? warps : demands[i].from;
+            }
+            int status = gs_poll(ctx, count + 10);
+            if (status != GS_OK) {
+                return status;
+            }
+        }
+    }
+    return GS_OK;
+}
+
+/* The least warps busy on an SM, times the SMs, at which a task waits: a sum of running blocks on
+ * each SM, from the shortage on. A task whose competitors do not fill all SMs that far, all running
+ * at once, never waits. */
+static int search(gs_context_t *ctx, gs_analysis_fifo_sums_t *sums, const gs_gpu_t *gpu,
+                  demand_t **order, int64_t n, gs_analysis_fifo_sums_item_t *items, bool overlap,
+                  int64_t *best)
+{
+    int64_t warps = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t all;
+        items[i] = (gs_analysis_fifo_sums_item_t){order[i]->warps, order[i]->count};
+        if (!gs_mul(order[i]->count, order[i]->warps, &all) || !gs_add(warps, all, &warps)) {
+            warps = INT64_MAX;
+        }
+    }
+    int64_t sizes = gs_analysis_fifo_sums_join(items, n, sums->limit + 1);
+    int status = gs_analysis_fifo_sums_make(sums, ctx, items, sizes, -1);
+    for (int64_t i = 0; i < n && status == GS_OK; i++) {
+        order[i]->least = gs_analysis_fifo_sums_from(sums, order[i]->from);
+    }
+    *best = 0;
+    for (int64_t i = 0; i < n && status == GS_OK; i++) {
+        const demand_t *d = order[i];
+        int64_t least = d->least, size = 0;
+        if (least < 0 || (*best != 0 && least * gpu->sms >= *best)) {
+            break;
+        }
+        while (items[size].size != d->warps) {
+            size++;
+        }
+        /* One block of the size that waits is not running. */
+        if (!overlap && items[size].count <= sums->limit / d->warps) {
+            status = gs_analysis_fifo_sums_make(sums, ctx, items, sizes, size);
+            least = gs_analysis_fifo_sums_from(sums, d->from);
+        }
+        int64_t busy = least * gpu->sms;
+        if (least >= 0 && (overlap || warps - d->warps >= busy) && (*best == 0 || busy < *best)) {
+            *best = busy;
+        }
+    }
+    return status;
+}
+
+int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *kernels,
+                                    const gs_gpu_t *gpu, const int64_t *regs, const int64_t *smem,
+                                    bool overlap, int64_t *beta)
+{
+    size_t n = (size_t)kernels->n;
+    gs_analysis_fifo_sums_t sums = {0};
+    demand_t *demands = NULL, **order = NULL;
+    ratio_t *ratios = NULL;
+    gs_analysis_fifo_sums_item_t *items = NULL;
+    int status = gs_gpu_check(ctx, gpu);
+    if (status != GS_OK) {
+        return status;
+    }
+    if (gpu->warps_per_sm > GS_ANALYSIS_FIFO_SATURATION_BITS) {
+        return gs_fail(ctx, GS_ERR_VALUE, "warps_per_sm", -1, gpu->warps_per_sm,
+                       "is too wide to search: must be at most 2**24");
+    }
+    if ((demands = gs_alloc(ctx, n, sizeof *demands)) == NULL ||
+        (order = gs_alloc(ctx, n, sizeof *order)) == NULL ||
+        (ratios = gs_alloc(ctx, n, sizeof *ratios)) == NULL ||
+        (items = gs_alloc(ctx, n, sizeof *items)) == NULL) {
+        status = ctx->status;
+        goto out;
+    }
+    int64_t best;
+    if ((status = gs_analysis_fifo_sums_init(&sums, ctx, gpu->warps_per_sm)) != GS_OK ||
+        (status = read_demands(ctx, kernels, gpu, regs, smem, overlap, demands)) != GS_OK ||
+        (status = other_resources(ctx, gpu, demands, kernels->n, ratios)) != GS_OK) {
+        goto out;
+    }
+    for (int64_t i = 0; i < kernels->n; i++) {
+        order[i] = &demands[i];
+    }
+    qsort(order, n, sizeof *order, by_from);
+    status = search(ctx, &sums, gpu, order, kernels->n, items, overlap, &best);
+    *beta = best * GS_GPU_WARP_THREADS;
+out:
+    gs_analysis_fifo_sums_free(&sums, ctx);
+    gs_free(ctx, items);
+    gs_free(ctx, ratios);
+    gs_free(ctx, order);
+    gs_free(ctx, demands);
+    return status;
+}

@@ -1,0 +1,199 @@
+/* How are the bounds of one set kept, compared and refined together? */
+#include "analysis/fifo/theorem_state.h"
+
+#include <stdlib.h>
+
+/* The scale of the utilizations where the least common multiple of the periods is no help. */
+#define COARSE ((gs_int128_t)1 << 40)
+
+void gs_analysis_fifo_why(gs_analysis_fifo_work_t *self, int64_t k, int theorem, int why)
+{
+    int64_t *reasons = &self->out[k].reasons;
+    *reasons = (*reasons & ~((int64_t)15 << (4 * theorem))) | ((int64_t)why << (4 * theorem));
+}
+
+void gs_analysis_fifo_why_all(gs_analysis_fifo_work_t *self, int theorem, int why)
+{
+    for (int64_t k = 0; k < self->kernels->n; k++) {
+        gs_analysis_fifo_why(self, k, theorem, why);
+    }
+}
+
+bool gs_analysis_fifo_try(gs_analysis_fifo_work_t *self, int theorem, bool order)
+{
+    bool asked = ((self->theorems >> theorem) & 1) != 0;
+    if (!order || !asked) {
+        gs_analysis_fifo_why_all(self, theorem,
+                                 order ? GS_ANALYSIS_FIFO_WHY_SKIPPED : GS_ANALYSIS_FIFO_WHY_ORDER);
+    }
+    return order && asked && ((self->pass >> theorem) & 1) != 0;
+}
+
+/* Whether one exact bound is less than another; false where that cannot be computed, which only
+ * happens to bounds that differ by less than 1/beta. */
+static bool is_less(const gs_analysis_fifo_task_t *a, const gs_analysis_fifo_task_t *b)
+{
+    gs_int128_t left, right;
+    return gs_int128_mul(a->whole, a->denominator, &left) &&
+           gs_int128_add(left, a->numerator, &left) && gs_int128_mul(left, b->denominator, &left) &&
+           gs_int128_mul(b->whole, b->denominator, &right) &&
+           gs_int128_add(right, b->numerator, &right) &&
+           gs_int128_mul(right, a->denominator, &right) && left < right;
+}
+
+bool gs_analysis_fifo_take(gs_analysis_fifo_work_t *self, int64_t k, int theorem, int64_t whole,
+                           gs_int128_t numerator, gs_int128_t denominator)
+{
+    gs_analysis_fifo_task_t *task = &self->tasks[k], bound = *task;
+    bound.whole = whole;
+    bound.numerator = numerator;
+    bound.denominator = denominator;
+    if (denominator == self->beta) {
+        bound.parts = (gs_int128_t)self->beta * whole + numerator;
+    } else {
+        gs_int128_t quotient = numerator / denominator, rest = numerator - quotient * denominator;
+        if (quotient >= GS_NEVER) {
+            gs_analysis_fifo_why(self, k, theorem, GS_ANALYSIS_FIFO_WHY_CLOCK);
+            return false;
+        }
+        bound.parts = (gs_int128_t)self->beta * (whole + quotient);
+        if (!gs_int128_mul(rest, self->beta, &rest)) {
+            self->overflow |= 1 << theorem;
+            gs_analysis_fifo_why(self, k, theorem, GS_ANALYSIS_FIFO_WHY_CLOCK);
+            return false;
+        }
+        bound.parts += gs_int128_ceil_div(rest, denominator);
+    }
+    if (bound.parts > (gs_int128_t)self->beta * (GS_NEVER - 1)) {
+        gs_analysis_fifo_why(self, k, theorem, GS_ANALYSIS_FIFO_WHY_CLOCK);
+        return false;
+    }
+    gs_analysis_fifo_why(self, k, theorem, GS_ANALYSIS_FIFO_WHY_BOUND);
+    if (task->parts == GS_ANALYSIS_FIFO_NO_BOUND || bound.parts < task->parts) {
+        bound.changed = ++self->changes;
+    } else if (bound.parts > task->parts || !is_less(&bound, task)) {
+        return true;
+    }
+    *task = bound;
+    self->out[k].theorem = theorem;
+    return true;
+}
+
+static void set_scale(gs_analysis_fifo_work_t *self)
+{
+    gs_int128_t lcm = 1;
+    for (int64_t k = 0; k < self->kernels->n && !self->coarse; k++) {
+        int64_t period = self->kernels->period[k];
+        gs_int128_t step = period / gs_int128_gcd(lcm, period);
+        self->coarse = gs_int128_bits(lcm) + gs_int128_bits(step) > 62;
+        lcm *= self->coarse ? 1 : step;
+    }
+    self->scale = self->coarse ? COARSE : lcm;
+}
+
+/* No overflow: the sum of all C stays below 2^61, the scale below 2^62. */
+void gs_analysis_fifo_shares(gs_analysis_fifo_work_t *self)
+{
+    if (self->scale != 0) {
+        return;
+    }
+    set_scale(self);
+    for (int64_t k = 0; k < self->kernels->n; k++) {
+        gs_int128_t share = gs_kernel_tasks_work(self->kernels, k) * self->scale;
+        share = gs_int128_ceil_div(share, self->kernels->period[k]);
+        self->tasks[k].share = share;
+        self->share += share;
+    }
+}
+
+/* Task i has at most (F + R_i) / T_i + 1 jobs in the way up to F, so after N jobs
+ *     beta F (1 - sum u_i / beta) <= sum u_i R_i + sum C_i + N step,
+ * a line in N, and with the next release every period it falls or it does not. */
+bool gs_analysis_fifo_is_past(gs_analysis_fifo_work_t *self, int64_t k, gs_int128_t step,
+                              int64_t jobs, gs_int128_t worst,
+                              bool (*counted)(const gs_analysis_fifo_work_t *, int64_t k,
+                                              int64_t i))
+{
+    gs_analysis_fifo_shares(self);
+    gs_int128_t full = self->beta * self->scale, room = full, sum = 0, part, work, rise = 0,
+                fall = 0;
+    gs_int128_t period = gs_analysis_fifo_period(self, k);
+    if (!gs_int128_mul(step, jobs + 1, &work)) {
+        return false;
+    }
+    for (int64_t i = 0; i < self->kernels->n; i++) {
+        const gs_analysis_fifo_task_t *task = &self->tasks[i];
+        if (i != k && counted(self, k, i)) {
+            if (!gs_int128_mul(task->share, task->parts, &part) ||
+                !gs_int128_add(sum, part, &sum)) {
+                return false;
+            }
+            work += gs_kernel_tasks_work(self->kernels, i);
+            room -= task->share;
+        }
+    }
+    return room > 0 && gs_int128_mul(work, full, &work) && gs_int128_add(sum, work, &sum) &&
+           gs_int128_mul(room, worst + jobs * period, &part) && sum <= part &&
+           gs_int128_mul(full, step, &rise) && gs_int128_mul(room, period, &fall) && rise <= fall;
+}
+
+/* Whether the bound of another task has changed since task k was looked at. */
+static bool is_stale(const gs_analysis_fifo_work_t *self, int64_t k)
+{
+    int64_t refined = self->tasks[k].refined;
+    bool stale = refined < 0;
+    for (int64_t i = 0; i < self->kernels->n && !stale; i++) {
+        stale = i != k && self->tasks[i].changed > refined;
+    }
+    return stale && !self->tasks[k].fits;
+}
+
+typedef struct {
+    int64_t period;
+    int64_t task;
+} turn_t;
+
+static int by_period(const void *a, const void *b)
+{
+    const turn_t *x = a, *y = b;
+    return x->period != y->period ? (x->period < y->period) - (x->period > y->period)
+                                  : (x->task > y->task) - (x->task < y->task);
+}
+
+/* The order changes no result, but the time: runs of tasks with long periods are short, and the
+ * shorter the bounds they give, the shorter are those of the rest. */
+int gs_analysis_fifo_rounds(gs_analysis_fifo_work_t *self, gs_context_t *ctx,
+                            gs_analysis_fifo_improve_t improve)
+{
+    int64_t n = self->kernels->n, before = -1;
+    gs_analysis_fifo_others_t others = {0};
+    turn_t *turns = gs_alloc(ctx, (size_t)n, sizeof *turns);
+    int status = turns == NULL ? ctx->status : gs_analysis_fifo_others_init(&others, ctx, n);
+    if (status != GS_OK) {
+        goto out;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        turns[k] = (turn_t){self->kernels->period[k], k};
+    }
+    qsort(turns, (size_t)n, sizeof *turns, by_period);
+    for (int round = 0; round < GS_ANALYSIS_FIFO_ROUNDS && self->changes != before; round++) {
+        before = self->changes;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t k = turns[i].task;
+            if (is_stale(self, k)) {
+                gs_analysis_fifo_others_clear(&others);
+                if ((status = improve(self, ctx, k, &others)) != GS_OK) {
+                    goto out;
+                }
+                self->tasks[k].refined = self->changes;
+            }
+            if ((status = gs_poll(ctx, n)) != GS_OK) {
+                goto out;
+            }
+        }
+    }
+out:
+    gs_analysis_fifo_others_free(&others, ctx);
+    gs_free(ctx, turns);
+    return status;
+}

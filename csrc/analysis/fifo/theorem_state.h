@@ -1,0 +1,127 @@
+/* What the theorems of fifo_bound.h share while one set is worked on: internal to rta/fifo_*.c.
+ *
+ * Symbols as in the notebook: g, b, c, T of a task (blocks, threads, block_time, period), C = g b c
+ * its work, SC the sum of all C, u = C / T, U the sum of all u, m threads of which at least beta
+ * are busy while a block waits.
+ *
+ * The bounds that refer to each other are kept as whole numbers of 1/beta ticks, rounded up. That
+ * loses nothing: they are only asked how many releases lie within (x + R) / T, where x is such a
+ * number too and T is whole.
+ */
+#ifndef GS_ANALYSIS_FIFO_THEOREM_STATE_H
+#define GS_ANALYSIS_FIFO_THEOREM_STATE_H
+
+#include "core/int128.h"
+#include "analysis/fifo/fifo_bound.h"
+#include "analysis/fifo/interfering_jobs.h"
+
+/* The best bound of a task so far. */
+typedef struct {
+    gs_int128_t parts; /* in units of 1/beta, rounded up; GS_ANALYSIS_FIFO_NO_BOUND: none */
+    int64_t whole;     /* exactly: whole + numerator / denominator ticks */
+    gs_int128_t numerator;
+    gs_int128_t denominator;
+    bool fits; /* hardware: case 1 of Theorem V1 applies, and was asked for */
+    bool sc1;
+    gs_int128_t share; /* u in units of 1/scale, rounded up */
+    int64_t changed;   /* when, in refinements of any bound */
+    int64_t refined;   /* when its own recurrence was last looked at */
+} gs_analysis_fifo_task_t;
+
+#define GS_ANALYSIS_FIFO_NO_BOUND (-1)
+
+typedef struct {
+    const gs_kernel_tasks_t *kernels;
+    int64_t m;
+    int64_t sms;
+    int64_t beta;
+    int order;
+    int64_t theorems;
+    int64_t work;                   /* SC */
+    gs_analysis_fifo_task_t *tasks; /* owned */
+    gs_analysis_fifo_bound_t *out;  /* the caller's; theorem, status and reasons are kept here */
+    gs_int128_t scale;              /* the denominator of the utilizations; 0: not computed yet */
+    bool coarse;                    /* it is not a multiple of all periods: shares are rounded up */
+    int64_t pass;                   /* the theorems to try in this pass */
+    int64_t overflow;  /* those that took too large a number: try them with a coarse scale */
+    gs_int128_t share; /* U */
+    int64_t changes;   /* the clock of changed and refined */
+} gs_analysis_fifo_work_t;
+
+/* Whether a theorem is about this order, asked for (sets the reason for all tasks if not) and to be
+ * tried in this pass. */
+bool gs_analysis_fifo_try(gs_analysis_fifo_work_t *self, int theorem, bool order);
+
+void gs_analysis_fifo_why(gs_analysis_fifo_work_t *self, int64_t k, int theorem, int why);
+void gs_analysis_fifo_why_all(gs_analysis_fifo_work_t *self, int theorem, int why);
+
+/* A bound of whole + numerator / denominator ticks for task k: kept if it is the least so far.
+ * Whether it lies within the clock (the reason is set if not). */
+bool gs_analysis_fifo_take(gs_analysis_fifo_work_t *self, int64_t k, int theorem, int64_t whole,
+                           gs_int128_t numerator, gs_int128_t denominator);
+
+/* Computes scale and shares, once. */
+void gs_analysis_fifo_shares(gs_analysis_fifo_work_t *self);
+
+/* The own work of task k that is not in its last block, and how long that one is in 1/beta. */
+static inline int64_t gs_analysis_fifo_own(const gs_analysis_fifo_work_t *self, int64_t k)
+{
+    const gs_kernel_tasks_t *t = self->kernels;
+    return gs_kernel_tasks_work(t, k) - t->threads[k] * t->block_time[k];
+}
+
+static inline gs_int128_t gs_analysis_fifo_tail(const gs_analysis_fifo_work_t *self, int64_t k)
+{
+    return (gs_int128_t)self->beta * self->kernels->block_time[k];
+}
+
+static inline gs_int128_t gs_analysis_fifo_period(const gs_analysis_fifo_work_t *self, int64_t k)
+{
+    return (gs_int128_t)self->beta * self->kernels->period[k];
+}
+
+/* How many more jobs of a run that has come to so many jobs add nothing but a step: until another
+ * task's job is in the way, which is `gap` ahead, or the run ends, which it has failed to by
+ * `late` > 0. All in 1/beta. */
+static inline int64_t gs_analysis_fifo_same_steps(gs_int128_t gap, gs_int128_t step,
+                                                  gs_int128_t late, gs_int128_t period,
+                                                  int64_t jobs)
+{
+    if (gap < 4 * step) { /* not worth two divisions */
+        return 0;
+    }
+    gs_int128_t steps = gs_int128_ceil_div(gap + 1, step) - 1;
+    if (step < period) {
+        gs_int128_t left = gs_int128_ceil_div(late, period - step);
+        steps = left - 1 < steps ? left - 1 : steps;
+    }
+    return (int64_t)(steps < GS_ANALYSIS_FIFO_MOST_JOBS - jobs ? steps
+                                                               : GS_ANALYSIS_FIFO_MOST_JOBS - jobs);
+}
+
+/* Whether the response of no further job in a run of task k can exceed worst, after so many jobs:
+ * then the run need not be followed to its end. Asked now and then, as it takes a while. counted:
+ * whether the jobs of task i are counted by its bound and period; those of the rest are in step. */
+bool gs_analysis_fifo_is_past(gs_analysis_fifo_work_t *self, int64_t k, gs_int128_t step,
+                              int64_t jobs, gs_int128_t worst,
+                              bool (*counted)(const gs_analysis_fifo_work_t *, int64_t k,
+                                              int64_t i));
+#define GS_ANALYSIS_FIFO_ASK_FIRST 8 /* jobs, and then every four times as many */
+
+/* The theorems, each with its reasons: fifo_v1.c, fifo_a.c, fifo_v2.c. */
+void gs_analysis_fifo_theorem_v1_first(gs_analysis_fifo_work_t *self);
+int gs_analysis_fifo_theorem_v1_chain(gs_analysis_fifo_work_t *self, gs_context_t *ctx);
+void gs_analysis_fifo_theorem_a(gs_analysis_fifo_work_t *self);
+int gs_analysis_fifo_theorem_a_refined(gs_analysis_fifo_work_t *self, gs_context_t *ctx);
+int gs_analysis_fifo_theorem_v2(gs_analysis_fifo_work_t *self, gs_context_t *ctx);
+
+/* Goes through the tasks whose bound is not settled and improves it, one by one and again, until
+ * no bound changes: improve looks at task k, with room for its others. At most
+ * GS_ANALYSIS_FIFO_ROUNDS rounds; each is valid. */
+#define GS_ANALYSIS_FIFO_ROUNDS 1024
+typedef int (*gs_analysis_fifo_improve_t)(gs_analysis_fifo_work_t *self, gs_context_t *ctx,
+                                          int64_t k, gs_analysis_fifo_others_t *others);
+int gs_analysis_fifo_rounds(gs_analysis_fifo_work_t *self, gs_context_t *ctx,
+                            gs_analysis_fifo_improve_t improve);
+
+#endif

@@ -1,0 +1,73 @@
+/* How late can a job end under global EDF, on m CPUs, when no task gets more than it may use?
+ *
+ * Sporadic tasks, each job with a demand e' of CPU time (suspension-oblivious: whatever time it
+ * spends off the CPUs is part of it). Tardiness is bounded when e' <= p for every task and the
+ * utilization is at most m (Devi and Anderson 2008; Ineqs. 3 and 4 of paper 004). The bounds:
+ *
+ *   Devi and Anderson (implicit deadlines, d = p):   response <= p + x + e',
+ *     x = max(0, L largest e' - least e') / (m - L-1 largest u'),  L = ceil(U) - 1;
+ *   compliant vector (Erickson, Devi and Baruah 2010; Erickson and Anderson 2012), for jobs whose
+ *     priority is their release + Y (here d, less the least d):   response <= Y + e' + s - e' / m,
+ *     where s is the root of  sum of S + sum of the L largest (u' s + e' - e' u' / m - S) = m s,
+ *     S = max(0, e' (1 - Y / p));
+ *   no more tasks than CPUs: response <= e';   one CPU, implicit deadlines: response <= p.
+ *
+ * Bounds are exact fractions where the periods have a small enough common multiple. Otherwise
+ * utilizations are rounded up, and so is what comes of them.
+ */
+#ifndef GS_ANALYSIS_GLOBAL_EDF_TARDINESS_H
+#define GS_ANALYSIS_GLOBAL_EDF_TARDINESS_H
+
+#include "core/context.h"
+
+enum {
+    GS_ANALYSIS_GLOBAL_EDF_BOUNDED = 0,
+    GS_ANALYSIS_GLOBAL_EDF_LONG = 1,     /* one job demands more than its period: see failed */
+    GS_ANALYSIS_GLOBAL_EDF_LOAD = 2,     /* the utilization exceeds m */
+    GS_ANALYSIS_GLOBAL_EDF_CONTAINER = 3 /* of the tasks in the container it exceeds 1 */
+};
+
+/* Where a bound comes from; also which ones to try, as bits 1 << GS_ANALYSIS_GLOBAL_EDF_*. */
+enum {
+    GS_ANALYSIS_GLOBAL_EDF_NONE = 0, /* no bound, or beyond the clock */
+    GS_ANALYSIS_GLOBAL_EDF_ALONE = 1,
+    GS_ANALYSIS_GLOBAL_EDF_UNIPROCESSOR = 2,
+    GS_ANALYSIS_GLOBAL_EDF_DEVI_ANDERSON = 3,
+    GS_ANALYSIS_GLOBAL_EDF_COMPLIANT = 4,
+    GS_ANALYSIS_GLOBAL_EDF_FIFO = 5, /* in a container */
+    GS_ANALYSIS_GLOBAL_EDF_METHODS = 6
+};
+
+typedef struct {
+    int64_t n;
+    const int64_t *period;
+    const int64_t *deadline;
+    const int64_t *demand; /* e' */
+} gs_analysis_global_edf_t;
+
+typedef struct {
+    int64_t numerator; /* of the response bound, in lowest terms; 0 / 0 without one */
+    int64_t denominator;
+    int64_t method;
+} gs_analysis_global_edf_bound_t;
+
+/* What a set needs: n, periods and deadlines positive, demands not negative, all times below
+ * GS_NEVER / 2 and all demands together as well; m within 31 bits. */
+int gs_analysis_global_edf_check(gs_context_t *ctx, const gs_analysis_global_edf_t *tasks,
+                                 int64_t m);
+
+/* Whether tardiness is bounded, decided exactly: *verdict is GS_ANALYSIS_GLOBAL_EDF_BOUNDED,
+ * GS_ANALYSIS_GLOBAL_EDF_LONG (and *failed the first such task) or GS_ANALYSIS_GLOBAL_EDF_LOAD (and
+ * *failed -1). The set must have passed gs_analysis_global_edf_check. */
+int gs_analysis_global_edf_bounded(gs_context_t *ctx, const gs_analysis_global_edf_t *tasks,
+                                   int64_t m, int *verdict, int64_t *failed);
+
+/* The least response bound of each task among those of the methods (bits), for a set that is
+ * bounded. bound: n entries of the caller's; method GS_ANALYSIS_GLOBAL_EDF_NONE where no method
+ * that was asked for applies (Devi and Anderson without implicit deadlines) or its numbers are
+ * beyond 126 bits. */
+int gs_analysis_global_edf_response(gs_context_t *ctx, const gs_analysis_global_edf_t *tasks,
+                                    int64_t m, int64_t methods,
+                                    gs_analysis_global_edf_bound_t *bound);
+
+#endif

@@ -1,0 +1,175 @@
+/* Do all tasks meet their deadlines when a first-come-first-served lock guards the GPU? */
+#include "analysis/partitioned/fmlp_plus.h"
+
+/* One test under way. */
+typedef struct {
+    gs_analysis_partitioned_lock_t *lock;
+    gs_context_t *ctx;
+    const gs_host_tasks_t *hosts;
+    const int64_t *core;
+    gs_analysis_common_answer_t *answer;
+    int mode; /* GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND or GS_ANALYSIS_PARTITIONED_LOCK_BUSY */
+    bool paper;
+} test_t;
+
+/* Requests that are ahead of i's: first come, first served, so at most one of every other task for
+ * each of its own, and no more than the jobs in a window have. Those of less urgent tasks on the
+ * core are in add_lower. Those of more urgent ones there are part of what these take of the core
+ * if, and only if, the holder keeps it. */
+static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
+                         int64_t at)
+{
+    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    int64_t i = lock->order[at];
+    for (int64_t other = 0; other < lock->n; other++) {
+        int64_t u = lock->order[other], most = lock->sums[u].most_gpu;
+        bool here = test->core[u] == test->core[i], higher = other < at;
+        bool on_core =
+            here && (!higher || test->mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY || test->paper);
+        if (other == at || lock->sums[u].segments == 0 || on_core) {
+            continue;
+        }
+        int64_t jitter = test->paper ? test->hosts->period[u]
+                         : higher    ? test->answer->response[u]
+                                     : test->hosts->deadline[u];
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, jitter,
+                                          test->hosts->period[u], lock->sums[u].segments,
+                                          lock->sums[i].segments, most, most);
+    }
+}
+
+/* Segments of less urgent tasks on the core. At most eta + 1 of a task are in i's way: one that is
+ * open when i is released, and one for each of i's GPU segments, begun while i was suspended. Each
+ * delays i for at most its length, waiting and ready times together. Or, counted apart: one request
+ * ahead of each of i's, and eta + 1 times what a segment takes of the core. For k <= eta segments
+ * the former is less; for eta + 1, the last one adds the least of both. */
+static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
+{
+    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    int64_t i = lock->order[at], most = lock->sums[i].segments + 1;
+    for (int64_t later = at + 1; later < lock->n; later++) {
+        int64_t u = lock->order[later], gpu = lock->sums[u].most_gpu;
+        if (test->core[u] != test->core[i] || lock->sums[u].segments == 0) {
+            continue;
+        }
+        int64_t apart = gs_analysis_common_mul(
+            most, gs_analysis_partitioned_lock_segment(&lock->sums[u], test->mode));
+        gs_analysis_common_recurrence_add(
+            recurrence, GS_ANALYSIS_COMMON_LOWER, test->hosts->deadline[u], test->hosts->period[u],
+            lock->sums[u].segments, most, gpu, apart < gpu ? apart : gpu);
+    }
+}
+
+/* The same in the public code, with z requests of i delayed from other cores. */
+static void add_lower_paper(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
+                            int64_t at, int64_t z)
+{
+    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    int64_t i = lock->order[at];
+    for (int64_t later = at + 1; later < lock->n; later++) {
+        int64_t u = lock->order[later], gpu = lock->sums[u].most_gpu;
+        if (test->core[u] == test->core[i] && lock->sums[u].segments > 0) {
+            gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_LOWER,
+                                              test->hosts->period[u], test->hosts->period[u],
+                                              lock->sums[u].segments, z + 1, gpu, gpu);
+        }
+    }
+}
+
+/* More urgent tasks on the core, which suspend. */
+static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
+{
+    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    int64_t i = lock->order[at];
+    for (int64_t earlier = 0; earlier < at; earlier++) {
+        int64_t h = lock->order[earlier], response = test->answer->response[h];
+        if (test->core[h] != test->core[i]) {
+            continue;
+        }
+        int64_t demand = gs_analysis_partitioned_lock_demand(&lock->sums[h], test->mode);
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, response - demand,
+                                          test->hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_ALL,
+                                          demand, demand);
+    }
+}
+
+/* All demands but those of less urgent tasks on the core. */
+static void start(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
+{
+    const gs_analysis_common_sums_t *own = &test->lock->sums[test->lock->order[at]];
+    gs_analysis_common_recurrence_init(recurrence, test->lock->demands);
+    recurrence->constant[GS_ANALYSIS_COMMON_OWN] = own->cpu + own->gpu;
+    if (own->segments > 0) {
+        add_requests(test, recurrence, at);
+    }
+    add_higher(test, recurrence, at);
+}
+
+/* z at the window of the recurrence: min(eta_i, requests from other cores). */
+static int64_t delayed(const gs_analysis_common_recurrence_t *recurrence, int64_t eta)
+{
+    int64_t z = 0;
+    for (int64_t k = 0; k < recurrence->count && z < eta; k++) {
+        const gs_analysis_common_demand_t *demand = &recurrence->demands[k];
+        z += demand->term == GS_ANALYSIS_COMMON_REQUEST ? demand->jobs : 0;
+    }
+    return z < eta ? z : eta;
+}
+
+/* z and W grow together from the least z. */
+static int test_task_paper(const test_t *test, int64_t at)
+{
+    gs_analysis_common_recurrence_t recurrence;
+    int64_t i = test->lock->order[at], eta = test->lock->sums[i].segments;
+    int64_t deadline = test->hosts->deadline[i], least = 0, z;
+    start(test, &recurrence, at);
+    for (z = delayed(&recurrence, eta);; z = delayed(&recurrence, eta)) {
+        start(test, &recurrence, at);
+        add_lower_paper(test, &recurrence, at, z);
+        int status =
+            gs_analysis_common_recurrence_solve(&recurrence, test->ctx, least, deadline, &least);
+        if (status != GS_OK || least < 0 || delayed(&recurrence, eta) == z) {
+            if (status != GS_OK) {
+                return status;
+            }
+            break;
+        }
+    }
+    if (least < 0) { /* the terms at the deadline, with z there */
+        start(test, &recurrence, at);
+        gs_analysis_common_recurrence_move(&recurrence, deadline);
+        z = delayed(&recurrence, eta);
+        start(test, &recurrence, at);
+        add_lower_paper(test, &recurrence, at, z);
+    }
+    return gs_analysis_common_recurrence_answer(
+        &recurrence, test->ctx, least < 0 ? deadline + 1 : least, deadline, i, test->answer);
+}
+
+static int test_task(const test_t *test, int64_t at)
+{
+    gs_analysis_common_recurrence_t recurrence;
+    int64_t i = test->lock->order[at];
+    start(test, &recurrence, at);
+    add_lower(test, &recurrence, at);
+    return gs_analysis_common_recurrence_answer(&recurrence, test->ctx, 0, test->hosts->deadline[i],
+                                                i, test->answer);
+}
+
+int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+                                      const gs_host_tasks_t *hosts, const int64_t *core,
+                                      int64_t cpus, int64_t sms, bool busy, bool paper,
+                                      gs_analysis_common_answer_t *answer)
+{
+    int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
+    const test_t test = {
+        self,   ctx,
+        hosts,  core,
+        answer, busy ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
+        paper};
+    gs_analysis_common_answer_start(answer, self->n);
+    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
+        status = paper ? test_task_paper(&test, at) : test_task(&test, at);
+    }
+    return status;
+}

@@ -1,0 +1,141 @@
+/* Do all tasks meet their deadlines when a server runs their GPU segments? */
+#include "analysis/partitioned/gpu_server.h"
+
+/* One test under way. */
+typedef struct {
+    gs_analysis_partitioned_lock_t *lock;
+    gs_context_t *ctx;
+    const gs_host_tasks_t *hosts;
+    const int64_t *core;
+    gs_analysis_common_answer_t *answer;
+    int64_t server;
+    int64_t overhead;
+} test_t;
+
+/* The requests of more urgent tasks in a window, each with the overhead before the next one: of
+ * ceil(w / T) + 1 jobs, as responses are within the periods. */
+static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
+                         int64_t at)
+{
+    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    for (int64_t earlier = 0; earlier < at; earlier++) {
+        int64_t h = lock->order[earlier], period = test->hosts->period[h];
+        const gs_analysis_common_sums_t *sums = &lock->sums[h];
+        if (sums->segments > 0) {
+            int64_t work = gs_analysis_common_add(
+                sums->gpu, gs_analysis_common_mul(sums->segments, test->overhead));
+            gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, period,
+                                              period, 1, GS_ANALYSIS_COMMON_DEMAND_ALL, work, work);
+        }
+    }
+}
+
+/* B^w = min(eta RD, JD): RD is one request from issue to start, JD counts the jobs in the whole
+ * response. Leaves the demands where RD ends, which W is not below; *single: RD, or -1 beyond the
+ * deadline, and then W is, too. */
+static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
+                          int64_t at, int64_t *single)
+{
+    int64_t i = test->lock->order[at], eta = test->lock->sums[i].segments;
+    int64_t lower = test->lock->most_lower[i];
+    bool any = false;
+    for (int64_t later = at + 1; later < test->lock->n && !any; later++) {
+        any = test->lock->sums[test->lock->order[later]].segments > 0;
+    }
+    lower = any ? gs_analysis_common_add(lower, test->overhead) : 0;
+    add_requests(test, recurrence, at);
+    recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] = lower;
+    int status = gs_analysis_common_recurrence_solve(recurrence, test->ctx, 0,
+                                                     test->hosts->deadline[i], single);
+    recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] = gs_analysis_common_mul(eta, lower);
+    if (*single >= 0) {
+        recurrence->request_most = gs_analysis_common_mul(eta, *single);
+    }
+    return status;
+}
+
+/* More urgent tasks on the core, which suspend while they are clients. */
+static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
+{
+    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    int64_t i = lock->order[at];
+    for (int64_t earlier = 0; earlier < at; earlier++) {
+        int64_t h = lock->order[earlier], response = test->answer->response[h];
+        int64_t work = lock->sums[h].cpu;
+        if (test->core[h] != test->core[i]) {
+            continue;
+        }
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, response - work,
+                                          test->hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_ALL,
+                                          work, work);
+    }
+}
+
+/* The server's work for all other tasks, where it shares i's core: it lies between the release and
+ * the deadline of the client's job. */
+static void add_server(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t i)
+{
+    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    for (int64_t j = 0; j < lock->n && test->core[i] == test->server; j++) {
+        const gs_analysis_common_sums_t *sums = &lock->sums[j];
+        if (j != i && sums->segments > 0) {
+            int64_t work = gs_analysis_common_add(
+                sums->copies,
+                gs_analysis_common_mul(2, gs_analysis_common_mul(sums->segments, test->overhead)));
+            gs_analysis_common_recurrence_add(
+                recurrence, GS_ANALYSIS_COMMON_SERVER, test->hosts->deadline[j] - work,
+                test->hosts->period[j], 1, GS_ANALYSIS_COMMON_DEMAND_ALL, work, work);
+        }
+    }
+}
+
+static int test_task(const test_t *test, int64_t at)
+{
+    int64_t i = test->lock->order[at], deadline = test->hosts->deadline[i], single = 0;
+    const gs_analysis_common_sums_t *own = &test->lock->sums[i];
+    gs_analysis_common_recurrence_t recurrence;
+    gs_analysis_common_recurrence_init(&recurrence, test->lock->demands);
+    if (own->segments > 0) {
+        int status = start_requests(test, &recurrence, at, &single);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    int64_t overhead =
+        gs_analysis_common_mul(2, gs_analysis_common_mul(own->segments, test->overhead));
+    recurrence.constant[GS_ANALYSIS_COMMON_OWN] =
+        gs_analysis_common_add(own->cpu + own->gpu, overhead);
+    add_server(test, &recurrence, i);
+    add_higher(test, &recurrence, at);
+    return gs_analysis_common_recurrence_answer(
+        &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
+}
+
+int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t overhead)
+{
+    if (overhead < 0 || overhead >= GS_ANALYSIS_COMMON_MOST) {
+        return gs_fail(ctx, GS_ERR_VALUE, "overhead", -1, overhead,
+                       "must be a time of at least 0 that the clock can hold");
+    }
+    return GS_OK;
+}
+
+int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+                                       const gs_host_tasks_t *hosts, const int64_t *core,
+                                       int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
+                                       gs_analysis_common_answer_t *answer)
+{
+    int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
+    if (status == GS_OK && (server < 0 || server > cpus)) {
+        status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server, "there is no such core");
+    }
+    if (status == GS_OK) {
+        status = gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);
+    }
+    const test_t test = {self, ctx, hosts, core, answer, server, overhead};
+    gs_analysis_common_answer_start(answer, self->n);
+    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
+        status = test_task(&test, at);
+    }
+    return status;
+}

@@ -1,0 +1,24 @@
+/* A server task that runs all GPU segments, one at a time, the most urgent client's first.
+ *
+ * Kim, Patel, Wang, Rajkumar, RTCSA 2017 (JSA 2018, arXiv 1709.06613); notebook 06. The server has
+ * the highest priority on its core, executes the copies and suspends during kernels; it takes an
+ * overhead at the start of a request, between requests and to notify the client. Clients are
+ * suspended from their request to the notice.
+ */
+#ifndef GS_ANALYSIS_PARTITIONED_GPU_SERVER_H
+#define GS_ANALYSIS_PARTITIONED_GPU_SERVER_H
+
+#include "analysis/partitioned/lock_test.h"
+
+/* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs; server: the
+ * server's core, or cpus for one of its own. Refuses, beside what
+ * gs_analysis_partitioned_lock_start refuses, a core that is none and an overhead below 0 or from
+ * GS_ANALYSIS_COMMON_MOST on. */
+int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+                                       const gs_host_tasks_t *hosts, const int64_t *core,
+                                       int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
+                                       gs_analysis_common_answer_t *answer);
+
+int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t overhead);
+
+#endif

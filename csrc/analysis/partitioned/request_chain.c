@@ -1,0 +1,363 @@
+/* Which kernels can be launched before this one so that all of them have to end first? */
+#include <string.h>
+
+#include "analysis/partitioned/request_chain.h"
+
+enum {
+    STEPS = 400 /* of a search by hand, before all sets of tasks are looked at */
+};
+
+int gs_analysis_partitioned_chain_init(gs_analysis_partitioned_chain_t *self, gs_context_t *ctx,
+                                       int64_t n)
+{
+    memset(self, 0, sizeof *self);
+    self->n = n;
+    self->words = (n + 63) / 64;
+    int64_t size;
+    if (!gs_mul(n, self->words, &size)) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "tasks", -1, n, "too many for a graph of them");
+    }
+    self->near = gs_alloc(ctx, (size_t)size, sizeof *self->near);
+    self->weight = gs_alloc(ctx, (size_t)n, sizeof *self->weight);
+    self->group = gs_alloc(ctx, (size_t)(3 * self->words), sizeof *self->group);
+    self->away = gs_alloc(ctx, (size_t)self->words, sizeof *self->away);
+    self->ends =
+        gs_alloc(ctx, (size_t)1 << GS_ANALYSIS_PARTITIONED_CHAIN_EXACT, sizeof *self->ends);
+    bool made = self->near != NULL && self->weight != NULL && self->group != NULL;
+    return made && self->away != NULL && self->ends != NULL ? GS_OK : ctx->status;
+}
+
+void gs_analysis_partitioned_chain_free(gs_analysis_partitioned_chain_t *self, gs_context_t *ctx)
+{
+    gs_free(ctx, self->near);
+    gs_free(ctx, self->weight);
+    gs_free(ctx, self->group);
+    gs_free(ctx, self->away);
+    gs_free(ctx, self->ends);
+    memset(self, 0, sizeof *self);
+}
+
+void gs_analysis_partitioned_chain_clear(gs_analysis_partitioned_chain_t *self)
+{
+    if (self->joined) {
+        memset(self->near, 0, (size_t)(self->n * self->words) * sizeof *self->near);
+        self->joined = false;
+    }
+}
+
+int gs_analysis_partitioned_chain_join_sets(gs_analysis_partitioned_chain_t *self,
+                                            gs_context_t *ctx, const int64_t *segments,
+                                            const uint8_t *sm, int64_t sms)
+{
+    uint64_t *users = self->group;
+    for (int64_t s = 0; s < sms; s++) {
+        memset(users, 0, (size_t)self->words * sizeof *users);
+        int64_t count = 0;
+        for (int64_t i = 0; i < self->n; i++) {
+            if (segments[i] > 0 && sm[i * sms + s] != 0) {
+                users[i / 64] |= (uint64_t)1 << (i % 64);
+                count++;
+            }
+        }
+        self->joined = self->joined || count > 1;
+        for (int64_t i = 0; i < self->n && count > 1; i++) {
+            if (segments[i] == 0 || sm[i * sms + s] == 0) {
+                continue;
+            }
+            for (int64_t w = 0; w < self->words; w++) {
+                self->near[i * self->words + w] |= users[w];
+            }
+        }
+        int status = gs_poll(ctx, self->n + count * self->words);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        self->near[i * self->words + i / 64] &= ~((uint64_t)1 << (i % 64));
+    }
+    return GS_OK;
+}
+
+/* A component, its tasks numbered from 0 in the order of their indices. */
+typedef struct {
+    int64_t count;
+    int64_t weight[GS_ANALYSIS_PARTITIONED_CHAIN_EXACT];
+    unsigned near[GS_ANALYSIS_PARTITIONED_CHAIN_EXACT];
+    bool listed;    /* whether `ends` is filled */
+    int64_t best;   /* of the search under way */
+    int64_t enough; /* no path is longer */
+    int64_t steps;
+} part_t;
+
+static int count_bits(unsigned bits) /* up to 16 */
+{
+    bits -= bits >> 1 & 0x5555u;
+    bits = (bits & 0x3333u) + (bits >> 2 & 0x3333u);
+    bits = (bits + (bits >> 4)) & 0x0f0fu;
+    return (int)((bits + (bits >> 8)) & 0x1fu);
+}
+
+static int64_t weigh(const part_t *part, unsigned tasks)
+{
+    int64_t sum = 0;
+    for (; tasks != 0; tasks &= tasks - 1) {
+        sum += part->weight[__builtin_ctz(tasks)];
+    }
+    return sum;
+}
+
+/* The tasks of `open` that can be reached from `from` (a part of it). */
+static unsigned reach(const part_t *part, unsigned from, unsigned open)
+{
+    unsigned found = from;
+    for (unsigned next = from; next != 0;) {
+        unsigned more = 0;
+        for (; next != 0; next &= next - 1) {
+            more |= part->near[__builtin_ctz(next)];
+        }
+        next = more & open & ~found;
+        found |= next;
+    }
+    return found;
+}
+
+/* Goes on from a path of that weight whose last task is next to the tasks `next` of `open`: those
+ * with the fewest other ways to go first. False when it takes too long. */
+static bool search(part_t *part, unsigned next, unsigned open, int64_t weight)
+{
+    part->best = weight > part->best ? weight : part->best;
+    if (++part->steps > STEPS) {
+        return false;
+    }
+    while (next != 0) {
+        if (part->best >= part->enough ||
+            weight + weigh(part, reach(part, next, open)) <= part->best) {
+            return true;
+        }
+        int chosen = -1, fewest = GS_ANALYSIS_PARTITIONED_CHAIN_EXACT;
+        for (unsigned rest = next; rest != 0; rest &= rest - 1) {
+            int v = __builtin_ctz(rest), ways = count_bits(part->near[v] & open);
+            if (ways < fewest) {
+                fewest = ways;
+                chosen = v;
+            }
+        }
+        unsigned bit = 1u << chosen;
+        if (!search(part, part->near[chosen] & open & ~bit, open & ~bit,
+                    weight + part->weight[chosen])) {
+            return false;
+        }
+        next &= ~bit;
+    }
+    return true;
+}
+
+/* By dynamic programming over all sets of tasks: a path through all tasks of a set can end at v
+ * when one through the others ends next to v. */
+static void list_ends(part_t *part, uint16_t *ends)
+{
+    for (unsigned tasks = 1; tasks < 1u << part->count; tasks++) {
+        unsigned found = 0;
+        for (unsigned rest = tasks; rest != 0; rest &= rest - 1) {
+            unsigned v = (unsigned)__builtin_ctz(rest), others = tasks & ~(1u << v);
+            if (others == 0 || (ends[others] & part->near[v]) != 0) {
+                found |= 1u << v;
+            }
+        }
+        ends[tasks] = (uint16_t)found;
+    }
+    part->listed = true;
+}
+
+/* The heaviest set of tasks without i that has a path to next to i. */
+static int64_t look_at_all(const part_t *part, const uint16_t *ends, int64_t i)
+{
+    int64_t best = 0;
+    for (unsigned tasks = 1; tasks < 1u << part->count; tasks++) {
+        if ((tasks >> i & 1) == 0 && (ends[tasks] & part->near[i]) != 0) {
+            int64_t weight = weigh(part, tasks);
+            best = weight > best ? weight : best;
+        }
+    }
+    return best;
+}
+
+/* The longest path that begins next to i. */
+static int longest_path(gs_analysis_partitioned_chain_t *self, gs_context_t *ctx, part_t *part,
+                        int64_t i, int64_t *longest)
+{
+    unsigned open = ((1u << part->count) - 1) & ~(1u << i);
+    part->best = part->steps = part->enough = 0;
+    for (unsigned rest = part->near[i]; rest != 0;) { /* in the heaviest piece, once i is away */
+        unsigned piece = reach(part, rest & -rest, open);
+        int64_t weight = weigh(part, piece);
+        part->enough = weight > part->enough ? weight : part->enough;
+        rest &= ~piece;
+    }
+    bool found = search(part, part->near[i], open, 0);
+    int status = gs_poll(ctx, 20 * part->steps);
+    *longest = part->best;
+    if (!found && status == GS_OK) {
+        if (!part->listed) {
+            list_ends(part, self->ends);
+        }
+        *longest = look_at_all(part, self->ends, i);
+        status = gs_poll(ctx, (int64_t)GS_ANALYSIS_PARTITIONED_CHAIN_EXACT << part->count);
+    }
+    return status;
+}
+
+/* Adds to self->group the tasks from i on that can be reached without those of `away`. */
+static int64_t find_component(gs_analysis_partitioned_chain_t *self, int64_t i,
+                              const uint64_t *away)
+{
+    int64_t words = self->words, count = 1;
+    uint64_t *found = self->group, *next = self->group + words;
+    memset(found, 0, (size_t)(2 * words) * sizeof *found);
+    found[i / 64] = next[i / 64] = (uint64_t)1 << (i % 64);
+    for (int64_t w = 0; w < words;) {
+        if (next[w] == 0) {
+            w++;
+            continue;
+        }
+        int64_t task = 64 * w + __builtin_ctzll(next[w]);
+        next[w] &= next[w] - 1;
+        for (int64_t v = 0; v < words; v++) {
+            uint64_t more = self->near[task * words + v] & ~found[v] & ~away[v];
+            if (more != 0) {
+                found[v] |= more;
+                next[v] |= more;
+                count += __builtin_popcountll(more);
+                w = v < w ? v : w;
+            }
+        }
+    }
+    return count;
+}
+
+/* The tasks of self->group by rising index; at most `most` of them. */
+static int64_t list_component(const gs_analysis_partitioned_chain_t *self, int64_t *tasks,
+                              int64_t most)
+{
+    int64_t count = 0;
+    for (int64_t w = 0; w < self->words; w++) {
+        for (uint64_t rest = self->group[w]; rest != 0 && count < most; rest &= rest - 1) {
+            tasks[count++] = 64 * w + __builtin_ctzll(rest);
+        }
+    }
+    return count;
+}
+
+static int64_t weigh_component(const gs_analysis_partitioned_chain_t *self)
+{
+    int64_t sum = 0;
+    for (int64_t w = 0; w < self->words; w++) {
+        for (uint64_t rest = self->group[w]; rest != 0; rest &= rest - 1) {
+            sum += self->weight[64 * w + __builtin_ctzll(rest)];
+        }
+    }
+    return sum;
+}
+
+static void make_part(const gs_analysis_partitioned_chain_t *self, const int64_t *tasks,
+                      int64_t count, part_t *part)
+{
+    part->count = count;
+    part->listed = false;
+    for (int64_t a = 0; a < count; a++) {
+        part->weight[a] = self->weight[tasks[a]];
+        part->near[a] = 0;
+        for (int64_t b = 0; b < a; b++) {
+            if (gs_analysis_partitioned_chain_joined(self, tasks[a], tasks[b])) {
+                part->near[a] |= 1u << b;
+                part->near[b] |= 1u << a;
+            }
+        }
+    }
+}
+
+/* In a ring, or with one other task, all of the others can be ahead: they are a path that begins
+ * next to i. Tasks in the order of their SMs, as an allocation deals them out, often are one. */
+static bool is_ring(const gs_analysis_partitioned_chain_t *self, const int64_t *tasks,
+                    int64_t count)
+{
+    for (int64_t t = 1; t < count; t++) {
+        if (!gs_analysis_partitioned_chain_joined(self, tasks[t - 1], tasks[t])) {
+            return false;
+        }
+    }
+    return count <= 2 || gs_analysis_partitioned_chain_joined(self, tasks[count - 1], tasks[0]);
+}
+
+int gs_analysis_partitioned_chain_longest(gs_analysis_partitioned_chain_t *self, gs_context_t *ctx,
+                                          int64_t i, const uint64_t *away, int64_t *longest)
+{
+    *longest = 0;
+    if (!self->joined) {
+        return GS_OK;
+    }
+    int64_t count = find_component(self, i, away);
+    int status = gs_poll(ctx, count * self->words);
+    if (count > GS_ANALYSIS_PARTITIONED_CHAIN_EXACT || status != GS_OK) {
+        *longest = weigh_component(self) - self->weight[i];
+        return status;
+    }
+    int64_t tasks[GS_ANALYSIS_PARTITIONED_CHAIN_EXACT] = {0};
+    list_component(self, tasks, GS_ANALYSIS_PARTITIONED_CHAIN_EXACT);
+    if (is_ring(self, tasks, count)) {
+        *longest = weigh_component(self) - self->weight[i];
+        return GS_OK;
+    }
+    part_t part;
+    make_part(self, tasks, count, &part);
+    int64_t at = 0;
+    while (tasks[at] != i) {
+        at++;
+    }
+    return longest_path(self, ctx, &part, at, longest);
+}
+
+int gs_analysis_partitioned_chain_all(gs_analysis_partitioned_chain_t *self, gs_context_t *ctx,
+                                      int64_t *longest)
+{
+    if (!self->joined) {
+        memset(longest, 0, (size_t)self->n * sizeof *longest);
+        return gs_poll(ctx, self->n);
+    }
+    uint64_t *away = self->group + 2 * self->words; /* those that are done */
+    memset(away, 0, (size_t)self->words * sizeof *away);
+    for (int64_t i = 0; i < self->n; i++) {
+        if (away[i / 64] >> (i % 64) & 1) {
+            continue;
+        }
+        int64_t tasks[GS_ANALYSIS_PARTITIONED_CHAIN_EXACT] = {0};
+        int64_t count = find_component(self, i, away);
+        bool few = count <= GS_ANALYSIS_PARTITIONED_CHAIN_EXACT &&
+                   list_component(self, tasks, count) == count;
+        int64_t sum = weigh_component(self);
+        bool ring = few && is_ring(self, tasks, count);
+        for (int64_t w = 0; w < self->words; w++) {
+            away[w] |= self->group[w];
+            for (uint64_t rest = self->group[w]; rest != 0; rest &= rest - 1) {
+                int64_t j = 64 * w + __builtin_ctzll(rest);
+                longest[j] = sum - self->weight[j];
+            }
+        }
+        part_t part;
+        if (few && !ring) {
+            make_part(self, tasks, count, &part);
+        }
+        for (int64_t t = 0; t < count && few && !ring; t++) {
+            int status = longest_path(self, ctx, &part, t, &longest[tasks[t]]);
+            if (status != GS_OK) {
+                return status;
+            }
+        }
+        int status = gs_poll(ctx, count * self->words);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}

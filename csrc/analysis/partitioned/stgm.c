@@ -1,0 +1,270 @@
+/* Do all tasks meet their deadlines when kernels share the GPU by SMs? */
+#include <string.h>
+
+#include "analysis/partitioned/stgm.h"
+
+int gs_analysis_partitioned_stgm_init(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
+                                      int64_t n)
+{
+    memset(self, 0, sizeof *self);
+    self->n = n;
+    self->order = gs_alloc(ctx, (size_t)n, sizeof *self->order);
+    self->sums = gs_alloc(ctx, (size_t)n, sizeof *self->sums);
+    self->copy = gs_alloc(ctx, (size_t)n, sizeof *self->copy);
+    self->kernel = gs_alloc(ctx, (size_t)n, sizeof *self->kernel);
+    self->demand = gs_alloc(ctx, (size_t)n, sizeof *self->demand);
+    self->segment = gs_alloc(ctx, (size_t)n, sizeof *self->segment);
+    self->demands = gs_alloc(ctx, (size_t)n, sizeof *self->demands);
+    self->members = gs_alloc(ctx, (size_t)n, sizeof *self->members);
+    if (self->order == NULL || self->sums == NULL || self->copy == NULL || self->kernel == NULL ||
+        self->demand == NULL || self->segment == NULL || self->demands == NULL ||
+        self->members == NULL) {
+        return ctx->status;
+    }
+    return gs_analysis_partitioned_chain_init(&self->chain, ctx, n);
+}
+
+void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx)
+{
+    gs_free(ctx, self->order);
+    gs_free(ctx, self->sums);
+    gs_free(ctx, self->copy);
+    gs_free(ctx, self->kernel);
+    gs_free(ctx, self->demand);
+    gs_free(ctx, self->segment);
+    gs_free(ctx, self->demands);
+    gs_free(ctx, self->members);
+    gs_analysis_partitioned_chain_free(&self->chain, ctx);
+    memset(self, 0, sizeof *self);
+}
+
+/* Sums, and who shares SMs with whom. */
+static int start(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
+                 const gs_host_tasks_t *hosts, const uint8_t *sm, int64_t sms)
+{
+    for (int64_t i = 0; i < self->n; i++) {
+        int64_t count = 0;
+        for (int64_t s = 0; s < sms; s++) {
+            count += sm[i * sms + s] != 0;
+        }
+        if (count == 0 && hosts->segments[i] > 0) {
+            return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0, "a task with GPU segments may use no SM");
+        }
+        self->sums[i] = gs_analysis_common_sums(hosts, i, count > 0 ? count : 1);
+        self->chain.weight[i] = self->sums[i].most_kernel;
+    }
+    gs_analysis_partitioned_chain_clear(&self->chain);
+    return gs_analysis_partitioned_chain_join_sets(&self->chain, ctx, hosts->segments, sm, sms);
+}
+
+void gs_analysis_partitioned_stgm_copies(gs_analysis_partitioned_stgm_t *self)
+{
+    int64_t all = 0; /* below GS_ANALYSIS_COMMON_MOST, as all jobs together are */
+    for (int64_t i = 0; i < self->n; i++) {
+        all += self->sums[i].longest_copy;
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        const gs_analysis_common_sums_t *own = &self->sums[i];
+        self->copy[i] = gs_analysis_common_mul(own->segments, 2 * (all - own->longest_copy));
+    }
+}
+
+/* Eqs. 5 and 6, as printed: the neighbours' kernels, but not those that they wait for. */
+static void neighbours_kernels(gs_analysis_partitioned_stgm_t *self)
+{
+    for (int64_t i = 0; i < self->n; i++) {
+        int64_t sum = 0;
+        for (int64_t j = 0; j < self->n; j++) {
+            sum += gs_analysis_partitioned_chain_joined(&self->chain, i, j)
+                       ? self->sums[j].most_kernel
+                       : 0;
+        }
+        self->kernel[i] = sum;
+    }
+}
+
+int gs_analysis_partitioned_stgm_kernels(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
+                                         int paper)
+{
+    int status = GS_OK;
+    if (paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
+        status = gs_analysis_partitioned_chain_all(&self->chain, ctx, self->kernel);
+    } else {
+        neighbours_kernels(self);
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        self->kernel[i] = gs_analysis_common_mul(self->sums[i].segments, self->kernel[i]);
+    }
+    return status;
+}
+
+int gs_analysis_partitioned_stgm_spin(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
+                                      int64_t i, int64_t copy, const uint64_t *away)
+{
+    int64_t eta = self->sums[i].segments, kernel = 0;
+    int status = eta > 0
+                     ? gs_analysis_partitioned_chain_longest(&self->chain, ctx, i, away, &kernel)
+                     : GS_OK;
+    self->copy[i] = gs_analysis_common_mul(eta, 2 * copy);
+    self->kernel[i] = gs_analysis_common_mul(eta, kernel);
+    self->segment[i] =
+        eta > 0 ? gs_analysis_common_add(self->sums[i].most_gpu, 2 * copy + kernel) : 0;
+    return status;
+}
+
+/* Busy, sound: the contention of all tasks. */
+static int spin_all(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx, const int64_t *core)
+{
+    int64_t all = 0; /* the longest copy of every core */
+    for (int64_t i = 0; i < self->n; i++) {
+        bool first = true;
+        self->segment[i] = 0; /* the longest copy on the same core, for now */
+        for (int64_t j = 0; j < self->n; j++) {
+            if (core[j] == core[i]) {
+                self->segment[i] =
+                    gs_analysis_common_max(self->segment[i], self->sums[j].longest_copy);
+                first = first && j >= i;
+            }
+        }
+        all += first ? self->segment[i] : 0;
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        uint64_t *away = self->chain.away;
+        memset(away, 0, (size_t)self->chain.words * sizeof *away);
+        for (int64_t j = 0; j < self->n; j++) {
+            away[j / 64] |= (uint64_t)(core[j] == core[i]) << (j % 64);
+        }
+        int status = gs_analysis_partitioned_stgm_spin(self, ctx, i, all - self->segment[i], away);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+/* A less urgent task on the core, suspend mode. Sound: while i is ready, it begins no GPU segment,
+ * so at most one is open when i becomes ready (at its release and after each of its GPU segments),
+ * and both of its copies can still come. Printed (Eqs. 7, 8): only the longer one, and once for
+ * each CPU segment. */
+static int64_t lower_suspend(const gs_analysis_common_sums_t *own,
+                             const gs_analysis_common_sums_t *low, int paper)
+{
+    return paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND
+               ? gs_analysis_common_mul(own->segments + 1, low->most_copies)
+               : gs_analysis_common_mul(own->cpu_segments, low->longest_copy);
+}
+
+/* B^l of the task at that place. Busy, sound: i never suspends, so only the segment that is open at
+ * the start of the busy period counts, with all its spinning. Printed (Eqs. 11, 12): one of every
+ * task, without the spinning. */
+static int64_t lower_of(const gs_analysis_partitioned_stgm_t *self,
+                        const gs_analysis_partitioned_stgm_core_t *core, int64_t at)
+{
+    int64_t i = core->members[at], sum = 0;
+    for (int64_t later = at + 1; later < core->count; later++) {
+        int64_t u = core->members[later];
+        if (self->sums[u].segments == 0) {
+            continue;
+        }
+        if (!core->busy) {
+            sum = gs_analysis_common_add(
+                sum, lower_suspend(&self->sums[i], &self->sums[u], core->paper));
+        } else if (core->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
+            sum = gs_analysis_common_max(sum, self->segment[u]);
+        } else {
+            sum = gs_analysis_common_add(sum, self->sums[u].most_gpu);
+        }
+    }
+    return sum;
+}
+
+/* What a job of h takes of the core. Busy, sound: with its own spinning; there is no jitter, as no
+ * job suspends (a busy period of i and more urgent tasks ends within W, which is within the period,
+ * so it holds one job of i). Printed: Eq. 9 with the blocking of i, or with that of h. */
+static int64_t demand_of(const gs_analysis_partitioned_stgm_t *self, int64_t h, bool busy,
+                         int paper, int64_t blocking)
+{
+    const gs_analysis_common_sums_t *sums = &self->sums[h];
+    if (!busy) {
+        return sums->cpu + sums->copies;
+    }
+    int64_t demand = sums->cpu + sums->gpu;
+    if (paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
+        return gs_analysis_common_add(demand,
+                                      gs_analysis_common_add(self->copy[h], self->kernel[h]));
+    }
+    return gs_analysis_common_add(
+        demand, paper == GS_ANALYSIS_PARTITIONED_STGM_PAPER ? blocking : self->demand[h]);
+}
+
+void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *self,
+                                             const gs_host_tasks_t *hosts,
+                                             const gs_analysis_partitioned_stgm_core_t *core,
+                                             int64_t at, const int64_t *response,
+                                             gs_analysis_common_recurrence_t *recurrence)
+{
+    int64_t i = core->members[at], lower = lower_of(self, core, at);
+    int64_t blocking =
+        gs_analysis_common_add(gs_analysis_common_add(self->copy[i], self->kernel[i]), lower);
+    gs_analysis_common_recurrence_init(recurrence, self->demands);
+    recurrence->constant[GS_ANALYSIS_COMMON_OWN] = self->sums[i].cpu + self->sums[i].gpu;
+    recurrence->constant[GS_ANALYSIS_COMMON_COPY] = self->copy[i];
+    recurrence->constant[GS_ANALYSIS_COMMON_KERNEL] = self->kernel[i];
+    recurrence->constant[GS_ANALYSIS_COMMON_LOWER] = lower;
+    self->demand[i] = blocking;
+    for (int64_t earlier = 0; earlier < at; earlier++) {
+        int64_t h = core->members[earlier];
+        int64_t demand = demand_of(self, h, core->busy, core->paper, blocking);
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER,
+                                          core->busy ? 0 : response[h] - demand, hosts->period[h],
+                                          1, GS_ANALYSIS_COMMON_DEMAND_ALL, demand, demand);
+    }
+}
+
+int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper)
+{
+    if (paper < GS_ANALYSIS_PARTITIONED_STGM_SOUND ||
+        paper > GS_ANALYSIS_PARTITIONED_STGM_PAPER_HIGHER) {
+        return gs_fail(ctx, GS_ERR_VALUE, "paper", -1, paper, "there is no such variant");
+    }
+    return GS_OK;
+}
+
+int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
+                                 const gs_host_tasks_t *hosts, const int64_t *core,
+                                 const uint8_t *sm, int64_t sms, int64_t cpus, bool busy, int paper,
+                                 gs_analysis_common_answer_t *answer)
+{
+    int status;
+    if ((status = gs_analysis_partitioned_stgm_check_paper(ctx, paper)) != GS_OK ||
+        (status = gs_analysis_common_order(ctx, hosts, self->order)) != GS_OK ||
+        (status = gs_analysis_common_check_cores(ctx, hosts, core, cpus)) != GS_OK ||
+        (status = start(self, ctx, hosts, sm, sms)) != GS_OK) {
+        return status;
+    }
+    if (busy && paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
+        status = spin_all(self, ctx, core);
+    } else {
+        gs_analysis_partitioned_stgm_copies(self);
+        status = gs_analysis_partitioned_stgm_kernels(self, ctx, paper);
+    }
+    gs_analysis_common_answer_start(answer, self->n);
+    gs_analysis_partitioned_stgm_core_t on = {
+        .members = self->members, .busy = busy, .paper = paper};
+    for (int64_t turn = 0; turn < self->n && status == GS_OK && answer->schedulable; turn++) {
+        int64_t i = self->order[turn], at = 0;
+        on.count = 0;
+        for (int64_t other = 0; other < self->n; other++) {
+            at = other == turn ? on.count : at;
+            if (core[self->order[other]] == core[i]) {
+                self->members[on.count++] = self->order[other];
+            }
+        }
+        gs_analysis_common_recurrence_t recurrence;
+        gs_analysis_partitioned_stgm_recurrence(self, hosts, &on, at, answer->response,
+                                                &recurrence);
+        status = gs_analysis_common_recurrence_answer(&recurrence, ctx, 0, hosts->deadline[i], i,
+                                                      answer);
+    }
+    return status;
+}

@@ -1,0 +1,108 @@
+/* What a call shares with its caller: an error with its place, a memory budget, a poll.
+ *
+ * The core has no globals. Every function that allocates, runs long or can refuse its input takes
+ * a gs_context_t, which one thread uses at a time. Results never depend on it, except where a
+ * budget ends a computation early.
+ *
+ * Return values: 0 done; positive, why the work stopped before its end (a budget); negative, an
+ * error. The place of an error (field, row, value) is in ctx->fault.
+ */
+#ifndef GS_CORE_CONTEXT_H
+#define GS_CORE_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A time that never comes; sums of two of them still fit an int64_t. */
+#define GS_NEVER (INT64_MAX / 4)
+
+enum {
+    GS_OK = 0,
+    GS_SPENT_STATES = 1,  /* the budget of states is used up */
+    GS_SPENT_BYTES = 2,   /* the budget of bytes is used up */
+    GS_SPENT_SECONDS = 3, /* the poll function said that time is up */
+    GS_UNDECIDED = 4,     /* the input leaves the answer open */
+    GS_ERR_MEMORY = -1,
+    GS_ERR_OVERFLOW = -2,
+    GS_ERR_VALUE = -3,
+    GS_ERR_INTERRUPTED = -4 /* the poll function asked to give up */
+};
+
+/* Where an error came from. field and reason are string literals of the core; row and value are
+ * meaningful when row >= 0, set when set >= 0 (the index within a stack of task sets). */
+typedef struct {
+    int code;
+    const char *field;
+    const char *reason;
+    int64_t set;
+    int64_t row;
+    int64_t value;
+} gs_fault_t;
+
+typedef struct {
+    int64_t bytes_limit; /* the most memory to hold at once; 0: no limit */
+    int64_t bytes_used;
+    int64_t bytes_peak;
+    int64_t allocations;  /* how many were asked for so far */
+    int64_t fail_at;      /* let allocation number fail_at (from 1) fail; 0: none. For tests. */
+    int64_t states_limit; /* the most states to look at; 0: no limit */
+    int64_t states;
+    int64_t work;        /* elementary operations since the last poll */
+    int (*poll)(void *); /* called about every million operations: 0, GS_SPENT_*, GS_CUDA_ERR_* */
+    void *poll_arg;
+    int status; /* of the last failed allocation or poll */
+    gs_fault_t fault;
+} gs_context_t;
+
+void gs_context_init(gs_context_t *ctx);
+
+/* Records a refusal and returns its code: every error passes here, which makes it the one place
+ * for a breakpoint. */
+int gs_fail(gs_context_t *ctx, int code, const char *field, int64_t row, int64_t value,
+            const char *reason);
+
+/* A short sentence for a return value. */
+const char *gs_strerror(int code);
+
+/* Zeroed memory for count items of size bytes, or NULL with ctx->status set (GS_ERR_MEMORY,
+ * GS_SPENT_BYTES). At least one byte is allocated, so NULL always means failure. */
+void *gs_alloc(gs_context_t *ctx, size_t count, size_t size);
+
+/* Like realloc for memory of gs_alloc; the new part is not zeroed. On failure the old block stays
+ * valid and NULL is returned. */
+void *gs_grow(gs_context_t *ctx, void *block, size_t count, size_t size);
+
+/* Frees memory of gs_alloc or gs_grow; NULL is allowed. */
+void gs_free(gs_context_t *ctx, void *block);
+
+/* Counts work and polls about every million operations. */
+int gs_poll_now(gs_context_t *ctx);
+static inline int gs_poll(gs_context_t *ctx, int64_t work)
+{
+    ctx->work += work;
+    return ctx->work < 1000000 ? GS_OK : gs_poll_now(ctx);
+}
+
+/* Counts states that a search looks at: GS_OK or GS_SPENT_STATES. */
+static inline int gs_count_states(gs_context_t *ctx, int64_t states)
+{
+    ctx->states += states;
+    return ctx->states_limit != 0 && ctx->states > ctx->states_limit ? GS_SPENT_STATES : GS_OK;
+}
+
+/* Checked arithmetic: true when the result fits. */
+static inline bool gs_add(int64_t a, int64_t b, int64_t *sum)
+{
+    return !__builtin_add_overflow(a, b, sum);
+}
+
+static inline bool gs_mul(int64_t a, int64_t b, int64_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+/* Least common multiple of two positive numbers; false on overflow. */
+bool gs_lcm(int64_t a, int64_t b, int64_t *lcm);
+
+#endif

@@ -1,0 +1,244 @@
+/* Which set of tasks with CPU and GPU segments has this number, for this seed? */
+#include "generate/host_sets.h"
+
+#include <string.h>
+
+#include "core/rng.h"
+
+static int check_range(gs_context_t *ctx, const char *field, gs_generate_range_t range,
+                       int64_t least, int64_t most)
+{
+    if (range.least < least) {
+        return gs_fail(ctx, GS_ERR_VALUE, field, 0, range.least,
+                       least > 0 ? "must be positive" : "must not be negative");
+    }
+    if (range.most < range.least) {
+        return gs_fail(ctx, GS_ERR_VALUE, field, 1, range.most, "the range ends before it begins");
+    }
+    if (range.most > most) {
+        return gs_fail(ctx, GS_ERR_VALUE, field, 1, range.most, "is too large");
+    }
+    return GS_OK;
+}
+
+static int check_profiles(gs_context_t *ctx, const gs_generate_hosts_t *spec)
+{
+    if (spec->columns < 1 || spec->columns > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, spec->columns,
+                       "must be a positive number of SMs within 31 bits");
+    }
+    if (spec->at < 1 || spec->at > spec->columns) {
+        return gs_fail(ctx, GS_ERR_VALUE, "at", -1, spec->at,
+                       "must be a positive number of SMs that the GPU has");
+    }
+    if (spec->profiles < 1 || spec->profiles > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "profiles", -1, spec->profiles,
+                       "must be at least one profile");
+    }
+    for (int64_t i = 0; i < spec->profiles; i++) {
+        const int64_t *part = spec->profile + i * spec->columns;
+        if (part[0] != GS_GENERATE_PARTS) {
+            return gs_fail(ctx, GS_ERR_VALUE, "profiles", i, part[0],
+                           "must be 1000000 parts on one SM");
+        }
+        for (int64_t k = 1; k < spec->columns; k++) {
+            if (part[k] < 1 || part[k] > part[k - 1]) {
+                return gs_fail(ctx, GS_ERR_VALUE, "profiles", i, part[k],
+                               "must be positive, and not grow with the number of SMs");
+            }
+        }
+    }
+    return GS_OK;
+}
+
+static int check(gs_context_t *ctx, const gs_generate_hosts_t *spec)
+{
+    int64_t most, longest;
+    int status;
+    if (spec->n < 1 || spec->n > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, spec->n,
+                       "must be a positive number within 31 bits");
+    }
+    if (spec->ticks < 1) {
+        return gs_fail(ctx, GS_ERR_VALUE, "ticks", -1, spec->ticks, "must be positive");
+    }
+    if ((status = check_range(ctx, "periods", spec->period, 1, INT64_MAX)) != GS_OK ||
+        (status = check_range(ctx, "utilization", spec->utilization, 0, GS_GENERATE_PARTS)) !=
+            GS_OK ||
+        (status = check_range(ctx, "gpu_ratio", spec->gpu_ratio, 0, INT32_MAX)) != GS_OK ||
+        (status = check_range(ctx, "segments", spec->segments, 1, INT16_MAX)) != GS_OK ||
+        (status = check_range(ctx, "cpu_ratio", spec->cpu_ratio, 0, INT32_MAX)) != GS_OK ||
+        (status = check_range(ctx, "kernel_ratio", spec->kernel, 0, GS_GENERATE_PARTS)) != GS_OK) {
+        return status;
+    }
+    /* Lengths are multiplied by parts. */
+    if (!gs_mul(spec->period.most, spec->ticks, &most) ||
+        !gs_mul(most, GS_GENERATE_PARTS, &longest) || longest >= GS_NEVER / 2) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "periods", 1, spec->period.most,
+                       "is too large for the clock");
+    }
+    return check_profiles(ctx, spec);
+}
+
+static int64_t draw(gs_rng_t *rng, gs_generate_range_t range)
+{
+    return range.least + (int64_t)gs_rng_below(rng, (uint64_t)(range.most - range.least) + 1);
+}
+
+/* Of non-negative numbers, to the nearest. */
+static int64_t divided(int64_t a, int64_t b)
+{
+    return (a + b / 2) / b;
+}
+
+/* Marks the tasks that use the GPU in segments. Each is chosen with the probability that leaves all
+ * choices of so many tasks as likely. */
+static void choose(gs_rng_t *rng, const gs_generate_hosts_t *spec, int64_t *segments)
+{
+    int64_t ratio = draw(rng, spec->gpu_ratio);
+    int64_t left = divided(spec->n * ratio, GS_GENERATE_PARTS + ratio);
+    for (int64_t i = 0; i < spec->n; i++) {
+        segments[i] = (int64_t)gs_rng_below(rng, (uint64_t)(spec->n - i)) < left;
+        left -= segments[i];
+    }
+}
+
+/* Cuts total into count pieces of at least `least` each, at uniform places or evenly. */
+static void cut(gs_rng_t *rng, bool even, int64_t total, int64_t least, int64_t count,
+                int64_t *piece)
+{
+    int64_t spare = total - least * count;
+    if (even) {
+        for (int64_t j = 0; j < count; j++) {
+            piece[j] = least + spare / count + (j < spare % count);
+        }
+        return;
+    }
+    /* Sorted places between 0 and spare; pieces are few. */
+    for (int64_t j = 0; j < count - 1; j++) {
+        int64_t place = (int64_t)gs_rng_below(rng, (uint64_t)spare + 1), k = j;
+        for (; k > 0 && piece[k - 1] > place; k--) {
+            piece[k] = piece[k - 1];
+        }
+        piece[k] = place;
+    }
+    piece[count - 1] = spare;
+    for (int64_t j = count - 1; j > 0; j--) {
+        piece[j] -= piece[j - 1];
+    }
+    for (int64_t j = 0; j < count; j++) {
+        piece[j] += least;
+    }
+}
+
+/* One segment of a given length: copies and the kernel's times. The time on one SM is the largest
+ * that, scaled by the profile and rounded up, is the share on `at` SMs. */
+static void fill_segment(gs_rng_t *rng, const gs_generate_hosts_t *spec, const int64_t *part,
+                         int64_t length, int64_t share, int64_t *copy_in, int64_t *kernel,
+                         int64_t *copy_out)
+{
+    int64_t there = divided(length * share, GS_GENERATE_PARTS);
+    int64_t whole = there * GS_GENERATE_PARTS / part[spec->at - 1];
+    for (int64_t k = 0; k < spec->columns; k++) {
+        /* ceil(whole part / GS_GENERATE_PARTS), in two steps that do not overflow */
+        int64_t rest = whole % GS_GENERATE_PARTS * part[k];
+        kernel[k] = whole / GS_GENERATE_PARTS * part[k] + rest / GS_GENERATE_PARTS +
+                    (rest % GS_GENERATE_PARTS != 0);
+    }
+    int64_t half[2];
+    cut(rng, spec->even_copy, length - there, 0, 2, half);
+    *copy_in = half[0];
+    *copy_out = half[1];
+}
+
+/* How long the GPU segments of a task are, if C + G, or C + G^m, is work. */
+static int gpu_time(gs_context_t *ctx, const gs_generate_hosts_t *spec, int64_t work, int64_t ratio,
+                    int64_t share, int64_t *time)
+{
+    int64_t parts = ratio + (spec->cpu_only ? GS_GENERATE_PARTS - share : GS_GENERATE_PARTS);
+    *time = divided(work * GS_GENERATE_PARTS, parts > 0 ? parts : 1);
+    /* Segments are multiplied by parts. */
+    return *time < GS_NEVER / 2 / GS_GENERATE_PARTS
+               ? GS_OK
+               : gs_fail(ctx, GS_ERR_OVERFLOW, "kernel_ratio", 1, spec->kernel.most,
+                         "makes GPU segments too long for the clock");
+}
+
+/* What there is in a job, where it is cut, and how copies are. */
+typedef struct {
+    gs_rng_t parts;
+    gs_rng_t cut;
+    gs_rng_t copy;
+} streams_t;
+
+static int fill_job(gs_context_t *ctx, streams_t *rng, const gs_generate_hosts_t *spec, int64_t i,
+                    int64_t work, const gs_generate_host_columns_t *set)
+{
+    int64_t width = spec->segments.most, count = draw(&rng->parts, spec->segments), time;
+    int64_t ratio = draw(&rng->parts, spec->cpu_ratio), share = draw(&rng->parts, spec->kernel);
+    int status = gpu_time(ctx, spec, work, ratio, share, &time);
+    if (status != GS_OK) {
+        return status;
+    }
+    int64_t *in = set->copy_in + i * width, *out = set->copy_out + i * width;
+    int64_t gpu = time < count ? count : time, copies = 0;
+    set->segments[i] = count;
+    cut(&rng->cut, spec->even, gpu, 1, count, in);
+    for (int64_t j = 0; j < count; j++) {
+        fill_segment(&rng->copy, spec, spec->profile + set->profile[i] * spec->columns, in[j],
+                     share, &in[j], set->kernel + (i * width + j) * spec->columns, &out[j]);
+        copies += in[j] + out[j];
+    }
+    int64_t counted = spec->cpu_only ? copies : gpu;
+    cut(&rng->cut, spec->even, work > counted ? work - counted : 0, 0, count + 1,
+        set->cpu + i * (width + 1));
+    return GS_OK;
+}
+
+static void clear(const gs_generate_hosts_t *spec, const gs_generate_host_columns_t *set)
+{
+    size_t n = (size_t)spec->n, segments = n * (size_t)spec->segments.most;
+    memset(set->cpu, 0, (segments + n) * sizeof *set->cpu);
+    memset(set->copy_in, 0, segments * sizeof *set->copy_in);
+    memset(set->kernel, 0, segments * (size_t)spec->columns * sizeof *set->kernel);
+    memset(set->copy_out, 0, segments * sizeof *set->copy_out);
+    memset(set->profile, 0, n * sizeof *set->profile);
+}
+
+int gs_generate_hosts(gs_context_t *ctx, const gs_generate_hosts_t *spec, const uint64_t key[4],
+                      uint64_t index, const gs_generate_host_columns_t *set)
+{
+    int status = check(ctx, spec);
+    if (status != GS_OK) {
+        return status;
+    }
+    clear(spec, set);
+    gs_rng_t rng, share;
+    gs_rng_init(&rng, key, index, GS_RNG_STREAM_USES_GPU);
+    choose(&rng, spec, set->segments);
+    gs_rng_init(&rng, key, index, GS_RNG_STREAM_PROFILE);
+    for (int64_t i = 0; i < spec->n; i++) {
+        int64_t chosen = (int64_t)gs_rng_below(&rng, (uint64_t)spec->profiles);
+        set->profile[i] = set->segments[i] > 0 ? chosen : 0;
+    }
+    gs_rng_init(&rng, key, index, GS_RNG_STREAM_PERIOD);
+    gs_rng_init(&share, key, index, GS_RNG_STREAM_UTILIZATION);
+    streams_t job;
+    gs_rng_init(&job.parts, key, index, GS_RNG_STREAM_SEGMENT);
+    gs_rng_init(&job.cut, key, index, GS_RNG_STREAM_CUT);
+    gs_rng_init(&job.copy, key, index, GS_RNG_STREAM_COPY);
+    for (int64_t i = 0; status == GS_OK && i < spec->n; i++) {
+        set->period[i] = draw(&rng, spec->period) * spec->ticks;
+        int64_t work = divided(draw(&share, spec->utilization) * set->period[i], GS_GENERATE_PARTS);
+        work = work < 1 ? 1 : work;
+        if (set->segments[i] > 0) {
+            status = fill_job(ctx, &job, spec, i, work, set);
+        } else {
+            set->cpu[i * (spec->segments.most + 1)] = work;
+        }
+        if (status == GS_OK) {
+            status = gs_poll(ctx, spec->segments.most * (spec->columns + 1));
+        }
+    }
+    return status;
+}

@@ -1,0 +1,96 @@
+/* UUniFast and UUniFast-Discard, with exact gaps of sorted uniforms in place of roots. */
+#include "generate/uunifast.h"
+
+/* Shell's sort: short vectors as a rule, and no memory beside them. */
+static void sort(double *x, int64_t n)
+{
+    for (int64_t gap = n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
+        for (int64_t i = gap; i < n; i++) {
+            double moved = x[i];
+            int64_t j = i;
+            while (j >= gap && x[j - gap] > moved) {
+                x[j] = x[j - gap];
+                j -= gap;
+            }
+            x[j] = moved;
+        }
+    }
+}
+
+/* The gaps that n - 1 uniform points leave in [0, 1] follow the law that UUniFast draws one share
+ * at a time by (n-i)-th roots. The points are multiples of 2^-53, so the gaps are exact, where a
+ * root's last bit depends on the machine's library. */
+static void draw(gs_rng_t *rng, int64_t n, double utilization, double *share)
+{
+    for (int64_t i = 0; i < n - 1; i++) {
+        share[i] = gs_rng_double(rng);
+    }
+    sort(share, n - 1);
+    share[n - 1] = 1.0;
+    for (int64_t i = n - 1; i > 0; i--) {
+        share[i] -= share[i - 1];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        share[i] *= utilization;
+    }
+}
+
+static int check(gs_context_t *ctx, int64_t n, double utilization, double most)
+{
+    if (n < 1) {
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "must be at least 1");
+    }
+    if (!(utilization >= 0 && utilization <= most)) { /* NaN too */
+        return gs_fail(ctx, GS_ERR_VALUE, "utilization", -1, -1,
+                       "must not be negative, nor beyond what n tasks can have");
+    }
+    return GS_OK;
+}
+
+int gs_generate_uunifast(gs_context_t *ctx, gs_rng_t *rng, int64_t n, double utilization,
+                         double *share)
+{
+    int status = check(ctx, n, utilization, 0x1.fffffffffffffp+1023);
+    if (status == GS_OK) {
+        draw(rng, n, utilization, share);
+        status = gs_poll(ctx, n);
+    }
+    return status;
+}
+
+static bool all_at_most_one(const double *share, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (share[i] > 1.0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int gs_generate_uunifast_discard(gs_context_t *ctx, gs_rng_t *rng, int64_t n, double utilization,
+                                 double *share)
+{
+    int status = check(ctx, n, utilization, (double)n);
+    if (status != GS_OK) {
+        return status;
+    }
+    bool reflect = utilization > (double)n / 2;
+    double drawn = reflect ? (double)n - utilization : utilization;
+    for (int64_t tries = 0; tries < GS_GENERATE_UUNIFAST_TRIES; tries++) {
+        draw(rng, n, drawn, share);
+        status = gs_poll(ctx, n);
+        if (status != GS_OK) {
+            return status;
+        }
+        if (all_at_most_one(share, n)) {
+            for (int64_t i = 0; reflect && i < n; i++) {
+                share[i] = 1.0 - share[i];
+            }
+            return GS_OK;
+        }
+    }
+    return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n,
+                   "1000000 draws gave no set whose shares are all at most 1; UUniFast-Discard "
+                   "is no method for so many tasks at this utilization");
+}

@@ -1,0 +1,61 @@
+/* Is this a table of completion times that a scheduler can work with? */
+#include "model/batch_table.h"
+
+#include "model/periodic_tasks.h"
+
+int gs_batch_table_check(gs_context_t *ctx, const gs_batch_table_t *table)
+{
+    if (table->n < 1 || table->n > GS_PERIODIC_TASKS_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, table->n, "must be 1 to 20 tasks");
+    }
+    int64_t size = INT64_C(1) << table->n;
+    for (int64_t mask = 0; mask < size; mask++) {
+        int64_t c = table->completion[mask];
+        if (c < 0) {
+            return gs_fail(ctx, GS_ERR_VALUE, "completion", mask, c, "must not be negative");
+        }
+        if (c >= GS_NEVER / 2) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "completion", mask, c,
+                           "is too large for the clock");
+        }
+        if (table->undecided != NULL) {
+            int64_t u = table->undecided[mask];
+            if (u < 0 || u >= GS_NEVER / 2 || (u > 0 && c > 0)) {
+                return gs_fail(ctx, GS_ERR_VALUE, "undecided", mask, u,
+                               "must be 0, or a time where completion is 0");
+            }
+        }
+    }
+    if (table->completion[0] != 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "completion", 0, table->completion[0],
+                       "the empty batch must have time 0");
+    }
+    for (int32_t i = 0; i < table->n; i++) {
+        if (table->completion[INT64_C(1) << i] == 0) {
+            return gs_fail(ctx, GS_ERR_VALUE, "task", i, 0,
+                           "can never run: its singleton batch is not eligible");
+        }
+    }
+    return GS_OK;
+}
+
+bool gs_batch_table_is_open(const gs_batch_table_t *table)
+{
+    for (int64_t mask = 0; table->undecided != NULL && mask < INT64_C(1) << table->n; mask++) {
+        if (table->undecided[mask] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t *gs_batch_table_hopeful(gs_context_t *ctx, const gs_batch_table_t *table)
+{
+    int64_t size = INT64_C(1) << table->n;
+    int64_t *completion = gs_alloc(ctx, (size_t)size, sizeof *completion);
+    for (int64_t mask = 0; completion != NULL && mask < size; mask++) {
+        int64_t c = table->completion[mask];
+        completion[mask] = c > 0 ? c : table->undecided[mask];
+    }
+    return completion;
+}

@@ -1,0 +1,98 @@
+/* Is this a set of tasks with CPU and GPU segments whose jobs the clock can hold? */
+#include "model/host_tasks.h"
+
+static int check_time(gs_context_t *ctx, const char *field, int64_t i, int64_t value, int64_t least)
+{
+    if (value < least) {
+        return gs_fail(ctx, GS_ERR_VALUE, field, i, value,
+                       least > 0 ? "must be positive" : "must not be negative");
+    }
+    if (value >= GS_NEVER / 2) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "is too large for the clock");
+    }
+    return GS_OK;
+}
+
+/* Adds a checked length to what a job takes. The sum stays below GS_NEVER: both are below half. */
+static int add_time(gs_context_t *ctx, const char *field, int64_t i, int64_t value, int64_t *sum)
+{
+    int status = check_time(ctx, field, i, value, 0);
+    if (status != GS_OK) {
+        return status;
+    }
+    *sum += value;
+    return *sum < GS_NEVER / 2 ? GS_OK
+                               : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value,
+                                         "the jobs of the set together overflow the clock");
+}
+
+static int check_kernel(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t i, int64_t segment)
+{
+    const int64_t *time = hosts->kernel + (i * hosts->width + segment) * hosts->columns;
+    for (int64_t k = 0; k < hosts->columns; k++) {
+        int status = check_time(ctx, "kernel", i, time[k], 0);
+        if (status != GS_OK) {
+            return status;
+        }
+        if (k > 0 && time[k] > time[k - 1]) {
+            return gs_fail(ctx, GS_ERR_VALUE, "kernel", i, time[k],
+                           "a kernel takes longer on more SMs");
+        }
+    }
+    return GS_OK;
+}
+
+/* Adds the length of a job to the sum over the set. */
+static int check_job(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t i, int64_t *sum)
+{
+    int64_t before = *sum;
+    int status = add_time(ctx, "cpu", i, gs_host_tasks_cpu(hosts, i)[0], sum);
+    for (int64_t j = 0; j < hosts->segments[i] && status == GS_OK; j++) {
+        if ((status = check_kernel(ctx, hosts, i, j)) != GS_OK ||
+            (status = add_time(ctx, "copy_in", i, gs_host_tasks_copy_in(hosts, i, j), sum)) !=
+                GS_OK ||
+            (status = add_time(ctx, "kernel", i, gs_host_tasks_kernel(hosts, i, j, 1), sum)) !=
+                GS_OK ||
+            (status = add_time(ctx, "copy_out", i, gs_host_tasks_copy_out(hosts, i, j), sum)) !=
+                GS_OK) {
+            return status;
+        }
+        status = add_time(ctx, "cpu", i, gs_host_tasks_cpu(hosts, i)[j + 1], sum);
+    }
+    if (status == GS_OK && *sum == before) {
+        return gs_fail(ctx, GS_ERR_VALUE, "cpu", i, 0, "its jobs have nothing to do");
+    }
+    return status;
+}
+
+int gs_host_tasks_check(gs_context_t *ctx, const gs_host_tasks_t *hosts)
+{
+    int64_t n = hosts->n, sum = 0;
+    if (n < 1 || n > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n,
+                       "must be a positive number within 31 bits");
+    }
+    if (hosts->width < 0 || hosts->width > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "segments", -1, hosts->width,
+                       "there is room for a number of segments that is none");
+    }
+    if (hosts->columns < 1 || hosts->columns > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "kernel", -1, hosts->columns,
+                       "must have an entry for at least one SM");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int status;
+        if ((status = check_time(ctx, "period", i, hosts->period[i], 1)) != GS_OK ||
+            (status = check_time(ctx, "deadline", i, hosts->deadline[i], 1)) != GS_OK) {
+            return status;
+        }
+        if (hosts->segments[i] < 0 || hosts->segments[i] > hosts->width) {
+            return gs_fail(ctx, GS_ERR_VALUE, "segments", i, hosts->segments[i],
+                           "must be a number of GPU segments that there is room for");
+        }
+        if ((status = check_job(ctx, hosts, i, &sum)) != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}

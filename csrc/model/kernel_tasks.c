@@ -1,0 +1,50 @@
+/* Is this a set of sporadic kernels that fit m threads, with work that the clock can hold? */
+#include "model/kernel_tasks.h"
+
+static int check_entries(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (entry[i] < 1) {
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], "must be positive");
+        }
+        if (entry[i] >= GS_NEVER / 2) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "is too large for the clock");
+        }
+    }
+    return GS_OK;
+}
+
+int gs_kernel_tasks_check(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, int64_t m)
+{
+    int64_t n = kernels->n;
+    if (n < 1 || n > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n,
+                       "must be a positive number within 31 bits");
+    }
+    if (m < 1 || m > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "m", -1, m,
+                       "the GPU must have a positive number of threads within 31 bits");
+    }
+    int status;
+    if ((status = check_entries(ctx, "period", kernels->period, n)) != GS_OK ||
+        (status = check_entries(ctx, "block_time", kernels->block_time, n)) != GS_OK ||
+        (status = check_entries(ctx, "blocks", kernels->blocks, n)) != GS_OK ||
+        (status = check_entries(ctx, "threads", kernels->threads, n)) != GS_OK) {
+        return status;
+    }
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t width, work;
+        if (kernels->threads[i] > m) {
+            return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernels->threads[i],
+                           "a block is wider than the GPU");
+        }
+        if (!gs_mul(kernels->blocks[i], kernels->threads[i], &width) ||
+            !gs_mul(width, kernels->block_time[i], &work) || !gs_add(sum, work, &sum) ||
+            sum >= GS_NEVER) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "blocks", i, kernels->blocks[i],
+                           "blocks times threads times block_time overflows the clock");
+        }
+    }
+    return GS_OK;
+}

@@ -1,0 +1,44 @@
+/* Is this a set of periodic tasks, and how long is its hyperperiod? */
+#include "model/periodic_tasks.h"
+
+int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
+{
+    if (tasks->n < 1 || tasks->n > GS_PERIODIC_TASKS_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "must be 1 to 20 tasks");
+    }
+    for (int32_t i = 0; i < tasks->n; i++) {
+        if (tasks->period[i] < 1) {
+            return gs_fail(ctx, GS_ERR_VALUE, "period", i, tasks->period[i], "must be positive");
+        }
+        if (tasks->deadline[i] < 1) {
+            return gs_fail(ctx, GS_ERR_VALUE, "deadline", i, tasks->deadline[i],
+                           "must be positive");
+        }
+        if (gs_periodic_tasks_offset(tasks, i) < 0) {
+            return gs_fail(ctx, GS_ERR_VALUE, "offset", i, tasks->offset[i],
+                           "must not be negative");
+        }
+        /* Every instant that matters is a sum of these; none may come near GS_NEVER. */
+        int64_t latest;
+        if (!gs_add(tasks->deadline[i], gs_periodic_tasks_offset(tasks, i), &latest) ||
+            latest >= GS_NEVER / 2) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "deadline", i, tasks->deadline[i],
+                           "offset and deadline are too large for the clock");
+        }
+    }
+    return GS_OK;
+}
+
+int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                                  int64_t *hyperperiod)
+{
+    int64_t h = 1;
+    for (int32_t i = 0; i < tasks->n; i++) {
+        if (!gs_lcm(h, tasks->period[i], &h) || h >= GS_NEVER / 2) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "period", i, tasks->period[i],
+                           "makes the hyperperiod overflow");
+        }
+    }
+    *hyperperiod = h;
+    return GS_OK;
+}

@@ -1,0 +1,283 @@
+/* Which schedule do the most promising batches lead to? */
+#include "pbs/depth_first.h"
+
+#include <string.h>
+
+/* Moves tried from one state, the best by rank. */
+#define WIDTH 8
+
+/* The move that waits for the next arrival. */
+#define WAIT 0
+
+typedef struct {
+    int64_t instant;
+    int64_t k;
+    int64_t class_index;
+    int32_t count; /* of transitions, -1 before they are looked for */
+    int32_t next;  /* the move to try next */
+    uint32_t batch[WIDTH];
+    double rank[WIDTH];
+} state_t;
+
+typedef struct {
+    int64_t instant; /* plus 1, so that 0 means empty */
+    int64_t class_index;
+} seen_t;
+
+typedef struct {
+    gs_context_t *ctx;
+    const gs_pbs_problem_t *problem;
+    const gs_pbs_depth_first_options_t *options;
+    state_t *path;
+    int64_t length, capacity;
+    seen_t *seen; /* states that were visited: coming back to one is no use */
+    int64_t seen_size;
+    /* Per subset of the pending tasks, numbered among themselves. */
+    uint32_t *mask;
+    int64_t *due;   /* the earliest deadline */
+    double *serial; /* the time its members take one after the other, for ranking */
+    bool complete;
+} depth_first_t;
+
+/* Remembers a state; false when it was there. A full neighbourhood forgets: that costs time, not
+ * correctness. */
+static bool remember(depth_first_t *self, int64_t instant, int64_t class_index)
+{
+    uint64_t h = (uint64_t)instant * UINT64_C(0x9e3779b97f4a7c15);
+    h ^= (uint64_t)class_index * UINT64_C(0xc2b2ae3d27d4eb4f);
+    h = (h ^ (h >> 29)) * UINT64_C(0xbf58476d1ce4e5b9);
+    h ^= h >> 32;
+    for (uint64_t probe = 0; probe < 8; probe++) {
+        seen_t *slot = &self->seen[(h + probe) & (uint64_t)(self->seen_size - 1)];
+        if (slot->instant == 0) {
+            *slot = (seen_t){instant + 1, class_index};
+            return true;
+        }
+        if (slot->instant == instant + 1 && slot->class_index == class_index) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where a move leads: the interval and the class. Returns the instant. */
+static int64_t destination(const gs_pbs_problem_t *p, const state_t *state, uint32_t batch,
+                           int64_t *k, int64_t *class_index)
+{
+    int64_t instant;
+    *k = state->k;
+    if (batch == WAIT) {
+        instant = p->start[++*k];
+    } else {
+        instant = state->instant + p->completion[batch];
+        while (p->start[*k + 1] <= instant) {
+            ++*k;
+        }
+    }
+    *class_index =
+        state->class_index - gs_pbs_problem_step(p, batch) + p->arrived[*k] - p->arrived[state->k];
+    return instant;
+}
+
+/* Whether what is known about the problem allows a state. */
+static bool allowed(const depth_first_t *self, int64_t instant, int64_t k, int64_t class_index)
+{
+    const gs_pbs_depth_first_options_t *options = self->options;
+    if (options->bound != NULL &&
+        instant > gs_pbs_latest_start_at(options->bound, k, class_index)) {
+        return false;
+    }
+    return options->feasible == NULL ||
+           gs_pbs_feasible_holds(options->feasible, k, class_index, instant);
+}
+
+static int push(depth_first_t *self, int64_t instant, int64_t k, int64_t class_index)
+{
+    if (self->length == self->capacity) {
+        int64_t capacity = self->capacity == 0 ? 64 : 2 * self->capacity;
+        state_t *path = gs_grow(self->ctx, self->path, (size_t)capacity, sizeof *path);
+        if (path == NULL) {
+            return self->ctx->status;
+        }
+        self->path = path;
+        self->capacity = capacity;
+    }
+    self->path[self->length++] =
+        (state_t){.instant = instant, .k = k, .class_index = class_index, .count = -1};
+    return gs_count_states(self->ctx, 1);
+}
+
+static void keep(depth_first_t *self, state_t *state, uint32_t batch, double rank)
+{
+    if (state->count == WIDTH && rank <= state->rank[WIDTH - 1]) {
+        self->complete = false;
+        return;
+    }
+    if (self->options->bound != NULL || self->options->feasible != NULL) {
+        int64_t k, class_index;
+        int64_t instant = destination(self->problem, state, batch, &k, &class_index);
+        if (!allowed(self, instant, k, class_index)) {
+            return;
+        }
+    }
+    int32_t j = state->count;
+    if (j == WIDTH) {
+        self->complete = false;
+        j--;
+    } else {
+        state->count++;
+    }
+    for (; j > 0 && state->rank[j - 1] < rank; j--) {
+        state->rank[j] = state->rank[j - 1];
+        state->batch[j] = state->batch[j - 1];
+    }
+    state->rank[j] = rank;
+    state->batch[j] = batch;
+}
+
+/* Finds the best moves from a state with pending jobs. Floating point ranks them, no more. */
+static void find_transitions(depth_first_t *self, state_t *state)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    uint32_t pending = gs_pbs_problem_pending(p, state->class_index);
+    uint32_t bit[GS_PERIODIC_TASKS_MAX];
+    int64_t deadline[GS_PERIODIC_TASKS_MAX], absent = GS_NEVER, earliest = GS_NEVER;
+    int32_t m = 0, urgent = 0;
+    for (int32_t i = 0; i < p->n; i++) {
+        int64_t d = gs_pbs_problem_deadline(p, state->k, state->class_index, i);
+        if ((pending >> i & 1) == 0) {
+            absent = d < absent ? d : absent;
+            continue;
+        }
+        if (d < earliest) {
+            earliest = d;
+            urgent = m;
+        }
+        deadline[m] = d;
+        bit[m++] = UINT32_C(1) << i;
+    }
+    uint32_t all = (uint32_t)((UINT64_C(1) << m) - 1);
+    self->mask[0] = 0;
+    self->due[0] = GS_NEVER;
+    self->serial[0] = 0;
+    for (uint32_t s = 1; s <= all; s++) {
+        uint32_t rest = s & (s - 1);
+        int32_t j = __builtin_ctz(s);
+        self->mask[s] = self->mask[rest] | bit[j];
+        self->due[s] = deadline[j] < self->due[rest] ? deadline[j] : self->due[rest];
+        self->serial[s] = self->serial[rest] + (double)p->completion[bit[j]];
+    }
+    state->count = 0;
+    for (uint32_t s = 1; s <= all; s++) {
+        int64_t c = p->completion[self->mask[s]];
+        int64_t end = state->instant + c;
+        if (c == 0 || end > self->due[s] || end >= self->due[all ^ s] || end >= absent) {
+            continue;
+        }
+        double rank = self->serial[s] / (double)c;
+        rank += (s >> urgent & 1) != 0 ? 2 * GS_PERIODIC_TASKS_MAX : 0;
+        keep(self, state, self->mask[s], rank);
+    }
+    if (self->options->idling && state->k + 1 < p->intervals && p->start[state->k + 1] < earliest) {
+        keep(self, state, WAIT, -1);
+    }
+}
+
+/* Follows the next move of the state at the path's end; true when it led to a new state. */
+static int follow(depth_first_t *self, bool *moved)
+{
+    state_t *state = &self->path[self->length - 1];
+    uint32_t batch = state->batch[state->next++];
+    int64_t k, class_index;
+    int64_t instant = destination(self->problem, state, batch, &k, &class_index);
+    *moved = remember(self, instant, class_index);
+    return *moved ? push(self, instant, k, class_index) : GS_OK;
+}
+
+/* The schedule of a path: its states, and the move that each took. */
+static int write_schedule(const depth_first_t *self, gs_schedule_t *schedule)
+{
+    for (int64_t i = 0; i + 1 < self->length; i++) {
+        const state_t *state = &self->path[i];
+        uint32_t batch = state->batch[state->next - 1];
+        if (batch != WAIT) {
+            int64_t end = state->instant + self->problem->completion[batch];
+            int status = gs_schedule_append(schedule, self->ctx, state->instant, end, batch);
+            if (status != GS_OK) {
+                return status;
+            }
+        }
+    }
+    return GS_OK;
+}
+
+static int descend(depth_first_t *self, bool *found)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    int64_t states = 0;
+    int status = allowed(self, 0, 0, p->arrived[0]) ? push(self, 0, 0, p->arrived[0]) : GS_OK;
+    while (status == GS_OK && self->length > 0) {
+        state_t *state = &self->path[self->length - 1];
+        if (state->count < 0) {
+            if (self->options->states_limit != 0 && states++ == self->options->states_limit) {
+                self->complete = false;
+                return GS_OK;
+            }
+            while (state->class_index == 0 && state->k + 1 < p->intervals) {
+                state->k++; /* nothing to do before the next arrival */
+                state->instant = p->start[state->k];
+                state->class_index = p->arrived[state->k] - p->arrived[state->k - 1];
+            }
+            if (state->class_index == 0) {
+                *found = true;
+                return GS_OK;
+            }
+            find_transitions(self, state);
+            status = gs_poll(self->ctx, INT64_C(4) << __builtin_popcount(
+                                            gs_pbs_problem_pending(p, state->class_index)));
+        }
+        bool moved = false;
+        while (status == GS_OK && !moved && state->next < state->count) {
+            status = follow(self, &moved);
+            state = &self->path[self->length - (moved ? 2 : 1)];
+        }
+        if (!moved) {
+            self->length--;
+        }
+    }
+    return status;
+}
+
+int gs_pbs_depth_first(gs_context_t *ctx, const gs_pbs_problem_t *problem,
+                       const gs_pbs_depth_first_options_t *options, gs_schedule_t *schedule,
+                       bool *found, bool *complete)
+{
+    size_t subsets = (size_t)1 << problem->n;
+    depth_first_t self = {.ctx = ctx, .problem = problem, .options = options, .complete = true};
+    self.seen_size = 64;
+    while (self.seen_size < 2 * options->states_limit && self.seen_size < (INT64_C(1) << 20)) {
+        self.seen_size *= 2;
+    }
+    int status = GS_OK;
+    self.seen = gs_alloc(ctx, (size_t)self.seen_size, sizeof *self.seen);
+    self.mask = gs_alloc(ctx, subsets, sizeof *self.mask);
+    self.due = gs_alloc(ctx, subsets, sizeof *self.due);
+    self.serial = gs_alloc(ctx, subsets, sizeof *self.serial);
+    if (self.seen == NULL || self.mask == NULL || self.due == NULL || self.serial == NULL) {
+        status = ctx->status;
+        goto out;
+    }
+    *found = false;
+    status = descend(&self, found);
+    *complete = self.complete;
+    if (status == GS_OK && *found) {
+        status = write_schedule(&self, schedule);
+    }
+out:
+    gs_free(ctx, self.path);
+    gs_free(ctx, self.seen);
+    gs_free(ctx, self.mask);
+    gs_free(ctx, self.due);
+    gs_free(ctx, self.serial);
+    return status;
+}

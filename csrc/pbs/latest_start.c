@@ -1,0 +1,156 @@
+/* How late may each class of states start, if the GPU may even wait? */
+#include "pbs/latest_start.h"
+
+/* The latest start of a batch among those after best, or best. */
+static int64_t improve(const gs_pbs_latest_start_t *self, const gs_pbs_transitions_t *transitions,
+                       int64_t class_index, uint32_t pending, uint32_t batch, int64_t best)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    int64_t c = p->completion[batch];
+    int64_t end = gs_pbs_transitions_latest_end(transitions, pending, batch);
+    end = transitions->last + c < end ? transitions->last + c : end;
+    int64_t from = best + 1 + c; /* an earlier end would not improve */
+    if (end < from) {
+        return best;
+    }
+    int64_t k = transitions->top[batch];
+    int64_t rest = class_index - gs_pbs_problem_step(p, batch) - p->arrived[transitions->k];
+    while (p->start[k] > end) {
+        k--;
+    }
+    for (;;) {
+        int64_t latest = self->latest[k * p->classes + rest + p->arrived[k]];
+        int64_t when = latest < end ? latest : end;
+        if (when >= p->start[k]) {
+            return when >= from ? when - c : best;
+        }
+        end = p->start[k] - 1;
+        if (end < from) {
+            return best;
+        }
+        k--;
+    }
+}
+
+static int64_t latest_start(const gs_pbs_latest_start_t *self, gs_pbs_transitions_t *transitions,
+                            int64_t class_index, int64_t *work)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    int64_t k = transitions->k;
+    uint32_t pending = gs_pbs_problem_pending(p, class_index);
+    if (k + 1 < p->intervals) {
+        /* Waiting for the next arrival is allowed while nothing pending reaches its deadline. */
+        gs_pbs_transitions_prepare_class(transitions, class_index);
+        int64_t after = class_index + p->arrived[k + 1] - p->arrived[k];
+        if (transitions->wait[pending] > transitions->last &&
+            self->latest[(k + 1) * p->classes + after] != GS_PBS_DEAD) {
+            return transitions->last;
+        }
+    } else if (pending == 0) {
+        return GS_NEVER;
+    } else {
+        gs_pbs_transitions_prepare_class(transitions, class_index);
+    }
+    int64_t best = transitions->first - 1;
+    for (uint32_t batch = pending; batch != 0; batch = (batch - 1) & pending) {
+        ++*work;
+        if (transitions->latest[batch] > best) {
+            best = improve(self, transitions, class_index, pending, batch, best);
+            if (best == transitions->last) {
+                break;
+            }
+        }
+    }
+    return best < transitions->first ? GS_PBS_DEAD : best;
+}
+
+/* Computes the intervals before the tail, backwards. */
+static int sweep(gs_pbs_latest_start_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    int status = GS_OK;
+    for (int64_t k = p->own - 1; k >= 0 && status == GS_OK; k--) {
+        gs_pbs_transitions_prepare(transitions, k, 0);
+        status = gs_count_states(ctx, p->classes);
+        /* Batches lead to smaller classes of the same interval, or to later intervals. */
+        for (int64_t c = 0; c < p->classes && status == GS_OK; c++) {
+            int64_t work = 1;
+            self->latest[k * p->classes + c] = latest_start(self, transitions, c, &work);
+            status = gs_poll(ctx, work);
+        }
+    }
+    return status;
+}
+
+/* Before anything is known of the tail: no pending job may have missed. */
+static int hope(gs_pbs_latest_start_t *self, gs_context_t *ctx)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    for (int64_t k = p->own; k < p->intervals; k++) {
+        int status = gs_poll(ctx, 8 * p->classes);
+        if (status != GS_OK) {
+            return status;
+        }
+        for (int64_t c = 0; c < p->classes; c++) {
+            int64_t latest = p->start[k + 1] - 1;
+            uint32_t pending = gs_pbs_problem_pending(p, c);
+            for (uint32_t rest = pending; rest != 0; rest &= rest - 1) {
+                int64_t d = gs_pbs_problem_deadline(p, k, c, __builtin_ctz(rest)) - 1;
+                latest = d < latest ? d : latest;
+            }
+            self->latest[k * p->classes + c] = latest < p->start[k] ? GS_PBS_DEAD : latest;
+        }
+    }
+    return GS_OK;
+}
+
+/* Copies the last hyperperiod to the tail, and says whether that changed it. */
+static int repeat(gs_pbs_latest_start_t *self, gs_context_t *ctx, bool *changed)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    *changed = false;
+    for (int64_t k = p->own; k < p->intervals; k++) {
+        int status = gs_poll(ctx, p->classes);
+        if (status != GS_OK) {
+            return status;
+        }
+        for (int64_t c = 0; c < p->classes; c++) {
+            int64_t *tail = &self->latest[k * p->classes + c];
+            int64_t latest = self->latest[(k - p->window) * p->classes + c];
+            latest += latest == GS_PBS_DEAD ? 0 : p->hyperperiod;
+            *changed = *changed || *tail != latest;
+            *tail = latest;
+        }
+    }
+    return GS_OK;
+}
+
+int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
+                             const gs_pbs_problem_t *problem, gs_pbs_transitions_t *transitions)
+{
+    *self = (gs_pbs_latest_start_t){.problem = problem};
+    int64_t size;
+    if (!gs_mul(problem->intervals, problem->classes, &size)) {
+        return GS_SPENT_BYTES;
+    }
+    self->latest = gs_alloc(ctx, (size_t)size, sizeof *self->latest);
+    if (self->latest == NULL) {
+        return ctx->status;
+    }
+    /* an infinite-horizon problem: the greatest fixed point, from above. */
+    int status = hope(self, ctx);
+    bool changed = true;
+    while (status == GS_OK && changed) {
+        status = sweep(self, ctx, transitions);
+        if (status == GS_OK) {
+            status = repeat(self, ctx, &changed);
+        }
+    }
+    return status;
+}
+
+void gs_pbs_latest_start_free(gs_pbs_latest_start_t *self, gs_context_t *ctx)
+{
+    gs_free(ctx, self->latest);
+    self->latest = NULL;
+}

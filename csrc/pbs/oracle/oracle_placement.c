@@ -1,0 +1,396 @@
+/* In which order must these kernels be submitted, so that all their blocks are resident at once? */
+#include "pbs/oracle/oracle.h"
+
+#include <string.h>
+
+#include "model/placement.h"
+#include "pbs/oracle/resource_demand.h"
+
+/* Orders of a set that are tried before it is left undecided: 6! */
+#define MOST_ORDERS 720
+/* Ways to sort the kernels of a set. */
+enum { SORTS = 7 };
+
+typedef struct {
+    gs_context_t *ctx;
+    const gs_gpu_kernel_t *kernels;
+    int32_t n;
+    size_t sms;
+    gs_placement_t placer;
+    gs_gpu_footprint_t take[GS_PERIODIC_TASKS_MAX];
+    int32_t twin[GS_PERIODIC_TASKS_MAX]; /* the first kernel with the same grid and footprint */
+    int8_t sorted[SORTS][GS_PERIODIC_TASKS_MAX];
+    /* The order tried last: its first `placed` kernels fit, loads[k] is what the SMs hold after k
+     * of them, and `stuck`, unless -1, is a kernel that does not fit behind them. */
+    int8_t tried[GS_PERIODIC_TASKS_MAX];
+    int32_t placed;
+    int32_t stuck;
+    gs_placement_sm_load_t *loads;
+    uint8_t *verdict; /* per set, GS_PBS_ORACLE_DEMAND_* */
+    int8_t *order;    /* the caller's: n entries per set */
+    bool ascending;
+} search_t;
+
+/* Does this order fit? Takes up where the order tried before it begins to differ. */
+static int try_order(search_t *self, const int8_t *order, int32_t count, bool *fits)
+{
+    int32_t same = 0;
+    while (same < count && same < self->placed && order[same] == self->tried[same]) {
+        same++;
+    }
+    *fits = false;
+    if (same < count && same == self->placed && order[same] == self->stuck) {
+        return gs_poll(self->ctx, 1);
+    }
+    size_t bytes = self->sms * sizeof *self->loads;
+    memcpy(self->placer.load, self->loads + (size_t)same * self->sms, bytes);
+    self->stuck = -1;
+    self->placed = same;
+    while (self->placed < count) {
+        int8_t i = order[self->placed];
+        int64_t blocks;
+        int status =
+            gs_placement_kernel(&self->placer, self->ctx, &self->kernels[i], i, NULL, &blocks);
+        if (status != GS_OK) {
+            return status;
+        }
+        if (blocks < self->kernels[i].blocks) {
+            self->stuck = i;
+            return GS_OK;
+        }
+        self->tried[self->placed++] = i;
+        memcpy(self->loads + (size_t)self->placed * self->sms, self->placer.load, bytes);
+    }
+    *fits = true;
+    return gs_poll(self->ctx, 1);
+}
+
+static void keep(search_t *self, uint32_t mask, const int8_t *order, int32_t count)
+{
+    int8_t *row = self->order + (size_t)mask * (size_t)self->n;
+    for (int32_t p = 0; p < count; p++) {
+        row[p] = order[p];
+        self->ascending = self->ascending && (p == 0 || order[p - 1] < order[p]);
+    }
+    self->verdict[mask] = GS_PBS_ORACLE_DEMAND_FITS;
+}
+
+/* The members of a set in the order of one of the sorts. */
+static int32_t members(const search_t *self, uint32_t mask, int sort, int8_t *order)
+{
+    int32_t count = 0;
+    for (int32_t p = 0; p < self->n; p++) {
+        int8_t i = self->sorted[sort][p];
+        if ((mask >> i & 1) != 0) {
+            order[count++] = i;
+        }
+    }
+    return count;
+}
+
+static int try_sort(search_t *self, uint32_t mask, int sort)
+{
+    int8_t order[GS_PERIODIC_TASKS_MAX];
+    bool fits;
+    int32_t count = members(self, mask, sort, order);
+    int status = try_order(self, order, count, &fits);
+    if (status == GS_OK && fits) {
+        keep(self, mask, order, count);
+    }
+    return status;
+}
+
+/* The greatest part of an SM's resources that a block takes, in 2^-20. */
+static int64_t largest_share(const gs_gpu_t *gpu, const gs_gpu_footprint_t *take)
+{
+    const int64_t need[] = {take->warps, 1, take->regs, take->smem};
+    const int64_t room[] = {gpu->warps_per_sm, gpu->blocks_per_sm, take->regs_usable,
+                            gpu->smem_per_sm};
+    int64_t largest = 0;
+    for (int r = 0; r < 4; r++) {
+        int64_t share = need[r] == 0 ? 0 : (need[r] << 20) / room[r];
+        largest = share > largest ? share : largest;
+    }
+    return largest;
+}
+
+/* Keys to sort kernels by, the greatest first, and equal ones by their index. */
+static void sort_keys(const search_t *self, int32_t i, int sort, int64_t key[3])
+{
+    const gs_gpu_footprint_t *take = &self->take[i];
+    int64_t share = largest_share(self->placer.gpu, take);
+    int64_t blocks = self->kernels[i].blocks; /* larger grids never share the GPU */
+    blocks = blocks > INT32_MAX ? INT32_MAX : blocks;
+    const int64_t keys[SORTS][3] = {
+        {take->warps, take->smem, take->regs},
+        {0, 0, 0}, /* increasing index */
+        {take->smem, take->warps, take->regs},
+        {take->regs, take->warps, take->smem},
+        {share, take->warps, 0},
+        {share * blocks, 0, 0},
+        {-take->warps, -take->smem, -take->regs},
+    };
+    memcpy(key, keys[sort], sizeof keys[sort]);
+}
+
+static bool before(const int64_t a[3], const int64_t b[3])
+{
+    for (int k = 0; k < 3; k++) {
+        if (a[k] != b[k]) {
+            return a[k] > b[k];
+        }
+    }
+    return false;
+}
+
+static void sort_kernels(search_t *self)
+{
+    for (int sort = 0; sort < SORTS; sort++) {
+        int64_t key[GS_PERIODIC_TASKS_MAX][3];
+        int8_t *order = self->sorted[sort];
+        for (int32_t i = 0; i < self->n; i++) {
+            sort_keys(self, i, sort, key[i]);
+            int32_t p = i;
+            while (p > 0 && before(key[i], key[order[p - 1]])) {
+                order[p] = order[p - 1];
+                p--;
+            }
+            order[p] = (int8_t)i;
+        }
+    }
+}
+
+static bool same_block(const search_t *self, int32_t a, int32_t b)
+{
+    const gs_gpu_footprint_t *x = &self->take[a], *y = &self->take[b];
+    return x->warps == y->warps && x->regs == y->regs && x->smem == y->smem &&
+           x->regs_usable == y->regs_usable;
+}
+
+/* Sets of kernels whose sums leave the question open: the first sort, in an order of the sets in
+ * which consecutive ones share the beginning of their order. */
+static int try_first_sort(search_t *self)
+{
+    uint32_t sets = UINT32_C(1) << self->n;
+    for (uint32_t v = 1; v < sets; v++) {
+        uint32_t mask = 0;
+        for (uint32_t rest = v; rest != 0; rest &= rest - 1) {
+            /* The greatest kernel is the highest bit of v, and changes most seldom. */
+            mask |= UINT32_C(1) << self->sorted[0][self->n - 1 - __builtin_ctz(rest)];
+        }
+        int status = self->verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN ? try_sort(self, mask, 0)
+                                                                      : gs_poll(self->ctx, self->n);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+/* Different orders of a set, identical kernels being interchangeable; MOST_ORDERS + 1 for more. */
+static int32_t count_orders(const search_t *self, uint32_t mask)
+{
+    int32_t alike[GS_PERIODIC_TASKS_MAX] = {0};
+    int64_t orders = 1, size = 0;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        int32_t group = self->twin[__builtin_ctz(rest)];
+        /* Binomial coefficients: exact at every step. */
+        orders = orders * ++size / ++alike[group];
+    }
+    return orders > MOST_ORDERS ? MOST_ORDERS + 1 : (int32_t)orders;
+}
+
+/* Would this kernel here repeat an order that is tried anyway? */
+static bool repeats(const search_t *self, int8_t i, uint32_t left, const int8_t *order,
+                    int32_t depth)
+{
+    /* Of identical kernels the first comes first. */
+    for (uint32_t rest = left & ((UINT32_C(1) << i) - 1); rest != 0; rest &= rest - 1) {
+        if (self->twin[__builtin_ctz(rest)] == self->twin[i]) {
+            return true;
+        }
+    }
+    /* Neighbours with the same blocks are one kernel to the GPU. */
+    return depth > 0 && i < order[depth - 1] && same_block(self, i, order[depth - 1]);
+}
+
+/* Every order of the kernels that are left, behind the first depth ones of order. */
+static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, int32_t depth)
+{
+    if (left == 0) {
+        keep(self, mask, order, depth);
+        return GS_OK;
+    }
+    for (int32_t p = 0; p < self->n; p++) {
+        int8_t i = self->sorted[0][p];
+        if ((left >> i & 1) == 0 || repeats(self, i, left, order, depth)) {
+            continue;
+        }
+        bool fits;
+        order[depth] = i;
+        int status = try_order(self, order, depth + 1, &fits);
+        if (status == GS_OK && fits) {
+            status = try_all(self, mask, left & ~(UINT32_C(1) << i), order, depth + 1);
+        }
+        if (status != GS_OK || self->verdict[mask] == GS_PBS_ORACLE_DEMAND_FITS) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+/* The order found for a set without one kernel, and that kernel behind it. */
+static int try_behind(search_t *self, uint32_t mask)
+{
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        int last = __builtin_ctz(rest);
+        uint32_t others = mask & ~(UINT32_C(1) << last);
+        if (self->verdict[others] != GS_PBS_ORACLE_DEMAND_FITS) {
+            continue;
+        }
+        int32_t count = __builtin_popcount(others);
+        int8_t order[GS_PERIODIC_TASKS_MAX];
+        memcpy(order, self->order + (size_t)others * (size_t)self->n, (size_t)count);
+        order[count] = (int8_t)last;
+        bool fits;
+        int status = try_order(self, order, count + 1, &fits);
+        if (status == GS_OK && fits) {
+            keep(self, mask, order, count + 1);
+        }
+        if (status != GS_OK || fits) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+/* A set that the first sort does not place; *decided: whether that is the last word. */
+static int try_harder(search_t *self, uint32_t mask, bool *decided)
+{
+    *decided = __builtin_popcount(mask) <= GS_PBS_ORACLE_EXHAUSTIVE ||
+               count_orders(self, mask) <= MOST_ORDERS;
+    if (*decided) {
+        int8_t order[GS_PERIODIC_TASKS_MAX];
+        return try_all(self, mask, mask, order, 0);
+    }
+    int status = try_behind(self, mask);
+    for (int sort = 1; sort < SORTS; sort++) {
+        if (status == GS_OK && self->verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN) {
+            status = try_sort(self, mask, sort);
+        }
+    }
+    return status;
+}
+
+static int refuse_block(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int32_t i, int limit)
+{
+    switch (limit) {
+    case GS_GPU_LIMIT_THREADS:
+        return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernel->threads,
+                       "no GPU takes so many threads in a block");
+    case GS_GPU_LIMIT_WARPS:
+        return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernel->threads,
+                       "a block of this task fits no SM: it has more warps than an SM holds");
+    case GS_GPU_LIMIT_REGS:
+        return gs_fail(ctx, GS_ERR_VALUE, "regs", i, kernel->regs,
+                       "a block of this task fits no SM: it needs too many registers");
+    default:
+        return gs_fail(ctx, GS_ERR_VALUE, "smem", i, kernel->smem,
+                       "a block of this task fits no SM: it needs too much shared memory");
+    }
+}
+
+static int read_kernels(search_t *self, const gs_gpu_t *gpu, int64_t *per_sm)
+{
+    for (int32_t i = 0; i < self->n; i++) {
+        int limit;
+        int status = gs_gpu_footprint(self->ctx, gpu, &self->kernels[i], i, &self->take[i],
+                                      &per_sm[i], &limit);
+        if (status != GS_OK) {
+            return status;
+        }
+        if (per_sm[i] == 0) {
+            return refuse_block(self->ctx, &self->kernels[i], i, limit);
+        }
+        self->twin[i] = 0;
+        while (self->kernels[self->twin[i]].blocks != self->kernels[i].blocks ||
+               !same_block(self, self->twin[i], i)) {
+            self->twin[i]++;
+        }
+    }
+    sort_kernels(self);
+    return GS_OK;
+}
+
+/* What sums say of every set; *open: how many they leave open. */
+static int judge_all(search_t *self, const gs_pbs_oracle_demand_t *demand, int64_t *open)
+{
+    int8_t order[GS_PERIODIC_TASKS_MAX];
+    uint32_t sets = UINT32_C(1) << self->n;
+    memset(self->order, -1, (size_t)sets * (size_t)self->n);
+    *open = 0;
+    for (uint32_t mask = 1; mask < sets; mask++) {
+        bool single = (mask & (mask - 1)) == 0;
+        int verdict = single ? GS_PBS_ORACLE_DEMAND_FITS : gs_pbs_oracle_demand_judge(demand, mask);
+        self->verdict[mask] = (uint8_t)verdict;
+        if (verdict == GS_PBS_ORACLE_DEMAND_FITS) {
+            int32_t count = members(self, mask, 1, order);
+            keep(self, mask, order, count);
+        }
+        *open += verdict == GS_PBS_ORACLE_DEMAND_OPEN;
+        int status = gs_poll(self->ctx, self->n);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n,
+                               const gs_gpu_kernel_t *kernels, int64_t *completion,
+                               int64_t *undecided, int8_t *order, gs_pbs_oracle_found_t *found)
+{
+    search_t self = {.ctx = ctx, .kernels = kernels, .n = n, .stuck = -1, .order = order};
+    gs_pbs_oracle_demand_t demand = {0};
+    int64_t per_sm[GS_PERIODIC_TASKS_MAX], open;
+    self.ascending = true;
+    if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "must be 1 to 20 tasks");
+    }
+    int status = gs_placement_init(&self.placer, ctx, gpu, GS_PLACEMENT_MOST_ROOM);
+    if (status != GS_OK || (status = read_kernels(&self, gpu, per_sm)) != GS_OK ||
+        (status = gs_pbs_oracle_demand_init(&demand, ctx, gpu, n, kernels, self.take, per_sm)) !=
+            GS_OK) {
+        goto out;
+    }
+    self.sms = (size_t)gpu->sms;
+    self.loads = gs_alloc(ctx, ((size_t)n + 1) * self.sms, sizeof *self.loads);
+    self.verdict = gs_alloc(ctx, (size_t)1 << n, sizeof *self.verdict);
+    if (self.loads == NULL || self.verdict == NULL) {
+        status = ctx->status;
+        goto out;
+    }
+    status = judge_all(&self, &demand, &open);
+    if (status == GS_OK && open > 0) {
+        status = try_first_sort(&self);
+    }
+    *found = (gs_pbs_oracle_found_t){true, 0};
+    for (uint32_t mask = 1; status == GS_OK && mask < UINT32_C(1) << n; mask++) {
+        bool decided = true;
+        if (self.verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN) {
+            status = try_harder(&self, mask, &decided);
+        }
+        bool fits = self.verdict[mask] == GS_PBS_ORACLE_DEMAND_FITS;
+        undecided[mask] = fits || decided ? 0 : completion[mask];
+        completion[mask] = fits ? completion[mask] : 0;
+        found->undecided += undecided[mask] != 0;
+    }
+    undecided[0] = 0;
+    found->ascending = self.ascending;
+out:
+    gs_free(ctx, self.loads);
+    gs_free(ctx, self.verdict);
+    gs_pbs_oracle_demand_free(&demand, ctx);
+    gs_placement_free(&self.placer, ctx);
+    return status;
+}

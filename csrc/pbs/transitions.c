@@ -1,0 +1,78 @@
+/* Until when may each batch start and end, from one interval? */
+#include "pbs/transitions.h"
+
+int gs_pbs_transitions_init(gs_pbs_transitions_t *self, gs_context_t *ctx,
+                            const gs_pbs_problem_t *problem)
+{
+    size_t masks = (size_t)1 << problem->n;
+    *self = (gs_pbs_transitions_t){.problem = problem, .k = -1};
+    self->latest = gs_alloc(ctx, masks, sizeof *self->latest);
+    self->top = self->latest == NULL ? NULL : gs_alloc(ctx, masks, sizeof *self->top);
+    self->wait = self->top == NULL ? NULL : gs_alloc(ctx, masks, sizeof *self->wait);
+    self->absent = self->wait == NULL ? NULL : gs_alloc(ctx, masks, sizeof *self->absent);
+    return self->absent == NULL ? ctx->status : GS_OK;
+}
+
+void gs_pbs_transitions_free(gs_pbs_transitions_t *self, gs_context_t *ctx)
+{
+    gs_free(ctx, self->latest);
+    gs_free(ctx, self->top);
+    gs_free(ctx, self->wait);
+    gs_free(ctx, self->absent);
+    self->latest = self->wait = self->absent = NULL;
+    self->top = NULL;
+}
+
+void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t class_index)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    int64_t pending[GS_PERIODIC_TASKS_MAX], next[GS_PERIODIC_TASKS_MAX];
+    self->k = k;
+    self->first = p->start[k];
+    self->last = p->start[k + 1] - 1;
+    uint32_t support = p->simple ? p->all : gs_pbs_problem_pending(p, class_index);
+    for (int32_t i = 0; i < p->n; i++) {
+        int64_t some = p->simple ? p->stride[i] : class_index;
+        bool is_pending = (support >> i & 1) != 0;
+        pending[i] = is_pending ? gs_pbs_problem_deadline(p, k, some, i) : GS_NEVER;
+        next[i] = gs_pbs_problem_deadline(p, k, p->simple ? 0 : class_index, i);
+    }
+    int64_t *due = self->latest; /* first the deadlines, then the starts that meet them */
+    due[0] = GS_NEVER;
+    self->wait[0] = GS_NEVER;
+    if (p->simple) {
+        self->absent[p->all] = GS_NEVER;
+        for (uint32_t mask = p->all; mask-- > 0;) {
+            int32_t i = __builtin_ctz(~mask);
+            int64_t rest = self->absent[mask | (UINT32_C(1) << i)];
+            self->absent[mask] = next[i] - 1 < rest ? next[i] - 1 : rest;
+        }
+    } else {
+        int64_t least = GS_NEVER;
+        for (int32_t i = 0; i < p->n; i++) {
+            if ((support >> i & 1) == 0 && next[i] - 1 < least) {
+                least = next[i] - 1;
+            }
+        }
+        self->absent[support] = least;
+    }
+    /* Submasks of the support in increasing order. */
+    for (uint32_t mask = -support & support; mask != 0; mask = (mask - support) & support) {
+        int32_t i = __builtin_ctz(mask);
+        int64_t rest = due[mask & (mask - 1)];
+        due[mask] = pending[i] < rest ? pending[i] : rest;
+        self->wait[mask] = due[mask] == GS_NEVER ? GS_NEVER : due[mask] - 1;
+    }
+    for (uint32_t mask = -support & support; mask != 0; mask = (mask - support) & support) {
+        int64_t c = p->completion[mask];
+        if (c == 0) {
+            self->latest[mask] = -GS_NEVER;
+            continue;
+        }
+        int64_t latest = due[mask] - c;
+        int64_t end = (self->last < latest ? self->last : latest) + c;
+        self->latest[mask] = latest;
+        self->top[mask] = end < 0 ? 0 : (int32_t)gs_pbs_problem_interval(p, end);
+    }
+    due[0] = -GS_NEVER; /* the empty batch is none */
+}

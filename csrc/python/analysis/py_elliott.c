@@ -1,0 +1,259 @@
+/* Paper 004's task sets and its study for Python. */
+#include "python/module.h"
+
+/* A scenario and which of its sets. */
+typedef struct {
+    gs_generate_elliott_t spec;
+    PyArrayObject *key;
+    long long first;
+    long long count;
+} scenario_t;
+
+/* Two numbers of an array; false with an exception set. */
+static bool read_pair(PyObject *in, const char *name, int typenum, void *pair)
+{
+    PyArrayObject *array = gs_python_array(in, name, 1, typenum);
+    bool ok = array != NULL && gs_python_length(array, name, 0, 2);
+    if (ok) {
+        memcpy(pair, PyArray_DATA(array), 16); /* both types have eight bytes */
+    }
+    Py_XDECREF(array);
+    return ok;
+}
+
+/* Reads the first eleven of count arguments; false with an exception set. */
+static bool scenario_init(scenario_t *self, PyObject *args, Py_ssize_t count, const char *name)
+{
+    memset(self, 0, sizeof *self);
+    if (PyTuple_GET_SIZE(args) != count) {
+        PyErr_Format(PyExc_TypeError, "%s: takes %zd arguments, got %zd", name, count,
+                     PyTuple_GET_SIZE(args));
+        return false;
+    }
+    PyObject *head = PyTuple_GetSlice(args, 0, 11);
+    if (head == NULL) {
+        return false;
+    }
+    PyObject *key, *utilization, *period, *share;
+    long long cpus, gpu, overhead;
+    int empty;
+    bool ok =
+        PyArg_ParseTuple(head, "OLOOLLOipLL", &key, &cpus, &utilization, &period, &gpu, &overhead,
+                         &share, &self->spec.rounding, &empty, &self->first, &self->count) &&
+        read_pair(utilization, "utilization", NPY_DOUBLE, self->spec.utilization) &&
+        read_pair(period, "periods", NPY_INT64, self->spec.period) &&
+        read_pair(share, "share", NPY_DOUBLE, self->spec.share);
+    if (ok) {
+        self->spec.cpus = cpus;
+        self->spec.gpu = gpu;
+        self->spec.overhead = overhead;
+        self->spec.empty = empty != 0;
+        self->key = gs_python_array(key, "key", 1, NPY_UINT64);
+        ok = self->key != NULL && gs_python_length(self->key, "key", 0, 4);
+    }
+    Py_DECREF(head);
+    if (ok && self->count < 0) {
+        PyErr_Format(PyExc_ValueError, "count = %lld: must not be negative", self->count);
+        return false;
+    }
+    if (ok && (self->first < 0 || self->first > INT64_MAX - self->count)) {
+        PyErr_Format(PyExc_ValueError, "first = %lld: must be the number of a set", self->first);
+        return false;
+    }
+    return ok;
+}
+
+static void scenario_free(scenario_t *self)
+{
+    Py_CLEAR(self->key);
+}
+
+/* Tasks of many sets, one behind the other. */
+typedef struct {
+    int64_t *period;
+    int64_t *work;
+    int64_t n;
+    int64_t room;
+} rows_t;
+
+static bool append(gs_context_t *ctx, rows_t *rows, const gs_generate_elliott_sets_t *sets)
+{
+    if (rows->n > rows->room - sets->n) {
+        int64_t room = 2 * (rows->n + sets->n);
+        int64_t *period = gs_grow(ctx, rows->period, (size_t)room, sizeof *period);
+        if (period == NULL) {
+            return false;
+        }
+        rows->period = period;
+        int64_t *work = gs_grow(ctx, rows->work, (size_t)room, sizeof *work);
+        if (work == NULL) {
+            return false;
+        }
+        rows->work = work;
+        rows->room = room;
+    }
+    for (int64_t i = 0; i < sets->n; i++) {
+        rows->period[rows->n] = (int64_t)sets->period[i];
+        rows->work[rows->n++] = (int64_t)sets->work[i];
+    }
+    return true;
+}
+
+static PyArrayObject *as_array(const int64_t *values, int64_t count)
+{
+    npy_intp length = (npy_intp)count;
+    PyArrayObject *array = gs_python_new(1, &length, NPY_INT64);
+    if (array != NULL && count > 0) {
+        memcpy(PyArray_DATA(array), values, (size_t)count * sizeof *values);
+    }
+    return array;
+}
+
+PyDoc_STRVAR(
+    draw_doc,
+    "elliott_draw(key, cpus, utilization, periods, gpu, overhead, share, rounding, empty,\n"
+    "             first, count, stop, /)\n"
+    "--\n\n"
+    "The sets first .. first + count - 1 of a scenario (gs_generate_elliott_draw): int64 arrays\n"
+    "n and gpu, tasks of each set and how many of them, the first ones, use the GPU;\n"
+    "period and work (E) of all their tasks, one set behind the other; fates of all\n"
+    "draws (GS_GENERATE_ELLIOTT_*). utilization, share: float64, periods: int64 (2,).");
+
+static PyObject *elliott_draw(PyObject *module, PyObject *args)
+{
+    scenario_t scenario;
+    PyObject *result = NULL;
+    if (!scenario_init(&scenario, args, 12, "elliott_draw")) {
+        scenario_free(&scenario);
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, PyTuple_GET_ITEM(args, 11), 0, 0)) {
+        scenario_free(&scenario);
+        return NULL;
+    }
+    gs_generate_elliott_sets_t sets = {0};
+    rows_t rows = {0};
+    PyArrayObject *n = NULL, *gpu = NULL;
+    npy_intp count = (npy_intp)scenario.count;
+    if ((n = gs_python_new(1, &count, NPY_INT64)) == NULL ||
+        (gpu = gs_python_new(1, &count, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    gs_python_release(&call);
+    int status =
+        gs_generate_elliott_init(&sets, &call.ctx, &scenario.spec, PyArray_DATA(scenario.key));
+    for (npy_intp i = 0; i < count && status == GS_OK; i++) {
+        status = gs_generate_elliott_draw(&sets, &call.ctx, (uint64_t)(scenario.first + i));
+        if (status == GS_OK && !append(&call.ctx, &rows, &sets)) {
+            status = call.ctx.status;
+        }
+        gs_python_i64(n)[i] = sets.n;
+        gs_python_i64(gpu)[i] = sets.gpu;
+    }
+    gs_python_acquire(&call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    PyArrayObject *period = as_array(rows.period, rows.n), *work = as_array(rows.work, rows.n);
+    PyArrayObject *fates = as_array(sets.fates, GS_GENERATE_ELLIOTT_FATES);
+    if (period != NULL && work != NULL && fates != NULL) {
+        result = Py_BuildValue("OOOOO", n, gpu, period, work, fates);
+    }
+    Py_XDECREF(period);
+    Py_XDECREF(work);
+    Py_XDECREF(fates);
+out:
+    gs_free(&call.ctx, rows.period);
+    gs_free(&call.ctx, rows.work);
+    gs_generate_elliott_free(&sets, &call.ctx);
+    Py_XDECREF(n);
+    Py_XDECREF(gpu);
+    scenario_free(&scenario);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyDoc_STRVAR(study_doc,
+             "elliott_study(key, cpus, utilization, periods, gpu, overhead, share, rounding,\n"
+             "              empty, first, count, paper, speed_ups, bins, stop, /)\n"
+             "--\n\n"
+             "How many of these sets each method schedules (gs_analysis_global_edf_elliott_study): "
+             "int64 arrays sets\n"
+             "and without, those without GPU tasks (bins,); passed (4 + speed_ups, bins),\n"
+             "eighths, fates; and the number of tasks.");
+
+static PyObject *elliott_study(PyObject *module, PyObject *args)
+{
+    scenario_t scenario;
+    if (!scenario_init(&scenario, args, 15, "elliott_study")) {
+        scenario_free(&scenario);
+        return NULL;
+    }
+    PyObject *list, *stop;
+    int paper;
+    long long bins;
+    PyObject *tail = PyTuple_GetSlice(args, 11, 15);
+    bool ok =
+        tail != NULL && PyArg_ParseTuple(tail, "pOLO:elliott_study", &paper, &list, &bins, &stop);
+    Py_XDECREF(tail); /* args holds what was in it */
+    PyArrayObject *speed_ups = ok ? gs_python_int64(list, "speed_ups", 1) : NULL;
+    gs_python_call_t call;
+    if (speed_ups == NULL || !gs_python_call_init(&call, stop, 0, 0)) {
+        Py_XDECREF(speed_ups);
+        scenario_free(&scenario);
+        return NULL;
+    }
+    PyObject *result = NULL;
+    PyArrayObject *sets = NULL, *without = NULL, *passed = NULL, *eighths = NULL, *fates = NULL;
+    gs_analysis_global_edf_elliott_tests_t tests = {.paper = paper != 0, .bins = bins};
+    npy_intp given = PyArray_DIM(speed_ups, 0);
+    if (bins < 1 || bins > INT32_MAX || given > GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_SPEED_UPS) {
+        PyErr_SetString(PyExc_ValueError, bins < 1 || bins > INT32_MAX
+                                              ? "bins: must be a positive number within 31 bits"
+                                              : "speed_ups: must be at most 16 of them");
+        goto out;
+    }
+    tests.speed_ups = given;
+    memcpy(tests.speed_up, PyArray_DATA(speed_ups), (size_t)given * sizeof *tests.speed_up);
+    npy_intp shape[2] = {GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_METHODS + given, (npy_intp)bins};
+    npy_intp histogram = GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_EIGHTHS, kinds = GS_GENERATE_ELLIOTT_FATES;
+    if ((sets = gs_python_new(1, &shape[1], NPY_INT64)) == NULL ||
+        (without = gs_python_new(1, &shape[1], NPY_INT64)) == NULL ||
+        (passed = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+        (eighths = gs_python_new(1, &histogram, NPY_INT64)) == NULL ||
+        (fates = gs_python_new(1, &kinds, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    int64_t tasks = 0;
+    gs_analysis_global_edf_elliott_counts_t counts = {gs_python_i64(sets),   gs_python_i64(without),
+                                                      gs_python_i64(passed), gs_python_i64(eighths),
+                                                      gs_python_i64(fates),  &tasks};
+    gs_python_release(&call);
+    int status = gs_analysis_global_edf_elliott_study(
+        &call.ctx, &scenario.spec, PyArray_DATA(scenario.key), (uint64_t)scenario.first,
+        (uint64_t)scenario.count, &tests, &counts);
+    gs_python_acquire(&call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    result = Py_BuildValue("OOOOOL", sets, without, passed, eighths, fates, (long long)tasks);
+out:
+    Py_XDECREF(sets);
+    Py_XDECREF(without);
+    Py_XDECREF(passed);
+    Py_XDECREF(eighths);
+    Py_XDECREF(fates);
+    Py_DECREF(speed_ups);
+    scenario_free(&scenario);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyMethodDef gs_python_elliott_methods[] = {
+    {"elliott_draw", elliott_draw, METH_VARARGS, draw_doc},
+    {"elliott_study", elliott_study, METH_VARARGS, study_doc},
+    {NULL, NULL, 0, NULL},
+};

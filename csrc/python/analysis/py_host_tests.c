@@ -1,0 +1,454 @@
+/* Tests and allocations for tasks with CPU and GPU segments, for Python: stacks of sets. */
+#include "python/support/host_arguments.h"
+
+/* The answers for a stack, in the order of gs_analysis_common_answer_t. */
+typedef struct {
+    PyArrayObject *schedulable; /* (N,) int8 */
+    PyArrayObject *response;    /* (N, n) */
+    PyArrayObject *terms;       /* (N, n, GS_ANALYSIS_COMMON_TERMS) */
+    PyArrayObject *failed;      /* (N,) */
+} answers_t;
+
+/* One call: the stack, what goes with it, and what comes out. */
+typedef struct {
+    gs_python_call_t call;
+    gs_python_hosts_t hosts;
+    answers_t answers;
+} job_t;
+
+/* False with an exception set. Free in every case once the call is prepared. */
+static bool job_init(job_t *self, PyObject *hosts)
+{
+    if (!gs_python_hosts_init(&self->hosts, hosts)) {
+        return false;
+    }
+    npy_intp shape[3] = {self->hosts.sets, self->hosts.n, GS_ANALYSIS_COMMON_TERMS};
+    answers_t *answers = &self->answers;
+    return (answers->schedulable = gs_python_new(1, shape, NPY_INT8)) != NULL &&
+           (answers->response = gs_python_new(2, shape, NPY_INT64)) != NULL &&
+           (answers->terms = gs_python_new(3, shape, NPY_INT64)) != NULL &&
+           (answers->failed = gs_python_new(1, shape, NPY_INT64)) != NULL;
+}
+
+static void job_free(job_t *self)
+{
+    Py_CLEAR(self->answers.schedulable);
+    Py_CLEAR(self->answers.response);
+    Py_CLEAR(self->answers.terms);
+    Py_CLEAR(self->answers.failed);
+    gs_python_hosts_free(&self->hosts);
+    gs_python_call_free(&self->call);
+}
+
+static gs_analysis_common_answer_t answer_at(const job_t *self, npy_intp set)
+{
+    npy_intp row = set * self->hosts.n;
+    return (gs_analysis_common_answer_t){.response = gs_python_i64(self->answers.response) + row,
+                                         .terms = gs_python_i64(self->answers.terms) +
+                                                  row * GS_ANALYSIS_COMMON_TERMS};
+}
+
+/* After a set: what it came to, and whose fault it was. */
+static int end_set(job_t *self, npy_intp set, const gs_analysis_common_answer_t *answer, int status)
+{
+    if (status != GS_OK) {
+        self->call.ctx.fault.set = self->hosts.sets > 1 ? set : -1;
+        return status;
+    }
+    ((npy_int8 *)PyArray_DATA(self->answers.schedulable))[set] = answer->schedulable;
+    gs_python_i64(self->answers.failed)[set] = answer->failed;
+    return gs_poll(&self->call.ctx, 100 + self->hosts.n * (self->hosts.width + 10));
+}
+
+/* An array with one row per set and one column per task. */
+static PyArrayObject *read_rows(const job_t *self, PyObject *in, const char *name)
+{
+    PyArrayObject *array = gs_python_int64(in, name, 2);
+    if (array != NULL && (!gs_python_length(array, name, 0, self->hosts.sets) ||
+                          !gs_python_length(array, name, 1, self->hosts.n))) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+static PyObject *answers_of(const job_t *self)
+{
+    const answers_t *answers = &self->answers;
+    return Py_BuildValue("OOOO", answers->schedulable, answers->response, answers->terms,
+                         answers->failed);
+}
+
+PyDoc_STRVAR(stgm_doc, "host_stgm(hosts, core, sm, cpus, busy, paper, stop, /)\n"
+                       "--\n\n"
+                       "STGM (gs_analysis_partitioned_stgm) for a stack of N sets. core: (N, n); "
+                       "sm: uint8, (N, n, M). Returns\n"
+                       "schedulable (N,), response (N, n), terms (N, n, 7), failed (N,).");
+
+static PyObject *host_stgm(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *in_core, *in_sm, *stop, *result = NULL;
+    long long cpus;
+    int busy, paper;
+    if (!PyArg_ParseTuple(args, "OOOLpiO:host_stgm", &hosts, &in_core, &in_sm, &cpus, &busy, &paper,
+                          &stop)) {
+        return NULL;
+    }
+    job_t job = {0};
+    if (!gs_python_call_init(&job.call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_context_t *ctx = &job.call.ctx;
+    gs_analysis_partitioned_stgm_t stgm = {0};
+    PyArrayObject *core = NULL, *sm = NULL;
+    if (!job_init(&job, hosts) || (core = read_rows(&job, in_core, "core")) == NULL ||
+        (sm = gs_python_array(in_sm, "sm", 3, NPY_UINT8)) == NULL ||
+        !gs_python_length(sm, "sm", 0, job.hosts.sets) ||
+        !gs_python_length(sm, "sm", 1, job.hosts.n)) {
+        goto out;
+    }
+    npy_intp n = job.hosts.n, sms = PyArray_DIM(sm, 2);
+    gs_python_release(&job.call);
+    int status = job.hosts.sets > 0 ? gs_analysis_partitioned_stgm_init(&stgm, ctx, n) : GS_OK;
+    for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
+        gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
+        gs_analysis_common_answer_t answer = answer_at(&job, set);
+        const uint8_t *sets = (const uint8_t *)PyArray_DATA(sm) + set * n * sms;
+        status = gs_analysis_partitioned_stgm(&stgm, ctx, &at, gs_python_i64(core) + set * n, sets,
+                                              sms, cpus, busy != 0, paper, &answer);
+        status = end_set(&job, set, &answer, status);
+    }
+    gs_analysis_partitioned_stgm_free(&stgm, ctx);
+    gs_python_acquire(&job.call);
+    result = status == GS_OK ? answers_of(&job) : gs_python_raise(module, &job.call, status);
+out:
+    Py_XDECREF(core);
+    Py_XDECREF(sm);
+    job_free(&job);
+    return result;
+}
+
+/* The tests with one GPU at a time: which, and with what. */
+typedef struct {
+    int test; /* GS_ANALYSIS_ALLOCATION_PARTITION_* */
+    int mode;
+    bool paper;
+    long long cpus, sms, overhead;
+} lock_t;
+
+static int test_locked(gs_analysis_partitioned_lock_t *work, gs_context_t *ctx, const lock_t *lock,
+                       const gs_host_tasks_t *hosts, const int64_t *core, const int64_t *server,
+                       gs_analysis_common_answer_t *answer)
+{
+    if (lock->test == GS_ANALYSIS_ALLOCATION_PARTITION_MPCP) {
+        return gs_analysis_partitioned_mpcp(work, ctx, hosts, core, lock->cpus, lock->sms,
+                                            lock->mode, answer);
+    }
+    if (lock->test == GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS) {
+        return gs_analysis_partitioned_fmlp_plus(work, ctx, hosts, core, lock->cpus, lock->sms,
+                                                 lock->mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY,
+                                                 lock->paper, answer);
+    }
+    return gs_analysis_partitioned_gpu_server(work, ctx, hosts, core, *server, lock->cpus,
+                                              lock->sms, lock->overhead, answer);
+}
+
+/* What the functions below have in common; in_server: NULL, or a core per set. */
+static PyObject *run_locked(PyObject *module, const lock_t *lock, PyObject *hosts,
+                            PyObject *in_core, PyObject *in_server, PyObject *stop)
+{
+    PyObject *result = NULL;
+    job_t job = {0};
+    if (!gs_python_call_init(&job.call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_context_t *ctx = &job.call.ctx;
+    gs_analysis_partitioned_lock_t work = {0};
+    PyArrayObject *core = NULL, *server = NULL;
+    if (!job_init(&job, hosts) || (core = read_rows(&job, in_core, "core")) == NULL) {
+        goto out;
+    }
+    if (in_server != NULL && ((server = gs_python_int64(in_server, "server", 1)) == NULL ||
+                              !gs_python_length(server, "server", 0, job.hosts.sets))) {
+        goto out;
+    }
+    gs_python_release(&job.call);
+    int status =
+        job.hosts.sets > 0 ? gs_analysis_partitioned_lock_init(&work, ctx, job.hosts.n) : GS_OK;
+    for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
+        gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
+        gs_analysis_common_answer_t answer = answer_at(&job, set);
+        const int64_t *cores = gs_python_i64(core) + set * job.hosts.n;
+        const int64_t *place = server == NULL ? NULL : gs_python_i64(server) + set;
+        status = test_locked(&work, ctx, lock, &at, cores, place, &answer);
+        status = end_set(&job, set, &answer, status);
+    }
+    gs_analysis_partitioned_lock_free(&work, ctx);
+    gs_python_acquire(&job.call);
+    result = status == GS_OK ? answers_of(&job) : gs_python_raise(module, &job.call, status);
+out:
+    Py_XDECREF(core);
+    Py_XDECREF(server);
+    job_free(&job);
+    return result;
+}
+
+PyDoc_STRVAR(mpcp_doc, "host_mpcp(hosts, core, cpus, sms, mode, stop, /)\n"
+                       "--\n\n"
+                       "MPCP (gs_analysis_partitioned_mpcp) for a stack of N sets, kernels on sms "
+                       "SMs. core: (N, n); mode: 0\n"
+                       "suspend, 1 busy, 2 spin. Returns what host_stgm does.");
+
+static PyObject *host_mpcp(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *core, *stop;
+    lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_MPCP};
+    if (!PyArg_ParseTuple(args, "OOLLiO:host_mpcp", &hosts, &core, &lock.cpus, &lock.sms,
+                          &lock.mode, &stop)) {
+        return NULL;
+    }
+    return run_locked(module, &lock, hosts, core, NULL, stop);
+}
+
+PyDoc_STRVAR(
+    fmlp_plus_doc,
+    "host_fmlp_plus(hosts, core, cpus, sms, busy, paper, stop, /)\n"
+    "--\n\n"
+    "FMLP+ (gs_analysis_partitioned_fmlp_plus) for a stack of N sets, kernels on sms SMs. core:\n"
+    "(N, n). Returns what host_stgm does.");
+
+static PyObject *host_fmlp_plus(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *core, *stop;
+    int busy, paper;
+    lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS};
+    if (!PyArg_ParseTuple(args, "OOLLppO:host_fmlp_plus", &hosts, &core, &lock.cpus, &lock.sms,
+                          &busy, &paper, &stop)) {
+        return NULL;
+    }
+    lock.mode = busy ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND;
+    lock.paper = paper != 0;
+    return run_locked(module, &lock, hosts, core, NULL, stop);
+}
+
+PyDoc_STRVAR(gpu_server_doc,
+             "host_gpu_server(hosts, core, server, cpus, sms, overhead, stop, /)\n"
+             "--\n\n"
+             "The GPU server (gs_analysis_partitioned_gpu_server) for a stack of N sets, kernels "
+             "on sms SMs. core:\n"
+             "(N, n); server: its core, (N,), cpus for one of its own. Returns what host_stgm\n"
+             "does.");
+
+static PyObject *host_gpu_server(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *core, *server, *stop;
+    lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER};
+    if (!PyArg_ParseTuple(args, "OOOLLLO:host_gpu_server", &hosts, &core, &server, &lock.cpus,
+                          &lock.sms, &lock.overhead, &stop)) {
+        return NULL;
+    }
+    return run_locked(module, &lock, hosts, core, server, stop);
+}
+
+PyDoc_STRVAR(partition_doc,
+             "host_partition(hosts, cpus, sms, test, mode, overhead, stop, /)\n"
+             "--\n\n"
+             "Cores by worst fit (gs_analysis_allocation_partition) for host_mpcp (test 0), "
+             "host_fmlp_plus (1) and\n"
+             "host_gpu_server (2). Returns what host_stgm does, and core (N, n), server (N,).");
+
+static PyObject *host_partition(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *stop, *result = NULL;
+    lock_t lock = {0};
+    if (!PyArg_ParseTuple(args, "OLLiiLO:host_partition", &hosts, &lock.cpus, &lock.sms, &lock.test,
+                          &lock.mode, &lock.overhead, &stop)) {
+        return NULL;
+    }
+    job_t job = {0};
+    if (!gs_python_call_init(&job.call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_context_t *ctx = &job.call.ctx;
+    gs_analysis_partitioned_lock_t work = {0};
+    PyArrayObject *core = NULL, *server = NULL;
+    if (!job_init(&job, hosts)) {
+        goto out;
+    }
+    npy_intp shape[2] = {job.hosts.sets, job.hosts.n};
+    if ((core = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+        (server = gs_python_new(1, shape, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    gs_python_release(&job.call);
+    int status =
+        job.hosts.sets > 0 ? gs_analysis_partitioned_lock_init(&work, ctx, job.hosts.n) : GS_OK;
+    for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
+        gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
+        gs_analysis_common_answer_t answer = answer_at(&job, set);
+        status = gs_analysis_allocation_partition(
+            &work, ctx, &at, lock.cpus, lock.sms, lock.test, lock.mode, lock.overhead,
+            gs_python_i64(core) + set * job.hosts.n, gs_python_i64(server) + set, &answer);
+        status = end_set(&job, set, &answer, status);
+    }
+    gs_analysis_partitioned_lock_free(&work, ctx);
+    gs_python_acquire(&job.call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &job.call, status);
+        goto out;
+    }
+    const answers_t *answers = &job.answers;
+    result = Py_BuildValue("OOOOOO", answers->schedulable, answers->response, answers->terms,
+                           answers->failed, core, server);
+out:
+    Py_XDECREF(core);
+    Py_XDECREF(server);
+    job_free(&job);
+    return result;
+}
+
+/* How to look for cores and SMs: by Algorithm 1 or, with all, by trying all. */
+typedef struct {
+    bool all;
+    long long cpus, sms, states;
+    int busy, paper, flags;
+} search_t;
+
+typedef struct {
+    gs_analysis_allocation_stgm_allocate_t rounds;
+    gs_analysis_allocation_stgm_exhaustive_t all;
+} searcher_t;
+
+static int searcher_init(searcher_t *self, gs_context_t *ctx, const search_t *search, int64_t n)
+{
+    ctx->states_limit = search->states;
+    return search->all ? gs_analysis_allocation_stgm_exhaustive_init(&self->all, ctx, n)
+                       : gs_analysis_allocation_stgm_allocate_init(&self->rounds, ctx, n);
+}
+
+static int search_set(searcher_t *self, gs_context_t *ctx, const search_t *search,
+                      const gs_host_tasks_t *hosts,
+                      gs_analysis_allocation_stgm_placement_t *placement,
+                      gs_analysis_common_answer_t *answer)
+{
+    bool busy = search->busy != 0;
+    ctx->states = 0;
+    return search->all
+               ? gs_analysis_allocation_stgm_exhaustive(&self->all, ctx, hosts, search->cpus,
+                                                        search->sms, busy, search->paper, placement,
+                                                        answer)
+               : gs_analysis_allocation_stgm_allocate(&self->rounds, ctx, hosts, search->cpus,
+                                                      search->sms, busy, search->paper,
+                                                      search->flags, placement, answer);
+}
+
+static PyObject *run_search(PyObject *module, const search_t *search, PyObject *hosts,
+                            PyObject *stop)
+{
+    PyObject *result = NULL;
+    job_t job = {0};
+    if (!gs_python_call_init(&job.call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_context_t *ctx = &job.call.ctx;
+    searcher_t work = {0};
+    PyArrayObject *core = NULL, *sm = NULL, *rounds = NULL;
+    if (!job_init(&job, hosts)) {
+        goto out;
+    }
+    int status = gs_analysis_common_check_sms(ctx, search->sms);
+    if (status != GS_OK) {
+        gs_python_raise(module, &job.call, status);
+        goto out;
+    }
+    npy_intp n = job.hosts.n, sms = (npy_intp)search->sms;
+    npy_intp shape[3] = {job.hosts.sets, n, sms};
+    if ((core = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+        (sm = gs_python_new(3, shape, NPY_UINT8)) == NULL ||
+        (rounds = gs_python_new(1, shape, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    gs_python_release(&job.call);
+    status = job.hosts.sets > 0 ? searcher_init(&work, ctx, search, n) : GS_OK;
+    for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
+        gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
+        gs_analysis_common_answer_t answer = answer_at(&job, set);
+        gs_analysis_allocation_stgm_placement_t placement = {.core = gs_python_i64(core) + set * n,
+                                                             .sm = (uint8_t *)PyArray_DATA(sm) +
+                                                                   set * n * sms};
+        status = search_set(&work, ctx, search, &at, &placement, &answer);
+        bool spent = status == GS_SPENT_STATES;
+        gs_python_i64(rounds)[set] = placement.rounds;
+        status = end_set(&job, set, &answer, spent ? GS_OK : status);
+        if (spent) {
+            ((npy_int8 *)PyArray_DATA(job.answers.schedulable))[set] = -1;
+        }
+    }
+    gs_analysis_allocation_stgm_allocate_free(&work.rounds, ctx);
+    gs_analysis_allocation_stgm_exhaustive_free(&work.all, ctx);
+    gs_python_acquire(&job.call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &job.call, status);
+        goto out;
+    }
+    const answers_t *answers = &job.answers;
+    result = Py_BuildValue("OOOOOOO", answers->schedulable, answers->response, answers->terms,
+                           answers->failed, core, sm, rounds);
+out:
+    Py_XDECREF(core);
+    Py_XDECREF(sm);
+    Py_XDECREF(rounds);
+    job_free(&job);
+    return result;
+}
+
+PyDoc_STRVAR(allocate_doc, "host_stgm_allocate(hosts, cpus, sms, busy, paper, flags, stop, /)\n"
+                           "--\n\n"
+                           "Cores and SMs for STGM (gs_analysis_allocation_stgm_allocate) for a "
+                           "stack of N sets. Returns what\n"
+                           "host_stgm does, and core (N, n), sm uint8 (N, n, sms), rounds (N,).");
+
+static PyObject *host_stgm_allocate(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *stop;
+    search_t search = {.all = false};
+    if (!PyArg_ParseTuple(args, "OLLpiiO:host_stgm_allocate", &hosts, &search.cpus, &search.sms,
+                          &search.busy, &search.paper, &search.flags, &stop)) {
+        return NULL;
+    }
+    return run_search(module, &search, hosts, stop);
+}
+
+PyDoc_STRVAR(exhaustive_doc,
+             "host_stgm_exhaustive(hosts, cpus, sms, busy, paper, states, stop, /)\n"
+             "--\n\n"
+             "Whether any cores and SMs pass (gs_analysis_allocation_stgm_exhaustive), for a stack "
+             "of N small sets.\n"
+             "states: how many to look at for each set, 0 for all; schedulable is -1 where that\n"
+             "was not enough. Returns what host_stgm_allocate does, rounds being the divisions\n"
+             "of the SMs that were tried.");
+
+static PyObject *host_stgm_exhaustive(PyObject *module, PyObject *args)
+{
+    PyObject *hosts, *stop;
+    search_t search = {.all = true};
+    if (!PyArg_ParseTuple(args, "OLLpiLO:host_stgm_exhaustive", &hosts, &search.cpus, &search.sms,
+                          &search.busy, &search.paper, &search.states, &stop)) {
+        return NULL;
+    }
+    if (search.states < 0) {
+        return PyErr_Format(PyExc_ValueError, "states: must not be negative, is %lld",
+                            search.states);
+    }
+    return run_search(module, &search, hosts, stop);
+}
+
+PyMethodDef gs_python_host_tests_methods[] = {
+    {"host_stgm_exhaustive", host_stgm_exhaustive, METH_VARARGS, exhaustive_doc},
+    {"host_stgm_allocate", host_stgm_allocate, METH_VARARGS, allocate_doc},
+    {"host_stgm", host_stgm, METH_VARARGS, stgm_doc},
+    {"host_mpcp", host_mpcp, METH_VARARGS, mpcp_doc},
+    {"host_fmlp_plus", host_fmlp_plus, METH_VARARGS, fmlp_plus_doc},
+    {"host_gpu_server", host_gpu_server, METH_VARARGS, gpu_server_doc},
+    {"host_partition", host_partition, METH_VARARGS, partition_doc},
+    {NULL, NULL, 0, NULL},
+};

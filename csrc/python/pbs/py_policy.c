@@ -1,0 +1,328 @@
+/* The run-time policy for Python: a capsule that holds the problem and F. */
+#include "python/support/pbs_arguments.h"
+
+#define CAPSULE_NAME "gpusched._core.policy"
+
+/* Immutable after it is made, so threads may share it. */
+typedef struct {
+    gs_python_problem_t arrays; /* keeps what problem borrows */
+    gs_context_t ctx;           /* only to free with */
+    gs_pbs_problem_t problem;
+    gs_pbs_feasible_t feasible;
+} policy_t;
+
+static void free_policy(policy_t *self)
+{
+    gs_pbs_feasible_free(&self->feasible, &self->ctx);
+    gs_pbs_problem_free(&self->problem, &self->ctx);
+    gs_python_problem_free(&self->arrays);
+    PyMem_Free(self);
+}
+
+static void destroy_capsule(PyObject *capsule)
+{
+    free_policy(PyCapsule_GetPointer(capsule, CAPSULE_NAME));
+}
+
+/* Copies F from arrays, checking every entry that an index could be made of. */
+static bool read_feasible(policy_t *self, PyArrayObject *begin, PyArrayObject *first,
+                          PyArrayObject *last)
+{
+    npy_intp classes = (npy_intp)(self->problem.intervals * self->problem.classes);
+    npy_intp count = PyArray_DIM(first, 0);
+    if (!gs_python_length(begin, "begin", 0, classes + 1) ||
+        !gs_python_length(last, "last", 0, count)) {
+        return false;
+    }
+    const int64_t *offsets = gs_python_i64(begin);
+    bool sorted = offsets[0] == 0 && offsets[classes] == count;
+    for (npy_intp i = 0; i < classes && sorted; i++) {
+        sorted = offsets[i] <= offsets[i + 1];
+    }
+    if (!sorted) {
+        PyErr_SetString(PyExc_ValueError, "begin: must rise from 0 to the number of spans");
+        return false;
+    }
+    self->feasible.problem = &self->problem;
+    self->feasible.begin = gs_alloc(&self->ctx, (size_t)classes + 1, sizeof(int64_t));
+    self->feasible.spans = gs_alloc(&self->ctx, (size_t)count, sizeof(gs_pbs_span_t));
+    if (self->feasible.begin == NULL || self->feasible.spans == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    memcpy(self->feasible.begin, offsets, ((size_t)classes + 1) * sizeof(int64_t));
+    self->feasible.count = count;
+    for (npy_intp i = 0; i < count; i++) {
+        self->feasible.spans[i] = (gs_pbs_span_t){gs_python_i64(first)[i], gs_python_i64(last)[i]};
+    }
+    return true;
+}
+
+bool gs_python_policy(PyObject *capsule, const gs_pbs_problem_t **problem,
+                      const gs_pbs_feasible_t **feasible)
+{
+    const policy_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+    if (self == NULL) {
+        return false;
+    }
+    *problem = &self->problem;
+    *feasible = &self->feasible;
+    return true;
+}
+
+PyDoc_STRVAR(open_doc,
+             "policy_open(period, deadline, offset, completion, begin, first, last, /)\n"
+             "--\n\n"
+             "A capsule for the other policy functions, from one task set (a stack of one) and F\n"
+             "as pbs_search returns it.");
+
+static PyObject *policy_open(PyObject *module, PyObject *args)
+{
+    PyObject *in[7];
+    if (!PyArg_ParseTuple(args, "OOOOOOO:policy_open", &in[0], &in[1], &in[2], &in[3], &in[4],
+                          &in[5], &in[6])) {
+        return NULL;
+    }
+    PyObject *capsule = NULL;
+    PyArrayObject *spans[3] = {NULL};
+    policy_t *self = PyMem_Calloc(1, sizeof *self);
+    if (self == NULL) {
+        return PyErr_NoMemory();
+    }
+    gs_python_call_t call;
+    gs_context_init(&self->ctx);
+    if (!gs_python_call_init(&call, NULL, 0, 0)) {
+        PyMem_Free(self);
+        return NULL;
+    }
+    static const char *const names[3] = {"begin", "first", "last"};
+    bool fine = gs_python_problem_init(&self->arrays, in[0], in[1], in[2], in[3], Py_None) &&
+                gs_python_length(self->arrays.period, "period", 0, 1);
+    for (int i = 0; i < 3 && fine; i++) {
+        spans[i] = gs_python_int64(in[4 + i], names[i], 1);
+        fine = spans[i] != NULL;
+    }
+    if (fine) {
+        gs_periodic_tasks_t tasks = gs_python_problem_tasks(&self->arrays, 0);
+        gs_batch_table_t table = gs_python_problem_table(&self->arrays, 0);
+        gs_python_release(&call);
+        int status = gs_pbs_problem_init(&self->problem, &call.ctx, &tasks, &table, false);
+        gs_python_acquire(&call);
+        fine = status == GS_OK;
+        if (!fine) {
+            gs_python_raise(module, &call, status);
+        }
+    }
+    if (fine && read_feasible(self, spans[0], spans[1], spans[2])) {
+        capsule = PyCapsule_New(self, CAPSULE_NAME, destroy_capsule);
+    }
+    if (capsule == NULL) {
+        free_policy(self);
+    }
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(spans[i]);
+    }
+    gs_python_call_free(&call);
+    return capsule;
+}
+
+/* Reads (capsule, instant, pending): the policy and the class asked about. */
+static const policy_t *read_state(PyObject *args, const char *format, int64_t *instant,
+                                  int64_t *class_index)
+{
+    PyObject *capsule, *pending;
+    long long when;
+    if (!PyArg_ParseTuple(args, format, &capsule, &when, &pending)) {
+        return NULL;
+    }
+    const policy_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+    if (self == NULL) {
+        return NULL;
+    }
+    PyArrayObject *counts = gs_python_int64(pending, "pending", 1);
+    if (counts == NULL || !gs_python_length(counts, "pending", 0, self->problem.n)) {
+        Py_XDECREF(counts);
+        return NULL;
+    }
+    *instant = when;
+    *class_index = gs_pbs_policy_class(&self->problem, gs_python_i64(counts));
+    Py_DECREF(counts);
+    if (*class_index < 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "pending: a count is negative or more than can be pending in time");
+        return NULL;
+    }
+    if (when < 0 || when >= GS_NEVER / 2) {
+        PyErr_Format(PyExc_ValueError, "instant = %lld: must not be negative or overlarge", when);
+        return NULL;
+    }
+    return self;
+}
+
+PyDoc_STRVAR(safe_doc, "policy_safe(policy, instant, pending, /)\n"
+                       "--\n\n"
+                       "The masks of the batches that are safe to start, in increasing order.");
+
+static PyObject *policy_safe(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    int64_t instant, class_index;
+    const policy_t *self = read_state(args, "OLO:policy_safe", &instant, &class_index);
+    if (self == NULL) {
+        return NULL;
+    }
+    uint32_t *batches = PyMem_Calloc((size_t)1 << self->problem.n, sizeof *batches);
+    if (batches == NULL) {
+        return PyErr_NoMemory();
+    }
+    npy_intp count = (npy_intp)gs_pbs_policy_safe(&self->feasible, instant, class_index, batches);
+    PyArrayObject *result = gs_python_new(1, &count, NPY_INT64);
+    for (npy_intp i = 0; result != NULL && i < count; i++) {
+        gs_python_i64(result)[i] = batches[i];
+    }
+    PyMem_Free(batches);
+    return (PyObject *)result;
+}
+
+PyDoc_STRVAR(next_doc, "policy_next(policy, instant, pending, /)\n"
+                       "--\n\n"
+                       "The first instant from this one on at which a batch is safe, or None.");
+
+static PyObject *policy_next(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    int64_t instant, class_index;
+    const policy_t *self = read_state(args, "OLO:policy_next", &instant, &class_index);
+    if (self == NULL) {
+        return NULL;
+    }
+    int64_t next = gs_pbs_policy_next(&self->feasible, instant, class_index);
+    if (next == GS_NEVER) {
+        Py_RETURN_NONE;
+    }
+    return PyLong_FromLongLong(next);
+}
+
+PyDoc_STRVAR(choose_doc, "policy_choose(policy, instant, pending, /)\n"
+                         "--\n\n"
+                         "The safe batch that the policy prefers, 0 when none is safe.");
+
+static PyObject *policy_choose(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    int64_t instant, class_index;
+    const policy_t *self = read_state(args, "OLO:policy_choose", &instant, &class_index);
+    if (self == NULL) {
+        return NULL;
+    }
+    return PyLong_FromUnsignedLong(gs_pbs_policy_choose(&self->feasible, instant, class_index));
+}
+
+/* Columns of a play. */
+enum { MISSES, JOBS, FRAMES, FINISH, RESPONSE, WAITED, PLAY_COLUMNS };
+
+PyDoc_STRVAR(
+    play_doc,
+    "policy_play(policy, strategy, start, end, batch, runs, key, low, high, stop, /)\n"
+    "--\n\n"
+    "Plays hyperperiods (gs_pbs_dispatch), run i with stream i of the key (4 words). Returns the\n"
+    "columns (misses, jobs, frames, finish, response total, waited) of length runs.");
+
+static PyObject *policy_play(PyObject *module, PyObject *args)
+{
+    PyObject *capsule, *in[3], *key_object, *stop;
+    int strategy;
+    long long runs;
+    double low, high;
+    if (!PyArg_ParseTuple(args, "OiOOOLOddO:policy_play", &capsule, &strategy, &in[0], &in[1],
+                          &in[2], &runs, &key_object, &low, &high, &stop)) {
+        return NULL;
+    }
+    const policy_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+    if (self == NULL) {
+        return NULL;
+    }
+    if (strategy < GS_PBS_DISPATCH_TABLE || strategy > GS_PBS_DISPATCH_POLICY || runs < 0 ||
+        !(low > 0 && low <= high && high <= 1e6)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "play: needs a known strategy, runs >= 0 and 0 < low <= high <= 1e6");
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, stop, 0, 0)) {
+        return NULL;
+    }
+    PyObject *result = NULL;
+    PyArrayObject *column[3] = {NULL}, *out[PLAY_COLUMNS] = {NULL}, *key = NULL;
+    gs_schedule_frame_t *frames = NULL;
+    static const char *const names[3] = {"start", "end", "batch"};
+    for (int i = 0; i < 3; i++) {
+        column[i] = gs_python_int64(in[i], names[i], 1);
+        if (column[i] == NULL ||
+            !gs_python_length(column[i], names[i], 0, PyArray_DIM(column[0], 0))) {
+            goto out;
+        }
+    }
+    key = gs_python_array(key_object, "key", 1, NPY_UINT64);
+    if (key == NULL || !gs_python_length(key, "key", 0, 4)) {
+        goto out;
+    }
+    npy_intp count = PyArray_DIM(column[0], 0), length = (npy_intp)runs;
+    frames = gs_alloc(&call.ctx, (size_t)count, sizeof *frames);
+    if (frames == NULL) {
+        PyErr_NoMemory();
+        goto out;
+    }
+    for (npy_intp f = 0; f < count; f++) {
+        int64_t batch = gs_python_i64(column[2])[f];
+        if (batch < 1 || batch > self->problem.all || self->problem.completion[batch] == 0 ||
+            gs_python_i64(column[0])[f] >= GS_NEVER / 2) {
+            PyErr_Format(PyExc_ValueError, "batch[%zd]: is no eligible batch", (Py_ssize_t)f);
+            goto out;
+        }
+        frames[f] = (gs_schedule_frame_t){gs_python_i64(column[0])[f], gs_python_i64(column[1])[f],
+                                          (uint32_t)batch};
+    }
+    if (!gs_python_new_columns(out, PLAY_COLUMNS, length)) {
+        goto out;
+    }
+    int status = GS_OK;
+    gs_python_release(&call);
+    for (npy_intp run = 0; run < length && status == GS_OK; run++) {
+        gs_rng_t rng;
+        gs_pbs_dispatch_t play;
+        gs_rng_init(&rng, (const uint64_t *)PyArray_DATA(key), (uint64_t)run,
+                    GS_RNG_STREAM_EXECUTION);
+        status = gs_pbs_dispatch(&call.ctx, &self->feasible, strategy, frames, count, &rng, low,
+                                 high, &play);
+        gs_python_i64(out[MISSES])[run] = play.misses;
+        gs_python_i64(out[JOBS])[run] = play.jobs;
+        gs_python_i64(out[FRAMES])[run] = play.frames;
+        gs_python_i64(out[FINISH])[run] = play.finish;
+        gs_python_i64(out[RESPONSE])[run] = play.response_total;
+        gs_python_i64(out[WAITED])[run] = play.waited;
+    }
+    gs_python_acquire(&call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    result = Py_BuildValue("OOOOOO", out[0], out[1], out[2], out[3], out[4], out[5]);
+out:
+    gs_free(&call.ctx, frames);
+    Py_XDECREF(key);
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(column[i]);
+    }
+    for (int i = 0; i < PLAY_COLUMNS; i++) {
+        Py_XDECREF(out[i]);
+    }
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyMethodDef gs_python_policy_methods[] = {
+    {"policy_open", policy_open, METH_VARARGS, open_doc},
+    {"policy_safe", policy_safe, METH_VARARGS, safe_doc},
+    {"policy_next", policy_next, METH_VARARGS, next_doc},
+    {"policy_choose", policy_choose, METH_VARARGS, choose_doc},
+    {"policy_play", policy_play, METH_VARARGS, play_doc},
+    {NULL, NULL, 0, NULL},
+};

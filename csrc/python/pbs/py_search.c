@@ -1,0 +1,305 @@
+/* The search and the EDF schedulers for Python: one set in full, or a stack of sets in arrays. */
+#include "python/support/frame_arrays.h"
+#include "python/support/pbs_arguments.h"
+
+/* Columns of the answer for a stack. */
+enum { ANSWER, STAGE, SPENT, STATES, BYTES, NANOSECONDS, COLUMNS };
+
+static void begin_set(gs_python_call_t *call, long long states)
+{
+    call->ctx.states = 0;
+    call->ctx.states_limit = states;
+    call->ctx.bytes_peak = call->ctx.bytes_used;
+    gs_python_call_restart(call);
+}
+
+static int search_set(gs_python_call_t *call, const gs_python_problem_t *problem, npy_intp set,
+                      const gs_pbs_search_options_t *options, long long states,
+                      gs_pbs_search_t *search, PyArrayObject *const *columns)
+{
+    gs_periodic_tasks_t tasks = gs_python_problem_tasks(problem, set);
+    gs_batch_table_t table = gs_python_problem_table(problem, set);
+    int64_t began = gs_python_now();
+    begin_set(call, states);
+    int status = gs_pbs_search_run(search, &call->ctx, &tasks, &table, options);
+    if (status != GS_OK) {
+        call->ctx.fault.set = problem->sets > 1 ? set : -1;
+        return status;
+    }
+    gs_python_i64(columns[ANSWER])[set] = search->answer;
+    gs_python_i64(columns[STAGE])[set] = search->stage;
+    gs_python_i64(columns[SPENT])[set] = search->spent;
+    gs_python_i64(columns[STATES])[set] = call->ctx.states;
+    gs_python_i64(columns[BYTES])[set] = call->ctx.bytes_peak;
+    gs_python_i64(columns[NANOSECONDS])[set] = gs_python_now() - began;
+    return GS_OK;
+}
+
+/* (scale, prices, load, proven) and (found, from, to, tasks, least). */
+static PyObject *proofs(const gs_pbs_search_t *search, int32_t n)
+{
+    npy_intp length = n;
+    PyArrayObject *price = gs_python_new(1, &length, NPY_INT64);
+    if (price == NULL) {
+        return NULL;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        gs_python_i64(price)[i] = search->overload.price[i];
+    }
+    const gs_pbs_dead_interval_t *w = &search->window;
+    return Py_BuildValue("(LNdi)(iLLLL)", (long long)search->overload.scale, price,
+                         search->overload.load, (int)search->overload.proven, (int)w->found,
+                         (long long)w->from, (long long)w->to, (long long)w->tasks,
+                         (long long)w->least);
+}
+
+/* F as arrays (begin, first, last), or None. */
+static PyObject *feasible_arrays(const gs_pbs_search_t *search)
+{
+    if (!search->has_policy) {
+        Py_RETURN_NONE;
+    }
+    const gs_pbs_feasible_t *f = &search->feasible;
+    npy_intp classes = (npy_intp)(search->problem.intervals * search->problem.classes + 1);
+    npy_intp count = (npy_intp)f->count;
+    PyArrayObject *begin = gs_python_new(1, &classes, NPY_INT64), *spans[2] = {NULL};
+    if (begin == NULL || !gs_python_new_columns(spans, 2, count)) {
+        Py_XDECREF(begin);
+        return NULL;
+    }
+    memcpy(PyArray_DATA(begin), f->begin, (size_t)classes * sizeof(int64_t));
+    for (npy_intp i = 0; i < count; i++) {
+        gs_python_i64(spans[0])[i] = f->spans[i].first;
+        gs_python_i64(spans[1])[i] = f->spans[i].last;
+    }
+    return Py_BuildValue("NNN", begin, spans[0], spans[1]);
+}
+
+PyDoc_STRVAR(search_doc,
+             "pbs_search(period, deadline, offset, completion, undecided, idling, thorough,\n"
+             "           policy, policy_limit, states, bytes, seconds, stop, /)\n"
+             "--\n\n"
+             "Decides a stack of N task sets (gs_pbs_search_run). Arrays of shape (N, n) and\n"
+             "(N, 2**n); undecided and stop may be None; budgets of 0 are none. Returns the\n"
+             "columns (answer, stage, spent, states, bytes, nanoseconds) of length N and, for a\n"
+             "stack of one, (start, end, batch) or None, the proofs and F, else None thrice.");
+
+static PyObject *pbs_search(PyObject *module, PyObject *args)
+{
+    PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
+    int idling, thorough, policy;
+    long long policy_limit, states, bytes;
+    double seconds;
+    if (!PyArg_ParseTuple(args, "OOOOOpppLLLdO:pbs_search", &period, &deadline, &offset,
+                          &completion, &undecided, &idling, &thorough, &policy, &policy_limit,
+                          &states, &bytes, &seconds, &stop)) {
+        return NULL;
+    }
+    if (states < 0 || policy_limit < 0) {
+        PyErr_SetString(PyExc_ValueError, "budget: states and spans must not be negative");
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, stop, seconds, bytes)) {
+        return NULL;
+    }
+    PyObject *result = NULL, *schedule = NULL, *proof = NULL, *feasible = NULL;
+    PyArrayObject *columns[COLUMNS] = {NULL};
+    gs_python_problem_t problem;
+    gs_pbs_search_t search;
+    gs_pbs_search_init(&search);
+    if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided) ||
+        !gs_python_new_columns(columns, COLUMNS, problem.sets)) {
+        goto out;
+    }
+    gs_pbs_search_options_t options = {idling != 0, thorough != 0, policy != 0 && problem.sets == 1,
+                                       policy_limit};
+    int status = GS_OK;
+    gs_python_release(&call);
+    for (npy_intp set = 0; set < problem.sets && status == GS_OK; set++) {
+        status = search_set(&call, &problem, set, &options, states, &search, columns);
+        if (problem.sets > 1) {
+            gs_pbs_search_free(&search, &call.ctx);
+            gs_pbs_search_init(&search);
+        }
+        if (status == GS_OK) {
+            status = gs_poll(&call.ctx, 1000); /* for its own sake: allocations, columns */
+            status = status == GS_SPENT_SECONDS ? GS_OK : status;
+        }
+    }
+    gs_python_acquire(&call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    bool one = problem.sets == 1;
+    schedule = one && search.answer == 1 ? gs_python_frames(&search.schedule) : Py_NewRef(Py_None);
+    proof = one ? proofs(&search, problem.n) : Py_NewRef(Py_None);
+    feasible = one ? feasible_arrays(&search) : Py_NewRef(Py_None);
+    if (schedule != NULL && proof != NULL && feasible != NULL) {
+        result = Py_BuildValue("(OOOOOO)OOO", columns[0], columns[1], columns[2], columns[3],
+                               columns[4], columns[5], schedule, proof, feasible);
+    }
+out:
+    Py_XDECREF(schedule);
+    Py_XDECREF(proof);
+    Py_XDECREF(feasible);
+    gs_pbs_search_free(&search, &call.ctx);
+    for (int i = 0; i < COLUMNS; i++) {
+        Py_XDECREF(columns[i]);
+    }
+    gs_python_problem_free(&problem);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyDoc_STRVAR(
+    edf_doc,
+    "pbs_edf(period, deadline, offset, completion, parallel, bytes, stop, /)\n"
+    "--\n\n"
+    "Simulates EDFserial or EDFParallel for a stack of N task sets (gs_pbs_edf_simulate).\n"
+    "Returns (answer, task, job, deadline), columns of length N with answer 1, 0 or -1\n"
+    "(budget) and the first miss, and for a stack of one (start, end, batch), else\n"
+    "None.");
+
+static PyObject *pbs_edf(PyObject *module, PyObject *args)
+{
+    PyObject *period, *deadline, *offset, *completion, *stop;
+    int parallel;
+    long long bytes;
+    if (!PyArg_ParseTuple(args, "OOOOpLO:pbs_edf", &period, &deadline, &offset, &completion,
+                          &parallel, &bytes, &stop)) {
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, stop, 0, bytes)) {
+        return NULL;
+    }
+    PyObject *result = NULL, *frames = NULL;
+    PyArrayObject *columns[4] = {NULL};
+    gs_python_problem_t problem;
+    gs_schedule_t schedule;
+    gs_schedule_init(&schedule);
+    if (!gs_python_problem_init(&problem, period, deadline, offset, completion, Py_None) ||
+        !gs_python_new_columns(columns, 4, problem.sets)) {
+        goto out;
+    }
+    int status = GS_OK;
+    gs_python_release(&call);
+    for (npy_intp set = 0; set < problem.sets && status == GS_OK; set++) {
+        gs_periodic_tasks_t tasks = gs_python_problem_tasks(&problem, set);
+        gs_batch_table_t table = gs_python_problem_table(&problem, set);
+        gs_pbs_edf_miss_t miss;
+        status = gs_pbs_edf_simulate(&call.ctx, &tasks, &table, parallel != 0,
+                                     problem.sets == 1 ? &schedule : NULL, &miss);
+        bool spent = status > 0;
+        if (status < 0) {
+            call.ctx.fault.set = problem.sets > 1 ? set : -1;
+            break;
+        }
+        status = GS_OK;
+        gs_python_i64(columns[0])[set] = spent ? -1 : miss.task < 0;
+        gs_python_i64(columns[1])[set] = miss.task;
+        gs_python_i64(columns[2])[set] = miss.job;
+        gs_python_i64(columns[3])[set] = miss.deadline;
+    }
+    gs_python_acquire(&call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    frames = problem.sets == 1 ? gs_python_frames(&schedule) : Py_NewRef(Py_None);
+    if (frames != NULL) {
+        result = Py_BuildValue("(OOOO)O", columns[0], columns[1], columns[2], columns[3], frames);
+    }
+out:
+    Py_XDECREF(frames);
+    gs_schedule_free(&schedule, &call.ctx);
+    for (int i = 0; i < 4; i++) {
+        Py_XDECREF(columns[i]);
+    }
+    gs_python_problem_free(&problem);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyDoc_STRVAR(endless_doc,
+             "pbs_endless(period, deadline, offset, completion, undecided, idling, states, bytes,\n"
+             "            seconds, stop, /)\n"
+             "--\n\n"
+             "Decides one task set (a stack of one) for ever (gs_pbs_infinite_horizon_run). "
+             "Returns (answer,\n"
+             "spent, states, bytes, load, cycle_from, cycle_length), prices as (scale, price) or\n"
+             "None, and (start, end, batch) or None.");
+
+static PyObject *pbs_endless(PyObject *module, PyObject *args)
+{
+    PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
+    int idling;
+    long long states, bytes;
+    double seconds;
+    if (!PyArg_ParseTuple(args, "OOOOOpLLdO:pbs_endless", &period, &deadline, &offset, &completion,
+                          &undecided, &idling, &states, &bytes, &seconds, &stop)) {
+        return NULL;
+    }
+    if (states < 0) {
+        PyErr_SetString(PyExc_ValueError, "budget: states must not be negative");
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, stop, seconds, bytes)) {
+        return NULL;
+    }
+    PyObject *result = NULL, *frames = NULL, *prices = NULL;
+    PyArrayObject *price = NULL;
+    gs_python_problem_t problem;
+    gs_pbs_infinite_horizon_t endless;
+    gs_pbs_infinite_horizon_init(&endless);
+    if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided) ||
+        !gs_python_length(problem.period, "period", 0, 1)) {
+        goto out;
+    }
+    gs_periodic_tasks_t tasks = gs_python_problem_tasks(&problem, 0);
+    gs_batch_table_t table = gs_python_problem_table(&problem, 0);
+    begin_set(&call, states);
+    gs_python_release(&call);
+    int status = gs_pbs_infinite_horizon_run(&endless, &call.ctx, &tasks, &table, idling != 0);
+    gs_python_acquire(&call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    npy_intp n = problem.n;
+    if (endless.overload.proven) {
+        price = gs_python_new(1, &n, NPY_INT64);
+        if (price == NULL) {
+            goto out;
+        }
+        memcpy(PyArray_DATA(price), endless.overload.price, (size_t)n * sizeof(int64_t));
+        prices = Py_BuildValue("LO", (long long)endless.overload.scale, price);
+    } else {
+        prices = Py_NewRef(Py_None);
+    }
+    frames = endless.answer == 1 ? gs_python_frames(&endless.schedule) : Py_NewRef(Py_None);
+    if (prices != NULL && frames != NULL) {
+        result = Py_BuildValue("(iiLLdLL)OO", endless.answer, endless.spent,
+                               (long long)call.ctx.states, (long long)call.ctx.bytes_peak,
+                               endless.overload.load, (long long)endless.cycle_from,
+                               (long long)endless.cycle_length, prices, frames);
+    }
+out:
+    Py_XDECREF(price);
+    Py_XDECREF(prices);
+    Py_XDECREF(frames);
+    gs_pbs_infinite_horizon_free(&endless, &call.ctx);
+    gs_python_problem_free(&problem);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyMethodDef gs_python_search_methods[] = {
+    {"pbs_endless", pbs_endless, METH_VARARGS, endless_doc},
+    {"pbs_search", pbs_search, METH_VARARGS, search_doc},
+    {"pbs_edf", pbs_edf, METH_VARARGS, edf_doc},
+    {NULL, NULL, 0, NULL},
+};

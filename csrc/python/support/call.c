@@ -1,0 +1,163 @@
+/* How does a call into the core release the GIL, get interrupted and report its errors? */
+#include "python/module.h"
+
+#include <time.h>
+
+/* Signals are looked at this often, well within a tenth of a second. */
+#define SIGNAL_PERIOD_NS 50000000
+
+int64_t gs_python_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int poll_call(void *arg)
+{
+    gs_python_call_t *call = arg;
+    if (call->stop != NULL && *call->stop != 0) {
+        return GS_ERR_INTERRUPTED;
+    }
+    int64_t now = gs_python_now();
+    if (call->deadline_ns != 0 && now >= call->deadline_ns) {
+        return GS_SPENT_SECONDS;
+    }
+    if (now - call->signals_ns < SIGNAL_PERIOD_NS) {
+        return GS_OK;
+    }
+    call->signals_ns = now;
+    PyEval_RestoreThread(call->thread);
+    int raised = PyErr_CheckSignals();
+    call->thread = PyEval_SaveThread();
+    return raised != 0 ? GS_ERR_INTERRUPTED : GS_OK;
+}
+
+/* The flag that stops a call. What cannot be written, or not byte by byte, would not be one: nobody
+ * could set it, or another byte of it would be set. */
+static bool take_stop(gs_python_call_t *call, PyObject *stop)
+{
+    if (PyObject_GetBuffer(stop, &call->stop_buffer, PyBUF_WRITABLE | PyBUF_ND) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_MemoryError)) {
+            return false;
+        }
+        call->stop_buffer.itemsize = 0;
+    }
+    bool bytes = call->stop_buffer.itemsize == 1;
+    if (bytes && call->stop_buffer.len >= 1) {
+        call->stop = call->stop_buffer.buf;
+        return true;
+    }
+    PyErr_SetString(bytes ? PyExc_ValueError : PyExc_TypeError,
+                    "stop: must be None or a writable buffer of one byte, such as bytearray(1)");
+    PyBuffer_Release(&call->stop_buffer);
+    return false;
+}
+
+bool gs_python_call_init(gs_python_call_t *call, PyObject *stop, double seconds, long long bytes)
+{
+    memset(call, 0, sizeof *call);
+    gs_context_init(&call->ctx);
+    if (!(seconds >= 0)) { /* NaN too */
+        PyErr_SetString(PyExc_ValueError, "budget: seconds must not be negative or NaN");
+        return false;
+    }
+    if (bytes < 0) {
+        PyErr_SetString(PyExc_ValueError, "budget: bytes must not be negative");
+        return false;
+    }
+    if (stop != NULL && stop != Py_None) {
+        if (!take_stop(call, stop)) {
+            return false;
+        }
+    }
+    call->seconds_ns = seconds > 1e9 ? 0 : (int64_t)(seconds * 1e9);
+    if (seconds > 0 && seconds < 1e-9) { /* next to nothing, which 0 is not */
+        call->seconds_ns = 1;
+    }
+    call->ctx.bytes_limit = bytes;
+    call->ctx.poll = poll_call;
+    call->ctx.poll_arg = call;
+    call->signals_ns = gs_python_now();
+    gs_python_call_restart(call);
+    return true;
+}
+
+void gs_python_call_free(gs_python_call_t *call)
+{
+    if (call->stop != NULL) {
+        PyBuffer_Release(&call->stop_buffer);
+        call->stop = NULL;
+    }
+}
+
+void gs_python_call_restart(gs_python_call_t *call)
+{
+    call->deadline_ns = call->seconds_ns == 0 ? 0 : gs_python_now() + call->seconds_ns;
+}
+
+void gs_python_release(gs_python_call_t *call)
+{
+    call->thread = PyEval_SaveThread();
+}
+
+void gs_python_acquire(gs_python_call_t *call)
+{
+    PyEval_RestoreThread(call->thread);
+    call->thread = NULL;
+}
+
+/* "set 3: period[1] = 0: must be positive", as far as the fault says. */
+static PyObject *fault_text(const gs_fault_t *fault)
+{
+    PyObject *text = PyUnicode_FromString("");
+    if (text != NULL && fault->set >= 0) {
+        Py_SETREF(text, PyUnicode_FromFormat("set %lld: ", (long long)fault->set));
+    }
+    if (text != NULL && fault->field != NULL && fault->row >= 0) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s[%lld] = %lld: ", text, fault->field,
+                                             (long long)fault->row, (long long)fault->value));
+    } else if (text != NULL && fault->field != NULL) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s = %lld: ", text, fault->field,
+                                             (long long)fault->value));
+    }
+    if (text != NULL) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s", text,
+                                             fault->reason == NULL ? gs_strerror(fault->code)
+                                                                   : fault->reason));
+    }
+    return text;
+}
+
+PyObject *gs_python_raise(PyObject *module, const gs_python_call_t *call, int status)
+{
+    if (PyErr_Occurred()) { /* a signal handler raised, KeyboardInterrupt as a rule */
+        return NULL;
+    }
+    gs_python_state_t *state = PyModule_GetState(module);
+    PyObject *type;
+    switch (status) {
+    case GS_ERR_MEMORY:
+        return PyErr_NoMemory();
+    case GS_ERR_VALUE:
+        type = PyExc_ValueError;
+        break;
+    case GS_ERR_OVERFLOW:
+        type = PyExc_OverflowError;
+        break;
+    case GS_ERR_INTERRUPTED:
+        PyErr_SetString(state->cancelled, "stopped by its stop flag");
+        return NULL;
+    default:
+        PyErr_SetString(PyExc_RuntimeError, gs_strerror(status));
+        return NULL;
+    }
+    gs_fault_t fault = call->ctx.fault;
+    fault.code = status;
+    PyObject *text = fault_text(&fault);
+    if (text != NULL) {
+        PyErr_SetObject(type, text);
+        Py_DECREF(text);
+    }
+    return NULL;
+}

@@ -1,0 +1,74 @@
+/* How does a tuple of arrays become sets of tasks with CPU and GPU segments? */
+#include "python/support/host_arguments.h"
+
+enum { PERIOD, DEADLINE, PRIORITY, SEGMENTS, CPU, COPY_IN, KERNEL, COPY_OUT };
+
+static const struct {
+    const char *name;
+    int ndim;
+} COLUMNS[GS_PYTHON_HOSTS_COLUMNS] = {{"period", 2},   {"deadline", 2}, {"priority", 2},
+                                      {"segments", 2}, {"cpu", 3},      {"copy_in", 3},
+                                      {"kernel", 4},   {"copy_out", 3}};
+
+static bool read_columns(gs_python_hosts_t *self, PyObject *tuple)
+{
+    for (int i = 0; i < GS_PYTHON_HOSTS_COLUMNS; i++) {
+        self->column[i] =
+            gs_python_int64(PyTuple_GET_ITEM(tuple, i), COLUMNS[i].name, COLUMNS[i].ndim);
+        if (self->column[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gs_python_hosts_init(gs_python_hosts_t *self, PyObject *tuple)
+{
+    memset(self, 0, sizeof *self);
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != GS_PYTHON_HOSTS_COLUMNS) {
+        PyErr_SetString(PyExc_TypeError, "hosts: must be a tuple of eight arrays");
+        return false;
+    }
+    if (!read_columns(self, tuple)) {
+        return false;
+    }
+    self->sets = PyArray_DIM(self->column[PERIOD], 0);
+    self->n = PyArray_DIM(self->column[PERIOD], 1);
+    self->width = PyArray_DIM(self->column[COPY_IN], 2);
+    self->columns = PyArray_DIM(self->column[KERNEL], 3);
+    const npy_intp shape[4] = {self->sets, self->n, self->width, self->columns};
+    for (int i = 0; i < GS_PYTHON_HOSTS_COLUMNS; i++) {
+        for (int axis = 0; axis < COLUMNS[i].ndim; axis++) {
+            npy_intp more = i == CPU && axis == 2;
+            if (!gs_python_length(self->column[i], COLUMNS[i].name, axis, shape[axis] + more)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+void gs_python_hosts_free(gs_python_hosts_t *self)
+{
+    for (int i = 0; i < GS_PYTHON_HOSTS_COLUMNS; i++) {
+        Py_CLEAR(self->column[i]);
+    }
+}
+
+gs_host_tasks_t gs_python_hosts_at(const gs_python_hosts_t *self, npy_intp set)
+{
+    npy_intp row = set * self->n, segment = row * self->width;
+    return (gs_host_tasks_t){
+        .n = self->n,
+        .width = self->width,
+        .columns = self->columns,
+        .period = gs_python_i64(self->column[PERIOD]) + row,
+        .deadline = gs_python_i64(self->column[DEADLINE]) + row,
+        .priority = gs_python_i64(self->column[PRIORITY]) + row,
+        .segments = gs_python_i64(self->column[SEGMENTS]) + row,
+        .cpu = gs_python_i64(self->column[CPU]) + row * (self->width + 1),
+        .copy_in = gs_python_i64(self->column[COPY_IN]) + segment,
+        .kernel = gs_python_i64(self->column[KERNEL]) + segment * self->columns,
+        .copy_out = gs_python_i64(self->column[COPY_OUT]) + segment,
+    };
+}

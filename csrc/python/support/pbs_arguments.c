@@ -1,0 +1,69 @@
+/* Which task sets and tables does a call ask about? */
+#include "python/support/pbs_arguments.h"
+
+bool gs_python_problem_init(gs_python_problem_t *self, PyObject *period, PyObject *deadline,
+                            PyObject *offset, PyObject *completion, PyObject *undecided)
+{
+    memset(self, 0, sizeof *self);
+    if ((self->period = gs_python_int64(period, "period", 2)) == NULL ||
+        (self->deadline = gs_python_int64(deadline, "deadline", 2)) == NULL ||
+        (self->offset = gs_python_int64(offset, "offset", 2)) == NULL ||
+        (self->completion = gs_python_int64(completion, "completion", 2)) == NULL) {
+        return false;
+    }
+    if (undecided != Py_None &&
+        (self->undecided = gs_python_int64(undecided, "undecided", 2)) == NULL) {
+        return false;
+    }
+    npy_intp n = PyArray_DIM(self->period, 1);
+    self->sets = PyArray_DIM(self->period, 0);
+    if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
+        PyErr_Format(PyExc_ValueError, "period: must have 1 to %d tasks, has %zd",
+                     GS_PERIODIC_TASKS_MAX, (Py_ssize_t)n);
+        return false;
+    }
+    self->n = (int32_t)n;
+    const struct {
+        PyArrayObject *array;
+        const char *name;
+        npy_intp length;
+    } shapes[] = {
+        {self->deadline, "deadline", n},
+        {self->offset, "offset", n},
+        {self->completion, "completion", (npy_intp)1 << n},
+        {self->undecided, "undecided", (npy_intp)1 << n},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        if (shapes[i].array != NULL &&
+            (!gs_python_length(shapes[i].array, shapes[i].name, 0, self->sets) ||
+             !gs_python_length(shapes[i].array, shapes[i].name, 1, shapes[i].length))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void gs_python_problem_free(gs_python_problem_t *self)
+{
+    Py_CLEAR(self->period);
+    Py_CLEAR(self->deadline);
+    Py_CLEAR(self->offset);
+    Py_CLEAR(self->completion);
+    Py_CLEAR(self->undecided);
+}
+
+gs_periodic_tasks_t gs_python_problem_tasks(const gs_python_problem_t *self, npy_intp set)
+{
+    npy_intp row = set * self->n;
+    return (gs_periodic_tasks_t){self->n, gs_python_i64(self->period) + row,
+                                 gs_python_i64(self->deadline) + row,
+                                 gs_python_i64(self->offset) + row};
+}
+
+gs_batch_table_t gs_python_problem_table(const gs_python_problem_t *self, npy_intp set)
+{
+    npy_intp row = set << self->n;
+    return (gs_batch_table_t){self->n, gs_python_i64(self->completion) + row,
+                              self->undecided == NULL ? NULL
+                                                      : gs_python_i64(self->undecided) + row};
+}

@@ -1,0 +1,28 @@
+/* The arguments that every PBS function takes: stacks of task sets with their tables. */
+#ifndef GS_PYTHON_SUPPORT_PBS_ARGUMENTS_H
+#define GS_PYTHON_SUPPORT_PBS_ARGUMENTS_H
+
+#include "python/module.h"
+
+typedef struct {
+    PyArrayObject *period, *deadline, *offset; /* (sets, n) */
+    PyArrayObject *completion;                 /* (sets, 2^n) */
+    PyArrayObject *undecided;                  /* (sets, 2^n) or NULL */
+    npy_intp sets;
+    int32_t n;
+} gs_python_problem_t;
+
+/* Reads the five arguments (undecided may be None); false with an exception set. Free in every
+ * case. */
+bool gs_python_problem_init(gs_python_problem_t *self, PyObject *period, PyObject *deadline,
+                            PyObject *offset, PyObject *completion, PyObject *undecided);
+void gs_python_problem_free(gs_python_problem_t *self);
+
+gs_periodic_tasks_t gs_python_problem_tasks(const gs_python_problem_t *self, npy_intp set);
+gs_batch_table_t gs_python_problem_table(const gs_python_problem_t *self, npy_intp set);
+
+/* What a capsule of policy_open holds; false with an exception set. */
+bool gs_python_policy(PyObject *capsule, const gs_pbs_problem_t **problem,
+                      const gs_pbs_feasible_t **feasible);
+
+#endif

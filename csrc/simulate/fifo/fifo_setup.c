@@ -1,0 +1,228 @@
+/* Is this a system that can be simulated, and what does its simulation start from? */
+#include "simulate/fifo/fifo_cycle.h"
+
+#include <string.h>
+
+/* Per task: at least `least`, below GS_SIMULATE_FIFO_LATEST. */
+static int check_times(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t n,
+                       int64_t least)
+{
+    for (int64_t i = 0; entry != NULL && i < n; i++) {
+        if (entry[i] < least) {
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
+                           least == 0 ? "must not be negative" : "must be positive");
+        }
+        if (entry[i] >= GS_SIMULATE_FIFO_LATEST) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "is too large for the clock");
+        }
+    }
+    return GS_OK;
+}
+
+static bool is_random(const gs_simulate_fifo_model_t *model)
+{
+    for (int64_t i = 0; i < model->kernels.n; i++) {
+        if ((model->slack != NULL && model->slack[i] != 0) ||
+            (model->least != NULL && model->least[i] != model->kernels.block_time[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_streams(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
+{
+    if (model->stream == NULL) {
+        return GS_OK;
+    }
+    int64_t n = model->kernels.n;
+    if (model->order == GS_FIFO_ORDER_OVERLAP) {
+        return gs_fail(ctx, GS_ERR_VALUE, "stream", -1, n,
+                       "where jobs overlap, each has a stream of its own");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (model->stream[i] < 0 || model->stream[i] >= n) {
+            return gs_fail(ctx, GS_ERR_VALUE, "stream", i, model->stream[i],
+                           "must be 0 .. n-1 for n tasks");
+        }
+    }
+    if (model->victim >= 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
+                       "with an adversary every task has a stream of its own");
+    }
+    return GS_OK;
+}
+
+static int check_options(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
+{
+    if (model->order < GS_FIFO_ORDER_HARDWARE || model->order > GS_FIFO_ORDER_OVERLAP) {
+        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, model->order, "is unknown");
+    }
+    if (model->draw < GS_SIMULATE_FIFO_PER_JOB || model->draw > GS_SIMULATE_FIFO_PER_BLOCK) {
+        return gs_fail(ctx, GS_ERR_VALUE, "draw", -1, model->draw, "is unknown");
+    }
+    if (model->settle < GS_SIMULATE_FIFO_SETTLE_NO ||
+        model->settle > GS_SIMULATE_FIFO_SETTLE_STOP) {
+        return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle, "is unknown");
+    }
+    if (model->until < 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "until", -1, model->until, "must not be negative");
+    }
+    if (model->until > GS_SIMULATE_FIFO_LATEST) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "until", -1, model->until,
+                       "is too large for the clock");
+    }
+    if (model->victim < -1 || model->victim >= model->kernels.n) {
+        return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
+                       "must be the index of a task, or -1");
+    }
+    int64_t all = GS_SIMULATE_FIFO_AT_HEAD | GS_SIMULATE_FIFO_AT_TAIL | GS_SIMULATE_FIFO_AT_FINISH;
+    if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
+                       "an adversary needs some of head, tail and finish");
+    }
+    if (model->settle != GS_SIMULATE_FIFO_SETTLE_NO && (model->victim >= 0 || is_random(model))) {
+        return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle,
+                       "needs periodic releases and constant execution times");
+    }
+    return GS_OK;
+}
+
+static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
+{
+    const gs_kernel_tasks_t *kernels = &model->kernels;
+    int64_t n = kernels->n;
+    int status = gs_kernel_tasks_check(ctx, kernels, model->m);
+    if (status != GS_OK || (status = check_times(ctx, "period", kernels->period, n, 1)) != GS_OK ||
+        (status = check_times(ctx, "offset", model->offset, n, 0)) != GS_OK ||
+        (status = check_times(ctx, "slack", model->slack, n, 0)) != GS_OK ||
+        (status = check_times(ctx, "least", model->least, n, 1)) != GS_OK) {
+        return status;
+    }
+    for (int64_t i = 0; model->least != NULL && i < n; i++) {
+        if (model->least[i] > kernels->block_time[i]) {
+            return gs_fail(ctx, GS_ERR_VALUE, "least", i, model->least[i],
+                           "is more than the block_time");
+        }
+    }
+    status = check_options(ctx, model);
+    return status == GS_OK ? check_streams(ctx, model) : status;
+}
+
+/* Places the tasks among jobs of one instant: a victim last, then by priority and index. */
+static int rank_tasks(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+{
+    const gs_simulate_fifo_model_t *model = &fifo->model;
+    int64_t n = model->kernels.n, rank = 0;
+    gs_heap_t order = {0};
+    int status = GS_OK;
+    for (int64_t i = 0; i < n && status == GS_OK; i++) {
+        if (i != model->victim) {
+            status = gs_heap_push(&order, ctx, model->priority == NULL ? 0 : model->priority[i], i);
+        }
+    }
+    for (; status == GS_OK && order.count > 0; rank++) {
+        fifo->by_rank[rank] = order.entry[0].item;
+        gs_heap_pop(&order);
+    }
+    if (model->victim >= 0) {
+        fifo->by_rank[n - 1] = model->victim;
+    }
+    for (int64_t r = 0; r < n && status == GS_OK; r++) {
+        fifo->rank[fifo->by_rank[r]] = r;
+    }
+    gs_heap_free(&order, ctx);
+    return status;
+}
+
+/* The first releases; with an adversary only the victim's is known. */
+static int first_releases(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+{
+    const gs_simulate_fifo_model_t *model = &fifo->model;
+    int status = GS_OK;
+    for (int64_t i = 0; i < model->kernels.n && status == GS_OK; i++) {
+        fifo->earliest[i] = model->offset == NULL ? 0 : model->offset[i];
+        bool known = model->victim < 0 || model->victim == i;
+        if (known && fifo->earliest[i] < model->until) {
+            status = gs_heap_push(&fifo->releases, ctx, fifo->earliest[i], fifo->rank[i]);
+        }
+    }
+    return status;
+}
+
+/* Seeds of each task's own, so that its numbers do not depend on what the others do. */
+static void seed_tasks(gs_simulate_fifo_t *fifo)
+{
+    const gs_simulate_fifo_model_t *model = &fifo->model;
+    gs_rng_t gaps, times;
+    gs_rng_init(&gaps, model->key, model->index, GS_RNG_STREAM_RELEASE);
+    gs_rng_init(&times, model->key, model->index, GS_RNG_STREAM_EXECUTION);
+    for (int64_t i = 0; i < model->kernels.n; i++) {
+        fifo->gap_seed[i] = gs_rng_next(&gaps);
+        fifo->time_seed[i] = gs_rng_next(&times);
+    }
+}
+
+static int allocate(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+{
+    size_t n = (size_t)fifo->model.kernels.n;
+    if ((fifo->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (fifo->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (fifo->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (fifo->rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (fifo->by_rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (fifo->task_stream = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (fifo->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (fifo->gap_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
+        (fifo->time_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
+        (fifo->stream = gs_alloc(ctx, n, sizeof *fifo->stream)) == NULL) {
+        return ctx->status;
+    }
+    return GS_OK;
+}
+
+int gs_simulate_fifo_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx,
+                          const gs_simulate_fifo_model_t *model)
+{
+    memset(fifo, 0, sizeof *fifo);
+    fifo->model = *model;
+    fifo->job_free = -1;
+    fifo->threads_free = model->m;
+    int status = check(ctx, model);
+    if (status == GS_OK) {
+        status = allocate(fifo, ctx);
+    }
+    if (status == GS_OK) {
+        for (int64_t i = 0; i < model->kernels.n; i++) {
+            fifo->task_stream[i] = model->stream == NULL ? i : model->stream[i];
+            fifo->stream[i].head = fifo->stream[i].tail = -1;
+        }
+        seed_tasks(fifo);
+        status = rank_tasks(fifo, ctx);
+    }
+    if (status == GS_OK) {
+        status = first_releases(fifo, ctx);
+    }
+    if (status == GS_OK) {
+        status = gs_simulate_fifo_cycle_init(fifo, ctx);
+    }
+    if (status != GS_OK) {
+        gs_simulate_fifo_free(fifo, ctx);
+    }
+    return status;
+}
+
+void gs_simulate_fifo_free(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+{
+    gs_simulate_fifo_cycle_free(fifo, ctx);
+    gs_heap_free(&fifo->releases, ctx);
+    gs_heap_free(&fifo->ends, ctx);
+    void *const blocks[] = {fifo->worst,       fifo->finished, fifo->released,   fifo->rank,
+                            fifo->by_rank,     fifo->earliest, fifo->gap_seed,   fifo->time_seed,
+                            fifo->task_stream, fifo->stream,   fifo->job,        fifo->wave,
+                            fifo->flight,      fifo->queue,    fifo->flight_free};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        gs_free(ctx, blocks[i]);
+    }
+    memset(fifo, 0, sizeof *fifo);
+}

@@ -1,0 +1,314 @@
+/* What happens next on this GPU: a launch, the end of a block or copy, the end of a time slice? */
+#include "simulate/hierarchy/hierarchy.h"
+
+#include "simulate/hierarchy/hierarchy_parts.h"
+
+#define EVENT_WORK 16
+
+/* Operations ---------------------------------------------------------------------------------- */
+
+/* The operation is at its stream's head. */
+static void reach_head(gs_simulate_hierarchy_t *self, int64_t op)
+{
+    self->op[op].head = self->now;
+    gs_simulate_hierarchy_add_head(self, op);
+    self->retry = true;
+}
+
+static int launch(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
+{
+    int64_t stream = self->model.stream[op], tail = self->stream_tail[stream];
+    gs_simulate_hierarchy_line_up(self, op);
+    self->stream_tail[stream] = op;
+    if (self->stream_head[stream] < 0) {
+        self->stream_head[stream] = op;
+        reach_head(self, op);
+        return GS_OK;
+    }
+    self->op[tail].next = op;
+    return gs_simulate_hierarchy_wait(self, ctx, op, GS_SIMULATE_HIERARCHY_WAIT_STREAM, tail, -1);
+}
+
+static int end_op(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
+{
+    int64_t stream = self->model.stream[op], next = self->op[op].next;
+    self->op[op].end = self->now;
+    self->ended++;
+    self->retry = true; /* others may have waited for it */
+    self->stream_head[stream] = next;
+    if (next < 0) {
+        self->stream_tail[stream] = -1;
+        return GS_OK;
+    }
+    reach_head(self, next);
+    return gs_simulate_hierarchy_wait(self, ctx, next, -1, -1, -1);
+}
+
+/* Joining queues ------------------------------------------------------------------------------ */
+
+static int join(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
+{
+    int64_t stream = self->model.stream[op];
+    gs_simulate_hierarchy_context_t *context = &self->context[self->model.context[stream]];
+    self->op[op].joined = self->now;
+    int64_t ahead;
+    int why;
+    gs_simulate_hierarchy_queue_t *queue;
+    if (self->model.kind[op] == GS_SIMULATE_HIERARCHY_OP_KERNEL) {
+        queue = &context->queue[self->stream_level[stream]];
+        why = GS_SIMULATE_HIERARCHY_WAIT_QUEUE;
+        self->working += context->work++ == 0;
+        ahead = gs_simulate_hierarchy_last(queue);
+    } else {
+        int engine = self->model.copy_engines == 2 &&
+                     self->model.kind[op] == GS_SIMULATE_HIERARCHY_OP_COPY_OUT;
+        queue = &self->copies[engine];
+        why = GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE;
+        ahead = queue->count > 0 ? gs_simulate_hierarchy_last(queue) : self->copying[engine];
+    }
+    int status = gs_simulate_hierarchy_push(queue, ctx, op);
+    /* A kernel with none ahead waits for what gs_simulate_hierarchy_explain finds, if it waits at
+     * all. */
+    return status != GS_OK
+               ? status
+               : gs_simulate_hierarchy_wait(self, ctx, op, ahead < 0 ? -1 : why, ahead, -1);
+}
+
+/* Lets every stream's head join that may, in order of launch. */
+static int join_all(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    if (!self->retry) {
+        return GS_OK;
+    }
+    self->retry = false;
+    int64_t count = self->head_count, left = 0;
+    int status = gs_poll(ctx, count);
+    for (int64_t k = 0; k < count && status == GS_OK; k++) {
+        int64_t op = self->heads[k], blocker = -1;
+        int why = gs_simulate_hierarchy_obstacle(self, op, &blocker);
+        if (why < 0) {
+            status = join(self, ctx, op);
+        } else {
+            self->heads[left++] = op;
+            status = gs_simulate_hierarchy_wait(self, ctx, op, why, blocker, -1);
+        }
+    }
+    self->head_count = left;
+    return status;
+}
+
+/* Copies -------------------------------------------------------------------------------------- */
+
+static int end_copies(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    int status = GS_OK;
+    for (int engine = 0; engine < 2 && status == GS_OK; engine++) {
+        if (self->copy_end[engine] == self->now) {
+            int64_t op = self->copying[engine];
+            self->copying[engine] = -1;
+            self->copy_end[engine] = GS_NEVER;
+            status = end_op(self, ctx, op);
+        }
+    }
+    return status;
+}
+
+static int start_copies(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    int status = GS_OK;
+    for (int engine = 0; engine < 2 && status == GS_OK; engine++) {
+        if (self->copying[engine] >= 0 || self->copies[engine].count == 0) {
+            continue;
+        }
+        int64_t op = gs_simulate_hierarchy_pop(&self->copies[engine]);
+        self->copying[engine] = op;
+        self->op[op].first = self->op[op].dispatched = self->now;
+        self->copy_end[engine] = self->now + gs_simulate_hierarchy_duration(self, op, 0);
+        status = gs_simulate_hierarchy_wait(self, ctx, op, -1, -1, -1);
+    }
+    return status;
+}
+
+/* Contexts ------------------------------------------------------------------------------------ */
+
+/* The next context of the runlist that has work, -1 when there is none. */
+static int64_t next_context(gs_simulate_hierarchy_t *self)
+{
+    for (int64_t k = 0; k < self->model.runlist_length; k++) {
+        self->turn = self->turn + 1 == self->model.runlist_length ? 0 : self->turn + 1;
+        int64_t c = self->model.runlist == NULL ? self->turn : self->model.runlist[self->turn];
+        if (self->context[c].work > 0) {
+            return c;
+        }
+    }
+    return -1;
+}
+
+/* Takes the GPU from the active context, whose own time stops. */
+static int stop_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    gs_simulate_hierarchy_context_t *context = &self->context[self->active];
+    int64_t from = context->resumed, to = self->now > from ? self->now : from;
+    context->clock += to - from;
+    context->resumed = to;
+    int status = gs_simulate_hierarchy_log_slice(self, ctx, self->active, from, to);
+    self->last = self->active;
+    self->active = -1;
+    return status;
+}
+
+/* Gives the GPU to the context whose turn it is. */
+static int change_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    bool has_work = self->active >= 0 && self->context[self->active].work > 0;
+    if (has_work && self->slice_end < self->now) {
+        /* Nobody else wanted it, or that would have been an instant: it got slice after slice,
+         * the last of which goes on even if somebody has come meanwhile. */
+        int64_t slice = self->model.timeslice[self->active];
+        self->slice_end += (self->now - self->slice_end + slice - 1) / slice * slice;
+    }
+    if (has_work && self->now < self->slice_end) {
+        return GS_OK;
+    }
+    int status = GS_OK;
+    if (has_work && self->working == 1) { /* nobody else wants it */
+        self->slice_end += self->model.timeslice[self->active];
+        return GS_OK;
+    }
+    int64_t next = self->working == 0 ? -1 : next_context(self);
+    if (next >= 0 && next == self->active) { /* it has the next slice of the round, too */
+        self->slice_end = self->now + self->model.timeslice[next];
+        return GS_OK;
+    }
+    if (self->active >= 0) {
+        status = stop_context(self, ctx);
+    }
+    if (next >= 0 && status == GS_OK) {
+        int64_t cost = self->last >= 0 && self->last != next ? self->model.switch_time : 0;
+        self->active = next;
+        self->context[next].resumed = self->now + cost;
+        self->slice_end = self->now + cost + self->model.timeslice[next];
+    }
+    return status;
+}
+
+/* Blocks -------------------------------------------------------------------------------------- */
+
+static int end_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    int status = GS_OK;
+    while (status == GS_OK && gs_simulate_hierarchy_block_end(self) == self->now) {
+        gs_simulate_hierarchy_context_t *context = &self->context[self->active];
+        int64_t slot = context->ends.entry[0].item;
+        gs_simulate_hierarchy_flight_t flight = self->flight[slot];
+        gs_simulate_hierarchy_op_t *op = &self->op[flight.op];
+        gs_heap_pop(&context->ends);
+        self->flight_free[self->flight_free_count++] = slot;
+        gs_placement_remove(&context->placer, flight.sm, &op->take, flight.blocks);
+        gs_simulate_hierarchy_note_freed(self, context, flight.sm);
+        for (int64_t b = 0; self->model.log_blocks && b < flight.blocks; b++) {
+            self->block[flight.log + b].end = self->now;
+        }
+        op->running -= flight.blocks;
+        if (op->running == 0 && op->waiting == 0) {
+            self->working -= --context->work == 0;
+            status = end_op(self, ctx, flight.op);
+        }
+        if (status == GS_OK) {
+            status = gs_poll(ctx, EVENT_WORK + flight.blocks);
+        }
+    }
+    return status;
+}
+
+/* The instant ----------------------------------------------------------------------------------*/
+
+/* Whether the active context has got the GPU and may start blocks. */
+static bool runs(const gs_simulate_hierarchy_t *self)
+{
+    return self->active >= 0 && self->context[self->active].resumed <= self->now;
+}
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* When something happens next. */
+static int64_t next_instant(const gs_simulate_hierarchy_t *self)
+{
+    int64_t next = earliest(self->copy_end[0], self->copy_end[1]);
+    if (self->launched < self->model.ops) {
+        next = earliest(next, self->model.time[self->order[self->launched]]);
+    }
+    if (self->active < 0) {
+        return next;
+    }
+    if (!runs(self)) {
+        return earliest(next, self->context[self->active].resumed);
+    }
+    if (self->working > 1) {
+        next = earliest(next, self->slice_end > self->now ? self->slice_end : self->now);
+    }
+    return earliest(next, gs_simulate_hierarchy_block_end(self));
+}
+
+static int advance(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t instant)
+{
+    self->now = instant;
+    int status = end_blocks(self, ctx);
+    if (status == GS_OK) {
+        status = end_copies(self, ctx);
+    }
+    while (status == GS_OK && self->launched < self->model.ops &&
+           self->model.time[self->order[self->launched]] == instant) {
+        status = launch(self, ctx, self->order[self->launched++]);
+    }
+    if (status == GS_OK) {
+        status = join_all(self, ctx);
+    }
+    if (status == GS_OK) {
+        status = change_context(self, ctx);
+    }
+    do { /* a kernel that leaves its channel lets another one join */
+        self->started = false;
+        if (status == GS_OK && runs(self)) {
+            status = gs_simulate_hierarchy_start_blocks(self, ctx, &self->context[self->active]);
+        }
+        if (status == GS_OK) {
+            status = join_all(self, ctx);
+        }
+    } while (status == GS_OK && self->started);
+    if (status == GS_OK) {
+        status = start_copies(self, ctx);
+    }
+    if (status == GS_OK && self->model.interference != NULL && runs(self)) {
+        status = gs_simulate_hierarchy_disturb(self, ctx);
+    }
+    for (int64_t c = 0; c < self->model.contexts && status == GS_OK; c++) {
+        status = gs_simulate_hierarchy_explain(self, ctx, c, c == self->active && runs(self));
+    }
+    return status;
+}
+
+int gs_simulate_hierarchy_run(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
+{
+    int64_t last;
+    if (!gs_add(self->blocks, blocks, &last)) {
+        last = INT64_MAX;
+    }
+    int status = GS_OK;
+    while (status == GS_OK && !self->done && self->blocks < last) {
+        int64_t instant = next_instant(self);
+        if (instant == GS_NEVER) {
+            self->done = true;
+            status = self->active >= 0 ? stop_context(self, ctx) : GS_OK;
+        } else {
+            status = advance(self, ctx, instant);
+        }
+        if (status == GS_OK) {
+            status = gs_poll(ctx, EVENT_WORK);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,267 @@
+/* Which blocks start on which SMs now? */
+#include "simulate/hierarchy/hierarchy_parts.h"
+
+bool gs_simulate_hierarchy_is_constant(const gs_simulate_hierarchy_t *self, int64_t op)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    bool given = model->given_begin != NULL && model->given_begin[op] < model->given_begin[op + 1];
+    return !given && model->least[op] == model->most[op];
+}
+
+int64_t gs_simulate_hierarchy_duration(const gs_simulate_hierarchy_t *self, int64_t op,
+                                       int64_t block)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    if (model->given_begin != NULL && model->given_begin[op] < model->given_begin[op + 1]) {
+        return model->given[model->given_begin[op] + block];
+    }
+    int64_t least = model->least[op], most = model->most[op];
+    if (least == most) {
+        return most;
+    }
+    uint64_t bits = gs_rng_at(gs_rng_at(self->time_seed, (uint64_t)op), (uint64_t)block);
+    return least + (int64_t)gs_rng_scale(bits, (uint64_t)(most - least) + 1);
+}
+
+int64_t gs_simulate_hierarchy_block_end(const gs_simulate_hierarchy_t *self)
+{
+    if (self->active < 0) {
+        return GS_NEVER;
+    }
+    const gs_simulate_hierarchy_context_t *context = &self->context[self->active];
+    return context->ends.count == 0
+               ? GS_NEVER
+               : context->resumed + (context->ends.entry[0].time - context->clock);
+}
+
+void gs_simulate_hierarchy_note_freed(gs_simulate_hierarchy_t *self,
+                                      gs_simulate_hierarchy_context_t *context, int32_t sm)
+{
+    int32_t position = self->position[sm];
+    if (context->head < 0 || context->is_freed[position]) {
+        return;
+    }
+    context->is_freed[position] = true;
+    int32_t at = context->freed_count++; /* ascending, as the placement goes by the SM order */
+    for (; at > 0 && context->freed[at - 1] > position; at--) {
+        context->freed[at] = context->freed[at - 1];
+    }
+    context->freed[at] = position;
+}
+
+static void forget_freed(gs_simulate_hierarchy_context_t *context, int64_t head)
+{
+    for (int32_t k = 0; k < context->freed_count; k++) {
+        context->is_freed[context->freed[k]] = false;
+    }
+    context->freed_count = 0;
+    context->head = head;
+}
+
+static int new_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t *slot)
+{
+    if (self->flight_free_count > 0) {
+        *slot = self->flight_free[--self->flight_free_count];
+        return GS_OK;
+    }
+    if (self->flights == self->flight_room) {
+        size_t room = self->flight_room == 0 ? 64 : 2 * self->flight_room;
+        gs_simulate_hierarchy_flight_t *flight = gs_grow(ctx, self->flight, room, sizeof *flight);
+        if (flight == NULL) {
+            return ctx->status;
+        }
+        self->flight = flight;
+        int64_t *spare = gs_grow(ctx, self->flight_free, room, sizeof *spare);
+        if (spare == NULL) {
+            return ctx->status;
+        }
+        self->flight_free = spare;
+        self->flight_room = room;
+    }
+    *slot = (int64_t)self->flights++;
+    return GS_OK;
+}
+
+/* Blocks of one kernel that start on one SM and end together. */
+static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                        gs_simulate_hierarchy_context_t *context, int64_t op, int32_t sm,
+                        int64_t blocks, int64_t log, int64_t duration)
+{
+    int64_t slot = 0, now = context->clock + (self->now - context->resumed), end = now + duration;
+    if (end >= GS_NEVER || (self->model.interference != NULL && duration >= GS_NEVER / 1000)) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, duration,
+                       "the schedule goes beyond the clock");
+    }
+    int status = new_flight(self, ctx, &slot);
+    if (status == GS_OK) {
+        self->flight[slot] = (gs_simulate_hierarchy_flight_t){.op = op,
+                                                              .blocks = blocks,
+                                                              .log = log,
+                                                              .left = 1000 * duration,
+                                                              .factor = 1000,
+                                                              .updated = now,
+                                                              .sm = sm};
+        status = gs_heap_push(&context->ends, ctx, end, slot);
+    }
+    return status;
+}
+
+static int make_log_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
+{
+    size_t needed = (size_t)self->block_count + (size_t)blocks;
+    if (!self->model.log_blocks || needed <= self->block_room) {
+        return GS_OK;
+    }
+    size_t room = needed < 64 ? 64 : needed > SIZE_MAX / 2 ? needed : 2 * needed;
+    gs_simulate_hierarchy_block_t *grown = gs_grow(ctx, self->block, room, sizeof *grown);
+    if (grown == NULL) {
+        return ctx->status;
+    }
+    self->block = grown;
+    self->block_room = room;
+    return GS_OK;
+}
+
+/* Starts blocks whose SMs are self->sm[0 .. count-1], each with a time of its own. */
+static int start_each(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                      gs_simulate_hierarchy_context_t *context, int64_t op, int64_t first,
+                      int64_t count)
+{
+    int status = GS_OK;
+    for (int64_t b = 0; b < count && status == GS_OK; b++) {
+        if (self->model.log_blocks) {
+            self->block[self->block_count++] =
+                (gs_simulate_hierarchy_block_t){op, first + b, self->sm[b], self->now, -1};
+        }
+        status = start_flight(self, ctx, context, op, self->sm[b], 1, self->block_count - 1,
+                              gs_simulate_hierarchy_duration(self, op, first + b));
+    }
+    return status;
+}
+
+/* The same for blocks that take the same time: those of one SM are one flight, and stand together
+ * in the log. Counting sort by SM, in the order in which the SMs come. */
+static int start_together(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                          gs_simulate_hierarchy_context_t *context, int64_t op, int64_t first,
+                          int64_t count)
+{
+    int64_t duration = gs_simulate_hierarchy_duration(self, op, 0), log = self->block_count;
+    int32_t used = 0;
+    int status = GS_OK;
+    for (int64_t b = 0; b < count; b++) {
+        if (self->on_sm[self->sm[b]]++ == 0) {
+            self->used_sm[used++] = self->sm[b];
+        }
+    }
+    for (int32_t k = 0; k < used && status == GS_OK; k++) {
+        int64_t blocks = self->on_sm[self->used_sm[k]];
+        status = start_flight(self, ctx, context, op, self->used_sm[k], blocks, log, duration);
+        self->on_sm[self->used_sm[k]] = log; /* from here on: where its blocks are logged */
+        log += blocks;
+    }
+    for (int64_t b = 0; b < count && status == GS_OK && self->model.log_blocks; b++) {
+        self->block[self->on_sm[self->sm[b]]++] =
+            (gs_simulate_hierarchy_block_t){op, first + b, self->sm[b], self->now, -1};
+    }
+    for (int32_t k = 0; k < used; k++) {
+        self->on_sm[self->used_sm[k]] = 0;
+    }
+    if (self->model.log_blocks) {
+        self->block_count = log;
+    }
+    return status;
+}
+
+static int start_placed(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                        gs_simulate_hierarchy_context_t *context, int64_t op, int64_t count)
+{
+    gs_simulate_hierarchy_op_t *state = &self->op[op];
+    int64_t first = self->model.blocks[op] - state->waiting;
+    int status = make_log_room(self, ctx, count);
+    if (status == GS_OK) {
+        status = gs_simulate_hierarchy_is_constant(self, op)
+                     ? start_together(self, ctx, context, op, first, count)
+                     : start_each(self, ctx, context, op, first, count);
+    }
+    if (status != GS_OK) {
+        return status;
+    }
+    self->blocks += count;
+    state->waiting -= count;
+    state->running += count;
+    bool is_first = state->first < 0;
+    state->first = is_first ? self->now : state->first;
+    state->dispatched = state->waiting == 0 ? self->now : -1;
+    return is_first || state->waiting == 0
+               ? gs_simulate_hierarchy_wait(self, ctx, op, -1, -1, self->sm[0])
+               : GS_OK;
+}
+
+/* The kernel at the head of a queue has started its last block. */
+static void leave(gs_simulate_hierarchy_t *self, gs_simulate_hierarchy_context_t *context,
+                  int64_t op)
+{
+    int64_t stream = self->model.stream[op];
+    gs_simulate_hierarchy_pop(&context->queue[self->stream_level[stream]]);
+    self->started = true;
+    self->retry = self->retry || self->stream_channel[stream] >= 0;
+}
+
+static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
+{
+    const gs_gpu_t *gpu = &self->model.gpu;
+    int64_t per_sm =
+        gpu->blocks_per_sm < gpu->warps_per_sm ? gpu->blocks_per_sm : gpu->warps_per_sm;
+    int64_t most = per_sm * gpu->sms;
+    size_t needed = (size_t)(blocks < most ? blocks : most);
+    if (needed > self->sm_room) {
+        int32_t *grown = gs_grow(ctx, self->sm, needed, sizeof *grown);
+        if (grown == NULL) {
+            return ctx->status;
+        }
+        self->sm = grown;
+        self->sm_room = needed;
+    }
+    return GS_OK;
+}
+
+int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                                       gs_simulate_hierarchy_context_t *context)
+{
+    int status = GS_OK;
+    for (int64_t level = 0; level < context->levels && status == GS_OK; level++) {
+        int64_t op;
+        while (status == GS_OK && (op = gs_simulate_hierarchy_first(&context->queue[level])) >= 0) {
+            bool known = context->head == op; /* there was no room but for what was freed since */
+            if (known && context->freed_count == 0) {
+                return GS_OK;
+            }
+            const bool changed = context->placed_op != op;
+            if (changed) {
+                gs_placement_change_kernel(&context->placer);
+            }
+            int64_t waiting = self->op[op].waiting, placed = 0;
+            status = make_sm_room(self, ctx, waiting);
+            if (status == GS_OK) {
+                status = gs_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
+                                             known ? context->freed : NULL, context->freed_count,
+                                             self->sm, &placed);
+            }
+            forget_freed(context, op);
+            if (placed > 0) {
+                context->placed_op = op;
+            } else if (changed) { /* a kernel without blocks anywhere is none to follow */
+                context->placer.kernels--;
+            }
+            if (status == GS_OK && placed > 0) {
+                status = start_placed(self, ctx, context, op, placed);
+            }
+            if (status != GS_OK || placed < waiting) {
+                return status;
+            }
+            forget_freed(context, -1);
+            leave(self, context, op);
+        }
+    }
+    return status;
+}

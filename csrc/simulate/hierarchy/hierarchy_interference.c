@@ -1,0 +1,81 @@
+/* How much slower does each block run beside the others, and when does it end then? */
+#include "core/int128.h"
+#include "simulate/hierarchy/hierarchy_parts.h"
+
+enum { NOBODY = -1, SEVERAL = -2 };
+
+static void note(int64_t *place, int64_t op)
+{
+    *place = *place == NOBODY || *place == op ? op : SEVERAL;
+}
+
+/* Who runs on each SM, on each GPC, and on the whole GPU. */
+static int64_t take_census(gs_simulate_hierarchy_t *self,
+                           const gs_simulate_hierarchy_context_t *context)
+{
+    int64_t per_gpc = self->model.sms_per_gpc, whole = NOBODY;
+    for (int64_t s = 0; s < self->model.gpu.sms; s++) {
+        self->sm_op[s] = NOBODY;
+        self->gpc_op[s / per_gpc] = NOBODY;
+    }
+    for (size_t k = 0; k < context->ends.count; k++) {
+        const gs_simulate_hierarchy_flight_t *flight = &self->flight[context->ends.entry[k].item];
+        note(&self->sm_op[flight->sm], flight->op);
+        note(&self->gpc_op[flight->sm / per_gpc], flight->op);
+        note(&whole, flight->op);
+    }
+    return whole;
+}
+
+static int64_t factor_of(const gs_simulate_hierarchy_t *self,
+                         const gs_simulate_hierarchy_flight_t *flight, int64_t whole)
+{
+    const int64_t *row = self->model.interference + 4 * flight->op;
+    int64_t factor = 1000;
+    if (self->sm_op[flight->sm] == SEVERAL) {
+        factor = row[0];
+    } else if (self->gpc_op[flight->sm / self->model.sms_per_gpc] == SEVERAL) {
+        factor = row[1];
+    } else if (whole == SEVERAL) {
+        factor = row[2];
+    }
+    bool copies = self->copying[0] >= 0 || self->copying[1] >= 0;
+    return copies ? (factor * row[3] + 999) / 1000 : factor;
+}
+
+/* What a flight has got done since it was looked at last; rounded down, by less than 1/1000 tick.
+ */
+static void progress(gs_simulate_hierarchy_flight_t *flight, int64_t now)
+{
+    gs_int128_t done = (gs_int128_t)(now - flight->updated) * 1000000 / flight->factor;
+    flight->left = done < flight->left ? flight->left - (int64_t)done : 0;
+    flight->updated = now;
+}
+
+int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    gs_simulate_hierarchy_context_t *context = &self->context[self->active];
+    int64_t now = context->clock + (self->now - context->resumed);
+    int64_t whole = take_census(self, context);
+    gs_heap_t ends = {0};
+    int status = gs_poll(ctx, self->model.gpu.sms);
+    for (size_t k = 0; k < context->ends.count && status == GS_OK; k++) {
+        int64_t slot = context->ends.entry[k].item;
+        gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
+        progress(flight, now);
+        flight->factor = factor_of(self, flight, whole);
+        gs_int128_t end =
+            now + gs_int128_ceil_div((gs_int128_t)flight->left * flight->factor, 1000000);
+        status = end < GS_NEVER
+                     ? gs_heap_push(&ends, ctx, (int64_t)end, slot)
+                     : gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op,
+                               self->model.most[flight->op], "the schedule goes beyond the clock");
+    }
+    if (status != GS_OK) {
+        gs_heap_free(&ends, ctx);
+        return status;
+    }
+    gs_heap_free(&context->ends, ctx);
+    context->ends = ends;
+    return gs_poll(ctx, 8 * (int64_t)ends.count);
+}

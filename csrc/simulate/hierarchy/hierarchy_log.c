@@ -1,0 +1,98 @@
+/* What did each operation wait for, and which context had the GPU when? */
+#include "simulate/hierarchy/hierarchy_parts.h"
+
+static bool is_for_room(int why)
+{
+    return why >= GS_SIMULATE_HIERARCHY_WAIT_WARPS && why <= GS_SIMULATE_HIERARCHY_WAIT_SMEM;
+}
+
+int gs_simulate_hierarchy_wait(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op,
+                               int why, int64_t blocker, int64_t sm)
+{
+    gs_simulate_hierarchy_op_t *state = &self->op[op];
+    if (state->why == why && state->blocker == blocker) {
+        return GS_OK;
+    }
+    if (state->why >= 0 && self->now > state->since) {
+        if ((size_t)self->wait_count == self->wait_room) {
+            size_t room = self->wait_room == 0 ? 64 : 2 * self->wait_room;
+            gs_simulate_hierarchy_wait_t *grown = gs_grow(ctx, self->wait, room, sizeof *grown);
+            if (grown == NULL) {
+                return ctx->status;
+            }
+            self->wait = grown;
+            self->wait_room = room;
+        }
+        self->wait[self->wait_count++] = (gs_simulate_hierarchy_wait_t){
+            op,           state->why, state->blocker, is_for_room(state->why) ? sm : -1,
+            state->since, self->now};
+    }
+    state->why = why;
+    state->since = self->now;
+    state->blocker = blocker;
+    return GS_OK;
+}
+
+int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                                    int64_t context, int64_t from, int64_t to)
+{
+    if (to == from) {
+        return GS_OK;
+    }
+    if ((size_t)self->slice_count == self->slice_room) {
+        size_t room = self->slice_room == 0 ? 64 : 2 * self->slice_room;
+        gs_simulate_hierarchy_slice_t *grown = gs_grow(ctx, self->slice, room, sizeof *grown);
+        if (grown == NULL) {
+            return ctx->status;
+        }
+        self->slice = grown;
+        self->slice_room = room;
+    }
+    self->slice[self->slice_count++] = (gs_simulate_hierarchy_slice_t){context, from, to};
+    return GS_OK;
+}
+
+/* The resource that the most SMs lack for one more block. */
+static int scarce(const gs_simulate_hierarchy_t *self,
+                  const gs_simulate_hierarchy_context_t *context, int64_t op)
+{
+    int64_t lacks[GS_GPU_LIMIT_SMEM + 1] = {0};
+    for (int32_t s = 0; s < self->model.gpu.sms; s++) {
+        int lack = gs_placement_lack(&context->placer, s, &self->op[op].take);
+        if (lack >= 0) {
+            lacks[lack]++;
+        }
+    }
+    int most = GS_GPU_LIMIT_WARPS;
+    for (int r = GS_GPU_LIMIT_WARPS; r <= GS_GPU_LIMIT_SMEM; r++) {
+        most = lacks[r] > lacks[most] ? r : most;
+    }
+    return GS_SIMULATE_HIERARCHY_WAIT_WARPS + most;
+}
+
+int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
+                                  bool runs)
+{
+    gs_simulate_hierarchy_context_t *c = &self->context[context];
+    int64_t urgent = -1; /* the head of the most urgent queue */
+    int status = GS_OK;
+    for (int64_t level = 0; level < c->levels && status == GS_OK; level++) {
+        int64_t head = gs_simulate_hierarchy_first(&c->queue[level]);
+        if (head < 0) {
+            continue;
+        }
+        if (urgent >= 0) {
+            status = gs_simulate_hierarchy_wait(self, ctx, head,
+                                                GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, urgent, -1);
+            continue;
+        }
+        urgent = head;
+        if (!runs) {
+            status = gs_simulate_hierarchy_wait(self, ctx, head, GS_SIMULATE_HIERARCHY_WAIT_SLICE,
+                                                -1, -1);
+        } else if (!is_for_room(self->op[head].why)) {
+            status = gs_simulate_hierarchy_wait(self, ctx, head, scarce(self, c, head), -1, -1);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,110 @@
+/* Which operations stand in which queue, and which one may join one? */
+#include "simulate/hierarchy/hierarchy_parts.h"
+
+int gs_simulate_hierarchy_push(gs_simulate_hierarchy_queue_t *queue, gs_context_t *ctx, int64_t op)
+{
+    if (queue->count == queue->room) {
+        size_t room = queue->room == 0 ? 16 : 2 * queue->room;
+        int64_t *larger = gs_alloc(ctx, room, sizeof *larger);
+        if (larger == NULL) {
+            return ctx->status;
+        }
+        for (size_t k = 0; k < queue->count; k++) {
+            larger[k] = queue->op[(queue->head + k) & (queue->room - 1)];
+        }
+        gs_free(ctx, queue->op);
+        *queue = (gs_simulate_hierarchy_queue_t){larger, 0, queue->count, room};
+    }
+    queue->op[(queue->head + queue->count++) & (queue->room - 1)] = op;
+    return GS_OK;
+}
+
+int64_t gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *queue)
+{
+    int64_t op = queue->op[queue->head];
+    queue->head = (queue->head + 1) & (queue->room - 1);
+    queue->count--;
+    return op;
+}
+
+int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *queue)
+{
+    return queue->count == 0 ? -1 : queue->op[queue->head];
+}
+
+int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *queue)
+{
+    return queue->count == 0 ? -1 : queue->op[(queue->head + queue->count - 1) & (queue->room - 1)];
+}
+
+void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    gs_simulate_hierarchy_op_t *state = &self->op[op];
+    int64_t stream = model->stream[op], channel = self->stream_channel[stream];
+    gs_simulate_hierarchy_context_t *context = &self->context[model->context[stream]];
+    if (model->kind[op] == GS_SIMULATE_HIERARCHY_OP_KERNEL && channel >= 0) {
+        state->before_in_channel = context->channel_tail[channel];
+        context->channel_tail[channel] = op;
+    }
+    if (model->stream_kind[stream] == GS_SIMULATE_HIERARCHY_STREAM_BLOCKING &&
+        context->null_stream >= 0) {
+        state->before_in_null = self->stream_tail[context->null_stream];
+    }
+}
+
+void gs_simulate_hierarchy_add_head(gs_simulate_hierarchy_t *self, int64_t op)
+{
+    int64_t at = self->head_count++;
+    for (; at > 0 && self->op[self->heads[at - 1]].rank > self->op[op].rank; at--) {
+        self->heads[at] = self->heads[at - 1];
+    }
+    self->heads[at] = op;
+}
+
+/* The operation that the NULL stream's rule keeps before this one, -1 if none. */
+static int64_t null_stream_obstacle(const gs_simulate_hierarchy_t *self, int64_t op)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    const gs_simulate_hierarchy_op_t *state = &self->op[op];
+    if (state->before_in_null >= 0) {
+        return self->op[state->before_in_null].end < 0 ? state->before_in_null : -1;
+    }
+    int64_t own = model->stream[op];
+    if (model->stream_kind[own] != GS_SIMULATE_HIERARCHY_STREAM_NULL) {
+        return -1;
+    }
+    for (int64_t s = 0; s < model->streams; s++) {
+        int64_t head = self->stream_head[s];
+        if (head >= 0 && model->context[s] == model->context[own] &&
+            model->stream_kind[s] == GS_SIMULATE_HIERARCHY_STREAM_BLOCKING &&
+            self->op[head].rank < state->rank) {
+            return head;
+        }
+    }
+    return -1;
+}
+
+int gs_simulate_hierarchy_obstacle(const gs_simulate_hierarchy_t *self, int64_t op,
+                                   int64_t *blocker)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    for (int64_t k = model->after_begin == NULL ? 0 : model->after_begin[op];
+         model->after_begin != NULL && k < model->after_begin[op + 1]; k++) {
+        if (self->op[model->after[k]].end < 0) {
+            *blocker = model->after[k];
+            return GS_SIMULATE_HIERARCHY_WAIT_AFTER;
+        }
+    }
+    *blocker = null_stream_obstacle(self, op);
+    if (*blocker >= 0) {
+        return GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM;
+    }
+    /* A channel is a FIFO: with the kernel before this one all others have been dispatched. */
+    *blocker = self->op[op].before_in_channel;
+    if (*blocker >= 0 && self->op[*blocker].dispatched < 0) {
+        return GS_SIMULATE_HIERARCHY_WAIT_CHANNEL;
+    }
+    *blocker = -1;
+    return -1;
+}

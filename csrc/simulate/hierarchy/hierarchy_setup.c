@@ -1,0 +1,421 @@
+/* Does this describe a GPU with work on it, and what does its simulation start from? */
+#include "simulate/hierarchy/hierarchy_parts.h"
+
+#include <string.h>
+
+/* Entries within least .. most. */
+static int check_range(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
+                       int64_t least, int64_t most, const char *reason)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (entry[i] < least || entry[i] > most) {
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], reason);
+        }
+    }
+    return GS_OK;
+}
+
+static int check_times(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
+                       int64_t least)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (entry[i] < least) {
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
+                           least == 0 ? "must not be negative" : "must be positive");
+        }
+        if (entry[i] >= GS_SIMULATE_HIERARCHY_LATEST) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "is too large for the clock");
+        }
+    }
+    return GS_OK;
+}
+
+static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+{
+    if (model->contexts < 1 || model->contexts > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "contexts", -1, model->contexts,
+                       "must be a positive number within 31 bits");
+    }
+    if (model->copy_engines < 1 || model->copy_engines > 2) {
+        return gs_fail(ctx, GS_ERR_VALUE, "copy_engines", -1, model->copy_engines,
+                       "must be 1 or 2");
+    }
+    if (model->channels < 0 || model->channels > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "channels", -1, model->channels,
+                       "must be a number within 31 bits, 0 for no limit");
+    }
+    int status = check_times(ctx, "switch_time", &model->switch_time, 1, 0);
+    if (status == GS_OK) {
+        status = check_times(ctx, "timeslice", model->timeslice, model->contexts, 1);
+    }
+    if (status == GS_OK && model->runlist != NULL) {
+        status = check_range(ctx, "runlist", model->runlist, model->runlist_length, 0,
+                             model->contexts - 1, "there is no such context");
+    }
+    if (status != GS_OK || model->runlist == NULL) {
+        return status;
+    }
+    bool *listed = gs_alloc(ctx, (size_t)model->contexts, sizeof *listed);
+    if (listed == NULL) {
+        return ctx->status;
+    }
+    for (int64_t k = 0; k < model->runlist_length; k++) {
+        listed[model->runlist[k]] = true;
+    }
+    for (int64_t c = 0; c < model->contexts && status == GS_OK; c++) {
+        if (!listed[c]) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "runlist", -1, c, "this context has no time slice");
+        }
+    }
+    gs_free(ctx, listed);
+    return status;
+}
+
+static int check_streams(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+{
+    if (model->streams < 1 || model->streams > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "streams", -1, model->streams,
+                       "must be a positive number within 31 bits");
+    }
+    int status = check_range(ctx, "context", model->context, model->streams, 0, model->contexts - 1,
+                             "there is no such context");
+    if (status == GS_OK) {
+        status = check_range(ctx, "stream_kind", model->stream_kind, model->streams,
+                             GS_SIMULATE_HIERARCHY_STREAM_BLOCKING,
+                             GS_SIMULATE_HIERARCHY_STREAM_NULL, "is unknown");
+    }
+    return status;
+}
+
+/* One offset per operation and one more, ascending from 0. */
+static int check_offsets(gs_context_t *ctx, const char *field, const int64_t *begin, int64_t ops)
+{
+    for (int64_t i = 0; i <= ops; i++) {
+        if (begin[i] < (i == 0 ? 0 : begin[i - 1]) || (i == 0 && begin[0] != 0)) {
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, begin[i], "must rise from 0");
+        }
+    }
+    return GS_OK;
+}
+
+static int check_given(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+{
+    int status = GS_OK;
+    if (model->given_begin != NULL) {
+        status = check_offsets(ctx, "block_times", model->given_begin, model->ops);
+        for (int64_t i = 0; i < model->ops && status == GS_OK; i++) {
+            int64_t count = model->given_begin[i + 1] - model->given_begin[i];
+            if (count != 0 &&
+                (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL || count != model->blocks[i])) {
+                status = gs_fail(ctx, GS_ERR_VALUE, "block_times", i, count,
+                                 "must be one time for each block of the kernel");
+            }
+        }
+        if (status == GS_OK) {
+            status =
+                check_times(ctx, "block_times", model->given, model->given_begin[model->ops], 1);
+        }
+    }
+    if (status == GS_OK && model->after_begin != NULL) {
+        status = check_offsets(ctx, "after", model->after_begin, model->ops);
+        if (status == GS_OK) {
+            status = check_range(ctx, "after", model->after, model->after_begin[model->ops], 0,
+                                 model->ops - 1, "there is no such launch");
+        }
+    }
+    return status;
+}
+
+static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+{
+    int64_t ops = model->ops;
+    if (ops < 0 || ops > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "launches", -1, ops, "must be a number within 31 bits");
+    }
+    int status = check_times(ctx, "time", model->time, ops, 0);
+    if (status == GS_OK) {
+        status = check_range(ctx, "kind", model->kind, ops, GS_SIMULATE_HIERARCHY_OP_KERNEL,
+                             GS_SIMULATE_HIERARCHY_OP_COPY_OUT, "is unknown");
+    }
+    if (status == GS_OK) {
+        status = check_range(ctx, "stream", model->stream, ops, 0, model->streams - 1,
+                             "there is no such stream");
+    }
+    if (status == GS_OK) {
+        status = check_times(ctx, "duration", model->least, ops, 1);
+    }
+    if (status == GS_OK) {
+        status = check_times(ctx, "longest", model->most, ops, 1);
+    }
+    for (int64_t i = 0; i < ops && status == GS_OK; i++) {
+        if (model->most[i] < model->least[i]) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "longest", i, model->most[i],
+                             "must not be less than the duration");
+        }
+    }
+    if (status == GS_OK && model->interference != NULL) {
+        status = check_range(ctx, "interference", model->interference, 4 * ops, 1000, 1000000,
+                             "must be 1000 to 1000000 thousandths");
+        if (status == GS_OK && model->sms_per_gpc < 1) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", -1, model->sms_per_gpc,
+                             "must be positive");
+        }
+    }
+    return status == GS_OK ? check_given(ctx, model) : status;
+}
+
+static int check(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+{
+    int status = check_contexts(ctx, model);
+    if (status == GS_OK) {
+        status = check_streams(ctx, model);
+    }
+    return status == GS_OK ? check_ops(ctx, model) : status;
+}
+
+static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    size_t ops = (size_t)model->ops, streams = (size_t)model->streams;
+    size_t sms = (size_t)model->gpu.sms;
+    if ((self->op = gs_alloc(ctx, ops, sizeof *self->op)) == NULL ||
+        (self->order = gs_alloc(ctx, ops, sizeof(int64_t))) == NULL ||
+        (self->context = gs_alloc(ctx, (size_t)model->contexts, sizeof *self->context)) == NULL ||
+        (self->stream_head = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
+        (self->stream_tail = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
+        (self->stream_level = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
+        (self->stream_channel = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
+        (self->heads = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
+        (self->position = gs_alloc(ctx, sms, sizeof *self->position)) == NULL ||
+        (self->on_sm = gs_alloc(ctx, sms, sizeof *self->on_sm)) == NULL ||
+        (self->used_sm = gs_alloc(ctx, sms, sizeof *self->used_sm)) == NULL ||
+        (self->sm_op = gs_alloc(ctx, sms, sizeof *self->sm_op)) == NULL ||
+        (self->gpc_op = gs_alloc(ctx, sms, sizeof *self->gpc_op)) == NULL) {
+        return ctx->status;
+    }
+    return GS_OK;
+}
+
+/* The operations in order of launch. */
+static int sort_launches(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    gs_heap_t heap = {0};
+    int status = GS_OK;
+    for (int64_t i = 0; i < self->model.ops && status == GS_OK; i++) {
+        status = gs_heap_push(&heap, ctx, self->model.time[i], i);
+    }
+    for (int64_t rank = 0; status == GS_OK && heap.count > 0; rank++) {
+        self->order[rank] = heap.entry[0].item;
+        self->op[heap.entry[0].item].rank = rank;
+        gs_heap_pop(&heap);
+        status = gs_poll(ctx, 32);
+    }
+    gs_heap_free(&heap, ctx);
+    return status;
+}
+
+/* What a block of each kernel takes; one that fits no SM would wait for ever. */
+static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    for (int64_t i = 0; i < model->ops; i++) {
+        gs_simulate_hierarchy_op_t *op = &self->op[i];
+        int64_t rank = op->rank, blocks;
+        int limit;
+        *op = (gs_simulate_hierarchy_op_t){.head = -1,
+                                           .joined = -1,
+                                           .first = -1,
+                                           .dispatched = -1,
+                                           .end = -1,
+                                           .next = -1,
+                                           .rank = rank,
+                                           .before_in_channel = -1,
+                                           .before_in_null = -1,
+                                           .why = -1,
+                                           .blocker = -1};
+        if (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
+            continue;
+        }
+        gs_gpu_kernel_t kernel = {model->blocks[i], model->threads[i], model->regs[i],
+                                  model->smem[i]};
+        int status = gs_gpu_footprint(ctx, &model->gpu, &kernel, i, &op->take, &blocks, &limit);
+        if (status != GS_OK) {
+            return status;
+        }
+        if (blocks == 0) {
+            static const char *const reasons[] = {
+                "a block has more warps than an SM", "an SM holds no block",
+                "a block needs more registers than an SM has",
+                "a block needs more shared memory than it may have",
+                "a block has more than 1024 threads"};
+            static const char *const fields[] = {"threads", "blocks", "regs", "smem", "threads"};
+            const int64_t values[] = {kernel.threads, kernel.blocks, kernel.regs, kernel.smem,
+                                      kernel.threads};
+            return gs_fail(ctx, GS_ERR_VALUE, fields[limit], i, values[limit], reasons[limit]);
+        }
+        op->waiting = kernel.blocks;
+    }
+    return GS_OK;
+}
+
+/* A context's queues: one for each priority that one of its streams has. */
+static int make_levels(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    gs_simulate_hierarchy_context_t *context = &self->context[c];
+    gs_heap_t heap = {0};
+    int status = GS_OK;
+    for (int64_t s = 0; s < model->streams && status == GS_OK; s++) {
+        if (model->context[s] == c) {
+            status = gs_heap_push(&heap, ctx, model->priority[s], s);
+        }
+    }
+    for (int64_t last = 0; status == GS_OK && heap.count > 0; gs_heap_pop(&heap)) {
+        gs_heap_entry_t entry = heap.entry[0];
+        context->levels += context->levels == 0 || entry.time != last;
+        self->stream_level[entry.item] = context->levels - 1;
+        last = entry.time;
+    }
+    gs_heap_free(&heap, ctx);
+    if (status == GS_OK &&
+        (context->queue = gs_alloc(ctx, (size_t)context->levels, sizeof *context->queue)) == NULL) {
+        status = ctx->status;
+    }
+    return status;
+}
+
+/* Streams get their channels in turns, and the NULL stream is found. */
+static int assign_streams(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    gs_simulate_hierarchy_context_t *context = &self->context[c];
+    int64_t count = 0;
+    context->null_stream = -1;
+    for (int64_t s = 0; s < model->streams; s++) {
+        if (model->context[s] != c) {
+            continue;
+        }
+        self->stream_channel[s] = model->channels == 0 ? -1 : count++ % model->channels;
+        if (model->stream_kind[s] == GS_SIMULATE_HIERARCHY_STREAM_NULL) {
+            if (context->null_stream >= 0) {
+                return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s,
+                               GS_SIMULATE_HIERARCHY_STREAM_NULL,
+                               "the context has a NULL stream already");
+            }
+            context->null_stream = s;
+        }
+    }
+    size_t channels = (size_t)(count < model->channels ? count : model->channels);
+    context->channel_tail = gs_alloc(ctx, channels, sizeof(int64_t));
+    if (context->channel_tail == NULL) {
+        return ctx->status;
+    }
+    for (size_t k = 0; k < channels; k++) {
+        context->channel_tail[k] = -1;
+    }
+    return GS_OK;
+}
+
+static int make_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
+{
+    gs_simulate_hierarchy_context_t *context = &self->context[c];
+    size_t sms = (size_t)self->model.gpu.sms;
+    context->head = context->placed_op = -1;
+    int status = gs_placement_init(&context->placer, ctx, &self->model.gpu, self->model.policy);
+    if (status == GS_OK) {
+        status = make_levels(self, ctx, c);
+    }
+    if (status == GS_OK) {
+        status = assign_streams(self, ctx, c);
+    }
+    if (status == GS_OK &&
+        ((context->freed = gs_alloc(ctx, sms, sizeof *context->freed)) == NULL ||
+         (context->is_freed = gs_alloc(ctx, sms, sizeof *context->is_freed)) == NULL)) {
+        status = ctx->status;
+    }
+    return status;
+}
+
+static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    int status = allocate(self, ctx);
+    for (int64_t c = 0; c < model->contexts && status == GS_OK; c++) {
+        status = make_context(self, ctx, c);
+    }
+    if (status == GS_OK) {
+        status = sort_launches(self, ctx);
+    }
+    if (status == GS_OK) {
+        status = measure_kernels(self, ctx);
+    }
+    if (status != GS_OK) {
+        return status;
+    }
+    for (int64_t s = 0; s < model->streams; s++) {
+        self->stream_head[s] = self->stream_tail[s] = -1;
+    }
+    for (int32_t p = 0; p < model->gpu.sms; p++) {
+        self->position[model->gpu.sm_order == NULL ? p : model->gpu.sm_order[p]] = p;
+    }
+    gs_rng_t rng;
+    gs_rng_init(&rng, model->key, model->index, GS_RNG_STREAM_EXECUTION);
+    self->time_seed = gs_rng_next(&rng);
+    return GS_OK;
+}
+
+int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                               const gs_simulate_hierarchy_model_t *model)
+{
+    memset(self, 0, sizeof *self);
+    self->model = *model;
+    if (model->runlist == NULL) {
+        self->model.runlist_length = model->contexts;
+    }
+    self->active = self->last = self->turn = -1;
+    self->copying[0] = self->copying[1] = -1;
+    self->copy_end[0] = self->copy_end[1] = GS_NEVER;
+    int status = gs_gpu_check(ctx, &model->gpu);
+    if (status == GS_OK) {
+        status = check(ctx, model);
+    }
+    if (status == GS_OK) {
+        status = prepare(self, ctx);
+    }
+    if (status != GS_OK) {
+        gs_simulate_hierarchy_free(self, ctx);
+    }
+    return status;
+}
+
+static void free_context(gs_context_t *ctx, gs_simulate_hierarchy_context_t *context)
+{
+    gs_placement_free(&context->placer, ctx);
+    gs_heap_free(&context->ends, ctx);
+    for (int64_t level = 0; context->queue != NULL && level < context->levels; level++) {
+        gs_free(ctx, context->queue[level].op);
+    }
+    gs_free(ctx, context->queue);
+    gs_free(ctx, context->freed);
+    gs_free(ctx, context->is_freed);
+    gs_free(ctx, context->channel_tail);
+}
+
+void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    for (int64_t c = 0; self->context != NULL && c < self->model.contexts; c++) {
+        free_context(ctx, &self->context[c]);
+    }
+    void *const blocks[] = {
+        self->op,          self->order,        self->context,        self->stream_head,
+        self->stream_tail, self->stream_level, self->stream_channel, self->heads,
+        self->position,    self->on_sm,        self->used_sm,        self->block,
+        self->wait,        self->slice,        self->flight,         self->flight_free,
+        self->sm,          self->copies[0].op, self->copies[1].op,   self->sm_op,
+        self->gpc_op,
+    };
+    for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {
+        gs_free(ctx, blocks[k]);
+    }
+    memset(self, 0, sizeof *self);
+}

@@ -1,0 +1,297 @@
+/* Which thread runs on which CPU? */
+#include "simulate/host/host_parts.h"
+
+/* When the work on a CPU ends ------------------------------------------------------------------
+ */
+
+static void set_end(gs_simulate_host_state_t *s, int32_t cpu, int64_t end)
+{
+    int64_t *tree = s->end;
+    size_t k = s->leaves + (size_t)cpu;
+    tree[k] = end;
+    while (k > 1) {
+        int64_t beside = tree[k ^ 1];
+        end = beside < end ? beside : end;
+        k /= 2;
+        if (tree[k] == end) {
+            return;
+        }
+        tree[k] = end;
+    }
+}
+
+/* Takes a thread off its CPU and counts what it has done. The caller sees to the CPU's end: it
+ * gives the CPU to another thread, or says that nothing ends there. */
+static inline void halt(gs_simulate_host_state_t *s, gs_simulate_host_thread_t *t)
+{
+    gs_simulate_host_cpu_t *cpu = &s->cpu[t->cpu];
+    if (t->work < GS_NEVER) {
+        t->work -= s->now - cpu->since;
+    }
+    gs_simulate_host_note_no_start(s, t, cpu->since);
+    cpu->thread = -1;
+    t->cpu = -1;
+    gs_simulate_host_note(s, t, GS_SIMULATE_HOST_DOES_READY);
+}
+
+static void place(gs_simulate_host_state_t *s, int32_t r, int32_t c)
+{
+    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_cpu_t *cpu = &s->cpu[c];
+    cpu->thread = r;
+    cpu->since = s->now;
+    t->cpu = t->was = c;
+    gs_simulate_host_note_start(s, t);
+    gs_simulate_host_note(s, t, t->what);
+    int64_t end = t->work < GS_NEVER ? s->now + t->work : GS_NEVER;
+    set_end(s, c, end);
+    if (end >= GS_NEVER && t->work < GS_NEVER) {
+        gs_simulate_host_pass_clock(s);
+    }
+}
+
+/* Takes a thread off the CPU that it may be on, which is free then. */
+static inline void stop(gs_simulate_host_state_t *s, gs_simulate_host_thread_t *t)
+{
+    if (t->cpu >= 0) {
+        set_end(s, t->cpu, GS_NEVER);
+        halt(s, t);
+    }
+}
+
+int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *s)
+{
+    const int64_t *tree = s->end;
+    size_t k = 1;
+    while (k < s->leaves) {
+        k = 2 * k + (tree[2 * k] != s->now);
+    }
+    int32_t c = (int32_t)(k - s->leaves), r = s->cpu[c].thread;
+    set_end(s, c, GS_NEVER);
+    halt(s, &s->thread[r]);
+    return r;
+}
+
+/* Lists of ready threads ----------------------------------------------------------------------
+ *
+ * Whoever enters or leaves among the first `width` makes its cluster choose anew. */
+
+static inline void insert(gs_simulate_host_state_t *s, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_cluster_t *cluster = &s->cluster[t->cluster];
+    int32_t at = cluster->count++;
+    for (; at > 0; at--) {
+        int32_t ahead = cluster->ready[at - 1];
+        int64_t key = s->thread[ahead].key;
+        if (key < t->key || (key == t->key && ahead < r)) {
+            break;
+        }
+        cluster->ready[at] = ahead;
+    }
+    cluster->ready[at] = r;
+    t->ready = true;
+    if (at < cluster->width) {
+        gs_simulate_host_mark(s, t->cluster);
+    }
+}
+
+static void take_out(gs_simulate_host_state_t *s, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_cluster_t *cluster = &s->cluster[t->cluster];
+    int32_t *ready = cluster->ready, at = --cluster->count, moved = ready[at];
+    while (moved != r) { /* all behind it move up */
+        int32_t next = ready[--at];
+        ready[at] = moved;
+        moved = next;
+    }
+    t->ready = false;
+    if (at < cluster->width) {
+        gs_simulate_host_mark(s, t->cluster);
+    }
+}
+
+void gs_simulate_host_rekey(gs_simulate_host_state_t *s, int32_t r, int64_t key)
+{
+    gs_simulate_host_thread_t *t = &s->thread[r];
+    if (t->key == key) {
+        return;
+    }
+    bool ready = t->ready;
+    if (ready) {
+        take_out(s, r);
+    }
+    t->key = key;
+    if (ready) {
+        insert(s, r);
+    }
+}
+
+void gs_simulate_host_enter(gs_simulate_host_state_t *s, int32_t r, int64_t key, int64_t work,
+                            int8_t what)
+{
+    gs_simulate_host_thread_t *t = &s->thread[r];
+    if (t->ready) {
+        stop(s, t);
+        gs_simulate_host_rekey(s, r, key);
+        gs_simulate_host_mark(s, t->cluster); /* without its CPU, or with other work */
+    } else {
+        t->key = key;
+        insert(s, r);
+        gs_simulate_host_note(s, t, GS_SIMULATE_HOST_DOES_READY);
+    }
+    t->work = work;
+    t->what = what;
+}
+
+void gs_simulate_host_leave(gs_simulate_host_state_t *s, int32_t r, int8_t doing)
+{
+    gs_simulate_host_thread_t *t = &s->thread[r];
+    if (t->ready) {
+        stop(s, t);
+        take_out(s, r);
+    }
+    gs_simulate_host_note(s, t, doing);
+}
+
+/* Choosing ------------------------------------------------------------------------------------
+ */
+
+/* A core: its first thread runs. True if a GPU segment of it begins: the core has to choose again
+ * when it is known whether it gets what it asks for; until then no other segment begins here. */
+static bool choose_one(gs_simulate_host_state_t *s, const gs_simulate_host_cluster_t *cluster)
+{
+    int32_t first = cluster->count > 0 ? cluster->ready[0] : -1;
+    if (first >= 0 && s->thread[first].work == 0) {
+        gs_simulate_host_begin(s, first);
+        return true;
+    }
+    int32_t runs = s->cpu[cluster->cpu].thread;
+    if (runs == first && runs >= 0) {
+        return false;
+    }
+    if (runs >= 0) {
+        halt(s, &s->thread[runs]);
+    }
+    if (first >= 0) {
+        place(s, first, cluster->cpu);
+    }
+    return false;
+}
+
+/* The GPU segments of those of the first `chosen` that have no work left begin. */
+static void begin_segments(gs_simulate_host_state_t *s, const gs_simulate_host_cluster_t *cluster,
+                           int32_t chosen)
+{
+    for (int32_t k = 0; k < chosen;) {
+        int32_t r = cluster->ready[k];
+        bool begins = s->thread[r].work == 0;
+        if (begins) {
+            gs_simulate_host_begin(s, r);
+        }
+        if (begins && !s->thread[r].ready) {
+            chosen--; /* the next has taken its place */
+        } else {
+            k++;
+        }
+    }
+}
+
+/* Gives CPUs to those of the first `chosen` that have none: so many, from `first` on. */
+static void place_chosen(gs_simulate_host_state_t *s, const gs_simulate_host_cluster_t *cluster,
+                         int32_t chosen, int32_t first, int32_t without)
+{
+    for (int32_t k = chosen; k < cluster->count; k++) {
+        gs_simulate_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->cpu >= 0) {
+            halt(s, t);
+        }
+    }
+    for (int32_t k = first, ahead = without; ahead > 0; k++) {
+        const gs_simulate_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->cpu >= 0) {
+            continue;
+        }
+        ahead--;
+        if (t->was >= 0 && s->cpu[t->was].thread < 0) {
+            place(s, cluster->ready[k], t->was);
+            without--;
+        }
+    }
+    int32_t c = cluster->cpu;
+    for (int32_t k = first; without > 0; k++) {
+        if (s->thread[cluster->ready[k]].cpu < 0) {
+            while (s->cpu[c].thread >= 0) {
+                c++;
+            }
+            place(s, cluster->ready[k], c);
+            without--;
+        }
+    }
+}
+
+/* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
+ * else to the first free CPU. True as above. */
+static bool choose_many(gs_simulate_host_state_t *s, const gs_simulate_host_cluster_t *cluster)
+{
+    int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
+    int32_t first = chosen, without = 0;
+    for (int32_t k = chosen - 1; k >= 0; k--) {
+        const gs_simulate_host_thread_t *t = &s->thread[cluster->ready[k]];
+        if (t->work == 0) {
+            begin_segments(s, cluster, chosen);
+            return true;
+        }
+        bool none = t->cpu < 0; /* anyone's guess: no branch */
+        first = none ? k : first;
+        without += none;
+    }
+    if (without > 0) { /* else nobody beyond them has a CPU */
+        place_chosen(s, cluster, chosen, first, without);
+    }
+    return false;
+}
+
+/* Lets the clusters of a word choose, except where a GPU segment has begun; returns where it has.
+ */
+static uint64_t choose_in(gs_simulate_host_state_t *s, int32_t word, uint64_t began)
+{
+    uint64_t *dirty = &s->dirty[word], todo;
+    while ((todo = *dirty & ~began) != 0) {
+        uint64_t bit = todo & (~todo + 1);
+        const gs_simulate_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
+        *dirty ^= bit;
+        if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
+            began |= bit;
+        }
+    }
+    return began;
+}
+
+/* The same with several words: a segment that begins can release jobs, on any core. */
+static uint64_t choose_in_all(gs_simulate_host_state_t *s)
+{
+    uint64_t *began = s->began, any = 0;
+    while (s->marked) {
+        s->marked = false;
+        for (int32_t word = 0; word < s->dirty_words; word++) {
+            began[word] = choose_in(s, word, began[word]);
+        }
+    }
+    for (int32_t word = 0; word < s->dirty_words; word++) {
+        any |= s->dirty[word] = began[word];
+        began[word] = 0;
+    }
+    return any;
+}
+
+void gs_simulate_host_dispatch(gs_simulate_host_state_t *s)
+{
+    if (s->dirty_words == 1) { /* 63 cores or fewer: no word changes while another is looked at */
+        s->dirty[0] = choose_in(s, 0, 0);
+        s->marked = s->dirty[0] != 0;
+    } else {
+        s->marked = choose_in_all(s) != 0;
+    }
+}

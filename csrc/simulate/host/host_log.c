@@ -1,0 +1,135 @@
+/* When was a job released, started and finished, what did it do and what did it wait for? */
+#include "simulate/host/host_parts.h"
+
+void gs_simulate_host_fail(gs_simulate_host_state_t *s, int status)
+{
+    if (s->status == GS_OK) {
+        s->status = status;
+    }
+}
+
+void gs_simulate_host_pass_clock(gs_simulate_host_state_t *s)
+{
+    gs_simulate_host_fail(s, gs_fail(s->ctx, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
+                                     "the schedule goes beyond the clock"));
+}
+
+/* Room for one more row of a log; false without memory, and then some columns may have more room
+ * than others. */
+static bool make_room(gs_simulate_host_state_t *s, int64_t **log, int columns, int64_t count,
+                      size_t *room)
+{
+    if ((size_t)count < *room) {
+        return true;
+    }
+    size_t more = *room == 0 ? 64 : 2 * *room;
+    for (int i = 0; i < columns; i++) {
+        int64_t *grown = gs_grow(s->ctx, log[i], more, sizeof *grown);
+        if (grown == NULL) {
+            gs_simulate_host_fail(s, s->ctx->status);
+            return false;
+        }
+        log[i] = grown;
+    }
+    *room = more;
+    return true;
+}
+
+int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *s, const gs_simulate_host_thread_t *t,
+                                 int64_t number)
+{
+    gs_simulate_host_t *host = s->host;
+    int64_t k = host->job_count;
+    if (!make_room(s, host->job, GS_SIMULATE_HOST_JOB_COLUMNS, k, &s->log_room[0])) {
+        return -1;
+    }
+    host->job[GS_SIMULATE_HOST_JOB_TASK][k] = t->task;
+    host->job[GS_SIMULATE_HOST_JOB_NUMBER][k] = number;
+    host->job[GS_SIMULATE_HOST_JOB_RELEASE][k] = s->now;
+    host->job[GS_SIMULATE_HOST_JOB_START][k] = -1;
+    host->job[GS_SIMULATE_HOST_JOB_FINISH][k] = -1;
+    return host->job_count++;
+}
+
+/* Adds an interval to the log; returns its place there, -1 without memory. */
+static int64_t add(gs_simulate_host_state_t *s,
+                   const int64_t interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS])
+{
+    gs_simulate_host_t *host = s->host;
+    int64_t k = host->interval_count;
+    if (!make_room(s, host->interval, GS_SIMULATE_HOST_INTERVAL_COLUMNS, k, &s->log_room[1])) {
+        return -1;
+    }
+    for (int i = 0; i < GS_SIMULATE_HOST_INTERVAL_COLUMNS; i++) {
+        host->interval[i][k] = interval[i];
+    }
+    return host->interval_count++;
+}
+
+/* Whether an interval of the log is the beginning of this one. */
+static bool goes_on(const gs_simulate_host_t *host, int64_t k,
+                    const int64_t interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS])
+{
+    int64_t *const *log = host->interval;
+    return log[GS_SIMULATE_HOST_INTERVAL_END][k] == interval[GS_SIMULATE_HOST_INTERVAL_START] &&
+           log[GS_SIMULATE_HOST_INTERVAL_WHAT][k] == interval[GS_SIMULATE_HOST_INTERVAL_WHAT] &&
+           log[GS_SIMULATE_HOST_INTERVAL_CORE][k] == interval[GS_SIMULATE_HOST_INTERVAL_CORE] &&
+           log[GS_SIMULATE_HOST_INTERVAL_JOB][k] == interval[GS_SIMULATE_HOST_INTERVAL_JOB] &&
+           log[GS_SIMULATE_HOST_INTERVAL_TASK][k] == interval[GS_SIMULATE_HOST_INTERVAL_TASK];
+}
+
+static bool uses_core(int8_t what)
+{
+    return what == GS_SIMULATE_HOST_DOES_CPU || what == GS_SIMULATE_HOST_DOES_COPY_IN ||
+           what == GS_SIMULATE_HOST_DOES_COPY_OUT || what == GS_SIMULATE_HOST_DOES_SPIN ||
+           what == GS_SIMULATE_HOST_DOES_OVERHEAD;
+}
+
+/* The server works for a client, except when it wakes up. */
+static const gs_simulate_host_thread_t *on_behalf(const gs_simulate_host_state_t *s,
+                                                  const gs_simulate_host_thread_t *t)
+{
+    return t->task < 0 && s->holder >= 0 ? &s->thread[s->holder] : t;
+}
+
+void gs_simulate_host_log_change(gs_simulate_host_state_t *s, gs_simulate_host_thread_t *t,
+                                 int8_t doing)
+{
+    const gs_simulate_host_thread_t *owner = on_behalf(s, t);
+    bool shown = t->doing != GS_SIMULATE_HOST_DOES_NOTHING &&
+                 t->doing != GS_SIMULATE_HOST_DOES_KERNEL &&
+                 (t->task >= 0 || t->doing != GS_SIMULATE_HOST_DOES_READY);
+    if (shown && s->now > t->since) {
+        const int64_t interval[] = {
+            [GS_SIMULATE_HOST_INTERVAL_TASK] = owner->task,
+            [GS_SIMULATE_HOST_INTERVAL_JOB] = owner->task < 0 ? -1 : owner->number,
+            [GS_SIMULATE_HOST_INTERVAL_WHAT] = t->doing,
+            [GS_SIMULATE_HOST_INTERVAL_CORE] = uses_core(t->doing) ? s->cpu[t->was].core : -1,
+            [GS_SIMULATE_HOST_INTERVAL_START] = t->since,
+            [GS_SIMULATE_HOST_INTERVAL_END] = s->now,
+        };
+        if (t->logged >= 0 && goes_on(s->host, t->logged, interval)) {
+            s->host->interval[GS_SIMULATE_HOST_INTERVAL_END][t->logged] = s->now;
+        } else {
+            t->logged = add(s, interval);
+        }
+    }
+    t->doing = doing;
+    t->since = s->now;
+}
+
+void gs_simulate_host_log_kernel(gs_simulate_host_state_t *s, const gs_simulate_host_thread_t *t,
+                                 int64_t end)
+{
+    if (s->log_intervals) {
+        const int64_t interval[] = {
+            [GS_SIMULATE_HOST_INTERVAL_TASK] = t->task,
+            [GS_SIMULATE_HOST_INTERVAL_JOB] = t->number,
+            [GS_SIMULATE_HOST_INTERVAL_WHAT] = GS_SIMULATE_HOST_DOES_KERNEL,
+            [GS_SIMULATE_HOST_INTERVAL_CORE] = -1,
+            [GS_SIMULATE_HOST_INTERVAL_START] = s->now,
+            [GS_SIMULATE_HOST_INTERVAL_END] = end,
+        };
+        add(s, interval);
+    }
+}

@@ -1,0 +1,578 @@
+/* Is this a system that can be simulated, and what does its simulation start from? */
+#include "simulate/host/host_parts.h"
+
+#include "core/rational.h"
+#include "core/int128.h"
+
+#include <string.h>
+
+/* No numerator or denominator of a share is at or beyond it. */
+#define SHARE_LIMIT (INT64_C(1) << 62)
+
+/* Checks ------------------------------------------------------------------------------------- */
+
+static int check_range(gs_context_t *ctx, const char *field, int64_t i, int64_t value,
+                       int64_t least, int64_t most, const char *reason)
+{
+    return value >= least && value <= most ? GS_OK
+                                           : gs_fail(ctx, GS_ERR_VALUE, field, i, value, reason);
+}
+
+static int check_clock(gs_context_t *ctx, const char *field, int64_t i, int64_t value)
+{
+    if (value < 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, field, i, value, "must not be negative");
+    }
+    return value < GS_SIMULATE_HOST_LATEST
+               ? GS_OK
+               : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "is too large for the clock");
+}
+
+static int check_share(gs_context_t *ctx, const char *field, gs_simulate_host_share_t share)
+{
+    if (share.over < 0 || share.over >= SHARE_LIMIT) {
+        return gs_fail(ctx, GS_ERR_VALUE, field, -1, share.over,
+                       "is no numerator of a share, within 62 bits");
+    }
+    if (share.under < 1 || share.under >= SHARE_LIMIT) {
+        return gs_fail(ctx, GS_ERR_VALUE, field, -1, share.under,
+                       "is no denominator of a share, within 62 bits");
+    }
+    return GS_OK;
+}
+
+static int check_shares(gs_context_t *ctx, const gs_simulate_host_model_t *model)
+{
+    gs_simulate_host_share_t low = model->low, high = model->high;
+    int status;
+    if ((status = check_share(ctx, "low", low)) != GS_OK ||
+        (status = check_share(ctx, "high", high)) != GS_OK ||
+        (status = check_share(ctx, "gap", model->gap)) != GS_OK) {
+        return status;
+    }
+    if (high.over == 0 || high.over > high.under) {
+        return gs_fail(ctx, GS_ERR_VALUE, "high", -1, high.over, "must be a share within 0 .. 1");
+    }
+    if ((gs_int128_t)low.over * high.under > (gs_int128_t)high.over * low.under) {
+        return gs_fail(ctx, GS_ERR_VALUE, "low", -1, low.over, "must not be above high");
+    }
+    return GS_OK;
+}
+
+static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *model)
+{
+    int status;
+    int64_t all = GS_SIMULATE_HOST_AT_RELEASE | GS_SIMULATE_HOST_AT_REQUEST |
+                  GS_SIMULATE_HOST_AT_RESUME | GS_SIMULATE_HOST_AT_FINISH;
+    if ((status = check_range(ctx, "cpus", -1, model->cpus, 1, INT32_MAX,
+                              "must be a positive number within 31 bits")) != GS_OK ||
+        (status = check_range(ctx, "sms", -1, model->sms, 1, INT32_MAX,
+                              "must be a positive number within 31 bits")) != GS_OK ||
+        (status = check_range(ctx, "policy", -1, model->policy, GS_SIMULATE_HOST_PARTITIONED,
+                              GS_SIMULATE_HOST_GEDF, "is unknown")) != GS_OK ||
+        (status = check_range(ctx, "gpu", -1, model->gpu, GS_SIMULATE_HOST_GPU_STGM,
+                              GS_SIMULATE_HOST_GPU_CONTAINER, "is unknown")) != GS_OK ||
+        (status = check_range(ctx, "mode", -1, model->mode, GS_SIMULATE_HOST_MODE_SUSPEND,
+                              GS_SIMULATE_HOST_MODE_SPIN, "is unknown")) != GS_OK ||
+        (status = check_clock(ctx, "until", -1, model->until)) != GS_OK ||
+        (status = check_range(ctx, "victim", -1, model->victim, -1, model->hosts.n - 1,
+                              "must be the index of a task, or -1")) != GS_OK) {
+        return status;
+    }
+    if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
+                       "an adversary needs some of release, request, resume and finish");
+    }
+    bool global = model->policy == GS_SIMULATE_HOST_GEDF;
+    bool fits = model->gpu == GS_SIMULATE_HOST_GPU_FMLP ||
+                (model->gpu > GS_SIMULATE_HOST_GPU_SERVER) == global;
+    if (!fits) {
+        return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, model->gpu, "does not go with the policy");
+    }
+    bool driver = model->gpu == GS_SIMULATE_HOST_GPU_DRIVER,
+         box = model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER;
+    if (global &&
+        model->mode != (driver ? GS_SIMULATE_HOST_MODE_SPIN : GS_SIMULATE_HOST_MODE_SUSPEND) &&
+        !(box && model->mode == GS_SIMULATE_HOST_MODE_BUSY)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
+                       "with global EDF jobs suspend, except that the driver spins and a container "
+                       "may be busy");
+    }
+    if (box) {
+        status = check_range(ctx, "server_period", -1, model->server_period, 1, INT64_MAX,
+                             "must be positive");
+        return status == GS_OK ? check_clock(ctx, "server_period", -1, model->server_period)
+                               : status;
+    }
+    if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && model->mode == GS_SIMULATE_HOST_MODE_SPIN) {
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
+                       "STGM suspends tasks or keeps them busy");
+    }
+    if (model->gpu == GS_SIMULATE_HOST_GPU_SERVER && model->mode != GS_SIMULATE_HOST_MODE_SUSPEND) {
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
+                       "clients of a server are suspended");
+    }
+    if (model->gpu != GS_SIMULATE_HOST_GPU_SERVER) {
+        return GS_OK;
+    }
+    status = check_range(ctx, "server", -1, model->server, 0, model->cpus,
+                         "must be a core, or the number of cores for one of its own");
+    return status == GS_OK ? check_clock(ctx, "overhead", -1, model->overhead) : status;
+}
+
+/* The number of SMs of a task's set. */
+static int64_t count_sms(const gs_simulate_host_model_t *model, int64_t i)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < model->sms; k++) {
+        count += model->sm[i * model->sms + k] != 0;
+    }
+    return count;
+}
+
+static int check_task(gs_context_t *ctx, const gs_simulate_host_model_t *model, int64_t i)
+{
+    const gs_host_tasks_t *hosts = &model->hosts;
+    int status;
+    if ((status = check_clock(ctx, "period", i, hosts->period[i])) != GS_OK ||
+        (status = check_clock(ctx, "offset", i, model->offset == NULL ? 0 : model->offset[i])) !=
+            GS_OK ||
+        (model->policy == GS_SIMULATE_HOST_PARTITIONED &&
+         (status = check_range(ctx, "core", i, model->core[i], 0, model->cpus - 1,
+                               "must be one of the cores")) != GS_OK) ||
+        (status = check_range(ctx, "segments", i, hosts->segments[i], 0, INT32_MAX / 8,
+                              "is more than can be simulated")) != GS_OK) {
+        return status;
+    }
+    if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && hosts->segments[i] > 0 &&
+        count_sms(model, i) == 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0, "a task with GPU segments has no SM");
+    }
+    return GS_OK;
+}
+
+static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
+{
+    int status = gs_host_tasks_check(ctx, &model->hosts);
+    if (status != GS_OK || (status = check_options(ctx, model)) != GS_OK ||
+        (status = check_shares(ctx, model)) != GS_OK ||
+        (status = check_range(ctx, "tasks", -1, model->hosts.n, 1, INT32_MAX / 16,
+                              "is more than can be simulated")) != GS_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < model->hosts.n; i++) {
+        if ((status = check_task(ctx, model, i)) != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
+/* Threads ------------------------------------------------------------------------------------ */
+
+/* A share of a time below 2^60, rounded down or up. */
+static int64_t scale(int64_t time, gs_simulate_host_share_t share, bool up)
+{
+    if (share.over == share.under) {
+        return time;
+    }
+    gs_int128_t product = (gs_int128_t)time * share.over + (up ? share.under - 1 : 0);
+    product /= share.under;
+    return product < GS_NEVER ? (int64_t)product : GS_NEVER;
+}
+
+/* Where a task's parts are among those of all. */
+static int64_t count_parts(const gs_host_tasks_t *hosts)
+{
+    int64_t parts = 0; /* below 2^27 * 2^31 */
+    for (int64_t i = 0; i < hosts->n; i++) {
+        parts += 4 * hosts->segments[i] + 1;
+    }
+    return parts;
+}
+
+/* Numbers the tasks by priority, then index. */
+static int rank_tasks(gs_simulate_host_state_t *s, gs_context_t *ctx,
+                      const gs_simulate_host_model_t *model)
+{
+    gs_heap_t order = {0};
+    int64_t before = 0;
+    int status = GS_OK;
+    for (int64_t i = 0; i < s->n && status == GS_OK; i++) {
+        status = gs_heap_push(&order, ctx, model->hosts.priority[i], i);
+    }
+    for (int32_t r = 0; r < s->n && status == GS_OK; r++) {
+        gs_heap_entry_t first = order.entry[0];
+        if (model->policy == GS_SIMULATE_HOST_PARTITIONED && r > 0 && first.time == before) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "priority", first.item, first.time,
+                             "is another task's too");
+        }
+        before = first.time;
+        s->thread[r].task = (int32_t)first.item;
+        if (model->victim == first.item) {
+            s->victim = r;
+        }
+        gs_heap_pop(&order);
+    }
+    s->thread[s->n].task = -1;
+    gs_heap_free(&order, ctx);
+    return status;
+}
+
+/* The lengths of a task's parts: worst cases, and what they may be at least. A GPU segment without
+ * any is none. */
+static void set_parts(gs_simulate_host_state_t *s, const gs_simulate_host_model_t *model, int32_t r,
+                      int64_t from)
+{
+    const gs_host_tasks_t *hosts = &model->hosts;
+    gs_simulate_host_thread_t *t = &s->thread[r];
+    int64_t i = t->task, segments = hosts->segments[i];
+    int64_t *most = s->most + from;
+    int64_t sms =
+        model->gpu == GS_SIMULATE_HOST_GPU_STGM && segments > 0 ? count_sms(model, i) : model->sms;
+    int32_t last = 0;
+    most[0] = gs_host_tasks_cpu(hosts, i)[0];
+    for (int64_t j = 0; j < segments; j++) {
+        int64_t in = gs_host_tasks_copy_in(hosts, i, j), out = gs_host_tasks_copy_out(hosts, i, j);
+        int64_t kernel = gs_host_tasks_kernel(hosts, i, j, sms),
+                cpu = gs_host_tasks_cpu(hosts, i)[j + 1];
+        if (model->gpu == GS_SIMULATE_HOST_GPU_DRIVER) { /* one piece of work */
+            kernel += in + out;
+            in = out = 0;
+        }
+        if (in == 0 && kernel == 0 && out == 0) {
+            most[last] += cpu;
+        } else {
+            most[last + GS_SIMULATE_HOST_PART_IN] = in;
+            most[last + GS_SIMULATE_HOST_PART_KERNEL] = kernel;
+            most[last + GS_SIMULATE_HOST_PART_OUT] = out;
+            last += GS_SIMULATE_HOST_PARTS;
+            most[last] = cpu;
+        }
+    }
+    t->most = most;
+    t->last_part = last;
+    for (int32_t part = 0; !s->fixed && part <= t->last_part; part++) {
+        int64_t least = scale(most[part], model->low, true), one = most[part] > 0;
+        s->least[from + part] = least = least < one ? one : least;
+        most[part] = scale(most[part], model->high, false);
+        most[part] = most[part] < least ? least : most[part];
+    }
+    t->least = s->fixed ? NULL : s->least + from;
+}
+
+/* Seeds of each task's own, so that its numbers do not depend on what the others do; in the order
+ * of tasks, not of priorities. */
+static int seed_tasks(gs_simulate_host_state_t *s, gs_context_t *ctx,
+                      const gs_simulate_host_model_t *model)
+{
+    uint64_t *seed = gs_alloc(ctx, 2 * (size_t)s->n, sizeof *seed);
+    if (seed == NULL) {
+        return ctx->status;
+    }
+    gs_rng_t gaps, times;
+    gs_rng_init(&gaps, model->key, model->index, GS_RNG_STREAM_RELEASE);
+    gs_rng_init(&times, model->key, model->index, GS_RNG_STREAM_EXECUTION);
+    for (int32_t i = 0; i < s->n; i++) {
+        seed[2 * i] = gs_rng_next(&gaps);
+        seed[2 * i + 1] = gs_rng_next(&times);
+    }
+    for (int32_t r = 0; r < s->n; r++) {
+        s->thread[r].gap_seed = seed[2 * s->thread[r].task];
+        s->thread[r].time_seed = seed[2 * s->thread[r].task + 1];
+    }
+    gs_free(ctx, seed);
+    return GS_OK;
+}
+
+static int prepare_threads(gs_simulate_host_state_t *s, gs_context_t *ctx,
+                           const gs_simulate_host_model_t *model)
+{
+    int status = rank_tasks(s, ctx, model);
+    int64_t from = 0;
+    for (int32_t r = 0; r <= s->n && status == GS_OK; r++) {
+        gs_simulate_host_thread_t *t = &s->thread[r];
+        t->job = t->last = t->logged = -1;
+        t->cpu = t->was = t->next = -1;
+        if (r == s->n) {
+            break;
+        }
+        set_parts(s, model, r, from);
+        from += t->last_part + 1;
+        s->slack[r] = scale(model->hosts.period[t->task], model->gap, false);
+        status = check_clock(ctx, "gap", t->task, s->slack[r]);
+    }
+    if (status != GS_OK || (s->fixed && model->gap.over == 0)) {
+        return status;
+    }
+    return seed_tasks(s, ctx, model);
+}
+
+/* The container --------------------------------------------------------------------------------
+ */
+
+/* Copies, kernels and CPU segments of a job; below GS_NEVER. */
+static int64_t work_of(const gs_simulate_host_model_t *model, int64_t i)
+{
+    const gs_host_tasks_t *hosts = &model->hosts;
+    int64_t work = gs_host_tasks_cpu(hosts, i)[0];
+    for (int64_t j = 0; j < hosts->segments[i]; j++) {
+        work += gs_host_tasks_copy_in(hosts, i, j) + gs_host_tasks_copy_out(hosts, i, j) +
+                gs_host_tasks_kernel(hosts, i, j, model->sms) + gs_host_tasks_cpu(hosts, i)[j + 1];
+    }
+    return work;
+}
+
+/* Who is in it, and the budget. */
+static int fill_container(gs_simulate_host_state_t *s, gs_context_t *ctx,
+                          const gs_simulate_host_model_t *model)
+{
+    size_t n = (size_t)s->n;
+    int64_t inside = 0;
+    int64_t *work = gs_alloc(ctx, 4 * n, sizeof *work);
+    if (work == NULL) {
+        return ctx->status;
+    }
+    int64_t *period = work + n, *scratch = work + 2 * n;
+    for (int32_t r = 0; r < s->n; r++) {
+        int64_t i = s->thread[r].task;
+        if (model->hosts.segments[i] > 0) {
+            s->thread[r].inside = GS_SIMULATE_HOST_INSIDE_IDLE;
+            work[inside] = work_of(model, i);
+            period[inside++] = model->hosts.period[i];
+        }
+    }
+    int status = gs_rational_share(ctx, work, period, inside, model->server_period, scratch,
+                                   &s->container.full);
+    gs_free(ctx, work);
+    s->container.suspended = -1;
+    s->container.runs = s->container.was = -1;
+    return status;
+}
+
+/* CPUs --------------------------------------------------------------------------------------- */
+
+/* A cluster of the next CPU alone, with room for so many threads. */
+static gs_simulate_host_cluster_t *add_core(gs_simulate_host_state_t *s, int32_t core,
+                                            int32_t *ready)
+{
+    s->cpu[s->cpus].core = core;
+    s->cpu[s->cpus].thread = -1;
+    s->cluster[s->clusters] = (gs_simulate_host_cluster_t){ready, 0, s->cpus, 1};
+    s->cpus++;
+    return &s->cluster[s->clusters++];
+}
+
+/* One cluster of all CPUs; those beyond the number of threads would never be used. */
+static void make_global(gs_simulate_host_state_t *s, const gs_simulate_host_model_t *model)
+{
+    s->cpus = model->cpus < s->n ? (int32_t)model->cpus : s->n;
+    s->clusters = 1;
+    s->cluster[0] = (gs_simulate_host_cluster_t){s->ready, 0, 0, s->cpus};
+    for (int32_t c = 0; c < s->cpus; c++) {
+        s->cpu[c] = (gs_simulate_host_cpu_t){0, -1, c};
+    }
+}
+
+/* A cluster for each core that has threads. */
+static int make_cores(gs_simulate_host_state_t *s, gs_context_t *ctx,
+                      const gs_simulate_host_model_t *model)
+{
+    gs_heap_t order = {0};
+    int status = GS_OK;
+    for (int32_t r = 0; r < s->n && status == GS_OK; r++) {
+        status = gs_heap_push(&order, ctx, model->core[s->thread[r].task], r);
+    }
+    if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_SERVER) {
+        status = gs_heap_push(&order, ctx, model->server, s->n);
+    }
+    int64_t core = -1;
+    for (int32_t k = 0; status == GS_OK && order.count > 0; k++) {
+        if (order.entry[0].time != core) {
+            core = order.entry[0].time;
+            add_core(s, (int32_t)core, s->ready + k);
+        }
+        s->thread[order.entry[0].item].cluster = s->clusters - 1;
+        gs_heap_pop(&order);
+    }
+    gs_heap_free(&order, ctx);
+    return status;
+}
+
+/* When the CPUs are known: the tree of their ends. */
+static int make_tree(gs_simulate_host_state_t *s, gs_context_t *ctx)
+{
+    s->leaves = 1;
+    while (s->leaves < (size_t)s->cpus) {
+        s->leaves *= 2;
+    }
+    if ((s->end = gs_alloc(ctx, 2 * s->leaves, sizeof *s->end)) == NULL) {
+        return ctx->status;
+    }
+    for (size_t k = 0; k < 2 * s->leaves; k++) {
+        s->end[k] = GS_NEVER;
+    }
+    s->dirty_words = s->clusters / 64 + 1;
+    s->dirty = gs_alloc(ctx, 2 * (size_t)s->dirty_words, sizeof *s->dirty);
+    if (s->dirty == NULL) {
+        return ctx->status;
+    }
+    s->began = s->dirty + s->dirty_words;
+    return GS_OK;
+}
+
+/* SMs ---------------------------------------------------------------------------------------- */
+
+static bool share_sm(const gs_simulate_host_model_t *model, int64_t i, int64_t k)
+{
+    const uint8_t *one = model->sm + i * model->sms, *two = model->sm + k * model->sms;
+    for (int64_t m = 0; m < model->sms; m++) {
+        if (one[m] != 0 && two[m] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int find_conflicts(gs_simulate_host_state_t *s, gs_context_t *ctx,
+                          const gs_simulate_host_model_t *model)
+{
+    size_t n = (size_t)s->n, words = s->words = (n + 63) / 64;
+    if ((s->conflicts = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
+        (s->blockers = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
+        (s->pending = gs_alloc(ctx, words, sizeof(uint64_t))) == NULL) {
+        return ctx->status;
+    }
+    for (size_t r = 0; r < n; r++) {
+        int status = gs_poll(ctx, (int64_t)r * model->sms);
+        if (status != GS_OK) {
+            return status;
+        }
+        int64_t i = s->thread[r].task;
+        for (size_t q = 0; q < r; q++) {
+            int64_t k = s->thread[q].task;
+            if (model->hosts.segments[i] > 0 && model->hosts.segments[k] > 0 &&
+                share_sm(model, i, k)) {
+                s->conflicts[r * words + q / 64] |= UINT64_C(1) << (q % 64);
+                s->conflicts[q * words + r / 64] |= UINT64_C(1) << (r % 64);
+            }
+        }
+    }
+    return GS_OK;
+}
+
+/* All ---------------------------------------------------------------------------------------- */
+
+/* The first releases; with an adversary only the victim's is known. */
+static int first_releases(gs_simulate_host_state_t *s, gs_context_t *ctx,
+                          const gs_simulate_host_model_t *model)
+{
+    int status = GS_OK;
+    for (int32_t r = 0; r < s->n && status == GS_OK; r++) {
+        s->earliest[r] = model->offset == NULL ? 0 : model->offset[s->thread[r].task];
+        bool known = s->victim < 0 || s->victim == r;
+        if (known && s->earliest[r] < model->until) {
+            status = gs_heap_push(&s->releases, ctx, s->earliest[r], r);
+        }
+    }
+    return status;
+}
+
+static int allocate(gs_simulate_host_t *host, gs_context_t *ctx)
+{
+    const gs_simulate_host_model_t *model = &host->model;
+    size_t n = (size_t)model->hosts.n, parts = (size_t)count_parts(&model->hosts);
+    gs_simulate_host_state_t *s = host->state = gs_alloc(ctx, 1, sizeof *s);
+    if (s == NULL) {
+        return ctx->status;
+    }
+    s->n = (int32_t)n;
+    s->victim = s->holder = -1;
+    s->container.alarm = GS_NEVER;
+    s->job_free = -1;
+    s->gpu = model->gpu;
+    s->mode = model->mode;
+    s->fixed = model->low.over == model->low.under; /* high is not below it */
+    s->asking.head = s->launching.head = s->waiting.head = s->overflow.head = -1;
+    s->places = model->cpus;
+    s->global = model->policy == GS_SIMULATE_HOST_GEDF;
+    s->log_jobs = model->log_jobs;
+    s->log_intervals = model->log_intervals;
+    if ((host->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (host->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (host->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (host->late = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (s->thread = gs_alloc(ctx, n + 1, sizeof *s->thread)) == NULL ||
+        (s->most = gs_alloc(ctx, parts, sizeof(int64_t))) == NULL ||
+        (s->least = gs_alloc(ctx, s->fixed ? 0 : parts, sizeof(int64_t))) == NULL ||
+        (s->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (s->slack = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (s->ready = gs_alloc(ctx, n + 1, sizeof *s->ready)) == NULL ||
+        (s->cluster = gs_alloc(ctx, n + 1, sizeof *s->cluster)) == NULL ||
+        (s->cpu = gs_alloc(ctx, n + 1, sizeof *s->cpu)) == NULL) {
+        return ctx->status;
+    }
+    return GS_OK;
+}
+
+int gs_simulate_host_init(gs_simulate_host_t *host, gs_context_t *ctx,
+                          const gs_simulate_host_model_t *model)
+{
+    memset(host, 0, sizeof *host);
+    host->model = *model;
+    int status = check(ctx, model);
+    if (status == GS_OK) {
+        status = allocate(host, ctx);
+    }
+    gs_simulate_host_state_t *s = host->state;
+    if (status == GS_OK) {
+        status = prepare_threads(s, ctx, model);
+    }
+    if (status == GS_OK && model->policy == GS_SIMULATE_HOST_GEDF) {
+        make_global(s, model);
+    } else if (status == GS_OK) {
+        status = make_cores(s, ctx, model);
+    }
+    if (status == GS_OK) {
+        status = make_tree(s, ctx);
+    }
+    if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER) {
+        status = fill_container(s, ctx, model);
+    }
+    if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_STGM) {
+        status = find_conflicts(s, ctx, model);
+    }
+    if (status == GS_OK) {
+        status = first_releases(s, ctx, model);
+    }
+    if (status != GS_OK) {
+        gs_simulate_host_free(host, ctx);
+    }
+    return status;
+}
+
+void gs_simulate_host_free(gs_simulate_host_t *host, gs_context_t *ctx)
+{
+    gs_simulate_host_state_t *s = host->state;
+    if (s != NULL) {
+        gs_heap_free(&s->kernels, ctx);
+        gs_heap_free(&s->releases, ctx);
+        void *const own[] = {s->job,   s->thread,    s->most,     s->least,   s->earliest,
+                             s->slack, s->ready,     s->cluster,  s->cpu,     s->end,
+                             s->dirty, s->conflicts, s->blockers, s->pending, s};
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+            gs_free(ctx, own[i]);
+        }
+    }
+    void *const results[] = {host->worst, host->finished, host->released, host->late};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        gs_free(ctx, results[i]);
+    }
+    for (size_t i = 0; i < GS_SIMULATE_HOST_JOB_COLUMNS; i++) {
+        gs_free(ctx, host->job[i]);
+    }
+    for (size_t i = 0; i < GS_SIMULATE_HOST_INTERVAL_COLUMNS; i++) {
+        gs_free(ctx, host->interval[i]);
+    }
+    memset(host, 0, sizeof *host);
+}

@@ -1,0 +1,152 @@
+"""Layout of the C core: layers, prefixes, basenames and headers, as csrc/README.md states them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from native import CSRC, Compiler
+
+# Each folder with those whose headers it may include, apart from its own and its sub-folders.
+LAYERS = {
+    "core": set(),
+    "model": {"core"},
+    "generate": {"core", "model"},
+    "pbs": {"core", "model"},
+    "analysis": {"core", "model", "generate"},
+    "simulate": {"core", "model"},
+    "cuda": {"core", "model"},
+    "python": {"core", "model", "generate", "pbs", "analysis", "simulate", "cuda"},
+}
+MOST_SOURCES = 16
+FILES = sorted(p.relative_to(CSRC) for p in CSRC.rglob("*.[ch]") if p.parent != CSRC)
+HEADERS = [path for path in FILES if path.suffix == ".h"]
+CORE_HEADERS = [path for path in HEADERS if path.parts[0] != "python"]
+
+
+def code_of(path: Path) -> str:
+    """The text of a file without comments and strings; included names are kept."""
+    text = re.sub(r"/\*.*?\*/", " ", (CSRC / path).read_text(), flags=re.S)
+    return re.sub(r'(?<!#include )"(\\.|[^"\\\n])*"', '""', text)
+
+
+def included(path: Path) -> list[Path]:
+    return [Path(name) for name in re.findall(r'#include "([^"]+)"', code_of(path))]
+
+
+def prefix_of(path: Path) -> str:
+    """The prefix that the names of a header or source must have."""
+    folder = path.parts[0]
+    if folder in ("core", "python"):
+        return {"core": "gs_", "python": "gs_python_"}[folder]
+    if folder == "model":
+        return f"gs_{path.stem}_"
+    return "_".join(["gs", *path.parts[:-1], ""])
+
+
+def defined_names() -> dict[str, Path]:
+    """The names that headers define: the first header, in the order of inclusion, that has each."""
+    order: list[Path] = []
+
+    def visit(path: Path) -> None:
+        if path not in order and path in HEADERS:
+            for other in included(path):
+                visit(other)
+            if path not in order:
+                order.append(path)
+
+    for path in HEADERS:
+        visit(path)
+    names: dict[str, Path] = {}
+    for path in order:
+        for name in re.findall(r"\b(?:gs|GS)_[A-Za-z0-9_]+", code_of(path)):
+            names.setdefault(name, path)
+    return names
+
+
+def test_every_folder_has_a_layer() -> None:
+    assert {path.parts[0] for path in FILES} == set(LAYERS)
+
+
+def test_includes_run_downwards() -> None:
+    wrong = []
+    for path in FILES:
+        for other in included(path):
+            if str(other) == "gpusched_cuda_image.h":  # written by the build
+                continue
+            if str(other) == "gpusched.h" and path.parts[0] == "python":
+                continue
+            assert other in HEADERS, f"{path} includes {other}, which is not there"
+            folder = path.parts[0]
+            if other.parts[0] not in LAYERS[folder] | {folder}:
+                wrong.append(f"{path} includes {other}")
+    assert wrong == []
+
+
+def test_no_header_includes_itself_through_others() -> None:
+    reached: dict[Path, set[Path]] = {}
+
+    def reach(path: Path) -> set[Path]:
+        if path not in reached:
+            reached[path] = set()
+            found = {other for other in included(path) if other in HEADERS}
+            for other in list(found):
+                found |= reach(other)
+            reached[path] = found
+        return reached[path]
+
+    assert [str(path) for path in HEADERS if path in reach(path)] == []
+
+
+def test_prefix_is_the_path() -> None:
+    names = defined_names()
+    assert names["gs_pbs_search_run"] == Path("pbs/search.h")
+    wrong = []
+    for name, path in names.items():
+        prefix = prefix_of(path)
+        if name.lower() == f"gs_{'_'.join(path.with_suffix('').parts)}_h":
+            continue  # the include guard
+        if not name.lower().startswith(prefix) or (name[0] == "G") != name.isupper():
+            wrong.append(f"{name} in {path}: expected {prefix}*")
+        if path.parts[0] in ("core", "model"):
+            rooms = [f"gs_{folder}_" for folder in LAYERS]
+            if name.lower().startswith(tuple(rooms)):
+                wrong.append(f"{name} in {path}: the prefix of another folder")
+    assert wrong == []
+
+
+def test_include_guards_are_the_path() -> None:
+    for path in HEADERS:
+        guard = "GS_" + "_".join(path.with_suffix("").parts).upper() + "_H"
+        assert f"#ifndef {guard}\n#define {guard}\n" in (CSRC / path).read_text(), path
+
+
+def test_no_basename_stands_twice() -> None:
+    for suffix in (".c", ".h"):
+        count = Counter(path.name for path in FILES if path.suffix == suffix)
+        assert [name for name, times in count.items() if times > 1] == []
+    paired = Counter(path.stem for path in FILES)
+    folders = {path.stem: {p.parent for p in FILES if p.stem == path.stem} for path in FILES}
+    assert [stem for stem in paired if len(folders[stem]) > 1] == []
+
+
+def test_folders_are_small() -> None:
+    count = Counter(path.parent for path in FILES if path.suffix == ".c")
+    assert {str(folder): n for folder, n in count.items() if n > MOST_SOURCES} == {}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_all_headers_compile_together(backwards: bool, compiler: Compiler, tmp_path: Path) -> None:
+    headers = sorted(CORE_HEADERS, reverse=backwards)
+    source = tmp_path / "all.c"
+    source.write_text("".join(f'#include "{path}"\n' for path in headers))
+    compiler.run("-Wno-unused-function", f"-I{CSRC}", "-fsyntax-only", source)
+
+
+def test_the_public_header_names_no_private_folder(compiler: Compiler, tmp_path: Path) -> None:
+    source = tmp_path / "public.c"
+    source.write_text('#include "gpusched.h"\nint main(void) { return 0; }\n')
+    compiler.run(f"-I{CSRC}", "-fsyntax-only", source)
+    assert "python/" not in (CSRC / "gpusched.h").read_text()
