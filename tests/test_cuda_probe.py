@@ -16,7 +16,7 @@ import pytest
 from standin import Standin
 
 import gpusched as gs
-from gpusched import __main__ as command
+from gpusched.cli import main as command
 from gpusched.cuda import CudaError, Device, Operation
 from gpusched.cuda.check import partitions, supervise
 from gpusched.cuda.noise import noisy

@@ -27,8 +27,6 @@ from gpusched.model.host_tasks import HostTasks
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]
 
 TESTS = ("mpcp", "fmlp_plus", "gpu_server")
-
-
 _ALSO = {"fmlp+": "fmlp_plus", "server": "gpu_server"}  # the simulator's names for them
 
 
@@ -94,8 +92,6 @@ def partition(
 
 PRINTED = {"line 16": 1, "load": 2, "line 24": 4, "line 26": 8, "line 23": 16}
 """Lines of Algorithm 1 as printed; see `stgm_allocate`."""
-
-
 APART = 32
 
 

@@ -11,7 +11,7 @@ graph.
 from __future__ import annotations
 
 from gpusched._support.budget import Budget
-from gpusched.pbs import graph as graph
+from gpusched.pbs import graph
 from gpusched.pbs.certificates import DeadWindow, Overload
 from gpusched.pbs.edf import Edf, EdfStack, edf_parallel, edf_serial
 from gpusched.pbs.exact_search import SPENT, STAGES, Search, SearchStack, search
@@ -28,6 +28,7 @@ __all__ = [
     "SearchStack",
     "edf_parallel",
     "edf_serial",
+    "graph",
     "search",
 ]
 

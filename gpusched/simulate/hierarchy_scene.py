@@ -1,7 +1,7 @@
 """What there is to see of a run of the scheduling hierarchy: boxes in rows, over time, and marks
 where something was launched.
 
-On SMs or by streams; ``_hierarchy_picture`` draws it.
+On SMs or by streams; ``hierarchy_picture`` draws it.
 """
 
 from __future__ import annotations
