@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from reference import paper_graph, pbs_brute
 
-import gpusched.graph as graphs
+import gpusched.pbs.graph as graphs
 from gpusched import _core
-from gpusched.tasks import KernelTasks
+from gpusched.model.kernel_tasks import KernelTasks
 
 SECTION_3_1 = ((4, 5, 10), (4, 5, 10), (0, 1, 3, 4, 3, 4, 4, 6))
 

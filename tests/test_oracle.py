@@ -14,7 +14,7 @@ from reference import oracle as twin
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.tasks import KernelTasks
+from gpusched.model.kernel_tasks import KernelTasks
 
 TWO_SMS = gs.GPU(sms=2, threads_per_sm=256, blocks_per_sm=16)
 

@@ -540,7 +540,7 @@ def test_a_cycle_that_does_not_close_is_caught():
     tasks = gs.KernelTasks(period=[4], wcet=[3])
     table = gs.BatchTable(completion=[0, 3])
     gs.Schedule([0, 4], [3, 7], [1, 1], tasks, table, cycle=(4, 4)).validate()
-    from gpusched.schedule import ScheduleError
+    from gpusched.model.schedule import ScheduleError
 
     for cycle in ((4, 8), (0, 4), (0, 6), (2, 4)):
         with pytest.raises(ScheduleError, match=r"cycle|idled|miss"):
