@@ -101,7 +101,7 @@ def test_build_without_kernels(standin: Standin, monkeypatch: pytest.MonkeyPatch
     assert gs.cuda.why_not() == "built without the CUDA toolkit"
     if missing:
         with pytest.raises(ValueError, match="there are no kernels in this build"):
-            _core.cuda_device(driver.driver(), 0, None)
+            driver.driver().device(0, None)
 
 
 @pytest.mark.parametrize("function", ["cuInit", "cuDriverGetVersion", "cuDeviceGetCount"])
@@ -427,7 +427,7 @@ def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Pat
         pytest.skip("compares with the cuda.h of CUDA 12.8 to 13.0")
     api = (CSRC / "cuda/api.h").read_text()
     checks = []
-    for name, value in re.findall(r"GS_CU_(\w+) = (\d+)", api):
+    for name, value in re.findall(r"GS_CUDA_API_(\w+) = (\d+)", api):
         for pattern in (
             "CUDA_ERROR_{}",
             "CU_DEVICE_{}",
@@ -451,12 +451,12 @@ def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Pat
         count = 0 if declared[1].strip() == "void" else declared[1].count(",") + 1
         arguments = ", ".join(["0"] * count)
         checks.append(f"int call_{ours}(void) {{ return (int)cu{theirs}({arguments}); }}")
-    sizes = {"gs_cu_resource_t": "CUdevResource", "gs_cu_ptr_t": "CUdeviceptr"}
-    sizes |= {"gs_cu_device_t": "CUdevice", "gs_cu_handle_t": "CUstream"}
+    sizes = {"gs_cuda_api_resource_t": "CUdevResource", "gs_cuda_api_ptr_t": "CUdeviceptr"}
+    sizes |= {"gs_cuda_api_device_t": "CUdevice", "gs_cuda_api_handle_t": "CUstream"}
     for ours, theirs in sizes.items():
         checks.append(f'_Static_assert(sizeof({ours}) == sizeof({theirs}), "{ours}");')
     checks.append(
-        '_Static_assert(offsetof(gs_cu_resource_t, is) == offsetof(CUdevResource, sm), "sm");'
+        '_Static_assert(offsetof(gs_cuda_api_resource_t, is) == offsetof(CUdevResource, sm), "sm");'
     )
     source = tmp_path / "check.c"
     text = "\n".join(["#include <cuda.h>", '#include "cuda/api.h"', *checks, ""])

@@ -107,7 +107,14 @@ def test_the_study_counts_what_the_tests_say(options: dict[str, Any]) -> None:
     m = given["cpus"]
     for paper in (False, True):
         sets, without, passed, eighths, fates, total = _core.elliott_study(
-            seed_key(8), *arguments, 2, count, paper, np.array(factors), bins, None
+            seed_key(8),
+            **arguments,
+            speed_ups=np.array(factors),
+            first=2,
+            count=count,
+            paper=paper,
+            bins=bins,
+            stop=None,
         )
         wanted = np.zeros((8, bins), np.int64)
         in_bin, empty, tasks, beyond = np.zeros(bins, np.int64), 0, 0, 0
@@ -141,10 +148,10 @@ def test_the_study_counts_what_the_tests_say(options: dict[str, Any]) -> None:
 
 def test_chunks_do_not_matter() -> None:
     arguments = elliott_sets.scenario("light", "short", 0.75, (0.3, 0.4), 4, 0.05, "nearest", True)
-    tests = (False, np.array([2, 4]), 40)
-    whole = _core.elliott_study(seed_key(1), *arguments, 0, 3000, *tests, None)
+    arguments |= {"paper": False, "speed_ups": np.array([2, 4]), "bins": 40, "stop": None}
+    whole = _core.elliott_study(seed_key(1), **arguments, first=0, count=3000)
     parts = [
-        _core.elliott_study(seed_key(1), *arguments, first, size, *tests, None)
+        _core.elliott_study(seed_key(1), **arguments, first=first, count=size)
         for first, size in ((0, 1), (1, 999), (1000, 2000))
     ]
     for at, value in enumerate(whole):

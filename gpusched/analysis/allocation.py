@@ -80,8 +80,12 @@ def partition(
     count, width = integer64(cpus, "cpus"), whole_gpu(hosts, sms)
     *answer, cores, server = _core.host_partition(
         hosts._columns(),
-        *(count, width, TESTS.index(test), LOCK_MODES.index(mode)),
-        *(integer64(overhead, "overhead"), stop),
+        cpus=count,
+        sms=width,
+        test=TESTS.index(test),
+        mode=LOCK_MODES.index(mode),
+        overhead=integer64(overhead, "overhead"),
+        stop=stop,
     )
     placed = hosts._replaced(core=cores if hosts.is_stack else cores[0])
     if variant == "gcaps":  # the same cores, as these depend on loads alone
@@ -160,7 +164,13 @@ def stgm_allocate(
         flags |= PRINTED[line]
     count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
     *answer, cores, sets, rounds = _core.host_stgm_allocate(
-        hosts._columns(), count, width, mode == "busy", *variant_number(variant), flags, stop
+        hosts._columns(),
+        cpus=count,
+        sms=width,
+        busy=mode == "busy",
+        paper=variant_number(variant),
+        flags=flags,
+        stop=stop,
     )
     placed = _placed(hosts, cores, sets)
     return verdict_of(placed, "stgm", variant, mode, count, width, tuple(answer), rounds=rounds)
@@ -207,7 +217,13 @@ def stgm_exhaustive(
     if integer64(states, "states") < 1:
         raise ValueError(f"states = {states}: must be positive")
     *answer, cores, sets, rounds = _core.host_stgm_exhaustive(
-        hosts._columns(), count, width, mode == "busy", *variant_number(variant), states, stop
+        hosts._columns(),
+        cpus=count,
+        sms=width,
+        busy=mode == "busy",
+        paper=variant_number(variant),
+        states=states,
+        stop=stop,
     )
     placed = _placed(hosts, cores, sets)
     return verdict_of(

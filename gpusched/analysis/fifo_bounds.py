@@ -354,7 +354,14 @@ def fifo_bound(
     if gpu is None:
         m, sms = _threads(threads, tasks), np.ones(sets, np.int64)
         beta = _core.fifo_saturation(
-            period, block_time, blocks, width, m, overlap, saturation == "paper", stop
+            period,
+            block_time,
+            blocks,
+            width,
+            m,
+            overlap=overlap,
+            paper=saturation == "paper",
+            stop=stop,
         )
     else:
         if threads is not None:
@@ -372,14 +379,23 @@ def fifo_bound(
             np.atleast_2d(tasks.regs),
             np.atleast_2d(tasks.smem),
             device._limits,
-            overlap,
-            stop,
+            overlap=overlap,
+            stop=stop,
         )
         width = -(-width // WARP_THREADS) * WARP_THREADS
         sms = np.full(sets, device.sms)
         m = sms * device.warps_per_sm * WARP_THREADS
     columns = _core.fifo_bound(
-        period, block_time, blocks, width, m, sms, beta, ORDERS.index(order), mask, stop
+        period,
+        block_time,
+        blocks,
+        width,
+        m,
+        sms,
+        beta,
+        order=ORDERS.index(order),
+        theorems=mask,
+        stop=stop,
     )
     one = not tasks.is_stack
     numerator, denominator, theorem, status, reasons = (c[0] if one else c for c in columns)
@@ -425,8 +441,8 @@ def fifo_limit(tasks: KernelTasks, threads: Any) -> FifoLimit:
     m = _threads(threads, tasks)
     period, block_time = np.atleast_2d(tasks.period), np.atleast_2d(tasks.block_time)
     rows = (period, block_time, np.atleast_2d(tasks.blocks), np.atleast_2d(tasks.threads))
-    limit = _core.fifo_saturation(*rows, m, False, True, None)
-    beta = _core.fifo_saturation(*rows, m, False, False, None)
+    limit = _core.fifo_saturation(*rows, m, overlap=False, paper=True, stop=None)
+    beta = _core.fifo_saturation(*rows, m, overlap=False, paper=False, stop=None)
     share = _utilization(*rows)
     within = share <= limit
     # Floats decide but where they are too close.

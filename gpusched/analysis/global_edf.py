@@ -141,7 +141,12 @@ def srm(
         if lock not in (name, "best"):
             continue
         wait = _core.srm_blocking(
-            hosts._columns(), m, max(1, hosts.columns), code, variant == "paper", stop
+            hosts._columns(),
+            cpus=m,
+            sms=max(1, hosts.columns),
+            lock=code,
+            paper=variant == "paper",
+            stop=stop,
         ).reshape(work.shape)
         demand = _sum(work, wait, "blocking")
         found = _response(hosts, demand, m, method, stop)
@@ -219,11 +224,11 @@ def container(
         columns[2],
         columns[3],
         servers,
-        m,
-        bool(whole_budget),
-        variant == "paper",
-        _TRIED[method],
-        stop,
+        cpus=m,
+        whole=bool(whole_budget),
+        paper=variant == "paper",
+        methods=_TRIED[method],
+        stop=stop,
     )
     server = period.copy() if hosts.is_stack else int(period)
     none = np.zeros_like(work)
@@ -342,7 +347,7 @@ def _response(
 ) -> Found:
     """Bounds in units of 1 / finer ticks, which ``demand`` is in."""
     period, deadline, work = _stacked(hosts, hosts.period * finer, hosts.deadline * finer, demand)
-    return _core.gedf_response(period, deadline, work, m, _TRIED[method], stop)
+    return _core.gedf_response(period, deadline, work, cpus=m, methods=_TRIED[method], stop=stop)
 
 
 def _divided(

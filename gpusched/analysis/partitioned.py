@@ -100,10 +100,10 @@ def stgm(
         hosts._columns(),
         cores,
         sm_sets_of(hosts, width),
-        count,
-        mode == "busy",
-        *variant_number(variant),
-        stop,
+        cpus=count,
+        busy=mode == "busy",
+        paper=variant_number(variant),
+        stop=stop,
     )
     return verdict_of(hosts, "stgm", variant, mode, count, width, answer)
 
@@ -148,7 +148,9 @@ def mpcp(
     one_of(mode, LOCK_MODES, "mode")
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
-    answer = _core.host_mpcp(hosts._columns(), cores, count, width, LOCK_MODES.index(mode), stop)
+    answer = _core.host_mpcp(
+        hosts._columns(), cores, cpus=count, sms=width, mode=LOCK_MODES.index(mode), stop=stop
+    )
     return verdict_of(hosts, "mpcp", "sound", mode, count, width, answer)
 
 
@@ -191,7 +193,13 @@ def fmlp_plus(
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
     answer = _core.host_fmlp_plus(
-        hosts._columns(), cores, count, width, mode == "busy", variant == "gcaps", stop
+        hosts._columns(),
+        cores,
+        cpus=count,
+        sms=width,
+        busy=mode == "busy",
+        paper=variant == "gcaps",
+        stop=stop,
     )
     return verdict_of(hosts, "fmlp_plus", variant, mode, count, width, answer)
 
@@ -238,6 +246,12 @@ def gpu_server(
         raise ValueError(f"server: shape {np.shape(place)}; must be one core, or one for each set")
     places = np.ascontiguousarray(np.broadcast_to(place, (sets,)))
     answer = _core.host_gpu_server(
-        hosts._columns(), cores, places, count, width, integer64(overhead, "overhead"), stop
+        hosts._columns(),
+        cores,
+        places,
+        cpus=count,
+        sms=width,
+        overhead=integer64(overhead, "overhead"),
+        stop=stop,
     )
     return verdict_of(hosts, "gpu_server", "sound", "suspend", count, width, answer, server=places)

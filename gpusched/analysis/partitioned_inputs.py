@@ -56,8 +56,8 @@ def whole_gpu(hosts: HostTasks, sms: int | None) -> int:
     return hosts.columns if sms is None else integer64(sms, "sms")
 
 
-def variant_number(variant: str) -> tuple[int]:
-    return (STGM_VARIANTS.index(variant),)
+def variant_number(variant: str) -> int:
+    return STGM_VARIANTS.index(variant)
 
 
 def verdict_of(

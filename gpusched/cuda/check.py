@@ -56,7 +56,7 @@ def check(
     device is a failure of that step, and the steps behind it run in a new process.
     """
     name, limits = driver.limits(index)
-    version, _, _, _ = _core.cuda_driver_info(driver.driver())
+    version, _, _, _ = driver.driver().info()
     report: dict[str, Any] = {
         "gpusched": __version__,
         "device": name,

@@ -267,8 +267,8 @@ class Device:
                 raise _core.CudaError(reason, "", 0)
             self.name, self.limits = limits(integer(self.index, "index"))
             self.gpu = from_limits(self.name, self.limits)
-            self._handle = _core.cuda_device(driver(), self.index, image())
-            regs, least, greatest, was_active = _core.cuda_device_info(self._handle)
+            self._handle = driver().device(self.index, image())
+            regs, least, greatest, was_active = self._handle.info()
         finally:
             if self.channels is not None:
                 if before is None:
@@ -284,7 +284,7 @@ class Device:
 
     def close(self) -> None:
         """Gives the device back; safe twice."""
-        _core.cuda_close(self._handle)
+        self._handle.close()
 
     def __enter__(self) -> Device:
         return self
@@ -328,8 +328,7 @@ class Device:
         def of_all(key: str) -> Int64Array:
             return whole([getattr(op, key) for op in ops], key)
 
-        answer = _core.cuda_run(
-            self._handle,
+        answer = self._handle.run(
             whole([KINDS.index(op.kind) for op in ops], "kind"),
             of_all("stream"),
             of_all("at"),
@@ -337,15 +336,15 @@ class Device:
             of_all("blocks"),
             of_all("threads"),
             of_all("smem"),
-            of_all("ns"),
-            of_all("iterations"),
-            of_all("bytes"),
-            of_all("graph"),
-            whole([STREAM_KINDS.index(s.kind) for s in made], "stream kind"),
-            whole([s.priority for s in made], "priority"),
-            sms,
-            repeats,
-            stop,
+            ns=of_all("ns"),
+            iterations=of_all("iterations"),
+            bytes=of_all("bytes"),
+            graph=of_all("graph"),
+            stream_kind=whole([STREAM_KINDS.index(s.kind) for s in made], "stream kind"),
+            stream_priority=whole([s.priority for s in made], "priority"),
+            sms=sms,
+            repeats=repeats,
+            stop=stop,
         )
         grid = [op.blocks if op.kind == "kernel" else 0 for op in ops]
         numbers = [np.arange(blocks) for blocks in grid]
@@ -416,7 +415,7 @@ class Device:
 
     def _occupancy(self, variant: int, threads: int, smem: int) -> int:
         try:
-            return _core.cuda_occupancy(self._handle, variant, threads, smem)
+            return self._handle.occupancy(variant, threads, smem)
         except _core.CudaError as error:
             if error.args[2] != INVALID_VALUE:
                 raise
@@ -429,7 +428,7 @@ class Device:
     def fault(self) -> None:
         """Runs a kernel that writes to address 0, to see what happens: CudaError, and this process
         has lost the device."""
-        _core.cuda_fault(self._handle)
+        self._handle.fault()
 
 
 def whole(values: Sequence[Any], name: str) -> Int64Array:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
 
 from gpusched import _core
 
@@ -20,7 +19,7 @@ LIMITS = (
 """What `limits` tells of a device, in the core's order."""
 
 _lock = threading.Lock()
-_opened: dict[str, Any] = {}
+_opened: dict[str, _core.CudaDriver] = {}
 
 
 def standing_in() -> bool:
@@ -33,7 +32,7 @@ def image() -> bytes | None:
     return b"stand-in" if standing_in() else None
 
 
-def driver() -> Any:
+def driver() -> _core.CudaDriver:
     """The capsule of the driver, opened when first asked for. Raises CudaError."""
     path = os.environ.get("GPUSCHED_CUDA_DRIVER") or "libcuda.so.1"
     with _lock:
@@ -50,7 +49,7 @@ def why_not() -> str | None:
     if _core.CUDA_MISSING and not standing_in():
         return _core.CUDA_MISSING
     try:
-        version, devices, pid, _ = _core.cuda_driver_info(driver())
+        version, devices, pid, _ = driver().info()
     except _core.CudaError as error:
         return str(error.args[0])
     if pid != os.getpid():
@@ -72,12 +71,12 @@ def why_not() -> str | None:
 
 def limits(index: int) -> tuple[str, dict[str, int]]:
     """Name and limits of a device. Raises CudaError, and ValueError for one that is not there."""
-    name, values = _core.cuda_limits(driver(), index)
+    name, values = driver().limits(index)
     return name, dict(zip(LIMITS, values.tolist(), strict=True))
 
 
 def names() -> tuple[str, ...]:
     if why_not() is not None:
         return ()
-    devices = _core.cuda_driver_info(driver())[1]
+    devices = driver().info()[1]
     return tuple(limits(index)[0] for index in range(devices))

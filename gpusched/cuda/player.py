@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched.cuda.device import Device, Operation, whole
 from gpusched.model.jobs import Jobs
@@ -258,8 +257,7 @@ def play(
         return whole([getattr(op, key) for op in kernels], key)
 
     variant = [0 if op.kind == "graph" else device.variant(op.regs) for op in kernels]
-    answer = _core.cuda_play(
-        device._handle,
+    answer = device._handle.play(
         tasks.period,
         tasks.deadline,
         tasks.offset,
@@ -267,23 +265,23 @@ def play(
         np.array(variant, np.int64),
         column("blocks"),
         column("threads"),
-        column("smem"),
-        column("ns"),
-        column("iterations"),
-        column("bytes"),
-        start,
-        batch,
-        order,
-        plan._handle if isinstance(plan, Policy) else None,
-        STRATEGIES.index(chosen),
-        tick,
-        cycles,
-        WAITS.index(wait),
-        awake,
-        lead,
-        realtime,
-        lock_memory,
-        stop,
+        smem=column("smem"),
+        ns=column("ns"),
+        iterations=column("iterations"),
+        bytes=column("bytes"),
+        start=start,
+        batch=batch,
+        order=order,
+        policy=plan._handle if isinstance(plan, Policy) else None,
+        strategy=STRATEGIES.index(chosen),
+        tick=tick,
+        cycles=cycles,
+        wait=WAITS.index(wait),
+        awake=awake,
+        lead=lead,
+        realtime=realtime,
+        lock_memory=lock_memory,
+        stop=stop,
     )
     planned, due, dispatch, submitted, done, batches, task, job, frame, first, last = answer[:11]
     unsafe, origin = answer[11:]

@@ -129,7 +129,7 @@ def elliott_fig5(
         raise ValueError(f"speed_ups = {factors}: must be up to 16 whole numbers from 1 to 10^6")
     if store is not None and seed is None:
         raise ValueError("seed: a study that is to be resumed needs one")
-    tests = (variant == "paper", np.array(factors, np.int64), parts)
+    tests = {"paper": variant == "paper", "speed_ups": np.array(factors, np.int64), "bins": parts}
     arguments = {
         k: scenario(
             SCENARIOS[k].utilization,
@@ -202,8 +202,9 @@ class _Shape:
 
 def _chunk(key: Any, arguments: Any, tests: Any, first: int, size: int, stop: Any) -> Int64Array:
     """What a chunk counts, as one array."""
-    call: Any = (key, *arguments, first, size, *tests, stop)
-    *arrays, tasks = _core.elliott_study(*call)
+    *arrays, tasks = _core.elliott_study(
+        key, **arguments, first=first, count=size, **tests, stop=stop
+    )
     return np.concatenate([*(array.ravel() for array in arrays), [tasks]])
 
 
@@ -215,7 +216,7 @@ def _fingerprint() -> int:
         arguments = scenario(
             of.utilization, of.periods, of.gpu, (of.share, 1.0), 4, 0.05, "nearest", True
         )
-        tests = (False, np.array([2, 4, 8, 16]), 40)
+        tests = {"paper": False, "speed_ups": np.array([2, 4, 8, 16]), "bins": 40}
         counts = _chunk(np.arange(4, dtype=np.uint64), arguments, tests, 0, 64, None)
         crc = zlib.crc32(counts.astype("<i8").tobytes(), crc)
     return crc

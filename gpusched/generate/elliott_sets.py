@@ -103,10 +103,11 @@ def elliott(
     number = 1 if count is None else integer(count, "count")
     if number < 0:
         raise ValueError(f"count = {number}: must not be negative")
-    call: Any = (seed_key(seed), *arguments, set_number(first), number, None)
-    sizes, users, period, work, _ = _core.elliott_draw(*call)
-    kernel = (work * arguments[3] + 500) // 1000
-    copies = np.minimum((work * arguments[4] + 500) // 1000, work - kernel)
+    sizes, users, period, work, _ = _core.elliott_draw(
+        seed_key(seed), **arguments, first=set_number(first), count=number, stop=None
+    )
+    kernel = (work * arguments["gpu"] + 500) // 1000
+    copies = np.minimum((work * arguments["overhead"] + 500) // 1000, work - kernel)
     sets = []
     end = 0
     for n, g in zip(sizes.tolist(), users.tolist(), strict=True):
@@ -133,8 +134,8 @@ def scenario(
     rounding: str,
     empty: bool,
     ticks: Any = 1_000_000,
-) -> Any:
-    """A tuple, what ``_core.elliott_draw`` and ``elliott_study`` take behind the key, checked."""
+) -> dict[str, Any]:
+    """The arguments of ``_core.elliott_draw`` and ``elliott_study`` that describe a scenario."""
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
         raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
@@ -148,16 +149,16 @@ def scenario(
             f"overhead = {overhead}: with kernels of {gpu} a critical section is longer than its "
             "job"
         )
-    return (
-        m,
-        _interval(utilization, UTILIZATIONS, "utilization", above=0.0),
-        _span(periods, unit),
-        kernel,
-        copies,
-        _interval(share, {}, "share", above=None),
-        ROUNDINGS.index(rounding),
-        bool(empty),
-    )
+    return {
+        "cpus": m,
+        "utilization": _interval(utilization, UTILIZATIONS, "utilization", above=0.0),
+        "periods": _span(periods, unit),
+        "gpu": kernel,
+        "overhead": copies,
+        "share": _interval(share, {}, "share", above=None),
+        "rounding": ROUNDINGS.index(rounding),
+        "empty": bool(empty),
+    }
 
 
 def _pair(value: Any, known: dict[str, Any], name: str) -> tuple[Any, Any]:

@@ -110,8 +110,16 @@ def fifo(
             f"most {capacity} of {m} threads busy, {capacity / m:.4g}"
         )
     columns = _core.generate_fifo(
-        *(seed_key(seed), integer(n, "n"), sums, set_number(first), m),
-        *(int(span[0]), int(span[1]), scale, sizes, most),
+        seed_key(seed),
+        n=integer(n, "n"),
+        utilization=sums,
+        first=set_number(first),
+        capacity=m,
+        shortest=int(span[0]),
+        longest=int(span[1]),
+        ticks=scale,
+        sizes=sizes,
+        blocks_max=most,
     )
     period, block_time, blocks, size = columns if count is not None else (c[0] for c in columns)
     return KernelTasks(

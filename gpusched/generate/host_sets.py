@@ -133,9 +133,17 @@ def stgm(
     )
     rows = np.stack([p._columns(width) for p in _profiles(profile)])
     columns = _core.generate_hosts(
-        *(seed_key(seed), tasks, sets, set_number(first), integer64(ticks, "ticks"), ranges),
-        *(width if at is None else integer64(at, "at"), rows, utilization_of == "cpu"),
-        *(split == "even", copies == "even"),
+        seed_key(seed),
+        n=tasks,
+        count=sets,
+        first=set_number(first),
+        ticks=integer64(ticks, "ticks"),
+        ranges=ranges,
+        at=width if at is None else integer64(at, "at"),
+        profiles=rows,
+        cpu_only=utilization_of == "cpu",
+        even=split == "even",
+        even_copy=copies == "even",
     )
     if count is None:
         columns = tuple(column[0] for column in columns)

@@ -60,7 +60,11 @@ def uunifast(
     """
     sums = sums_of(n, utilization, count, discard=False)
     shares = _core.generate_uunifast(
-        seed_key(seed), integer(n, "n"), sums, set_number(first), False
+        key=seed_key(seed),
+        n=integer(n, "n"),
+        utilization=sums,
+        first=set_number(first),
+        discard=False,
     )
     return shares[0] if count is None else shares
 
@@ -81,7 +85,13 @@ def uunifast_discard(
         set (from about 40 tasks at n / 2 on).
     """
     sums = sums_of(n, utilization, count, discard=True)
-    shares = _core.generate_uunifast(seed_key(seed), integer(n, "n"), sums, set_number(first), True)
+    shares = _core.generate_uunifast(
+        key=seed_key(seed),
+        n=integer(n, "n"),
+        utilization=sums,
+        first=set_number(first),
+        discard=True,
+    )
     return shares[0] if count is None else shares
 
 
@@ -137,7 +147,12 @@ def gpusched(
             f"periods: {int(choice.max())} times {scale} ticks does not fit 64 bits"
         )
     period, wcet, blocks = _core.generate_kernels(
-        seed_key(seed), integer(n, "n"), sums, set_number(first), choice * scale, _capacity(gpu)
+        key=seed_key(seed),
+        n=integer(n, "n"),
+        utilization=sums,
+        first=set_number(first),
+        periods=choice * scale,
+        capacity=_capacity(gpu),
     )
     if count is None:
         period, wcet, blocks = period[0], wcet[0], blocks[0]

@@ -202,6 +202,7 @@ class BatchTable:
 
         device = as_gpu(gpu)
         _check_tasks(tasks)
+        least, most = factors(slowdown)
         completion, undecided, order = _core.oracle_by_placement(
             device._limits,
             device.sm_order,
@@ -210,9 +211,10 @@ class BatchTable:
             np.atleast_2d(tasks.regs),
             np.atleast_2d(tasks.smem),
             np.atleast_2d(tasks.wcet),
-            seed_key(seed),
-            set_number(first),
-            *factors(slowdown),
+            key=seed_key(seed),
+            first=set_number(first),
+            least=least,
+            most=most,
         )
         return cls._of_stack(tasks, completion, undecided, order)
 
@@ -234,12 +236,14 @@ class BatchTable:
             Times, or a hyperperiod, beyond the clock.
         """
         _check_tasks(tasks)
+        least, most = factors(slowdown)
         completion = _core.oracle_by_utilization(
             np.atleast_2d(tasks.period),
             np.atleast_2d(tasks.wcet),
-            seed_key(seed),
-            set_number(first),
-            *factors(slowdown),
+            key=seed_key(seed),
+            first=set_number(first),
+            least=least,
+            most=most,
         )
         return cls._of_stack(tasks, completion, None, None)
 

@@ -169,7 +169,14 @@ def place(
     if before.shape != (gpu.sms, 4):
         raise ValueError(f"load: must have shape ({gpu.sms}, 4), has {before.shape}")
     sm, after = _core.place(
-        gpu._limits, gpu.sm_order, grid, width, each_regs, each_smem, POLICIES[policy], before
+        gpu._limits,
+        gpu.sm_order,
+        grid,
+        width,
+        each_regs,
+        each_smem,
+        policy=POLICIES[policy],
+        load=before,
     )
     kernel = np.repeat(np.arange(len(grid)), grid)
     first = np.cumsum(grid) - grid

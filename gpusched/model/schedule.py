@@ -245,6 +245,7 @@ class Schedule:
 
         if self.table is None:
             raise ValueError("a schedule without its table cannot be validated")
+        cycle_from, cycle_length = self.cycle or (0, 0)
         rule, frame, task, time = _core.schedule_replay(
             self.tasks.period[None, :],
             self.tasks.deadline[None, :],
@@ -253,8 +254,9 @@ class Schedule:
             self.start,
             self.end,
             self.batch.astype(np.int64),
-            self.idling,
-            *(self.cycle or (0, 0)),
+            idling=self.idling,
+            cycle_from=cycle_from,
+            cycle_length=cycle_length,
         )
         if rule == 0:
             return self

@@ -90,7 +90,9 @@ def _edf(
 ) -> Any:
     check_inputs(tasks, table)
     budget = as_budget(budget)
-    columns, frames = _core.pbs_edf(*arrays_of(tasks, table), parallel, budget.bytes or 0, stop)
+    columns, frames = _core.pbs_edf(
+        *arrays_of(tasks, table), parallel=parallel, bytes=budget.bytes or 0, stop=stop
+    )
     answer, task, job, deadline = columns
     if tasks.is_stack or table.is_stack:
         return EdfStack(

@@ -211,14 +211,14 @@ def search(
     columns, frames, proofs, spans = _core.pbs_search(
         *arrays_of(tasks, table),
         undecided_of(tasks, table),
-        idling,
-        thorough,
-        policy is not False,
-        limit,
-        budget.states or 0,
-        budget.bytes or 0,
-        float(budget.seconds or 0),
-        stop,
+        idling=idling,
+        thorough=thorough,
+        policy=policy is not False,
+        policy_limit=limit,
+        states=budget.states or 0,
+        bytes=budget.bytes or 0,
+        seconds=float(budget.seconds or 0),
+        stop=stop,
     )
     answer, stage, spent, states, size, ns = columns
     if tasks.is_stack or table.is_stack:
@@ -286,11 +286,11 @@ def _endless(
     (answer, spent, states, size, load, start, length), prices, frames = _core.pbs_endless(
         *arrays_of(tasks, table),
         undecided_of(tasks, table),
-        idling,
-        budget.states or 0,
-        budget.bytes or 0,
-        float(budget.seconds or 0),
-        stop,
+        idling=idling,
+        states=budget.states or 0,
+        bytes=budget.bytes or 0,
+        seconds=float(budget.seconds or 0),
+        stop=stop,
     )
     certificate = None
     if prices is not None and answer == 0:

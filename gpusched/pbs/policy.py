@@ -67,7 +67,7 @@ class Policy:
     begin: Int64Array
     first: Int64Array
     last: Int64Array
-    _handle: Any = field(default=None, init=False)
+    _handle: _core.Policy = field(init=False)
 
     def __post_init__(self) -> None:
         period, deadline, offset, completion = map(np.atleast_2d, self._arrays())
@@ -85,7 +85,7 @@ class Policy:
     def __repr__(self) -> str:
         return f"<Policy: {self.tasks.n} tasks, {len(self.first)} spans>"
 
-    def _state(self, time: int, pending: Any) -> tuple[Any, int, Int64Array, int]:
+    def _state(self, time: int, pending: Any) -> tuple[_core.Policy, int, Int64Array, int]:
         """Handle, time within the hyperperiod, counts, and what was taken off the time."""
         if isinstance(pending, (int, np.integer)):
             if not 0 <= pending < 1 << self.tasks.n:
@@ -107,7 +107,7 @@ class Policy:
     def safe(self, time: int, pending: Any) -> list[int]:
         """The batches (bit masks) that are safe to start now, in increasing order."""
         handle, now, counts, _ = self._state(time, pending)
-        batches: list[int] = _core.policy_safe(handle, now, counts).tolist()
+        batches: list[int] = handle.safe(now, counts).tolist()
         return batches
 
     def next(self, time: int, pending: Any) -> int | None:
@@ -116,7 +116,7 @@ class Policy:
         None when there is none: nothing is left to run, or it is too late for some job.
         """
         handle, now, counts, whole = self._state(time, pending)
-        when = _core.policy_next(handle, now, counts)
+        when = handle.next(now, counts)
         if when is None and self.repeats and not counts.any():
             when = self.tasks.hyperperiod  # where all tasks are released again
         return None if when is None else when + whole
@@ -128,7 +128,7 @@ class Policy:
         that saves the most time against running its members one after the other.
         """
         handle, now, counts, _ = self._state(time, pending)
-        return _core.policy_choose(handle, now, counts) or None
+        return handle.choose(now, counts) or None
 
     def feasible(self, pending: Any) -> Int64Array:
         """The feasible times of a state with these jobs pending, spans of shape (S, 2)."""
@@ -169,17 +169,16 @@ class Policy:
             Run i of a seed is the same whatever the number of runs.
         """
         one_of(strategy, _STRATEGIES, "strategy")
-        misses, jobs, frames, finish, response, waited = _core.policy_play(
-            self._handle,
-            _STRATEGIES.index(strategy),
-            schedule.start,
-            schedule.end,
-            schedule.batch.astype(np.int64),
-            runs,
-            seed_key(seed),
-            float(actual[0]),
-            float(actual[1]),
-            stop,
+        misses, jobs, frames, finish, response, waited = self._handle.play(
+            strategy=_STRATEGIES.index(strategy),
+            start=schedule.start,
+            end=schedule.end,
+            batch=schedule.batch.astype(np.int64),
+            runs=runs,
+            key=seed_key(seed),
+            low=float(actual[0]),
+            high=float(actual[1]),
+            stop=stop,
         )
         mean: Any = response / np.maximum(jobs, 1)
         return Play(*map(frozen, (misses, jobs, frames, finish, mean, waited)))

@@ -178,12 +178,18 @@ def fifo(
         raise OverflowError(f"deadline[{i}] = {tasks.deadline[i]}: is too large for the clock")
     simulation = _core.fifo_open(
         *(tasks.period, most, tasks.blocks, tasks.threads, tasks.offset, tasks.priority),
-        *(streams, least, slack, m, ORDERS.index(order), _DRAWS.index(draw)),
-        *(_SETTLE.index(chosen), _core.FIFO_LATEST if last is None else last, victims),
-        _triggers(triggers),
-        seed_key(seed),
-        set_number(index, "index"),
-        bool(waves),
+        *(streams, least),
+        slack=slack,
+        m=m,
+        order=ORDERS.index(order),
+        draw=_DRAWS.index(draw),
+        settle=_SETTLE.index(chosen),
+        until=_core.FIFO_LATEST if last is None else last,
+        victim=victims,
+        triggers=_triggers(triggers),
+        key=seed_key(seed),
+        index=set_number(index, "index"),
+        log_waves=bool(waves),
     )
     began = monotonic()
     status, done, now, seconds = 0, False, 0, 0.0
@@ -194,12 +200,16 @@ def fifo(
                 if seconds <= 0:
                     status = _REASONS.index("seconds")
                     break
-            status, done, now, _ = _core.fifo_run(
-                simulation, _SLICE, budget.states or 0, budget.bytes or 0, seconds, stop
+            status, done, now, _ = simulation.run(
+                waves=_SLICE,
+                states=budget.states or 0,
+                bytes=budget.bytes or 0,
+                seconds=seconds,
+                stop=stop,
             )
             report(now if last is None else min(now, last))
-    verdict, start, length, grows, _, worst, finished = _core.fifo_result(simulation)
-    task, job, release, begin, dispatched, finish = _core.fifo_jobs(simulation)
+    verdict, start, length, grows, _, worst, finished = simulation.result()
+    task, job, release, begin, dispatched, finish = simulation.jobs()
     known = verdict != 0
     return FifoRun(
         task=task,
@@ -209,7 +219,7 @@ def fifo(
         start=begin,
         finish=finish,
         dispatched=dispatched,
-        waves=Waves(*_core.fifo_waves(simulation)) if waves else None,
+        waves=Waves(*simulation.waves()) if waves else None,
         tasks=tasks,
         threads=m,
         order=order,
@@ -299,10 +309,18 @@ def fifo_responses(
         lasts = per_set(until, sets, "until")
         chosen, _ = _settle(settle, int(lasts.min(initial=0)), fixed, ("no", "no"))
     worst, finished, verdict, waves = _core.fifo_responses(
-        *(period, most, blocks, width, offset, priority, least, slack, m),
-        *(ORDERS.index(order), _DRAWS.index(draw), _SETTLE.index(chosen), lasts, victims),
-        *(np.full(sets, _triggers(triggers)), seed_key(seed), set_number(first)),
-        *(states or 0, stop),
+        *(period, most, blocks, width, offset, priority, least, slack),
+        m=m,
+        order=ORDERS.index(order),
+        draw=_DRAWS.index(draw),
+        settle=_SETTLE.index(chosen),
+        until=lasts,
+        victim=victims,
+        triggers=np.full(sets, _triggers(triggers)),
+        key=seed_key(seed),
+        first=set_number(first),
+        states=states or 0,
+        stop=stop,
     )
     outcome = _VERDICTS[verdict]
     if not tasks.is_stack:

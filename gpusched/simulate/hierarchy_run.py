@@ -149,21 +149,41 @@ def hierarchy(
         raise ValueError(f"copy_engines = {engines}: must be 1 or 2")
     if per_gpc < 1:
         raise ValueError(f"sms_per_gpc = {per_gpc}: must be positive")
+    given_begin, given = _ragged(launches.block_times)
+    after_begin, after = _ragged(launches.after)
     simulation = _core.hierarchy_open(
-        *(gpu._limits, gpu.sm_order, POLICIES[policy], engines, limit, cost, slices, rounds),
-        *(launches.stream_context, launches.stream_priority, launches.stream_kind),
-        *(launches.time, launches.kind, launches.stream, launches.blocks, launches.threads),
-        *(launches.regs, launches.smem, launches.duration, launches.longest),
-        *_ragged(launches.block_times),
-        *_ragged(launches.after),
-        None if launches.interference is None else launches.interference.ravel(),
-        per_gpc,
-        seed_key(seed),
-        number,
-        bool(blocks),
+        gpu._limits,
+        gpu.sm_order,
+        policy=POLICIES[policy],
+        copy_engines=engines,
+        channels=limit,
+        switch_time=cost,
+        timeslice=slices,
+        runlist=rounds,
+        context=launches.stream_context,
+        priority=launches.stream_priority,
+        stream_kind=launches.stream_kind,
+        time=launches.time,
+        kind=launches.kind,
+        stream=launches.stream,
+        blocks=launches.blocks,
+        threads=launches.threads,
+        regs=launches.regs,
+        smem=launches.smem,
+        least=launches.duration,
+        most=launches.longest,
+        given_begin=given_begin,
+        given=given,
+        after_begin=after_begin,
+        after=after,
+        interference=None if launches.interference is None else launches.interference.ravel(),
+        sms_per_gpc=per_gpc,
+        key=seed_key(seed),
+        index=number,
+        log_blocks=bool(blocks),
     )
     reason, now, ended, started = _run(simulation, len(launches), budget, progress, stop)
-    head, joined, first, dispatched, end, why, since, blocker = _core.hierarchy_ops(simulation)
+    head, joined, first, dispatched, end, why, since, blocker = simulation.ops()
     waiting = np.flatnonzero(why >= 0)
     nowhere = np.full(len(waiting), -1)
     columns = (waiting, why[waiting], blocker[waiting], nowhere, since[waiting], nowhere.copy())
@@ -183,10 +203,10 @@ def hierarchy(
         first=first,
         dispatched=dispatched,
         end=end,
-        blocks=Blocks(*_core.hierarchy_blocks(simulation)) if blocks else None,
-        waits=Waits(*_core.hierarchy_waits(simulation)),
+        blocks=Blocks(*simulation.blocks()) if blocks else None,
+        waits=Waits(*simulation.waits()),
         pending=Waits(*columns),
-        slices=Slices(*_core.hierarchy_slices(simulation)),
+        slices=Slices(*simulation.slices()),
         outcome=outcome,
         reason=reason,
         now=now,
@@ -210,8 +230,8 @@ def _run(
             if blocks <= 0 or (budget.seconds is not None and seconds <= 0):
                 status = _REASONS.index("states" if blocks <= 0 else "seconds")
                 break
-            status, done, now, ended, started = _core.hierarchy_run(
-                simulation, blocks, budget.bytes or 0, seconds, stop
+            status, done, now, ended, started = simulation.run(
+                blocks=blocks, bytes=budget.bytes or 0, seconds=seconds, stop=stop
             )
             report(ended)
     return _REASONS[status], now, ended, started

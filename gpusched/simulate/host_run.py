@@ -67,7 +67,7 @@ class _Model(NamedTuple):
     overhead: int
     server_period: Int64Array
     victim: Int64Array
-    arguments: tuple[Any, ...]
+    arguments: dict[str, Any]
 
 
 def host(
@@ -219,11 +219,16 @@ def host(
         1,
     )
     budget = as_budget(budget)
-    arguments: list[Any] = [
-        *(*model.arguments, last, model.victim, _triggers(triggers), seed_key(seed)),
-        *(set_number(index, "index"), bool(intervals), stop),
-    ]
-    simulation = _core.host_open(*arguments)
+    simulation = _core.host_open(
+        **model.arguments,
+        until=last,
+        victim=model.victim,
+        triggers=_triggers(triggers),
+        key=seed_key(seed),
+        index=set_number(index, "index"),
+        log_intervals=bool(intervals),
+        stop=stop,
+    )
     began = monotonic()
     status, done, now, seconds = 0, False, 0, 0.0
     end = int(last[0])
@@ -234,12 +239,16 @@ def host(
                 if seconds <= 0:
                     status = _REASONS.index("seconds")
                     break
-            status, done, now, _ = _core.host_run(
-                simulation, _SLICE, budget.states or 0, budget.bytes or 0, seconds, stop
+            status, done, now, _ = simulation.run(
+                instants=_SLICE,
+                states=budget.states or 0,
+                bytes=budget.bytes or 0,
+                seconds=seconds,
+                stop=stop,
             )
             report(min(now, end))
-    worst, finished, missed, _ = _core.host_result(simulation)
-    task, job, release, begin, finish = _core.host_jobs(simulation)
+    worst, finished, missed, _ = simulation.result()
+    task, job, release, begin, finish = simulation.jobs()
     return HostRun(
         task=task,
         job=job,
@@ -247,7 +256,7 @@ def host(
         deadline=release + hosts.deadline[task],
         start=begin,
         finish=finish,
-        intervals=Intervals(*_core.host_intervals(simulation)) if intervals else None,
+        intervals=Intervals(*simulation.intervals()) if intervals else None,
         tasks=hosts,
         cpus=integer(cpus, "cpus"),
         policy=policy,
@@ -322,11 +331,16 @@ def host_responses(
         *(hosts, cpus, policy, gpu, mode, sms, server, overhead, server_period),
         *(execution, gap, victim, sets),
     )
-    arguments: list[Any] = [
-        *(*model.arguments, _until(until, sets), model.victim, _triggers(triggers)),
-        *(seed_key(seed), set_number(first), as_budget(budget).states or 0, stop),
-    ]
-    worst, finished, missed, status = _core.host_responses(*arguments)
+    worst, finished, missed, status = _core.host_responses(
+        **model.arguments,
+        until=_until(until, sets),
+        victim=model.victim,
+        triggers=_triggers(triggers),
+        key=seed_key(seed),
+        first=set_number(first),
+        states=as_budget(budget).states or 0,
+        stop=stop,
+    )
     outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]
     if not hosts.is_stack:
         worst, finished, missed, outcome = worst[0], finished[0], missed[0], outcome[0]
@@ -391,11 +405,20 @@ def _model(
     if gpu == "stgm":
         sm = np.zeros((*rows, width), np.uint8)
         sm[..., : hosts.sms] = hosts.sm.reshape(*rows, hosts.sms)
-    arguments = (
-        *(hosts._columns(), hosts.offset.reshape(rows), hosts.core.reshape(rows), sm),
-        *(count, width, _POLICIES.index(policy), ways[gpu], _MODES.index(mode)),
-        *(periods if gpu == "container" else servers, late, _shares(execution, gap)),
-    )
+    arguments = {
+        "hosts": hosts._columns(),
+        "offset": hosts.offset.reshape(rows),
+        "core": hosts.core.reshape(rows),
+        "sm": sm,
+        "cpus": count,
+        "sms": width,
+        "policy": _POLICIES.index(policy),
+        "gpu": ways[gpu],
+        "mode": _MODES.index(mode),
+        "server": periods if gpu == "container" else servers,
+        "overhead": late,
+        "shares": _shares(execution, gap),
+    }
     return _Model(gpu, mode, width, servers, late, periods, victims, arguments)
 
 

@@ -81,8 +81,10 @@ def warps(
     return frozen(
         _core.warps_run(
             *(columns["scheduler"], columns["integer"], columns["floating"]),
-            *(_positive(interval, "interval"), _positive(latency, "latency")),
-            *(bool(separate), stop),
+            interval=_positive(interval, "interval"),
+            latency=_positive(latency, "latency"),
+            separate=bool(separate),
+            stop=stop,
         )
     )
 
