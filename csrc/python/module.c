@@ -1,4 +1,4 @@
-/* The module gpusched._core: how is it made, and what is in it? */
+/* The module gpusched._core: its state, types, functions and constants. */
 #define GS_PYTHON_IMPORTS_NUMPY
 #include "python/module.h"
 
@@ -11,8 +11,8 @@ static PyObject *cuda_error_text(PyObject *self)
     if (args == NULL) {
         return NULL;
     }
-    PyObject *text = PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0
-                         ? PyObject_Str(PyTuple_GET_ITEM(args, 0))
+    PyObject *text = PyTuple_Check(args) && PyTuple_Size(args) > 0
+                         ? PyObject_Str(PyTuple_GetItem(args, 0))
                          : PyUnicode_FromString("");
     Py_DECREF(args);
     return text;
@@ -126,7 +126,7 @@ static int module_clear(PyObject *module)
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)module_exec},
-#if PY_VERSION_HEX >= 0x030d0000
+#ifdef Py_GIL_DISABLED
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},

@@ -127,8 +127,8 @@ static PyObject *host_stgm(PyObject *module, PyObject *const *args, Py_ssize_t n
     gs_python_acquire(&job.call);
     result = status == GS_OK ? answers_of(&job) : gs_python_raise(module, &job.call, status);
 out:
-    Py_XDECREF(core);
-    Py_XDECREF(sm);
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)sm);
     job_free(&job);
     return result;
 }
@@ -192,8 +192,8 @@ static PyObject *run_locked(PyObject *module, const lock_t *lock, PyObject *host
     gs_python_acquire(&job.call);
     result = status == GS_OK ? answers_of(&job) : gs_python_raise(module, &job.call, status);
 out:
-    Py_XDECREF(core);
-    Py_XDECREF(server);
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)server);
     job_free(&job);
     return result;
 }
@@ -326,8 +326,8 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
     result = Py_BuildValue("OOOOOO", answers->schedulable, answers->response, answers->terms,
                            answers->failed, core, server);
 out:
-    Py_XDECREF(core);
-    Py_XDECREF(server);
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)server);
     job_free(&job);
     return result;
 }
@@ -420,9 +420,9 @@ static PyObject *run_search(PyObject *module, const search_t *search, PyObject *
     result = Py_BuildValue("OOOOOOO", answers->schedulable, answers->response, answers->terms,
                            answers->failed, core, sm, rounds);
 out:
-    Py_XDECREF(core);
-    Py_XDECREF(sm);
-    Py_XDECREF(rounds);
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)sm);
+    Py_XDECREF((PyObject *)rounds);
     job_free(&job);
     return result;
 }
