@@ -35,7 +35,9 @@ if sanitizers := os.environ.get("GPUSCHED_SANITIZE"):
 
 # One build serves every later version of Python, but for those without the GIL, which have no
 # limited API.
-limited_api = [] if sysconfig.get_config_var("Py_GIL_DISABLED") else [("Py_LIMITED_API", "0x030b0000")]
+limited_api = [("Py_LIMITED_API", "0x030b0000")]
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    limited_api = []
 
 # What a driver translates for all GPUs from Turing on, and code for the data-centre GPUs, from the
 # version of the toolkit on that knows them.

@@ -15,6 +15,9 @@ _In: TypeAlias = npt.ArrayLike
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 
+METHODS: Final[tuple[dict[str, Any], ...]]  # descriptors; see gpusched.methods
+ENUMERATIONS: Final[dict[str, tuple[str, ...]]]  # names by value or, for flags, by bit
+LIMITS: Final[dict[str, int]]
 CUDA_MISSING: Final[str]  # why the build has no kernels; "" with them
 CUDA_TOOLKIT: Final[int]  # 1000 * major + 10 * minor of what compiled them; 0 without
 FIFO_LATEST: Final[int]  # no simulated job is released at or after it

@@ -102,3 +102,21 @@ int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
         }
     }
 }
+
+const gs_method_t gs_pbs_edf_serial_method = {
+    .name = "edf_serial",
+    .model = "BatchTable",
+    .function = "pbs.edf_serial",
+    .claim = "exact",
+    .source = "[RTNS24], section 6",
+    .summary = "One kernel at a time, earliest deadline first.",
+};
+
+const gs_method_t gs_pbs_edf_parallel_method = {
+    .name = "edf_parallel",
+    .model = "BatchTable",
+    .function = "pbs.edf_parallel",
+    .claim = "exact",
+    .source = "[RTNS24], section 6",
+    .summary = "Batches filled greedily in order of deadline.",
+};

@@ -7,6 +7,7 @@
 #ifndef GS_PBS_EDF_H
 #define GS_PBS_EDF_H
 
+#include "core/method.h"
 #include "model/schedule.h"
 
 /* The first job that misses its deadline; task is -1 when none does. */
@@ -23,5 +24,8 @@ typedef struct {
 int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool parallel, gs_schedule_t *schedule,
                         gs_pbs_edf_miss_t *miss);
+
+extern const gs_method_t gs_pbs_edf_serial_method;
+extern const gs_method_t gs_pbs_edf_parallel_method;
 
 #endif

@@ -224,3 +224,21 @@ int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodi
     }
     return status;
 }
+
+static const char *const SEARCH_METHOD[] = {"interval", "graph", NULL};
+static const gs_method_option_t SEARCH_OPTIONS[] = {
+    {"method", "choice", SEARCH_METHOD, "interval", "interval engine, or the scheduling graph"},
+    {"idling", "boolean", NULL, "False", "whether the GPU may idle while work is ready"},
+};
+
+const gs_method_t gs_pbs_search_method = {
+    .name = "search",
+    .model = "BatchTable",
+    .function = "pbs.search",
+    .claim = "exact",
+    .source = "[RTNS24], section 3",
+    .summary = "Whether a Parallel Batch Schedule meets every deadline, with the schedule or a "
+               "certificate.",
+    .options = SEARCH_OPTIONS,
+    .option_count = sizeof SEARCH_OPTIONS / sizeof *SEARCH_OPTIONS,
+};

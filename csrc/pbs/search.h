@@ -10,6 +10,7 @@
 #ifndef GS_PBS_SEARCH_H
 #define GS_PBS_SEARCH_H
 
+#include "core/method.h"
 #include "pbs/feasible.h"
 #include "pbs/overload.h"
 #include "model/schedule.h"
@@ -55,5 +56,7 @@ void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx);
  * gs_pbs_problem_init, GS_ERR_MEMORY, GS_ERR_INTERRUPTED. tasks and table must outlive self. */
 int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                       const gs_batch_table_t *table, const gs_pbs_search_options_t *options);
+
+extern const gs_method_t gs_pbs_search_method;
 
 #endif

@@ -3,6 +3,7 @@
 #include "python/module.h"
 
 #include "cuda/image.h"
+#include "python/registry_objects.h"
 
 /* The message alone: Python would print a tuple of all three args. */
 static PyObject *cuda_error_text(PyObject *self)
@@ -87,8 +88,10 @@ static int module_exec(PyObject *module)
             return -1;
         }
     }
-    PyObject *latest =
-        PyLong_FromLongLong(GS_SIMULATE_FIFO_LATEST); /* a long may be too short for it */
+    if (!gs_python_add_registry(module)) {
+        return -1;
+    }
+    PyObject *latest = PyLong_FromLongLong(GS_SIMULATE_FIFO_LATEST);
     int added = PyModule_AddObjectRef(module, "FIFO_LATEST", latest);
     Py_XDECREF(latest);
     if (added < 0 || PyModule_AddIntConstant(module, "MAX_TASKS", GS_PERIODIC_TASKS_MAX) < 0 ||

@@ -84,3 +84,23 @@ int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_t *self, gs_co
     return gs_analysis_partitioned_gpu_server(self, ctx, hosts, core, *server, cpus, sms, overhead,
                                               answer);
 }
+
+static const char *const PARTITION_TEST[] = {"mpcp", "fmlp_plus", "gpu_server", NULL};
+static const char *const PARTITION_MODE[] = {"suspend", "busy", "spin", NULL};
+static const gs_method_option_t PARTITION_OPTIONS[] = {
+    {"test", "choice", PARTITION_TEST, "mpcp", "test that the cores are for"},
+    {"mode", "choice", PARTITION_MODE, "suspend",
+     "what a job does with its core during a GPU segment"},
+    {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},
+};
+
+const gs_method_t gs_analysis_allocation_partition_method = {
+    .name = "partition",
+    .model = "HostTasks",
+    .function = "analysis.partition",
+    .claim = "sufficient",
+    .source = "[RTCSA19], Algorithm 1 without SMs: worst fit, decreasing",
+    .summary = "Cores by worst fit for mpcp, fmlp_plus or gpu_server.",
+    .options = PARTITION_OPTIONS,
+    .option_count = sizeof PARTITION_OPTIONS / sizeof *PARTITION_OPTIONS,
+};

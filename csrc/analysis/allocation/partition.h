@@ -12,6 +12,7 @@
 #include "analysis/partitioned/fmlp_plus.h"
 #include "analysis/partitioned/gpu_server.h"
 #include "analysis/partitioned/mpcp.h"
+#include "core/method.h"
 
 enum {
     GS_ANALYSIS_ALLOCATION_PARTITION_MPCP = 0,
@@ -27,5 +28,7 @@ int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_t *self, gs_co
                                      const gs_host_tasks_t *hosts, int64_t cpus, int64_t sms,
                                      int test, int mode, int64_t overhead, int64_t *core,
                                      int64_t *server, gs_analysis_common_answer_t *answer);
+
+extern const gs_method_t gs_analysis_allocation_partition_method;
 
 #endif

@@ -33,6 +33,7 @@
 #define GS_ANALYSIS_ALLOCATION_STGM_ALLOCATE_H
 
 #include "analysis/partitioned/stgm.h"
+#include "core/method.h"
 
 /* Lines of Algorithm 1 as printed. */
 enum {
@@ -104,5 +105,7 @@ int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t 
                                          int64_t cpus, int64_t sms, bool busy, int paper, int flags,
                                          gs_analysis_allocation_stgm_placement_t *placement,
                                          gs_analysis_common_answer_t *answer);
+
+extern const gs_method_t gs_analysis_allocation_stgm_allocate_method;
 
 #endif

@@ -14,6 +14,7 @@
 #define GS_ANALYSIS_ALLOCATION_STGM_EXHAUSTIVE_H
 
 #include "analysis/allocation/stgm_allocate.h"
+#include "core/method.h"
 
 enum {
     GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS = 16, /* the most tasks */
@@ -44,5 +45,7 @@ int gs_analysis_allocation_stgm_exhaustive(gs_analysis_allocation_stgm_exhaustiv
                                            int64_t cpus, int64_t sms, bool busy, int paper,
                                            gs_analysis_allocation_stgm_placement_t *placement,
                                            gs_analysis_common_answer_t *answer);
+
+extern const gs_method_t gs_analysis_allocation_stgm_exhaustive_method;
 
 #endif

@@ -294,3 +294,23 @@ int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, 
     gs_free(ctx, work.tasks);
     return status;
 }
+
+static const char *const FIFO_BOUND_ORDER[] = {"hardware", "release", "strict", "overlap", NULL};
+static const char *const FIFO_BOUND_SATURATION[] = {"exact", "paper", NULL};
+static const gs_method_option_t FIFO_BOUND_OPTIONS[] = {
+    {"order", "choice", FIFO_BOUND_ORDER, "hardware", "reading of FIFO"},
+    {"saturation", "choice", FIFO_BOUND_SATURATION, "exact",
+     "threads busy while a block waits: exact, or the bound of the paper"},
+};
+
+const gs_method_t gs_analysis_fifo_fifo_bound_method = {
+    .name = "fifo_bound",
+    .model = "KernelTasks",
+    .function = "analysis.fifo_bound",
+    .claim = "sufficient",
+    .source = "[ECRTS17]; theorems proved in notebook 02",
+    .summary =
+        "Response-time bounds of kernels in streams of their own, blocks started in FIFO order.",
+    .options = FIFO_BOUND_OPTIONS,
+    .option_count = sizeof FIFO_BOUND_OPTIONS / sizeof *FIFO_BOUND_OPTIONS,
+};

@@ -11,6 +11,7 @@
 #ifndef GS_ANALYSIS_FIFO_FIFO_BOUND_H
 #define GS_ANALYSIS_FIFO_FIFO_BOUND_H
 
+#include "core/method.h"
 #include "model/kernel_tasks.h"
 #include "model/fifo_order.h"
 
@@ -79,5 +80,7 @@ typedef struct {
 int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, int64_t m,
                            int64_t sms, int64_t beta, int order, int64_t theorems,
                            gs_analysis_fifo_bound_t *bound);
+
+extern const gs_method_t gs_analysis_fifo_fifo_bound_method;
 
 #endif

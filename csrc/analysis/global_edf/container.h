@@ -19,6 +19,7 @@
 #define GS_ANALYSIS_GLOBAL_EDF_CONTAINER_H
 
 #include "analysis/global_edf/tardiness.h"
+#include "core/method.h"
 
 /* tasks->demand is e + s, inside[i] says whether task i is in the container, server_period is P.
  * *verdict is GS_ANALYSIS_GLOBAL_EDF_BOUNDED, GS_ANALYSIS_GLOBAL_EDF_LONG (a CPU-only task,
@@ -34,5 +35,7 @@ int gs_analysis_global_edf_container(gs_context_t *ctx, const gs_analysis_global
                                      const int64_t *inside, int64_t m, int64_t server_period,
                                      bool whole, bool paper, int64_t methods, int *verdict,
                                      int64_t *failed, gs_analysis_global_edf_bound_t *bound);
+
+extern const gs_method_t gs_analysis_global_edf_container_method;
 
 #endif

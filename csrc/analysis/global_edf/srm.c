@@ -109,3 +109,25 @@ int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t
     gs_free(ctx, sections);
     return status;
 }
+
+static const char *const SRM_LOCK[] = {"fmlp", "omlp", "best", NULL};
+static const char *const SRM_VARIANT[] = {"sound", "paper", NULL};
+static const char *const SRM_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
+static const gs_method_option_t SRM_OPTIONS[] = {
+    {"lock", "choice", SRM_LOCK, "best", "lock of the GPU"},
+    {"variant", "choice", SRM_VARIANT, "sound", "corrected, or as printed"},
+    {"method", "choice", SRM_METHOD, "best",
+     "tardiness bound; best: the least of all that apply, per task"},
+};
+
+const gs_method_t gs_analysis_global_edf_srm_method = {
+    .name = "srm",
+    .model = "HostTasks",
+    .function = "analysis.srm",
+    .claim = "sufficient",
+    .source = "[RTNS10], section 4.1, Eq. (2) corrected",
+    .summary =
+        "Shared Resource Method: the GPU behind a k-exclusion lock, waiting charged as execution.",
+    .options = SRM_OPTIONS,
+    .option_count = sizeof SRM_OPTIONS / sizeof *SRM_OPTIONS,
+};

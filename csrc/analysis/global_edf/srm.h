@@ -8,6 +8,7 @@
 #ifndef GS_ANALYSIS_GLOBAL_EDF_SRM_H
 #define GS_ANALYSIS_GLOBAL_EDF_SRM_H
 
+#include "core/method.h"
 #include "model/host_tasks.h"
 
 enum {
@@ -29,5 +30,7 @@ enum {
  * Refuses m and sms outside 1..INT32_MAX; GS_ERR_OVERFLOW for what is beyond the clock. */
 int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t m,
                                         int64_t sms, int lock, bool paper, int64_t *blocking);
+
+extern const gs_method_t gs_analysis_global_edf_srm_method;
 
 #endif

@@ -370,3 +370,37 @@ out:
     gs_free(ctx, self.rest);
     return status;
 }
+
+static const char *const GEDF_TARDINESS_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
+static const gs_method_option_t GEDF_TARDINESS_OPTIONS[] = {
+    {"method", "choice", GEDF_TARDINESS_METHOD, "best",
+     "tardiness bound; best: the least of all that apply, per task"},
+};
+
+const gs_method_t gs_analysis_global_edf_gedf_tardiness_method = {
+    .name = "gedf_tardiness",
+    .model = "HostTasks",
+    .function = "analysis.gedf_tardiness",
+    .claim = "sufficient",
+    .source = "Devi and Anderson 2008; Erickson, Devi and Baruah 2010",
+    .summary = "Bounded tardiness under global EDF, for demands on CPUs alone.",
+    .options = GEDF_TARDINESS_OPTIONS,
+    .option_count = sizeof GEDF_TARDINESS_OPTIONS / sizeof *GEDF_TARDINESS_OPTIONS,
+};
+
+static const char *const CPU_ONLY_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
+static const gs_method_option_t CPU_ONLY_OPTIONS[] = {
+    {"method", "choice", CPU_ONLY_METHOD, "best",
+     "tardiness bound; best: the least of all that apply, per task"},
+};
+
+const gs_method_t gs_analysis_global_edf_cpu_only_method = {
+    .name = "cpu_only",
+    .model = "HostTasks",
+    .function = "analysis.cpu_only",
+    .claim = "sufficient",
+    .source = "[RTNS10], section 5.1",
+    .summary = "Global EDF with kernels run on the CPUs, slower by a factor.",
+    .options = CPU_ONLY_OPTIONS,
+    .option_count = sizeof CPU_ONLY_OPTIONS / sizeof *CPU_ONLY_OPTIONS,
+};

@@ -19,6 +19,7 @@
 #define GS_ANALYSIS_GLOBAL_EDF_TARDINESS_H
 
 #include "core/context.h"
+#include "core/method.h"
 
 enum {
     GS_ANALYSIS_GLOBAL_EDF_BOUNDED = 0,
@@ -69,5 +70,8 @@ int gs_analysis_global_edf_bounded(gs_context_t *ctx, const gs_analysis_global_e
 int gs_analysis_global_edf_response(gs_context_t *ctx, const gs_analysis_global_edf_t *tasks,
                                     int64_t m, int64_t methods,
                                     gs_analysis_global_edf_bound_t *bound);
+
+extern const gs_method_t gs_analysis_global_edf_gedf_tardiness_method;
+extern const gs_method_t gs_analysis_global_edf_cpu_only_method;
 
 #endif

@@ -173,3 +173,23 @@ int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_t *self, gs_c
     }
     return status;
 }
+
+static const char *const FMLP_PLUS_MODE[] = {"suspend", "busy", NULL};
+static const char *const FMLP_PLUS_VARIANT[] = {"sound", "gcaps", NULL};
+static const gs_method_option_t FMLP_PLUS_OPTIONS[] = {
+    {"mode", "choice", FMLP_PLUS_MODE, "suspend",
+     "what a job does with its core during a GPU segment"},
+    {"variant", "choice", FMLP_PLUS_VARIANT, "sound",
+     "corrected, or as in the public code of GCAPS"},
+};
+
+const gs_method_t gs_analysis_partitioned_fmlp_plus_method = {
+    .name = "fmlp_plus",
+    .model = "HostTasks",
+    .function = "analysis.fmlp_plus",
+    .claim = "sufficient",
+    .source = "Block et al. 2007; Brandenburg 2014; notebook 06",
+    .summary = "The whole GPU behind one lock, granted first come, first served.",
+    .options = FMLP_PLUS_OPTIONS,
+    .option_count = sizeof FMLP_PLUS_OPTIONS / sizeof *FMLP_PLUS_OPTIONS,
+};

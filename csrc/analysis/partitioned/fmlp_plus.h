@@ -7,6 +7,7 @@
 #define GS_ANALYSIS_PARTITIONED_FMLP_PLUS_H
 
 #include "analysis/partitioned/lock_test.h"
+#include "core/method.h"
 
 /* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs.
  *
@@ -21,5 +22,7 @@ int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_t *self, gs_c
                                       const gs_host_tasks_t *hosts, const int64_t *core,
                                       int64_t cpus, int64_t sms, bool busy, bool paper,
                                       gs_analysis_common_answer_t *answer);
+
+extern const gs_method_t gs_analysis_partitioned_fmlp_plus_method;
 
 #endif

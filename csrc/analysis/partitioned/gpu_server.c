@@ -139,3 +139,18 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_
     }
     return status;
 }
+
+static const gs_method_option_t GPU_SERVER_OPTIONS[] = {
+    {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},
+};
+
+const gs_method_t gs_analysis_partitioned_gpu_server_method = {
+    .name = "gpu_server",
+    .model = "HostTasks",
+    .function = "analysis.gpu_server",
+    .claim = "sufficient",
+    .source = "Kim, Patel, Wang, Rajkumar 2017; notebook 06",
+    .summary = "A server task that runs all GPU segments, the most urgent first.",
+    .options = GPU_SERVER_OPTIONS,
+    .option_count = sizeof GPU_SERVER_OPTIONS / sizeof *GPU_SERVER_OPTIONS,
+};

@@ -9,6 +9,7 @@
 #define GS_ANALYSIS_PARTITIONED_GPU_SERVER_H
 
 #include "analysis/partitioned/lock_test.h"
+#include "core/method.h"
 
 /* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs; server: the
  * server's core, or cpus for one of its own. Refuses, beside what
@@ -20,5 +21,7 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_
                                        gs_analysis_common_answer_t *answer);
 
 int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t overhead);
+
+extern const gs_method_t gs_analysis_partitioned_gpu_server_method;
 
 #endif

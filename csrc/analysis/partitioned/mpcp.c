@@ -130,3 +130,19 @@ int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_t *self, gs_contex
     }
     return status;
 }
+
+static const char *const MPCP_MODE[] = {"suspend", "busy", "spin", NULL};
+static const gs_method_option_t MPCP_OPTIONS[] = {
+    {"mode", "choice", MPCP_MODE, "suspend", "what a job does with its core during a GPU segment"},
+};
+
+const gs_method_t gs_analysis_partitioned_mpcp_method = {
+    .name = "mpcp",
+    .model = "HostTasks",
+    .function = "analysis.mpcp",
+    .claim = "sufficient",
+    .source = "Rajkumar, Sha, Lehoczky 1988; Lakshmanan, de Niz, Rajkumar 2009; notebook 06",
+    .summary = "The whole GPU behind one lock, granted by priority.",
+    .options = MPCP_OPTIONS,
+    .option_count = sizeof MPCP_OPTIONS / sizeof *MPCP_OPTIONS,
+};

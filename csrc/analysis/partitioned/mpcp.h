@@ -8,6 +8,7 @@
 #define GS_ANALYSIS_PARTITIONED_MPCP_H
 
 #include "analysis/partitioned/lock_test.h"
+#include "core/method.h"
 
 /* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs. mode:
  * GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND, GS_ANALYSIS_PARTITIONED_LOCK_BUSY,
@@ -15,5 +16,7 @@
 int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core, int64_t cpus,
                                  int64_t sms, int mode, gs_analysis_common_answer_t *answer);
+
+extern const gs_method_t gs_analysis_partitioned_mpcp_method;
 
 #endif

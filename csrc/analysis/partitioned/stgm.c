@@ -268,3 +268,22 @@ int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_contex
     }
     return status;
 }
+
+static const char *const STGM_MODE[] = {"suspend", "busy", NULL};
+static const char *const STGM_VARIANT[] = {"sound", "paper", "paper, B_h", NULL};
+static const gs_method_option_t STGM_OPTIONS[] = {
+    {"mode", "choice", STGM_MODE, "suspend", "what a job does with its core during a GPU segment"},
+    {"variant", "choice", STGM_VARIANT, "sound",
+     "corrected equations, or those printed, which are unsound"},
+};
+
+const gs_method_t gs_analysis_partitioned_stgm_method = {
+    .name = "stgm",
+    .model = "HostTasks",
+    .function = "analysis.stgm",
+    .claim = "sufficient",
+    .source = "[RTCSA19], section IV-B, corrected in notebook 06",
+    .summary = "SMs divided among tasks; partitioned fixed priorities on the CPUs.",
+    .options = STGM_OPTIONS,
+    .option_count = sizeof STGM_OPTIONS / sizeof *STGM_OPTIONS,
+};

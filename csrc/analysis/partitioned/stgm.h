@@ -14,6 +14,7 @@
 
 #include "analysis/partitioned/request_chain.h"
 #include "analysis/common/recurrence.h"
+#include "core/method.h"
 
 enum {
     GS_ANALYSIS_PARTITIONED_STGM_SOUND = 0,
@@ -84,5 +85,7 @@ void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *sel
                                              const gs_analysis_partitioned_stgm_core_t *core,
                                              int64_t at, const int64_t *response,
                                              gs_analysis_common_recurrence_t *recurrence);
+
+extern const gs_method_t gs_analysis_partitioned_stgm_method;
 
 #endif

@@ -408,3 +408,21 @@ int gs_simulate_fifo_run(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t wa
     }
     return status;
 }
+
+static const char *const FIFO_ORDER[] = {"hardware", "release", "strict", "overlap", NULL};
+static const char *const FIFO_DRAW[] = {"job", "wave", "block", NULL};
+static const gs_method_option_t FIFO_OPTIONS[] = {
+    {"order", "choice", FIFO_ORDER, "hardware", "reading of FIFO"},
+    {"draw", "choice", FIFO_DRAW, "job", "what one execution time is drawn for"},
+};
+
+const gs_method_t gs_simulate_fifo_fifo_method = {
+    .name = "fifo",
+    .model = "KernelTasks",
+    .function = "simulate.fifo",
+    .claim = "simulation",
+    .source = "[ECRTS17], section III",
+    .summary = "Kernels in streams of their own, blocks started in FIFO order.",
+    .options = FIFO_OPTIONS,
+    .option_count = sizeof FIFO_OPTIONS / sizeof *FIFO_OPTIONS,
+};

@@ -19,6 +19,7 @@
 #define GS_SIMULATE_FIFO_FIFO_H
 
 #include "core/heap.h"
+#include "core/method.h"
 #include "core/rng.h"
 #include "model/kernel_tasks.h"
 #include "model/fifo_order.h"
@@ -209,5 +210,7 @@ int gs_simulate_fifo_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx,
 int gs_simulate_fifo_run(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t waves);
 
 void gs_simulate_fifo_free(gs_simulate_fifo_t *fifo, gs_context_t *ctx);
+
+extern const gs_method_t gs_simulate_fifo_fifo_method;
 
 #endif

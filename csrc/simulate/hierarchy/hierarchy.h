@@ -35,6 +35,7 @@
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_H
 
 #include "core/heap.h"
+#include "core/method.h"
 #include "core/rng.h"
 #include "model/placement.h"
 
@@ -248,5 +249,7 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 int gs_simulate_hierarchy_run(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks);
 
 void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
+extern const gs_method_t gs_simulate_hierarchy_hierarchy_method;
 
 #endif

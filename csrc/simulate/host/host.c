@@ -85,3 +85,22 @@ int gs_simulate_host_run(gs_simulate_host_t *host, gs_context_t *ctx, int64_t in
     }
     return s->status;
 }
+
+static const char *const HOST_POLICY[] = {"partitioned", "gedf", NULL};
+static const char *const HOST_PROTOCOL[] = {"stgm", "mpcp",   "fmlp_plus", "gpu_server", "fmlp",
+                                            "omlp", "driver", "container", NULL};
+static const gs_method_option_t HOST_OPTIONS[] = {
+    {"policy", "choice", HOST_POLICY, "partitioned", "CPU scheduler"},
+    {"protocol", "choice", HOST_PROTOCOL, NULL, "how the GPU is shared; stgm or fmlp unless given"},
+};
+
+const gs_method_t gs_simulate_host_host_method = {
+    .name = "host",
+    .model = "HostTasks",
+    .function = "simulate.host",
+    .claim = "simulation",
+    .source = "[RTCSA19], [RTNS10]",
+    .summary = "Tasks on CPUs and a GPU, under one of seven protocols.",
+    .options = HOST_OPTIONS,
+    .option_count = sizeof HOST_OPTIONS / sizeof *HOST_OPTIONS,
+};

@@ -115,6 +115,7 @@
 #define GS_SIMULATE_HOST_HOST_H
 
 #include "core/heap.h"
+#include "core/method.h"
 #include "core/rng.h"
 #include "model/host_tasks.h"
 
@@ -255,5 +256,7 @@ int gs_simulate_host_init(gs_simulate_host_t *host, gs_context_t *ctx,
 int gs_simulate_host_run(gs_simulate_host_t *host, gs_context_t *ctx, int64_t instants);
 
 void gs_simulate_host_free(gs_simulate_host_t *host, gs_context_t *ctx);
+
+extern const gs_method_t gs_simulate_host_host_method;
 
 #endif
