@@ -107,7 +107,7 @@ void gs_python_acquire(gs_python_call_t *call)
     call->thread = NULL;
 }
 
-/* "set 3: period[1] = 0: must be positive", as far as the fault says. */
+/* "set 3: period[1]: got 0, expected a positive number of ticks", as far as the fault says. */
 static PyObject *fault_text(const gs_fault_t *fault)
 {
     PyObject *text = PyUnicode_FromString("");
@@ -115,10 +115,10 @@ static PyObject *fault_text(const gs_fault_t *fault)
         Py_SETREF(text, PyUnicode_FromFormat("set %lld: ", (long long)fault->set));
     }
     if (text != NULL && fault->field != NULL && fault->row >= 0) {
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s[%lld] = %lld: ", text, fault->field,
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s[%lld]: got %lld, expected ", text, fault->field,
                                              (long long)fault->row, (long long)fault->value));
     } else if (text != NULL && fault->field != NULL) {
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s = %lld: ", text, fault->field,
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s: got %lld, expected ", text, fault->field,
                                              (long long)fault->value));
     }
     if (text != NULL) {
