@@ -21,7 +21,7 @@ from pathlib import Path
 from machine import describe
 
 import gpusched as gs
-from gpusched import plot
+from gpusched._draw import axes as plot
 from gpusched.experiments import SCENARIOS, ElliottStudy
 
 RESULTS = Path(__file__).parent / "results"

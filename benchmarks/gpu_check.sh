@@ -23,7 +23,7 @@ GPUSCHED_CUDA=1 $python setup.py -q build_ext --inplace
 export PYTHONPATH=$PWD
 
 nvidia-smi > "$out/nvidia-smi.txt" || true
-$python -c "import gpusched as gs; print(gs.cuda.why_not()); print(gs.cuda.devices()); print(gs.GPU.from_cuda(0))"
+$python -c "import gpusched as gs; print(gs.cuda.why_not()); print(gs.cuda.devices()); print(gs.cuda.gpu(0))"
 
 # A quick pass first: it shows within a minute whether anything is broken.
 $python -m gpusched gpu-check --quick --processes 1 --output "$out/quick.json" | tee "$out/quick.txt" || true
@@ -35,8 +35,8 @@ for channels in 1 8 32; do
     $python - "$channels" << 'PY' 2>&1 | tee -a "$out/channels.txt" || true
 import sys
 
-from gpusched._cuda_bench import Bench
-from gpusched._cuda_queues import channels
+from gpusched.cuda.probes.bench import Bench
+from gpusched.cuda.probes.queues import channels
 from gpusched.cuda import Device
 
 with Device(0, channels=int(sys.argv[1])) as device:
@@ -47,7 +47,7 @@ done
 # The dispatcher with real-time priority and locked memory, where the system grants them.
 $python - << 'PY' 2>&1 | tee "$out/realtime.txt" || true
 import gpusched as gs
-from gpusched._cuda_check import schedulable
+from gpusched.cuda.check import schedulable
 
 with gs.cuda.Device(0) as device:
     found = gs.pbs.search(*schedulable(device, quick=False))

@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from gpusched import graph
-from gpusched.tasks import KernelTasks
+from gpusched.model.batch_table import BatchTable
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.pbs import graph
 
 PERIODS = (2, 3, 4, 5, 6, 8, 9, 10, 12)
 STATES = 20_000
@@ -74,7 +75,7 @@ def interval_engine() -> Callable[[Case], int]:
 
     def answer(case: Case) -> int:
         tasks = KernelTasks(period=case[0], deadline=case[1], wcet=1)
-        found = pbs.search(tasks, pbs.BatchTable(completion=case[2]), method="interval").schedulable
+        found = pbs.search(tasks, BatchTable(completion=case[2]), method="interval").schedulable
         return -1 if found is None else int(found)
 
     return answer

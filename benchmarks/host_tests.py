@@ -52,20 +52,39 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
     ]
     spread = np.zeros((sets, TASKS, SMS), np.uint8)
     spread[:, np.arange(TASKS), np.arange(TASKS) % SMS] = 1
-    cores = [_core.host_partition(h, CPUS, SMS, 0, 0, 0, None)[4] for h in stacks]
+    cores = [
+        _core.host_partition(h, cpus=CPUS, sms=SMS, test=0, mode=0, overhead=0, stop=None)[4]
+        for h in stacks
+    ]
     server = np.full(sets, CPUS)
     calls: dict[str, Callable[[Any, Any], Any]] = {
-        "mpcp suspend": lambda h, c: _core.host_mpcp(h, c, CPUS, SMS, 0, None),
-        "mpcp busy": lambda h, c: _core.host_mpcp(h, c, CPUS, SMS, 1, None),
-        "mpcp spin": lambda h, c: _core.host_mpcp(h, c, CPUS, SMS, 2, None),
-        "fmlp_plus suspend": lambda h, c: _core.host_fmlp_plus(h, c, CPUS, SMS, False, False, None),
-        "fmlp_plus busy": lambda h, c: _core.host_fmlp_plus(h, c, CPUS, SMS, True, False, None),
-        "fmlp_plus code": lambda h, c: _core.host_fmlp_plus(h, c, CPUS, SMS, False, True, None),
-        "gpu_server": lambda h, c: _core.host_gpu_server(h, c, server, CPUS, SMS, 50, None),
-        "stgm suspend": lambda h, c: _core.host_stgm(h, c, spread, CPUS, False, 0, None),
-        "stgm busy": lambda h, c: _core.host_stgm(h, c, spread, CPUS, True, 0, None),
-        "stgm printed": lambda h, c: _core.host_stgm(h, c, spread, CPUS, False, 1, None),
-        "partition + mpcp": lambda h, c: _core.host_partition(h, CPUS, SMS, 0, 0, 0, None),
+        "mpcp suspend": lambda h, c: _core.host_mpcp(h, c, cpus=CPUS, sms=SMS, mode=0, stop=None),
+        "mpcp busy": lambda h, c: _core.host_mpcp(h, c, cpus=CPUS, sms=SMS, mode=1, stop=None),
+        "mpcp spin": lambda h, c: _core.host_mpcp(h, c, cpus=CPUS, sms=SMS, mode=2, stop=None),
+        "fmlp_plus suspend": lambda h, c: _core.host_fmlp_plus(
+            h, c, cpus=CPUS, sms=SMS, busy=False, paper=False, stop=None
+        ),
+        "fmlp_plus busy": lambda h, c: _core.host_fmlp_plus(
+            h, c, cpus=CPUS, sms=SMS, busy=True, paper=False, stop=None
+        ),
+        "fmlp_plus code": lambda h, c: _core.host_fmlp_plus(
+            h, c, cpus=CPUS, sms=SMS, busy=False, paper=True, stop=None
+        ),
+        "gpu_server": lambda h, c: _core.host_gpu_server(
+            h, c, server, cpus=CPUS, sms=SMS, overhead=50, stop=None
+        ),
+        "stgm suspend": lambda h, c: _core.host_stgm(
+            h, c, spread, cpus=CPUS, busy=False, paper=0, stop=None
+        ),
+        "stgm busy": lambda h, c: _core.host_stgm(
+            h, c, spread, cpus=CPUS, busy=True, paper=0, stop=None
+        ),
+        "stgm printed": lambda h, c: _core.host_stgm(
+            h, c, spread, cpus=CPUS, busy=False, paper=1, stop=None
+        ),
+        "partition + mpcp": lambda h, c: _core.host_partition(
+            h, cpus=CPUS, sms=SMS, test=0, mode=0, overhead=0, stop=None
+        ),
     }
     lines = [
         f"{sets:,} sets of {TASKS} tasks on {CPUS} cores: us per set, share that passes",
@@ -84,7 +103,9 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
 
 
 def allocated(busy: bool, flags: int, hosts: Any) -> Any:
-    return _core.host_stgm_allocate(hosts, CPUS, SMS, busy, 0, flags, None)
+    return _core.host_stgm_allocate(
+        hosts, cpus=CPUS, sms=SMS, busy=busy, paper=0, flags=flags, stop=None
+    )
 
 
 def allocations(sets: int, rounds: int, seed: int) -> list[str]:
@@ -125,10 +146,20 @@ def missed(sets: int, seed: int) -> list[str]:
             drawn = gs.generate.stgm(n, 4 * sets, seed, cpus=2, sms=4, utilization=(0.1, 0.6))
             chosen = np.flatnonzero((drawn.segments > 0).sum(1) <= 4)[:sets]
             hosts = tuple(np.ascontiguousarray(column[chosen]) for column in drawn._columns())
-            best = _core.host_stgm_exhaustive(hosts, 2, 4, busy, 0, 0, None)[0] == 1
+            best = (
+                _core.host_stgm_exhaustive(
+                    hosts, cpus=2, sms=4, busy=busy, paper=0, states=0, stop=None
+                )[0]
+                == 1
+            )
             shares = []
             for flags in (0, APART):
-                found = _core.host_stgm_allocate(hosts, 2, 4, busy, 0, flags, None)[0] == 1
+                found = (
+                    _core.host_stgm_allocate(
+                        hosts, cpus=2, sms=4, busy=busy, paper=0, flags=flags, stop=None
+                    )[0]
+                    == 1
+                )
                 assert not (found & ~best).any()
                 shares.append(f"{100 * (best & ~found).sum() / best.sum():6.2f} %")
             mode = "busy" if busy else "suspend"

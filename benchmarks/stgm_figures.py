@@ -16,7 +16,8 @@ from pathlib import Path
 
 from machine import describe
 
-from gpusched import experiments, plot
+from gpusched import experiments
+from gpusched._draw import axes as plot
 
 RESULTS = Path(__file__).parent / "results"
 FIGURES = {

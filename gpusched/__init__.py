@@ -1,4 +1,4 @@
-"""Real-time scheduling of GPU kernels: will they meet their deadlines?
+"""Real-time scheduling of GPU kernels: exact tests, bounds, simulators, measurements.
 
 ``import gpusched as gs``, and describe what there is:
 
@@ -29,72 +29,75 @@ from typing import TYPE_CHECKING, Any
 
 from gpusched._core import Cancelled as Cancelled
 from gpusched._version import __version__ as __version__
-from gpusched.gpu import GPU as GPU
-from gpusched.gpu import occupancy as occupancy
-from gpusched.place import Placement as Placement
-from gpusched.place import place as place
-from gpusched.sweep import Sweep as Sweep
-from gpusched.sweep import SweepError as SweepError
-from gpusched.sweep import sweep as sweep
 
 if TYPE_CHECKING:
     from gpusched import analysis as analysis
     from gpusched import cuda as cuda
     from gpusched import experiments as experiments
     from gpusched import generate as generate
-    from gpusched import graph as graph
     from gpusched import io as io
     from gpusched import pbs as pbs
-    from gpusched import profiles as profiles
     from gpusched import simulate as simulate
-    from gpusched._budget import Budget as Budget
     from gpusched._core import CudaError as CudaError
-    from gpusched._study_store import StoreError as StoreError
-    from gpusched.hosttasks import HostTasks as HostTasks
-    from gpusched.launches import Launches as Launches
-    from gpusched.schedule import Schedule as Schedule
-    from gpusched.schedule import ScheduleError as ScheduleError
-    from gpusched.table import BatchTable as BatchTable
-    from gpusched.tasks import KernelTasks as KernelTasks
+    from gpusched._support.budget import Budget as Budget
+    from gpusched.model import profiles as profiles
+    from gpusched.model.batch_table import BatchTable as BatchTable
+    from gpusched.model.gpu import GPU as GPU
+    from gpusched.model.gpu import occupancy as occupancy
+    from gpusched.model.host_tasks import HostTasks as HostTasks
+    from gpusched.model.kernel_tasks import KernelTasks as KernelTasks
+    from gpusched.model.launches import Launches as Launches
+    from gpusched.model.placement import Placement as Placement
+    from gpusched.model.placement import place as place
+    from gpusched.model.schedule import Schedule as Schedule
+    from gpusched.model.schedule import ScheduleError as ScheduleError
+    from gpusched.study.store import StoreError as StoreError
+    from gpusched.study.sweeps import Sweep as Sweep
+    from gpusched.study.sweeps import SweepError as SweepError
+    from gpusched.study.sweeps import sweep as sweep
 
-_EAGER = (
-    *("Cancelled", "GPU", "Placement", "Sweep", "SweepError", "__version__", "occupancy", "place"),
-    "sweep",
-)
-# Imported when they are first asked for, so that importing the package costs little. Functions
-# named like their module (place, sweep) cannot wait: the module would hide them.
-_MODULES = (
-    "analysis",
-    "cuda",
-    "experiments",
-    "generate",
-    "graph",
-    "io",
-    "pbs",
-    "profiles",
-    "simulate",
-)
-_CLASSES = {
-    "BatchTable": "table",
-    "Budget": "_budget",
+# All of these are imported when they are first asked for, so that importing the package costs
+# little.
+_MODULES = {
+    "analysis": "analysis",
+    "cuda": "cuda",
+    "experiments": "experiments",
+    "generate": "generate",
+    "io": "io",
+    "pbs": "pbs",
+    "profiles": "model.profiles",
+    "simulate": "simulate",
+}
+_MEMBERS = {
+    "BatchTable": "model.batch_table",
+    "Budget": "_support.budget",
     "CudaError": "_core",
-    "HostTasks": "hosttasks",
-    "KernelTasks": "tasks",
-    "Launches": "launches",
-    "Schedule": "schedule",
-    "ScheduleError": "schedule",
-    "StoreError": "_study_store",
+    "GPU": "model.gpu",
+    "HostTasks": "model.host_tasks",
+    "KernelTasks": "model.kernel_tasks",
+    "Launches": "model.launches",
+    "Placement": "model.placement",
+    "Schedule": "model.schedule",
+    "ScheduleError": "model.schedule",
+    "StoreError": "study.store",
+    "Sweep": "study.sweeps",
+    "SweepError": "study.sweeps",
+    "occupancy": "model.gpu",
+    "place": "model.placement",
+    "sweep": "study.sweeps",
 }
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    value: Any
     if name in _MODULES:
-        return import_module(f"gpusched.{name}")
-    if name not in _CLASSES:
+        value = import_module(f"gpusched.{_MODULES[name]}")
+    elif name in _MEMBERS:
+        value = getattr(import_module(f"gpusched.{_MEMBERS[name]}"), name)
+    else:
         raise AttributeError(f"module 'gpusched' has no attribute {name!r}")
-    value = getattr(import_module(f"gpusched.{_CLASSES[name]}"), name)
     globals()[name] = value
     return value
 
@@ -102,4 +105,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     # What a user's tab key shows, and not what happens to be imported.
     special = {name for name in globals() if name.startswith("__")}
-    return sorted({*special, *_EAGER, *_MODULES, *_CLASSES})
+    return sorted({*special, "Cancelled", *_MODULES, *_MEMBERS})

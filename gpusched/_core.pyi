@@ -1,10 +1,11 @@
-"""The C core as functions on arrays: private and positional; use the package gpusched.
+"""The C core as functions on arrays: private; use the package gpusched.
 
-Arrays come in as anything numpy casts safely (no floats for integers) and go out as new arrays.
-mypy.stubtest compares these lines with the module; the docstrings are there.
+Inputs come first and may be given by position, options by name only. Arrays come in as anything
+that NumPy casts safely (no floats for integers) and go out as new arrays. mypy.stubtest compares
+these lines with the module, which has the docstrings.
 """
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +14,132 @@ from typing_extensions import Buffer
 _In: TypeAlias = npt.ArrayLike
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
-_Policy: TypeAlias = object  # a capsule
 
 CUDA_MISSING: Final[str]  # why the build has no kernels; "" with them
 CUDA_TOOLKIT: Final[int]  # 1000 * major + 10 * minor of what compiled them; 0 without
 FIFO_LATEST: Final[int]  # no simulated job is released at or after it
-FIFO_SETTLE_TASKS: Final[int]  # the most tasks of which order "release" tells what happens for ever
+FIFO_SETTLE_TASKS: Final[int]  # the most tasks whose infinite horizon order "release" can decide
 MAX_TASKS: Final[int]
 __version__: Final[str]
 
 class Cancelled(Exception): ...
 class CudaError(RuntimeError): ...
 
+# Handles. None of them can be made by calling its type.
+
+@final
+class FifoSimulation:  # made by fifo_open
+    def run(
+        self, *, waves: int, states: int, bytes: int, seconds: float, stop: Buffer | None
+    ) -> tuple[int, bool, int, int]: ...
+    def result(self) -> tuple[int, int, int, npt.NDArray[np.bool_], int, _Ints, _Ints]: ...
+    def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    def waves(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+@final
+class HostSimulation:  # made by host_open
+    def run(
+        self, *, instants: int, states: int, bytes: int, seconds: float, stop: Buffer | None
+    ) -> tuple[int, bool, int, int]: ...
+    def result(self) -> tuple[_Ints, _Ints, _Ints, int]: ...
+    def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    def intervals(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+@final
+class HierarchySimulation:  # made by hierarchy_open
+    def run(
+        self, *, blocks: int, bytes: int, seconds: float, stop: Buffer | None
+    ) -> tuple[int, bool, int, int, int]: ...
+    def ops(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    def blocks(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    def waits(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    def slices(self) -> tuple[_Ints, _Ints, _Ints]: ...
+
+@final
+class Policy:  # made by policy_open
+    def safe(self, instant: int, pending: _In) -> _Ints: ...
+    def next(self, instant: int, pending: _In) -> int | None: ...
+    def choose(self, instant: int, pending: _In) -> int: ...
+    def play(
+        self,
+        start: _In,
+        end: _In,
+        batch: _In,
+        *,
+        strategy: int,
+        runs: int,
+        key: _In,
+        low: float,
+        high: float,
+        stop: Buffer | None,
+    ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+@final
+class CudaDriver:  # made by cuda_driver
+    def info(self) -> tuple[int, int, int, int]: ...
+    def limits(self, index: int) -> tuple[str, _Ints]: ...
+    def device(self, index: int, image: bytes | None) -> CudaDevice: ...
+
+@final
+class CudaDevice:  # made by CudaDriver.device
+    def info(self) -> tuple[_Ints, int, int, bool]: ...
+    def close(self) -> None: ...
+    def fault(self) -> None: ...
+    def occupancy(self, variant: int, threads: int, smem: int) -> int: ...
+    def run(
+        self,
+        kind: _In,
+        stream: _In,
+        at: _In,
+        variant: _In,
+        blocks: _In,
+        threads: _In,
+        smem: _In,
+        *,
+        ns: _In,
+        iterations: _In,
+        bytes: _In,
+        graph: _In,
+        stream_kind: _In,
+        stream_priority: _In,
+        sms: int,
+        repeats: int,
+        stop: Buffer | None,
+    ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
+    def play(
+        self,
+        period: _In,
+        deadline: _In,
+        offset: _In,
+        graph: _In,
+        variant: _In,
+        blocks: _In,
+        threads: _In,
+        *,
+        smem: _In,
+        ns: _In,
+        iterations: _In,
+        bytes: _In,
+        start: _In,
+        batch: _In,
+        order: _In | None,
+        policy: Policy | None,
+        strategy: int,
+        tick: int,
+        cycles: int,
+        wait: int,
+        awake: int,
+        lead: int,
+        realtime: int,
+        lock_memory: bool,
+        stop: Buffer | None,
+    ) -> tuple[
+        _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int, int
+    ]: ...
+
 # GPUs and placement (py_gpu.c)
 
-def occupancy(limits: _In, threads: _In, regs: _In, smem: _In, /) -> tuple[_Ints, _Ints]: ...
+def occupancy(limits: _In, threads: _In, regs: _In, smem: _In) -> tuple[_Ints, _Ints]: ...
 def place(
     limits: _In,
     sm_order: _In,
@@ -35,21 +147,22 @@ def place(
     threads: _In,
     regs: _In,
     smem: _In,
+    *,
     policy: int,
     load: _In | None,
-    /,
 ) -> tuple[npt.NDArray[np.int32], _Ints]: ...
 
 # Task sets (py_generate.c)
 
 def generate_uunifast(
-    key: _In, n: int, utilization: _In, first: int, discard: bool, /
+    key: _In, *, n: int, utilization: _In, first: int, discard: bool
 ) -> npt.NDArray[np.float64]: ...
 def generate_kernels(
-    key: _In, n: int, utilization: _In, first: int, periods: _In, capacity: int, /
+    key: _In, *, n: int, utilization: _In, first: int, periods: _In, capacity: int
 ) -> tuple[_Ints, _Ints, _Ints]: ...
 def generate_fifo(
     key: _In,
+    *,
     n: int,
     utilization: _In,
     first: int,
@@ -59,13 +172,13 @@ def generate_fifo(
     ticks: int,
     sizes: _In,
     blocks_max: int,
-    /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # period, block_time, blocks, threads
 
 # Tasks with CPU and GPU segments (py_generate_hosts.c)
 
 def generate_hosts(
     key: _In,
+    *,
     n: int,
     count: int,
     first: int,
@@ -76,7 +189,6 @@ def generate_hosts(
     cpu_only: bool,
     even: bool,
     even_copy: bool,
-    /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # period, segments, cpu, copy_in, kernel, copy_out, profile
@@ -84,7 +196,7 @@ def generate_hosts(
 # Tables (py_oracle.c)
 
 def oracle_by_utilization(
-    period: _In, wcet: _In, key: _In, first: int, least: int, most: int, /
+    period: _In, wcet: _In, *, key: _In, first: int, least: int, most: int
 ) -> _Ints: ...
 def oracle_by_placement(
     limits: _In,
@@ -94,11 +206,11 @@ def oracle_by_placement(
     regs: _In,
     smem: _In,
     wcet: _In,
+    *,
     key: _In,
     first: int,
     least: int,
     most: int,
-    /,
 ) -> tuple[_Ints, _Ints | None, npt.NDArray[np.int8] | None]: ...
 
 # Searches (py_search.c, py_graph.c)
@@ -109,6 +221,7 @@ def pbs_search(
     offset: _In,
     completion: _In,
     undecided: _In | None,
+    *,
     idling: bool,
     thorough: bool,
     policy: bool,
@@ -117,7 +230,6 @@ def pbs_search(
     bytes: int,
     seconds: float,
     stop: Buffer | None,
-    /,
 ) -> tuple[
     tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints],
     _Frames | None,
@@ -130,12 +242,12 @@ def pbs_endless(
     offset: _In,
     completion: _In,
     undecided: _In | None,
+    *,
     idling: bool,
     states: int,
     bytes: int,
     seconds: float,
     stop: Buffer | None,
-    /,
 ) -> tuple[
     tuple[int, int, int, int, float, int, int], tuple[int, _Ints] | None, _Frames | None
 ]: ...
@@ -144,10 +256,10 @@ def pbs_edf(
     deadline: _In,
     offset: _In,
     completion: _In,
+    *,
     parallel: bool,
     bytes: int,
     stop: Buffer | None,
-    /,
 ) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
 def graph_search(
     period: _In,
@@ -155,6 +267,7 @@ def graph_search(
     offset: _In,
     completion: _In,
     undecided: _In | None,
+    *,
     variant: int,
     lifo: bool,
     merge: bool,
@@ -166,7 +279,6 @@ def graph_search(
     seconds: float,
     want_graph: bool,
     stop: Buffer | None,
-    /,
 ) -> dict[str, Any]: ...
 
 # Schedules (py_schedule.c)
@@ -179,40 +291,17 @@ def schedule_replay(
     start: _In,
     end: _In,
     batch: _In,
+    *,
     idling: bool,
     cycle_from: int = 0,
     cycle_length: int = 0,
-    /,
 ) -> tuple[int, int, int, int]: ...
 
 # The run-time policy (py_policy.c)
 
 def policy_open(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    begin: _In,
-    first: _In,
-    last: _In,
-    /,
-) -> _Policy: ...
-def policy_safe(policy: _Policy, instant: int, pending: _In, /) -> _Ints: ...
-def policy_next(policy: _Policy, instant: int, pending: _In, /) -> int | None: ...
-def policy_choose(policy: _Policy, instant: int, pending: _In, /) -> int: ...
-def policy_play(
-    policy: _Policy,
-    strategy: int,
-    start: _In,
-    end: _In,
-    batch: _In,
-    runs: int,
-    key: _In,
-    low: float,
-    high: float,
-    stop: Buffer | None,
-    /,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    period: _In, deadline: _In, offset: _In, completion: _In, begin: _In, first: _In, last: _In
+) -> Policy: ...
 
 # Concurrent kernels in FIFO order: bounds (py_fifo_bound.c). period, block_time, blocks, threads
 # have shape (sets, n); m (threads), sms and beta have shape (sets,).
@@ -223,10 +312,10 @@ def fifo_saturation(
     blocks: _In,
     threads: _In,
     m: _In,
+    *,
     overlap: bool,
     paper: bool,
     stop: Buffer | None,
-    /,
 ) -> _Ints: ...
 def fifo_saturation_gpu(
     period: _In,
@@ -236,9 +325,9 @@ def fifo_saturation_gpu(
     regs: _In,
     smem: _In,
     limits: _In,
+    *,
     overlap: bool,
     stop: Buffer | None,
-    /,
 ) -> _Ints: ...
 def fifo_bound(
     period: _In,
@@ -248,17 +337,15 @@ def fifo_bound(
     m: _In,
     sms: _In,
     beta: _In,
+    *,
     order: int,
     theorems: int,
     stop: Buffer | None,
-    /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # numerator, denominator, theorem, status, reasons
 
 # Concurrent kernels in FIFO order: simulation (py_fifo.c)
-
-_Fifo: TypeAlias = object  # a capsule
 
 def fifo_open(
     period: _In,
@@ -269,6 +356,7 @@ def fifo_open(
     priority: _In,
     stream: _In | None,
     least: _In,
+    *,
     slack: _In,
     m: int,
     order: int,
@@ -280,20 +368,13 @@ def fifo_open(
     key: _In,
     index: int,
     log_waves: bool,
-    /,
-) -> _Fifo: ...
-def fifo_run(
-    simulation: _Fifo, waves: int, states: int, bytes: int, seconds: float, stop: Buffer | None, /
-) -> tuple[int, bool, int, int]: ...  # status, done, now, jobs released
-def fifo_result(
-    simulation: _Fifo, /
-) -> tuple[int, int, int, npt.NDArray[np.bool_], int, _Ints, _Ints]: ...
+) -> FifoSimulation:
+    ...
+    # status, done, now, jobs released
 
 # verdict, from, length, grows, waves, worst, finished
-def fifo_jobs(simulation: _Fifo, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # task, job, release, start, dispatched, finish
-def fifo_waves(simulation: _Fifo, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # task, job, blocks, start, end
 def fifo_responses(
@@ -305,6 +386,7 @@ def fifo_responses(
     priority: _In,
     least: _In,
     slack: _In,
+    *,
     m: _In,
     order: int,
     draw: int,
@@ -316,20 +398,19 @@ def fifo_responses(
     first: int,
     states: int,
     stop: Buffer | None,
-    /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished (sets, n); verdict, waves (sets,)
 
 # Tasks on CPUs and a GPU: simulation (py_host_sim.c). hosts: see _Hosts; offset, core: (sets, n);
 # sm: uint8 (sets, n, sms); server, until, victim: (sets,); shares: low, high, gap as fractions.
 
 _Hosts: TypeAlias = tuple[_In, _In, _In, _In, _In, _In, _In, _In]
-_HostRun: TypeAlias = object  # a capsule
 
 def host_open(
     hosts: _Hosts,
     offset: _In,
     core: _In | None,
     sm: _In | None,
+    *,
     cpus: int,
     sms: int,
     policy: int,
@@ -345,31 +426,19 @@ def host_open(
     index: int,
     log_intervals: bool,
     stop: Buffer | None,
-    /,
-) -> _HostRun: ...
-def host_run(
-    simulation: _HostRun,
-    instants: int,
-    states: int,
-    bytes: int,
-    seconds: float,
-    stop: Buffer | None,
-    /,
-) -> tuple[int, bool, int, int]: ...  # status, done, now, jobs released
-def host_result(
-    simulation: _HostRun, /
-) -> tuple[_Ints, _Ints, _Ints, int]: ...  # worst, finished, late, instants
-def host_jobs(
-    simulation: _HostRun, /
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # task, job, release, start, finish
-def host_intervals(
-    simulation: _HostRun, /
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # task, job, what, core, start, end
+) -> HostSimulation:
+    ...
+    # status, done, now, jobs released
+    # worst, finished, late, instants
+    # task, job, release, start, finish
+    # task, job, what, core, start, end
+
 def host_responses(
     hosts: _Hosts,
     offset: _In,
     core: _In | None,
     sm: _In | None,
+    *,
     cpus: int,
     sms: int,
     policy: int,
@@ -385,16 +454,14 @@ def host_responses(
     first: int,
     states: int,
     stop: Buffer | None,
-    /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished, late (sets, n); status (sets,)
 
 # The scheduling hierarchy (py_hierarchy.c)
 
-_Hierarchy: TypeAlias = object  # a capsule
-
 def hierarchy_open(
     limits: _In,
     sm_order: _In | None,
+    *,
     policy: int,
     copy_engines: int,
     channels: int,
@@ -422,25 +489,15 @@ def hierarchy_open(
     key: _In,
     index: int,
     log_blocks: bool,
-    /,
-) -> _Hierarchy: ...
-def hierarchy_run(
-    simulation: _Hierarchy, blocks: int, bytes: int, seconds: float, stop: Buffer | None, /
-) -> tuple[int, bool, int, int, int]: ...  # status, done, now, launches ended, blocks started
-def hierarchy_ops(
-    simulation: _Hierarchy, /
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+) -> HierarchySimulation:
+    ...
+    # status, done, now, launches ended, blocks started
 
 # head, joined, first, dispatched, end, why, since, blocker
-def hierarchy_blocks(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # launch, block, sm, start, end
-def hierarchy_waits(
-    simulation: _Hierarchy, /
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # launch, why, blocker, sm, from, to
-def hierarchy_slices(simulation: _Hierarchy, /) -> tuple[_Ints, _Ints, _Ints]: ...
 
 # context, from, to
 
@@ -450,11 +507,11 @@ def warps_run(
     scheduler: _In,
     integer: _In,
     floating: _In,
+    *,
     interval: int,
     latency: int,
     separate: bool,
     stop: Buffer | None,
-    /,
 ) -> _Ints: ...
 
 # Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the arrays of
@@ -464,55 +521,34 @@ def warps_run(
 _Flags: TypeAlias = npt.NDArray[np.int8]
 
 def host_stgm(
-    hosts: _Hosts, core: _In, sm: _In, cpus: int, busy: bool, paper: int, stop: Buffer | None, /
+    hosts: _Hosts, core: _In, sm: _In, *, cpus: int, busy: bool, paper: int, stop: Buffer | None
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_mpcp(
-    hosts: _Hosts, core: _In, cpus: int, sms: int, mode: int, stop: Buffer | None, /
+    hosts: _Hosts, core: _In, *, cpus: int, sms: int, mode: int, stop: Buffer | None
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_fmlp_plus(
-    hosts: _Hosts, core: _In, cpus: int, sms: int, busy: bool, paper: bool, stop: Buffer | None, /
+    hosts: _Hosts, core: _In, *, cpus: int, sms: int, busy: bool, paper: bool, stop: Buffer | None
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_gpu_server(
     hosts: _Hosts,
     core: _In,
     server: _In,
+    *,
     cpus: int,
     sms: int,
     overhead: int,
     stop: Buffer | None,
-    /,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(
-    hosts: _Hosts,
-    cpus: int,
-    sms: int,
-    test: int,
-    mode: int,
-    overhead: int,
-    stop: Buffer | None,
-    /,
+    hosts: _Hosts, *, cpus: int, sms: int, test: int, mode: int, overhead: int, stop: Buffer | None
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
 def host_stgm_allocate(
-    hosts: _Hosts,
-    cpus: int,
-    sms: int,
-    busy: bool,
-    paper: int,
-    flags: int,
-    stop: Buffer | None,
-    /,
+    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, flags: int, stop: Buffer | None
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 
 # core, sm (N, n, sms), rounds (N,)
 def host_stgm_exhaustive(
-    hosts: _Hosts,
-    cpus: int,
-    sms: int,
-    busy: bool,
-    paper: int,
-    states: int,
-    stop: Buffer | None,
-    /,
+    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, states: int, stop: Buffer | None
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 
 # core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up
@@ -520,13 +556,7 @@ def host_stgm_exhaustive(
 # Global EDF with a GPU (py_gedf.c)
 
 def gedf_response(
-    period: _In,
-    deadline: _In,
-    demand: _In,
-    cpus: int,
-    methods: int,
-    stop: Buffer | None,
-    /,
+    period: _In, deadline: _In, demand: _In, *, cpus: int, methods: int, stop: Buffer | None
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # verdict, failed (N,); numerator, denominator, method (N, n)
@@ -536,117 +566,53 @@ def container_response(
     demand: _In,
     inside: _In,
     server_period: _In,
+    *,
     cpus: int,
     whole: bool,
     paper: bool,
     methods: int,
     stop: Buffer | None,
-    /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def srm_blocking(
-    hosts: _Hosts,
-    cpus: int,
-    sms: int,
-    lock: int,
-    paper: bool,
-    stop: Buffer | None,
-    /,
+    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: bool, stop: Buffer | None
 ) -> _Ints: ...
 def elliott_draw(
     key: _In,
-    cpus: int,
     utilization: _In,
     periods: _In,
+    share: _In,
+    *,
+    cpus: int,
     gpu: int,
     overhead: int,
-    share: _In,
     rounding: int,
     empty: bool,
     first: int,
     count: int,
     stop: Buffer | None,
-    /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # n, gpu, period, work, fates
 def elliott_study(
     key: _In,
-    cpus: int,
     utilization: _In,
     periods: _In,
+    share: _In,
+    speed_ups: _In,
+    *,
+    cpus: int,
     gpu: int,
     overhead: int,
-    share: _In,
     rounding: int,
     empty: bool,
     first: int,
     count: int,
     paper: bool,
-    speed_ups: _In,
     bins: int,
     stop: Buffer | None,
-    /,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
 
 # sets, without, passed, eighths, fates, tasks
 # The CUDA backend (py_cuda.c, py_cuda_run.c); drivers and devices are capsules
 
-def cuda_driver(path: str, /) -> object: ...
-def cuda_driver_info(driver: object, /) -> tuple[int, int, int, int]: ...
-def cuda_limits(driver: object, index: int, /) -> tuple[str, _Ints]: ...
-def cuda_device(driver: object, index: int, image: bytes | None, /) -> object: ...
-def cuda_device_info(device: object, /) -> tuple[_Ints, int, int, bool]: ...
-def cuda_close(device: object, /) -> None: ...
-def cuda_fault(device: object, /) -> None: ...
-def cuda_occupancy(device: object, variant: int, threads: int, smem: int, /) -> int: ...
-def cuda_run(
-    device: object,
-    kind: _In,
-    stream: _In,
-    at: _In,
-    variant: _In,
-    blocks: _In,
-    threads: _In,
-    smem: _In,
-    ns: _In,
-    iterations: _In,
-    bytes: _In,
-    graph: _In,
-    stream_kind: _In,
-    stream_priority: _In,
-    sms: int,
-    repeats: int,
-    stop: Buffer | None,
-    /,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
+def cuda_driver(path: str) -> CudaDriver: ...
 
 # The player (py_cuda_play.c)
-
-def cuda_play(
-    device: object,
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    graph: _In,
-    variant: _In,
-    blocks: _In,
-    threads: _In,
-    smem: _In,
-    ns: _In,
-    iterations: _In,
-    bytes: _In,
-    start: _In,
-    batch: _In,
-    order: _In | None,
-    policy: _Policy | None,
-    strategy: int,
-    tick: int,
-    cycles: int,
-    wait: int,
-    awake: int,
-    lead: int,
-    realtime: int,
-    lock_memory: bool,
-    stop: Buffer | None,
-    /,
-) -> tuple[
-    _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int, int
-]: ...

@@ -63,11 +63,11 @@ def core(
 @pytest.fixture
 def standin(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> Iterator[Standin]:
     """A fresh stand-in, which is the driver until the test ends and must get all back."""
-    from gpusched import _cuda_driver
+    from gpusched.cuda import driver as opener
 
     driver = Standin()
     monkeypatch.setenv("GPUSCHED_CUDA_DRIVER", driver.path)
-    monkeypatch.setattr(_cuda_driver, "_opened", {})
+    monkeypatch.setattr(opener, "_opened", {})
     yield driver
     left = driver.live
     driver.reset()

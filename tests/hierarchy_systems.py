@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 import numpy as np
+from native import positional
 from reference import hierarchy, place
 
 from gpusched import _core
@@ -190,7 +191,7 @@ def opened(system: System, log_blocks: bool = True) -> Any:
     given = [value if isinstance(value, list) else [] for value in durations]
     same = ints([1 if isinstance(value, list) else value for value in durations])
     factors = system["interference"]
-    return _core.hierarchy_open(
+    return positional(_core.hierarchy_open)(
         ints(system["limits"]),
         None if system["sm_order"] is None else ints(system["sm_order"]),
         POLICIES.index(system["policy"]),
@@ -218,7 +219,7 @@ def simulated(system: System, step: int = NEVER) -> Result:
     simulation = opened(system)
     done = False
     while not done:
-        _, done, *_ = _core.hierarchy_run(simulation, step, 1 << 28, 60.0, None)
+        _, done, *_ = simulation.run(blocks=step, bytes=1 << 28, seconds=60.0, stop=None)
     return logs(simulation)
 
 
@@ -227,17 +228,17 @@ def logs(simulation: Any) -> Result:
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
     head, joined, first, dispatched, end, why, since, blocker = (
-        column.tolist() for column in _core.hierarchy_ops(simulation)
+        column.tolist() for column in simulation.ops()
     )
-    waits = rows(_core.hierarchy_waits(simulation))
+    waits = rows(simulation.waits())
     return {
         "head": head,
         "joined": joined,
         "first": first,
         "dispatched": dispatched,
         "end": end,
-        "blocks": sorted(rows(_core.hierarchy_blocks(simulation))),
+        "blocks": sorted(rows(simulation.blocks())),
         "waits": sorted(waits),
-        "slices": rows(_core.hierarchy_slices(simulation)),
+        "slices": rows(simulation.slices()),
         "deadlock": [(k, why[k], since[k], blocker[k]) for k in range(len(end)) if end[k] < 0],
     }

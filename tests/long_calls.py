@@ -112,19 +112,25 @@ def stack_of(sets: int, *rows: tuple[int, int]) -> Any:
 def host_test() -> Callable[[Any], Any]:
     # The first two take all of the core, so the last one's window grows by a few ticks a step.
     hosts = stack_of(1, (2, 1), (4, 2), (2**58, 1))
-    return lambda stop: _core.host_mpcp(hosts, np.zeros((1, 3), int), 1, 1, 0, stop)
+    return lambda stop: _core.host_mpcp(
+        hosts, np.zeros((1, 3), int), cpus=1, sms=1, mode=0, stop=stop
+    )
 
 
 def host_allocation() -> Callable[[Any], Any]:
     drawn = gs.generate.stgm(16, 1, seed=1, cpus=4, utilization=(0.5, 0.6))
     hosts = tuple(np.repeat(column, 20_000, 0) for column in drawn._columns())
-    return lambda stop: _core.host_stgm_allocate(hosts, 4, 13, True, 0, 32, stop)
+    return lambda stop: _core.host_stgm_allocate(
+        hosts, cpus=4, sms=13, busy=True, paper=0, flags=32, stop=stop
+    )
 
 
 def host_groups() -> Callable[[Any], Any]:
     # One set, in which 750 tasks become 13 groups again and again.
     hosts = gs.generate.stgm(1500, 1, seed=1, gpu_ratio=(1, 1), utilization=(0.5, 0.6))._columns()
-    return lambda stop: _core.host_stgm_allocate(hosts, 4, 13, False, 0, 32, stop)
+    return lambda stop: _core.host_stgm_allocate(
+        hosts, cpus=4, sms=13, busy=False, paper=0, flags=32, stop=stop
+    )
 
 
 CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {

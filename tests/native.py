@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shlex
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,3 +61,18 @@ class Compiler:
             ["ar", "rcs", library, *objects], check=True, timeout=60, env=clean_environment()
         )
         return library
+
+
+def positional(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the C module that takes all its arguments in the order of its signature."""
+    parameters = inspect.signature(function).parameters.values()
+    names = [parameter.name for parameter in parameters]
+    fixed = sum(parameter.kind is parameter.POSITIONAL_ONLY for parameter in parameters)
+
+    def call(*arguments: Any) -> Any:
+        if len(arguments) > len(names):
+            return function(*arguments)
+        named = dict(zip(names[fixed:], arguments[fixed:], strict=False))
+        return function(*arguments[:fixed], **named)
+
+    return call

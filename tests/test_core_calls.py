@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from native import positional
 from reference import pbs_brute
 
 from gpusched import _core
@@ -47,7 +48,7 @@ def arguments(**changes: Any) -> list[Any]:
 
 
 def replay(**changes: Any) -> tuple[int, int, int, int]:
-    return _core.schedule_replay(*arguments(**changes))  # type: ignore[no-any-return]
+    return positional(_core.schedule_replay)(*arguments(**changes))  # type: ignore[no-any-return]
 
 
 def test_paper() -> None:
@@ -80,7 +81,7 @@ def test_any_layout(convert: Any) -> None:
     for value in values:
         value.flags.writeable = False
     copies = [value.copy() for value in values]
-    assert _core.schedule_replay(*values, False) == (OK, 9, -1, 19)
+    assert positional(_core.schedule_replay)(*values, False) == (OK, 9, -1, 19)
     for value, before in zip(values, copies, strict=True):
         np.testing.assert_array_equal(value, before)
 
@@ -213,10 +214,21 @@ def test_a_stack_is_refused() -> None:
 
 @pytest.mark.parametrize("count", [0, 7, 11])
 def test_number_of_arguments(count: int) -> None:
-    with pytest.raises(TypeError, match=r"(8|10) arguments"):
-        _core.schedule_replay(*(arguments() * 2)[:count])
-    with pytest.raises(TypeError, match="keyword"):
-        _core.schedule_replay(**dict(zip(NAMES, arguments(), strict=True)))
+    with pytest.raises(TypeError, match=r"^schedule_replay: (missing argument|got 11 positional)"):
+        positional(_core.schedule_replay)(*(arguments() * 2)[:count])
+
+
+def test_arguments_by_name() -> None:
+    named = dict(zip(NAMES, arguments(), strict=True))
+    assert _core.schedule_replay(**named) == (OK, 9, -1, 19)
+    with pytest.raises(TypeError, match=r"^schedule_replay: unknown parameter 'frames'"):
+        _core.schedule_replay(**named, frames=1)
+    with pytest.raises(TypeError, match=r"^schedule_replay: got period twice"):
+        _core.schedule_replay(named["period"], **named)
+    with pytest.raises(OverflowError, match=r"^cycle_from: got 9223372036854775808, expected a wh"):
+        _core.schedule_replay(**named, cycle_from=2**63)
+    with pytest.raises(TypeError, match=r"^cycle_from: got 1.5, expected a whole number"):
+        _core.schedule_replay(**named, cycle_from=1.5)
 
 
 def test_idling_may_raise() -> None:
@@ -235,7 +247,9 @@ def test_twenty_tasks() -> None:
     completion[0, 0] = 0
     ones = np.ones((1, n), np.int64)
     everything = [[0], [1], [2**n - 1]]
-    assert _core.schedule_replay(ones, ones, 0 * ones, completion, *everything, False) == (
+    assert positional(_core.schedule_replay)(
+        ones, ones, 0 * ones, completion, *everything, False
+    ) == (
         OK,
         1,
         -1,

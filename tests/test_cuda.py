@@ -18,8 +18,8 @@ from native import CSRC, Compiler, clean_environment
 from standin import Standin
 
 import gpusched as gs
-from gpusched import _core, _cuda_driver
-from gpusched.cuda import CudaError, Device, Operation, Stream
+from gpusched import _core
+from gpusched.cuda import CudaError, Device, Operation, Stream, driver
 
 ROOT = CSRC.parent
 
@@ -47,13 +47,13 @@ def test_available(standin: Standin) -> None:
 
 
 def test_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cuda_driver, "_opened", {})
+    monkeypatch.setattr(driver, "_opened", {})
     monkeypatch.setenv("GPUSCHED_CUDA_DRIVER", "libno-such-driver.so.1")
     assert gs.cuda.why_not() == "no NVIDIA driver: libno-such-driver.so.1 cannot be opened"
     assert not gs.cuda.is_available()
     assert gs.cuda.devices() == ()
     with pytest.raises(CudaError, match="no NVIDIA driver"):
-        gs.GPU.from_cuda(0)
+        gs.cuda.gpu(0)
     with pytest.raises(CudaError) as caught:
         Device(0)
     assert str(caught.value) == gs.cuda.why_not()  # not the tuple of all args
@@ -63,7 +63,7 @@ def test_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_library_that_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cuda_driver, "_opened", {})
+    monkeypatch.setattr(driver, "_opened", {})
     monkeypatch.setenv("GPUSCHED_CUDA_DRIVER", "libm.so.6")
     assert gs.cuda.why_not() == "libm.so.6 lacks cuInit: the driver is too old"
 
@@ -75,7 +75,7 @@ def test_no_device(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert gs.cuda.why_not() == "the driver finds no device (CUDA_VISIBLE_DEVICES is '')"
     with pytest.raises(ValueError, match="there is no such device"):
-        gs.GPU.from_cuda(0)
+        gs.cuda.gpu(0)
 
 
 def test_old_driver(standin: Standin) -> None:
@@ -88,7 +88,7 @@ def test_driver_older_than_the_kernels(standin: Standin, monkeypatch: pytest.Mon
     monkeypatch.setattr(_core, "CUDA_TOOLKIT", 13000)
     monkeypatch.setattr(_core, "CUDA_MISSING", "")
     assert gs.cuda.why_not() is None  # the stand-in needs no kernels
-    monkeypatch.setattr(_cuda_driver, "standing_in", lambda: False)
+    monkeypatch.setattr(driver, "standing_in", lambda: False)
     told = "the driver is too old: it supports CUDA 12.4, the kernels were built with 13.0"
     assert gs.cuda.why_not() == told
 
@@ -96,12 +96,12 @@ def test_driver_older_than_the_kernels(standin: Standin, monkeypatch: pytest.Mon
 def test_build_without_kernels(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = _core.CUDA_MISSING
     assert (_core.CUDA_TOOLKIT == 0) == bool(missing)
-    monkeypatch.setattr(_cuda_driver, "standing_in", lambda: False)
+    monkeypatch.setattr(driver, "standing_in", lambda: False)
     monkeypatch.setattr(_core, "CUDA_MISSING", "built without the CUDA toolkit")
     assert gs.cuda.why_not() == "built without the CUDA toolkit"
     if missing:
         with pytest.raises(ValueError, match="there are no kernels in this build"):
-            _core.cuda_device(_cuda_driver.driver(), 0, None)
+            driver.driver().device(0, None)
 
 
 @pytest.mark.parametrize("function", ["cuInit", "cuDriverGetVersion", "cuDeviceGetCount"])
@@ -117,12 +117,12 @@ def test_driver_that_does_not_start(standin: Standin, function: str) -> None:
 
 def test_limits(standin: Standin) -> None:
     standin.set(sms=12, devices=2)
-    gpu = gs.GPU.from_cuda(1)
+    gpu = gs.cuda.gpu(1)
     assert (gpu.sms, gpu.threads_per_sm, gpu.blocks_per_sm, gpu.cc) == (12, 2048, 32, (9, 0))
     assert (gpu.smem_per_sm, gpu.smem_per_block) == (228 * 1024, 227 * 1024)
     assert gpu.name == "Stand-in 1"
     with pytest.raises(ValueError, match=r"device = 2: there is no such device"):
-        gs.GPU.from_cuda(2)
+        gs.cuda.gpu(2)
 
 
 def test_two_devices(standin: Standin) -> None:
@@ -427,7 +427,7 @@ def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Pat
         pytest.skip("compares with the cuda.h of CUDA 12.8 to 13.0")
     api = (CSRC / "cuda/api.h").read_text()
     checks = []
-    for name, value in re.findall(r"GS_CU_(\w+) = (\d+)", api):
+    for name, value in re.findall(r"GS_CUDA_API_(\w+) = (\d+)", api):
         for pattern in (
             "CUDA_ERROR_{}",
             "CU_DEVICE_{}",
@@ -451,12 +451,12 @@ def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Pat
         count = 0 if declared[1].strip() == "void" else declared[1].count(",") + 1
         arguments = ", ".join(["0"] * count)
         checks.append(f"int call_{ours}(void) {{ return (int)cu{theirs}({arguments}); }}")
-    sizes = {"gs_cu_resource_t": "CUdevResource", "gs_cu_ptr_t": "CUdeviceptr"}
-    sizes |= {"gs_cu_device_t": "CUdevice", "gs_cu_handle_t": "CUstream"}
+    sizes = {"gs_cuda_api_resource_t": "CUdevResource", "gs_cuda_api_ptr_t": "CUdeviceptr"}
+    sizes |= {"gs_cuda_api_device_t": "CUdevice", "gs_cuda_api_handle_t": "CUstream"}
     for ours, theirs in sizes.items():
         checks.append(f'_Static_assert(sizeof({ours}) == sizeof({theirs}), "{ours}");')
     checks.append(
-        '_Static_assert(offsetof(gs_cu_resource_t, is) == offsetof(CUdevResource, sm), "sm");'
+        '_Static_assert(offsetof(gs_cuda_api_resource_t, is) == offsetof(CUdevResource, sm), "sm");'
     )
     source = tmp_path / "check.c"
     text = "\n".join(["#include <cuda.h>", '#include "cuda/api.h"', *checks, ""])
@@ -609,12 +609,14 @@ def test_the_driver_may_refuse_what_does_not_fit(standin: Standin) -> None:
 def test_channels_are_set_before_the_driver_is_opened(standin: Standin) -> None:
     code = """
 import os
-from gpusched import _core, _cuda_device, _cuda_driver
+from gpusched import _core
+from gpusched.cuda import device
+from gpusched.cuda import driver
 opened = _core.cuda_driver
 def look(path):
     print(os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS"))
     return opened(path)
 _core.cuda_driver = look
-_cuda_device.Device(channels=3).close()
+device.Device(channels=3).close()
 """
     assert python(code, GPUSCHED_CUDA_DRIVER=standin.path) == "3"

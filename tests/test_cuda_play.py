@@ -53,7 +53,7 @@ def test_samples_are_the_times_of_batches(device: Device) -> None:
 def test_statistics() -> None:
     tasks = gs.KernelTasks(period=[1000], wcet=[10])
     samples = np.array([[0, 0, 0, 0], [10, 11, 12, 30]])
-    from gpusched._cuda_oracle import Measurement
+    from gpusched.cuda.measurement import Measurement
 
     measured = Measurement(
         tasks,

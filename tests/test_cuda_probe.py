@@ -16,12 +16,12 @@ import pytest
 from standin import Standin
 
 import gpusched as gs
-from gpusched import __main__ as command
-from gpusched import _cuda_interference, _cuda_placement, _cuda_queues
-from gpusched._cuda_bench import Bench, Finding, attempt
-from gpusched._cuda_check import partitions, supervise
-from gpusched._cuda_noise import noisy
+from gpusched.cli import main as command
 from gpusched.cuda import CudaError, Device, Operation
+from gpusched.cuda.check import partitions, supervise
+from gpusched.cuda.noise import noisy
+from gpusched.cuda.probes import block_order, interference, queues
+from gpusched.cuda.probes.bench import Bench, Finding, attempt
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_probe_of_a_gpu_that_follows_the_rules(standin: Standin, device: Device)
     probed = gs.cuda.probe(device, quick=True, processes=[1], say=lines.append)
     assert probed.agrees, lines
     assert len(lines) == len(probed.findings) == 15
-    assert probed.gpu == gs.GPU.from_cuda(0)
+    assert probed.gpu == gs.cuda.gpu(0)
     assert probed.gpu.sm_order.tolist() == [*range(0, 16, 2), *range(1, 16, 2)]
     # 100 % more on the same SM, 60 % beside it, 10 % elsewhere; copies 50 % for blocks they meet.
     assert probed.interference is not None
@@ -71,7 +71,7 @@ def test_another_policy_is_told_exactly(standin: Standin) -> None:
     standin.set(policy=1)
     with Device() as device:
         bench = Bench(device, quick=True)
-        found = _cuda_placement.pairs(bench)
+        found = block_order.pairs(bench)
     assert found.status == "fail"
     assert found.data["agree"]["most_room"] < found.data["cases"]
     first = found.data["disagreements"][0]
@@ -85,19 +85,19 @@ def test_another_policy_is_told_exactly(standin: Standin) -> None:
 def test_channels(standin: Standin, channels: int) -> None:
     standin.set(channels=channels)
     with Device() as device:
-        assert _cuda_queues.channels(Bench(device, quick=True)).data["at_once"] == channels
+        assert queues.channels(Bench(device, quick=True)).data["at_once"] == channels
 
 
 def test_an_occupancy_that_differs(standin: Standin) -> None:
     standin.set(occupancy=-1)
     with Device() as device:
-        found = _cuda_placement.occupancy(Bench(device, quick=True))
+        found = block_order.occupancy(Bench(device, quick=True))
     assert found.status == "fail" and "differ from the driver; first" in found.text
 
 
 def test_shared_memory_parts_the_blocks(device: Device) -> None:
     """Half of the shared memory leaves less room than an empty SM has for 3 warps."""
-    found = _cuda_placement.shared_memory(Bench(device, quick=False))
+    found = block_order.shared_memory(Bench(device, quick=False))
     assert found.status == "pass"
     sm = gs.place(device.gpu, [1, 1], [32, 96], 0, [100_000, 0]).sm
     assert (found.data["apart_from"] is not None) == (sm[0] != sm[1])
@@ -105,7 +105,7 @@ def test_shared_memory_parts_the_blocks(device: Device) -> None:
 
 def test_a_probe_that_raises_is_a_failure(standin: Standin, device: Device) -> None:
     standin.fail("cuLaunchKernel", 1, 1)
-    found = attempt("timer", lambda: _cuda_placement.timer(Bench(device, quick=True)))
+    found = attempt("timer", lambda: block_order.timer(Bench(device, quick=True)))
     assert found.status == "fail" and "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE" in found.text
 
     def stop() -> Finding:
@@ -192,23 +192,21 @@ def test_a_process_that_was_held_up(device: Device, monkeypatch: pytest.MonkeyPa
         return run(late if count == 1 else ops)
 
     monkeypatch.setattr(device, "run", held_up)
-    found = _cuda_placement.compare(
-        bench, "x", "y", [[Operation(threads=32), Operation(threads=64)]]
-    )
+    found = block_order.compare(bench, "x", "y", [[Operation(threads=32), Operation(threads=64)]])
     assert found.status == "pass" and count == 2
 
 
 def test_noise_lasts_as_long_as_the_kernel(device: Device) -> None:
     bench = Bench(device, quick=True)
     for size in (1 << 12, 1 << 20, 8 << 20):
-        noise = _cuda_interference.noise_for(bench, "memset", size, 2_000_000)
+        noise = interference.noise_for(bench, "memset", size, 2_000_000)
         took = device.run(noise).elapsed[0]
         assert 2_000_000 <= took < 4_000_000 or len(noise) in (4, 800)
 
 
 def test_figure_9_needs_two_blocks_on_one_sm(standin: Standin, device: Device) -> None:
     standin.set(policy=1)
-    found = _cuda_interference.neighbours(Bench(device, quick=True))
+    found = interference.neighbours(Bench(device, quick=True))
     assert found.status == "fail" and found.data == {}
 
 
@@ -216,8 +214,8 @@ def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.Monke
     monkeypatch.setenv("GPUSCHED_STANDIN", "devices=0")
     with pytest.raises(RuntimeError, match="did not start"), noisy(0, "memset", 2):
         pass
-    monkeypatch.setattr("gpusched._cuda_noise._CODE", "import time; time.sleep(60)")
-    monkeypatch.setattr("gpusched._cuda_noise.LIMIT_S", 0.5)
+    monkeypatch.setattr("gpusched.cuda.noise._CODE", "import time; time.sleep(60)")
+    monkeypatch.setattr("gpusched.cuda.noise.LIMIT_S", 0.5)
     with pytest.raises(RuntimeError, match=r"took 0\.5 s"), noisy(0, "memset", 1):
         pass
     with pytest.raises(ValueError, match="processes = 65: must be 1 to 64"):
@@ -259,7 +257,7 @@ def test_gpu_check(
         data = findings[f"player {strategy} poll"]["data"]
         assert data["misses"] == 0 and 3000 < data["median_ns"] <= data["p99_ns"] < 20_000
     log = gs.io.read_examiner(tmp_path / "report")
-    assert gs.io.check_rules(log, gs.GPU.from_cuda(1), tolerance=50_000) == []
+    assert gs.io.check_rules(log, gs.cuda.gpu(1), tolerance=50_000) == []
     assert all(line.startswith(("pass", "figure", "skip")) for line in printed.splitlines()[2:-1])
 
 

@@ -19,11 +19,12 @@ import pytest
 from reference import gedf as ref
 
 import gpusched as gs
-from gpusched import _core, _generate_elliott, analysis
-from gpusched._check import seed_key
-from gpusched._study_store import StoreError
+from gpusched import _core, analysis
+from gpusched._support.arguments import seed_key
 from gpusched.experiments import SCENARIOS, elliott_fig5
-from gpusched.sweep import spawn
+from gpusched.generate import elliott_sets
+from gpusched.study.store import StoreError
+from gpusched.study.sweeps import spawn
 
 M = 2**64 - 1
 
@@ -67,8 +68,8 @@ def draw(options: dict[str, Any], index: int, seed: int) -> tuple[list[tuple[int
     given |= {"cpus": 4, "overhead": 0.05, "rounding": "nearest", "empty": True, "ticks": 10**6}
     given |= options
     u, p = given["utilization"], given["periods"]
-    u = _generate_elliott.UTILIZATIONS[u] if isinstance(u, str) else u
-    p = _generate_elliott.PERIODS[p] if isinstance(p, str) else p
+    u = elliott_sets.UTILIZATIONS[u] if isinstance(u, str) else u
+    p = elliott_sets.PERIODS[p] if isinstance(p, str) else p
     periods = [x * given["ticks"] for x in p]
     gpu, overhead = round(given["gpu"] * 1000), round(given["overhead"] * 1000)
     rest = (overhead, given["rounding"], given["empty"])
@@ -102,11 +103,18 @@ def test_the_study_counts_what_the_tests_say(options: dict[str, Any]) -> None:
     count, bins, factors = 25, 7, [1, 2, 4, 16]
     given = {"utilization": "medium", "periods": "moderate", "gpu": 0.5, "share": (0.3, 0.4)}
     given |= {"cpus": 4, "overhead": 0.05, "rounding": "nearest", "empty": True} | options
-    arguments = _generate_elliott.scenario(**given)
+    arguments = elliott_sets.scenario(**given)
     m = given["cpus"]
     for paper in (False, True):
         sets, without, passed, eighths, fates, total = _core.elliott_study(
-            seed_key(8), *arguments, 2, count, paper, np.array(factors), bins, None
+            seed_key(8),
+            **arguments,
+            speed_ups=np.array(factors),
+            first=2,
+            count=count,
+            paper=paper,
+            bins=bins,
+            stop=None,
         )
         wanted = np.zeros((8, bins), np.int64)
         in_bin, empty, tasks, beyond = np.zeros(bins, np.int64), 0, 0, 0
@@ -139,13 +147,11 @@ def test_the_study_counts_what_the_tests_say(options: dict[str, Any]) -> None:
 
 
 def test_chunks_do_not_matter() -> None:
-    arguments = _generate_elliott.scenario(
-        "light", "short", 0.75, (0.3, 0.4), 4, 0.05, "nearest", True
-    )
-    tests = (False, np.array([2, 4]), 40)
-    whole = _core.elliott_study(seed_key(1), *arguments, 0, 3000, *tests, None)
+    arguments = elliott_sets.scenario("light", "short", 0.75, (0.3, 0.4), 4, 0.05, "nearest", True)
+    arguments |= {"paper": False, "speed_ups": np.array([2, 4]), "bins": 40, "stop": None}
+    whole = _core.elliott_study(seed_key(1), **arguments, first=0, count=3000)
     parts = [
-        _core.elliott_study(seed_key(1), *arguments, first, size, *tests, None)
+        _core.elliott_study(seed_key(1), **arguments, first=first, count=size)
         for first, size in ((0, 1), (1, 999), (1000, 2000))
     ]
     for at, value in enumerate(whole):
@@ -346,9 +352,9 @@ def test_store_resumes_and_extends(tmp_path: Path) -> None:
 
 SCRIPT = """
     import sys
-    from gpusched import _study_store
+    from gpusched.study import store
     from gpusched.experiments import elliott_fig5
-    _study_store._SECONDS = 0.05
+    store._SECONDS = 0.05
     if __name__ == "__main__":
         elliott_fig5([3, 93, 183, 33], 2_000_000, 4, store=sys.argv[1], workers=2,
                      progress=lambda done, total: print(done, flush=True))

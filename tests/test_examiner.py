@@ -13,8 +13,8 @@ import pytest
 from hierarchy_systems import fits, random_system, simulated
 
 import gpusched as gs
-from gpusched.blocklog import BlockLog
 from gpusched.io import check_rules, read_examiner, write_examiner
+from gpusched.io.block_log import BlockLog
 
 COLUMNS = ("stream", "threads", "regs", "smem", "blocks")
 

@@ -7,7 +7,7 @@ import pytest
 
 import gpusched as gs
 from gpusched import experiments
-from gpusched.results import wilson
+from gpusched._support.results import wilson
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

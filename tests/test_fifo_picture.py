@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched import _fifo_picture as picture
+from gpusched.simulate import fifo_picture as picture
 
 EXAMPLE = gs.KernelTasks(
     period=[80, 160, 170, 180],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from gpusched._files import replacing
+from gpusched._support.files import replacing
 
 
 def test_a_file_takes_its_place_when_it_is_complete(tmp_path: Path) -> None:

@@ -391,12 +391,12 @@ def test_refusals() -> None:
 def test_the_module_refuses() -> None:
     row = np.array([[10, 20]])
     with pytest.raises(ValueError, match=r"demand\[1\] = -1: must not be negative"):
-        _core.gedf_response(row, row, np.array([[1, -1]]), 2, 30, None)
+        _core.gedf_response(row, row, np.array([[1, -1]]), cpus=2, methods=30, stop=None)
     with pytest.raises(OverflowError, match="too large for the clock"):
-        _core.gedf_response(row, row, np.array([[1, 2**61]]), 2, 30, None)
+        _core.gedf_response(row, row, np.array([[1, 2**61]]), cpus=2, methods=30, stop=None)
     with pytest.raises(ValueError, match="demand: axis 1 must have length 2, has 1"):
-        _core.gedf_response(row, row, np.array([[1]]), 2, 30, None)
+        _core.gedf_response(row, row, np.array([[1]]), cpus=2, methods=30, stop=None)
     stopped = bytearray(b"\1")
     many = np.full((20_000, 2), 10)
     with pytest.raises(gs.Cancelled):
-        _core.gedf_response(many, many, many, 2, 30, stopped)
+        _core.gedf_response(many, many, many, cpus=2, methods=30, stop=stopped)

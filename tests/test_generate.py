@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native import positional
 
 import gpusched as gs
 from gpusched import _core
@@ -453,11 +454,11 @@ ONE = np.ones(1)
 )
 def test_module_refuses_hostile_arrays(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        _core.generate_uunifast(*arguments)
+        positional(_core.generate_uunifast)(*arguments)
     kernels = (*arguments[:4], np.array([5]), 10)
     if arguments[4]:
         with pytest.raises((ValueError, TypeError), match=message):
-            _core.generate_kernels(*kernels)
+            positional(_core.generate_kernels)(*kernels)
 
 
 def test_module_refuses_hostile_lists() -> None:
@@ -468,6 +469,10 @@ def test_module_refuses_hostile_lists() -> None:
         (np.ones((2, 2), dtype=np.int64), "periods: must have 1 dimension"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
-            _core.generate_kernels(KEY, 2, ONE, 0, periods, 10)
+            _core.generate_kernels(
+                key=KEY, n=2, utilization=ONE, first=0, periods=periods, capacity=10
+            )
     with pytest.raises(ValueError, match="capacity = 0"):
-        _core.generate_kernels(KEY, 2, ONE, 0, np.array([5]), 0)
+        _core.generate_kernels(
+            key=KEY, n=2, utilization=ONE, first=0, periods=np.array([5]), capacity=0
+        )

@@ -9,7 +9,7 @@ from reference.place import occupancy as twin
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.gpu import SMLimits, limits_of, occupancy
+from gpusched.model.gpu import SMLimits, limits_of, occupancy
 
 
 def gpu(**more):

@@ -7,11 +7,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from native import positional
 from reference import paper_graph, pbs_brute
 
-import gpusched.graph as graphs
+import gpusched.pbs.graph as graphs
 from gpusched import _core
-from gpusched.tasks import KernelTasks
+from gpusched.model.kernel_tasks import KernelTasks
 
 SECTION_3_1 = ((4, 5, 10), (4, 5, 10), (0, 1, 3, 4, 3, 4, 4, 6))
 
@@ -34,7 +35,7 @@ def replay_rule(period, deadline, completion, result, offset=None, idling=False)
     offset = [0] * len(period) if offset is None else offset
     stack = [np.array([row], dtype=np.int64) for row in (period, deadline, offset, completion)]
     frames = (result["start"], result["end"], result["batch"])
-    return _core.schedule_replay(*stack, *frames, idling)[0]
+    return positional(_core.schedule_replay)(*stack, *frames, idling)[0]
 
 
 def random_set(rng, kind="any", periods=(2, 3, 4, 5, 6, 8, 10, 12), most=3):
@@ -456,10 +457,10 @@ GOOD = [
 )
 def test_hostile_arguments_of_the_module(place, value, error, message):
     arguments = list(GOOD)
-    assert _core.graph_search(*arguments)["schedulable"] == 1
+    assert positional(_core.graph_search)(*arguments)["schedulable"] == 1
     arguments[place] = value
     with pytest.raises(error, match=message):
-        _core.graph_search(*arguments)
+        positional(_core.graph_search)(*arguments)
 
 
 # The graph itself --------------------------------------------------------------------------------

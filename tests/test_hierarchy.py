@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched import _hierarchy_run, _hierarchy_scene
-from gpusched.hierarchy import REASONS, Deadlock, Hierarchy
+from gpusched.simulate import hierarchy_run, hierarchy_scene
+from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Hierarchy
 
 # Of Amert et al.: two SMs as in a TX2.
 TX2 = gs.GPU(sms=2, threads_per_sm=2048, blocks_per_sm=32, smem_per_sm=65536)
@@ -500,7 +500,7 @@ def test_slices_budgets_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = gs.simulate.hierarchy(TX2, launches, timeslice=50, seed=1)
     assert whole.outcome == "done"
     for size in (1, 3, 100):
-        monkeypatch.setattr(_hierarchy_run, "_SLICE", size)
+        monkeypatch.setattr(hierarchy_run, "_SLICE", size)
         seen: list[tuple[int, int]] = []
         run = gs.simulate.hierarchy(
             TX2,
@@ -588,7 +588,7 @@ def test_boxes_of_an_sm_do_not_cover_each_other() -> None:
     rng = np.random.default_rng(10)
     run = gs.simulate.hierarchy("Xavier", random_launches(rng), timeslice=60)
     assert run.blocks is not None
-    scene = _hierarchy_scene.scene_of(run, "sm", None, 0, None)
+    scene = hierarchy_scene.scene_of(run, "sm", None, 0, None)
     sms = [box for box in scene.boxes if box.bottom < 8 and not box.pale]
     assert any(box.pale for box in scene.boxes)
     area = sum((box.end - box.start) * (box.bottom - box.top) for box in sms)

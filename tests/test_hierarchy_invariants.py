@@ -15,8 +15,6 @@ import pytest
 from hierarchy_systems import logs, opened, random_system
 from test_hierarchy_twin import TWO_SMS, system_of
 
-from gpusched import _core
-
 SEEDS = range(50_000, 50_600)
 
 
@@ -26,7 +24,7 @@ class Log:
     def __init__(self, system: dict[str, Any]) -> None:
         self.system = system
         simulation = opened(system)
-        while not _core.hierarchy_run(simulation, 1000, 1 << 28, 60.0, None)[1]:
+        while not simulation.run(blocks=1000, bytes=1 << 28, seconds=60.0, stop=None)[1]:
             pass
         result = logs(simulation)
         self.__dict__.update({key: result[key] for key in ("head", "joined", "first", "end")})
@@ -34,7 +32,7 @@ class Log:
         self.waits, self.slices = result["waits"], result["slices"]
         self.stuck = {row[0]: row for row in result["deadlock"]}
         # In the order in which the kernels got them; block by block within a kernel's turn.
-        columns = [column.tolist() for column in _core.hierarchy_blocks(simulation)]
+        columns = [column.tolist() for column in simulation.blocks()]
         self.blocks = list(zip(*columns, strict=True))
         self.ops = range(len(system["time"]))
         self.kernels = [k for k in self.ops if system["kind"][k] == 0]

@@ -75,7 +75,13 @@ def test_stgm(busy, paper):
     fine = 0
     for stack in [[A], *stacks(f"stgm {busy} {paper}", 40, cpus, sms)]:
         answer = _core.host_stgm(
-            columns(stack), cores(stack), sm_sets(stack, sms), cpus, busy, paper, nothing
+            columns(stack),
+            cores(stack),
+            sm_sets(stack, sms),
+            cpus=cpus,
+            busy=busy,
+            paper=paper,
+            stop=nothing,
         )
         same(answer, [ht.stgm(tasks, bool(busy), variant) for tasks in stack])
         fine += answer[0].sum()
@@ -88,7 +94,9 @@ def test_mpcp(mode, sms):
     name = ("suspend", "busy", "spin")[mode]
     fine = 0
     for stack in [[A], *stacks(f"mpcp {mode}", 40, 3, 2)]:
-        answer = _core.host_mpcp(columns(stack), cores(stack), 3, sms, mode, nothing)
+        answer = _core.host_mpcp(
+            columns(stack), cores(stack), cpus=3, sms=sms, mode=mode, stop=nothing
+        )
         same(answer, [ht.mpcp(tasks, name, sms) for tasks in stack])
         fine += answer[0].sum()
     assert fine > 10
@@ -99,7 +107,9 @@ def test_mpcp(mode, sms):
 def test_fmlp_plus(busy, paper):
     fine = 0
     for stack in [[A], *stacks(f"fmlp {busy} {paper}", 40, 3, 2)]:
-        answer = _core.host_fmlp_plus(columns(stack), cores(stack), 3, 2, busy, paper, nothing)
+        answer = _core.host_fmlp_plus(
+            columns(stack), cores(stack), cpus=3, sms=2, busy=busy, paper=paper, stop=nothing
+        )
         variant = "code" if paper else "sound"
         same(answer, [ht.fmlp_plus(tasks, bool(busy), variant, 2) for tasks in stack])
         fine += answer[0].sum()
@@ -113,7 +123,13 @@ def test_gpu_server(eps):
     for stack in [[A], *stacks(f"server {eps}", 40, 3, 2)]:
         server = [rng.randint(0, 3) for _ in stack]
         answer = _core.host_gpu_server(
-            columns(stack), cores(stack), np.array(server, np.int64), 3, 2, eps, nothing
+            columns(stack),
+            cores(stack),
+            np.array(server, np.int64),
+            cpus=3,
+            sms=2,
+            overhead=eps,
+            stop=nothing,
         )
         same(
             answer,
@@ -139,7 +155,9 @@ def test_partition(test, mode, name):
     fine = 0
     for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2)]:
         for cpus in (1, 2, 3):
-            answer = _core.host_partition(columns(stack), cpus, 2, test, mode, eps, nothing)
+            answer = _core.host_partition(
+                columns(stack), cpus=cpus, sms=2, test=test, mode=mode, overhead=eps, stop=nothing
+            )
             found = [
                 ht.partition(tasks, cpus, name, ("suspend", "busy", "spin")[mode], eps, 2)
                 for tasks in stack
@@ -163,49 +181,49 @@ def opened(tasks, cpus, sms, gpu, mode, *, offset, shares, key, **server):
         np.array([offset], np.int64),
         cores(stack),
         sm_sets(stack, sms) if gpu == "stgm" else None,
-        cpus,
-        sms,
-        0,
-        MODES[gpu][0],
-        mode,
-        np.array([server.get("server", 0)], np.int64),
-        server.get("eps", 0),
-        np.array(shares, np.int64),
-        np.array([5 * max(t.T for t in tasks)], np.int64),
-        np.array([-1], np.int64),
-        0,
-        np.array([key, 0, 0, 0], np.uint64),
-        0,
-        True,
-        nothing,
+        cpus=cpus,
+        sms=sms,
+        policy=0,
+        gpu=MODES[gpu][0],
+        mode=mode,
+        server=np.array([server.get("server", 0)], np.int64),
+        overhead=server.get("eps", 0),
+        shares=np.array(shares, np.int64),
+        until=np.array([5 * max(t.T for t in tasks)], np.int64),
+        victim=np.array([-1], np.int64),
+        triggers=0,
+        key=np.array([key, 0, 0, 0], np.uint64),
+        index=0,
+        log_intervals=True,
+        stop=nothing,
     )
 
 
 def simulated(*system, **options):
     """The core's jobs and intervals of one set."""
     capsule = opened(*system, **options)
-    while not _core.host_run(capsule, 1000, 0, 0, 0.0, nothing)[1]:
+    while not capsule.run(instants=1000, states=0, bytes=0, seconds=0.0, stop=nothing)[1]:
         pass
-    jobs = np.stack(_core.host_jobs(capsule), axis=1).tolist()
-    intervals = np.stack(_core.host_intervals(capsule), axis=1).tolist()
+    jobs = np.stack(capsule.jobs(), axis=1).tolist()
+    intervals = np.stack(capsule.intervals(), axis=1).tolist()
     return sorted(jobs), intervals
 
 
-@pytest.mark.parametrize("look", [_core.host_jobs, _core.host_intervals])
+@pytest.mark.parametrize("look", [_core.HostSimulation.jobs, _core.HostSimulation.intervals])
 def test_logs_are_lent(look):
     """The arrays are the simulation's memory: they outlive it, and it does not go on."""
     system = (A, 2, 2, "stgm", 0)
     options = {"offset": [0] * len(A), "shares": [1, 1, 1, 1, 0, 1], "key": 1}
     capsule = opened(*system, **options)
     for _ in range(40):
-        _core.host_run(capsule, 1, 0, 0, 0.0, nothing)
+        capsule.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     log = look(capsule)
     again = look(capsule)
     with pytest.raises(ValueError, match="cannot go on"):
-        _core.host_run(capsule, 1, 0, 0, 0.0, nothing)
+        capsule.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     other = opened(*system, **options)
     for _ in range(40):
-        _core.host_run(other, 1, 0, 0, 0.0, nothing)
+        other.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     kept = [column.copy() for column in look(other)]
     del capsule
     gc.collect()
@@ -323,7 +341,9 @@ def odd_set(rng, n):
 def agree(stack, cpus, sms, busy, paper, names):
     """Cores, SM sets and rounds of an allocation, in the end or when it gave up; how many sets."""
     bits = sum(FLAGS[name] for name in names)
-    answer = _core.host_stgm_allocate(columns(stack), cpus, sms, busy, paper, bits, nothing)
+    answer = _core.host_stgm_allocate(
+        columns(stack), cpus=cpus, sms=sms, busy=busy, paper=paper, flags=bits, stop=nothing
+    )
     fine = 0
     for s, tasks in enumerate(stack):
         flags = dict.fromkeys(names, True)
@@ -375,9 +395,13 @@ def test_any_allocation_at_all():
         n, cpus, sms, busy = rng.randint(1, 3), rng.randint(1, 2), rng.randint(1, 3), rng.random()
         stack = [random_set(rng, n, 1, 1, T=(12, 50), columns=sms) for _ in range(4)]
         busy = int(busy < 0.5)
-        every = _core.host_stgm_exhaustive(columns(stack), cpus, sms, busy, 0, 0, nothing)
+        every = _core.host_stgm_exhaustive(
+            columns(stack), cpus=cpus, sms=sms, busy=busy, paper=0, states=0, stop=nothing
+        )
         first, more = (
-            _core.host_stgm_allocate(columns(stack), cpus, sms, busy, 0, flags, nothing)
+            _core.host_stgm_allocate(
+                columns(stack), cpus=cpus, sms=sms, busy=busy, paper=0, flags=flags, stop=nothing
+            )
             for flags in (0, 32)
         )
         for s, tasks in enumerate(stack):
@@ -402,7 +426,9 @@ def test_groups():
     for _ in range(400):
         n, sms = rng.randint(4, 8), rng.randint(2, 4)
         tasks = random_set(rng, n, 1, 1, T=(100, 300), columns=sms)
-        answer = _core.host_stgm_allocate(columns([tasks]), 3, sms, 0, 0, 32, nothing)
+        answer = _core.host_stgm_allocate(
+            columns([tasks]), cpus=3, sms=sms, busy=0, paper=0, flags=32, stop=nothing
+        )
         users = sum(t.eta > 0 for t in tasks)
         if users > sms and answer[0][0] and answer[6][0] <= 16:
             tries.append(int(answer[6][0]))
@@ -427,11 +453,17 @@ def test_every_placement_of_odd_sets(busy, paper):
         if len(core) > 20_000:
             continue
         stack = tuple(np.repeat(column, len(core), 0) for column in hosts)
-        exists = _core.host_stgm(stack, core, sm, cpus, busy, paper, nothing)[0].any()
-        found = _core.host_stgm_exhaustive(hosts, cpus, sms, busy, paper, 0, nothing)
+        exists = _core.host_stgm(stack, core, sm, cpus=cpus, busy=busy, paper=paper, stop=nothing)[
+            0
+        ].any()
+        found = _core.host_stgm_exhaustive(
+            hosts, cpus=cpus, sms=sms, busy=busy, paper=paper, states=0, stop=nothing
+        )
         assert bool(found[0][0]) == exists
         for flags in (0, 32):
-            first = _core.host_stgm_allocate(hosts, cpus, sms, busy, paper, flags, nothing)
+            first = _core.host_stgm_allocate(
+                hosts, cpus=cpus, sms=sms, busy=busy, paper=paper, flags=flags, stop=nothing
+            )
             assert exists >= bool(first[0][0])
         possible += exists
     assert 10 < possible < 58
@@ -452,6 +484,12 @@ def test_long_chains():
                 # Busy: the other tasks of a core play no part, and what is left is small.
                 paths = ht.component if n > 14 and not busy else ht.chain
                 answer = _core.host_stgm(
-                    columns(stack), cores(stack), sm_sets(stack, n), 3, busy, 0, nothing
+                    columns(stack),
+                    cores(stack),
+                    sm_sets(stack, n),
+                    cpus=3,
+                    busy=busy,
+                    paper=0,
+                    stop=nothing,
                 )
                 same(answer, [ht.stgm(tasks, bool(busy), paths=paths)])

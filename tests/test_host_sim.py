@@ -14,7 +14,7 @@ from reference.host_sim import simulate as twin
 from test_reference_host_tests import random_set
 
 import gpusched as gs
-from gpusched.hostrun import WHAT
+from gpusched.simulate.host_result import WHAT
 
 WAYS = [
     ("stgm", "suspend"),

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hostile_calls import ARGUMENTS
-
-from gpusched import _core
+from hostile_calls import ARGUMENTS, parameters_of, public_names
 
 SCRIPT = Path(__file__).with_name("hostile_calls.py")
-FUNCTIONS = sorted(name for name, value in vars(_core).items() if inspect.isbuiltin(value))
+FUNCTIONS = sorted(public_names())
 SECONDS = 300
 
 
 def test_every_parameter_has_a_good_argument() -> None:
     assert "schedule_replay" in FUNCTIONS
-    parameters = {
-        name: set(inspect.signature(getattr(_core, name)).parameters) for name in FUNCTIONS
-    }
-    # F and the capsules come from calls.
-    known = {*ARGUMENTS, "begin", "last", "simulation"}
+    assert "Policy.play" in FUNCTIONS
+    parameters = {name: set(parameters_of(name)) for name in FUNCTIONS}
+    # F and the handles come from calls.
+    known = {*ARGUMENTS, "begin", "last", "self"}
     missing = {name: sorted(names - known) for name, names in parameters.items()}
     assert not any(missing.values()), f"give hostile_calls.ARGUMENTS these: {missing}"
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.hosttasks import HostTasks
+from gpusched.model.host_tasks import HostTasks
 
 ARRAYS = [f.name for f in dataclasses.fields(HostTasks) if f.name != "name"]
 LISTS: dict[str, Any] = {

@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched import chrome, io
-from gpusched._kernel_names import labels
-from gpusched.gpu import GPU
+from gpusched import io
+from gpusched._draw import chrome_trace
+from gpusched.io.kernel_names import labels
+from gpusched.model.gpu import GPU
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "tests" / "data" / "pipeline.pt.trace.json"
@@ -153,8 +154,11 @@ def test_microseconds_become_nanoseconds_exactly(tmp_path, text, time):
 @given(st.integers(-(2**63) + 1, 2**62), st.integers(0, 2**62 - 1))
 def test_every_time_survives_a_chrome_trace(tmp_path_factory, start, duration):
     path = tmp_path_factory.mktemp("times") / "t.json"
-    event = kernel() | {"ts": chrome.microseconds(start), "dur": chrome.microseconds(duration)}
-    chrome.write_chrome_trace(path, [event])
+    event = kernel() | {
+        "ts": chrome_trace.microseconds(start),
+        "dur": chrome_trace.microseconds(duration),
+    }
+    chrome_trace.write_chrome_trace(path, [event])
     trace = io.read_trace(path)
     assert (trace.start.tolist(), trace.duration.tolist()) == ([start], [duration])
 
@@ -768,13 +772,13 @@ def test_missing_files(tmp_path):
 def test_events_in_exact_microseconds(tmp_path):
     path = tmp_path / "out.json"
     events = [
-        chrome.process_name(0, "GPU"),
-        chrome.thread_name(0, np.int64(3), "SM 3"),
-        chrome.complete_event("k", 0, 3, 1695835573023613251, np.int64(1500), {"batch": 2}),
-        chrome.complete_event("k", "GPU", "lane", -1, 0),
-        chrome.counter_event("occupancy", 0, 10**6, {"threads": np.int64(64)}),
+        chrome_trace.process_name(0, "GPU"),
+        chrome_trace.thread_name(0, np.int64(3), "SM 3"),
+        chrome_trace.complete_event("k", 0, 3, 1695835573023613251, np.int64(1500), {"batch": 2}),
+        chrome_trace.complete_event("k", "GPU", "lane", -1, 0),
+        chrome_trace.counter_event("occupancy", 0, 10**6, {"threads": np.int64(64)}),
     ]
-    assert chrome.write_chrome_trace(path, iter(events)) is None
+    assert chrome_trace.write_chrome_trace(path, iter(events)) is None
     text = path.read_text()
     assert '"ts": 1695835573023613.251, "dur": 1.5}' in text
     document = json.loads(text, parse_float=Decimal)
@@ -795,15 +799,15 @@ def test_events_in_exact_microseconds(tmp_path):
 def test_microseconds_are_exact(time):
     with localcontext() as context:
         context.prec = 2
-        value = chrome.microseconds(time)
+        value = chrome_trace.microseconds(time)
     assert Fraction(value) * 1000 == time
     assert "E" not in f"{value:f}" and not re.search(r"\.\d*0$", f"{value:f}")
 
 
 def test_packed_chrome_traces_depend_on_the_events_alone(tmp_path):
-    events = [chrome.complete_event("é\ud800", 0, 0, i, 1) for i in range(100)]
+    events = [chrome_trace.complete_event("é\ud800", 0, 0, i, 1) for i in range(100)]
     for name in ("a.json.gz", "b.json.gz"):
-        chrome.write_chrome_trace(tmp_path / name, events, other={"seed": 7})
+        chrome_trace.write_chrome_trace(tmp_path / name, events, other={"seed": 7})
     a, b = ((tmp_path / name).read_bytes() for name in ("a.json.gz", "b.json.gz"))
     assert a == b
     document = json.loads(gzip.decompress(a))
@@ -812,7 +816,7 @@ def test_packed_chrome_traces_depend_on_the_events_alone(tmp_path):
 
 
 def test_no_events_make_an_empty_trace(tmp_path):
-    chrome.write_chrome_trace(tmp_path / "none.json", [])
+    chrome_trace.write_chrome_trace(tmp_path / "none.json", [])
     assert json.loads((tmp_path / "none.json").read_text())["traceEvents"] == []
 
 
@@ -829,9 +833,9 @@ def test_no_events_make_an_empty_trace(tmp_path):
 def test_nothing_is_left_half_written(tmp_path, name, bad, error, message):
     path = tmp_path / name
     path.write_text("as it was")
-    events = [chrome.process_name(0, "a"), chrome.process_name(1, "b"), bad]
+    events = [chrome_trace.process_name(0, "a"), chrome_trace.process_name(1, "b"), bad]
     with pytest.raises(error, match=message):
-        chrome.write_chrome_trace(path, events)
+        chrome_trace.write_chrome_trace(path, events)
     assert path.read_text() == "as it was"
     assert os.listdir(tmp_path) == [name]
 
@@ -840,33 +844,33 @@ def test_an_interrupt_leaves_the_old_file(tmp_path):
     path = tmp_path / "out.json"
 
     def interrupted():
-        yield chrome.process_name(0, "a")
+        yield chrome_trace.process_name(0, "a")
         assert not path.exists()
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        chrome.write_chrome_trace(path, interrupted())
+        chrome_trace.write_chrome_trace(path, interrupted())
     assert os.listdir(tmp_path) == []
 
 
 def test_writing_goes_through_links_and_names_what_fails(tmp_path):
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "link.json").symlink_to("real.json")
-    chrome.write_chrome_trace(tmp_path / "link.json", [])
+    chrome_trace.write_chrome_trace(tmp_path / "link.json", [])
     assert (tmp_path / "link.json").is_symlink()
     assert "traceEvents" in (tmp_path / "real.json").read_text()
     with pytest.raises(FileNotFoundError, match=r"absent.out\.json"):
-        chrome.write_chrome_trace(tmp_path / "absent" / "out.json", [])
+        chrome_trace.write_chrome_trace(tmp_path / "absent" / "out.json", [])
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):
-        chrome.write_chrome_trace(tmp_path / "folder", [])
+        chrome_trace.write_chrome_trace(tmp_path / "folder", [])
     assert sorted(os.listdir(tmp_path)) == ["folder", "link.json", "real.json"]
 
 
 def test_constructors_refuse_what_is_no_integer_time():
     with pytest.raises(TypeError):
-        chrome.complete_event("k", 0, 0, 1.5, 1)
+        chrome_trace.complete_event("k", 0, 0, 1.5, 1)
     with pytest.raises(TypeError):
-        chrome.microseconds("12")
+        chrome_trace.microseconds("12")
     with pytest.raises(ValueError, match="event 'k': duration -1 is negative"):
-        chrome.complete_event("k", 0, 0, 1, -1)
+        chrome_trace.complete_event("k", 0, 0, 1, -1)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.launches import KINDS, STREAM_KINDS
+from gpusched.model.launches import KINDS, STREAM_KINDS
 
 
 def recorded() -> gs.Launches:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched import io
-from gpusched.gpu import GPU
+from gpusched.model.gpu import GPU
 
 PID = 4242
 GLOBAL_PID = (1 << 48) | (PID << 24)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native import positional
 from reference import oracle as twin
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.tasks import KernelTasks
+from gpusched.model.kernel_tasks import KernelTasks
 
 TWO_SMS = gs.GPU(sms=2, threads_per_sm=256, blocks_per_sm=16)
 
@@ -384,26 +385,26 @@ GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
     ],
 )
 def test_module_refuses(position: int, value: Any, message: str) -> None:
-    assert _core.oracle_by_placement(*GOOD)[0].tolist() == [[0, 1, 1, 1]]
+    assert positional(_core.oracle_by_placement)(*GOOD)[0].tolist() == [[0, 1, 1, 1]]
     arguments = [*GOOD]
     arguments[position] = value
     with pytest.raises((ValueError, TypeError), match=message):
-        _core.oracle_by_placement(*arguments)
+        positional(_core.oracle_by_placement)(*arguments)
     if position >= 6:
         with pytest.raises((ValueError, TypeError), match=message):
-            _core.oracle_by_utilization(ROW, *arguments[6:])
+            positional(_core.oracle_by_utilization)(ROW, *arguments[6:])
 
 
 def test_module_refuses_periods() -> None:
     good = (ROW, *GOOD[6:])
-    assert _core.oracle_by_utilization(*good).shape == (1, 4)
+    assert positional(_core.oracle_by_utilization)(*good).shape == (1, 4)
     for period, message in (
         (ROW * 0, r"period\[0\] = 0: must be positive"),
         (np.ones((2, 2), np.int64), "period: axis 0 must have length 1"),
         (np.ones((1, 1), np.int64), "period: axis 1 must have length 2"),
     ):
         with pytest.raises(ValueError, match=message):
-            _core.oracle_by_utilization(period, *good[1:])
+            positional(_core.oracle_by_utilization)(period, *good[1:])
 
 
 def test_threads_share_the_core() -> None:

@@ -416,7 +416,7 @@ def test_hostile_module_arguments():
     one, zero = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
 
     def place(limits=limits, order=order, blocks=one, threads=one, policy=0, load=None):
-        return _core.place(limits, order, blocks, threads, zero, zero, policy, load)
+        return _core.place(limits, order, blocks, threads, zero, zero, policy=policy, load=load)
 
     assert place()[0].tolist() == [0]
     assert place(order=None)[0].tolist() == [0]  # ascending
@@ -456,7 +456,7 @@ def test_hostile_module_arguments():
         place(load=np.tile([0, 0, 2**63 - 1, 0], (8, 1)))
     # a kernel behind one without room is checked all the same
     with pytest.raises(ValueError, match=r"threads\[1\] = 0: must be positive"):
-        _core.place(limits, order, [1, 1], [1025, 0], [0, 0], [0, 0], 0, None)
+        _core.place(limits, order, [1, 1], [1025, 0], [0, 0], [0, 0], policy=0, load=None)
     # every limit at its greatest
     most = np.full(10, 2**31 - 1)
     most[[0, 6]] = 1, 0  # one SM; nothing reserved

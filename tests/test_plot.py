@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched import graph, plot
-from gpusched.schedule import Schedule
+from gpusched._draw import axes as plot
+from gpusched.model.schedule import Schedule
+from gpusched.pbs import graph
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -193,7 +194,8 @@ def test_save_figure_is_whole_or_not_at_all(tmp_path):
 
 def test_importing_gpusched_imports_nothing_heavy():
     code = (
-        "import sys, gpusched, gpusched.schedule, gpusched.sweep, gpusched.experiments\n"
+        "import sys, gpusched, gpusched.model.schedule, gpusched.study.sweeps\n"
+        "import gpusched.experiments\n"
         "print([m for m in ('matplotlib', 'pandas', 'tqdm', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -235,7 +237,7 @@ def named_verdict():
 
 
 def named_pipelines():
-    volta = gs.experiments.olmedo.ARCHITECTURES["Volta"]
+    volta = gs.experiments.ARCHITECTURES["Volta"]
     return gs.experiments.olmedo_fig6(10, architectures=dict.fromkeys(NAMES, volta)).plot()
 
 

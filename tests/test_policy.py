@@ -155,10 +155,10 @@ def test_a_policy_does_not_depend_on_the_callers_arrays():
     rows = [np.atleast_2d(a).copy() for a in policy._arrays()]
     spans = [a.copy() for a in (policy.begin, policy.first, policy.last)]
     handle = _core.policy_open(*rows, *spans)
-    before = _core.policy_safe(handle, 0, [1, 1, 1]).tolist()
+    before = handle.safe(0, [1, 1, 1]).tolist()
     for array in (*rows, *spans):
         array[:] = 0
-    assert _core.policy_safe(handle, 0, [1, 1, 1]).tolist() == before
+    assert handle.safe(0, [1, 1, 1]).tolist() == before
 
 
 def test_response_times_beyond_the_clock_are_refused():
@@ -174,8 +174,16 @@ def test_response_times_beyond_the_clock_are_refused():
         np.zeros(2**n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64),
     )  # fmt: skip
     with pytest.raises(OverflowError, match="response time makes the total overflow"):
-        _core.policy_play(
-            handle, 1, [0], [2**58], [2**n - 1], 1, np.zeros(4, np.uint64), 3.9, 3.9, None
+        handle.play(
+            strategy=1,
+            start=[0],
+            end=[2**58],
+            batch=[2**n - 1],
+            runs=1,
+            key=np.zeros(4, np.uint64),
+            low=3.9,
+            high=3.9,
+            stop=None,
         )
 
 
@@ -210,8 +218,8 @@ def test_policies_pickle():
         (lambda p, s: p.safe(0, 8), "pending = 8"),
         (lambda p, s: p.safe(0, [1, 1]), "axis 0 must have length 3"),
         (lambda p, s: p.safe(0, [2, 0, 0]), "more than can be pending"),
-        (lambda p, s: p.safe(0, [-1, 0, 0]), "negative"),
-        (lambda p, s: p.safe(-1, 7), "instant = -1"),
+        (lambda p, s: p.safe(0, [-1, 0, 0]), "expected counts of at least 0"),
+        (lambda p, s: p.safe(-1, 7), "instant: got -1"),
         (lambda p, s: p.play(s, "guess"), "strategy = 'guess'"),
         (lambda p, s: p.play(s, actual=(0, 1)), "0 < low <= high"),
         (lambda p, s: p.play(s, actual=(1, float("nan"))), "0 < low <= high"),
@@ -235,10 +243,24 @@ def test_the_module_refuses_a_broken_policy():
         with pytest.raises(ValueError, match="begin"):
             _core.policy_open(*row, *arrays)
     with pytest.raises(ValueError, match=r"batch\[0\]: is no eligible batch"):
-        _core.policy_play(p._handle, 0, [0], [1], [9], 1, np.zeros(4, np.uint64), 1.0, 1.0, None)
+        p._handle.play(
+            strategy=0,
+            start=[0],
+            end=[1],
+            batch=[9],
+            runs=1,
+            key=np.zeros(4, np.uint64),
+            low=1.0,
+            high=1.0,
+            stop=None,
+        )
     twice = [0, 1], [1, 2], [1, 1]
     five = [[x for _ in range(5) for x in column] for column in twice]
     with pytest.raises(ValueError, match="no job left"):
-        _core.policy_play(p._handle, 0, *five, 1, np.zeros(4, np.uint64), 1.0, 1.0, None)
-    with pytest.raises((ValueError, TypeError)):
-        _core.policy_safe(object(), 0, [0, 0, 0])
+        p._handle.play(
+            *five, strategy=0, runs=1, key=np.zeros(4, np.uint64), low=1.0, high=1.0, stop=None
+        )
+    with pytest.raises(TypeError):
+        _core.Policy.safe(object(), 0, [0, 0, 0])
+    with pytest.raises(TypeError, match=r"cannot create '\S*Policy' instances"):
+        _core.Policy()

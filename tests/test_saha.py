@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched import plot
+from gpusched._draw import axes as plot
 from gpusched.experiments import (
     ALLOCATORS,
     STGM_TESTS,
@@ -19,7 +19,7 @@ from gpusched.experiments import (
     stgm_fig5,
     stgm_options,
 )
-from gpusched.sweep import spawn
+from gpusched.study.sweeps import spawn
 
 SOUND = [name for name, (_, _, variant) in STGM_TESTS.items() if variant == "sound"]
 

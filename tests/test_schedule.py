@@ -11,8 +11,8 @@ import pytest
 from reference import edf, pbs_brute
 
 import gpusched as gs
-from gpusched.jobs import Jobs
-from gpusched.schedule import Schedule, ScheduleError
+from gpusched.model.jobs import Jobs
+from gpusched.model.schedule import Schedule, ScheduleError
 
 # Paper 001, section 3.1: Figure 1's tasks, completion by mask.
 TASKS = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=["t1", "t2", "t3"])

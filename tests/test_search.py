@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from native import positional
 from reference import edf as edf_twin
 from reference import pbs_brute
 
@@ -72,7 +73,7 @@ def test_which_job_misses_under_edf_serial_depends_on_the_tie():
 def test_the_papers_schedules_replay(pairs):
     """The beginning of Figures 2c and 2d: J1 alone, then J6 with J10."""
     start, end = (list(x) for x in zip((0, 1), (1, 5), strict=True))
-    rule, frame, *_ = _core.schedule_replay(
+    rule, frame, *_ = positional(_core.schedule_replay)(
         *(np.atleast_2d(a) for a in (EXAMPLE.period, EXAMPLE.deadline, EXAMPLE.offset)),
         np.atleast_2d(TABLE.completion),
         start,
@@ -382,8 +383,10 @@ def test_the_module_refuses_hostile_arrays(period, completion, error, message):
     completion = TABLE.completion if completion is None else completion
     arrays = rows(period, period, [0, 0, 0], completion)
     for call in (
-        lambda: _core.pbs_search(*arrays, None, False, False, False, 0, 0, 0, 0.0, None),
-        lambda: _core.pbs_edf(*arrays, False, 0, None),
+        lambda: positional(_core.pbs_search)(
+            *arrays, None, False, False, False, 0, 0, 0, 0.0, None
+        ),
+        lambda: positional(_core.pbs_edf)(*arrays, False, 0, None),
     ):
         with pytest.raises(error, match=message):
             call()
@@ -395,9 +398,10 @@ def test_a_refusal_in_a_stack_names_the_set():
     completion = np.tile([0, 1, 1, 1], (3, 1))
     with pytest.raises(ValueError, match=r"set 1: period\[1\] = 0"):
         _core.pbs_search(
-            period, np.full((3, 2), 10), np.zeros((3, 2), int), completion, None, False, False,
-            False, 0, 0, 0, 0.0, None,
-        )  # fmt: skip
+            *(period, np.full((3, 2), 10), np.zeros((3, 2), int), completion, None),
+            **{"idling": False, "thorough": False, "policy": False, "policy_limit": 0},
+            **{"states": 0, "bytes": 0, "seconds": 0.0, "stop": None},
+        )
 
 
 def goes_on_for_ever(period, deadline, offset, completion, idling):
@@ -540,7 +544,7 @@ def test_a_cycle_that_does_not_close_is_caught():
     tasks = gs.KernelTasks(period=[4], wcet=[3])
     table = gs.BatchTable(completion=[0, 3])
     gs.Schedule([0, 4], [3, 7], [1, 1], tasks, table, cycle=(4, 4)).validate()
-    from gpusched.schedule import ScheduleError
+    from gpusched.model.schedule import ScheduleError
 
     for cycle in ((4, 8), (0, 4), (0, 6), (2, 4)):
         with pytest.raises(ScheduleError, match=r"cycle|idled|miss"):

@@ -18,9 +18,9 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from gpusched._study_store import StoreError, open_store
-from gpusched.results import Results, wilson
-from gpusched.sweep import SweepError, run, spawn, sweep
+from gpusched._support.results import Results, wilson
+from gpusched.study.store import StoreError, open_store
+from gpusched.study.sweeps import SweepError, run, spawn, sweep
 
 GRID = {"level": [0.25, 0.5, 0.75], "kind": ["x", "y"]}
 
@@ -195,9 +195,9 @@ def test_progress_bar_goes_to_stderr(capsys):
 
 def test_the_example_of_the_module():
     import gpusched as gs
-    import gpusched.sweep  # which must not hide the function gs.sweep
+    import gpusched.study.sweeps  # which must not hide the function gs.sweep
 
-    text = textwrap.dedent(inspect.getdoc(sys.modules["gpusched.sweep"]).split("::")[1])
+    text = textwrap.dedent(inspect.getdoc(sys.modules["gpusched.study.sweeps"]).split("::")[1])
     names = {"gs": gs}
     exec(text.replace("count=1000", "count=20"), names)
     example = names["schedulable"]
@@ -547,7 +547,7 @@ def test_a_killed_sweep_goes_on(tmp_path):
             import sys, time
             import numpy as np
             import gpusched as gs
-            from gpusched import _study_store
+            from gpusched.study import store
 
             def slow(*, level, count, first, seed):
                 time.sleep(0.01)
@@ -555,7 +555,7 @@ def test_a_killed_sweep_goes_on(tmp_path):
                 return {"a": np.arange(first, first + count) < known * level}
 
             if __name__ == "__main__":
-                _study_store._SECONDS = 0.02
+                store._SECONDS = 0.02
                 said = lambda done, total: print(done, flush=True)
                 gs.sweep(slow, {"level": [1, 5, 300]}, count=500, seed=3, chunk=1, workers=1,
                          store=sys.argv[1], progress=said).save_csv(sys.argv[2])

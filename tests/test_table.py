@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.tasks import KernelTasks
+from gpusched.model.kernel_tasks import KernelTasks
 
 # Paper 001, Figure 1.
 PAPER = {(0,): 1, (1,): 3, (2,): 3, (0, 1): 4, (0, 2): 4, (1, 2): 4, (0, 1, 2): 6}

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched import graph
-from gpusched.tasks import KernelTasks
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.pbs import graph
 
 ARRAYS = [field.name for field in dataclasses.fields(KernelTasks) if field.name != "name"]
 POSITIVE = ["period", "wcet", "deadline", "block_time", "blocks", "threads"]

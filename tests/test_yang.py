@@ -104,7 +104,7 @@ def test_no_response_above_its_bound(bounds):
 
 
 def test_bounds_say_what_the_theorems_say(bounds):
-    share = {order: bounds.where(order=order)["bounded"] for order in experiments.yang.ORDERS}
+    share = {order: bounds.where(order=order)["bounded"] for order in gs.analysis.ORDERS}
     # Overlapping jobs: bounded up to the saturation level, which is 0.79 of the threads on average.
     assert share["overlap"][:3].tolist() == [1, 1, 1] and share["overlap"][3] < 0.1
     # Streams: fewer and fewer, those of the hardware's order beyond the saturation level too.

@@ -31,6 +31,28 @@ static PyType_Spec cuda_error_spec = {
     .slots = cuda_error_slots,
 };
 
+/* The heap types, added to the module under the last part of their names. */
+static bool add_types(PyObject *module)
+{
+    gs_python_state_t *state = PyModule_GetState(module);
+    PyType_Spec *const specs[GS_PYTHON_KINDS] = {
+        [GS_PYTHON_POLICY] = &gs_python_policy_spec,
+        [GS_PYTHON_FIFO] = &gs_python_fifo_spec,
+        [GS_PYTHON_HOST] = &gs_python_host_sim_spec,
+        [GS_PYTHON_HIERARCHY] = &gs_python_hierarchy_spec,
+        [GS_PYTHON_DRIVER] = &gs_python_driver_spec,
+        [GS_PYTHON_DEVICE] = &gs_python_device_spec,
+    };
+    for (int i = 0; i < GS_PYTHON_KINDS; i++) {
+        state->types[i] = PyType_FromModuleAndSpec(module, specs[i], NULL);
+        if (state->types[i] == NULL ||
+            PyModule_AddType(module, (PyTypeObject *)state->types[i]) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int module_exec(PyObject *module)
 {
     gs_python_state_t *state = PyModule_GetState(module);
@@ -49,14 +71,16 @@ static int module_exec(PyObject *module)
     if (PyModule_AddObjectRef(module, "CudaError", state->cuda_error) < 0) {
         return -1;
     }
+    if (!add_types(module)) {
+        return -1;
+    }
     PyMethodDef *parts[] = {
         gs_python_gpu_methods,       gs_python_generate_methods,       gs_python_oracle_methods,
         gs_python_schedule_methods,  gs_python_search_methods,         gs_python_graph_methods,
         gs_python_policy_methods,    gs_python_fifo_methods,           gs_python_fifo_bound_methods,
         gs_python_hierarchy_methods, gs_python_warps_methods,          gs_python_host_tests_methods,
         gs_python_host_sim_methods,  gs_python_generate_hosts_methods, gs_python_gedf_methods,
-        gs_python_elliott_methods,   gs_python_cuda_methods,           gs_python_cuda_run_methods,
-        gs_python_cuda_play_methods,
+        gs_python_elliott_methods,   gs_python_cuda_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {
@@ -83,6 +107,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     gs_python_state_t *state = PyModule_GetState(module);
     Py_VISIT(state->cancelled);
     Py_VISIT(state->cuda_error);
+    for (int i = 0; i < GS_PYTHON_KINDS; i++) {
+        Py_VISIT(state->types[i]);
+    }
     return 0;
 }
 
@@ -91,6 +118,9 @@ static int module_clear(PyObject *module)
     gs_python_state_t *state = PyModule_GetState(module);
     Py_CLEAR(state->cancelled);
     Py_CLEAR(state->cuda_error);
+    for (int i = 0; i < GS_PYTHON_KINDS; i++) {
+        Py_CLEAR(state->types[i]);
+    }
     return 0;
 }
 

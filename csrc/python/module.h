@@ -17,10 +17,35 @@
 
 #include "gpusched.h"
 
+/* The heap types of the module. */
+typedef enum {
+    GS_PYTHON_POLICY,
+    GS_PYTHON_FIFO,
+    GS_PYTHON_HOST,
+    GS_PYTHON_HIERARCHY,
+    GS_PYTHON_DRIVER,
+    GS_PYTHON_DEVICE,
+    GS_PYTHON_KINDS
+} gs_python_kind_t;
+
 typedef struct {
     PyObject *cancelled;  /* the exception Cancelled */
     PyObject *cuda_error; /* the exception CudaError */
+    PyObject *types[GS_PYTHON_KINDS];
 } gs_python_state_t;
+
+extern PyType_Spec gs_python_policy_spec;
+extern PyType_Spec gs_python_fifo_spec;
+extern PyType_Spec gs_python_host_sim_spec;
+extern PyType_Spec gs_python_hierarchy_spec;
+extern PyType_Spec gs_python_driver_spec;
+extern PyType_Spec gs_python_device_spec;
+
+/* An entry of a method table: a function that takes its arguments as an array, with keywords. */
+#define GS_PYTHON_FUNCTION(name, function, doc)                                                    \
+    {                                                                                              \
+        name, (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS, doc            \
+    }
 
 /* Each exposed part: its methods, added to the module at start. */
 extern PyMethodDef gs_python_gpu_methods[];
@@ -40,8 +65,6 @@ extern PyMethodDef gs_python_host_sim_methods[];
 extern PyMethodDef gs_python_gedf_methods[];
 extern PyMethodDef gs_python_elliott_methods[];
 extern PyMethodDef gs_python_cuda_methods[];
-extern PyMethodDef gs_python_cuda_run_methods[];
-extern PyMethodDef gs_python_cuda_play_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

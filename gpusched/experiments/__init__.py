@@ -1,15 +1,14 @@
-"""The figures of the papers, one function for each: a tidy table that can draw itself.
+"""Figures and tables of the papers, one function for each: a tidy table that can draw itself.
 
-One module per paper: ``yang`` (Yang and Anderson 2017, concurrent kernels in FIFO order),
-``feddal`` (GPUSched, the Parallel Batch Scheduler), ``saha`` (STGM, tasks with CPU and GPU
-segments), ``olmedo`` (Olmedo et al. 2020, the scheduling hierarchy), ``elliott`` (Elliott and
-Anderson 2010, global EDF with a GPU), ``amert`` (schedules observed on a TX2, RTSS 2017).
+``gpusched_*``: the Parallel Batch Scheduler [RTNS24]; ``yang_*``: concurrent kernels in FIFO order
+[ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
+hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``ecrts2017`` and ``rtss2017``:
+schedules that Amert et al. (RTSS 2017) observed on a TX2.
 """
 
 from __future__ import annotations
 
 from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
-from gpusched.experiments.elliott import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
 from gpusched.experiments.elliott_runs import (
     CATEGORIES,
     RUN_METHODS,
@@ -18,20 +17,21 @@ from gpusched.experiments.elliott_runs import (
     elliott_fig6,
     elliott_table2,
 )
-from gpusched.experiments.feddal import (
+from gpusched.experiments.elliott_study import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
+from gpusched.experiments.gpusched_figures import (
     SCHEDULERS,
     SLOWDOWNS,
     UTILIZATIONS,
     Schedulability,
     gpusched_fig4,
 )
-from gpusched.experiments.feddal_search import (
+from gpusched.experiments.gpusched_search_figures import (
     GraphSize,
     SearchTimes,
     TimesByTasks,
     gpusched_fig5,
 )
-from gpusched.experiments.olmedo import (
+from gpusched.experiments.olmedo_figures import (
     ARCHITECTURES,
     Contention,
     Figure5,
@@ -46,11 +46,11 @@ from gpusched.experiments.olmedo import (
     olmedo_table3,
     olmedo_table4,
 )
-from gpusched.experiments.saha import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
-from gpusched.experiments.saha_allocators import ALLOCATORS, Allocators, stgm_allocators
-from gpusched.experiments.saha_options import Options, stgm_options
-from gpusched.experiments.saha_profiles import Profiles, stgm_fig3
-from gpusched.experiments.yang import (
+from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
+from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
+from gpusched.experiments.stgm_option_study import Options, stgm_options
+from gpusched.experiments.stgm_profile_figure import Profiles, stgm_fig3
+from gpusched.experiments.yang_figures import (
     Bounds,
     Figure2,
     Figure3,

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._check import integer
-from gpusched.results import Results
+from gpusched._support.arguments import integer
+from gpusched._support.results import Results
 
 if TYPE_CHECKING:
-    from gpusched.gpu import GPU
-    from gpusched.hierarchy import Hierarchy
-    from gpusched.launches import Launches
+    from gpusched.model.gpu import GPU
+    from gpusched.model.launches import Launches
+    from gpusched.simulate.hierarchy_result import Hierarchy
 
 __all__ = ["Observed", "ecrts2017", "rtss2017"]
 
@@ -82,8 +82,8 @@ def rtss2017(number: int) -> Observed:
         Rows with columns kernel, stream, priority, launched, first, dispatched and end, in
         hundredths of a second; ``plot()`` draws the SMs.
     """
-    from gpusched.gpu import GPU
-    from gpusched.launches import Launches
+    from gpusched.model.gpu import GPU
+    from gpusched.model.launches import Launches
 
     chosen = integer(number, "number")
     if chosen not in _KERNELS:
@@ -117,8 +117,8 @@ def ecrts2017() -> Observed:
     Observed
         Rows as in ``rtss2017``, in tenths of the paper's unit.
     """
-    from gpusched.gpu import GPU
-    from gpusched.launches import Launches
+    from gpusched.model.gpu import GPU
+    from gpusched.model.launches import Launches
 
     launches = Launches(
         [0, 0, 0, 0, 80],

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
-from gpusched.experiments.elliott_scenarios import SCENARIOS, printed
-from gpusched.experiments.elliott_table import LETTERS, ElliottStudy
-from gpusched.results import Results
+from gpusched._support.results import Results
+from gpusched.experiments.elliott_scenarios import LETTERS, SCENARIOS, printed
 
 __all__ = ["observations"]
 
 
-def observations(study: ElliottStudy) -> Results:
+class Study(Protocol):
+    """The parts of an ``ElliottStudy`` that the observations are about."""
+
+    @property
+    def scenarios(self) -> tuple[int, ...]: ...
+
+    @property
+    def curves(self) -> tuple[str, ...]: ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+
+    def answer(self) -> Results: ...
+
+    def where(self, **values: Any) -> Results: ...
+
+
+def observations(study: Study) -> Results:
     """See ``ElliottStudy.observations``."""
     periods = {SCENARIOS[k].periods for k in study.scenarios}
     for name in ("moderate", *sorted(periods)):
@@ -116,7 +133,7 @@ def observations(study: ElliottStudy) -> Results:
 _FEW = 100
 
 
-def _half(study: ElliottStudy, number: int, name: str) -> float:
+def _half(study: Study, number: int, name: str) -> float:
     """Up to which utilization half of the sets are schedulable: the last bin with at least 100 sets
     and a share of one half or more; between its middle and that of the next, on a line."""
     rows = study.where(scenario=number, curve=name)

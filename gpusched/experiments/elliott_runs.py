@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gpusched import plot
-from gpusched._check import Int64Array, frozen, integer, one_of, real
-from gpusched._generate_elliott import UTILIZATIONS
-from gpusched._progress import Progress, reporter
-from gpusched.experiments.elliott import SCENARIOS
-from gpusched.results import Results
+from gpusched._draw import axes as plot
+from gpusched._support.arguments import Int64Array, frozen, integer, one_of, real
+from gpusched._support.progress import Progress, reporter
+from gpusched._support.results import Results
+from gpusched.experiments.elliott_study import SCENARIOS
+from gpusched.generate.elliott_sets import UTILIZATIONS
 
 if TYPE_CHECKING:
-    from gpusched.hostrun import HostRun
-    from gpusched.hosttasks import HostTasks
+    from gpusched.model.host_tasks import HostTasks
+    from gpusched.simulate.host_result import HostRun
 
 __all__ = ["CATEGORIES", "RUN_METHODS", "ElliottGrowth", "ElliottRuns", "elliott_fig6",
            "elliott_table2"]  # fmt: skip

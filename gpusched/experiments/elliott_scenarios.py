@@ -6,13 +6,15 @@ import itertools
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from gpusched._check import integer, one_of
-from gpusched._generate_elliott import PERIODS, UTILIZATIONS
-from gpusched._text import shown
+from gpusched._support.arguments import integer, one_of
+from gpusched._support.text import shown
+from gpusched.generate.elliott_sets import PERIODS, UTILIZATIONS
 
-__all__ = ["GPU_SHARES", "SCENARIOS", "Scenario", "find", "numbers_of", "printed"]
+__all__ = ["GPU_SHARES", "LETTERS", "SCENARIOS", "Scenario", "find", "numbers_of", "printed"]
 
 GPU_SHARES = (0.25, 0.5, 0.75)
+LETTERS = "abcdefghi"
+"""Of the nine panels of Figure 5."""
 
 
 class Scenario(NamedTuple):

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gpusched import plot
-from gpusched._check import Int64Array, frozen
-from gpusched._generate_elliott import UTILIZATIONS
-from gpusched.experiments.elliott_scenarios import GPU_SHARES, SCENARIOS, Scenario, find
-from gpusched.results import Results, wilson
+from gpusched._draw import axes as plot
+from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.results import Results, wilson
+from gpusched.experiments.elliott_scenarios import GPU_SHARES, LETTERS, SCENARIOS, Scenario, find
+from gpusched.generate.elliott_sets import UTILIZATIONS
 
-__all__ = ["LETTERS", "METHODS", "ElliottStudy", "table_of"]
+__all__ = ["METHODS", "ElliottStudy", "table_of"]
 
 METHODS = ("SRM", "Container", "SRM with FMLP", "SRM or Container")
-LETTERS = "abcdefghi"
-"""Of the nine panels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,5 +1,5 @@
-/* Paper 004's task sets and its study for Python. */
-#include "python/module.h"
+/* Task sets and study of [RTNS10] for Python. */
+#include "python/support/parameters.h"
 
 /* A scenario and which of its sets. */
 typedef struct {
@@ -21,46 +21,43 @@ static bool read_pair(PyObject *in, const char *name, int typenum, void *pair)
     return ok;
 }
 
-/* Reads the first eleven of count arguments; false with an exception set. */
-static bool scenario_init(scenario_t *self, PyObject *args, Py_ssize_t count, const char *name)
+/* The arguments that describe a scenario and some of its sets. */
+typedef struct {
+    PyObject *key, *utilization, *periods, *share;
+    long long cpus, gpu, overhead, first, count;
+    int rounding, empty;
+} arguments_t;
+
+/* False with an exception set. Free in every case. */
+static bool scenario_init(scenario_t *self, const arguments_t *in)
 {
     memset(self, 0, sizeof *self);
-    if (PyTuple_GET_SIZE(args) != count) {
-        PyErr_Format(PyExc_TypeError, "%s: takes %zd arguments, got %zd", name, count,
-                     PyTuple_GET_SIZE(args));
+    self->spec.cpus = in->cpus;
+    self->spec.gpu = in->gpu;
+    self->spec.overhead = in->overhead;
+    self->spec.rounding = in->rounding;
+    self->spec.empty = in->empty != 0;
+    self->first = in->first;
+    self->count = in->count;
+    if (!read_pair(in->utilization, "utilization", NPY_DOUBLE, self->spec.utilization) ||
+        !read_pair(in->periods, "periods", NPY_INT64, self->spec.period) ||
+        !read_pair(in->share, "share", NPY_DOUBLE, self->spec.share)) {
         return false;
     }
-    PyObject *head = PyTuple_GetSlice(args, 0, 11);
-    if (head == NULL) {
+    self->key = gs_python_array(in->key, "key", 1, NPY_UINT64);
+    if (self->key == NULL || !gs_python_length(self->key, "key", 0, 4)) {
         return false;
     }
-    PyObject *key, *utilization, *period, *share;
-    long long cpus, gpu, overhead;
-    int empty;
-    bool ok =
-        PyArg_ParseTuple(head, "OLOOLLOipLL", &key, &cpus, &utilization, &period, &gpu, &overhead,
-                         &share, &self->spec.rounding, &empty, &self->first, &self->count) &&
-        read_pair(utilization, "utilization", NPY_DOUBLE, self->spec.utilization) &&
-        read_pair(period, "periods", NPY_INT64, self->spec.period) &&
-        read_pair(share, "share", NPY_DOUBLE, self->spec.share);
-    if (ok) {
-        self->spec.cpus = cpus;
-        self->spec.gpu = gpu;
-        self->spec.overhead = overhead;
-        self->spec.empty = empty != 0;
-        self->key = gs_python_array(key, "key", 1, NPY_UINT64);
-        ok = self->key != NULL && gs_python_length(self->key, "key", 0, 4);
-    }
-    Py_DECREF(head);
-    if (ok && self->count < 0) {
-        PyErr_Format(PyExc_ValueError, "count = %lld: must not be negative", self->count);
+    if (self->count < 0) {
+        PyErr_Format(PyExc_ValueError, "count: got %lld, expected at least 0", self->count);
         return false;
     }
-    if (ok && (self->first < 0 || self->first > INT64_MAX - self->count)) {
-        PyErr_Format(PyExc_ValueError, "first = %lld: must be the number of a set", self->first);
+    if (self->first < 0 || self->first > INT64_MAX - self->count) {
+        PyErr_Format(PyExc_ValueError, "first: got %lld, expected the number of a set",
+                     self->first);
         return false;
     }
-    return ok;
+    return true;
 }
 
 static void scenario_free(scenario_t *self)
@@ -111,24 +108,37 @@ static PyArrayObject *as_array(const int64_t *values, int64_t count)
 
 PyDoc_STRVAR(
     draw_doc,
-    "elliott_draw(key, cpus, utilization, periods, gpu, overhead, share, rounding, empty,\n"
-    "             first, count, stop, /)\n"
+    "elliott_draw(key, utilization, periods, share, *, cpus, gpu, overhead, rounding, empty, "
+    "first, "
+    "count, stop)\n"
     "--\n\n"
     "The sets first .. first + count - 1 of a scenario (gs_generate_elliott_draw): int64 arrays\n"
     "n and gpu, tasks of each set and how many of them, the first ones, use the GPU;\n"
     "period and work (E) of all their tasks, one set behind the other; fates of all\n"
     "draws (GS_GENERATE_ELLIOTT_*). utilization, share: float64, periods: int64 (2,).");
 
-static PyObject *elliott_draw(PyObject *module, PyObject *args)
+static const gs_python_signature_t DRAW_SIGNATURE = {
+    "elliott_draw", "OOOOLLLipLLO", 4, 0,
+    (const char *const[]){"key", "utilization", "periods", "share", "cpus", "gpu", "overhead",
+                          "rounding", "empty", "first", "count", "stop"}};
+
+static PyObject *elliott_draw(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
 {
+    arguments_t in;
+    PyObject *stop, *result = NULL;
+    if (!gs_python_parse(&DRAW_SIGNATURE, args, nargs, kwnames, &in.key, &in.utilization,
+                         &in.periods, &in.share, &in.cpus, &in.gpu, &in.overhead, &in.rounding,
+                         &in.empty, &in.first, &in.count, &stop)) {
+        return NULL;
+    }
     scenario_t scenario;
-    PyObject *result = NULL;
-    if (!scenario_init(&scenario, args, 12, "elliott_draw")) {
+    if (!scenario_init(&scenario, &in)) {
         scenario_free(&scenario);
         return NULL;
     }
     gs_python_call_t call;
-    if (!gs_python_call_init(&call, PyTuple_GET_ITEM(args, 11), 0, 0)) {
+    if (!gs_python_call_init(&call, stop, 0, 0)) {
         scenario_free(&scenario);
         return NULL;
     }
@@ -175,30 +185,40 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(study_doc,
-             "elliott_study(key, cpus, utilization, periods, gpu, overhead, share, rounding,\n"
-             "              empty, first, count, paper, speed_ups, bins, stop, /)\n"
-             "--\n\n"
-             "How many of these sets each method schedules (gs_analysis_global_edf_elliott_study): "
-             "int64 arrays sets\n"
-             "and without, those without GPU tasks (bins,); passed (4 + speed_ups, bins),\n"
-             "eighths, fates; and the number of tasks.");
+PyDoc_STRVAR(
+    study_doc,
+    "elliott_study(key, utilization, periods, share, speed_ups, *, cpus, gpu, overhead, rounding, "
+    "empty, first, count, paper, bins, stop)\n"
+    "--\n\n"
+    "How many of these sets each method schedules (gs_analysis_global_edf_elliott_study): "
+    "int64 arrays sets\n"
+    "and without, those without GPU tasks (bins,); passed (4 + speed_ups, bins),\n"
+    "eighths, fates; and the number of tasks.");
 
-static PyObject *elliott_study(PyObject *module, PyObject *args)
+static const gs_python_signature_t STUDY_SIGNATURE = {
+    "elliott_study", "OOOOOLLLipLLpLO", 5, 0,
+    (const char *const[]){"key", "utilization", "periods", "share", "speed_ups", "cpus", "gpu",
+                          "overhead", "rounding", "empty", "first", "count", "paper", "bins",
+                          "stop"}};
+
+static PyObject *elliott_study(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
 {
-    scenario_t scenario;
-    if (!scenario_init(&scenario, args, 15, "elliott_study")) {
-        scenario_free(&scenario);
-        return NULL;
-    }
+    arguments_t in;
     PyObject *list, *stop;
     int paper;
     long long bins;
-    PyObject *tail = PyTuple_GetSlice(args, 11, 15);
-    bool ok =
-        tail != NULL && PyArg_ParseTuple(tail, "pOLO:elliott_study", &paper, &list, &bins, &stop);
-    Py_XDECREF(tail); /* args holds what was in it */
-    PyArrayObject *speed_ups = ok ? gs_python_int64(list, "speed_ups", 1) : NULL;
+    if (!gs_python_parse(&STUDY_SIGNATURE, args, nargs, kwnames, &in.key, &in.utilization,
+                         &in.periods, &in.share, &list, &in.cpus, &in.gpu, &in.overhead,
+                         &in.rounding, &in.empty, &in.first, &in.count, &paper, &bins, &stop)) {
+        return NULL;
+    }
+    scenario_t scenario;
+    if (!scenario_init(&scenario, &in)) {
+        scenario_free(&scenario);
+        return NULL;
+    }
+    PyArrayObject *speed_ups = gs_python_int64(list, "speed_ups", 1);
     gs_python_call_t call;
     if (speed_ups == NULL || !gs_python_call_init(&call, stop, 0, 0)) {
         Py_XDECREF(speed_ups);
@@ -253,7 +273,7 @@ out:
 }
 
 PyMethodDef gs_python_elliott_methods[] = {
-    {"elliott_draw", elliott_draw, METH_VARARGS, draw_doc},
-    {"elliott_study", elliott_study, METH_VARARGS, study_doc},
+    GS_PYTHON_FUNCTION("elliott_draw", elliott_draw, draw_doc),
+    GS_PYTHON_FUNCTION("elliott_study", elliott_study, study_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,5 +1,6 @@
 /* Bounds on concurrent kernels in FIFO order for Python: stacks of task sets in arrays. */
 #include "python/support/gpu_arguments.h"
+#include "python/support/parameters.h"
 
 /* What every function takes first: four columns of shape (sets, n). */
 enum { PERIOD, BLOCK_TIME, BLOCKS, THREADS, COLUMNS };
@@ -71,7 +72,7 @@ static int end_set(gs_python_call_t *call, const sets_t *stack, npy_intp set, in
 }
 
 PyDoc_STRVAR(saturation_doc,
-             "fifo_saturation(period, block_time, blocks, threads, m, overlap, paper, stop, /)\n"
+             "fifo_saturation(period, block_time, blocks, threads, m, *, overlap, paper, stop)\n"
              "--\n\n"
              "How many of m threads are busy, at least, while a block waits "
              "(gs_analysis_fifo_saturation; with\n"
@@ -79,12 +80,18 @@ PyDoc_STRVAR(saturation_doc,
              "ever does.\n"
              "Arrays of shape (N, n), m of shape (N,). overlap: jobs of one task may overlap.");
 
-static PyObject *fifo_saturation(PyObject *module, PyObject *args)
+static const gs_python_signature_t FIFO_SATURATION_SIGNATURE = {
+    "fifo_saturation", "OOOOOppO", 5, 0,
+    (const char *const[]){"period", "block_time", "blocks", "threads", "m", "overlap", "paper",
+                          "stop"}};
+
+static PyObject *fifo_saturation(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *threads, *stop;
     int overlap, paper;
-    if (!PyArg_ParseTuple(args, "OOOOOppO:fifo_saturation", &in[0], &in[1], &in[2], &in[3],
-                          &threads, &overlap, &paper, &stop)) {
+    if (!gs_python_parse(&FIFO_SATURATION_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+                         &in[3], &threads, &overlap, &paper, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -124,18 +131,24 @@ out:
 
 PyDoc_STRVAR(
     saturation_gpu_doc,
-    "fifo_saturation_gpu(period, block_time, blocks, threads, regs, smem, limits,\n"
-    "                    overlap, stop, /)\n"
+    "fifo_saturation_gpu(period, block_time, blocks, threads, regs, smem, limits, *, overlap, "
+    "stop)\n"
     "--\n\n"
     "The same for a GPU (gs_analysis_fifo_saturation_gpu), over all its SMs and in whole warps.\n"
     "Arrays of shape (N, n); limits: see GPU._limits.");
 
-static PyObject *fifo_saturation_gpu(PyObject *module, PyObject *args)
+static const gs_python_signature_t FIFO_SATURATION_GPU_SIGNATURE = {
+    "fifo_saturation_gpu", "OOOOOOOpO", 7, 0,
+    (const char *const[]){"period", "block_time", "blocks", "threads", "regs", "smem", "limits",
+                          "overlap", "stop"}};
+
+static PyObject *fifo_saturation_gpu(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                     PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *registers, *shared, *limits, *stop;
     int overlap;
-    if (!PyArg_ParseTuple(args, "OOOOOOOpO:fifo_saturation_gpu", &in[0], &in[1], &in[2], &in[3],
-                          &registers, &shared, &limits, &overlap, &stop)) {
+    if (!gs_python_parse(&FIFO_SATURATION_GPU_SIGNATURE, args, nargs, kwnames, &in[0], &in[1],
+                         &in[2], &in[3], &registers, &shared, &limits, &overlap, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -207,20 +220,25 @@ static int bound_set(gs_python_call_t *call, const sets_t *stack, npy_intp set, 
 
 PyDoc_STRVAR(
     bound_doc,
-    "fifo_bound(period, block_time, blocks, threads, m, sms, beta, order, theorems,\n"
-    "           stop, /)\n"
+    "fifo_bound(period, block_time, blocks, threads, m, sms, beta, *, order, theorems, stop)\n"
     "--\n\n"
     "Response-time bounds for a stack of N task sets (gs_analysis_fifo_bound). Arrays of shape\n"
     "(N, n); m, sms, beta of shape (N,). Returns int64 arrays of shape (N, n):\n"
     "numerator, denominator, theorem, status, reasons.");
 
-static PyObject *fifo_bound(PyObject *module, PyObject *args)
+static const gs_python_signature_t FIFO_BOUND_SIGNATURE = {
+    "fifo_bound", "OOOOOOOiLO", 7, 0,
+    (const char *const[]){"period", "block_time", "blocks", "threads", "m", "sms", "beta", "order",
+                          "theorems", "stop"}};
+
+static PyObject *fifo_bound(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *given[3], *stop, *result = NULL;
     int order;
     long long theorems;
-    if (!PyArg_ParseTuple(args, "OOOOOOOiLO:fifo_bound", &in[0], &in[1], &in[2], &in[3], &given[0],
-                          &given[1], &given[2], &order, &theorems, &stop)) {
+    if (!gs_python_parse(&FIFO_BOUND_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+                         &in[3], &given[0], &given[1], &given[2], &order, &theorems, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -272,8 +290,8 @@ out:
 }
 
 PyMethodDef gs_python_fifo_bound_methods[] = {
-    {"fifo_saturation", fifo_saturation, METH_VARARGS, saturation_doc},
-    {"fifo_saturation_gpu", fifo_saturation_gpu, METH_VARARGS, saturation_gpu_doc},
-    {"fifo_bound", fifo_bound, METH_VARARGS, bound_doc},
+    GS_PYTHON_FUNCTION("fifo_saturation", fifo_saturation, saturation_doc),
+    GS_PYTHON_FUNCTION("fifo_saturation_gpu", fifo_saturation_gpu, saturation_gpu_doc),
+    GS_PYTHON_FUNCTION("fifo_bound", fifo_bound, bound_doc),
     {NULL, NULL, 0, NULL},
 };

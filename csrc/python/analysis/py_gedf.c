@@ -1,5 +1,6 @@
 /* Global EDF with a GPU for Python: bounds and blocking for stacks of task sets. */
 #include "python/support/host_arguments.h"
+#include "python/support/parameters.h"
 
 /* A stack in columns of shape (sets, n). */
 enum { PERIOD, DEADLINE, DEMAND, INSIDE, COLUMNS };
@@ -123,19 +124,24 @@ static int end_set(gs_python_call_t *call, npy_intp sets, npy_intp n, npy_intp s
 }
 
 PyDoc_STRVAR(response_doc,
-             "gedf_response(period, deadline, demand, cpus, methods, stop, /)\n"
+             "gedf_response(period, deadline, demand, *, cpus, methods, stop)\n"
              "--\n\n"
              "Bounds under global EDF (gs_analysis_global_edf_bounded, "
              "gs_analysis_global_edf_response) for a stack of N sets,\n"
              "arrays of shape (N, n). methods: bits. Returns int64 arrays: verdict and failed of\n"
              "shape (N,), numerator, denominator and method of shape (N, n).");
 
-static PyObject *gedf_response(PyObject *module, PyObject *args)
+static const gs_python_signature_t GEDF_RESPONSE_SIGNATURE = {
+    "gedf_response", "OOOLLO", 3, 0,
+    (const char *const[]){"period", "deadline", "demand", "cpus", "methods", "stop"}};
+
+static PyObject *gedf_response(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *stop, *result = NULL;
     long long cpus, methods;
-    if (!PyArg_ParseTuple(args, "OOOLLO:gedf_response", &in[0], &in[1], &in[2], &cpus, &methods,
-                          &stop)) {
+    if (!gs_python_parse(&GEDF_RESPONSE_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+                         &cpus, &methods, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -173,21 +179,26 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(container_doc,
-             "container_response(period, deadline, demand, inside, server_period, cpus, whole,\n"
-             "                   paper, methods, stop, /)\n"
-             "--\n\n"
-             "The same for the Container Method (gs_analysis_global_edf_container): inside says "
-             "which tasks are in\n"
-             "the container, server_period is of shape (N,).");
+PyDoc_STRVAR(container_doc, "container_response(period, deadline, demand, inside, server_period, "
+                            "*, cpus, whole, paper, methods, stop)\n"
+                            "--\n\n"
+                            "The same for the Container Method (gs_analysis_global_edf_container): "
+                            "inside says which tasks are in\n"
+                            "the container, server_period is of shape (N,).");
 
-static PyObject *container_response(PyObject *module, PyObject *args)
+static const gs_python_signature_t CONTAINER_RESPONSE_SIGNATURE = {
+    "container_response", "OOOOOLppLO", 5, 0,
+    (const char *const[]){"period", "deadline", "demand", "inside", "server_period", "cpus",
+                          "whole", "paper", "methods", "stop"}};
+
+static PyObject *container_response(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                    PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *server, *stop, *result = NULL;
     long long cpus, methods;
     int whole, paper;
-    if (!PyArg_ParseTuple(args, "OOOOOLppLO:container_response", &in[0], &in[1], &in[2], &in[3],
-                          &server, &cpus, &whole, &paper, &methods, &stop)) {
+    if (!gs_python_parse(&CONTAINER_RESPONSE_SIGNATURE, args, nargs, kwnames, &in[0], &in[1],
+                         &in[2], &in[3], &server, &cpus, &whole, &paper, &methods, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -231,17 +242,23 @@ out:
 
 PyDoc_STRVAR(
     blocking_doc,
-    "srm_blocking(hosts, cpus, sms, lock, paper, stop, /)\n"
+    "srm_blocking(hosts, *, cpus, sms, lock, paper, stop)\n"
     "--\n\n"
     "What the jobs of each task wait for the GPU (gs_analysis_global_edf_srm_blocking): int64\n"
     "(N, n). hosts: the eight columns; lock: 0 FMLP, 1 OMLP; paper: Eq. 2.");
 
-static PyObject *srm_blocking(PyObject *module, PyObject *args)
+static const gs_python_signature_t SRM_BLOCKING_SIGNATURE = {
+    "srm_blocking", "OLLipO", 1, 0,
+    (const char *const[]){"hosts", "cpus", "sms", "lock", "paper", "stop"}};
+
+static PyObject *srm_blocking(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
 {
     PyObject *tuple, *stop;
     long long cpus, sms;
     int lock, paper;
-    if (!PyArg_ParseTuple(args, "OLLipO:srm_blocking", &tuple, &cpus, &sms, &lock, &paper, &stop)) {
+    if (!gs_python_parse(&SRM_BLOCKING_SIGNATURE, args, nargs, kwnames, &tuple, &cpus, &sms, &lock,
+                         &paper, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -282,8 +299,8 @@ out:
 }
 
 PyMethodDef gs_python_gedf_methods[] = {
-    {"gedf_response", gedf_response, METH_VARARGS, response_doc},
-    {"container_response", container_response, METH_VARARGS, container_doc},
-    {"srm_blocking", srm_blocking, METH_VARARGS, blocking_doc},
+    GS_PYTHON_FUNCTION("gedf_response", gedf_response, response_doc),
+    GS_PYTHON_FUNCTION("container_response", container_response, container_doc),
+    GS_PYTHON_FUNCTION("srm_blocking", srm_blocking, blocking_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,5 +1,6 @@
 /* Tests and allocations for tasks with CPU and GPU segments, for Python: stacks of sets. */
 #include "python/support/host_arguments.h"
+#include "python/support/parameters.h"
 
 /* The answers for a stack, in the order of gs_analysis_common_answer_t. */
 typedef struct {
@@ -78,19 +79,24 @@ static PyObject *answers_of(const job_t *self)
                          answers->failed);
 }
 
-PyDoc_STRVAR(stgm_doc, "host_stgm(hosts, core, sm, cpus, busy, paper, stop, /)\n"
+PyDoc_STRVAR(stgm_doc, "host_stgm(hosts, core, sm, *, cpus, busy, paper, stop)\n"
                        "--\n\n"
                        "STGM (gs_analysis_partitioned_stgm) for a stack of N sets. core: (N, n); "
                        "sm: uint8, (N, n, M). Returns\n"
                        "schedulable (N,), response (N, n), terms (N, n, 7), failed (N,).");
 
-static PyObject *host_stgm(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_STGM_SIGNATURE = {
+    "host_stgm", "OOOLpiO", 3, 0,
+    (const char *const[]){"hosts", "core", "sm", "cpus", "busy", "paper", "stop"}};
+
+static PyObject *host_stgm(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
 {
     PyObject *hosts, *in_core, *in_sm, *stop, *result = NULL;
     long long cpus;
     int busy, paper;
-    if (!PyArg_ParseTuple(args, "OOOLpiO:host_stgm", &hosts, &in_core, &in_sm, &cpus, &busy, &paper,
-                          &stop)) {
+    if (!gs_python_parse(&HOST_STGM_SIGNATURE, args, nargs, kwnames, &hosts, &in_core, &in_sm,
+                         &cpus, &busy, &paper, &stop)) {
         return NULL;
     }
     job_t job = {0};
@@ -192,18 +198,23 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(mpcp_doc, "host_mpcp(hosts, core, cpus, sms, mode, stop, /)\n"
+PyDoc_STRVAR(mpcp_doc, "host_mpcp(hosts, core, *, cpus, sms, mode, stop)\n"
                        "--\n\n"
                        "MPCP (gs_analysis_partitioned_mpcp) for a stack of N sets, kernels on sms "
                        "SMs. core: (N, n); mode: 0\n"
                        "suspend, 1 busy, 2 spin. Returns what host_stgm does.");
 
-static PyObject *host_mpcp(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_MPCP_SIGNATURE = {
+    "host_mpcp", "OOLLiO", 2, 0,
+    (const char *const[]){"hosts", "core", "cpus", "sms", "mode", "stop"}};
+
+static PyObject *host_mpcp(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
 {
     PyObject *hosts, *core, *stop;
     lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_MPCP};
-    if (!PyArg_ParseTuple(args, "OOLLiO:host_mpcp", &hosts, &core, &lock.cpus, &lock.sms,
-                          &lock.mode, &stop)) {
+    if (!gs_python_parse(&HOST_MPCP_SIGNATURE, args, nargs, kwnames, &hosts, &core, &lock.cpus,
+                         &lock.sms, &lock.mode, &stop)) {
         return NULL;
     }
     return run_locked(module, &lock, hosts, core, NULL, stop);
@@ -211,18 +222,23 @@ static PyObject *host_mpcp(PyObject *module, PyObject *args)
 
 PyDoc_STRVAR(
     fmlp_plus_doc,
-    "host_fmlp_plus(hosts, core, cpus, sms, busy, paper, stop, /)\n"
+    "host_fmlp_plus(hosts, core, *, cpus, sms, busy, paper, stop)\n"
     "--\n\n"
     "FMLP+ (gs_analysis_partitioned_fmlp_plus) for a stack of N sets, kernels on sms SMs. core:\n"
     "(N, n). Returns what host_stgm does.");
 
-static PyObject *host_fmlp_plus(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_FMLP_PLUS_SIGNATURE = {
+    "host_fmlp_plus", "OOLLppO", 2, 0,
+    (const char *const[]){"hosts", "core", "cpus", "sms", "busy", "paper", "stop"}};
+
+static PyObject *host_fmlp_plus(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     PyObject *hosts, *core, *stop;
     int busy, paper;
     lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS};
-    if (!PyArg_ParseTuple(args, "OOLLppO:host_fmlp_plus", &hosts, &core, &lock.cpus, &lock.sms,
-                          &busy, &paper, &stop)) {
+    if (!gs_python_parse(&HOST_FMLP_PLUS_SIGNATURE, args, nargs, kwnames, &hosts, &core, &lock.cpus,
+                         &lock.sms, &busy, &paper, &stop)) {
         return NULL;
     }
     lock.mode = busy ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND;
@@ -231,37 +247,47 @@ static PyObject *host_fmlp_plus(PyObject *module, PyObject *args)
 }
 
 PyDoc_STRVAR(gpu_server_doc,
-             "host_gpu_server(hosts, core, server, cpus, sms, overhead, stop, /)\n"
+             "host_gpu_server(hosts, core, server, *, cpus, sms, overhead, stop)\n"
              "--\n\n"
              "The GPU server (gs_analysis_partitioned_gpu_server) for a stack of N sets, kernels "
              "on sms SMs. core:\n"
              "(N, n); server: its core, (N,), cpus for one of its own. Returns what host_stgm\n"
              "does.");
 
-static PyObject *host_gpu_server(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_GPU_SERVER_SIGNATURE = {
+    "host_gpu_server", "OOOLLLO", 3, 0,
+    (const char *const[]){"hosts", "core", "server", "cpus", "sms", "overhead", "stop"}};
+
+static PyObject *host_gpu_server(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames)
 {
     PyObject *hosts, *core, *server, *stop;
     lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER};
-    if (!PyArg_ParseTuple(args, "OOOLLLO:host_gpu_server", &hosts, &core, &server, &lock.cpus,
-                          &lock.sms, &lock.overhead, &stop)) {
+    if (!gs_python_parse(&HOST_GPU_SERVER_SIGNATURE, args, nargs, kwnames, &hosts, &core, &server,
+                         &lock.cpus, &lock.sms, &lock.overhead, &stop)) {
         return NULL;
     }
     return run_locked(module, &lock, hosts, core, server, stop);
 }
 
 PyDoc_STRVAR(partition_doc,
-             "host_partition(hosts, cpus, sms, test, mode, overhead, stop, /)\n"
+             "host_partition(hosts, *, cpus, sms, test, mode, overhead, stop)\n"
              "--\n\n"
              "Cores by worst fit (gs_analysis_allocation_partition) for host_mpcp (test 0), "
              "host_fmlp_plus (1) and\n"
              "host_gpu_server (2). Returns what host_stgm does, and core (N, n), server (N,).");
 
-static PyObject *host_partition(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_PARTITION_SIGNATURE = {
+    "host_partition", "OLLiiLO", 1, 0,
+    (const char *const[]){"hosts", "cpus", "sms", "test", "mode", "overhead", "stop"}};
+
+static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     PyObject *hosts, *stop, *result = NULL;
     lock_t lock = {0};
-    if (!PyArg_ParseTuple(args, "OLLiiLO:host_partition", &hosts, &lock.cpus, &lock.sms, &lock.test,
-                          &lock.mode, &lock.overhead, &stop)) {
+    if (!gs_python_parse(&HOST_PARTITION_SIGNATURE, args, nargs, kwnames, &hosts, &lock.cpus,
+                         &lock.sms, &lock.test, &lock.mode, &lock.overhead, &stop)) {
         return NULL;
     }
     job_t job = {0};
@@ -401,25 +427,30 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(allocate_doc, "host_stgm_allocate(hosts, cpus, sms, busy, paper, flags, stop, /)\n"
+PyDoc_STRVAR(allocate_doc, "host_stgm_allocate(hosts, *, cpus, sms, busy, paper, flags, stop)\n"
                            "--\n\n"
                            "Cores and SMs for STGM (gs_analysis_allocation_stgm_allocate) for a "
                            "stack of N sets. Returns what\n"
                            "host_stgm does, and core (N, n), sm uint8 (N, n, sms), rounds (N,).");
 
-static PyObject *host_stgm_allocate(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_STGM_ALLOCATE_SIGNATURE = {
+    "host_stgm_allocate", "OLLpiiO", 1, 0,
+    (const char *const[]){"hosts", "cpus", "sms", "busy", "paper", "flags", "stop"}};
+
+static PyObject *host_stgm_allocate(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                    PyObject *kwnames)
 {
     PyObject *hosts, *stop;
     search_t search = {.all = false};
-    if (!PyArg_ParseTuple(args, "OLLpiiO:host_stgm_allocate", &hosts, &search.cpus, &search.sms,
-                          &search.busy, &search.paper, &search.flags, &stop)) {
+    if (!gs_python_parse(&HOST_STGM_ALLOCATE_SIGNATURE, args, nargs, kwnames, &hosts, &search.cpus,
+                         &search.sms, &search.busy, &search.paper, &search.flags, &stop)) {
         return NULL;
     }
     return run_search(module, &search, hosts, stop);
 }
 
 PyDoc_STRVAR(exhaustive_doc,
-             "host_stgm_exhaustive(hosts, cpus, sms, busy, paper, states, stop, /)\n"
+             "host_stgm_exhaustive(hosts, *, cpus, sms, busy, paper, states, stop)\n"
              "--\n\n"
              "Whether any cores and SMs pass (gs_analysis_allocation_stgm_exhaustive), for a stack "
              "of N small sets.\n"
@@ -427,12 +458,18 @@ PyDoc_STRVAR(exhaustive_doc,
              "was not enough. Returns what host_stgm_allocate does, rounds being the divisions\n"
              "of the SMs that were tried.");
 
-static PyObject *host_stgm_exhaustive(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_STGM_EXHAUSTIVE_SIGNATURE = {
+    "host_stgm_exhaustive", "OLLpiLO", 1, 0,
+    (const char *const[]){"hosts", "cpus", "sms", "busy", "paper", "states", "stop"}};
+
+static PyObject *host_stgm_exhaustive(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                      PyObject *kwnames)
 {
     PyObject *hosts, *stop;
     search_t search = {.all = true};
-    if (!PyArg_ParseTuple(args, "OLLpiLO:host_stgm_exhaustive", &hosts, &search.cpus, &search.sms,
-                          &search.busy, &search.paper, &search.states, &stop)) {
+    if (!gs_python_parse(&HOST_STGM_EXHAUSTIVE_SIGNATURE, args, nargs, kwnames, &hosts,
+                         &search.cpus, &search.sms, &search.busy, &search.paper, &search.states,
+                         &stop)) {
         return NULL;
     }
     if (search.states < 0) {
@@ -443,12 +480,12 @@ static PyObject *host_stgm_exhaustive(PyObject *module, PyObject *args)
 }
 
 PyMethodDef gs_python_host_tests_methods[] = {
-    {"host_stgm_exhaustive", host_stgm_exhaustive, METH_VARARGS, exhaustive_doc},
-    {"host_stgm_allocate", host_stgm_allocate, METH_VARARGS, allocate_doc},
-    {"host_stgm", host_stgm, METH_VARARGS, stgm_doc},
-    {"host_mpcp", host_mpcp, METH_VARARGS, mpcp_doc},
-    {"host_fmlp_plus", host_fmlp_plus, METH_VARARGS, fmlp_plus_doc},
-    {"host_gpu_server", host_gpu_server, METH_VARARGS, gpu_server_doc},
-    {"host_partition", host_partition, METH_VARARGS, partition_doc},
+    GS_PYTHON_FUNCTION("host_stgm_exhaustive", host_stgm_exhaustive, exhaustive_doc),
+    GS_PYTHON_FUNCTION("host_stgm_allocate", host_stgm_allocate, allocate_doc),
+    GS_PYTHON_FUNCTION("host_stgm", host_stgm, stgm_doc),
+    GS_PYTHON_FUNCTION("host_mpcp", host_mpcp, mpcp_doc),
+    GS_PYTHON_FUNCTION("host_fmlp_plus", host_fmlp_plus, fmlp_plus_doc),
+    GS_PYTHON_FUNCTION("host_gpu_server", host_gpu_server, gpu_server_doc),
+    GS_PYTHON_FUNCTION("host_partition", host_partition, partition_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,21 +1,28 @@
-/* The CUDA backend for Python: the driver and its devices. */
+/* CUDA drivers and devices for Python: the types CudaDriver and CudaDevice. */
 #include "python/support/cuda_handles.h"
+#include "python/support/handle.h"
+#include "python/support/parameters.h"
 
 #include "cuda/image.h"
 
-static void destroy_driver(PyObject *capsule)
+static void dealloc_driver(PyObject *object)
 {
-    PyMem_Free(PyCapsule_GetPointer(capsule, GS_PYTHON_DRIVER));
+    PyMem_Free(gs_python_handle_value(object));
+    gs_python_handle_free(object);
 }
 
-PyDoc_STRVAR(driver_doc, "cuda_driver(path, /)\n"
+PyDoc_STRVAR(driver_doc, "cuda_driver(path)\n"
                          "--\n\n"
-                         "Opens the driver's library and starts it; a capsule.");
+                         "Opens the driver's library and starts it: a CudaDriver.");
 
-static PyObject *cuda_driver(PyObject *module, PyObject *args)
+static const gs_python_signature_t CUDA_DRIVER_SIGNATURE = {"cuda_driver", "s", 1, 0,
+                                                            (const char *const[]){"path"}};
+
+static PyObject *cuda_driver(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
     const char *path, *missing = NULL;
-    if (!PyArg_ParseTuple(args, "s:cuda_driver", &path)) {
+    if (!gs_python_parse(&CUDA_DRIVER_SIGNATURE, args, nargs, kwnames, &path)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -23,7 +30,7 @@ static PyObject *cuda_driver(PyObject *module, PyObject *args)
         return NULL;
     }
     gs_python_driver_t *self = PyMem_Calloc(1, sizeof *self);
-    PyObject *capsule = NULL;
+    PyObject *handle = NULL;
     if (self == NULL) {
         PyErr_NoMemory();
         goto out;
@@ -46,51 +53,47 @@ static PyObject *cuda_driver(PyObject *module, PyObject *args)
     } else if (status != GS_OK) {
         gs_python_cuda_raise(module, &call, &self->driver, status);
     } else {
-        capsule = PyCapsule_New(self, GS_PYTHON_DRIVER, destroy_driver);
+        handle = gs_python_handle_new(module, GS_PYTHON_DRIVER, self);
     }
-    if (capsule == NULL) {
+    if (handle == NULL) {
         PyMem_Free(self);
     }
 out:
     gs_python_call_free(&call);
-    return capsule;
+    return handle;
 }
 
-PyDoc_STRVAR(driver_info_doc, "cuda_driver_info(driver, /)\n"
+PyDoc_STRVAR(driver_info_doc, "info($self)\n"
                               "--\n\n"
                               "The CUDA version that it supports (1000 * major + 10 * minor), how\n"
                               "many devices there are, the process that opened it, and the time\n"
                               "of the host on the clock that runs are measured with.");
 
-static PyObject *cuda_driver_info(PyObject *Py_UNUSED(module), PyObject *args)
+static PyObject *cuda_driver_info(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    PyObject *capsule;
-    if (!PyArg_ParseTuple(args, "O:cuda_driver_info", &capsule)) {
-        return NULL;
-    }
-    const gs_cuda_driver_t *driver = gs_python_driver(capsule);
-    if (driver == NULL) {
-        return NULL;
-    }
+    const gs_cuda_driver_t *driver = gs_python_driver(object);
     return Py_BuildValue("iiLL", driver->version, driver->devices, (long long)driver->pid,
                          (long long)driver->now());
 }
 
-PyDoc_STRVAR(limits_doc, "cuda_limits(driver, index, /)\n"
+PyDoc_STRVAR(limits_doc, "limits($self, index)\n"
                          "--\n\n"
                          "A device's name and its limits, an int64 array in the order of the\n"
                          "GS_CUDA_* of csrc/cuda/device.h. Makes no context.");
 
-static PyObject *cuda_limits(PyObject *module, PyObject *args)
+static const gs_python_signature_t CUDA_LIMITS_SIGNATURE = {"limits", "i", 1, 0,
+                                                            (const char *const[]){"index"}};
+
+static PyObject *cuda_limits(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
-    PyObject *capsule;
     int index;
-    if (!PyArg_ParseTuple(args, "Oi:cuda_limits", &capsule, &index)) {
+    if (!gs_python_parse(&CUDA_LIMITS_SIGNATURE, args, nargs, kwnames, &index)) {
         return NULL;
     }
-    gs_cuda_driver_t *driver = gs_python_driver(capsule);
+    gs_cuda_driver_t *driver = gs_python_driver(object);
     gs_python_call_t call;
-    if (driver == NULL || !gs_python_call_init(&call, NULL, 0, 0)) {
+    if (!gs_python_call_init(&call, NULL, 0, 0)) {
         return NULL;
     }
     npy_intp count = GS_CUDA_LIMITS;
@@ -100,7 +103,7 @@ static PyObject *cuda_limits(PyObject *module, PyObject *args)
     if (limits != NULL) {
         int status = gs_cuda_device_limits(driver, &call.ctx, index, gs_python_i64(limits), name);
         if (status != GS_OK) {
-            gs_python_cuda_raise(module, &call, driver, status);
+            gs_python_cuda_raise(gs_python_handle_module(object), &call, driver, status);
         } else {
             name[GS_CUDA_NAME_BYTES - 1] = '\0';
             PyObject *text = PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
@@ -112,32 +115,34 @@ static PyObject *cuda_limits(PyObject *module, PyObject *args)
     return result;
 }
 
-static void destroy_device(PyObject *capsule)
+static void dealloc_device(PyObject *object)
 {
-    gs_python_cuda_t *self = PyCapsule_GetPointer(capsule, GS_PYTHON_DEVICE);
+    gs_python_cuda_t *self = gs_python_handle_value(object);
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_cuda_device_close(&self->device, &ctx);
     Py_DECREF(self->driver);
     PyMem_Free(self);
+    gs_python_handle_free(object);
 }
 
-PyDoc_STRVAR(device_doc, "cuda_device(driver, index, image, /)\n"
+PyDoc_STRVAR(device_doc, "device($self, index, image)\n"
                          "--\n\n"
                          "Retains a device's primary context and loads the kernels: those of this\n"
-                         "build, or those of a fatbin's bytes; a capsule.");
+                         "build, or those of a fatbin's bytes: a CudaDevice.");
 
-static PyObject *cuda_device(PyObject *module, PyObject *args)
+static const gs_python_signature_t CUDA_DEVICE_SIGNATURE = {
+    "device", "iO", 2, 0, (const char *const[]){"index", "image"}};
+
+static PyObject *cuda_device(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
-    PyObject *capsule, *image;
+    PyObject *image;
     int index;
-    if (!PyArg_ParseTuple(args, "OiO:cuda_device", &capsule, &index, &image)) {
+    if (!gs_python_parse(&CUDA_DEVICE_SIGNATURE, args, nargs, kwnames, &index, &image)) {
         return NULL;
     }
-    gs_cuda_driver_t *driver = gs_python_driver(capsule);
-    if (driver == NULL) {
-        return NULL;
-    }
+    gs_cuda_driver_t *driver = gs_python_driver(object);
     if (image != Py_None && !PyBytes_Check(image)) {
         PyErr_SetString(PyExc_TypeError, "image: must be bytes or None");
         return NULL;
@@ -153,17 +158,17 @@ static PyObject *cuda_device(PyObject *module, PyObject *args)
         goto out;
     }
     atomic_flag_clear(&self->busy);
-    const void *data = image == Py_None ? gs_cuda_image() : PyBytes_AS_STRING(image);
+    const void *data = image == Py_None ? gs_cuda_image() : PyBytes_AsString(image);
     gs_python_release(&call);
     int status = gs_cuda_device_open(&self->device, &call.ctx, driver, index, data);
     gs_python_acquire(&call);
     if (status != GS_OK) {
-        gs_python_cuda_raise(module, &call, driver, status);
+        gs_python_cuda_raise(gs_python_handle_module(object), &call, driver, status);
         PyMem_Free(self);
         goto out;
     }
-    self->driver = Py_NewRef(capsule);
-    result = PyCapsule_New(self, GS_PYTHON_DEVICE, destroy_device);
+    self->driver = Py_NewRef(object);
+    result = gs_python_handle_new(gs_python_handle_module(object), GS_PYTHON_DEVICE, self);
     if (result == NULL) {
         gs_cuda_device_close(&self->device, &call.ctx);
         Py_DECREF(self->driver);
@@ -174,19 +179,15 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(device_info_doc, "cuda_device_info(device, /)\n"
+PyDoc_STRVAR(device_info_doc, "info($self)\n"
                               "--\n\n"
                               "Registers per thread of the spin kernel's variants (int64 array),\n"
                               "the least and the most urgent stream priority, and whether the\n"
                               "context was there before.");
 
-static PyObject *cuda_device_info(PyObject *Py_UNUSED(module), PyObject *args)
+static PyObject *cuda_device_info(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    PyObject *capsule;
-    if (!PyArg_ParseTuple(args, "O:cuda_device_info", &capsule)) {
-        return NULL;
-    }
-    gs_python_cuda_t *self = gs_python_cuda_take(capsule);
+    gs_python_cuda_t *self = gs_python_cuda_take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -205,10 +206,9 @@ static PyObject *cuda_device_info(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 /* Runs a function of the core that takes a device alone. */
-static PyObject *with_device(PyObject *module, PyObject *capsule,
-                             int (*function)(gs_cuda_device_t *, gs_context_t *))
+static PyObject *with_device(PyObject *object, int (*function)(gs_cuda_device_t *, gs_context_t *))
 {
-    gs_python_cuda_t *self = gs_python_cuda_take(capsule);
+    gs_python_cuda_t *self = gs_python_cuda_take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -219,7 +219,8 @@ static PyObject *with_device(PyObject *module, PyObject *capsule,
         int status = function(&self->device, &call.ctx);
         gs_python_acquire(&call);
         if (status != GS_OK) {
-            gs_python_cuda_raise(module, &call, self->device.driver, status);
+            gs_python_cuda_raise(gs_python_handle_module(object), &call, self->device.driver,
+                                 status);
         } else {
             result = Py_NewRef(Py_None);
         }
@@ -229,45 +230,41 @@ static PyObject *with_device(PyObject *module, PyObject *capsule,
     return result;
 }
 
-PyDoc_STRVAR(close_doc, "cuda_close(device, /)\n"
+PyDoc_STRVAR(close_doc, "close($self)\n"
                         "--\n\n"
                         "Gives the device back.");
 
-static PyObject *cuda_close(PyObject *module, PyObject *args)
+static PyObject *cuda_close(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    PyObject *capsule;
-    if (!PyArg_ParseTuple(args, "O:cuda_close", &capsule)) {
-        return NULL;
-    }
-    return with_device(module, capsule, gs_cuda_device_close);
+    return with_device(object, gs_cuda_device_close);
 }
 
-PyDoc_STRVAR(fault_doc, "cuda_fault(device, /)\n"
+PyDoc_STRVAR(fault_doc, "fault($self)\n"
                         "--\n\n"
                         "Runs a kernel that writes to address 0, which costs this process the\n"
                         "device, and raises the driver's error.");
 
-static PyObject *cuda_fault(PyObject *module, PyObject *args)
+static PyObject *cuda_fault(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    PyObject *capsule;
-    if (!PyArg_ParseTuple(args, "O:cuda_fault", &capsule)) {
-        return NULL;
-    }
-    return with_device(module, capsule, gs_cuda_fault);
+    return with_device(object, gs_cuda_fault);
 }
 
-PyDoc_STRVAR(occupancy_doc, "cuda_occupancy(device, variant, threads, smem, /)\n"
+PyDoc_STRVAR(occupancy_doc, "occupancy($self, variant, threads, smem)\n"
                             "--\n\n"
                             "The driver's answer: resident blocks of a variant on one SM.");
 
-static PyObject *cuda_occupancy(PyObject *module, PyObject *args)
+static const gs_python_signature_t CUDA_OCCUPANCY_SIGNATURE = {
+    "occupancy", "LLL", 3, 0, (const char *const[]){"variant", "threads", "smem"}};
+
+static PyObject *cuda_occupancy(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
-    PyObject *capsule;
     long long variant, threads, smem;
-    if (!PyArg_ParseTuple(args, "OLLL:cuda_occupancy", &capsule, &variant, &threads, &smem)) {
+    if (!gs_python_parse(&CUDA_OCCUPANCY_SIGNATURE, args, nargs, kwnames, &variant, &threads,
+                         &smem)) {
         return NULL;
     }
-    gs_python_cuda_t *self = gs_python_cuda_take(capsule);
+    gs_python_cuda_t *self = gs_python_cuda_take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -277,7 +274,8 @@ static PyObject *cuda_occupancy(PyObject *module, PyObject *args)
         int64_t blocks = 0;
         int status = gs_cuda_occupancy(&self->device, &call.ctx, variant, threads, smem, &blocks);
         if (status != GS_OK) {
-            gs_python_cuda_raise(module, &call, self->device.driver, status);
+            gs_python_cuda_raise(gs_python_handle_module(object), &call, self->device.driver,
+                                 status);
         } else {
             result = PyLong_FromLongLong(blocks);
         }
@@ -287,14 +285,52 @@ static PyObject *cuda_occupancy(PyObject *module, PyObject *args)
     return result;
 }
 
+static PyMethodDef driver_methods[] = {
+    {"info", cuda_driver_info, METH_NOARGS, driver_info_doc},
+    GS_PYTHON_FUNCTION("limits", cuda_limits, limits_doc),
+    GS_PYTHON_FUNCTION("device", cuda_device, device_doc),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot driver_slots[] = {
+    {Py_tp_doc, "The opened NVIDIA driver; made by cuda_driver."},
+    {Py_tp_dealloc, (void *)dealloc_driver},
+    {Py_tp_methods, driver_methods},
+    {0, NULL},
+};
+
+PyType_Spec gs_python_driver_spec = {
+    .name = "gpusched._core.CudaDriver",
+    .basicsize = sizeof(gs_python_handle_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = driver_slots,
+};
+
+static PyMethodDef device_methods[] = {
+    {"info", cuda_device_info, METH_NOARGS, device_info_doc},
+    {"close", cuda_close, METH_NOARGS, close_doc},
+    {"fault", cuda_fault, METH_NOARGS, fault_doc},
+    GS_PYTHON_FUNCTION("occupancy", cuda_occupancy, occupancy_doc),
+    GS_PYTHON_FUNCTION("run", gs_python_cuda_run, gs_python_cuda_run_doc),
+    GS_PYTHON_FUNCTION("play", gs_python_cuda_play, gs_python_cuda_play_doc),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot device_slots[] = {
+    {Py_tp_doc, "A device in use, with its primary context; made by CudaDriver.device."},
+    {Py_tp_dealloc, (void *)dealloc_device},
+    {Py_tp_methods, device_methods},
+    {0, NULL},
+};
+
+PyType_Spec gs_python_device_spec = {
+    .name = "gpusched._core.CudaDevice",
+    .basicsize = sizeof(gs_python_handle_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = device_slots,
+};
+
 PyMethodDef gs_python_cuda_methods[] = {
-    {"cuda_driver", cuda_driver, METH_VARARGS, driver_doc},
-    {"cuda_driver_info", cuda_driver_info, METH_VARARGS, driver_info_doc},
-    {"cuda_limits", cuda_limits, METH_VARARGS, limits_doc},
-    {"cuda_device", cuda_device, METH_VARARGS, device_doc},
-    {"cuda_device_info", cuda_device_info, METH_VARARGS, device_info_doc},
-    {"cuda_close", cuda_close, METH_VARARGS, close_doc},
-    {"cuda_fault", cuda_fault, METH_VARARGS, fault_doc},
-    {"cuda_occupancy", cuda_occupancy, METH_VARARGS, occupancy_doc},
+    GS_PYTHON_FUNCTION("cuda_driver", cuda_driver, driver_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,7 +1,9 @@
 /* The player of schedules for Python. */
 #include "cuda/player.h"
 #include "python/support/cuda_handles.h"
+#include "python/support/handle.h"
 #include "python/support/pbs_arguments.h"
+#include "python/support/parameters.h"
 
 enum { TASK_COLUMNS = 11, FRAME_COLUMNS = 2, COLUMNS = TASK_COLUMNS + FRAME_COLUMNS };
 enum { PLAYED_FRAMES = 6, PLAYED = 11 };
@@ -83,29 +85,36 @@ static PyObject *result_of(PyArrayObject *const out[PLAYED], const gs_cuda_playe
     return result;
 }
 
-PyDoc_STRVAR(
-    play_doc,
-    "cuda_play(device, period, deadline, offset, graph, variant, blocks, threads, smem,\n"
-    "          ns, iterations, bytes, start, batch, order, policy, strategy, tick, cycles,\n"
-    "          wait, awake, lead, realtime, lock_memory, stop, /)\n"
+const char gs_python_cuda_play_doc[] =
+    "play($self, period, deadline, offset, graph, variant, blocks, threads, *, smem, ns, "
+    "iterations, bytes, start, batch, order, policy, strategy, tick, cycles, wait, awake, lead, "
+    "realtime, lock_memory, stop)\n"
     "--\n\n"
-    "Plays the frames (start, batch) of one task set, or follows a capsule of policy_open.\n"
+    "Plays the frames (start, batch) of one task set, or follows a Policy.\n"
     "Strategies: 0 table, 1 reclaim, 2 policy; waits: 0 context, 1 streams, 2 polling.\n"
     "graph: a CUgraphExec, 0 for the spin kernel of the other columns. order: rows of\n"
     "tasks, -1 at the end, for each frame or each batch, or None. Returns int64 arrays:\n"
     "planned, due, dispatch, submitted, done, batch of the frames; task, job, frame,\n"
     "start, end of the jobs; then how many frames were not safe, and the host's ns of\n"
-    "tick 0.");
+    "tick 0.";
 
-static PyObject *cuda_play(PyObject *module, PyObject *args)
+static const gs_python_signature_t CUDA_PLAY_SIGNATURE = {
+    "play", "OOOOOOOOOOOOOOOiLLiLLipO", 7, 0,
+    (const char *const[]){"period",  "deadline", "offset", "graph",      "variant",     "blocks",
+                          "threads", "smem",     "ns",     "iterations", "bytes",       "start",
+                          "batch",   "order",    "policy", "strategy",   "tick",        "cycles",
+                          "wait",    "awake",    "lead",   "realtime",   "lock_memory", "stop"}};
+
+PyObject *gs_python_cuda_play(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
 {
-    PyObject *capsule, *in[COLUMNS], *order_in, *policy_in, *stop;
+    PyObject *in[COLUMNS], *order_in, *policy_in, *stop;
     int strategy, wait, realtime, lock_memory;
     long long tick, cycles, awake, lead;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOOOOOOiLLiLLipO:cuda_play", &capsule, &in[0], &in[1],
-                          &in[2], &in[3], &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10],
-                          &in[11], &in[12], &order_in, &policy_in, &strategy, &tick, &cycles, &wait,
-                          &awake, &lead, &realtime, &lock_memory, &stop)) {
+    if (!gs_python_parse(&CUDA_PLAY_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
+                         &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
+                         &order_in, &policy_in, &strategy, &tick, &cycles, &wait, &awake, &lead,
+                         &realtime, &lock_memory, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -123,7 +132,8 @@ static PyObject *cuda_play(PyObject *module, PyObject *args)
     npy_intp n = PyArray_DIM(columns[0], 0), count = PyArray_DIM(columns[TASK_COLUMNS], 0);
     bool follows = strategy == GS_CUDA_PLAY_POLICY;
     if (!read_order(&order, order_in, n, follows ? (npy_intp)1 << n : count) ||
-        (follows && !gs_python_policy(policy_in, &policy.problem, &policy.feasible))) {
+        (follows && !gs_python_policy(gs_python_handle_module(object), policy_in, &policy.problem,
+                                      &policy.feasible))) {
         goto out;
     }
     if (follows && policy.problem->n != n) {
@@ -132,7 +142,7 @@ static PyObject *cuda_play(PyObject *module, PyObject *args)
     }
     frames = gs_alloc(&call.ctx, (size_t)count, sizeof *frames);
     if (frames == NULL) {
-        gs_python_raise(module, &call, call.ctx.status);
+        gs_python_raise(gs_python_handle_module(object), &call, call.ctx.status);
         goto out;
     }
     for (npy_intp f = 0; f < count; f++) {
@@ -167,7 +177,7 @@ static PyObject *cuda_play(PyObject *module, PyObject *args)
         .realtime = realtime,
         .lock_memory = lock_memory != 0,
     };
-    self = gs_python_cuda_take(capsule);
+    self = gs_python_cuda_take(object);
     if (self == NULL) {
         goto out;
     }
@@ -180,7 +190,7 @@ static PyObject *cuda_play(PyObject *module, PyObject *args)
         status = gs_cuda_play_check(&call.ctx, &self->device, &play, &jobs);
     }
     if (status != GS_OK) {
-        gs_python_raise(module, &call, status);
+        gs_python_raise(gs_python_handle_module(object), &call, status);
         goto out;
     }
     npy_intp length = (npy_intp)jobs;
@@ -204,7 +214,7 @@ static PyObject *cuda_play(PyObject *module, PyObject *args)
     status = gs_cuda_play(&self->device, &call.ctx, &play, &played);
     gs_python_acquire(&call);
     if (status != GS_OK) {
-        gs_python_cuda_raise(module, &call, self->device.driver, status);
+        gs_python_cuda_raise(gs_python_handle_module(object), &call, self->device.driver, status);
         goto out;
     }
     result = result_of(out, &played);
@@ -223,8 +233,3 @@ out:
     gs_python_call_free(&call);
     return result;
 }
-
-PyMethodDef gs_python_cuda_play_methods[] = {
-    {"cuda_play", cuda_play, METH_VARARGS, play_doc},
-    {NULL, NULL, 0, NULL},
-};

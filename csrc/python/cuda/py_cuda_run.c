@@ -1,5 +1,7 @@
 /* Runs of kernels and copies for Python. */
 #include "python/support/cuda_handles.h"
+#include "python/support/handle.h"
+#include "python/support/parameters.h"
 
 /* The times of one run must fit an array that a machine has memory for. */
 #define MOST_TIMES 200000000
@@ -46,25 +48,31 @@ static bool read_plan(PyArrayObject *columns[COLUMNS], PyObject *const in[COLUMN
     return true;
 }
 
-PyDoc_STRVAR(
-    run_doc,
-    "cuda_run(device, kind, stream, at, variant, blocks, threads, smem, ns, iterations,\n"
-    "         bytes, graph, stream_kind, stream_priority, sms, repeats, stop, /)\n"
+const char gs_python_cuda_run_doc[] =
+    "run($self, kind, stream, at, variant, blocks, threads, smem, *, ns, iterations, bytes, "
+    "graph, stream_kind, stream_priority, sms, repeats, stop)\n"
     "--\n\n"
     "Launches operations and waits for all of them, some times over. Kinds: 0 spin kernel,\n"
     "1 copy in, 2 copy out, 3 memset, 4 graph; of streams 0 blocking, 1 non-blocking, 2 the NULL\n"
     "stream. Returns int64 arrays: begin, end (repeats,); called, returned (repeats,\n"
     "operations), ns of the host; start, end, sm of the blocks (repeats, blocks), ns of\n"
-    "the device; and how many SMs the green context has, 0 without.");
+    "the device; and how many SMs the green context has, 0 without.";
 
-static PyObject *cuda_run(PyObject *module, PyObject *args)
+static const gs_python_signature_t CUDA_RUN_SIGNATURE = {
+    "run", "OOOOOOOOOOOOOLLO", 7, 0,
+    (const char *const[]){"kind", "stream", "at", "variant", "blocks", "threads", "smem", "ns",
+                          "iterations", "bytes", "graph", "stream_kind", "stream_priority", "sms",
+                          "repeats", "stop"}};
+
+PyObject *gs_python_cuda_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
-    PyObject *capsule, *in[COLUMNS], *stop;
+    PyObject *in[COLUMNS], *stop;
     gs_cuda_plan_t plan = {0};
     long long sms, repeats;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOOOOLLO:cuda_run", &capsule, &in[0], &in[1], &in[2],
-                          &in[3], &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11],
-                          &in[12], &sms, &repeats, &stop)) {
+    if (!gs_python_parse(&CUDA_RUN_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
+                         &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
+                         &sms, &repeats, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -79,7 +87,7 @@ static PyObject *cuda_run(PyObject *module, PyObject *args)
     }
     plan.sms = sms;
     plan.repeats = repeats;
-    self = gs_python_cuda_take(capsule);
+    self = gs_python_cuda_take(object);
     if (self == NULL) {
         goto out;
     }
@@ -90,7 +98,7 @@ static PyObject *cuda_run(PyObject *module, PyObject *args)
                          "there would be too many times to keep");
     }
     if (status != GS_OK) {
-        gs_python_raise(module, &call, status);
+        gs_python_raise(gs_python_handle_module(object), &call, status);
         goto out;
     }
     for (int i = 0; i < 7; i++) {
@@ -113,7 +121,7 @@ static PyObject *cuda_run(PyObject *module, PyObject *args)
     status = gs_cuda_run(&self->device, &call.ctx, &plan, &record);
     gs_python_acquire(&call);
     if (status != GS_OK) {
-        gs_python_cuda_raise(module, &call, self->device.driver, status);
+        gs_python_cuda_raise(gs_python_handle_module(object), &call, self->device.driver, status);
         goto out;
     }
     result = Py_BuildValue("OOOOOOOL", out[0], out[1], out[2], out[3], out[4], out[5], out[6],
@@ -131,8 +139,3 @@ out:
     gs_python_call_free(&call);
     return result;
 }
-
-PyMethodDef gs_python_cuda_run_methods[] = {
-    {"cuda_run", cuda_run, METH_VARARGS, run_doc},
-    {NULL, NULL, 0, NULL},
-};

@@ -1,5 +1,6 @@
 /* Task-set generation for Python: a stack of sets in one call. */
 #include "python/module.h"
+#include "python/support/parameters.h"
 
 #include <math.h>
 
@@ -54,19 +55,24 @@ static void request_free(request_t *self)
 }
 
 PyDoc_STRVAR(uunifast_doc,
-             "generate_uunifast(key, n, utilization, first, discard, /)\n"
+             "generate_uunifast(key, *, n, utilization, first, discard)\n"
              "--\n\n"
              "Utilizations of len(utilization) sets of n tasks, float64 (sets, n); set i has\n"
              "number first + i. key: four uint64; utilization: float64, one sum per set;\n"
              "discard: whether every share is at most 1.");
 
-static PyObject *generate_uunifast(PyObject *module, PyObject *args)
+static const gs_python_signature_t GENERATE_UUNIFAST_SIGNATURE = {
+    "generate_uunifast", "OLOLp", 1, 0,
+    (const char *const[]){"key", "n", "utilization", "first", "discard"}};
+
+static PyObject *generate_uunifast(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                   PyObject *kwnames)
 {
     PyObject *key, *utilization;
     request_t request = {0};
     int discard;
-    if (!PyArg_ParseTuple(args, "OLOLp:generate_uunifast", &key, &request.n, &utilization,
-                          &request.first, &discard)) {
+    if (!gs_python_parse(&GENERATE_UUNIFAST_SIGNATURE, args, nargs, kwnames, &key, &request.n,
+                         &utilization, &request.first, &discard)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -106,19 +112,24 @@ out:
 }
 
 PyDoc_STRVAR(kernels_doc,
-             "generate_kernels(key, n, utilization, first, periods, capacity, /)\n"
+             "generate_kernels(key, *, n, utilization, first, periods, capacity)\n"
              "--\n\n"
              "Kernels as in paper 001, section 6.1: (period, wcet, blocks), int64 (sets, n)\n"
              "each. key, utilization, first: as in generate_uunifast; periods: int64 ticks to\n"
              "choose from; capacity: blocks that the GPU holds at once.");
 
-static PyObject *generate_kernels(PyObject *module, PyObject *args)
+static const gs_python_signature_t GENERATE_KERNELS_SIGNATURE = {
+    "generate_kernels", "OLOLOL", 1, 0,
+    (const char *const[]){"key", "n", "utilization", "first", "periods", "capacity"}};
+
+static PyObject *generate_kernels(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                  PyObject *kwnames)
 {
     PyObject *key, *utilization, *periods;
     request_t request = {0};
     long long capacity;
-    if (!PyArg_ParseTuple(args, "OLOLOL:generate_kernels", &key, &request.n, &utilization,
-                          &request.first, &periods, &capacity)) {
+    if (!gs_python_parse(&GENERATE_KERNELS_SIGNATURE, args, nargs, kwnames, &key, &request.n,
+                         &utilization, &request.first, &periods, &capacity)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -173,24 +184,29 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(
-    fifo_doc,
-    "generate_fifo(key, n, utilization, first, capacity, shortest, longest, ticks, sizes,\n"
-    "              blocks_max, /)\n"
-    "--\n\n"
-    "Kernels of blocks: (period, block_time, blocks, threads), int64 (sets, n) each.\n"
-    "key, first: as in generate_uunifast; utilization: as a share of the capacity, the\n"
-    "threads of the GPU; shortest, longest: periods, in units of ticks; sizes: int64\n"
-    "threads per block to choose from; blocks_max: the largest grid.");
+PyDoc_STRVAR(fifo_doc,
+             "generate_fifo(key, *, n, utilization, first, capacity, shortest, longest, ticks, "
+             "sizes, blocks_max)\n"
+             "--\n\n"
+             "Kernels of blocks: (period, block_time, blocks, threads), int64 (sets, n) each.\n"
+             "key, first: as in generate_uunifast; utilization: as a share of the capacity, the\n"
+             "threads of the GPU; shortest, longest: periods, in units of ticks; sizes: int64\n"
+             "threads per block to choose from; blocks_max: the largest grid.");
 
-static PyObject *generate_fifo(PyObject *module, PyObject *args)
+static const gs_python_signature_t GENERATE_FIFO_SIGNATURE = {
+    "generate_fifo", "OLOLLLLLOL", 1, 0,
+    (const char *const[]){"key", "n", "utilization", "first", "capacity", "shortest", "longest",
+                          "ticks", "sizes", "blocks_max"}};
+
+static PyObject *generate_fifo(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
 {
     PyObject *key, *utilization, *sizes;
     request_t request = {0};
     long long capacity, shortest, longest, ticks, blocks_max;
-    if (!PyArg_ParseTuple(args, "OLOLLLLLOL:generate_fifo", &key, &request.n, &utilization,
-                          &request.first, &capacity, &shortest, &longest, &ticks, &sizes,
-                          &blocks_max)) {
+    if (!gs_python_parse(&GENERATE_FIFO_SIGNATURE, args, nargs, kwnames, &key, &request.n,
+                         &utilization, &request.first, &capacity, &shortest, &longest, &ticks,
+                         &sizes, &blocks_max)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -248,8 +264,8 @@ out:
 }
 
 PyMethodDef gs_python_generate_methods[] = {
-    {"generate_uunifast", generate_uunifast, METH_VARARGS, uunifast_doc},
-    {"generate_kernels", generate_kernels, METH_VARARGS, kernels_doc},
-    {"generate_fifo", generate_fifo, METH_VARARGS, fifo_doc},
+    GS_PYTHON_FUNCTION("generate_uunifast", generate_uunifast, uunifast_doc),
+    GS_PYTHON_FUNCTION("generate_kernels", generate_kernels, kernels_doc),
+    GS_PYTHON_FUNCTION("generate_fifo", generate_fifo, fifo_doc),
     {NULL, NULL, 0, NULL},
 };

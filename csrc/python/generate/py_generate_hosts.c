@@ -1,5 +1,6 @@
 /* Random tasks with CPU and GPU segments for Python: a stack of sets in one call. */
 #include "python/module.h"
+#include "python/support/parameters.h"
 
 enum { PERIOD, SEGMENTS, CPU, COPY_IN, KERNEL, COPY_OUT, PROFILE, COLUMNS };
 
@@ -46,8 +47,8 @@ static bool read_ranges(PyArrayObject *ranges, gs_generate_hosts_t *spec)
 }
 
 PyDoc_STRVAR(hosts_doc,
-             "generate_hosts(key, n, count, first, ticks, ranges, at, profiles, cpu_only, even,\n"
-             "               even_copy, /)\n"
+             "generate_hosts(key, *, n, count, first, ticks, ranges, at, profiles, cpu_only, even, "
+             "even_copy)\n"
              "--\n\n"
              "Tasks with CPU and GPU segments: (period, segments, cpu, copy_in, kernel, copy_out,\n"
              "profile) of count sets, int64, see generate/host_sets.h. key, first: as in\n"
@@ -55,13 +56,20 @@ PyDoc_STRVAR(hosts_doc,
              "utilization, gpu_ratio, segments, cpu_ratio and kernel_ratio (in millionths);\n"
              "profiles: int64 (p, sms), times in millionths of that on one SM.");
 
-static PyObject *generate_hosts(PyObject *module, PyObject *args)
+static const gs_python_signature_t GENERATE_HOSTS_SIGNATURE = {
+    "generate_hosts", "OLLLLOLOppp", 1, 0,
+    (const char *const[]){"key", "n", "count", "first", "ticks", "ranges", "at", "profiles",
+                          "cpu_only", "even", "even_copy"}};
+
+static PyObject *generate_hosts(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     PyObject *key_arg, *ranges_arg, *profiles_arg;
     long long n, count, first, ticks, at;
     int cpu_only, even, even_copy;
-    if (!PyArg_ParseTuple(args, "OLLLLOLOppp:generate_hosts", &key_arg, &n, &count, &first, &ticks,
-                          &ranges_arg, &at, &profiles_arg, &cpu_only, &even, &even_copy)) {
+    if (!gs_python_parse(&GENERATE_HOSTS_SIGNATURE, args, nargs, kwnames, &key_arg, &n, &count,
+                         &first, &ticks, &ranges_arg, &at, &profiles_arg, &cpu_only, &even,
+                         &even_copy)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -135,6 +143,6 @@ out:
 }
 
 PyMethodDef gs_python_generate_hosts_methods[] = {
-    {"generate_hosts", generate_hosts, METH_VARARGS, hosts_doc},
+    GS_PYTHON_FUNCTION("generate_hosts", generate_hosts, hosts_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,5 +1,6 @@
 /* The GPU model for Python: occupancy and block placement. */
 #include "python/support/gpu_arguments.h"
+#include "python/support/parameters.h"
 
 /* The four columns that describe kernels, as long as each other. */
 static const char *const COLUMNS[4] = {"blocks", "threads", "regs", "smem"};
@@ -36,15 +37,20 @@ static void free_columns(PyArrayObject *columns[4])
 }
 
 PyDoc_STRVAR(occupancy_doc,
-             "occupancy(limits, threads, regs, smem, /)\n"
+             "occupancy(limits, threads, regs, smem)\n"
              "--\n\n"
              "Resident blocks on an empty SM for each kernel, and what limits them: two int64\n"
              "arrays. Limits: 0 warps, 1 blocks, 2 registers, 3 shared memory, 4 threads.");
 
-static PyObject *occupancy(PyObject *module, PyObject *args)
+static const gs_python_signature_t OCCUPANCY_SIGNATURE = {
+    "occupancy", "OOOO", 4, 0, (const char *const[]){"limits", "threads", "regs", "smem"}};
+
+static PyObject *occupancy(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
 {
     PyObject *limits, *in[4] = {NULL};
-    if (!PyArg_ParseTuple(args, "OOOO:occupancy", &limits, &in[1], &in[2], &in[3])) {
+    if (!gs_python_parse(&OCCUPANCY_SIGNATURE, args, nargs, kwnames, &limits, &in[1], &in[2],
+                         &in[3])) {
         return NULL;
     }
     gs_python_call_t call;
@@ -144,19 +150,24 @@ static int place_all(gs_context_t *ctx, gs_placement_t *placer, PyArrayObject *c
 }
 
 PyDoc_STRVAR(place_doc,
-             "place(limits, sm_order, blocks, threads, regs, smem, policy, load, /)\n"
+             "place(limits, sm_order, blocks, threads, regs, smem, *, policy, load)\n"
              "--\n\n"
              "The SM of every block of the kernels, in dispatch order (-1: no room), and the load\n"
              "of the SMs after it: arrays of int32 (sum of blocks) and of int64 (sms, 4) with\n"
              "warps, blocks, registers, shared memory. load before it: such an array or None.\n"
              "Policies: 0 most_room, 1 olmedo, 2 round_robin.");
 
-static PyObject *place(PyObject *module, PyObject *args)
+static const gs_python_signature_t PLACE_SIGNATURE = {
+    "place", "OOOOOOiO", 6, 0,
+    (const char *const[]){"limits", "sm_order", "blocks", "threads", "regs", "smem", "policy",
+                          "load"}};
+
+static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     PyObject *limits, *order, *in[4], *before;
     int policy;
-    if (!PyArg_ParseTuple(args, "OOOOOOiO:place", &limits, &order, &in[0], &in[1], &in[2], &in[3],
-                          &policy, &before)) {
+    if (!gs_python_parse(&PLACE_SIGNATURE, args, nargs, kwnames, &limits, &order, &in[0], &in[1],
+                         &in[2], &in[3], &policy, &before)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -216,7 +227,7 @@ out:
 }
 
 PyMethodDef gs_python_gpu_methods[] = {
-    {"occupancy", occupancy, METH_VARARGS, occupancy_doc},
-    {"place", place, METH_VARARGS, place_doc},
+    GS_PYTHON_FUNCTION("occupancy", occupancy, occupancy_doc),
+    GS_PYTHON_FUNCTION("place", place, place_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,21 +1,28 @@
 /* Schedules for Python: replay. */
 #include "python/support/pbs_arguments.h"
+#include "python/support/parameters.h"
 
 PyDoc_STRVAR(replay_doc,
-             "schedule_replay(period, deadline, offset, completion, start, end, batch, idling,\n"
-             "                cycle_from=0, cycle_length=0, /)\n"
+             "schedule_replay(period, deadline, offset, completion, start, end, batch, *, idling, "
+             "cycle_from=0, cycle_length=0)\n"
              "--\n\n"
              "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
              "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.\n"
              "With a cycle length, the frames from cycle_from on repeat for ever.");
 
-static PyObject *schedule_replay(PyObject *module, PyObject *args)
+static const gs_python_signature_t SCHEDULE_REPLAY_SIGNATURE = {
+    "schedule_replay", "OOOOOOOpLL", 7, 2,
+    (const char *const[]){"period", "deadline", "offset", "completion", "start", "end", "batch",
+                          "idling", "cycle_from", "cycle_length"}};
+
+static PyObject *schedule_replay(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames)
 {
     PyObject *in[7];
     int idling;
     long long from = 0, length = 0;
-    if (!PyArg_ParseTuple(args, "OOOOOOOp|LL:schedule_replay", &in[0], &in[1], &in[2], &in[3],
-                          &in[4], &in[5], &in[6], &idling, &from, &length)) {
+    if (!gs_python_parse(&SCHEDULE_REPLAY_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+                         &in[3], &in[4], &in[5], &in[6], &idling, &from, &length)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -82,6 +89,6 @@ out:
 }
 
 PyMethodDef gs_python_schedule_methods[] = {
-    {"schedule_replay", schedule_replay, METH_VARARGS, replay_doc},
+    GS_PYTHON_FUNCTION("schedule_replay", schedule_replay, replay_doc),
     {NULL, NULL, 0, NULL},
 };

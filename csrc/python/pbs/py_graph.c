@@ -1,10 +1,11 @@
 /* The scheduling graph for Python. */
 #include "python/support/pbs_arguments.h"
+#include "python/support/parameters.h"
 
 PyDoc_STRVAR(
     graph_search_doc,
-    "graph_search(period, deadline, offset, completion, undecided, variant, lifo, merge,\n"
-    "             idling, first_only, depth_limit, states, bytes, seconds, want_graph, stop, /)\n"
+    "graph_search(period, deadline, offset, completion, undecided, *, variant, lifo, merge, "
+    "idling, first_only, depth_limit, states, bytes, seconds, want_graph, stop)\n"
     "--\n\n"
     "Explores the scheduling graph of one task set (a stack of one). variant: 0 repaired,\n"
     "1 paper, 2 printed; depth_limit: -1 for none; states, bytes, seconds: budgets, 0 for\n"
@@ -163,15 +164,22 @@ fail:
     return NULL;
 }
 
-static PyObject *graph_search(PyObject *module, PyObject *args)
+static const gs_python_signature_t GRAPH_SEARCH_SIGNATURE = {
+    "graph_search", "OOOOOippppLLLdpO", 5, 0,
+    (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "variant",
+                          "lifo", "merge", "idling", "first_only", "depth_limit", "states", "bytes",
+                          "seconds", "want_graph", "stop"}};
+
+static PyObject *graph_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
 {
     PyObject *in[5], *stop;
     int variant, lifo, merge, idling, first_only, want_graph;
     long long depth_limit, states, bytes;
     double seconds;
-    if (!PyArg_ParseTuple(args, "OOOOOippppLLLdpO:graph_search", &in[0], &in[1], &in[2], &in[3],
-                          &in[4], &variant, &lifo, &merge, &idling, &first_only, &depth_limit,
-                          &states, &bytes, &seconds, &want_graph, &stop)) {
+    if (!gs_python_parse(&GRAPH_SEARCH_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+                         &in[3], &in[4], &variant, &lifo, &merge, &idling, &first_only,
+                         &depth_limit, &states, &bytes, &seconds, &want_graph, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -212,6 +220,6 @@ out:
 }
 
 PyMethodDef gs_python_graph_methods[] = {
-    {"graph_search", graph_search, METH_VARARGS, graph_search_doc},
+    GS_PYTHON_FUNCTION("graph_search", graph_search, graph_search_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,6 +1,7 @@
 /* The oracle for Python: the tables of a stack of task sets in one call. */
 
 #include "python/support/gpu_arguments.h"
+#include "python/support/parameters.h"
 
 /* How long batches take, for every set of the stack. */
 typedef struct {
@@ -54,19 +55,24 @@ static int draw_times(const times_t *self, gs_context_t *ctx, npy_intp set, int6
 
 PyDoc_STRVAR(
     by_utilization_doc,
-    "oracle_by_utilization(period, wcet, key, first, least, most, /)\n"
+    "oracle_by_utilization(period, wcet, *, key, first, least, most)\n"
     "--\n\n"
     "Completion times, int64 (sets, 2**n); 0 for batches of two or more whose utilizations exceed\n"
     "1. period, wcet: int64 (sets, n); key: four uint64; first: the number of the first set;\n"
     "least, most: slowdown factors in billionths.");
 
-static PyObject *by_utilization(PyObject *module, PyObject *args)
+static const gs_python_signature_t ORACLE_BY_UTILIZATION_SIGNATURE = {
+    "oracle_by_utilization", "OOOLLL", 2, 0,
+    (const char *const[]){"period", "wcet", "key", "first", "least", "most"}};
+
+static PyObject *by_utilization(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     PyObject *period, *wcet, *key;
     long long least, most;
     times_t times = {0};
-    if (!PyArg_ParseTuple(args, "OOOLLL:oracle_by_utilization", &period, &wcet, &key, &times.first,
-                          &least, &most)) {
+    if (!gs_python_parse(&ORACLE_BY_UTILIZATION_SIGNATURE, args, nargs, kwnames, &period, &wcet,
+                         &key, &times.first, &least, &most)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -109,15 +115,14 @@ out:
     return (PyObject *)completion;
 }
 
-PyDoc_STRVAR(
-    by_placement_doc,
-    "oracle_by_placement(limits, sm_order, blocks, threads, regs, smem, wcet, key, first,\n"
-    "                    least, most, /)\n"
-    "--\n\n"
-    "(completion, undecided, order) of batches that fit the GPU at once: int64\n"
-    "(sets, 2**n), the same or None when nothing is undecided, int8 (sets, 2**n, n) or\n"
-    "None when every order is by increasing index. blocks, threads, regs, smem: int64\n"
-    "(sets, n); the others as in occupancy and oracle_by_utilization.");
+PyDoc_STRVAR(by_placement_doc,
+             "oracle_by_placement(limits, sm_order, blocks, threads, regs, smem, wcet, *, key, "
+             "first, least, most)\n"
+             "--\n\n"
+             "(completion, undecided, order) of batches that fit the GPU at once: int64\n"
+             "(sets, 2**n), the same or None when nothing is undecided, int8 (sets, 2**n, n) or\n"
+             "None when every order is by increasing index. blocks, threads, regs, smem: int64\n"
+             "(sets, n); the others as in occupancy and oracle_by_utilization.");
 
 enum { BLOCKS, THREADS, REGS, SMEM, COLUMNS };
 
@@ -153,15 +158,21 @@ static int place_all(const times_t *times, gs_context_t *ctx, const gs_gpu_t *gp
     return status;
 }
 
-static PyObject *by_placement(PyObject *module, PyObject *args)
+static const gs_python_signature_t ORACLE_BY_PLACEMENT_SIGNATURE = {
+    "oracle_by_placement", "OOOOOOOOLLL", 7, 0,
+    (const char *const[]){"limits", "sm_order", "blocks", "threads", "regs", "smem", "wcet", "key",
+                          "first", "least", "most"}};
+
+static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
 {
     static const char *const names[COLUMNS] = {"blocks", "threads", "regs", "smem"};
     PyObject *limits, *sm_order, *in[COLUMNS], *wcet, *key;
     long long least, most;
     times_t times = {0};
-    if (!PyArg_ParseTuple(args, "OOOOOOOOLLL:oracle_by_placement", &limits, &sm_order, &in[BLOCKS],
-                          &in[THREADS], &in[REGS], &in[SMEM], &wcet, &key, &times.first, &least,
-                          &most)) {
+    if (!gs_python_parse(&ORACLE_BY_PLACEMENT_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
+                         &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &wcet, &key, &times.first,
+                         &least, &most)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -212,7 +223,7 @@ out:
 }
 
 PyMethodDef gs_python_oracle_methods[] = {
-    {"oracle_by_utilization", by_utilization, METH_VARARGS, by_utilization_doc},
-    {"oracle_by_placement", by_placement, METH_VARARGS, by_placement_doc},
+    GS_PYTHON_FUNCTION("oracle_by_utilization", by_utilization, by_utilization_doc),
+    GS_PYTHON_FUNCTION("oracle_by_placement", by_placement, by_placement_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,7 +1,7 @@
-/* The run-time policy for Python: a capsule that holds the problem and F. */
+/* The run-time policy for Python: a handle that holds the problem and F. */
 #include "python/support/pbs_arguments.h"
-
-#define CAPSULE_NAME "gpusched._core.policy"
+#include "python/support/handle.h"
+#include "python/support/parameters.h"
 
 /* Immutable after it is made, so threads may share it. */
 typedef struct {
@@ -19,9 +19,10 @@ static void free_policy(policy_t *self)
     PyMem_Free(self);
 }
 
-static void destroy_capsule(PyObject *capsule)
+static void dealloc(PyObject *object)
 {
-    free_policy(PyCapsule_GetPointer(capsule, CAPSULE_NAME));
+    free_policy(gs_python_handle_value(object));
+    gs_python_handle_free(object);
 }
 
 /* Copies F from arrays, checking every entry that an index could be made of. */
@@ -58,10 +59,10 @@ static bool read_feasible(policy_t *self, PyArrayObject *begin, PyArrayObject *f
     return true;
 }
 
-bool gs_python_policy(PyObject *capsule, const gs_pbs_problem_t **problem,
+bool gs_python_policy(PyObject *module, PyObject *object, const gs_pbs_problem_t **problem,
                       const gs_pbs_feasible_t **feasible)
 {
-    const policy_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+    const policy_t *self = gs_python_handle_read(module, GS_PYTHON_POLICY, object, "policy");
     if (self == NULL) {
         return false;
     }
@@ -70,20 +71,24 @@ bool gs_python_policy(PyObject *capsule, const gs_pbs_problem_t **problem,
     return true;
 }
 
-PyDoc_STRVAR(open_doc,
-             "policy_open(period, deadline, offset, completion, begin, first, last, /)\n"
-             "--\n\n"
-             "A capsule for the other policy functions, from one task set (a stack of one) and F\n"
-             "as pbs_search returns it.");
+PyDoc_STRVAR(open_doc, "policy_open(period, deadline, offset, completion, begin, first, last)\n"
+                       "--\n\n"
+                       "A Policy from one task set (a stack of one) and F\n"
+                       "as pbs_search returns it.");
 
-static PyObject *policy_open(PyObject *module, PyObject *args)
+static const gs_python_signature_t POLICY_OPEN_SIGNATURE = {
+    "policy_open", "OOOOOOO", 7, 0,
+    (const char *const[]){"period", "deadline", "offset", "completion", "begin", "first", "last"}};
+
+static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
     PyObject *in[7];
-    if (!PyArg_ParseTuple(args, "OOOOOOO:policy_open", &in[0], &in[1], &in[2], &in[3], &in[4],
-                          &in[5], &in[6])) {
+    if (!gs_python_parse(&POLICY_OPEN_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+                         &in[3], &in[4], &in[5], &in[6])) {
         return NULL;
     }
-    PyObject *capsule = NULL;
+    PyObject *handle = NULL;
     PyArrayObject *spans[3] = {NULL};
     policy_t *self = PyMem_Calloc(1, sizeof *self);
     if (self == NULL) {
@@ -114,31 +119,29 @@ static PyObject *policy_open(PyObject *module, PyObject *args)
         }
     }
     if (fine && read_feasible(self, spans[0], spans[1], spans[2])) {
-        capsule = PyCapsule_New(self, CAPSULE_NAME, destroy_capsule);
+        handle = gs_python_handle_new(module, GS_PYTHON_POLICY, self);
     }
-    if (capsule == NULL) {
+    if (handle == NULL) {
         free_policy(self);
     }
     for (int i = 0; i < 3; i++) {
         Py_XDECREF(spans[i]);
     }
     gs_python_call_free(&call);
-    return capsule;
+    return handle;
 }
 
-/* Reads (capsule, instant, pending): the policy and the class asked about. */
-static const policy_t *read_state(PyObject *args, const char *format, int64_t *instant,
-                                  int64_t *class_index)
+/* Reads (instant, pending) of a method: the policy and the class asked about. */
+static const policy_t *read_state(const gs_python_signature_t *signature, PyObject *object,
+                                  PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                                  int64_t *instant, int64_t *class_index)
 {
-    PyObject *capsule, *pending;
+    PyObject *pending;
     long long when;
-    if (!PyArg_ParseTuple(args, format, &capsule, &when, &pending)) {
+    if (!gs_python_parse(signature, args, nargs, kwnames, &when, &pending)) {
         return NULL;
     }
-    const policy_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
-    if (self == NULL) {
-        return NULL;
-    }
+    const policy_t *self = gs_python_handle_value(object);
     PyArrayObject *counts = gs_python_int64(pending, "pending", 1);
     if (counts == NULL || !gs_python_length(counts, "pending", 0, self->problem.n)) {
         Py_XDECREF(counts);
@@ -148,25 +151,31 @@ static const policy_t *read_state(PyObject *args, const char *format, int64_t *i
     *class_index = gs_pbs_policy_class(&self->problem, gs_python_i64(counts));
     Py_DECREF(counts);
     if (*class_index < 0) {
-        PyErr_SetString(PyExc_ValueError,
-                        "pending: a count is negative or more than can be pending in time");
+        PyErr_SetString(PyExc_ValueError, "pending: expected counts of at least 0, and no more "
+                                          "than can be pending in time");
         return NULL;
     }
     if (when < 0 || when >= GS_NEVER / 2) {
-        PyErr_Format(PyExc_ValueError, "instant = %lld: must not be negative or overlarge", when);
+        PyErr_Format(PyExc_ValueError, "instant: got %lld, expected 0 .. 2**60 - 1", when);
         return NULL;
     }
     return self;
 }
 
-PyDoc_STRVAR(safe_doc, "policy_safe(policy, instant, pending, /)\n"
+static const char *const STATE_NAMES[] = {"instant", "pending"};
+
+PyDoc_STRVAR(safe_doc, "safe($self, instant, pending)\n"
                        "--\n\n"
                        "The masks of the batches that are safe to start, in increasing order.");
 
-static PyObject *policy_safe(PyObject *Py_UNUSED(module), PyObject *args)
+static const gs_python_signature_t SAFE_SIGNATURE = {"safe", "LO", 2, 0, STATE_NAMES};
+
+static PyObject *policy_safe(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
     int64_t instant, class_index;
-    const policy_t *self = read_state(args, "OLO:policy_safe", &instant, &class_index);
+    const policy_t *self =
+        read_state(&SAFE_SIGNATURE, object, args, nargs, kwnames, &instant, &class_index);
     if (self == NULL) {
         return NULL;
     }
@@ -183,14 +192,18 @@ static PyObject *policy_safe(PyObject *Py_UNUSED(module), PyObject *args)
     return (PyObject *)result;
 }
 
-PyDoc_STRVAR(next_doc, "policy_next(policy, instant, pending, /)\n"
+PyDoc_STRVAR(next_doc, "next($self, instant, pending)\n"
                        "--\n\n"
                        "The first instant from this one on at which a batch is safe, or None.");
 
-static PyObject *policy_next(PyObject *Py_UNUSED(module), PyObject *args)
+static const gs_python_signature_t NEXT_SIGNATURE = {"next", "LO", 2, 0, STATE_NAMES};
+
+static PyObject *policy_next(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
     int64_t instant, class_index;
-    const policy_t *self = read_state(args, "OLO:policy_next", &instant, &class_index);
+    const policy_t *self =
+        read_state(&NEXT_SIGNATURE, object, args, nargs, kwnames, &instant, &class_index);
     if (self == NULL) {
         return NULL;
     }
@@ -201,14 +214,18 @@ static PyObject *policy_next(PyObject *Py_UNUSED(module), PyObject *args)
     return PyLong_FromLongLong(next);
 }
 
-PyDoc_STRVAR(choose_doc, "policy_choose(policy, instant, pending, /)\n"
+PyDoc_STRVAR(choose_doc, "choose($self, instant, pending)\n"
                          "--\n\n"
                          "The safe batch that the policy prefers, 0 when none is safe.");
 
-static PyObject *policy_choose(PyObject *Py_UNUSED(module), PyObject *args)
+static const gs_python_signature_t CHOOSE_SIGNATURE = {"choose", "LO", 2, 0, STATE_NAMES};
+
+static PyObject *policy_choose(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
 {
     int64_t instant, class_index;
-    const policy_t *self = read_state(args, "OLO:policy_choose", &instant, &class_index);
+    const policy_t *self =
+        read_state(&CHOOSE_SIGNATURE, object, args, nargs, kwnames, &instant, &class_index);
     if (self == NULL) {
         return NULL;
     }
@@ -220,25 +237,28 @@ enum { MISSES, JOBS, FRAMES, FINISH, RESPONSE, WAITED, PLAY_COLUMNS };
 
 PyDoc_STRVAR(
     play_doc,
-    "policy_play(policy, strategy, start, end, batch, runs, key, low, high, stop, /)\n"
+    "play($self, start, end, batch, *, strategy, runs, key, low, high, stop)\n"
     "--\n\n"
     "Plays hyperperiods (gs_pbs_dispatch), run i with stream i of the key (4 words). Returns the\n"
     "columns (misses, jobs, frames, finish, response total, waited) of length runs.");
 
-static PyObject *policy_play(PyObject *module, PyObject *args)
+static const gs_python_signature_t PLAY_SIGNATURE = {
+    "play", "OOOiLOddO", 3, 0,
+    (const char *const[]){"start", "end", "batch", "strategy", "runs", "key", "low", "high",
+                          "stop"}};
+
+static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
-    PyObject *capsule, *in[3], *key_object, *stop;
+    PyObject *in[3], *key_object, *stop;
     int strategy;
     long long runs;
     double low, high;
-    if (!PyArg_ParseTuple(args, "OiOOOLOddO:policy_play", &capsule, &strategy, &in[0], &in[1],
-                          &in[2], &runs, &key_object, &low, &high, &stop)) {
+    if (!gs_python_parse(&PLAY_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2], &strategy,
+                         &runs, &key_object, &low, &high, &stop)) {
         return NULL;
     }
-    const policy_t *self = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
-    if (self == NULL) {
-        return NULL;
-    }
+    const policy_t *self = gs_python_handle_value(object);
     if (strategy < GS_PBS_DISPATCH_TABLE || strategy > GS_PBS_DISPATCH_POLICY || runs < 0 ||
         !(low > 0 && low <= high && high <= 1e6)) {
         PyErr_SetString(PyExc_ValueError,
@@ -301,7 +321,7 @@ static PyObject *policy_play(PyObject *module, PyObject *args)
     }
     gs_python_acquire(&call);
     if (status != GS_OK) {
-        gs_python_raise(module, &call, status);
+        gs_python_raise(gs_python_handle_module(object), &call, status);
         goto out;
     }
     result = Py_BuildValue("OOOOOO", out[0], out[1], out[2], out[3], out[4], out[5]);
@@ -318,11 +338,29 @@ out:
     return result;
 }
 
+static PyMethodDef type_methods[] = {
+    GS_PYTHON_FUNCTION("safe", policy_safe, safe_doc),
+    GS_PYTHON_FUNCTION("next", policy_next, next_doc),
+    GS_PYTHON_FUNCTION("choose", policy_choose, choose_doc),
+    GS_PYTHON_FUNCTION("play", policy_play, play_doc),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot type_slots[] = {
+    {Py_tp_doc, "The run-time policy of one task set; made by policy_open. Immutable."},
+    {Py_tp_dealloc, (void *)dealloc},
+    {Py_tp_methods, type_methods},
+    {0, NULL},
+};
+
+PyType_Spec gs_python_policy_spec = {
+    .name = "gpusched._core.Policy",
+    .basicsize = sizeof(gs_python_handle_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = type_slots,
+};
+
 PyMethodDef gs_python_policy_methods[] = {
-    {"policy_open", policy_open, METH_VARARGS, open_doc},
-    {"policy_safe", policy_safe, METH_VARARGS, safe_doc},
-    {"policy_next", policy_next, METH_VARARGS, next_doc},
-    {"policy_choose", policy_choose, METH_VARARGS, choose_doc},
-    {"policy_play", policy_play, METH_VARARGS, play_doc},
+    GS_PYTHON_FUNCTION("policy_open", policy_open, open_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,6 +1,7 @@
 /* The search and the EDF schedulers for Python: one set in full, or a stack of sets in arrays. */
 #include "python/support/frame_arrays.h"
 #include "python/support/pbs_arguments.h"
+#include "python/support/parameters.h"
 
 /* Columns of the answer for a stack. */
 enum { ANSWER, STAGE, SPENT, STATES, BYTES, NANOSECONDS, COLUMNS };
@@ -76,23 +77,30 @@ static PyObject *feasible_arrays(const gs_pbs_search_t *search)
 }
 
 PyDoc_STRVAR(search_doc,
-             "pbs_search(period, deadline, offset, completion, undecided, idling, thorough,\n"
-             "           policy, policy_limit, states, bytes, seconds, stop, /)\n"
+             "pbs_search(period, deadline, offset, completion, undecided, *, idling, thorough, "
+             "policy, policy_limit, states, bytes, seconds, stop)\n"
              "--\n\n"
              "Decides a stack of N task sets (gs_pbs_search_run). Arrays of shape (N, n) and\n"
              "(N, 2**n); undecided and stop may be None; budgets of 0 are none. Returns the\n"
              "columns (answer, stage, spent, states, bytes, nanoseconds) of length N and, for a\n"
              "stack of one, (start, end, batch) or None, the proofs and F, else None thrice.");
 
-static PyObject *pbs_search(PyObject *module, PyObject *args)
+static const gs_python_signature_t PBS_SEARCH_SIGNATURE = {
+    "pbs_search", "OOOOOpppLLLdO", 5, 0,
+    (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "idling",
+                          "thorough", "policy", "policy_limit", "states", "bytes", "seconds",
+                          "stop"}};
+
+static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *kwnames)
 {
     PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
     int idling, thorough, policy;
     long long policy_limit, states, bytes;
     double seconds;
-    if (!PyArg_ParseTuple(args, "OOOOOpppLLLdO:pbs_search", &period, &deadline, &offset,
-                          &completion, &undecided, &idling, &thorough, &policy, &policy_limit,
-                          &states, &bytes, &seconds, &stop)) {
+    if (!gs_python_parse(&PBS_SEARCH_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
+                         &completion, &undecided, &idling, &thorough, &policy, &policy_limit,
+                         &states, &bytes, &seconds, &stop)) {
         return NULL;
     }
     if (states < 0 || policy_limit < 0) {
@@ -155,20 +163,26 @@ out:
 
 PyDoc_STRVAR(
     edf_doc,
-    "pbs_edf(period, deadline, offset, completion, parallel, bytes, stop, /)\n"
+    "pbs_edf(period, deadline, offset, completion, *, parallel, bytes, stop)\n"
     "--\n\n"
     "Simulates EDFserial or EDFParallel for a stack of N task sets (gs_pbs_edf_simulate).\n"
     "Returns (answer, task, job, deadline), columns of length N with answer 1, 0 or -1\n"
     "(budget) and the first miss, and for a stack of one (start, end, batch), else\n"
     "None.");
 
-static PyObject *pbs_edf(PyObject *module, PyObject *args)
+static const gs_python_signature_t PBS_EDF_SIGNATURE = {
+    "pbs_edf", "OOOOpLO", 4, 0,
+    (const char *const[]){"period", "deadline", "offset", "completion", "parallel", "bytes",
+                          "stop"}};
+
+static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames)
 {
     PyObject *period, *deadline, *offset, *completion, *stop;
     int parallel;
     long long bytes;
-    if (!PyArg_ParseTuple(args, "OOOOpLO:pbs_edf", &period, &deadline, &offset, &completion,
-                          &parallel, &bytes, &stop)) {
+    if (!gs_python_parse(&PBS_EDF_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
+                         &completion, &parallel, &bytes, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -224,22 +238,28 @@ out:
 }
 
 PyDoc_STRVAR(endless_doc,
-             "pbs_endless(period, deadline, offset, completion, undecided, idling, states, bytes,\n"
-             "            seconds, stop, /)\n"
+             "pbs_endless(period, deadline, offset, completion, undecided, *, idling, states, "
+             "bytes, seconds, stop)\n"
              "--\n\n"
              "Decides one task set (a stack of one) for ever (gs_pbs_infinite_horizon_run). "
              "Returns (answer,\n"
              "spent, states, bytes, load, cycle_from, cycle_length), prices as (scale, price) or\n"
              "None, and (start, end, batch) or None.");
 
-static PyObject *pbs_endless(PyObject *module, PyObject *args)
+static const gs_python_signature_t PBS_ENDLESS_SIGNATURE = {
+    "pbs_endless", "OOOOOpLLdO", 5, 0,
+    (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "idling",
+                          "states", "bytes", "seconds", "stop"}};
+
+static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
 {
     PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
     int idling;
     long long states, bytes;
     double seconds;
-    if (!PyArg_ParseTuple(args, "OOOOOpLLdO:pbs_endless", &period, &deadline, &offset, &completion,
-                          &undecided, &idling, &states, &bytes, &seconds, &stop)) {
+    if (!gs_python_parse(&PBS_ENDLESS_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
+                         &completion, &undecided, &idling, &states, &bytes, &seconds, &stop)) {
         return NULL;
     }
     if (states < 0) {
@@ -298,8 +318,8 @@ out:
 }
 
 PyMethodDef gs_python_search_methods[] = {
-    {"pbs_endless", pbs_endless, METH_VARARGS, endless_doc},
-    {"pbs_search", pbs_search, METH_VARARGS, search_doc},
-    {"pbs_edf", pbs_edf, METH_VARARGS, edf_doc},
+    GS_PYTHON_FUNCTION("pbs_endless", pbs_endless, endless_doc),
+    GS_PYTHON_FUNCTION("pbs_search", pbs_search, search_doc),
+    GS_PYTHON_FUNCTION("pbs_edf", pbs_edf, edf_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,8 +1,8 @@
-/* The simulator of FIFO scheduling for Python: a capsule that is run in slices, and whole stacks of
+/* The simulator of FIFO scheduling for Python: a handle that is run in slices, and whole stacks of
  * sets of which only the responses are kept. */
+#include "python/support/handle.h"
 #include "python/support/simulation_handle.h"
-
-#define CAPSULE_NAME "gpusched._core.fifo"
+#include "python/support/parameters.h"
 
 /* The arrays that describe tasks; what the core reads points into them. */
 enum { PERIOD, BLOCK_TIME, BLOCKS, THREADS, OFFSET, PRIORITY, LEAST, SLACK, STREAM, TASK_ARRAYS };
@@ -84,33 +84,40 @@ static void free_simulation(simulation_t *self)
     PyMem_Free(self);
 }
 
-static void destroy_capsule(PyObject *capsule)
+static void dealloc(PyObject *object)
 {
-    free_simulation(PyCapsule_GetPointer(capsule, CAPSULE_NAME));
+    free_simulation(gs_python_handle_value(object));
+    gs_python_handle_free(object);
 }
 
-static simulation_t *take(PyObject *capsule)
+static simulation_t *take(PyObject *object)
 {
-    return gs_python_simulation_take(capsule, CAPSULE_NAME);
+    return gs_python_simulation_take(object);
 }
 
 PyDoc_STRVAR(open_doc,
-             "fifo_open(period, block_time, blocks, threads, offset, priority, stream, least,\n"
-             "          slack, m, order, draw, settle, until, victim, triggers, key, index,\n"
-             "          log_waves, /)\n"
+             "fifo_open(period, block_time, blocks, threads, offset, priority, stream, least, *, "
+             "slack, m, order, draw, settle, until, victim, triggers, key, index, log_waves)\n"
              "--\n\n"
-             "A capsule for the other fifo functions: a simulation at its start, of one set whose\n"
+             "A FifoSimulation at its start, of one set whose\n"
              "arrays have shape (n,). See simulate/fifo/fifo.h for the arguments.");
 
-static PyObject *fifo_open(PyObject *module, PyObject *args)
+static const gs_python_signature_t FIFO_OPEN_SIGNATURE = {
+    "fifo_open", "OOOOOOOOOLiiiLLLOLp", 8, 0,
+    (const char *const[]){"period", "block_time", "blocks", "threads", "offset", "priority",
+                          "stream", "least", "slack", "m", "order", "draw", "settle", "until",
+                          "victim", "triggers", "key", "index", "log_waves"}};
+
+static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
 {
     PyObject *in[TASK_ARRAYS], *key;
     long long m, until, victim, triggers, index;
     int order, draw, settle, log_waves;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOLiiiLLLOLp:fifo_open", &in[PERIOD], &in[BLOCK_TIME],
-                          &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY], &in[STREAM],
-                          &in[LEAST], &in[SLACK], &m, &order, &draw, &settle, &until, &victim,
-                          &triggers, &key, &index, &log_waves)) {
+    if (!gs_python_parse(&FIFO_OPEN_SIGNATURE, args, nargs, kwnames, &in[PERIOD], &in[BLOCK_TIME],
+                         &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY], &in[STREAM],
+                         &in[LEAST], &in[SLACK], &m, &order, &draw, &settle, &until, &victim,
+                         &triggers, &key, &index, &log_waves)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -123,7 +130,7 @@ static PyObject *fifo_open(PyObject *module, PyObject *args)
         return PyErr_NoMemory();
     }
     gs_python_simulation_init(&self->base);
-    PyObject *capsule = NULL;
+    PyObject *handle = NULL;
     uint64_t words[4];
     if (!read_arrays(self->array, in, 1) || !read_key(key, words)) {
         goto out;
@@ -148,36 +155,40 @@ static PyObject *fifo_open(PyObject *module, PyObject *args)
         gs_python_raise(module, &call, status);
         goto out;
     }
-    capsule = PyCapsule_New(self, CAPSULE_NAME, destroy_capsule);
+    handle = gs_python_handle_new(module, GS_PYTHON_FIFO, self);
 out:
-    if (capsule == NULL) {
+    if (handle == NULL) {
         free_simulation(self);
     }
     gs_python_call_free(&call);
-    return capsule;
+    return handle;
 }
 
 PyDoc_STRVAR(run_doc,
-             "fifo_run(simulation, waves, states, bytes, seconds, stop, /)\n"
+             "run($self, *, waves, states, bytes, seconds, stop)\n"
              "--\n\n"
              "Goes on for so many waves at most. states limits the jobs, bytes the memory of the\n"
              "whole simulation, seconds the time of this call. Returns (status, done, now, jobs\n"
              "released); status is positive when a budget was spent, and the simulation over.");
 
-static PyObject *fifo_run(PyObject *module, PyObject *args)
+static const gs_python_signature_t FIFO_RUN_SIGNATURE = {
+    "run", "LLLdO", 0, 0, (const char *const[]){"waves", "states", "bytes", "seconds", "stop"}};
+
+static PyObject *fifo_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *kwnames)
 {
-    PyObject *capsule, *stop;
+    PyObject *stop;
     long long waves, states, bytes;
     double seconds;
-    if (!PyArg_ParseTuple(args, "OLLLdO:fifo_run", &capsule, &waves, &states, &bytes, &seconds,
-                          &stop)) {
+    if (!gs_python_parse(&FIFO_RUN_SIGNATURE, args, nargs, kwnames, &waves, &states, &bytes,
+                         &seconds, &stop)) {
         return NULL;
     }
     if (waves < 1 || states < 0) {
         PyErr_SetString(PyExc_ValueError, "waves: must be positive, states not negative");
         return NULL;
     }
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -192,7 +203,7 @@ static PyObject *fifo_run(PyObject *module, PyObject *args)
     gs_python_acquire(&call);
     gs_python_simulation_end(&self->base, &call, status);
     PyObject *result =
-        status < 0 ? gs_python_raise(module, &call, status)
+        status < 0 ? gs_python_raise(gs_python_handle_module(object), &call, status)
                    : Py_BuildValue("iNLL", status, PyBool_FromLong(self->fifo.done),
                                    (long long)self->fifo.now, (long long)self->fifo.job_count);
     gs_python_simulation_give(&self->base);
@@ -202,15 +213,15 @@ static PyObject *fifo_run(PyObject *module, PyObject *args)
 
 PyDoc_STRVAR(
     result_doc,
-    "fifo_result(simulation, /)\n"
+    "result($self)\n"
     "--\n\n"
     "(verdict, from, length, grows, waves, worst, finished): what is known about all jobs\n"
     "to come, and per task whether its responses grow (bool), the largest response and the\n"
     "number of jobs that finished.");
 
-static PyObject *fifo_result(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *fifo_result(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -234,14 +245,14 @@ static PyObject *fifo_result(PyObject *Py_UNUSED(module), PyObject *capsule)
     return result;
 }
 
-PyDoc_STRVAR(jobs_doc, "fifo_jobs(simulation, /)\n"
+PyDoc_STRVAR(jobs_doc, "jobs($self)\n"
                        "--\n\n"
                        "The jobs in order of release: (task, job, release, start, dispatched,\n"
                        "finish), with -1 for what has not happened.");
 
-static PyObject *fifo_jobs(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *fifo_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -266,14 +277,14 @@ static PyObject *fifo_jobs(PyObject *Py_UNUSED(module), PyObject *capsule)
 }
 
 PyDoc_STRVAR(waves_doc,
-             "fifo_waves(simulation, /)\n"
+             "waves($self)\n"
              "--\n\n"
              "The waves in order of start, blocks of one job that start and end together:\n"
              "(task, job, blocks, start, end).");
 
-static PyObject *fifo_waves(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *fifo_waves(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -323,25 +334,31 @@ static int respond(gs_context_t *ctx, const gs_simulate_fifo_model_t *model, int
 
 PyDoc_STRVAR(
     responses_doc,
-    "fifo_responses(period, block_time, blocks, threads, offset, priority, least, slack,\n"
-    "               m, order, draw, settle, until, victim, triggers, key, first, states,\n"
-    "               stop, /)\n"
+    "fifo_responses(period, block_time, blocks, threads, offset, priority, least, slack, *, m, "
+    "order, draw, settle, until, victim, triggers, key, first, states, stop)\n"
     "--\n\n"
     "Simulates every set of a stack (arrays (sets, n); m, until, victim, triggers:\n"
     "(sets,)). Set i draws from index first + i of the key; states limits the jobs of each\n"
     "set (0: no limit). Returns (worst, finished), each (sets, n), and (verdict, waves),\n"
     "each (sets,); verdict is -1 where the limit was reached.");
 
-static PyObject *fifo_responses(PyObject *module, PyObject *args)
+static const gs_python_signature_t FIFO_RESPONSES_SIGNATURE = {
+    "fifo_responses", "OOOOOOOOOiiiOOOOLLO", 8, 0,
+    (const char *const[]){"period", "block_time", "blocks", "threads", "offset", "priority",
+                          "least", "slack", "m", "order", "draw", "settle", "until", "victim",
+                          "triggers", "key", "first", "states", "stop"}};
+
+static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     PyObject *in[TASK_ARRAYS], *in_set[SET_ARRAYS], *key, *stop;
     int order, draw, settle;
     long long first, states;
     in[STREAM] = Py_None;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOiiiOOOOLLO:fifo_responses", &in[PERIOD], &in[BLOCK_TIME],
-                          &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY], &in[LEAST],
-                          &in[SLACK], &in_set[M], &order, &draw, &settle, &in_set[UNTIL],
-                          &in_set[VICTIM], &in_set[TRIGGERS], &key, &first, &states, &stop)) {
+    if (!gs_python_parse(&FIFO_RESPONSES_SIGNATURE, args, nargs, kwnames, &in[PERIOD],
+                         &in[BLOCK_TIME], &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY],
+                         &in[LEAST], &in[SLACK], &in_set[M], &order, &draw, &settle, &in_set[UNTIL],
+                         &in_set[VICTIM], &in_set[TRIGGERS], &key, &first, &states, &stop)) {
         return NULL;
     }
     if (first < 0 || states < 0) {
@@ -407,12 +424,30 @@ out:
     return result;
 }
 
+static PyMethodDef type_methods[] = {
+    GS_PYTHON_FUNCTION("run", fifo_run, run_doc),
+    {"result", fifo_result, METH_NOARGS, result_doc},
+    {"jobs", fifo_jobs, METH_NOARGS, jobs_doc},
+    {"waves", fifo_waves, METH_NOARGS, waves_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot type_slots[] = {
+    {Py_tp_doc, "A simulation of kernels whose blocks start in FIFO order; made by fifo_open."},
+    {Py_tp_dealloc, (void *)dealloc},
+    {Py_tp_methods, type_methods},
+    {0, NULL},
+};
+
+PyType_Spec gs_python_fifo_spec = {
+    .name = "gpusched._core.FifoSimulation",
+    .basicsize = sizeof(gs_python_handle_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = type_slots,
+};
+
 PyMethodDef gs_python_fifo_methods[] = {
-    {"fifo_open", fifo_open, METH_VARARGS, open_doc},
-    {"fifo_run", fifo_run, METH_VARARGS, run_doc},
-    {"fifo_result", fifo_result, METH_O, result_doc},
-    {"fifo_jobs", fifo_jobs, METH_O, jobs_doc},
-    {"fifo_waves", fifo_waves, METH_O, waves_doc},
-    {"fifo_responses", fifo_responses, METH_VARARGS, responses_doc},
+    GS_PYTHON_FUNCTION("fifo_open", fifo_open, open_doc),
+    GS_PYTHON_FUNCTION("fifo_responses", fifo_responses, responses_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,8 +1,8 @@
-/* The simulator of the scheduling hierarchy for Python: a capsule that is run in slices. */
+/* The simulator of the scheduling hierarchy for Python: a handle that is run in slices. */
 #include "python/support/gpu_arguments.h"
+#include "python/support/handle.h"
 #include "python/support/simulation_handle.h"
-
-#define CAPSULE_NAME "gpusched._core.hierarchy"
+#include "python/support/parameters.h"
 
 /* The arrays of a system; what the core reads points into them. */
 enum {
@@ -51,14 +51,15 @@ static void free_simulation(simulation_t *self)
     PyMem_Free(self);
 }
 
-static void destroy_capsule(PyObject *capsule)
+static void dealloc(PyObject *object)
 {
-    free_simulation(PyCapsule_GetPointer(capsule, CAPSULE_NAME));
+    free_simulation(gs_python_handle_value(object));
+    gs_python_handle_free(object);
 }
 
-static simulation_t *take(PyObject *capsule)
+static simulation_t *take(PyObject *object)
 {
-    return gs_python_simulation_take(capsule, CAPSULE_NAME);
+    return gs_python_simulation_take(object);
 }
 
 /* Reads arrays of one dimension whose lengths fit each other. */
@@ -131,27 +132,36 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
     };
 }
 
-PyDoc_STRVAR(
-    open_doc,
-    "hierarchy_open(limits, sm_order, policy, copy_engines, channels, switch_time,\n"
-    "               timeslice, runlist, context, priority, stream_kind, time, kind,\n"
-    "               stream, blocks, threads, regs, smem, least, most, given_begin, given,\n"
-    "               after_begin, after, interference, sms_per_gpc, key, index, log_blocks, /)\n"
-    "--\n\n"
-    "A capsule for the other hierarchy functions: a simulation at its start. See\n"
-    "simulate/hierarchy/hierarchy.h for the arguments.");
+PyDoc_STRVAR(open_doc,
+             "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, switch_time, "
+             "timeslice, runlist, context, priority, stream_kind, time, kind, stream, blocks, "
+             "threads, regs, smem, least, most, given_begin, given, after_begin, after, "
+             "interference, sms_per_gpc, key, index, log_blocks)\n"
+             "--\n\n"
+             "A HierarchySimulation at its start. See\n"
+             "simulate/hierarchy/hierarchy.h for the arguments.");
 
-static PyObject *hierarchy_open(PyObject *module, PyObject *args)
+static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
+    "hierarchy_open", "OOiLLLOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
+    (const char *const[]){"limits",      "sm_order",  "policy",      "copy_engines", "channels",
+                          "switch_time", "timeslice", "runlist",     "context",      "priority",
+                          "stream_kind", "time",      "kind",        "stream",       "blocks",
+                          "threads",     "regs",      "smem",        "least",        "most",
+                          "given_begin", "given",     "after_begin", "after",        "interference",
+                          "sms_per_gpc", "key",       "index",       "log_blocks"}};
+
+static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     PyObject *limits, *sm_order, *in[ARRAYS], *key;
     int policy, log_blocks;
     long long copy_engines, channels, switch_time, sms_per_gpc, index;
-    if (!PyArg_ParseTuple(args, "OOiLLLOOOOOOOOOOOOOOOOOOOLOLp:hierarchy_open", &limits, &sm_order,
-                          &policy, &copy_engines, &channels, &switch_time, &in[TIMESLICE],
-                          &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
-                          &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
-                          &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
-                          &in[AFTER], &in[INTERFERENCE], &sms_per_gpc, &key, &index, &log_blocks)) {
+    if (!gs_python_parse(&HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
+                         &policy, &copy_engines, &channels, &switch_time, &in[TIMESLICE],
+                         &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
+                         &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
+                         &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
+                         &in[AFTER], &in[INTERFERENCE], &sms_per_gpc, &key, &index, &log_blocks)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -164,7 +174,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *args)
         return PyErr_NoMemory();
     }
     gs_python_simulation_init(&self->base);
-    PyObject *capsule = NULL;
+    PyObject *handle = NULL;
     PyArrayObject *words = NULL;
     if (!gs_python_device_init(&self->device, limits, sm_order) || !read_arrays(self, in) ||
         (words = gs_python_array(key, "key", 1, NPY_UINT64)) == NULL ||
@@ -188,38 +198,42 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *args)
         gs_python_raise(module, &call, status);
         goto out;
     }
-    capsule = PyCapsule_New(self, CAPSULE_NAME, destroy_capsule);
+    handle = gs_python_handle_new(module, GS_PYTHON_HIERARCHY, self);
 out:
     Py_XDECREF(words);
-    if (capsule == NULL) {
+    if (handle == NULL) {
         free_simulation(self);
     }
     gs_python_call_free(&call);
-    return capsule;
+    return handle;
 }
 
 PyDoc_STRVAR(
     run_doc,
-    "hierarchy_run(simulation, blocks, bytes, seconds, stop, /)\n"
+    "run($self, *, blocks, bytes, seconds, stop)\n"
     "--\n\n"
     "Goes on for so many blocks at most. bytes limits the memory of the whole simulation,\n"
     "seconds the time of this call. Returns (status, done, now, operations ended, blocks\n"
     "started); status is positive when a budget was spent, and the simulation over.");
 
-static PyObject *hierarchy_run(PyObject *module, PyObject *args)
+static const gs_python_signature_t HIERARCHY_RUN_SIGNATURE = {
+    "run", "LLdO", 0, 0, (const char *const[]){"blocks", "bytes", "seconds", "stop"}};
+
+static PyObject *hierarchy_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
 {
-    PyObject *capsule, *stop;
+    PyObject *stop;
     long long blocks, bytes;
     double seconds;
-    if (!PyArg_ParseTuple(args, "OLLdO:hierarchy_run", &capsule, &blocks, &bytes, &seconds,
-                          &stop)) {
+    if (!gs_python_parse(&HIERARCHY_RUN_SIGNATURE, args, nargs, kwnames, &blocks, &bytes, &seconds,
+                         &stop)) {
         return NULL;
     }
     if (blocks < 1) {
         PyErr_SetString(PyExc_ValueError, "blocks: must be positive");
         return NULL;
     }
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -236,7 +250,7 @@ static PyObject *hierarchy_run(PyObject *module, PyObject *args)
     gs_python_acquire(&call);
     gs_python_simulation_end(&self->base, &call, status);
     PyObject *result = status < 0
-                           ? gs_python_raise(module, &call, status)
+                           ? gs_python_raise(gs_python_handle_module(object), &call, status)
                            : Py_BuildValue("iNLLL", status, PyBool_FromLong(self->sim.done),
                                            (long long)self->sim.now, (long long)self->sim.ended,
                                            (long long)self->sim.blocks);
@@ -261,14 +275,14 @@ static PyObject *tuple_of(PyArrayObject **column, int count)
 
 PyDoc_STRVAR(
     ops_doc,
-    "hierarchy_ops(simulation, /)\n"
+    "ops($self)\n"
     "--\n\n"
     "Per launch: (head, joined, first, dispatched, end, why, since, blocker), with -1 for\n"
     "what has not happened; why, since and blocker are those of the present wait.");
 
-static PyObject *hierarchy_ops(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *hierarchy_ops(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -290,13 +304,13 @@ static PyObject *hierarchy_ops(PyObject *Py_UNUSED(module), PyObject *capsule)
     return result;
 }
 
-PyDoc_STRVAR(blocks_doc, "hierarchy_blocks(simulation, /)\n"
+PyDoc_STRVAR(blocks_doc, "blocks($self)\n"
                          "--\n\n"
                          "The blocks in order of start: (launch, block, sm, start, end).");
 
-static PyObject *hierarchy_blocks(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *hierarchy_blocks(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -318,13 +332,13 @@ static PyObject *hierarchy_blocks(PyObject *Py_UNUSED(module), PyObject *capsule
     return result;
 }
 
-PyDoc_STRVAR(waits_doc, "hierarchy_waits(simulation, /)\n"
+PyDoc_STRVAR(waits_doc, "waits($self)\n"
                         "--\n\n"
                         "The waits in order of their ends: (launch, why, blocker, sm, from, to).");
 
-static PyObject *hierarchy_waits(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *hierarchy_waits(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -346,13 +360,13 @@ static PyObject *hierarchy_waits(PyObject *Py_UNUSED(module), PyObject *capsule)
     return result;
 }
 
-PyDoc_STRVAR(slices_doc, "hierarchy_slices(simulation, /)\n"
+PyDoc_STRVAR(slices_doc, "slices($self)\n"
                          "--\n\n"
                          "Which context had the GPU when: (context, from, to).");
 
-static PyObject *hierarchy_slices(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *hierarchy_slices(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -378,12 +392,30 @@ static PyObject *hierarchy_slices(PyObject *Py_UNUSED(module), PyObject *capsule
     return result;
 }
 
+static PyMethodDef type_methods[] = {
+    GS_PYTHON_FUNCTION("run", hierarchy_run, run_doc),
+    {"ops", hierarchy_ops, METH_NOARGS, ops_doc},
+    {"blocks", hierarchy_blocks, METH_NOARGS, blocks_doc},
+    {"waits", hierarchy_waits, METH_NOARGS, waits_doc},
+    {"slices", hierarchy_slices, METH_NOARGS, slices_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot type_slots[] = {
+    {Py_tp_doc, "A simulation of the scheduling hierarchy; made by hierarchy_open."},
+    {Py_tp_dealloc, (void *)dealloc},
+    {Py_tp_methods, type_methods},
+    {0, NULL},
+};
+
+PyType_Spec gs_python_hierarchy_spec = {
+    .name = "gpusched._core.HierarchySimulation",
+    .basicsize = sizeof(gs_python_handle_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = type_slots,
+};
+
 PyMethodDef gs_python_hierarchy_methods[] = {
-    {"hierarchy_open", hierarchy_open, METH_VARARGS, open_doc},
-    {"hierarchy_run", hierarchy_run, METH_VARARGS, run_doc},
-    {"hierarchy_ops", hierarchy_ops, METH_O, ops_doc},
-    {"hierarchy_blocks", hierarchy_blocks, METH_O, blocks_doc},
-    {"hierarchy_waits", hierarchy_waits, METH_O, waits_doc},
-    {"hierarchy_slices", hierarchy_slices, METH_O, slices_doc},
+    GS_PYTHON_FUNCTION("hierarchy_open", hierarchy_open, open_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,9 +1,9 @@
-/* The simulator of tasks on CPUs and a GPU for Python: a capsule that is run in slices, and whole
+/* The simulator of tasks on CPUs and a GPU for Python: a handle that is run in slices, and whole
  * stacks of sets of which only the responses are kept. */
 #include "python/support/host_arguments.h"
+#include "python/support/handle.h"
 #include "python/support/simulation_handle.h"
-
-#define CAPSULE_NAME "gpusched._core.host"
+#include "python/support/parameters.h"
 
 /* The arguments that open and responses share, as they come. */
 typedef struct {
@@ -140,36 +140,44 @@ static void free_simulation(simulation_t *self)
     PyMem_Free(self);
 }
 
-static void destroy_capsule(PyObject *capsule)
+static void dealloc(PyObject *object)
 {
-    free_simulation(PyCapsule_GetPointer(capsule, CAPSULE_NAME));
+    free_simulation(gs_python_handle_value(object));
+    gs_python_handle_free(object);
 }
 
-static simulation_t *take(PyObject *capsule)
+static simulation_t *take(PyObject *object)
 {
-    return gs_python_simulation_take(capsule, CAPSULE_NAME);
+    return gs_python_simulation_take(object);
 }
 
 PyDoc_STRVAR(open_doc,
-             "host_open(hosts, offset, core, sm, cpus, sms, policy, gpu, mode, server, overhead,\n"
-             "          shares, until, victim, triggers, key, index, log_intervals, stop, /)\n"
+             "host_open(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
+             "overhead, shares, until, victim, triggers, key, index, log_intervals, stop)\n"
              "--\n\n"
-             "A capsule for the other host simulation functions: a simulation at its start, of a\n"
+             "A HostSimulation at its start, of a\n"
              "stack of one set. core (None without cores), offset: (1, n); sm: uint8 (1, n, sms),\n"
              "for STGM, else None; server (its core, or the period of a container's server),\n"
              "until, victim: (1,); shares: low, high and gap as\n"
              "fractions, (6,). See simulate/host/host.h.");
 
-static PyObject *host_open(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_OPEN_SIGNATURE = {
+    "host_open", "OOOOLLiiiOLOOOLOLpO", 4, 0,
+    (const char *const[]){"hosts", "offset", "core", "sm", "cpus", "sms", "policy", "gpu", "mode",
+                          "server", "overhead", "shares", "until", "victim", "triggers", "key",
+                          "index", "log_intervals", "stop"}};
+
+static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
 {
     arguments_t in;
     PyObject *stop;
     long long index;
     int log_intervals;
-    if (!PyArg_ParseTuple(args, "OOOOLLiiiOLOOOLOLpO:host_open", &in.hosts, &in.offset, &in.core,
-                          &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode, &in.server,
-                          &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers, &in.key,
-                          &index, &log_intervals, &stop)) {
+    if (!gs_python_parse(&HOST_OPEN_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.offset,
+                         &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
+                         &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
+                         &in.key, &index, &log_intervals, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -182,7 +190,7 @@ static PyObject *host_open(PyObject *module, PyObject *args)
         return PyErr_NoMemory();
     }
     gs_python_simulation_init(&self->base);
-    PyObject *capsule = NULL;
+    PyObject *handle = NULL;
     if (!read_arrays(&self->arrays, &in)) {
         goto out;
     }
@@ -202,37 +210,41 @@ static PyObject *host_open(PyObject *module, PyObject *args)
         gs_python_raise(module, &call, status);
         goto out;
     }
-    capsule = PyCapsule_New(self, CAPSULE_NAME, destroy_capsule);
+    handle = gs_python_handle_new(module, GS_PYTHON_HOST, self);
 out:
-    if (capsule == NULL) {
+    if (handle == NULL) {
         free_simulation(self);
     }
     gs_python_call_free(&call);
-    return capsule;
+    return handle;
 }
 
 PyDoc_STRVAR(run_doc,
-             "host_run(simulation, instants, states, bytes, seconds, stop, /)\n"
+             "run($self, *, instants, states, bytes, seconds, stop)\n"
              "--\n\n"
              "Goes on for so many instants at most. states limits the jobs, bytes the memory of\n"
              "the whole simulation, seconds the time of this call. Returns (status, done, now,\n"
              "jobs released); status is positive when a budget was spent, and the simulation\n"
              "over.");
 
-static PyObject *host_run(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_RUN_SIGNATURE = {
+    "run", "LLLdO", 0, 0, (const char *const[]){"instants", "states", "bytes", "seconds", "stop"}};
+
+static PyObject *host_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *kwnames)
 {
-    PyObject *capsule, *stop;
+    PyObject *stop;
     long long instants, states, bytes;
     double seconds;
-    if (!PyArg_ParseTuple(args, "OLLLdO:host_run", &capsule, &instants, &states, &bytes, &seconds,
-                          &stop)) {
+    if (!gs_python_parse(&HOST_RUN_SIGNATURE, args, nargs, kwnames, &instants, &states, &bytes,
+                         &seconds, &stop)) {
         return NULL;
     }
     if (instants < 1 || states < 0) {
         PyErr_SetString(PyExc_ValueError, "instants: must be positive, states not negative");
         return NULL;
     }
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -250,7 +262,7 @@ static PyObject *host_run(PyObject *module, PyObject *args)
     gs_python_acquire(&call);
     gs_python_simulation_end(&self->base, &call, status);
     PyObject *result =
-        status < 0 ? gs_python_raise(module, &call, status)
+        status < 0 ? gs_python_raise(gs_python_handle_module(object), &call, status)
                    : Py_BuildValue("iNLL", status, PyBool_FromLong(self->host.done),
                                    (long long)self->host.now, (long long)self->host.job_count);
     gs_python_simulation_give(&self->base);
@@ -259,14 +271,14 @@ static PyObject *host_run(PyObject *module, PyObject *args)
 }
 
 PyDoc_STRVAR(result_doc,
-             "host_result(simulation, /)\n"
+             "result($self)\n"
              "--\n\n"
              "(worst, finished, late, instants): per task the largest response, the number of\n"
              "jobs that finished and of those that did so after their deadlines.");
 
-static PyObject *host_result(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *host_result(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
@@ -288,7 +300,7 @@ static PyObject *host_result(PyObject *Py_UNUSED(module), PyObject *capsule)
 
 /* Columns of a log as arrays that keep the simulation, which cannot go on: its log is not to move.
  */
-static PyObject *lend(simulation_t *self, PyObject *capsule, int64_t *const *log, int columns,
+static PyObject *lend(simulation_t *self, PyObject *object, int64_t *const *log, int columns,
                       int64_t rows)
 {
     npy_intp length = (npy_intp)rows;
@@ -301,8 +313,8 @@ static PyObject *lend(simulation_t *self, PyObject *capsule, int64_t *const *log
             break;
         }
         PyTuple_SET_ITEM(arrays, i, array);
-        Py_INCREF(capsule); /* which the array takes in every case */
-        if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) < 0) {
+        Py_INCREF(object); /* which the array takes in every case */
+        if (PyArray_SetBaseObject((PyArrayObject *)array, object) < 0) {
             Py_CLEAR(arrays);
         }
         self->lent = true;
@@ -311,42 +323,41 @@ static PyObject *lend(simulation_t *self, PyObject *capsule, int64_t *const *log
 }
 
 PyDoc_STRVAR(jobs_doc,
-             "host_jobs(simulation, /)\n"
+             "jobs($self)\n"
              "--\n\n"
              "The jobs in order of release: (task, job, release, start, finish), with -1\n"
              "for what has not happened. The arrays are the simulation's own memory, which cannot\n"
              "go on then.");
 
-static PyObject *host_jobs(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *host_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
     const gs_simulate_host_t *host = &self->host;
-    PyObject *result =
-        lend(self, capsule, host->job, GS_SIMULATE_HOST_JOB_COLUMNS, host->job_count);
+    PyObject *result = lend(self, object, host->job, GS_SIMULATE_HOST_JOB_COLUMNS, host->job_count);
     gs_python_simulation_give(&self->base);
     return result;
 }
 
 PyDoc_STRVAR(intervals_doc,
-             "host_intervals(simulation, /)\n"
+             "intervals($self)\n"
              "--\n\n"
              "What jobs did and waited for: (task, job, what, core, start, end); task and job -1\n"
              "for the server when it wakes up, core -1 for what is on none. what: see "
              "simulate/host/host.h.\n"
              "Memory as in host_jobs.");
 
-static PyObject *host_intervals(PyObject *Py_UNUSED(module), PyObject *capsule)
+static PyObject *host_intervals(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(capsule);
+    simulation_t *self = take(object);
     if (self == NULL) {
         return NULL;
     }
     const gs_simulate_host_t *host = &self->host;
-    PyObject *result = lend(self, capsule, host->interval, GS_SIMULATE_HOST_INTERVAL_COLUMNS,
-                            host->interval_count);
+    PyObject *result =
+        lend(self, object, host->interval, GS_SIMULATE_HOST_INTERVAL_COLUMNS, host->interval_count);
     gs_python_simulation_give(&self->base);
     return result;
 }
@@ -377,22 +388,29 @@ static int respond(gs_context_t *ctx, const gs_simulate_host_model_t *model, int
 
 PyDoc_STRVAR(
     responses_doc,
-    "host_responses(hosts, offset, core, sm, cpus, sms, policy, gpu, mode, server, overhead,\n"
-    "               shares, until, victim, triggers, key, first, states, stop, /)\n"
+    "host_responses(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, overhead, "
+    "shares, until, victim, triggers, key, first, states, stop)\n"
     "--\n\n"
     "Simulates every set of a stack; the arguments of host_open for N sets. Set i draws from\n"
     "index first + i of the key; states limits the jobs of each set (0: no limit). Returns\n"
     "(worst, finished, late), each (N, n), and status (N,), 1 where the limit was reached.");
 
-static PyObject *host_responses(PyObject *module, PyObject *args)
+static const gs_python_signature_t HOST_RESPONSES_SIGNATURE = {
+    "host_responses", "OOOOLLiiiOLOOOLOLLO", 4, 0,
+    (const char *const[]){"hosts", "offset", "core", "sm", "cpus", "sms", "policy", "gpu", "mode",
+                          "server", "overhead", "shares", "until", "victim", "triggers", "key",
+                          "first", "states", "stop"}};
+
+static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     arguments_t in;
     PyObject *stop;
     long long first, states;
-    if (!PyArg_ParseTuple(args, "OOOOLLiiiOLOOOLOLLO:host_responses", &in.hosts, &in.offset,
-                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
-                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
-                          &in.key, &first, &states, &stop)) {
+    if (!gs_python_parse(&HOST_RESPONSES_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.offset,
+                         &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
+                         &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
+                         &in.key, &first, &states, &stop)) {
         return NULL;
     }
     if (first < 0 || states < 0) {
@@ -450,12 +468,30 @@ out:
     return result;
 }
 
+static PyMethodDef type_methods[] = {
+    GS_PYTHON_FUNCTION("run", host_run, run_doc),
+    {"result", host_result, METH_NOARGS, result_doc},
+    {"jobs", host_jobs, METH_NOARGS, jobs_doc},
+    {"intervals", host_intervals, METH_NOARGS, intervals_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot type_slots[] = {
+    {Py_tp_doc, "A simulation of tasks on CPUs and a GPU; made by host_open."},
+    {Py_tp_dealloc, (void *)dealloc},
+    {Py_tp_methods, type_methods},
+    {0, NULL},
+};
+
+PyType_Spec gs_python_host_sim_spec = {
+    .name = "gpusched._core.HostSimulation",
+    .basicsize = sizeof(gs_python_handle_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = type_slots,
+};
+
 PyMethodDef gs_python_host_sim_methods[] = {
-    {"host_open", host_open, METH_VARARGS, open_doc},
-    {"host_run", host_run, METH_VARARGS, run_doc},
-    {"host_result", host_result, METH_O, result_doc},
-    {"host_jobs", host_jobs, METH_O, jobs_doc},
-    {"host_intervals", host_intervals, METH_O, intervals_doc},
-    {"host_responses", host_responses, METH_VARARGS, responses_doc},
+    GS_PYTHON_FUNCTION("host_open", host_open, open_doc),
+    GS_PYTHON_FUNCTION("host_responses", host_responses, responses_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,23 +1,30 @@
 /* Warps inside an SM for Python: arrays in, finishing times out. */
 #include "python/module.h"
+#include "python/support/parameters.h"
 
 enum { SCHEDULER, INTEGER, FLOATING, COLUMNS };
 
 PyDoc_STRVAR(run_doc,
-             "warps_run(scheduler, integer, floating, interval, latency, separate, stop, /)\n"
+             "warps_run(scheduler, integer, floating, *, interval, latency, separate, stop)\n"
              "--\n\n"
              "When the last result of each warp is there, in cycles (gs_simulate_warps_run): "
              "scheduler, integer\n"
              "and floating instructions per warp.");
 
-static PyObject *warps_run(PyObject *module, PyObject *args)
+static const gs_python_signature_t WARPS_RUN_SIGNATURE = {
+    "warps_run", "OOOLLpO", 3, 0,
+    (const char *const[]){"scheduler", "integer", "floating", "interval", "latency", "separate",
+                          "stop"}};
+
+static PyObject *warps_run(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
 {
     static const char *const names[COLUMNS] = {"scheduler", "integer", "floating"};
     PyObject *in[COLUMNS], *stop;
     long long interval, latency;
     int separate;
-    if (!PyArg_ParseTuple(args, "OOOLLpO:warps_run", &in[SCHEDULER], &in[INTEGER], &in[FLOATING],
-                          &interval, &latency, &separate, &stop)) {
+    if (!gs_python_parse(&WARPS_RUN_SIGNATURE, args, nargs, kwnames, &in[SCHEDULER], &in[INTEGER],
+                         &in[FLOATING], &interval, &latency, &separate, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -61,6 +68,6 @@ out:
 }
 
 PyMethodDef gs_python_warps_methods[] = {
-    {"warps_run", warps_run, METH_VARARGS, run_doc},
+    GS_PYTHON_FUNCTION("warps_run", warps_run, run_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -1,16 +1,18 @@
-/* Whose turn is it on a device, and which exception does an error of the driver become? */
+/* Exclusive use of CUDA devices, and the exceptions that errors of the driver become. */
 #include "python/support/cuda_handles.h"
 
-gs_cuda_driver_t *gs_python_driver(PyObject *capsule)
+#include "python/support/handle.h"
+
+gs_cuda_driver_t *gs_python_driver(PyObject *handle)
 {
-    gs_python_driver_t *self = PyCapsule_GetPointer(capsule, GS_PYTHON_DRIVER);
-    return self == NULL ? NULL : &self->driver;
+    gs_python_driver_t *self = gs_python_handle_value(handle);
+    return &self->driver;
 }
 
-gs_python_cuda_t *gs_python_cuda_take(PyObject *capsule)
+gs_python_cuda_t *gs_python_cuda_take(PyObject *handle)
 {
-    gs_python_cuda_t *self = PyCapsule_GetPointer(capsule, GS_PYTHON_DEVICE);
-    if (self != NULL && atomic_flag_test_and_set(&self->busy)) {
+    gs_python_cuda_t *self = gs_python_handle_value(handle);
+    if (atomic_flag_test_and_set(&self->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "the device is in use by another thread");
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* What the functions of the CUDA backend share: capsules of drivers and devices, and errors. */
+/* Handles of CUDA drivers and devices, and the errors of the CUDA backend. */
 #ifndef GS_PYTHON_SUPPORT_CUDA_HANDLES_H
 #define GS_PYTHON_SUPPORT_CUDA_HANDLES_H
 
@@ -7,25 +7,30 @@
 #include "cuda/run.h"
 #include "python/module.h"
 
-/* The names of the capsules. */
-#define GS_PYTHON_DRIVER "gpusched._core.cuda_driver"
-#define GS_PYTHON_DEVICE "gpusched._core.cuda_device"
-
 typedef struct {
     gs_cuda_driver_t driver;
 } gs_python_driver_t;
 
 typedef struct {
     gs_cuda_device_t device;
-    PyObject *driver; /* the capsule of its driver, kept alive */
+    PyObject *driver; /* the handle of its driver, kept alive */
     atomic_flag busy; /* a thread is using it */
 } gs_python_cuda_t;
 
-/* The driver in a capsule, or NULL with TypeError or ValueError. */
-gs_cuda_driver_t *gs_python_driver(PyObject *capsule);
+/* Methods of CudaDevice that have files of their own. */
+PyObject *gs_python_cuda_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames);
+PyObject *gs_python_cuda_play(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames);
+extern const char gs_python_cuda_run_doc[];
+extern const char gs_python_cuda_play_doc[];
 
-/* The device in a capsule, taken for this thread, or NULL with an exception; give it back. */
-gs_python_cuda_t *gs_python_cuda_take(PyObject *capsule);
+/* The driver of a handle. */
+gs_cuda_driver_t *gs_python_driver(PyObject *handle);
+
+/* The device of a handle, taken for this thread until it is given back, or NULL with an exception
+ * where another thread has it. */
+gs_python_cuda_t *gs_python_cuda_take(PyObject *handle);
 void gs_python_cuda_give(gs_python_cuda_t *self);
 
 /* Raises CudaError(message, function, code) and takes the message, which may be NULL with an

@@ -1,4 +1,4 @@
-/* The arguments that every PBS function takes: stacks of task sets with their tables. */
+/* Arguments of every PBS function: stacks of task sets with their batch tables. */
 #ifndef GS_PYTHON_SUPPORT_PBS_ARGUMENTS_H
 #define GS_PYTHON_SUPPORT_PBS_ARGUMENTS_H
 
@@ -21,8 +21,8 @@ void gs_python_problem_free(gs_python_problem_t *self);
 gs_periodic_tasks_t gs_python_problem_tasks(const gs_python_problem_t *self, npy_intp set);
 gs_batch_table_t gs_python_problem_table(const gs_python_problem_t *self, npy_intp set);
 
-/* What a capsule of policy_open holds; false with an exception set. */
-bool gs_python_policy(PyObject *capsule, const gs_pbs_problem_t **problem,
+/* The contents of a Policy; false with a TypeError where the object is none. */
+bool gs_python_policy(PyObject *module, PyObject *object, const gs_pbs_problem_t **problem,
                       const gs_pbs_feasible_t **feasible);
 
 #endif

@@ -1,5 +1,7 @@
-/* Whose turn is it on a simulation, and may it go on? */
+/* Exclusive use and continuation of a simulation that Python holds. */
 #include "python/support/simulation_handle.h"
+
+#include "python/support/handle.h"
 
 void gs_python_simulation_init(gs_python_simulation_t *self)
 {
@@ -8,10 +10,10 @@ void gs_python_simulation_init(gs_python_simulation_t *self)
     atomic_flag_clear(&self->busy);
 }
 
-void *gs_python_simulation_take(PyObject *capsule, const char *name)
+void *gs_python_simulation_take(PyObject *handle)
 {
-    gs_python_simulation_t *self = PyCapsule_GetPointer(capsule, name);
-    if (self != NULL && atomic_flag_test_and_set(&self->busy)) {
+    gs_python_simulation_t *self = gs_python_handle_value(handle);
+    if (atomic_flag_test_and_set(&self->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "simulation: another thread is running it");
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* What all simulations that Python holds keep between calls. */
+/* State that every kind of simulation keeps between the calls from Python. */
 #ifndef GS_PYTHON_SUPPORT_SIMULATION_HANDLE_H
 #define GS_PYTHON_SUPPORT_SIMULATION_HANDLE_H
 
@@ -6,7 +6,7 @@
 
 #include "python/module.h"
 
-/* The first member of each kind of simulation, which a capsule points to. */
+/* The first member of each kind of simulation that a handle holds. */
 typedef struct {
     gs_context_t ctx; /* its account of memory and states; borrowed by each call */
     int status;       /* of the last run: what is not GS_OK cannot go on */
@@ -15,9 +15,9 @@ typedef struct {
 
 void gs_python_simulation_init(gs_python_simulation_t *self);
 
-/* The simulation in a capsule of this name, taken for this thread, or NULL with an exception; give
- * it back. */
-void *gs_python_simulation_take(PyObject *capsule, const char *name);
+/* The simulation of a handle, taken for this thread until it is given back, or NULL with an
+ * exception. */
+void *gs_python_simulation_take(PyObject *handle);
 void gs_python_simulation_give(gs_python_simulation_t *self);
 
 /* Prepares a call that lets it go on, with its account; false with an exception where it has ended,

@@ -1,0 +1,1 @@
+"""Drawing back ends of all pictures: matplotlib helpers, SVG, Chrome traces, lanes."""

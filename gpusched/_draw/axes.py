@@ -1,0 +1,185 @@
+"""The look of the package's figures: colours, time axes, confidence bands.
+
+matplotlib is imported when the first figure is drawn, never before.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.files import replacing
+from gpusched._support.text import UNITS
+
+__all__ = [
+    "INK",
+    "LATE",
+    "MARKERS",
+    "MUTED",
+    "PALETTE",
+    "TimeAxis",
+    "axes",
+    "band",
+    "color",
+    "grid",
+    "key",
+    "legend",
+    "panels",
+    "pyplot",
+    "save_figure",
+    "time_axis",
+]
+
+# Okabe and Ito's colours, which stay apart for every common kind of colour blindness, with a dark
+# grey for their black; yellow, which is faint on white, comes late.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#4D4D4D")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK = "#222222"
+MUTED = "#666666"
+LATE = "#C00000"
+
+
+def color(index: int) -> str:
+    """The palette's colour number ``index``, starting again after the last."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or an ImportError that says how to get it."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "drawing needs matplotlib: pip install 'gpusched[plot]'", name="matplotlib"
+        ) from error
+    return pyplot
+
+
+def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+    """``ax`` itself, or the axes of a new figure of this size in inches."""
+    if ax is not None:
+        return ax
+    return pyplot().subplots(figsize=size, layout="constrained")[1]
+
+
+def panels(
+    axes: Any,
+    shape: int | tuple[int, int],
+    size: tuple[float, float],
+    what: str = "diagrams",
+    **options: Any,
+) -> Any:
+    """``axes`` as an array of this shape (a number: side by side), or those of a new figure of this
+    size in inches. ``options`` are those of ``subplots``; ValueError for axes of another shape."""
+    rows, columns = (1, shape) if isinstance(shape, int) else shape
+    if axes is None:
+        options = {"figsize": size, "squeeze": False, "layout": "constrained", **options}
+        axes = pyplot().subplots(rows, columns, **options)[1]
+        return axes[0] if isinstance(shape, int) else axes
+    axes = np.atleast_1d(np.asarray(axes, dtype=object))
+    if isinstance(shape, int) and len(axes) != shape:
+        raise ValueError(f"axes: {len(axes)} for {shape} {what}")
+    if not isinstance(shape, int) and axes.shape != shape:
+        raise ValueError(f"axes: shape {axes.shape}, must be {shape}")
+    return axes
+
+
+def grid(ax: Any, axis: str = "both") -> None:
+    """A light grid behind the data, no frame at the top and on the right."""
+    ax.grid(True, axis=axis, color="#DDDDDD", linewidth=0.7)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def band(
+    ax: Any, x: Any, y: Any, low: Any, high: Any, label: str, index: int, **options: Any
+) -> None:
+    """A line with markers in the palette's colour ``index`` and its confidence band."""
+    style = {"color": color(index), "marker": MARKERS[index % len(MARKERS)], "markersize": 5}
+    ax.fill_between(x, low, high, color=color(index), alpha=0.15, linewidth=0)
+    ax.plot(x, y, label=label, **{**style, **options})
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """``ax.legend`` whose names are shown as they are: a dollar sign begins no formula."""
+    for text in ax.legend(**options).get_texts():
+        text.set_parse_math(False)
+
+
+def key(ax: Any, handles: list[Any]) -> None:
+    """The legend of a schedule, above it: in lines as wide as the picture, of about equal length.
+    Without handles nothing."""
+    if not handles:
+        return
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    columns = max(1, min(len(handles), 80 // (7 + longest)))
+    lines = -(-len(handles) // columns)
+    legend(
+        ax,
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=-(-len(handles) // lines),
+        frameon=False,
+        fontsize=9,
+        handlelength=1.2,
+        columnspacing=1.2,
+        borderaxespad=0.2,
+    )
+
+
+class TimeAxis:
+    """How times are written on an axis: ``label``, and ``ticks`` per shown unit."""
+
+    def __init__(self, ticks: int, label: str) -> None:
+        self.ticks = ticks
+        self.label = label
+
+    def text(self, time: float) -> str:
+        """A time in ticks as the axis writes it."""
+        return f"{time / self.ticks:.10g}"
+
+    def steps(self, first: int, last: int, count: int = 10) -> list[int]:
+        """Round times in ticks from ``first`` to ``last``, at most about ``count`` of them."""
+        if last <= first:
+            return [first]
+        raw = max((last - first) / self.ticks / count, 1 / self.ticks)
+        power = 10 ** math.floor(math.log10(raw))
+        step = next(s * power for s in (1, 2, 5, 10) if s * power >= raw * (1 - 1e-9))
+        distance = max(1, round(step * self.ticks))
+        return list(range(-(-first // distance) * distance, last + 1, distance))
+
+
+def time_axis(unit: str | None, last: int) -> TimeAxis:
+    """The time axis up to ``last`` ticks.
+
+    ``unit`` says what a tick is: None (just ticks), or "ns", "us", "ms" or "s", and then the axis
+    is written in the unit that suits its length. Raises ValueError for any other.
+    """
+    if unit is None:
+        return TimeAxis(1, "time (ticks)")
+    if unit not in UNITS:
+        raise ValueError(f"unit = {unit!r}: must be None, 'ns', 'us', 'ms' or 's'")
+    for name in ("s", "ms", "µs", "ns"):
+        size = UNITS[name]
+        if size <= UNITS[unit] or last * UNITS[unit] >= 2 * size:
+            return TimeAxis(max(1, size // UNITS[unit]), f"time ({name})")
+    raise AssertionError
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str], dpi: int = 150) -> None:
+    """Writes a figure, whole or not at all, and closes it; the file's ending chooses the format.
+
+    Raises OSError when the file cannot be written, ValueError for an ending that matplotlib does
+    not know.
+    """
+    try:
+        with replacing(path) as file:
+            ending = os.path.splitext(os.fspath(path))[1].lstrip(".")
+            figure.savefig(file, dpi=dpi, format=ending)
+    finally:
+        pyplot().close(figure)

@@ -1,0 +1,173 @@
+"""Chrome traces: files that chrome://tracing and Perfetto show as lanes on a time line.
+
+Events are plain dicts in the Trace Event Format. The constructors here take integer nanoseconds
+and store microseconds, the format's unit, as exact decimals: a schedule that starts at
+1695835573023613251 ns reads back to the nanosecond, which a float could not hold.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import operator
+import os
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import IO, Any, SupportsIndex
+
+from gpusched._support.files import replacing
+
+__all__ = [
+    "complete_event",
+    "counter_event",
+    "microseconds",
+    "process_name",
+    "thread_name",
+    "write_chrome_trace",
+]
+
+Event = dict[str, Any]
+
+
+def microseconds(time: SupportsIndex) -> Decimal:
+    """An integer number of nanoseconds as an exact number of microseconds.
+
+    Raises TypeError when ``time`` is no integer.
+    """
+    time = operator.index(time)
+    whole, rest = divmod(abs(time), 1000)
+    # From text, because arithmetic on decimals rounds to the caller's decimal context.
+    text = f"{whole}.{rest:03}".rstrip("0").rstrip(".")
+    return Decimal(f"-{text}" if time < 0 else text)
+
+
+def complete_event(
+    name: str,
+    pid: int | str,
+    tid: int | str,
+    start: SupportsIndex,
+    duration: SupportsIndex,
+    args: Mapping[str, Any] | None = None,
+) -> Event:
+    """An X event: ``name`` runs in lane ``tid`` of process ``pid``.
+
+    It starts at ``start`` and lasts ``duration``, both ns. ``args`` is what a viewer lists when
+    the event is clicked. Raises TypeError when a time is no integer, ValueError when ``duration``
+    is negative.
+    """
+    if operator.index(duration) < 0:
+        raise ValueError(f"event {name!r}: duration {duration} is negative")
+    event: Event = {"ph": "X", "name": name, "pid": _lane(pid), "tid": _lane(tid)}
+    event["ts"] = microseconds(start)
+    event["dur"] = microseconds(duration)
+    if args:
+        event["args"] = dict(args)
+    return event
+
+
+def counter_event(
+    name: str, pid: int | str, time: SupportsIndex, values: Mapping[str, Any]
+) -> Event:
+    """A C event: the counter ``name`` of process ``pid`` has these values from ``time`` (ns) on.
+
+    Several values of one counter are stacked by the viewer.
+    """
+    return {
+        "ph": "C",
+        "name": name,
+        "pid": _lane(pid),
+        "ts": microseconds(time),
+        "args": dict(values),
+    }
+
+
+def process_name(pid: int | str, name: str) -> Event:
+    """An M event: the process ``pid`` is shown as ``name``."""
+    return {"ph": "M", "name": "process_name", "pid": _lane(pid), "args": {"name": name}}
+
+
+def thread_name(pid: int | str, tid: int | str, name: str) -> Event:
+    """An M event: lane ``tid`` of process ``pid`` is shown as ``name``."""
+    return {
+        "ph": "M",
+        "name": "thread_name",
+        "pid": _lane(pid),
+        "tid": _lane(tid),
+        "args": {"name": name},
+    }
+
+
+def write_chrome_trace(
+    path: str | os.PathLike[str],
+    events: Iterable[Mapping[str, Any]],
+    *,
+    other: Mapping[str, Any] | None = None,
+) -> None:
+    """Write ``{"traceEvents": [...], "displayTimeUnit": "ns"}`` to ``path``, whole or not at all.
+
+    ``events`` may be a generator: it is consumed while the file is written, under another name in
+    the same folder, and the file takes its own name when it is complete. When anything fails
+    (also an interrupt) the unfinished file is removed and a file that was there stays as it was.
+    ``other`` is stored as the format's "otherData". A name that ends in .gz is compressed; equal
+    events give equal bytes.
+
+    Raises OSError when the file cannot be written, ValueError for a NaN or an infinity (JSON has
+    none) and TypeError for a value that JSON cannot hold; both name the event.
+    """
+    with replacing(path) as file:
+        if os.path.realpath(path).endswith(".gz"):
+            # No name and no time inside: the bytes depend on the events alone.
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+                _write(packed, events, other)
+        else:
+            _write(file, events, other)
+
+
+def _write(
+    file: IO[bytes] | gzip.GzipFile,
+    events: Iterable[Mapping[str, Any]],
+    other: Mapping[str, Any] | None,
+) -> None:
+    file.write(b'{"traceEvents": [')
+    separator = "\n"
+    for index, event in enumerate(events):
+        try:
+            text = _encode(event)
+        except TypeError as error:
+            raise TypeError(f"event {index}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"event {index}: {error}") from None
+        file.write(f"{separator}{text}".encode())
+        separator = ",\n"
+    file.write(b'\n], "displayTimeUnit": "ns"')
+    if other is not None:
+        file.write(f', "otherData": {_encode(other)}'.encode())
+    file.write(b"}\n")
+
+
+def _encode(event: Mapping[str, Any]) -> str:
+    # The json module writes a Decimal only through a float: these are put in as text.
+    if not isinstance(event, Mapping):
+        raise TypeError(f"{event!r:.60} is no mapping")
+    exact = []
+    plain = {}
+    for key, value in event.items():
+        if isinstance(value, Decimal):
+            if not value.is_finite():
+                raise ValueError(f"{key} is {value}")
+            exact.append(f"{json.dumps(key)}: {value:f}")
+        else:
+            plain[key] = value
+    head = json.dumps(plain, allow_nan=False, default=_plain)[1:-1]
+    return "{" + ", ".join([head, *exact] if head else exact) + "}"
+
+
+def _plain(value: Any) -> Any:
+    """Numpy's scalars and arrays as Python's numbers and lists."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} {value!r:.60} cannot be written as JSON")
+
+
+def _lane(key: Any) -> int | str:
+    return key if isinstance(key, str) else operator.index(key)

@@ -1,0 +1,1 @@
+"""Support code of all packages: argument checks, atomic files, progress, tables, text."""

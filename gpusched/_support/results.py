@@ -1,0 +1,152 @@
+"""Tidy tables of results: named columns of equal length, and what one does with them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import frozen
+from gpusched._support.files import replacing
+from gpusched._support.text import clip
+
+__all__ = ["Results", "wilson"]
+
+# The 97.5 % quantile of the normal distribution: intervals hold 95 %.
+_QUANTILE = 1.959963984540054
+
+
+def wilson(successes: Any, count: int) -> tuple[Any, Any]:
+    """The 95 % confidence interval of a share, after Wilson (1927): low, high.
+
+    ``successes`` of ``count`` trials; an array gives arrays.
+    """
+    if count == 0:
+        return np.zeros_like(successes, dtype=float), np.ones_like(successes, dtype=float)
+    share = np.asarray(successes) / count
+    square = _QUANTILE**2 / count
+    middle = (share + square / 2) / (1 + square)
+    half = np.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
+    # At no success and at all of them the bound is exact; rounding must not pass it.
+    low = np.where(share == 0, 0.0, middle - half)
+    high = np.where(share == 1, 1.0, middle + half)
+    return low, high
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Results:
+    """A table: ``columns`` maps names to read-only arrays of equal length."""
+
+    columns: Mapping[str, npt.NDArray[Any]]
+
+    def __post_init__(self) -> None:
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for name, values in self.columns.items():
+            columns[name] = frozen(np.array(values))  # a copy of our own
+        lengths = {array.shape for array in columns.values()}
+        if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in columns.items())
+            raise ValueError(f"columns must be one-dimensional and equally long: {shapes}")
+        object.__setattr__(self, "columns", MappingProxyType(columns))
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """A column."""
+        try:
+            return self.columns[name]
+        except KeyError:
+            known = ", ".join(self.columns)
+            raise KeyError(f"no column {name!r}; there are {known}") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return list(self.columns) == list(other.columns) and all(
+            _equal(column, other.columns[name]) for name, column in self.columns.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        values = [getattr(self, field.name) for field in fields(self)]
+        return (type(self), (dict(values[0]), *values[1:]))
+
+    def where(self, **values: Any) -> Results:
+        """The rows in which every named column has the given value."""
+        chosen = np.ones(len(self), dtype=bool)
+        for name, value in values.items():
+            chosen &= self[name] == value
+        return Results({name: column[chosen] for name, column in self.columns.items()})
+
+    def to_frame(self) -> Any:
+        """A pandas table with these columns."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.columns))
+
+    def save_csv(self, path: str | os.PathLike[str]) -> None:
+        """Writes the table with a header line, whole or not at all; floats in full precision."""
+        with replacing(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(self.columns)
+            writer.writerows(zip(*(c.tolist() for c in self.columns.values()), strict=True))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
+
+    def __str__(self) -> str:
+        """What ``print`` shows: the table; a table too wide for that lies on its side."""
+        if not self.columns:
+            return ""
+        cells = [
+            [clip(name, 60), *map(_text, column[:_SHOWN_ROWS].tolist())]
+            for name, column in self.columns.items()
+        ]
+        upright = sum(max(map(len, column)) + 2 for column in cells) <= _SHOWN_WIDTH
+        lines = list(zip(*cells, strict=True)) if upright else [tuple(column) for column in cells]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        while not upright and len(widths) > 2 and sum(widths) + 2 * len(widths) > _SHOWN_WIDTH:
+            widths.pop()
+        shown = (len(lines) if upright else len(widths)) - 1
+        text = [
+            "  ".join(word.rjust(width) for word, width in zip(line, widths, strict=False))
+            for line in lines
+        ]
+        more = len(self) - shown
+        return "\n".join([*text, *([f"and {more} more rows"] if more > 0 else [])])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        shown = [column[:_SHOWN_ROWS].tolist() for column in self.columns.values()]
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(_text(value))}</td>" for value in row) + "</tr>"
+            for row in zip(*shown, strict=True)
+        )
+        more = len(self) - _SHOWN_ROWS
+        note = f"<p>and {more} more rows</p>" if more > 0 else ""
+        return f"<table><tr>{head}</tr>{rows}</table>{note}"
+
+
+_SHOWN_ROWS = 40
+_SHOWN_WIDTH = 120
+
+
+def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Equal arrays; a NaN, where a quantity has no value, equals a NaN."""
+    floats = one.dtype.kind == other.dtype.kind == "f"
+    return bool(np.array_equal(one, other, equal_nan=floats))
+
+
+def _text(value: Any) -> str:
+    return clip(f"{value:.4g}" if isinstance(value, float) else str(value), 60)

@@ -1,0 +1,66 @@
+"""Response-time bounds and schedulability tests.
+
+``fifo_bound``: kernels that run concurrently, their blocks started in FIFO order, as Yang and
+Anderson have it ("Response-Time Bounds for Concurrent GPU Scheduling", 2017). They conjecture that
+response times are bounded as long as the utilization stays within a limit (``fifo_limit``); the
+theorems used here say when they are, and by what.
+
+``stgm``, ``mpcp``, ``fmlp_plus``, ``gpu_server``: tasks with CPU and GPU segments under partitioned
+fixed priorities, as in the STGM paper (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management
+for Real-Time Tasks"), with the GPU divided among tasks by SMs or used by one at a time.
+``stgm_allocate``, ``stgm_exhaustive`` and ``partition`` also choose the cores and SMs.
+
+``srm``, ``container``, ``cpu_only``, ``gedf_tardiness``: bounded tardiness under global EDF, with
+the GPU behind a lock or inside a server, as Elliott and Anderson have it
+("Globally Scheduled Real-Time Multiprocessor Systems with GPUs", 2010).
+"""
+
+from __future__ import annotations
+
+from gpusched.analysis.allocation import partition, stgm_allocate, stgm_exhaustive
+from gpusched.analysis.fifo_bounds import (
+    ORDERS,
+    REASONS,
+    STATUSES,
+    THEOREMS,
+    FifoBound,
+    FifoLimit,
+    fifo_bound,
+    fifo_limit,
+)
+from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf_tardiness, srm
+from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
+from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
+from gpusched.analysis.verdict import TERMS, Verdict
+
+__all__ = [
+    "GEDF_BOUNDS",
+    "GEDF_METHODS",
+    "LOCKS",
+    "ORDERS",
+    "REASONS",
+    "STATUSES",
+    "TERMS",
+    "THEOREMS",
+    "FifoBound",
+    "FifoLimit",
+    "GedfVerdict",
+    "Verdict",
+    "container",
+    "cpu_only",
+    "fifo_bound",
+    "fifo_limit",
+    "fmlp_plus",
+    "gedf_tardiness",
+    "gpu_server",
+    "mpcp",
+    "partition",
+    "srm",
+    "stgm",
+    "stgm_allocate",
+    "stgm_exhaustive",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows

@@ -1,0 +1,421 @@
+"""Elliott and Anderson 2010: bounded tardiness, the GPU behind a lock or in a container.
+
+Elliott and Anderson, "Globally Scheduled Real-Time Multiprocessor Systems with GPUs", RTNS 2010.
+``gpusched.analysis`` hands these out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._support.arguments import Int64Array, at_least, instance, int_array, integer, one_of
+from gpusched._support.text import shown
+from gpusched.analysis.global_edf_verdict import FIT, LOCKS, GedfVerdict
+from gpusched.model.host_tasks import HostTasks, container_period
+
+__all__ = [
+    "GEDF_METHODS",
+    "container",
+    "cpu_only",
+    "gedf_tardiness",
+    "srm",
+]
+
+GEDF_METHODS = ("best", "devi_anderson", "compliant")
+"""What ``method`` may be."""
+
+# Bits for the core; what needs no method is always tried.
+_TRIED = {"best": 0b011110, "devi_anderson": 0b001110, "compliant": 0b010110}
+Method = Literal["best", "devi_anderson", "compliant"]
+Variant = Literal["sound", "paper"]
+
+
+def gedf_tardiness(
+    hosts: HostTasks,
+    cpus: int,
+    *,
+    blocking: Any = 0,
+    method: Method = "best",
+    stop: Any = None,
+) -> GedfVerdict:
+    """Bound responses under global EDF, all of a job's time counted as execution.
+
+    Sporadic tasks on m CPUs; a job runs for e' = e + s + b, where e is its CPU time with copies, s
+    its kernels (on as many SMs as there are times for) and b what it waits (``blocking``).
+    Tardiness is bounded when e' <= p for every task and the utilization is at most m.
+
+    - ``devi_anderson`` (Devi and Anderson, "Tardiness bounds under global EDF scheduling on a
+      multiprocessor", 2008; implicit deadlines): response <= p + x + e', x = (sum of the L largest
+      e' - least e') / (m - sum of the L - 1 largest u'), L = ceil(U) - 1;
+    - ``compliant`` (Erickson, Devi and Baruah 2010, for any deadlines in the form of Erickson and
+      Anderson 2012): response <= Y + e' + s - e' / m, with Y the deadline less the shortest one;
+    - ``best``: the least of these for each task.
+
+    With no more tasks than CPUs, no job waits (response <= e'); on one CPU with implicit deadlines
+    none is late. Which bound is the least differs from task to task (``GedfVerdict.method``).
+
+    Parameters
+    ----------
+    hosts
+        One set or a stack. Deadlines are EDF's priorities.
+    cpus
+        m.
+    blocking
+        Ticks, one number or one per task.
+    method
+        One of ``GEDF_METHODS``.
+    stop
+        None, or a buffer of one byte that another thread sets to stop the call.
+
+    Raises
+    ------
+    ValueError
+        No CPU; negative blocking; an unknown method; ``devi_anderson`` where a deadline is not the
+        period.
+    OverflowError
+        Jobs that together are beyond the clock.
+    """
+    one_of(method, GEDF_METHODS, "method")
+    m = _cpus(hosts, cpus)
+    work = _cpu_time(hosts) + _kernels(hosts)
+    wait = int_array(blocking, "blocking")
+    at_least(wait, 0, "blocking")
+    try:
+        wait = np.broadcast_to(wait, work.shape)
+    except ValueError:
+        raise ValueError(f"blocking: shape {wait.shape} does not fit {work.shape}") from None
+    _implicit(hosts, method)
+    demand = _sum(work, wait, "blocking")
+    found = _response(hosts, demand, m, method, stop)
+    return _verdict(hosts, m, "gedf_tardiness", demand, wait.copy(), found)
+
+
+def srm(
+    hosts: HostTasks,
+    cpus: int,
+    lock: Literal["fmlp", "omlp", "best"] = "best",
+    variant: Variant = "sound",
+    *,
+    method: Method = "best",
+    stop: Any = None,
+) -> GedfVerdict:
+    """The Shared Resource Method (Elliott and Anderson 2010, section 4.1): one lock around the GPU.
+
+    A job holds the lock through a GPU segment, copies included (its critical section), and waits
+    for it at most b; tardiness under global EDF is bounded when e + s + b <= p for every task and
+    the sum of (e + s + b) / p is at most m (Ineqs. 3 and 4). CPU-only tasks do not wait.
+
+    - ``fmlp``: one critical section of every other GPU-using task (Eq. 1);
+    - ``omlp``: the same with at most m + 1 GPU-using tasks; otherwise the 2m - 1 longest of the
+      others', each task's at most twice. Eq. 2 of the paper has 2 (m - 1), one too few: m holders
+      while the request is in the priority queue, and m - 1 ahead of it in the FIFO queue. That is
+      ``variant="paper"``, with two requests of each task, as in the paper's example.
+
+    A job with several GPU segments waits that long for each of them, and counts with its longest
+    for others.
+
+    Parameters
+    ----------
+    hosts, cpus, method, stop
+        As in `gedf_tardiness`.
+    lock
+        ``best``: for each set the lock with which it is schedulable; with both, the one with the
+        least largest tardiness (``fmlp`` at a tie).
+    variant
+        ``sound`` or ``paper``.
+    """
+    one_of(lock, (*LOCKS, "best"), "lock")
+    one_of(variant, ("sound", "paper"), "variant")
+    one_of(method, GEDF_METHODS, "method")
+    m = _cpus(hosts, cpus)
+    _implicit(hosts, method)
+    work = _cpu_time(hosts) + _kernels(hosts)
+    verdicts = []
+    for code, name in enumerate(LOCKS):
+        if lock not in (name, "best"):
+            continue
+        wait = _core.srm_blocking(
+            hosts._columns(),
+            cpus=m,
+            sms=max(1, hosts.columns),
+            lock=code,
+            paper=variant == "paper",
+            stop=stop,
+        ).reshape(work.shape)
+        demand = _sum(work, wait, "blocking")
+        found = _response(hosts, demand, m, method, stop)
+        verdicts.append(_verdict(hosts, m, "srm", demand, wait, found, lock=code))
+    return verdicts[0] if len(verdicts) == 1 else _better(*verdicts)
+
+
+def container(
+    hosts: HostTasks,
+    cpus: int,
+    variant: Variant = "sound",
+    *,
+    server_period: Any = None,
+    whole_budget: bool = False,
+    method: Method = "best",
+    stop: Any = None,
+) -> GedfVerdict:
+    """The Container Method (Elliott and Anderson 2010, section 4.2): one server for the GPU.
+
+    The container's bandwidth w, the sum of its tasks' (e + s) / p, must not exceed 1 (Ineq. 5), nor
+    the whole utilization m (Ineq. 6), nor that of a CPU-only task 1, which the paper does not say
+    (``variant="paper"``, which gives no bounds for such a set). Inside, jobs are served in the
+    order of their releases.
+
+    The bounds take the container for a periodic server with period P and budget w P among the
+    CPU-only tasks. Theta is its tardiness there; a GPU-using task's response is at most
+    Theta + 2 P + (sum of e + s) / w. That says nothing about what short servers cost. Where w P is
+    no short fraction of a tick, the server has the next larger budget, and w is what that makes it:
+    the bound is then the one of a slightly larger server.
+
+    A server in time has a budget of whole ticks. If it is larger than w P, responses can be above
+    the bounds for w P, of CPU-only tasks by much where P is a few ticks: those for it are had with
+    ``whole_budget``.
+
+    Parameters
+    ----------
+    hosts, cpus, method, stop
+        As in `gedf_tardiness`.
+    server_period
+        P, one number or one per set; the shortest period of the GPU-using tasks unless given.
+    whole_budget
+        Whether the bounds are those of a server whose budget is w P rounded up to a tick, which is
+        the one of ``gs.simulate.host``; there are none if that is too much for the CPUs. What is
+        schedulable does not depend on it.
+    variant
+        ``sound`` or ``paper``.
+
+    Raises
+    ------
+    ValueError
+        As `gedf_tardiness`; a server period that is not positive, or not one per set.
+    OverflowError
+        Jobs that together are beyond the clock, or a server period that is.
+    """
+    one_of(variant, ("sound", "paper"), "variant")
+    one_of(method, GEDF_METHODS, "method")
+    m = _cpus(hosts, cpus)
+    _implicit(hosts, method)
+    inside = hosts.segments > 0
+    if server_period is None:
+        period = container_period(hosts)
+    else:
+        period = int_array(server_period, "server_period")
+        at_least(period, 1, "server_period")
+        lead = hosts.period.shape[:-1]
+        if period.ndim and period.shape != lead:
+            raise ValueError(f"server_period: shape {period.shape}; must be one number per set")
+        period = np.broadcast_to(period, lead)
+    work = _cpu_time(hosts) + _kernels(hosts)
+    columns = _stacked(hosts, hosts.period, hosts.deadline, work, inside.astype(np.int64))
+    servers = np.ascontiguousarray(np.atleast_1d(period))
+    found = _core.container_response(
+        columns[0],
+        columns[1],
+        columns[2],
+        columns[3],
+        servers,
+        cpus=m,
+        whole=bool(whole_budget),
+        paper=variant == "paper",
+        methods=_TRIED[method],
+        stop=stop,
+    )
+    server = period.copy() if hosts.is_stack else int(period)
+    none = np.zeros_like(work)
+    return _verdict(hosts, m, "container", work, none, found, server_period=server)
+
+
+def cpu_only(
+    hosts: HostTasks,
+    cpus: int,
+    speed_up: Any,
+    *,
+    method: Method = "best",
+    stop: Any = None,
+) -> GedfVerdict:
+    """The same jobs without a GPU that is ``speed_up`` times as fast.
+
+    The comparison of Elliott and Anderson 2010, section 5.1.
+
+    A job takes its CPU segments and c times its kernels on a CPU; the copies go (the paper's e +
+    c s - epsilon). Tardiness is bounded when that is at most p for every task and the utilization
+    at most m.
+
+    ``speed_up`` (c) is a positive int, ``Fraction`` or float, taken as the decimal it prints as.
+    The other parameters are those of `gedf_tardiness`.
+    """
+    one_of(method, GEDF_METHODS, "method")
+    m = _cpus(hosts, cpus)
+    _implicit(hosts, method)
+    factor = _factor(speed_up)
+    finer = factor.denominator
+    kernels, own = _kernels(hosts), hosts.cpu_time
+    longest = max(_most(hosts.period), _most(hosts.deadline)) * finer
+    longest = max(longest, _most(own) * finer + _most(kernels) * factor.numerator)
+    if longest >= 2**60:
+        raise OverflowError(f"speed_up = {factor}: makes jobs too long for the clock")
+    demand = own * finer + kernels * factor.numerator
+    found = _response(hosts, demand, m, method, stop, finer)
+    if finer > 1:
+        found = (*found[:2], *_divided(found[2], found[3], finer), found[4])
+    none = np.zeros_like(demand)
+    return _verdict(hosts, m, "cpu_only", -(-demand // finer), none, found)
+
+
+# What they share ---------------------------------------------------------------------------------
+
+
+def _cpus(hosts: HostTasks, cpus: Any) -> int:
+    """m, where there are hosts to run on them."""
+    instance(hosts, HostTasks, "hosts")
+    m = integer(cpus, "cpus")
+    if not 1 <= m < 2**31:
+        raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
+    return m
+
+
+def _cpu_time(hosts: HostTasks) -> Int64Array:
+    """e: CPU segments and copies."""
+    return hosts.cpu_time + hosts.copy_time
+
+
+def _kernels(hosts: HostTasks) -> Int64Array:
+    """s: a job's kernels, on as many SMs as there are times for."""
+    if hosts.width == 0 or hosts.columns == 0:
+        return np.zeros_like(hosts.period)
+    total: Int64Array = hosts.kernel[..., -1].sum(axis=-1)
+    return total
+
+
+def _sum(work: Int64Array, wait: Int64Array, name: str) -> Int64Array:
+    if _most(wait) + _most(work) >= 2**62:
+        raise OverflowError(f"{name}: makes jobs too long for the clock")
+    return work + wait
+
+
+def _most(values: Int64Array) -> int:
+    return int(values.max(initial=0))
+
+
+def _implicit(hosts: HostTasks, method: str) -> None:
+    other = hosts.deadline != hosts.period
+    if method == "devi_anderson" and other.any():
+        at = tuple(int(i) for i in np.argwhere(other)[0])
+        where = ", ".join(map(str, at))
+        raise ValueError(
+            f"deadline[{where}] = {hosts.deadline[at]}: Devi and Anderson's bound needs deadlines "
+            "equal to periods; use method='compliant'"
+        )
+
+
+def _factor(speed_up: Any) -> Fraction:
+    if isinstance(speed_up, (bool, np.bool_)) or not isinstance(
+        speed_up, (int, float, Fraction, np.integer, np.floating)
+    ):
+        raise TypeError(f"speed_up = {shown(speed_up)}: must be a number")
+    if not math.isfinite(speed_up) or speed_up <= 0:
+        raise ValueError(f"speed_up = {speed_up}: must be positive and finite")
+    if isinstance(speed_up, (float, np.floating)):
+        factor = Fraction(repr(float(speed_up)))
+    else:
+        factor = Fraction(speed_up if isinstance(speed_up, Fraction) else int(speed_up))
+    if factor.denominator > 10**6 or factor.numerator > 10**9:
+        raise ValueError(f"speed_up = {speed_up}: must be at most 10^9, in steps of 10^-6 or more")
+    return factor
+
+
+def _stacked(hosts: HostTasks, *columns: Int64Array) -> Any:
+    """The columns with an axis for the sets, as a list."""
+    return [column if hosts.is_stack else column[None] for column in columns]
+
+
+Found = tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array]
+
+
+def _response(
+    hosts: HostTasks, demand: Int64Array, m: int, method: str, stop: Any, finer: int = 1
+) -> Found:
+    """Bounds in units of 1 / finer ticks, which ``demand`` is in."""
+    period, deadline, work = _stacked(hosts, hosts.period * finer, hosts.deadline * finer, demand)
+    return _core.gedf_response(period, deadline, work, cpus=m, methods=_TRIED[method], stop=stop)
+
+
+def _divided(
+    numerator: Int64Array, denominator: Int64Array, by: int
+) -> tuple[Int64Array, Int64Array]:
+    """Fractions divided by a whole number; rounded up where they do not fit."""
+    above, below = numerator.copy(), denominator.copy()
+    for at in np.argwhere(denominator > 0):
+        i = tuple(at)
+        value = Fraction(int(numerator[i]), int(denominator[i]) * by)
+        if value.denominator >= 2**63:
+            value = Fraction(math.ceil(value))
+        above[i], below[i] = value.numerator, value.denominator
+    return above, below
+
+
+def _verdict(
+    hosts: HostTasks,
+    m: int,
+    test: str,
+    demand: Int64Array,
+    blocking: Int64Array,
+    found: Found,
+    lock: int = -1,
+    server_period: Any = 0,
+) -> GedfVerdict:
+    verdict, failed, numerator, denominator, method = found
+    shape = hosts.period.shape
+    if hosts.is_stack:
+        codes: tuple[Any, ...] = (np.full(len(hosts), lock, np.int8), verdict.astype(np.int8))
+        schedulable: Any = verdict == FIT
+        failing: Any = failed
+        server: Any = np.broadcast_to(np.asarray(server_period, np.int64), (len(hosts),)).copy()
+    else:
+        codes = (lock, int(verdict[0]))
+        schedulable, failing = bool(verdict[0] == FIT), int(failed[0])
+        server = server_period
+    return GedfVerdict(
+        hosts=hosts,
+        cpus=m,
+        test=test,
+        schedulable=schedulable,
+        demand=demand,
+        blocking=blocking,
+        numerator=numerator.reshape(shape),
+        denominator=denominator.reshape(shape),
+        method_code=method.astype(np.int8).reshape(shape),
+        lock_code=codes[0],
+        verdict_code=codes[1],
+        failed=failing,
+        server_period=server,
+    )
+
+
+def _better(fmlp: GedfVerdict, omlp: GedfVerdict) -> GedfVerdict:
+    """For each set the lock that passes, with both the one with the least largest tardiness."""
+    only = np.asarray(omlp.schedulable) & ~np.asarray(fmlp.schedulable)
+    both = np.asarray(omlp.schedulable) & np.asarray(fmlp.schedulable)
+    known = omlp.bounded.all(axis=-1)
+    sooner = omlp.tardiness.max(axis=-1) < fmlp.tardiness.max(axis=-1)
+    second = only | (both & known & (sooner | ~fmlp.bounded.all(axis=-1)))
+    if not fmlp.hosts.is_stack:
+        return omlp if bool(second) else fmlp
+    chosen = {}
+    for field in fields(GedfVerdict):
+        one, other = getattr(fmlp, field.name), getattr(omlp, field.name)
+        if isinstance(one, np.ndarray):
+            pick = second.reshape(second.shape + (1,) * (one.ndim - 1))
+            one = np.where(pick, other, one)
+        chosen[field.name] = one
+    return GedfVerdict(**chosen)

@@ -1,0 +1,56 @@
+"""The command ``gpu-check``: probes, measurements and error checks on a CUDA device."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from gpusched.cli.command_parts import Refusal, natural
+
+
+def add(commands: Any) -> None:
+    """Adds the command to the parser."""
+    check = commands.add_parser(
+        "gpu-check",
+        help="run every probe, measurement and error check on a CUDA device",
+        description="Runs every probe of the scheduling rules, measures calibration, batches, the "
+        "player's overhead and SM partitions on a CUDA device, and what happens after errors. "
+        "Prints a table of pass, fail and figure, and writes a report.",
+        epilog="Exit code: 0 when nothing failed, 1 when something did, 2 without a device.",
+    )
+    check.add_argument("--device", type=natural, default=0, metavar="N", help="which one (0)")
+    check.add_argument("--quick", action="store_true", help="fewer cases")
+    check.add_argument(
+        "--processes",
+        default="1,2,4",
+        metavar="N,...",
+        help="how many other processes copy beside a kernel, in turn (1,2,4); none: ''",
+    )
+    check.add_argument(
+        "--output",
+        default="gpu-check.json",
+        metavar="FILE",
+        help="the report; logs of blocks go to a folder beside it (gpu-check.json)",
+    )
+    check.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched import cuda
+    from gpusched.cuda import check
+
+    if (reason := cuda.why_not()) is not None:
+        raise Refusal(reason)
+    try:
+        processes = [int(part) for part in options.processes.split(",") if part.strip()]
+    except ValueError:
+        raise Refusal(f"--processes: {options.processes!r} are no numbers") from None
+    if not all(1 <= count <= 64 for count in processes):
+        raise Refusal(f"--processes: {options.processes}: must be 1 to 64")
+    try:
+        findings = check.check(
+            options.device, options.output, quick=options.quick, processes=processes, say=print
+        )
+    except cuda.CudaError as error:
+        raise Refusal(str(error.args[0])) from error
+    return int(any(found.status == "fail" for found in findings))

@@ -1,0 +1,36 @@
+"""The command ``gpus``: the presets and their limits."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from gpusched.cli.command_parts import columns
+
+
+def add(commands: Any) -> None:
+    """Adds the command to the parser."""
+    gpus = commands.add_parser(
+        "gpus", help="list the known GPUs", description="Lists the known GPUs and their limits."
+    )
+    gpus.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched.model.gpu import GPU
+
+    heads = ("preset", "SMs", "threads/SM", "blocks/SM", "regs/SM", "smem/SM", "cc")
+    rows: list[Sequence[str]] = [heads]
+    for name in GPU.presets():
+        gpu = GPU.preset(name)
+        rows.append(
+            (
+                name,
+                *map(str, (gpu.sms, gpu.threads_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm)),
+                f"{gpu.smem_per_sm // 1024} KiB",
+                "-" if gpu.cc is None else ".".join(map(str, gpu.cc)),
+            )
+        )
+    print(columns(rows))
+    return 0

@@ -1,0 +1,75 @@
+"""The command ``sweep``: shares of schedulable random sets, Figure 4 of [RTNS24]."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from gpusched._core import MAX_TASKS
+from gpusched._draw import axes as plot
+from gpusched.cli.command_parts import Refusal, drawable, natural, positive
+
+
+def add(commands: Any) -> None:
+    """Adds the command to the parser."""
+    sweep = commands.add_parser(
+        "sweep",
+        help="how many random task sets are schedulable (Figure 4 of the GPUSched paper)",
+        description="Generates random task sets as section 6.1 of the GPUSched paper (RTNS 2024) "
+        "does, asks for each whether the exact PBS search, EDFserial and EDFParallel get it "
+        "scheduled, prints the shares with their 95 % confidence intervals and draws them.",
+    )
+    sweep.add_argument(
+        "--panel",
+        choices=("a", "b", "c"),
+        help="slowdown factors 1 to 1.4 (a), 1.7 to 1.9 (b), 1.1 to 1.9 (c); all three by default",
+    )
+    sweep.add_argument("--tasks", type=_tasks, default=5, metavar="N", help="per set (5)")
+    sweep.add_argument("--count", type=positive, default=50, metavar="N", help="sets a point (50)")
+    sweep.add_argument("--seed", type=natural, default=1, metavar="N", help="of the sets (1)")
+    sweep.add_argument(
+        "--workers", type=positive, metavar="N", help="threads (the CPUs it may use)"
+    )
+    sweep.add_argument(
+        "--output",
+        default="gpusched_fig4.png",
+        metavar="FILE",
+        help="the figure; its ending chooses the format (gpusched_fig4.png)",
+    )
+    sweep.add_argument("--csv", metavar="FILE", help="write the table as CSV, too")
+    sweep.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched import experiments
+
+    ending = drawable(options.output)
+    for path in (options.output, options.csv):
+        if path is not None and not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+            raise Refusal(f"{path}: there is no such folder")
+    result = experiments.gpusched_fig4(
+        options.panel,
+        n=options.tasks,
+        count=options.count,
+        seed=options.seed,
+        workers=options.workers,
+    )
+    print(result.to_text(), end="")
+    if options.csv is not None:
+        result.save_csv(options.csv)
+        print(f"\nwrote {options.csv}", end="")
+    figure = result.plot()[0].figure
+    plot.save_figure(figure, options.output, dpi=150 if ending != "svg" else 72)
+    print(f"\nwrote {options.output}")
+    return 0
+
+
+def _tasks(text: str) -> int:
+    number = positive(text)
+    if number > MAX_TASKS:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MAX_TASKS}")
+    return number
+
+
+_tasks.__name__ = "whole number"  # how argparse calls it

@@ -1,0 +1,202 @@
+"""The command ``trace``: a PBS schedule for kernels of a recorded trace."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import math
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpusched._draw import axes as plot
+from gpusched._support.files import replacing
+from gpusched._support.text import UNITS
+from gpusched.cli.command_parts import Refusal, columns, drawable, duration, natural, positive
+from gpusched.model.slowdown import SLOWDOWNS
+from gpusched.pbs import DeadWindow, Overload
+
+if TYPE_CHECKING:
+    from gpusched.io import TraceKernels
+    from gpusched.model.gpu import GPU
+    from gpusched.model.kernel_tasks import KernelTasks
+    from gpusched.model.schedule import Schedule
+    from gpusched.pbs import Search
+
+
+def add(commands: Any) -> None:
+    """Adds the command to the parser."""
+    trace = commands.add_parser(
+        "trace",
+        help="schedule the kernels of a PyTorch profiler or Nsight Systems trace",
+        description="Takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
+        "them periods, works out by block placement which of them fit the GPU together, and "
+        "searches a schedule. The durations in a trace contain whatever ran beside a kernel: the "
+        "result is a realistic example, no guarantee for the traced program.",
+        epilog="Exit code: 0 when schedulable, 1 when not (or not decided), 2 for an error.",
+    )
+    trace.add_argument(
+        "file",
+        metavar="FILE",
+        help="the trace: JSON of the PyTorch profiler, or what 'nsys export --type sqlite' or "
+        "'nsys stats -r cuda_gpu_trace --format csv' writes",
+    )
+    trace.add_argument(
+        "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); the one that the trace describes"
+    )
+    trace.add_argument(
+        "--count", type=positive, default=5, metavar="N", help="how many kernels (5)"
+    )
+    trace.add_argument(
+        "--pattern", metavar="RE", help="only kernels whose name contains a match of this"
+    )
+    trace.add_argument(
+        "--period",
+        metavar="TIMES",
+        help="one time for all or one per kernel, as in 4ms,5ms,10ms; by default chosen from the "
+        "durations and --utilization",
+    )
+    trace.add_argument(
+        "--utilization",
+        type=float,
+        metavar="U",
+        help="of all chosen kernels together (1.0), where periods are chosen",
+    )
+    trace.add_argument(
+        "--slowdown",
+        type=_slowdown,
+        default="small",
+        metavar="S",
+        help="of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed (1.1 to "
+        "1.9), or LOW,HIGH (small)",
+    )
+    trace.add_argument("--seed", type=natural, default=1, metavar="N", help="of the slowdowns (1)")
+    trace.add_argument(
+        "--output", default=".", metavar="DIR", help="where the files go, made if missing (.)"
+    )
+    trace.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched import pbs
+    from gpusched.io import read_trace
+    from gpusched.model.batch_table import BatchTable
+
+    if options.period is not None and options.utilization is not None:
+        raise Refusal("--period and --utilization: give one of them")
+    read = read_trace(options.file, gpu=options.gpu)
+    if read.gpu is None:
+        raise Refusal(f"{options.file}: does not describe its GPU: give --gpu (see 'gpus')")
+    kernels = read.choose(options.count, options.pattern)
+    periods = None if options.period is None else _times(options.period, len(kernels))
+    utilization = 1.0 if options.utilization is None else options.utilization
+    tasks = kernels.tasks(period=periods, utilization=utilization)
+    table = BatchTable.from_gpu(tasks, read.gpu, slowdown=options.slowdown, seed=options.seed)
+    print(_kernels_text(kernels, tasks, read.gpu))
+    for name, found in (
+        ("EDFserial", pbs.edf_serial(tasks, table)),
+        ("EDFParallel", pbs.edf_parallel(tasks, table)),
+    ):
+        print(f"{name + ':':13}{_outcome(tasks, found)}")
+    result = pbs.search(tasks, table)
+    if result.schedule is None:
+        print(f"{'PBS:':13}{_why_not(tasks, result)}")
+        if hint := _hopeless(tasks):
+            print(hint)
+        return 1
+    schedule: Schedule = result.schedule.validate()
+    print(
+        f"{'PBS:':13}schedulable: {len(schedule)} frames, GPU busy {schedule.utilization:.0%} of "
+        f"{duration(schedule.horizon)} ({result.stage}, {result.seconds * 1e3:.2g} ms)"
+    )
+    os.makedirs(options.output, exist_ok=True)
+    stem = os.path.normpath(os.path.join(options.output, "schedule"))
+    if importlib.util.find_spec("matplotlib") is not None:
+        drawable(f"{stem}.png")
+        picture = f"{stem}.png"
+        plot.save_figure(schedule.plot(unit="ns").figure, picture)
+    else:
+        picture = f"{stem}.svg"
+        with replacing(picture, "w", encoding="utf-8") as file:
+            file.write(schedule.to_svg(unit="ns"))
+    schedule.to_chrome_trace(f"{stem}.trace.json")
+    schedule.save(f"{stem}.json")
+    print(f"wrote {picture}, {stem}.trace.json (for ui.perfetto.dev) and {stem}.json")
+    return 0
+
+
+def _kernels_text(kernels: TraceKernels, tasks: KernelTasks, gpu: GPU) -> str:
+    resident = kernels.occupancy()
+    heads = ("kernel", "blocks", "threads", "regs", "smem", "duration", "period", "blocks/SM")
+    rows: list[Sequence[str]] = [heads]
+    for i in range(tasks.n):
+        shape = (tasks.blocks[i], tasks.threads[i], tasks.regs[i], tasks.smem[i])
+        times = (duration(int(tasks.wcet[i])), duration(int(tasks.period[i])))
+        rows.append((tasks.name[i], *map(str, shape), *times, str(resident[i])))
+    return f"{gpu.name or 'GPU'}, {gpu.sms} SMs\n{columns(rows)}\n"
+
+
+def _outcome(tasks: KernelTasks, found: Any) -> str:
+    if found.schedulable:
+        return "schedulable"
+    if found.missed is None:
+        return "not schedulable"
+    task, job, deadline = found.missed
+    return f"misses job {job} of {tasks.name[task]}, due at {duration(int(deadline))}"
+
+
+def _why_not(tasks: KernelTasks, result: Search) -> str:
+    """What the search says about a set without a schedule."""
+    if result.schedulable is None:
+        return f"not decided ({result.reason})"
+    proof = result.certificate
+    if isinstance(proof, Overload):
+        return f"not schedulable: the jobs of a hyperperiod take {proof.load:.2f} times as long"
+    if isinstance(proof, DeadWindow):
+        who = ", ".join(tasks.name[i] for i in proof.tasks)
+        start, end, least = map(duration, (proof.start, proof.end, proof.least))
+        return f"not schedulable: {who} need {least} between {start} and {end}"
+    return "not schedulable: every sequence of batches misses a deadline"
+
+
+def _hopeless(tasks: KernelTasks) -> str:
+    """A hint where one kernel alone makes another one late, "" where none does."""
+    long, short = int(tasks.wcet.argmax()), int(tasks.deadline.argmin())
+    if tasks.wcet[long] < tasks.deadline[short] or long == short:
+        return ""
+    return (
+        f"{tasks.name[long]} cannot be interrupted for {duration(int(tasks.wcet[long]))}, "
+        f"{tasks.name[short]} is due after {duration(int(tasks.deadline[short]))}: choose other "
+        "kernels (--pattern) or periods (--period)"
+    )
+
+
+def _slowdown(text: str) -> str | tuple[float, float]:
+    if text in SLOWDOWNS:
+        return text
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        known = ", ".join(SLOWDOWNS)
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {known} or LOW,HIGH") from None
+    if not 1 <= low <= high or math.isinf(high):
+        raise argparse.ArgumentTypeError(f"{text!r}: must be 1 <= LOW <= HIGH")
+    return low, high
+
+
+def _times(text: str, count: int) -> list[int]:
+    """Times such as 4ms,5ms in ns: one for all, or one per kernel."""
+    times = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)(?:\.(\d+))?\s*(ns|us|µs|ms|s)\s*", part)
+        if match is None:
+            raise Refusal(f"--period: {part!r} is no time such as 4ms or 0.5ms")
+        digits, fraction, unit = match[1], match[2] or "", match[3]
+        time, rest = divmod(int(digits + fraction) * UNITS[unit], 10 ** len(fraction))
+        if rest or time == 0:
+            raise Refusal(f"--period: {part!r} is no positive whole number of nanoseconds")
+        times.append(time)
+    if len(times) not in (1, count):
+        raise Refusal(f"--period: {len(times)} times for {count} kernels")
+    return times * count if len(times) == 1 else times

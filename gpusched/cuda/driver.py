@@ -1,0 +1,82 @@
+"""Is there a driver with a device, and if not, why?
+
+The driver is opened once per process, when something first asks for it. GPUSCHED_CUDA_DRIVER names
+another library than libcuda.so.1, such as the stand-in of the tests; kernels are then not needed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from gpusched import _core
+
+LIMITS = (
+    *("sms", "threads_per_sm", "blocks_per_sm", "regs_per_sm", "smem_per_sm", "smem_per_block"),
+    *("smem_reserved", "copy_engines", "cc_major", "cc_minor", "concurrent_kernels", "l2_bytes"),
+    *("integrated", "timeout", "compute_mode", "memory_bytes"),
+)
+"""What `limits` tells of a device, in the core's order."""
+
+_lock = threading.Lock()
+_opened: dict[str, _core.CudaDriver] = {}
+
+
+def standing_in() -> bool:
+    """Whether another library stands in for the driver."""
+    return bool(os.environ.get("GPUSCHED_CUDA_DRIVER"))
+
+
+def image() -> bytes | None:
+    """What to load as kernels: None for those of the build. A stand-in looks at none."""
+    return b"stand-in" if standing_in() else None
+
+
+def driver() -> _core.CudaDriver:
+    """The capsule of the driver, opened when first asked for. Raises CudaError."""
+    path = os.environ.get("GPUSCHED_CUDA_DRIVER") or "libcuda.so.1"
+    with _lock:
+        if path not in _opened:
+            _opened[path] = _core.cuda_driver(path)
+        return _opened[path]
+
+
+def version_text(version: int) -> str:
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def why_not() -> str | None:
+    if _core.CUDA_MISSING and not standing_in():
+        return _core.CUDA_MISSING
+    try:
+        version, devices, pid, _ = driver().info()
+    except _core.CudaError as error:
+        return str(error.args[0])
+    if pid != os.getpid():
+        return (
+            "this process was forked from one that uses the CUDA driver, which does not survive "
+            "that: start processes by spawn instead"
+        )
+    if devices == 0:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        hint = "" if visible is None else f" (CUDA_VISIBLE_DEVICES is {visible!r})"
+        return f"the driver finds no device{hint}"
+    if version // 1000 < _core.CUDA_TOOLKIT // 1000 and not standing_in():
+        return (
+            f"the driver is too old: it supports CUDA {version_text(version)}, the kernels were "
+            f"built with {version_text(_core.CUDA_TOOLKIT)}"
+        )
+    return None
+
+
+def limits(index: int) -> tuple[str, dict[str, int]]:
+    """Name and limits of a device. Raises CudaError, and ValueError for one that is not there."""
+    name, values = driver().limits(index)
+    return name, dict(zip(LIMITS, values.tolist(), strict=True))
+
+
+def names() -> tuple[str, ...]:
+    if why_not() is not None:
+        return ()
+    devices = driver().info()[1]
+    return tuple(limits(index)[0] for index in range(devices))

@@ -1,0 +1,143 @@
+"""The oracle by measurement: how long does every batch take on this device, and may it run?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, frozen, one_of
+from gpusched.cuda.device import Device, Operation
+from gpusched.model.batch_table import BatchTable
+from gpusched.model.batches import members
+from gpusched.model.kernel_tasks import KernelTasks
+
+STATISTICS = ("worst", "median", "mean")
+MOST_TASKS = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measurement:
+    """Completion times of every batch of n tasks, measured R times.
+
+    Attributes
+    ----------
+    tasks
+        The task set.
+    samples
+        ns from before the first launch of the batch to the return of the wait for all of it; shape
+        ``(2**n, R)``, 0 for the empty batch and those that are not eligible.
+    eligible
+        Shape ``(2**n,)`` of bool: in some order of submission all blocks of all kernels were there
+        at one instant, every time. A task alone always is.
+    order
+        Shape ``(2**n, n)``: that order, which the times stand for, then -1.
+    tried
+        Shape ``(2**n,)``: how many orders were tried.
+    tick
+        ns.
+    """
+
+    tasks: KernelTasks
+    samples: Int64Array
+    eligible: npt.NDArray[np.bool_]
+    order: npt.NDArray[np.int8]
+    tried: Int64Array
+    tick: int
+
+    def table(self, statistic: str = "worst") -> BatchTable:
+        """The batch table, in ticks rounded up, by "worst", "median" or "mean"."""
+        one_of(statistic, STATISTICS, "statistic")
+        if statistic == "worst":
+            ns = self.samples.max(axis=1)
+        else:
+            middle = np.median if statistic == "median" else np.mean
+            ns = np.ceil(np.asarray(middle(self.samples, axis=1))).astype(np.int64)
+        return BatchTable(-(-ns // self.tick), order=self.order)
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per sample: batch, eligible, sample, ns."""
+        import pandas as pd
+
+        mask, sample = np.nonzero(self.samples)
+        return pd.DataFrame({"batch": mask, "sample": sample, "ns": self.samples[mask, sample]})
+
+    def __repr__(self) -> str:
+        n = self.tasks.n
+        return (
+            f"<Measurement: {int(self.eligible.sum()) - n} of {2**n - 1 - n} batches of two or "
+            f"more eligible, {self.samples.shape[1]} samples each>"
+        )
+
+
+def measure(
+    device: Device,
+    tasks: KernelTasks,
+    kernels: Sequence[Operation],
+    repeats: int,
+    orders: int,
+    checks: int,
+    tick: int,
+    stop: Any,
+) -> Measurement:
+    n = tasks.n
+    if n > MOST_TASKS:
+        raise ValueError(f"tasks: {n} tasks have {2**n} batches, at most {MOST_TASKS} are measured")
+    if repeats < 1 or orders < 1 or checks < 1:
+        raise ValueError("repeats, orders and checks must be at least 1")
+    believed = None
+    if any(op.kind == "graph" for op in kernels):
+        # A graph's blocks say nothing: what the declared shapes allow has to do.
+        believed = BatchTable.from_gpu(tasks, device.gpu, slowdown=None)
+    samples = np.zeros((2**n, repeats), np.int64)
+    eligible = np.zeros(2**n, np.bool_)
+    order = np.full((2**n, n), -1, np.int8)
+    tried = np.zeros(2**n, np.int64)
+    for mask in range(1, 2**n):
+        found: tuple[int, ...] | None = None
+        group = members(mask)
+        if len(group) == 1:
+            found = group
+        elif believed is not None:
+            if believed.completion[mask] > 0:
+                found = believed.submission_order(mask)
+        else:
+            for candidate in _orders(kernels, group, orders):
+                tried[mask] += 1
+                if _fit([kernels[i] for i in candidate], device, checks, stop):
+                    found = candidate
+                    break
+        if found is None:
+            continue
+        eligible[mask] = True
+        order[mask, : len(found)] = found
+        run = device.run(_streams([kernels[i] for i in found]), repeats=repeats + 1, stop=stop)
+        samples[mask] = run.elapsed[1:]  # the first one warms up
+    return Measurement(tasks, frozen(samples), frozen(eligible), frozen(order), frozen(tried), tick)
+
+
+def _streams(kernels: Sequence[Operation]) -> list[Operation]:
+    return [replace(op, stream=stream, at=0) for stream, op in enumerate(kernels)]
+
+
+def _orders(kernels: Sequence[Operation], group: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """Orders to try: by index, by decreasing size of the blocks, then all others."""
+    by_size = sorted(group, key=lambda i: (-kernels[i].threads, -kernels[i].smem, i))
+    found = {tuple(group): None, tuple(by_size): None}
+    for candidate in permutations(group):
+        if len(found) >= most:
+            break
+        found[candidate] = None
+    return list(found)[:most]
+
+
+def _fit(kernels: Sequence[Operation], device: Device, checks: int, stop: Any) -> bool:
+    """Whether all blocks are there at one instant. The blocks are made to last until all kernels
+    are surely submitted: else a short kernel would be over before the last one is launched."""
+    lasting = [replace(op, iterations=0, ns=1_000_000 + 50_000 * len(kernels)) for op in kernels]
+    run = device.run(_streams(lasting), repeats=checks, stop=stop)
+    return bool(run.resident_at_once.all())

@@ -1,0 +1,101 @@
+"""How long does a kernel take on k SMs? The STGM paper, Figure 3, with green contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpusched._core import CudaError
+from gpusched._support.arguments import Int64Array, frozen
+from gpusched.cuda.device import Device, Operation
+
+NO_SUCH_PARTITION = 915
+"""CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionTimes:
+    """Times of n kernels on K partitions of growing size, measured R times.
+
+    Attributes
+    ----------
+    name
+        Of the kernels.
+    sms
+        SMs of each partition, as the driver made it (it rounds up), ascending; shape ``(K,)``.
+    samples
+        ns from before the launch to the return of the wait; shape ``(n, K, R)``.
+    """
+
+    name: tuple[str, ...]
+    sms: Int64Array
+    samples: Int64Array
+
+    @property
+    def worst(self) -> Int64Array:
+        """The longest samples, shape ``(n, K)``."""
+        worst: Int64Array = self.samples.max(axis=2)
+        return worst
+
+    def times(self, sms: int) -> Int64Array:
+        """G(k) for k = 1 .. sms, shape ``(n, sms)``, the form in which STGM asks for it.
+
+        On k SMs a kernel takes no longer than on the largest measured partition of at most k, nor
+        does it get slower with more (the STGM paper, section III: a monotone bound from above).
+        Below the smallest partition nothing was measured: -1.
+        """
+        bound = np.maximum.accumulate(self.worst[:, ::-1], axis=1)[:, ::-1]
+        at = np.searchsorted(self.sms, np.arange(1, sms + 1), side="right") - 1
+        return frozen(np.where(at >= 0, bound[:, np.maximum(at, 0)], np.int64(-1)))
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per kernel and partition: kernel, sms, worst, median."""
+        import pandas as pd
+
+        n, count = self.worst.shape
+        return pd.DataFrame(
+            {
+                "kernel": np.repeat(np.array(self.name, dtype=object), count),
+                "sms": np.tile(self.sms, n),
+                "worst": self.worst.ravel(),
+                "median": np.median(self.samples, axis=2).ravel(),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"<PartitionTimes: {len(self.name)} kernels on {self.sms.tolist()} SMs>"
+
+
+def partition_times(
+    device: Device, kernels: Sequence[Operation], sms: Sequence[int] | None, repeats: int, stop: Any
+) -> PartitionTimes:
+    most = device.gpu.sms
+    if not kernels or repeats < 1:
+        raise ValueError("kernels and repeats: must be at least one")
+    asked = sorted(set(range(8, most, 8)) | {most}) if sms is None else sorted({*map(int, sms)})
+    if not asked or asked[0] < 1 or asked[-1] > most:
+        raise ValueError(f"sms = {asked}: must be 1 to {most}")
+    rows: dict[int, list[Int64Array]] = {}
+    for k in asked:
+        try:
+            runs = [
+                device.run([op], sms=k, repeats=repeats + 1, stop=stop)
+                for op in (_alone(op) for op in kernels)
+            ]
+        except CudaError as error:
+            # Not every size can be had: SMs of a cluster stay together, and some are left over.
+            if sms is None and k != most and error.args[2] == NO_SUCH_PARTITION:
+                continue
+            raise
+        rows[runs[0].sms] = [run.elapsed[1:] for run in runs]  # the first one warms up
+    names = tuple(op.name or f"kernel {i}" for i, op in enumerate(kernels))
+    had = sorted(rows)
+    samples = np.stack([np.stack([rows[k][i] for k in had]) for i in range(len(kernels))])
+    return PartitionTimes(names, frozen(np.array(had, np.int64)), frozen(samples))
+
+
+def _alone(op: Operation) -> Operation:
+    return replace(op, stream=0, at=0)

@@ -1,0 +1,354 @@
+"""Schedules on a device: what was planned, what happened, and what dispatching costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, frozen, integer, one_of
+from gpusched.cuda.device import Device, Operation, whole
+from gpusched.model.jobs import Jobs
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.schedule import Schedule
+from gpusched.pbs.policy import Policy
+
+STRATEGIES = ("table", "reclaim", "policy")
+WAITS = ("context", "streams", "poll")
+NEVER = (2**63 - 1) // 4
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Of the dispatcher, in ns: from the dispatch of a frame to its first block, and from the end
+    of its last block to the next dispatch (or, where that was not due yet, to the return of the
+    wait). ``each`` has one entry per frame whose blocks are known, the sum of both: it does not
+    depend on how the clocks of host and device are related, while the parts are known to within
+    ``uncertainty`` ns.
+    """
+
+    each: Int64Array
+    to_first: Int64Array
+    from_last: Int64Array
+    uncertainty: int
+
+    def quantile(self, share: float) -> float:
+        """Of ``each``: 0.5 is the median. NaN without frames."""
+        return float(np.quantile(self.each, share)) if len(self.each) else float("nan")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Overhead: median {self.quantile(0.5) / 1e3:.1f} µs, 99th percentile "
+            f"{self.quantile(0.99) / 1e3:.1f} µs of {len(self.each)} frames>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Played:
+    """What happened in F frames with J jobs. Times in ns after tick 0 of the play.
+
+    Attributes
+    ----------
+    planned
+        The frames' instants by the schedule; -1 where a policy chose.
+    due
+        From when on the frame could be dispatched, by the strategy: its planned instant, the last
+        release of its jobs, or what the policy waited for; negative: at once.
+    dispatch, submitted, done
+        Host: before the first launch, after the last one, and when the wait had returned.
+    batch
+        The tasks as bit masks.
+    task, job, frame
+        Of each job in the order of submission.
+    start, end
+        Of its first and last block, on the device's clock put onto the host's by
+        ``clock_offset``; -1 for graphs, whose blocks say nothing.
+    unsafe
+        Frames that the policy found no safe batch for; the most urgent job ran alone then.
+    clock_offset
+        Bounds on what to add to the device's clock in the middle of the play, of which the greater
+        one was used: nothing seems to end earlier than it did. How much faster one clock runs than
+        the other was estimated and taken out.
+    """
+
+    tasks: KernelTasks
+    strategy: str
+    tick: int
+    cycles: int
+    planned: Int64Array
+    due: Int64Array
+    dispatch: Int64Array
+    submitted: Int64Array
+    done: Int64Array
+    batch: Int64Array
+    task: Int64Array
+    job: Int64Array
+    frame: Int64Array
+    start: Int64Array
+    end: Int64Array
+    unsafe: int
+    clock_offset: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if isinstance(value := getattr(self, f.name), np.ndarray):
+                frozen(value)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Played: {len(self.dispatch)} frames, {len(self.task)} jobs, {self.misses} misses, "
+            f"{self.strategy}>"
+        )
+
+    def jobs(self) -> Jobs:
+        """All jobs of the play in ns, by task and number; start and finish -1 where one was not
+        executed. A graph's job starts and finishes with its frame."""
+        own = [
+            -(-(self.tasks.hyperperiod - offset) // period)
+            for offset, period in zip(
+                self.tasks.offset.tolist(), self.tasks.period.tolist(), strict=True
+            )
+        ]
+        task = np.repeat(np.arange(self.tasks.n), [count * self.cycles for count in own])
+        job = np.concatenate([np.arange(count * self.cycles) for count in own])
+        first = np.concatenate([[0], np.cumsum([count * self.cycles for count in own])])
+        start, finish = np.full(len(task), -1, np.int64), np.full(len(task), -1, np.int64)
+        at = first[self.task] + self.job
+        known = self.end >= 0
+        start[at] = np.where(known, self.start, self.dispatch[self.frame])
+        finish[at] = np.where(known, self.end, self.done[self.frame])
+        cycle, within = np.divmod(job, np.array(own)[task])
+        release = cycle * self.tasks.hyperperiod + self.tasks.offset[task]
+        release = (release + within * self.tasks.period[task]) * self.tick
+        deadline = release + self.tasks.deadline[task] * self.tick
+        return Jobs(task.astype(np.int64), job, release, deadline, start, finish)
+
+    @property
+    def misses(self) -> int:
+        """Jobs that ended late or were not executed."""
+        return int(np.count_nonzero(self.jobs().late))
+
+    @property
+    def lateness(self) -> Int64Array:
+        """How much later than planned each frame was dispatched; empty with a policy."""
+        if self.strategy == "policy":
+            return np.zeros(0, np.int64)
+        return self.dispatch - self.planned
+
+    def overhead(self) -> Overhead:
+        """What dispatching costs; see `Overhead`."""
+        frames = len(self.dispatch)
+        first, last = np.full(frames, NEVER), np.full(frames, -1)
+        np.minimum.at(first, self.frame, np.where(self.end >= 0, self.start, -1))
+        np.maximum.at(last, self.frame, self.end)
+        known = (first >= 0) & (last >= 0) & (first != NEVER)
+        after = self.done.copy()  # or the next dispatch, where that was due
+        if frames > 1:
+            after[:-1] = np.where(self.due[1:] <= self.done[:-1], self.dispatch[1:], after[:-1])
+        return Overhead(
+            each=frozen((after - self.dispatch - (last - first))[known]),
+            to_first=frozen((first - self.dispatch)[known]),
+            from_last=frozen((after - last)[known]),
+            uncertainty=self.clock_offset[1] - self.clock_offset[0],
+        )
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per frame, times in ns."""
+        import pandas as pd
+
+        names = ("planned", "due", "dispatch", "submitted", "done", "batch")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+
+def operations(
+    device: Device,
+    tasks: KernelTasks,
+    *,
+    tick: int = 1,
+    timed: bool = False,
+    footprint: Any = 0,
+    graphs: Mapping[int, int] | None = None,
+) -> list[Operation]:
+    """The tasks' kernels: spin kernels of their shapes whose blocks take ``block_time``, or their
+    graphs."""
+    if tasks.is_stack:
+        raise ValueError("tasks: must be one task set, not a stack")
+    given = np.asarray(footprint)
+    if given.dtype.kind not in "iu" or given.shape not in ((), (tasks.n,)):
+        raise ValueError(f"footprint: must be bytes, one whole number or one per task ({tasks.n})")
+    sizes = np.broadcast_to(given, (tasks.n,)).tolist()
+    for i in graphs or {}:
+        if not 0 <= integer(i, "graphs") < tasks.n:
+            raise ValueError(f"graphs: {i} is no task of {tasks.n}")
+    made = []
+    for i in range(tasks.n):
+        if graphs is not None and i in graphs:
+            handle = integer(graphs[i], f"graphs[{i}]")
+            if handle <= 0:
+                raise ValueError(f"graphs[{i}] = {handle}: is no graph")
+            made.append(Operation(stream=i, kind="graph", graph=handle, name=tasks.name[i]))
+            continue
+        ns = int(tasks.block_time[i]) * tick
+        shape = Operation(
+            stream=i,
+            blocks=int(tasks.blocks[i]),
+            threads=int(tasks.threads[i]),
+            regs=int(tasks.regs[i]),
+            smem=int(tasks.smem[i]),
+            bytes=sizes[i],
+            name=tasks.name[i],
+        )
+        if timed:
+            made.append(replace(shape, ns=ns))
+        else:
+            made.append(replace(shape, iterations=device.iterations(shape, ns)))
+    return made
+
+
+def play(
+    plan: Schedule | Policy,
+    device: Device,
+    strategy: str | None,
+    tick: int,
+    cycles: int,
+    kernels: Sequence[Operation],
+    wait: Literal["context", "streams", "poll"],
+    awake: int,
+    lead: int,
+    realtime: int,
+    lock_memory: bool,
+    stop: Any,
+) -> Played:
+    following = isinstance(plan, Policy)
+    chosen = strategy if strategy is not None else "policy" if following else "table"
+    one_of(chosen, STRATEGIES, "strategy")
+    one_of(wait, WAITS, "wait")
+    if (chosen == "policy") != following:
+        raise ValueError(
+            f"strategy = {chosen!r}: a schedule is played by table or reclaim, and a "
+            "policy by policy"
+        )
+    tasks = plan.tasks
+    if len(kernels) != tasks.n:
+        raise ValueError(f"kernels: has {len(kernels)} entries for {tasks.n} tasks")
+    for i, op in enumerate(kernels):
+        if op.kind not in ("kernel", "graph") or (op.kind == "graph") != (op.graph != 0):
+            raise ValueError(f"kernels[{i}]: must be a kernel, or of kind 'graph' with a handle")
+    if isinstance(plan, Policy):
+        start: Int64Array = np.zeros(0, np.int64)
+        batch = start
+        order = None if plan.table.order is None else plan.table.order.astype(np.int64)
+        if cycles > 1 and not plan.repeats:
+            raise ValueError("cycles: this policy is for one hyperperiod")
+    else:
+        start, batch = plan.start, plan.batch.astype(np.int64)
+        order = np.full((len(plan), tasks.n), -1, np.int64)
+        for f, mask in enumerate(batch.tolist()):
+            members = plan._order(mask)
+            order[f, : len(members)] = members
+        if plan.cycle is not None or (cycles > 1 and (plan.end > tasks.hyperperiod).any()):
+            raise ValueError("plan: only schedules within one hyperperiod can be played")
+
+    def column(key: str) -> Int64Array:
+        return whole([getattr(op, key) for op in kernels], key)
+
+    variant = [0 if op.kind == "graph" else device.variant(op.regs) for op in kernels]
+    answer = device._handle.play(
+        tasks.period,
+        tasks.deadline,
+        tasks.offset,
+        column("graph"),
+        np.array(variant, np.int64),
+        column("blocks"),
+        column("threads"),
+        smem=column("smem"),
+        ns=column("ns"),
+        iterations=column("iterations"),
+        bytes=column("bytes"),
+        start=start,
+        batch=batch,
+        order=order,
+        policy=plan._handle if isinstance(plan, Policy) else None,
+        strategy=STRATEGIES.index(chosen),
+        tick=tick,
+        cycles=cycles,
+        wait=WAITS.index(wait),
+        awake=awake,
+        lead=lead,
+        realtime=realtime,
+        lock_memory=lock_memory,
+        stop=stop,
+    )
+    planned, due, dispatch, submitted, done, batches, task, job, frame, first, last = answer[:11]
+    unsafe, origin = answer[11:]
+    known = last >= 0
+    shift, clock_offset = _clock(dispatch[frame], first, last, done[frame], known)
+    return Played(
+        tasks=tasks,
+        strategy=chosen,
+        tick=tick,
+        cycles=cycles,
+        planned=np.where(planned == NEVER, -1, planned - origin),
+        due=np.where(due == 0, -1, due - origin),
+        dispatch=dispatch - origin,
+        submitted=submitted - origin,
+        done=done - origin,
+        batch=batches,
+        task=task,
+        job=job,
+        frame=frame,
+        start=np.where(known, first + shift - origin, -1),
+        end=np.where(known, last + shift - origin, -1),
+        unsafe=unsafe,
+        clock_offset=clock_offset,
+    )
+
+
+MOST_DRIFT = 2e-4
+"""Two oscillators differ by no more: each is within 100 parts per million."""
+
+
+def _clock(
+    dispatch: Int64Array, first: Int64Array, last: Int64Array, done: Int64Array, known: Any
+) -> tuple[Int64Array, tuple[int, int]]:
+    """What to add to the device's time of each job for the host's, and its bounds.
+
+    No job starts before its dispatch, and none ends after the wait for it has returned. The clocks
+    run at slightly different speeds, which over seconds is more than a dispatch takes: so the
+    greatest line below all upper bounds is taken, not a constant (the edge of their lower hull at
+    the middle of the play: Moon, Skelly and Towsley 1999). The bounds are with the drift removed.
+    """
+    if not known.any():
+        return np.zeros(len(known), np.int64), (-(2**62), 2**62)
+    middle = (int(last[known].min()) + int(last[known].max())) // 2
+    since = (last - middle).astype(np.float64)
+    base = int((done - last)[known].min())
+    above = ((done - last) - base)[known]
+    slope = float(np.clip(_edge(since[known], above), -MOST_DRIFT, MOST_DRIFT))
+    drift = np.where(known, np.rint(slope * since), 0).astype(np.int64)
+    high = int((done - last - drift)[known].min())
+    low = int((dispatch - first - drift)[known].max())
+    return high + drift, (low, high)
+
+
+def _edge(x: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> float:
+    """The slope of the lower convex hull of the points at x = 0; 0 where it is one point wide."""
+    hull: list[tuple[float, float]] = []
+    for i in np.lexsort((y, x)).tolist():
+        at, value = float(x[i]), float(y[i])
+        if hull and hull[-1][0] == at:
+            continue
+        while len(hull) > 1:
+            (ax, ay), (bx, by) = hull[-2:]
+            if (by - ay) * (at - ax) < (value - ay) * (bx - ax):
+                break
+            hull.pop()
+        hull.append((at, value))
+    for (ax, ay), (bx, by) in pairwise(hull):
+        if bx >= 0:
+            return (by - ay) / (bx - ax)
+    return 0.0

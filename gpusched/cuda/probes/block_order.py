@@ -1,0 +1,202 @@
+"""Probes: which SMs do blocks go to?
+
+Olmedo et al. 2020: the order of SMs, Tables II and III, Definition III.2 and shared memory,
+compared with what ``gs.place`` says; before them the clock and the occupancy that all of it builds
+on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gpusched.cuda.device import Operation, Run
+from gpusched.cuda.probes.bench import MS, Bench, Finding
+from gpusched.model.gpu import GPU
+from gpusched.model.placement import POLICIES, place
+
+
+def timer(bench: Bench) -> Finding:
+    run = bench.device.run([Operation(blocks=bench.gpu.sms, ns=20_000)], repeats=50)
+    times = np.unique(np.concatenate([run.block_start.ravel(), run.block_end.ravel()]))
+    steps = np.diff(times)
+    least = int(np.gcd.reduce(steps)) if len(steps) else 0
+    low, high = bench.device.offset()
+    text = f"the device's clock steps by {least} ns; host minus device within {high - low} ns"
+    return Finding("timer", "figure", text, {"step_ns": least, "offset": [low, high]})
+
+
+def occupancy(bench: Bench) -> Finding:
+    check = bench.device.check_occupancy()
+    wrong = check.differences()
+    text = f"{len(check.ours)} shapes of blocks, {len(wrong)} differ from the driver"
+    if wrong:
+        text += f"; first (threads, regs, smem, ours, driver's): {wrong[0]}"
+    status = "fail" if wrong else "pass"
+    return Finding("occupancy", status, text, {"shapes": len(check.ours), "differ": wrong})
+
+
+def sm_order(bench: Bench) -> Finding:
+    """One block per SM, so that most-room follows the order; the most frequent one is taken."""
+    sms = bench.gpu.sms
+    op = Operation(blocks=sms, threads=1024, ns=MS // 2)
+    run = bench.device.run([op], repeats=5 if bench.quick else 40)
+    rows = [tuple(row) for row in run.block_sm.tolist()]
+    seen = {row: rows.count(row) for row in rows}
+    order, count = max(seen.items(), key=lambda item: item[1])
+    whole = all(sorted(row) == list(range(sms)) for row in seen)
+    data = {"order": list(order), "share": count / len(rows), "orders": len(seen)}
+    if sorted(order) != list(range(sms)):
+        text = f"one block per SM was expected; SMs {_short(order)}"
+        return Finding("sm order", "fail", text, data)
+    bench.gpu = with_order(bench.gpu, order)
+    text = f"{_short(order)}; the same in {count} of {len(rows)} runs"
+    return Finding("sm order", "pass" if whole and len(seen) == 1 else "fail", text, data)
+
+
+def with_order(gpu: GPU, order: Sequence[int]) -> GPU:
+    values = dict(zip(GPU.__dataclass_fields__, gpu._values(), strict=True))
+    return GPU(**values | {"sm_order": list(order)})
+
+
+def pairs(bench: Bench) -> Finding:
+    """Tables II and III: one block of x warps, then one of y warps."""
+    most = bench.gpu.warps_per_sm // 2
+    step = max(1, most // 4) if bench.quick else 1
+    warps = range(1, most + 1, step)
+    cases = [[Operation(threads=32 * x), Operation(threads=32 * y)] for x in warps for y in warps]
+    return compare(bench, "tables II and III", "a block of x, then one of y warps", cases)
+
+
+def third_kernel(bench: Bench) -> Finding:
+    """Which of the rules? n-1 blocks of 6 warps, one of 1, then one of 11 (and others)."""
+    n = bench.gpu.sms
+    cases = [
+        [
+            Operation(blocks=n - 1, threads=32 * z),
+            Operation(threads=32 * x),
+            Operation(threads=32 * y),
+        ]
+        for z, x, y in [(6, 1, 11), (8, 2, 5), (6, 3, 10), (12, 4, 7), (4, 1, 3)]
+    ]
+    if n == 1:
+        return Finding("III.2 or most room", "skip", "the device has one SM")
+    return compare(bench, "III.2 or most room", "n-1 blocks, one, and one more", cases)
+
+
+def shared_memory(bench: Bench) -> Finding:
+    """A block with shared memory, then one without, of 3 warps (Olmedo et al. 2020, III-C2)."""
+    step = 4096 if bench.quick else 256
+    sizes = [*range(0, 12_288 + 1, step), bench.device.limits["smem_per_block"] // 2]
+    cases = [[Operation(threads=32, smem=m), Operation(threads=96)] for m in sizes]
+    found = compare(bench, "shared memory", "a block with shared memory, then one without", cases)
+    apart = None
+    for m, case in zip(sizes, cases, strict=True):
+        _, seen = _placed(bench, case)
+        if seen[0] != seen[1]:
+            apart = m
+            break
+    text = f"{found.text}; they {'never part' if apart is None else f'part from {apart} bytes on'}"
+    return replace(found, text=text, data=found.data | {"apart_from": apart})
+
+
+def registers(bench: Bench) -> Finding:
+    """A block of each variant of registers, then one of few."""
+    cases = [
+        [Operation(threads=t, regs=regs), Operation(threads=96)]
+        for regs in bench.device.regs
+        for t in (32, 128)
+    ]
+    return compare(bench, "registers", "a block with registers, then one with few", cases)
+
+
+def mixtures(bench: Bench) -> Finding:
+    """Random kernels that all fit at once."""
+    chance = np.random.default_rng(1)
+    cases: list[list[Operation]] = []
+    while len(cases) < (8 if bench.quick else 60):
+        ops = []
+        for _ in range(int(chance.integers(2, 5))):
+            ops.append(
+                Operation(
+                    blocks=int(chance.integers(1, 2 * bench.gpu.sms)),
+                    threads=32 * int(chance.integers(1, 13)),
+                    regs=int(chance.choice(bench.device.regs[:5])),
+                    smem=int(chance.choice([0, 0, 2048, 10_000, 24_000])),
+                )
+            )
+        regs = [bench.device.regs[bench.device.variant(op.regs)] for op in ops]
+        fits = place(
+            bench.gpu,
+            [op.blocks for op in ops],
+            [op.threads for op in ops],
+            regs,
+            [op.smem for op in ops],
+        )
+        if fits.all_placed:
+            cases.append(ops)
+    return compare(bench, "mixtures", "random kernels", cases)
+
+
+# What they share
+
+
+def _placed(bench: Bench, kernels: Sequence[Operation]) -> tuple[Run, list[int]]:
+    """Kernels in a stream each, all there at once, and their blocks' SMs in dispatch order.
+
+    Once more, and longer, where this process was held up between two launches: the first
+    kernel was then gone when the second one came, which says nothing about placement."""
+    for lasting in (MS // 2, 2 * MS, 10 * MS):
+        ns = lasting + 20_000 * len(kernels)
+        run = bench.device.run([replace(op, stream=s, ns=ns) for s, op in enumerate(kernels)])
+        if run.resident_at_once[0]:
+            break
+    return run, run.block_sm[0].tolist()
+
+
+def _expected(bench: Bench, run: Run, policy: str = "most_room") -> list[int]:
+    ops = run.operations
+    placement = place(
+        bench.gpu,
+        blocks=[op.blocks for op in ops],
+        threads=[op.threads for op in ops],
+        regs=run.regs,
+        smem=[op.smem for op in ops],
+        policy=policy,
+    )
+    sms: list[int] = placement.sm.tolist()
+    return sms
+
+
+def compare(bench: Bench, name: str, what: str, cases: Sequence[Sequence[Operation]]) -> Finding:
+    """Whether the blocks of all cases went where most-room says."""
+    wrong: list[dict[str, Any]] = []
+    agree = dict.fromkeys(POLICIES, 0)
+    for case in cases:
+        run, seen = _placed(bench, case)
+        for policy in POLICIES:
+            agree[policy] += seen == _expected(bench, run, policy)
+        if seen != (told := _expected(bench, run)):
+            shapes = [
+                (op.blocks, op.threads, int(r), op.smem)
+                for op, r in zip(run.operations, run.regs, strict=True)
+            ]
+            wrong.append({"kernels": shapes, "sm": seen, "most_room": told})
+    data = {"cases": len(cases), "agree": agree, "disagreements": wrong}
+    counts = ", ".join(f"{policy} {count}" for policy, count in agree.items())
+    text = f"{what}: of {len(cases)} cases placed as predicted by {counts}"
+    if wrong:
+        first = wrong[0]
+        text += (
+            f"; kernels (blocks, threads, registers, shared memory) {first['kernels']} went "
+            f"to SMs {_short(first['sm'])}, most_room says {_short(first['most_room'])}"
+        )
+    return Finding(name, "fail" if wrong else "pass", text, data)
+
+
+def _short(sms: Sequence[int]) -> str:
+    shown = ", ".join(map(str, sms[:12]))
+    return f"{shown}, ..." if len(sms) > 12 else shown

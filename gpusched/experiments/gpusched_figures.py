@@ -1,0 +1,205 @@
+"""The GPUSched paper, Figure 4: how many sets does the Parallel Batch Scheduler get scheduled?
+
+N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
+Awareness with Schedule Abstraction, RTNS 2024.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._draw import axes as plot
+from gpusched._support.progress import Progress
+from gpusched._support.results import Results
+from gpusched.experiments.gpusched_sets import (
+    UTILIZATIONS,
+    append,
+    draw_sets,
+    draw_tables,
+    panels_of,
+)
+from gpusched.model import slowdown
+from gpusched.study.sweeps import run, spawn, summary
+
+if TYPE_CHECKING:
+    from gpusched._support.budget import Budget
+
+__all__ = ["SCHEDULERS", "SLOWDOWNS", "UTILIZATIONS", "Schedulability", "gpusched_fig4"]
+
+# The GPUSched paper, section 6.1: the slowdown factors of the three panels.
+SLOWDOWNS = {"a": "small", "b": "large", "c": "mixed"}
+SCHEDULERS = ("GPUSched", "EDFserial", "EDFParallel")
+# Batches in the tables of one chunk: some megabytes, and soon done when a sweep is interrupted.
+_CHUNK_BATCHES = 2**15
+
+
+class Schedulability(Results):
+    """The table of ``gpusched_fig4``; see there."""
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws one diagram per panel, side by side, and returns the array of axes."""
+        panels = list(dict.fromkeys(self["panel"].tolist()))
+        size = (max(4.6, 4.1 * len(panels)), 3.7)
+        axes = plot.panels(axes, len(panels), size, "panels", sharey=True)
+        for ax, panel in zip(axes, panels, strict=True):
+            for index, scheduler in enumerate(SCHEDULERS):
+                rows = self.where(panel=panel, scheduler=scheduler)
+                low, high = rows["schedulable_low"] * 100, rows["schedulable_high"] * 100
+                x, y = rows["utilization"], rows["schedulable"] * 100
+                plot.band(ax, x, y, low, high, scheduler, index)
+            ax.set_title(f"({panel}) {_factors(panel)}", fontsize=11)
+            ax.set_xlabel("utilization")
+            ax.set_ylim(-3, 103)
+            ticks = sorted(set(self["utilization"].tolist()))
+            ax.set_xticks(ticks[1::2] if len(ticks) > 6 else ticks)
+            plot.grid(ax)
+        axes[0].set_ylabel("schedulable task sets (%)")
+        axes[0].legend(frameon=False, loc="best")
+        return axes
+
+    def to_text(self) -> str:
+        """The ratios as plain text: one line per panel and utilization, undecided shares marked."""
+        lines = []
+        for panel in dict.fromkeys(self["panel"].tolist()):
+            rows = self.where(panel=panel)
+            count, n = int(rows["count"][0]), int(rows["n"][0])
+            lines += [
+                f"({panel}) {_factors(panel)}: schedulable share of {count} sets of "
+                f"{n} tasks [95 % interval]",
+                "utilization" + "".join(f"{name:>22}" for name in SCHEDULERS),
+            ]
+            for utilization in dict.fromkeys(rows["utilization"].tolist()):
+                line = f"{utilization:11.2f}"
+                for scheduler in SCHEDULERS:
+                    row = rows.where(utilization=utilization, scheduler=scheduler)
+                    bounds = f"[{row['schedulable_low'][0]:.2f}, {row['schedulable_high'][0]:.2f}]"
+                    cell = f"{row['schedulable'][0]:.2f} {bounds}"
+                    unknown = row["undecided"][0]
+                    line += f"{cell + ('*' if unknown else ''):>22}"
+                lines.append(line)
+            lines.append("")
+        if self["undecided"].any():
+            worst = self["undecided"].max()
+            lines.append(
+                f"* the budget left up to {worst:.0%} of the sets undecided; the interval holds "
+                "both answers for them"
+            )
+        return "\n".join(lines).rstrip() + "\n"
+
+
+def gpusched_fig4(
+    panel: str | None = None,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    n: int = 5,
+    count: int = 50,
+    seed: Any = 1,
+    *,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> Schedulability:
+    """The GPUSched paper, Figure 4: how many random task sets does each scheduler get scheduled?
+
+    Task sets and GPU are those of section 6.1: periods from 400 to 1600 (times 1,000 ticks),
+    utilizations by UUniFast-Discard, occupancies in proportion to them, 8 SMs of 1,024 threads and
+    32 blocks, one slowdown factor per batch. All schedulers and panels see the same task sets.
+
+    Parameters
+    ----------
+    panel
+        "a" (slowdown factors 1 to 1.4), "b" (1.7 to 1.9), "c" (1.1 to 1.9), or None for all three.
+    utilizations
+        0.2, 0.4, ... 2.0 in the paper.
+    n, count
+        Tasks per set (5) and task sets per point (50 in the paper).
+    seed
+        As in ``gs.sweep``; equal seeds give equal tables.
+    executor, workers, progress
+        As in ``gs.sweep``.
+    budget
+        Of each search; sets that it leaves open are in ``undecided``.
+
+    Returns
+    -------
+    Schedulability
+        Rows with columns panel, slowdown, utilization, n, count, scheduler (GPUSched, EDFserial,
+        EDFParallel), schedulable (share of the sets), schedulable_low and schedulable_high (95 %
+        confidence) and undecided (share); ``plot()`` draws it, ``to_text()`` prints it.
+    """
+    panels = panels_of(panel, tuple(SLOWDOWNS))
+    root = spawn(seed)
+    points: list[dict[str, Any]] = []
+    seeds = []
+    for letter in panels:
+        for index, utilization in enumerate(utilizations):
+            points.append(
+                {
+                    "slowdown": SLOWDOWNS[letter],
+                    "utilization": float(utilization),
+                    "n": n,
+                }
+            )
+            seeds.append(spawn(root, index))  # the same sets in every panel
+    values = run(
+        functools.partial(_schedulability, budget=budget),
+        points,
+        seeds,
+        count=count,
+        largest=max(1, _CHUNK_BATCHES >> n),
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+    columns: dict[str, list[Any]] = {}
+    tables = {name: summary("schedulable", values[name]) for name in SCHEDULERS}
+    letters = np.repeat(panels, len(utilizations)).tolist()
+    for row, (letter, point) in enumerate(zip(letters, points, strict=True)):
+        for scheduler in SCHEDULERS:
+            found = {key: float(column[row]) for key, column in tables[scheduler].items()}
+            unknown = found.pop("schedulable_undecided", 0.0)
+            append(
+                columns,
+                panel=letter,
+                slowdown=point["slowdown"],
+                utilization=point["utilization"],
+                n=n,
+                count=count,
+                scheduler=scheduler,
+                **found,
+                undecided=unknown,
+            )
+    return Schedulability({name: np.array(column) for name, column in columns.items()})
+
+
+def _schedulability(
+    *,
+    slowdown: str,
+    utilization: float,
+    n: int,
+    budget: Budget | None,
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    from gpusched import pbs
+
+    tasks = draw_sets(n, utilization, count, first, seed)
+    table = draw_tables(tasks, slowdown, first, seed)
+    return {
+        "GPUSched": pbs.search(tasks, table, budget=budget, stop=stop).schedulable,
+        "EDFserial": pbs.edf_serial(tasks, table).schedulable,
+        "EDFParallel": pbs.edf_parallel(tasks, table).schedulable,
+    }
+
+
+def _factors(panel: str) -> str:
+    low, high = slowdown.SLOWDOWNS[SLOWDOWNS[panel]]
+    return f"slowdown factors {low:g} to {high:g}"

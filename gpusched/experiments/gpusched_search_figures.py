@@ -1,0 +1,334 @@
+"""The GPUSched paper, Figure 5: how long does the search take, and how large is the graph?
+
+N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
+Awareness with Schedule Abstraction, RTNS 2024.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._draw import axes as plot
+from gpusched._support.progress import Progress
+from gpusched._support.results import Results
+from gpusched.experiments.gpusched_sets import (
+    UTILIZATIONS,
+    append,
+    draw_sets,
+    draw_tables,
+    panels_of,
+)
+from gpusched.study.sweeps import run, spawn
+
+if TYPE_CHECKING:
+    from gpusched._support.budget import Budget
+
+__all__ = ["GraphSize", "SearchTimes", "TimesByTasks", "gpusched_fig5"]
+
+
+class SearchTimes(Results):
+    """The table of ``gpusched_fig5("a")``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws a box plot of the times for each utilization and engine, and returns the axes."""
+        ax = plot.axes(ax, (7.2, 4.0))
+        methods = list(dict.fromkeys(self["method"].tolist()))
+        utilizations = list(dict.fromkeys(self["utilization"].tolist()))
+        width = 0.7 / len(methods)
+        for index, method in enumerate(methods):
+            shift = (index - (len(methods) - 1) / 2) * width
+            times = [
+                self.where(method=method, utilization=u)["seconds"] * 1e3 for u in utilizations
+            ]
+            line = {"color": plot.color(index), "linewidth": 1.2}
+            ax.boxplot(
+                times,
+                positions=np.arange(len(utilizations)) + shift,
+                widths=width * 0.85,
+                patch_artist=True,
+                manage_ticks=False,
+                boxprops={"facecolor": plot.color(index) + "40", "edgecolor": plot.color(index)},
+                medianprops={"color": plot.INK, "linewidth": 1.4},
+                whiskerprops=line,
+                capprops=line,
+                flierprops={"markersize": 3, "markeredgecolor": plot.color(index)},
+            )
+            ax.plot([], [], color=plot.color(index), linewidth=6, alpha=0.5, label=method)
+        ax.set_xticks(range(len(utilizations)), [f"{u:g}" for u in utilizations])
+        ax.set_yscale("log")
+        ax.set_xlabel("utilization")
+        ax.set_ylabel("search time per set (ms)")
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(methods))
+        plot.grid(ax, "y")
+        return ax
+
+
+class TimesByTasks(Results):
+    """The table of ``gpusched_fig5("b")``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws mean times over the number of tasks, from median to largest shaded."""
+        ax = plot.axes(ax)
+        works = sorted(dict.fromkeys(self["work"].tolist()), key="batch table".__eq__)
+        for index, work in enumerate(works):
+            rows = self.where(work=work)
+            median, worst = rows["seconds_median"] * 1e3, rows["seconds_max"] * 1e3
+            plot.band(ax, rows["n"], rows["seconds"] * 1e3, median, worst, work, index)
+        ax.set_yscale("log")
+        ax.set_xticks(sorted(set(self["n"].tolist())))
+        ax.set_xlabel("tasks")
+        ax.set_ylabel("time per set (ms)")
+        ax.set_title("mean; shaded from the median to the largest", fontsize=9, loc="left")
+        ax.legend(frameon=False)
+        plot.grid(ax)
+        return ax
+
+
+class GraphSize(Results):
+    """The table of ``gpusched_fig5("c")``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the vertices over the number of executed jobs, and returns the axes."""
+        ax = plot.axes(ax)
+        for index, merging in enumerate((True, False)):
+            rows = self.where(merging=merging)
+            label = "merging" if merging else "no merging"
+            x, mean = rows["depth"], rows["vertices"]
+            low, high = rows["vertices_min"], rows["vertices_max"]
+            plot.band(ax, x, mean, np.maximum(low, 1), high, label, index)
+            cut = rows["cut"] > 0
+            if cut.any():
+                hollow = {"marker": "o", "linestyle": "none", "markersize": 10}
+                ax.plot(x[cut], mean[cut], markerfacecolor="none", color=plot.LATE, **hollow)
+        if self["cut"].any():
+            note = {"marker": "o", "linestyle": "none", "markerfacecolor": "none"}
+            ax.plot([], [], color=plot.LATE, label="cut short by the budget", markersize=10, **note)
+        ax.set_yscale("log")
+        ax.set_xlabel("executed jobs")
+        ax.set_ylabel("vertices per task set")
+        ax.set_title("mean; shaded from the smallest to the largest", fontsize=9, loc="left")
+        ax.legend(frameon=False)
+        plot.grid(ax)
+        return ax
+
+
+# Figure 5 measures on five tasks with large slowdown factors; its b and c at this utilization.
+_FIG5 = {"n": 5, "slowdown": "large", "utilization": 1.0}
+_GRAPH_TASKS = 6  # beyond, the graph of the paper takes too long
+_DEPTH = 14  # where the paper stops to count
+_STATES = 50_000_000
+
+
+def gpusched_fig5(
+    panel: str,
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> SearchTimes | TimesByTasks | GraphSize:
+    """The GPUSched paper, Figure 5: how long does the search take, and how large is the graph?
+
+    Task sets as in Figure 4, with large slowdown factors. **Times are measured**: they differ from
+    machine to machine and from run to run; everything else is equal for equal seeds.
+
+    Parameters
+    ----------
+    panel
+        "a": the search time over the utilization, for five tasks (50 sets a point). "b": the mean
+        time over the number of tasks, at utilization 1 (20 sets a point). "c": the vertices of the
+        paper's graph over the number of executed jobs, up to 14, with and without merging, for
+        five tasks at utilization 1 (50 sets).
+    count
+        Task sets per point, where those numbers do not suit.
+    seed
+        As in ``gs.sweep``.
+    utilizations, tasks
+        What to vary in panel a and in panel b.
+    methods
+        Of ``gs.pbs.search``, in panels a and b. The graph engine is left out beyond six tasks.
+    executor, workers, progress
+        As in ``gs.sweep``, but with one worker unless given, so that times are not disturbed.
+    budget
+        Of each search: 10 s in panels a and b, 50 million states in panel c unless given.
+
+    Returns
+    -------
+    A table that draws itself with ``plot()``.
+
+    a: columns utilization, method, set, seconds, schedulable (1, 0, -1 where the budget was spent).
+    b: columns n, work, count, seconds (mean), seconds_median, seconds_max, undecided (share); work
+    is a method, or "batch table", the time for finding out which batches fit the GPU.
+    c: columns depth, merging, count, vertices (mean), vertices_min, vertices_max, cut (share of
+    the sets whose budget was spent: for them the numbers are lower bounds).
+    """
+    panels_of(panel, ("a", "b", "c"))
+    for method in methods:
+        if method not in ("interval", "graph"):
+            raise ValueError(f"methods: {method!r} is not one of interval, graph")
+    options = {"executor": executor, "workers": workers, "progress": progress}
+    if panel == "a":
+        return _search_times(utilizations, methods, count or 50, seed, budget, options)
+    if panel == "b":
+        return _times_by_tasks(tasks, methods, count or 20, seed, budget, options)
+    return _graph_size(count or 50, seed, budget, options)
+
+
+def _search_times(
+    utilizations: Sequence[float],
+    methods: Sequence[str],
+    count: int,
+    seed: Any,
+    budget: Budget | None,
+    options: dict[str, Any],
+) -> SearchTimes:
+    root = spawn(seed)
+    keys = [(i, float(u), m) for i, u in enumerate(utilizations) for m in methods]
+    points = [{**_FIG5, "utilization": u, "method": m} for _, u, m in keys]
+    seeds = [spawn(root, i) for i, _, _ in keys]  # the same sets for every method
+    values = run(functools.partial(_timed, budget=budget), points, seeds, count=count, **options)
+    return SearchTimes(
+        {
+            "utilization": np.repeat([u for _, u, _ in keys], count),
+            "method": np.repeat([m for _, _, m in keys], count),
+            "set": np.tile(np.arange(count), len(keys)),
+            "seconds": values["seconds"].ravel(),
+            "schedulable": values["schedulable"].ravel(),
+        }
+    )
+
+
+def _times_by_tasks(
+    tasks: Sequence[int],
+    methods: Sequence[str],
+    count: int,
+    seed: Any,
+    budget: Budget | None,
+    options: dict[str, Any],
+) -> TimesByTasks:
+    root = spawn(seed)
+    keys = [(n, m) for n in tasks for m in methods if m != "graph" or n <= _GRAPH_TASKS]
+    points = [{**_FIG5, "n": n, "method": m} for n, m in keys]
+    seeds = [spawn(root, n) for n, _ in keys]
+    values = run(functools.partial(_timed, budget=budget), points, seeds, count=count, **options)
+    columns: dict[str, list[Any]] = {}
+    for row, (n, method) in enumerate(keys):
+        works = {method: values["seconds"][row]}
+        if method == methods[0]:
+            works["batch table"] = values["table_seconds"][row]
+        for work, seconds in works.items():
+            append(
+                columns,
+                n=n,
+                work=work,
+                count=count,
+                seconds=seconds.mean(),
+                seconds_median=np.median(seconds),
+                seconds_max=seconds.max(),
+                undecided=(values["schedulable"][row] == -1).mean() if work == method else 0.0,
+            )
+    return TimesByTasks({name: np.array(column) for name, column in columns.items()})
+
+
+def _graph_size(count: int, seed: Any, budget: Budget | None, options: dict[str, Any]) -> GraphSize:
+    root = spawn(seed)
+    points = [{**_FIG5, "merging": merging} for merging in (True, False)]
+    values = run(
+        functools.partial(_counted, budget=budget), points, [root, root], count=count, **options
+    )
+    columns: dict[str, list[Any]] = {}
+    for row, point in enumerate(points):
+        for depth in range(_DEPTH + 1):
+            vertices = values[f"depth {depth}"][row]
+            append(
+                columns,
+                depth=depth,
+                merging=point["merging"],
+                count=count,
+                vertices=vertices.mean(),
+                vertices_min=vertices.min(),
+                vertices_max=vertices.max(),
+                cut=values["cut"][row].mean(),
+            )
+    return GraphSize({name: np.array(column) for name, column in columns.items()})
+
+
+def _timed(
+    *,
+    n: int,
+    slowdown: str,
+    utilization: float,
+    method: str,
+    budget: Budget | None,
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    from gpusched import pbs
+
+    tasks = draw_sets(n, utilization, count, first, seed)
+    began = time.perf_counter()
+    table = draw_tables(tasks, slowdown, first, seed)
+    table_seconds = (time.perf_counter() - began) / count
+    if budget is None:
+        budget = pbs.Budget(seconds=10.0)
+    options: dict[str, Any] = {"budget": budget, "stop": stop}
+    if method == "interval":
+        stack = pbs.search(tasks, table, **options)
+        seconds, schedulable = stack.seconds, stack.schedulable
+    else:  # takes one set a call; each is far longer than the call
+        each = [pbs.search(tasks[i], table[i], "graph", **options) for i in range(count)]
+        seconds = np.array([found.seconds for found in each])
+        answers = [-1 if found.schedulable is None else found.schedulable for found in each]
+        schedulable = np.array(answers, dtype=np.int8)
+    return {
+        "seconds": seconds,
+        "schedulable": schedulable,
+        "table_seconds": np.full(count, table_seconds),
+    }
+
+
+def _counted(
+    *,
+    n: int,
+    slowdown: str,
+    utilization: float,
+    merging: bool,
+    budget: Budget | None,
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+) -> Mapping[str, npt.NDArray[Any]]:
+    # The graph takes one set a call; the sets are few and their graphs large.
+    from gpusched.pbs import graph
+
+    tasks = draw_sets(n, utilization, count, first, seed)
+    table = draw_tables(tasks, slowdown, first, seed)
+    vertices = np.zeros((_DEPTH + 1, count), dtype=np.int64)
+    cut = np.zeros(count, dtype=bool)
+    for i in range(count):
+        found = graph.search(
+            tasks[i],
+            table[i],
+            merge=merging,
+            first_only=False,
+            depth=_DEPTH,
+            budget={"states": _STATES} if budget is None else budget,
+        )
+        depths = found.per_depth[: _DEPTH + 1]
+        vertices[: len(depths), i] = depths
+        cut[i] = found.reason in ("states", "bytes", "seconds")
+    return {**{f"depth {d}": row for d, row in enumerate(vertices)}, "cut": cut}

@@ -1,0 +1,50 @@
+"""The GPUSched paper, section 6.1: the task sets that both its figures are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched.study.sweeps import spawn
+
+if TYPE_CHECKING:
+    from gpusched.model.batch_table import BatchTable
+    from gpusched.model.kernel_tasks import KernelTasks
+
+UTILIZATIONS = tuple(k / 5 for k in range(1, 11))
+_TICKS = 1000
+
+
+def draw_sets(
+    n: int, utilization: float, count: int, first: int, seed: np.random.SeedSequence
+) -> KernelTasks:
+    """Task sets ``first`` .. of a seed (the GPUSched paper, section 6.1)."""
+    from gpusched import generate
+
+    key = spawn(seed, 0)
+    return generate.gpusched(n, utilization, count=count, seed=key, first=first, ticks=_TICKS)
+
+
+def draw_tables(
+    tasks: KernelTasks, slowdown: str, first: int, seed: np.random.SeedSequence
+) -> BatchTable:
+    """Their batch tables: eligible by placement, one slowdown factor per batch."""
+    from gpusched.model.batch_table import BatchTable
+
+    return BatchTable.from_gpu(
+        tasks, "pbs2024", slowdown=slowdown, seed=spawn(seed, 1), first=first
+    )
+
+
+def panels_of(panel: str | None, known: tuple[str, ...]) -> list[str]:
+    if panel is None:
+        return list(known)
+    if panel not in known:
+        raise ValueError(f"panel = {panel!r}: must be one of {', '.join(known)} or None")
+    return [panel]
+
+
+def append(columns: dict[str, list[Any]], **row: Any) -> None:
+    for name, value in row.items():
+        columns.setdefault(name, []).append(value)

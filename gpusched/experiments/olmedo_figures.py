@@ -1,0 +1,544 @@
+"""Olmedo et al. 2020: which SM does a block go to, and what slows it down there?
+
+I. Sañudo Olmedo, N. Capodieci, J. L. Martinez, A. Marongiu, M. Bertogna: Dissecting the CUDA
+Scheduling Hierarchy, RTAS 2020. Tables II to IV and Figures 5 and 6 follow from rules. Figures 7 to
+9 are measurements of memory contention, for which the paper has no formula: here the factors are
+inputs, and the figures say how they add up in a schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched._draw import axes as plot
+from gpusched._support.arguments import integer
+from gpusched._support.results import Results
+
+if TYPE_CHECKING:
+    from gpusched.model.gpu import GPU
+    from gpusched.simulate.hierarchy_result import Hierarchy
+
+__all__ = [
+    "Contention",
+    "Figure5",
+    "Figure6",
+    "SharedSMs",
+    "olmedo_fig5",
+    "olmedo_fig6",
+    "olmedo_fig7",
+    "olmedo_fig8",
+    "olmedo_fig9",
+    "olmedo_table2",
+    "olmedo_table3",
+    "olmedo_table4",
+]
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}
+
+
+# Tables II to IV -------------------------------------------------------------------------------
+
+
+class SharedSMs(Results):
+    """The table of ``olmedo_table2`` and its siblings; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws a cell for each pair, gray where both blocks share an SM, and returns the axes.
+
+        Dark gray where they do although the column "rule" says no; a cross where it says yes and
+        they do not.
+        """
+        x, y = self["x"], self["y"]
+        shade = np.where(self["same"], np.where(self["rule"], 0.3, 0.6), 0.0)
+        grid = np.full((x.max(), y.max()), np.nan)
+        grid[x - 1, y - 1] = shade
+        ax = plot.axes(ax, (5.6, 5.4))
+        edges = [0.5, y.max() + 0.5, x.max() + 0.5, 0.5]
+        ax.imshow(grid, cmap="Greys", vmin=0, vmax=1, extent=edges, aspect="equal")
+        apart = self["rule"] & ~self["same"]
+        cross: dict[str, Any] = {
+            "marker": "x",
+            "markersize": 4,
+            "linestyle": "none",
+            "color": plot.MUTED,
+        }
+        ax.plot(y[apart], x[apart], **cross)
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        grays = ax.images[-1].cmap
+        handles: list[Any] = [Patch(color=grays(0.3), label="on one SM")]
+        if (self["same"] & ~self["rule"]).any():
+            handles.append(Patch(color=grays(0.6), label="on one SM, against the rule"))
+        if apart.any():
+            handles.append(Line2D([], [], **cross, label="not, against the rule"))
+        legend: dict[str, Any] = {
+            "loc": "lower left",
+            "bbox_to_anchor": (0, 1),
+            "frameon": False,
+            "fontsize": 9,
+        }
+        ax.legend(handles=handles, ncols=3, handlelength=1.2, borderaxespad=0.2, **legend)
+        ax.set_xticks(np.arange(0.5, y.max() + 1), minor=True)
+        ax.set_yticks(np.arange(0.5, x.max() + 1), minor=True)
+        ax.grid(which="minor", color="#DDDDDD", linewidth=0.5)
+        ax.tick_params(which="minor", length=0)
+        ax.set_xticks([1, *range(4, int(y.max()) + 1, 4)])
+        ax.set_yticks([1, *range(4, int(x.max()) + 1, 4)])
+        ax.set_xlabel("warps of the second block")
+        ax.set_ylabel("warps of the first block")
+        return ax
+
+
+def olmedo_table2(gpu: Any = "Xavier", policy: str = "most_room", most: int = 32) -> SharedSMs:
+    """Olmedo et al. 2020, Table II: do two kernels of one block each share an SM?
+
+    Two streams launch a block of x and a block of y warps on an idle GPU.
+
+    Parameters
+    ----------
+    gpu
+        A ``GPU`` or the name of a preset; 64 warps per SM for Table II.
+    policy
+        As in ``gs.place``.
+    most
+        Up to so many warps per block.
+
+    Returns
+    -------
+    SharedSMs
+        Rows with columns x, y, left (warps that the first block leaves free on its SM), same
+        (whether the second goes to that SM) and rule (whether Definition III.1 says so); ``plot()``
+        draws the table.
+    """
+    return _shared(gpu, policy, most, ())
+
+
+def olmedo_table3(gpu: Any = "Pegasus", policy: str = "most_room", most: int = 32) -> SharedSMs:
+    """Olmedo et al. 2020, Table III: ``olmedo_table2`` on Turing's SMs of 32 warps."""
+    return _shared(gpu, policy, most, ())
+
+
+def olmedo_table4(
+    gpu: Any = "Xavier", policy: str = "most_room", most: int = 32, z: int = 6
+) -> SharedSMs:
+    """Olmedo et al. 2020, Table IV: Table II where all SMs but one hold a block of z warps already.
+
+    Rows as in ``olmedo_table2``; rule is Definition III.2. Some blocks share an SM although it says
+    no (load balancing, Definition III.3). Where an empty SM and the others have equal room for the
+    second block, it says yes, and "most_room" takes the first SM in order.
+    """
+    return _shared(gpu, policy, most, (integer(z, "z"),))
+
+
+def _shared(gpu: Any, policy: str, most: int, before: tuple[int, ...]) -> SharedSMs:
+    from gpusched.model.gpu import as_gpu
+    from gpusched.model.placement import place
+
+    device = as_gpu(gpu)
+    mw, top = device.warps_per_sm, integer(most, "most")
+    if not 1 <= top <= 32:
+        raise ValueError(f"most = {top}: must be within 1 .. 32 warps, the most of a block")
+    rows = []
+    for x in range(1, top + 1):
+        for y in range(1, top + 1):
+            blocks = [*(device.sms - 1 for _ in before), 1, 1]
+            placed = place(device, blocks, [32 * w for w in (*before, x, y)], policy=policy)
+            first, second = placed.sm[-2:].tolist()
+            if second < 0:
+                raise ValueError(f"most = {top}: blocks of {x} and {y} warps find no room")
+            same = first == second
+            held = int(placed.load[first, 0]) - (y if same else 0)
+            z = held - x
+            rule = mw - z - x >= ((mw - z - y) // y + 1) * y
+            rows.append((x, y, mw - held, same, rule and y <= mw - z - x))
+    return SharedSMs(_columns(("x", "y", "left", "same", "rule"), rows))
+
+
+# Figure 5 --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Figure5(Results):
+    """The table of ``olmedo_fig5``; see there. ``runs`` are its two simulations."""
+
+    runs: tuple[Hierarchy, Hierarchy]
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the SMs of both runs side by side, and returns the array of axes."""
+        from gpusched.simulate import hierarchy_picture
+
+        axes = plot.panels(axes, 2, (9.4, 4.2), sharex=True)
+        until = max(run.now for run in self.runs)
+        warps = max(int(run.occupancy().warps.max()) for run in self.runs)  # one scale for both
+        for ax, run in zip(axes, self.runs, strict=True):
+            hierarchy_picture.plot(run, ax, "sm", None, 0, until, warps)
+            threads = run.launches.threads.tolist()
+            ax.set_title(f"blocks of {threads[0]} and {threads[1]} threads", fontsize=10, pad=24)
+        return axes
+
+
+def olmedo_fig5(
+    duration: int = 100,
+    interference: Any = None,
+    gpu: Any = "Xavier",
+    policy: str = "most_room",
+) -> Figure5:
+    """Olmedo et al. 2020, Figure 5: two streams with a kernel of four blocks each.
+
+    Left: all blocks have 128 threads, and each gets an SM of its own. Right: those of the second
+    kernel have 160, and join those of the first, although half of the SMs are idle.
+
+    Parameters
+    ----------
+    duration
+        Ticks of a block that runs undisturbed.
+    interference
+        The four factors of ``gs.Launches``; without them sharing an SM costs no time, as the paper
+        gives no number for it.
+    gpu, policy
+        As in ``gs.simulate.hierarchy``.
+
+    Returns
+    -------
+    Figure5
+        Rows with columns panel ("left", "right"), kernel, block, sm, start and end; ``plot()``
+        draws both schedules.
+    """
+    from gpusched import simulate
+    from gpusched.model.launches import Launches
+
+    runs = []
+    columns: dict[str, Any] = {}
+    for panel, threads in (("left", 128), ("right", 160)):
+        launches = Launches(
+            [0, 0],
+            duration,
+            stream=[0, 1],
+            blocks=4,
+            threads=[128, threads],
+            interference=interference,
+            name=["stream 0", "stream 1"],
+        )
+        run = simulate.hierarchy(gpu, launches, policy=policy)
+        assert run.blocks is not None
+        runs.append(run)
+        columns.setdefault("panel", []).extend([panel] * len(run.blocks))
+        for name in ("kernel", "block", "sm", "start", "end"):
+            columns.setdefault(name, []).extend(getattr(run.blocks, name).tolist())
+    return Figure5(columns, (runs[0], runs[1]))
+
+
+# Figure 6 --------------------------------------------------------------------------------------
+
+ARCHITECTURES: Mapping[str, Mapping[str, Any]] = {
+    "Pascal": {"separate": False, "interval": 1, "latency": 6},
+    "Volta": {"separate": True, "interval": 2, "latency": 4},
+}
+"""Pipelines of an SM, as ``gs.simulate.warps`` takes them."""
+
+
+class Figure6(Results):
+    """The table of ``olmedo_fig6``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the times relative to each baseline as bars, and returns the axes."""
+        ax = plot.axes(ax, (5.4, 3.6))
+        names = list(dict.fromkeys(self["architecture"].tolist()))
+        for index, mix in enumerate(dict.fromkeys(self["mix"].tolist())):
+            rows = self.where(mix=mix)
+            at = np.arange(len(names)) + 0.36 * (index - 0.5)
+            ax.bar(at, rows["relative"], width=0.34, color=plot.color(index), label=mix)
+        ax.set_xticks(range(len(names)), names, parse_math=False)
+        ax.set_ylabel("execution time / baseline")
+        ax.set_ylim(0, 1.25)
+        ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper right")
+        plot.grid(ax, "y")
+        return ax
+
+
+def olmedo_fig6(
+    instructions: int = 10_000,
+    warps: int = 16,
+    architectures: Mapping[str, Mapping[str, Any]] = ARCHITECTURES,
+) -> Figure6:
+    """Olmedo et al. 2020, Figure 6: what is gained if half of the warps compute with integers?
+
+    A block of 16 warps: all of them do floating-point arithmetic (FP), or half of them integer
+    arithmetic (FP/I). With pipelines of their own, from Volta on, both kinds run at once.
+
+    Parameters
+    ----------
+    instructions
+        Of each warp.
+    warps
+        Of the block.
+    architectures
+        By name, ``separate``, ``interval``, ``latency`` and ``schedulers`` of
+        ``gs.simulate.warps``.
+
+    Returns
+    -------
+    Figure6
+        Rows with columns architecture, mix ("FP", "FP/I"), cycles and relative (to FP).
+    """
+    from gpusched import simulate
+
+    count, each = integer(warps, "warps"), integer(instructions, "instructions")
+    if count < 2:
+        raise ValueError(f"warps = {count}: must be at least 2")
+    if each < 1:
+        raise ValueError(f"instructions = {each}: must be positive")
+    whole = np.arange(count) < count // 2
+    rows: list[tuple[str, str, int, float]] = []
+    for name, pipelines in architectures.items():
+        base = 0
+        for mix, integers in (("FP", 0 * whole), ("FP/I", 1 * whole)):
+            times = simulate.warps(each * integers, each * (1 - integers), **pipelines)
+            cycles = int(times.max())
+            base = base or cycles
+            rows.append((name, mix, cycles, cycles / base))
+    return Figure6(_columns(("architecture", "mix", "cycles", "relative"), rows))
+
+
+# Figures 7 to 9 --------------------------------------------------------------------------------
+
+
+class Contention(Results):
+    """The table of ``olmedo_fig7``, ``olmedo_fig8`` or ``olmedo_fig9``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the response relative to the kernel alone, and returns the axes."""
+        ax = plot.axes(ax, (5.6, 3.8))
+        x = "processes" if "processes" in self.columns else "footprint"
+        for index, by in enumerate(dict.fromkeys(self["by"].tolist())):
+            rows = self.where(by=by)
+            style = {"marker": plot.MARKERS[index % len(plot.MARKERS)], "markersize": 4.5}
+            ax.plot(rows[x], rows["relative"], color=plot.color(index), label=by, **style)
+        ax.set_ylabel("response time / alone")
+        ax.set_ylim(bottom=0)
+        if x == "processes":
+            ax.set_xlabel("interfering processes")
+            ax.set_xticks(sorted({int(value) for value in self[x]}))
+        else:
+            ax.set_xscale("log")
+            ax.set_xlabel("footprint (bytes)")
+        if len(self):
+            plot.legend(ax, frameon=False, fontsize=9)
+        plot.grid(ax)
+        return ax
+
+
+def _factor(value: Any, name: str) -> float:
+    """How many times slower something runs."""
+    try:
+        factor = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
+    if not 1 <= factor <= 1000:
+        raise ValueError(f"{name} = {factor}: must be within 1 .. 1000")
+    return factor
+
+
+def _pairs(
+    factors: Mapping[int, tuple[float, float]], bandwidth: int
+) -> list[tuple[int, int, tuple[float, float]]]:
+    """Footprints, what a kernel of each takes alone, and the two factors."""
+    if integer(bandwidth, "bandwidth") < 1:
+        raise ValueError(f"bandwidth = {bandwidth}: must be positive")
+    rows = []
+    for footprint, given in factors.items():
+        name, size = f"factors[{footprint}]", integer(footprint, "footprint")
+        if size < 1:
+            raise ValueError(f"footprint = {size}: must be positive")
+        if np.shape(given) != (2,):
+            raise TypeError(f"{name} = {repr(given)[:60]}: must be two numbers")
+        one, other = (_factor(value, f"{name}[{k}]") for k, value in enumerate(given))
+        rows.append((size, -(-size // bandwidth), (one, other)))
+    return rows
+
+
+def olmedo_fig7(
+    factors: Mapping[str, float] | None = None,
+    processes: Sequence[int] = (0, 1, 2, 3, 4),
+    *,
+    kernel: int = 1000,
+    copy: int = 100,
+    period: int = 300,
+    gpu: Any = "TX2",
+) -> Contention:
+    """Olmedo et al. 2020, Figure 7: copies of other applications slow a kernel.
+
+    The kernel's application has the GPU's SMs for itself; each of the other processes copies
+    ``copy`` ticks long every ``period`` ticks, one after the other on the copy engine. While that
+    is busy, the kernel's blocks run slower by a factor, which is an input.
+
+    Parameters
+    ----------
+    factors
+        How many times slower, by operation. Unless given, the largest that the paper reports for
+        Pascal: almost 3 for memcpy, almost 8 for memset.
+    processes
+        How many interfering processes.
+    kernel, copy, period
+        Ticks.
+    gpu
+        As in ``gs.simulate.hierarchy``.
+
+    Returns
+    -------
+    Contention
+        Rows with columns by (the operation), processes, factor, response and relative.
+    """
+    given = {"memcpy": 3.0, "memset": 8.0} if factors is None else factors
+    values = {"kernel": kernel, "copy": copy, "period": period}
+    for name, value in values.items():
+        if integer(value, name) < 1:
+            raise ValueError(f"{name} = {value}: must be positive")
+    rows = []
+    for operation, slower in given.items():
+        factor = _factor(slower, f"factors[{operation!r}]")
+        for count in processes:
+            last = int(kernel * factor) + period
+            times = [(t, p) for t in range(0, last, period) for p in range(1, count + 1)]
+            response = _beside_copies(gpu, kernel, factor, copy, times, integer(count, "processes"))
+            rows.append((operation, count, factor, response, response / kernel))
+    return Contention(_columns(("by", "processes", "factor", "response", "relative"), rows))
+
+
+def _beside_copies(
+    gpu: Any, kernel: int, factor: float, copy: int, times: list[tuple[int, int]], processes: int
+) -> int:
+    """The response of a kernel beside copies of processes (time, process from 1)."""
+    from gpusched import simulate
+    from gpusched.model.launches import Launches
+
+    if processes < 0:
+        raise ValueError(f"processes = {processes}: must not be negative")
+    n = len(times)
+    launches = Launches(
+        [0, *(time for time, _ in times)],
+        [kernel, *[copy] * n],
+        kind=["kernel", *["copy_in"] * n],
+        stream=[0, *(process for _, process in times)],
+        threads=256,
+        stream_context=range(processes + 1),
+        interference=[[1, 1, 1, float(factor)]] * (n + 1),
+    )
+    run = simulate.hierarchy(gpu, launches, timeslice=kernel, blocks=False)
+    return int(run.response[0])
+
+
+def olmedo_fig8(
+    factors: Mapping[int, tuple[float, float]],
+    *,
+    bandwidth: int = 50,
+    copied: int = 50 * 10**6,
+    gpu: Any = "TX2",
+) -> Contention:
+    """Olmedo et al. 2020, Figure 8: the larger a kernel's footprint, the more copies slow it.
+
+    One other process copies (or sets) ``copied`` bytes again and again. By how much that slows a
+    kernel of which footprint is an input: the paper has measurements, no formula.
+
+    Parameters
+    ----------
+    factors
+        By the kernel's footprint in bytes: (memcpy, memset), how many times slower its blocks run
+        meanwhile.
+    bandwidth
+        Bytes per tick, of the kernel alone and of the copies.
+    copied
+        Bytes of one copy.
+    gpu
+        As in ``gs.simulate.hierarchy``.
+
+    Returns
+    -------
+    Contention
+        Rows with columns by (the operation), footprint, factor, response and relative.
+    """
+    if integer(copied, "copied") < 1:
+        raise ValueError(f"copied = {copied}: must be positive")
+    rows = []
+    for k, operation in enumerate(("memcpy", "memset")):
+        for size, kernel, pair in _pairs(factors, bandwidth):
+            copy = -(-copied // bandwidth)
+            last = int(kernel * pair[k]) + copy
+            times = [(t, 1) for t in range(0, last, copy)]
+            response = _beside_copies(gpu, kernel, pair[k], copy, times, 1)
+            rows.append((operation, size, pair[k], response, response / kernel))
+    return Contention(_columns(("by", "footprint", "factor", "response", "relative"), rows))
+
+
+def olmedo_fig9(
+    factors: Mapping[int, tuple[float, float]], *, bandwidth: int = 50, gpu: Any = "Xavier"
+) -> Contention:
+    """Olmedo et al. 2020, Figure 9: who slows a block more, in its GPC or farther off?
+
+    A kernel of four blocks is on SMs 0, 2, 4 and 6, one for each GPC. Another kernel's only block
+    goes to SM 1, next to SM 0; or to SM 3, in another GPC (by another SM order). The response is
+    that of the block on SM 0. The factors are inputs: the paper has measurements, up to 10 in the
+    same GPC, and no formula.
+
+    Parameters
+    ----------
+    factors
+        By footprint in bytes: (same GPC, other GPC), how many times slower blocks run beside such
+        a kernel.
+    bandwidth
+        Bytes per tick of a kernel alone.
+    gpu
+        A GPU of GPCs of two SMs.
+
+    Returns
+    -------
+    Contention
+        Rows with columns by ("alone", "other GPC", "same GPC"), footprint, sm (of the other block,
+        -1 for none), response and relative.
+    """
+    from gpusched import simulate
+    from gpusched.model.gpu import as_gpu
+    from gpusched.model.launches import Launches
+
+    device = as_gpu(gpu)
+    rows: list[tuple[str, int, int, int, float]] = []
+    for by, target in (("alone", -1), ("other GPC", 3), ("same GPC", 1)):
+        for size, kernel, (same, other) in _pairs(factors, bandwidth):
+            launches = Launches(
+                [0, 0][: 1 + (target >= 0)],
+                kernel,
+                stream=[0, 1][: 1 + (target >= 0)],
+                blocks=[4, 1][: 1 + (target >= 0)],
+                threads=256,
+                interference=[1.0, same, other, 1.0],
+            )
+            run = simulate.hierarchy(_ordered(device, target), launches)
+            assert run.blocks is not None
+            mine = (run.blocks.kernel == 0) & (run.blocks.sm == 0)
+            beside = run.blocks.sm[run.blocks.kernel == 1]
+            if beside.tolist() != [target] * (target >= 0):
+                raise ValueError(f"gpu: the other block is on SM {beside[0]}, not on SM {target}")
+            response = int(run.blocks.end[mine][0])
+            rows.append((by, size, target, response, response / kernel))
+    return Contention(_columns(("by", "footprint", "sm", "response", "relative"), rows))
+
+
+def _ordered(device: GPU, fifth: int) -> GPU:
+    """The GPU, but its fifth SM in order is this one, after 0, 2, 4 and 6."""
+    from dataclasses import fields
+
+    from gpusched.model.gpu import GPU
+
+    if device.sms < 8:
+        raise ValueError(f"gpu: has {device.sms} SMs; four GPCs of two are needed")
+    front = [0, 2, 4, 6, *([fifth] if fifth >= 0 else [])]
+    order = front + [s for s in device.sm_order.tolist() if s not in front]
+    values = {f.name: getattr(device, f.name) for f in fields(device)}
+    return GPU(**(values | {"sm_order": order}))

@@ -1,0 +1,204 @@
+"""The STGM paper: how often does Algorithm 1 miss an allocation that exists?"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._draw import axes as plot
+from gpusched._support.arguments import one_of
+from gpusched._support.progress import Progress
+from gpusched._support.results import Results, wilson
+from gpusched.experiments.stgm_figures import SETS, arguments, points_of
+from gpusched.study.sweeps import run, spawn
+
+__all__ = ["ALLOCATORS", "Allocators", "stgm_allocators"]
+
+ALLOCATORS: Mapping[str, Mapping[str, Any] | None] = {
+    "exhaustive": None,
+    "apart, then Algorithm 1": {"apart": True},
+    "Algorithm 1": {},
+    "line 24 as printed": {"printed": ("line 24",)},
+    "load as printed": {"printed": ("load",)},
+    "line 16 as printed": {"printed": ("line 16",)},
+    "line 26 as printed": {"printed": ("line 26",)},
+}
+"""Ways to choose cores and SMs: arguments of ``gs.analysis.stgm_allocate``; None: every way."""
+
+
+_COLORS = (0, 1, 2, 3, 4, 5, 7)  # yellow is faint for a line of dashes
+_HOLLOW = {"markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
+
+
+class Allocators(Results):
+    """The table of ``stgm_allocators``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the share of sets with an allocation that passes the test, and returns the axes.
+
+        Hollow: what a line as printed accepts, sets that fail the test among them. Marks of one
+        number of tasks stand side by side.
+        """
+        ax = plot.axes(ax, (8.6, 4.4))
+        names = list(dict.fromkeys(self["allocator"].tolist()))
+        unsafe = False
+        for index, name in enumerate(names):
+            rows = self.where(allocator=name)
+            x = rows["n"] + (index - (len(names) - 1) / 2) * 0.6 / len(names)
+            y, mark = rows["found"] * 100, plot.MARKERS[index % len(plot.MARKERS)]
+            error = np.abs(np.stack([rows["found_low"], rows["found_high"]]) * 100 - y)
+            style = {"color": plot.color(_COLORS[index % len(_COLORS)]), "marker": mark}
+            line = "-" if "printed" not in name else (0, (3, 2))
+            ax.errorbar(
+                *(x, y, error), **style, label=name, linestyle=line, linewidth=0.8,
+                elinewidth=1.2, markersize=5,
+            )  # fmt: skip
+            if rows["unsafe"].any():
+                accepted, unsafe = rows["accepted"] * 100, True
+                ax.plot(x, accepted, **style, **_HOLLOW)
+        if unsafe:
+            ax.plot([], [], color=plot.INK, marker="o", **_HOLLOW, label="accepted, unsafe or not")
+        ax.set_xticks(sorted(set(self["n"].tolist())))
+        ax.set_xlabel("tasks in a set")
+        ax.set_ylabel("sets with a valid allocation (%)")
+        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+        plot.grid(ax, "y")
+        return ax
+
+
+def stgm_allocators(
+    tasks: Sequence[int] = (4, 5, 6, 7, 8, 9),
+    count: int = 1000,
+    seed: Any = 1,
+    *,
+    cpus: int = 2,
+    sms: int = 3,
+    mode: str = "suspend",
+    allocators: Mapping[str, Mapping[str, Any] | None] = ALLOCATORS,
+    states: int = 200_000,
+    sets: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Allocators:
+    """How often does a way to choose cores and SMs miss an allocation that exists?
+
+    Small systems by Table I, for which every allocation can be tried.
+
+    Parameters
+    ----------
+    tasks, count, seed, cpus, sms, sets, executor, workers, progress
+        As in ``stgm_fig4``.
+    mode
+        "suspend" or "busy".
+    allocators
+        From labels to arguments of ``gs.analysis.stgm_allocate``, None for
+        ``gs.analysis.stgm_exhaustive``; leave that out for systems that are too large for it.
+    states
+        Its budget for each set.
+
+    Returns
+    -------
+    Allocators
+        Rows with columns n, cpus, sms, mode, allocator, count, found (share of sets with an
+        allocation that passes the test), found_low and found_high (95 % confidence, up to all
+        undecided sets having one), accepted (share that the algorithm accepts), unsafe (accepted,
+        but fails the test), missed (share of the sets for which this way has none, but the
+        exhaustive search has one, or another way where that is undecided; NaN without that search)
+        and undecided (share, of the exhaustive search); ``plot()`` draws it.
+    """
+    one_of(mode, ("suspend", "busy"), "mode")
+    _check(allocators)
+    points = [{"n": n} for n in points_of(tasks, "tasks")]
+    root = spawn(seed)
+    fixed: dict[str, Any] = {
+        "cpus": cpus,
+        "sms": sms,
+        "mode": mode,
+        "states": states,
+        "sets": arguments(sets),
+    }
+    values = run(
+        functools.partial(_allocated, allocators=dict(allocators), **fixed),
+        points,
+        [spawn(root, point["n"]) for point in points],
+        count=count,
+        largest=SETS,
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+    reference = next((name for name, how in allocators.items() if how is None), None)
+    columns: dict[str, list[Any]] = {}
+    for row, point in enumerate(points):
+        exists = np.any([values[f"found {name}"][row] for name in allocators], axis=0)
+        for name in allocators:
+            found, accepted = values[f"found {name}"][row], values[f"accepted {name}"][row]
+            low = wilson(int(found.sum()), count)[0]
+            high = wilson(int((found | (accepted == -1)).sum()), count)[1]
+            missed = float("nan") if reference is None else (exists & ~found).mean()
+            line = {
+                "n": point["n"],
+                **{"cpus": cpus, "sms": sms, "mode": mode, "allocator": name, "count": count},
+                **{"found": found.mean(), "found_low": float(low), "found_high": float(high)},
+                "accepted": (accepted == 1).mean(),
+                "unsafe": ((accepted == 1) & ~found).mean(),
+                "missed": missed,
+                "undecided": (accepted == -1).mean(),
+            }
+            for key, value in line.items():
+                columns.setdefault(key, []).append(value)
+    return Allocators({name: np.array(column) for name, column in columns.items()})
+
+
+def _allocated(
+    *,
+    n: int,
+    cpus: int,
+    sms: int,
+    mode: Any,
+    allocators: dict[str, Mapping[str, Any] | None],
+    states: int,
+    sets: dict[str, Any],
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    """What each way accepts, and whether the allocation passes the test."""
+    from gpusched import analysis, generate
+
+    hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
+    answers: dict[str, npt.NDArray[Any]] = {}
+    for name, how in allocators.items():
+        if how is None:
+            chosen = analysis.stgm_exhaustive(hosts, cpus, sms, mode, states=states, stop=stop)
+        else:
+            chosen = analysis.stgm_allocate(hosts, cpus, sms, mode, stop=stop, **how)
+        accepted = np.asarray(chosen.schedulable).astype(np.int8)
+        placed = np.flatnonzero((accepted == 1) & (chosen.hosts.core >= 0).all(axis=1))
+        passed = np.zeros(count, dtype=bool)
+        if len(placed):
+            some = chosen.hosts[placed]
+            passed[placed] = analysis.stgm(some, cpus, sms, mode, stop=stop).schedulable
+        answers[f"accepted {name}"] = accepted
+        answers[f"found {name}"] = passed
+    return answers
+
+
+def _check(allocators: Any) -> None:
+    if not isinstance(allocators, Mapping):
+        raise TypeError(f"allocators = {repr(allocators)[:60]}: must be a dict of dicts")
+    if not allocators:
+        raise ValueError("allocators: has no entries")
+    for label, how in allocators.items():
+        if how is not None and not isinstance(how, Mapping):
+            raise TypeError(
+                f"allocators[{label!r}] = {repr(how)[:60]}: must be a dict of arguments of "
+                "stgm_allocate, or None"
+            )

@@ -1,0 +1,349 @@
+"""The STGM paper: how many sets with CPU and GPU segments does each protocol get scheduled?
+
+S. K. Saha, Y. Xiang, H. Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks, RTCSA 2019.
+Figures 4 and 5. Beside them: ``saha_profiles`` (Figure 3), ``saha_options`` (what the figures owe
+to what the paper leaves open), ``saha_allocators`` (what its Algorithm 1 misses).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._draw import axes as plot
+from gpusched._support.arguments import integer, one_of, some_of
+from gpusched._support.progress import Progress
+from gpusched._support.results import Results, wilson
+from gpusched.study.sweeps import run, spawn
+
+__all__ = ["STGM_TESTS", "StgmSchedulability", "stgm_fig4", "stgm_fig5"]
+
+STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
+    "STGM suspend": ("stgm", "suspend", "sound"),
+    "STGM busy": ("stgm", "busy", "sound"),
+    "MPCP suspend": ("mpcp", "suspend", "sound"),
+    "MPCP busy": ("mpcp", "busy", "sound"),
+    "MPCP spin": ("mpcp", "spin", "sound"),
+    "FMLP+ suspend": ("fmlp_plus", "suspend", "sound"),
+    "FMLP+ busy": ("fmlp_plus", "busy", "sound"),
+    "GPU server": ("gpu_server", "suspend", "sound"),
+    "STGM suspend, apart": ("stgm_apart", "suspend", "sound"),
+    "STGM busy, apart": ("stgm_apart", "busy", "sound"),
+    "STGM suspend, printed": ("stgm", "suspend", "paper"),
+    "STGM busy, printed": ("stgm", "busy", "paper"),
+    "STGM busy, printed with B_h": ("stgm", "busy", "paper, B_h"),
+    "FMLP+ suspend, GCAPS code": ("fmlp_plus", "suspend", "gcaps"),
+}
+"""The curves of Figures 4 and 5: which test, in which mode, in which form. The last four are as
+printed or as in public code, and unsound. "apart" is not in the paper: STGM with the allocator that
+looks first for SMs that nobody waits for, or only few."""
+
+CPUS = 4
+SMS = 13
+SETS = 256  # in a chunk: soon done when a sweep is interrupted
+_COLORS = {"STGM": 0, "MPCP": 1, "FMLP+": 2, "GPU": 3}
+_APART = 5
+_LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": "-"}
+
+
+class StgmSchedulability(Results):
+    """The table of ``stgm_fig4`` and ``stgm_fig5``; see there."""
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the sound tests on the left, on the right those with an unsound form beside it, and
+        returns the array of axes; one diagram if there is no unsound one."""
+        names = list(dict.fromkeys(self["test"].tolist()))
+        wrong = [name for name in names if not _is_sound(name)]
+        panels = [[name for name in names if _is_sound(name)]]
+        if wrong:
+            panels.append([name for name in panels[0] if _partners(name, wrong)] + wrong)
+        panels = [panel for panel in panels if panel]
+        if axes is None:
+            axes = plot.pyplot().subplots(
+                *(1, len(panels)),
+                figsize=(5.0 * len(panels), 4.9),
+                sharey=True,
+                squeeze=False,
+                layout="constrained",
+            )[1][0]
+        axes = np.atleast_1d(np.asarray(axes, dtype=object))
+        if len(axes) != len(panels):
+            raise ValueError(f"axes: {len(axes)} for {len(panels)} diagrams")
+        x = "sms" if len(set(self["sms"].tolist())) > 1 else "n"
+        for ax, panel in zip(axes, panels, strict=True):
+            for name in panel:
+                rows = self.where(test=name)
+                low, high = rows["schedulable_low"] * 100, rows["schedulable_high"] * 100
+                options = {"linestyle": _line(name), **_unsound(name)}
+                index = _APART if name.endswith("apart") else _COLORS[name.split()[0]]
+                plot.band(ax, rows[x], rows["schedulable"] * 100, low, high, name, index, **options)
+            ax.set_xlabel("SMs" if x == "sms" else "tasks in a set")
+            ax.set_xticks(sorted(set(self[x].tolist())))
+            ax.set_ylim(-3, 103)
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 2}
+            ax.legend(frameon=False, fontsize=8, handlelength=3, **below)
+            plot.grid(ax)
+        axes[0].set_ylabel("schedulable task sets (%)")
+        for ax, panel in zip(axes, panels, strict=True) if wrong else ():
+            sound = [_is_sound(name) for name in panel]
+            mixed = "sound (filled) and unsound forms (hollow)"
+            title = "sound tests" if all(sound) else mixed if any(sound) else "unsound forms"
+            ax.set_title(title, fontsize=11)
+        return axes
+
+    def to_text(self) -> str:
+        """The shares as plain text, one line per test, one column per point."""
+        x = "sms" if len(set(self["sms"].tolist())) > 1 else "n"
+        points = sorted(set(self[x].tolist()))
+        label = "SMs" if x == "sms" else "tasks"
+        lines = [
+            f"schedulable share of {int(self['count'][0])} sets a point, "
+            f"{int(self['cpus'][0])} cores",
+            f"{label:<28}" + "".join(f"{point:>7}" for point in points),
+        ]
+        for name in dict.fromkeys(self["test"].tolist()):
+            rows = self.where(test=name)
+            lines.append(f"{name:<28}" + "".join(f"{s:>7.3f}" for s in rows["schedulable"]))
+        return "\n".join(lines) + "\n"
+
+
+def _is_sound(name: str) -> bool:
+    return STGM_TESTS[name][2] == "sound"
+
+
+def _partners(name: str, wrong: list[str]) -> bool:
+    return any(STGM_TESTS[name][:2] == STGM_TESTS[other][:2] for other in wrong)
+
+
+def _line(name: str) -> Any:
+    return _LINES[name.split()[1].rstrip(",")]
+
+
+def _unsound(name: str) -> dict[str, Any]:
+    if _is_sound(name):
+        return {"markersize": 4}
+    marker = "D" if "B_h" in name else "o"
+    return {"markerfacecolor": "white", "markersize": 5, "linewidth": 1, "marker": marker}
+
+
+def stgm_fig4(
+    tasks: Sequence[int] | None = None,
+    count: int = 10_000,
+    seed: Any = 1,
+    *,
+    cpus: int = CPUS,
+    sms: int = SMS,
+    tests: str | Iterable[str] = tuple(STGM_TESTS),
+    baselines: str = "table",
+    overhead: int = 50,
+    sets: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> StgmSchedulability:
+    """The STGM paper, Figure 4: schedulable task sets over the number of tasks.
+
+    Task sets by Table I (``gs.generate.stgm``), the same for every test. Cores and SMs for STGM by
+    ``gs.analysis.stgm_allocate``; for the others, cores by the same worst-fit rule
+    (``gs.analysis.partition``), the server's too.
+
+    Parameters
+    ----------
+    tasks
+        The numbers of tasks; two to four per core unless given (Table I).
+    count, seed
+        Task sets per point (10,000 in the paper); equal seeds give equal tables.
+    cpus, sms
+        Cores (Table I: 2 to 4; the figure does not say) and SMs of the GPU (13: GTX 970).
+    tests
+        Names in ``STGM_TESTS``.
+    baselines
+        How long kernels take where one task at a time has the whole GPU. "table": as Table I has
+        it, on ``at`` SMs (in ``sets``; one by default). That makes their curves level over the
+        number of SMs, as the paper says they are, and the distance to STGM what it reports; but it
+        denies them the SMs that STGM hands out. "same": on all ``sms`` SMs, which is what a GPU
+        with a lock or a server has.
+    overhead
+        Of the server, in ticks of a microsecond (50 us, as its authors measured).
+    sets
+        More arguments for ``gs.generate.stgm``: what else the paper leaves open.
+    executor, workers, progress
+        As in ``gs.sweep``.
+
+    Returns
+    -------
+    StgmSchedulability
+        Rows with columns n, cpus, sms, test, count, schedulable (share of the sets),
+        schedulable_low and schedulable_high (95 % confidence); ``plot()`` draws it, ``to_text()``
+        prints it.
+    """
+    width = integer(sms, "sms")
+    points = [{"n": n, "cpus": cpus, "sms": width} for n in _numbers(tasks, cpus)]
+    root = spawn(seed)
+    values = _shares(
+        points,
+        [spawn(root, point["n"]) for point in points],
+        *(count, tests, baselines, overhead, sets, executor, workers, progress),
+    )
+    return StgmSchedulability(_table(points, values, [[row] for row in range(len(points))]))
+
+
+def stgm_fig5(
+    sms: Sequence[int] = tuple(range(1, SMS + 1)),
+    count: int = 10_000,
+    seed: Any = 1,
+    *,
+    tasks: Sequence[int] | None = None,
+    cpus: int = CPUS,
+    tests: str | Iterable[str] = tuple(STGM_TESTS),
+    baselines: str = "table",
+    overhead: int = 50,
+    sets: Mapping[str, Any] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> StgmSchedulability:
+    """The STGM paper, Figure 5: schedulable task sets over the number of SMs.
+
+    As ``stgm_fig4``. A point has sets of every number of tasks in ``tasks`` (two to four per core
+    unless given), equally many of each, at least ``count`` in all; every point has the same ones.
+    The paper says that the curves of the others are almost level; with ``baselines="same"`` they
+    are not.
+    """
+    numbers, widths = _numbers(tasks, cpus), points_of(sms, "sms")
+    if integer(count, "count") < 1:
+        raise ValueError(f"count = {count}: must be at least 1")
+    each = -(-count // len(numbers))
+    points = [{"n": n, "cpus": cpus, "sms": k} for k in widths for n in numbers]
+    root = spawn(seed)
+    values = _shares(
+        points,
+        [spawn(root, point["n"]) for point in points],
+        *(each, tests, baselines, overhead, sets, executor, workers, progress),
+    )
+    groups = [
+        list(range(i * len(numbers), (i + 1) * len(numbers)))
+        for i in range(len(points) // len(numbers))
+    ]
+    return StgmSchedulability(_table(points, values, groups))
+
+
+def points_of(values: Any, name: str) -> list[int]:
+    """The points of a diagram; at least one."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} = {repr(values)[:60]}: must be a list of numbers")
+    numbers = [integer(value, name) for value in values]
+    if not numbers:
+        raise ValueError(f"{name}: has no values")
+    return numbers
+
+
+def arguments(sets: Any) -> dict[str, Any]:
+    """More arguments for ``gs.generate.stgm``."""
+    if sets is None:
+        return {}
+    if not isinstance(sets, Mapping):
+        raise TypeError(f"sets = {repr(sets)[:60]}: must be a dict of arguments of stgm")
+    return dict(sets)
+
+
+def _numbers(tasks: Any, cpus: int) -> list[int]:
+    """Numbers of tasks: two to four per core unless given."""
+    least = 2 * integer(cpus, "cpus")
+    return points_of(range(least, 2 * least + 1) if tasks is None else tasks, "tasks")
+
+
+def _shares(
+    points: Sequence[Mapping[str, Any]],
+    seeds: Sequence[np.random.SeedSequence],
+    count: int,
+    tests: str | Iterable[str],
+    baselines: str,
+    overhead: int,
+    sets: Mapping[str, Any] | None,
+    executor: Executor | None,
+    workers: int | None,
+    progress: Progress,
+) -> dict[str, npt.NDArray[Any]]:
+    names = list(some_of(tests, STGM_TESTS, "tests"))
+    if not names:
+        raise ValueError("tests: has no names")
+    one_of(baselines, ("same", "table"), "baselines")
+    return run(
+        functools.partial(
+            _schedulable, tests=names, baselines=baselines, overhead=overhead, sets=arguments(sets)
+        ),
+        points,
+        seeds,
+        count=count,
+        largest=SETS,
+        executor=executor,
+        workers=workers,
+        progress=progress,
+    )
+
+
+def _schedulable(
+    *,
+    n: int,
+    cpus: int,
+    sms: int,
+    tests: list[str],
+    baselines: str,
+    overhead: int,
+    sets: dict[str, Any],
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+    stop: bytearray | None = None,
+) -> Mapping[str, npt.NDArray[Any]]:
+    """Which of the sets each test accepts, with cores (and SMs) of its own choice."""
+    from gpusched import analysis, generate
+
+    hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
+    at = sets.get("at", 1)
+    whole = sms if baselines == "same" or at is None else at
+    answers = {}
+    for name in tests:
+        test, mode, variant = STGM_TESTS[name]
+        options: dict[str, Any] = {"mode": mode, "variant": variant, "stop": stop}
+        if test in ("stgm", "stgm_apart"):
+            options["apart"] = test == "stgm_apart"
+            found = analysis.stgm_allocate(hosts, cpus, sms, **options)
+        else:
+            whole_gpu: dict[str, Any] = {"test": test, "sms": whole, "overhead": overhead}
+            found = analysis.partition(hosts, cpus, **whole_gpu, **options)
+        answers[name] = found.schedulable
+    return answers
+
+
+def _table(
+    points: Sequence[Mapping[str, Any]],
+    values: Mapping[str, npt.NDArray[Any]],
+    groups: Sequence[Sequence[int]],
+) -> dict[str, npt.NDArray[Any]]:
+    """One row per group of points and test; the n of a group is the mean of its points'."""
+    columns: dict[str, list[Any]] = {}
+    for rows in groups:
+        for name, array in values.items():
+            yes, count = int(array[rows].sum()), int(array[rows].size)
+            low, high = wilson(yes, count)
+            numbers = [points[row]["n"] for row in rows]
+            line = {
+                "n": numbers[0] if len(numbers) == 1 else float(np.mean(numbers)),
+                "cpus": points[rows[0]]["cpus"],
+                "sms": points[rows[0]]["sms"],
+                "test": name,
+                "count": count,
+                "schedulable": yes / count,
+                "schedulable_low": float(low),
+                "schedulable_high": float(high),
+            }
+            for key, value in line.items():
+                columns.setdefault(key, []).append(value)
+    return {name: np.array(column) for name, column in columns.items()}

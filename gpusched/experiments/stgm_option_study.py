@@ -1,0 +1,113 @@
+"""The STGM paper: what do its figures owe to what it leaves open?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+
+from gpusched._draw import axes as plot
+from gpusched._support.progress import Progress
+from gpusched._support.results import Results
+from gpusched.experiments.stgm_figures import CPUS, SMS, stgm_fig4
+
+__all__ = ["OPTIONS", "Options", "stgm_options"]
+
+OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "as drawn": ("table", {}),
+    "lock or server: all SMs": ("same", {}),
+    "C/G and U hold on all SMs": ("table", {"at": None}),
+    "U counts the CPU alone": ("table", {"utilization_of": "cpu"}),
+    "equal segments": ("table", {"split": "even"}),
+    "copies cut at random": ("table", {"copies": "random"}),
+    "priorities at random": ("table", {"priority": "index"}),
+}
+"""What is left open, one choice changed at a time: ``baselines`` and arguments of
+``gs.generate.stgm``."""
+
+
+class Options(Results):
+    """The table of ``stgm_options``; see there."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws a row per choice and a mark per test, and returns the axes."""
+        options = list(dict.fromkeys(self["option"].tolist()))
+        names = list(dict.fromkeys(self["test"].tolist()))
+        ax = plot.axes(ax, (7.6, 1.4 + len(options) * max(0.42, 0.07 * len(names))))
+        for index, name in enumerate(names):
+            rows = self.where(test=name)
+            y = np.array([options.index(option) for option in rows["option"].tolist()])
+            x = rows["schedulable"] * 100
+            error = np.abs(np.stack([rows["schedulable_low"], rows["schedulable_high"]]) * 100 - x)
+            shift = (index - (len(names) - 1) / 2) * (0.5 if len(names) < 8 else 0.75) / len(names)
+            again = index >= len(plot.MARKERS)  # the colours begin anew: hollow marks
+            ax.errorbar(
+                x, y + shift, xerr=error, color=plot.color(index), label=name, linestyle="none",
+                marker=plot.MARKERS[index % len(plot.MARKERS)], markersize=5, linewidth=1,
+                markerfacecolor="white" if again else plot.color(index),
+            )  # fmt: skip
+        ax.set_yticks(range(len(options)), options)
+        ax.set_ylim(len(options) - 0.4, -0.6)
+        ax.set_xlim(-3, 103)
+        ax.set_xlabel("schedulable task sets (%)")
+        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        plot.grid(ax)
+        return ax
+
+
+def stgm_options(
+    n: int = 12,
+    count: int = 2000,
+    seed: Any = 1,
+    *,
+    cpus: int = CPUS,
+    sms: int = SMS,
+    tests: str | Iterable[str] = ("STGM suspend", "STGM busy", "MPCP suspend", "FMLP+ suspend",
+                                  "GPU server"),
+    options: Mapping[str, tuple[str, Mapping[str, Any]]] = OPTIONS,
+    overhead: int = 50,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+) -> Options:  # fmt: skip
+    """What the figures of the STGM paper owe to what it leaves open: one choice changed at a time.
+
+    Parameters
+    ----------
+    n, count, seed, cpus, sms, tests, overhead, executor, workers, progress
+        As in ``stgm_fig4``; one number of tasks.
+    options
+        From labels to the argument ``baselines`` of ``stgm_fig4`` and arguments of
+        ``gs.generate.stgm``.
+
+    Returns
+    -------
+    Options
+        Rows with columns option, n, cpus, sms, test, count, schedulable, schedulable_low,
+        schedulable_high; ``plot()`` draws it.
+    """
+    _check(options)
+    columns: dict[str, list[Any]] = {}
+    for label, (baselines, sets) in options.items():
+        found = stgm_fig4(
+            [n], count, seed, cpus=cpus, sms=sms, tests=tests, baselines=baselines, sets=sets,
+            overhead=overhead, executor=executor, workers=workers, progress=progress,
+        )  # fmt: skip
+        columns.setdefault("option", []).append(np.full(len(found), label))
+        for name, column in found.columns.items():
+            columns.setdefault(name, []).append(column)
+    return Options({name: np.concatenate(parts) for name, parts in columns.items()})
+
+
+def _check(options: Any) -> None:
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options = {repr(options)[:60]}: must be a dict of pairs")
+    if not options:
+        raise ValueError("options: has no entries")
+    for label, choice in options.items():
+        if not isinstance(choice, (tuple, list)) or len(choice) != 2:
+            raise TypeError(
+                f"options[{label!r}] = {repr(choice)[:60]}: must be a pair of baselines and a dict"
+            )

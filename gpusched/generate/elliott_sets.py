@@ -1,0 +1,215 @@
+"""Elliott and Anderson 2010, section 5.1: random sets of CPU-only and GPU-using tasks.
+
+``gpusched.generate`` hands ``elliott`` out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._support.arguments import integer, one_of, seed_key, set_number
+from gpusched._support.text import shown
+from gpusched.model.host_tasks import HostTasks
+
+__all__ = ["PERIODS", "ROUNDINGS", "UTILIZATIONS", "elliott", "scenario"]
+
+UTILIZATIONS = {"light": (0.01, 0.1), "medium": (0.1, 0.4), "heavy": (0.5, 0.9)}
+"""The paper's intervals of task utilizations."""
+
+PERIODS = {"short": (3, 33), "moderate": (15, 60), "long": (50, 250)}
+"""The paper's intervals of periods, in milliseconds."""
+
+ROUNDINGS = ("nearest", "down", "up")
+"""How a share of the tasks becomes a number of tasks."""
+
+
+def elliott(
+    utilization: Any = "medium",
+    periods: Any = "moderate",
+    gpu: float = 0.5,
+    share: tuple[float, float] = (0.3, 0.4),
+    count: int | None = None,
+    seed: Any = None,
+    first: int = 0,
+    *,
+    cpus: int = 4,
+    overhead: float = 0.05,
+    rounding: str = "nearest",
+    empty: bool = True,
+    ticks: int = 1_000_000,
+) -> Any:
+    """Task sets as in the experiments of Elliott and Anderson 2010 (section 5.1), in nanoseconds.
+
+    A cap on the utilization is drawn uniformly from (0, cpus]. Tasks are drawn until they exceed
+    it, and the last one goes: utilization u and period p uniform over their intervals, E = u p (to
+    the nearest tick, at least one) the time of a job on CPU and GPU. A share, uniform in its
+    interval, of the tasks uses the GPU: for them, the kernel is s = ``gpu`` E, the copies are
+    ``overhead`` E and part of the CPU time e = E - s, and the critical section is s with the
+    copies. (Printed is (x + epsilon) e for the critical section; it must be the whole E of which s
+    is the share x, or observation 4 would not hold.) A set is drawn anew when it has no task, one
+    GPU-using task, or critical sections that take more than all of the GPU (Ineq. 7).
+
+    Tasks are drawn independently, so the GPU-using ones come first: the law is that of a random
+    choice.
+
+    Parameters
+    ----------
+    utilization
+        A name in ``UTILIZATIONS`` (light, medium, heavy), or two numbers in (0, 1].
+    periods
+        A name in ``PERIODS`` (short: 3 to 33 ms, moderate: 15 to 60, long: 50 to 250), or two whole
+        numbers of ``ticks``.
+    gpu
+        The kernel's share of a job (25, 50, 75 % in the paper); in steps of a thousandth, like
+        ``overhead``.
+    share
+        From where to where the share of GPU-using tasks is drawn.
+    count
+        How many sets; None for a single one.
+    seed, first
+        As in `uunifast`.
+    cpus
+        m.
+    overhead
+        The copies' share of a job.
+    rounding
+        Of the number of GPU-using tasks: ``nearest`` (halves up), ``down`` or ``up``.
+    empty
+        Whether sets without any are taken.
+    ticks
+        Per unit of ``periods``: a million, nanoseconds for the paper's milliseconds.
+
+    Returns
+    -------
+    HostTasks
+        One set; with ``count`` a list of them, as they differ in size.
+
+    Raises
+    ------
+    ValueError
+        Utilizations above 1, negative, NaN or in the wrong order, and the same of the shares;
+        periods that are not positive; copies and kernel above the whole job; no CPU; 100,000
+        rejections in a row.
+    OverflowError
+        A period of 2^31 ticks or more.
+    """
+    arguments = scenario(
+        utilization, periods, gpu, share, cpus, overhead, rounding, empty, ticks=ticks
+    )
+    number = 1 if count is None else integer(count, "count")
+    if number < 0:
+        raise ValueError(f"count = {number}: must not be negative")
+    sizes, users, period, work, _ = _core.elliott_draw(
+        seed_key(seed), **arguments, first=set_number(first), count=number, stop=None
+    )
+    kernel = (work * arguments["gpu"] + 500) // 1000
+    copies = np.minimum((work * arguments["overhead"] + 500) // 1000, work - kernel)
+    sets = []
+    end = 0
+    for n, g in zip(sizes.tolist(), users.tolist(), strict=True):
+        of, end = slice(end, end + n), end + n
+        uses = np.arange(n) < g
+        sets.append(
+            HostTasks.from_gpu_times(
+                period[of],
+                cpu=work[of] - np.where(uses, kernel[of], 0),
+                gpu=np.where(uses, kernel[of], 0),
+                section=np.where(uses, kernel[of] + copies[of], 0),
+            )
+        )
+    return sets[0] if count is None else sets
+
+
+def scenario(
+    utilization: Any,
+    periods: Any,
+    gpu: Any,
+    share: Any,
+    cpus: Any,
+    overhead: Any,
+    rounding: str,
+    empty: bool,
+    ticks: Any = 1_000_000,
+) -> dict[str, Any]:
+    """The arguments of ``_core.elliott_draw`` and ``elliott_study`` that describe a scenario."""
+    m = integer(cpus, "cpus")
+    if not 1 <= m < 2**31:
+        raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
+    one_of(rounding, ROUNDINGS, "rounding")
+    unit = integer(ticks, "ticks")
+    if unit < 1:
+        raise ValueError(f"ticks = {unit}: must be positive")
+    kernel, copies = _per_mille(gpu, "gpu"), _per_mille(overhead, "overhead")
+    if kernel + copies > 1000:
+        raise ValueError(
+            f"overhead = {overhead}: with kernels of {gpu} a critical section is longer than its "
+            "job"
+        )
+    return {
+        "cpus": m,
+        "utilization": _interval(utilization, UTILIZATIONS, "utilization", above=0.0),
+        "periods": _span(periods, unit),
+        "gpu": kernel,
+        "overhead": copies,
+        "share": _interval(share, {}, "share", above=None),
+        "rounding": ROUNDINGS.index(rounding),
+        "empty": bool(empty),
+    }
+
+
+def _pair(value: Any, known: dict[str, Any], name: str) -> tuple[Any, Any]:
+    if isinstance(value, str):
+        one_of(value, known, name)
+        value = known[value]
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        names = f" or one of {', '.join(known)}" if known else ""
+        raise ValueError(f"{name} = {shown(value)}: must be two numbers{names}") from None
+    return low, high
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise TypeError(f"{name} = {shown(value)}: must be a number")
+    return float(value)
+
+
+def _interval(value: Any, known: dict[str, Any], name: str, above: float | None) -> Any:
+    """Two numbers up to 1, from 0 on or above it."""
+    low, high = (_number(item, name) for item in _pair(value, known, name))
+    for item in (low, high):
+        if not (0 <= item <= 1) or (above is not None and item < 2.0**-32):
+            what = "at most 1 and " + ("positive" if above is not None else "not negative")
+            raise ValueError(f"{name} = {item}: must be {what}")
+    if high < low:
+        raise ValueError(f"{name} = ({low}, {high}): the smaller number comes first")
+    return np.array([low, high])
+
+
+def _span(value: Any, ticks: int) -> Any:
+    low, high = _pair(value, PERIODS, "periods")
+    span = [integer(low, "periods"), integer(high, "periods")]
+    if span[0] < 1 or span[1] < span[0]:
+        raise ValueError(
+            f"periods = ({span[0]}, {span[1]}): must be positive, the shorter one first"
+        )
+    if span[1] * ticks >= 2**31:
+        raise OverflowError(f"periods: {span[1]} times {ticks} ticks does not fit 31 bits")
+    return np.array([span[0] * ticks, span[1] * ticks])
+
+
+def _per_mille(value: Any, name: str) -> int:
+    number = _number(value, name)
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} = {number}: must be a share, from 0 to 1")
+    whole = round(number * 1000)
+    if not math.isclose(number * 1000, whole, abs_tol=1e-9):
+        raise ValueError(f"{name} = {number}: must be a multiple of 0.001")
+    return whole

@@ -1,0 +1,50 @@
+"""Utilization sums of random task sets: one number for each set."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.arguments import FloatArray, integer
+
+__all__ = ["sums_of"]
+
+
+def sums_of(n: Any, utilization: Any, count: int | None, discard: bool) -> FloatArray:
+    """One sum per set; a single number is checked here, where it has no index."""
+    tasks = integer(n, "n")
+    if not 1 <= tasks < 2**31:
+        raise ValueError(f"n = {tasks}: must be a positive number of tasks")
+    sets = 1 if count is None else integer(count, "count")
+    if sets < 0:
+        raise ValueError(f"count = {sets}: must not be negative")
+    sums = _floats(utilization, "utilization")
+    if sums.ndim == 0:
+        value = float(sums)
+        if not math.isfinite(value) or value < 0:
+            raise ValueError(f"utilization = {value}: must be finite and not negative")
+        if discard and value > tasks:
+            raise ValueError(
+                f"utilization = {value}: {tasks} tasks with at most 1 each cannot have it"
+            )
+        return np.full(sets, value)
+    if count is None or sums.shape != (sets,):
+        raise ValueError(
+            f"utilization: shape {sums.shape}; must be one number, or one for each of count sets"
+        )
+    return sums
+
+
+def _floats(value: Any, name: str) -> FloatArray:
+    """``value`` as a float64 array; a ``TypeError`` that names it for what is no number."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "iufO":
+            raise TypeError
+        return given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name} = {repr(value)[:60]}: must be a number, or a row of numbers"
+        ) from None

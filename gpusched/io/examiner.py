@@ -1,0 +1,226 @@
+"""Logs of cuda_scheduling_examiner: one JSON file per benchmark, that is, per stream.
+
+The format is that of the tool's runner: `times` holds objects, the first one empty; those with
+`block_times` are kernels, the others hold times of the CPU. Seconds become nanoseconds exactly:
+numbers are read as decimals, never as floats.
+
+The files say nothing of registers and priorities. Those written here have them in two fields of
+their own (`registers`, `stream_priority`), which the tool's scripts pass over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched._support.arguments import integer
+from gpusched._support.files import replacing
+from gpusched._support.text import shown
+from gpusched.io.block_log import BlockLog
+
+if TYPE_CHECKING:
+    from gpusched.model.gpu import GPU
+
+INT64_MAX = 2**63 - 1
+_KERNELS = ("name", "stream", "launch", "blocks", "threads", "regs", "smem")
+
+
+def read(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    regs: Any = None,
+    priority: Any = None,
+) -> BlockLog:
+    files = _files(paths)
+    documents = [_File(path) for path in files]
+    kernels: dict[str, list[Any]] = {key: [] for key in (*_KERNELS, "priority", "context")}
+    blocks: dict[str, list[int]] = {key: [] for key in ("kernel", "block", "sm", "start", "end")}
+    processes = sorted({file.process for file in documents})
+    for stream, file in enumerate(documents):
+        urgency = _per_file(priority, "priority", stream, len(files))
+        registers = _per_file(regs, "regs", stream, len(files))
+        for entry in sorted(file.kernels(), key=lambda entry: entry["launch"]):
+            row = len(kernels["name"])
+            entry |= {"stream": stream, "context": processes.index(file.process)}
+            entry["priority"] = file.priority if urgency is None else urgency
+            entry["regs"] = entry["regs"] if registers is None else registers
+            for key, column in kernels.items():
+                column.append(entry[key])
+            blocks["kernel"] += [row] * entry["blocks"]
+            blocks["block"] += range(entry["blocks"])
+            for key in ("sm", "start", "end"):
+                blocks[key] += entry[key]
+    labels = [file.label for file in documents]
+    return BlockLog(**kernels, **blocks, stream_name=labels)
+
+
+def write(
+    folder: str | os.PathLike[str], log: BlockLog, gpu: GPU | None, scenario: str
+) -> tuple[Path, ...]:
+    rows_of: list[list[int]] = [[] for _ in log.stream_name]
+    for row in np.argsort(log.launch, kind="stable").tolist():
+        rows_of[int(log.stream[row])].append(row)
+    for stream, rows in enumerate(rows_of):
+        for key in ("context", "priority"):
+            if len(np.unique(getattr(log, key)[rows])) > 1:
+                raise ValueError(f"stream {stream}: its kernels differ in {key}")
+    order = np.lexsort((log.block, log.kernel))
+    begin = np.searchsorted(log.kernel[order], np.arange(len(log) + 1))
+    digits = len(str(max(len(rows_of) - 1, 0)))
+    paths = []
+    for stream, rows in enumerate(rows_of):
+        head = {
+            "scenario_name": scenario,
+            "benchmark_name": log.stream_name[stream],
+            "label": log.stream_name[stream],
+            "max_resident_threads": gpu.sms * gpu.threads_per_sm if gpu else 0,
+            "data_size": 0,
+            "release_time": 0.0,
+            "PID": int(log.context[rows[0]]) if rows else 0,
+            "TID": stream,
+            "stream_priority": int(log.priority[rows[0]]) if rows else 0,
+        }
+        lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+        entries = ["{}", *(_entry(log, row, order[begin[row] : begin[row + 1]]) for row in rows)]
+        text = "{\n" + ",\n".join(lines) + ',\n"times": [' + ",\n".join(entries) + "\n]}\n"
+        path = Path(folder) / f"stream_{stream:0{digits}d}.json"
+        with replacing(path) as file:
+            file.write(text.encode())
+        paths.append(path)
+    return tuple(paths)
+
+
+def _entry(log: BlockLog, row: int, blocks: Any) -> str:
+    """A kernel as an object of `times`, its numbers written by hand: a float would round them."""
+    fields = {
+        "kernel_name": json.dumps(log.name[row]),
+        "block_count": str(log.blocks[row]),
+        "thread_count": str(log.threads[row]),
+        "shared_memory": str(log.smem[row]),
+        "registers": str(log.regs[row]),
+    }
+    launch, ended = int(log.launch[row]), int(log.end[blocks].max())
+    times = np.stack([log.start[blocks], log.end[blocks]], axis=1).ravel().tolist()
+    fields["cuda_launch_times"] = _list([launch, launch, ended])
+    fields["block_times"] = _list(times)
+    fields["block_smids"] = json.dumps(log.sm[blocks].tolist())
+    return "{" + ", ".join(f'"{key}": {value}' for key, value in fields.items()) + "}"
+
+
+def _list(times: Sequence[int]) -> str:
+    return "[" + ", ".join(map(_seconds, times)) + "]"
+
+
+def _seconds(ns: int) -> str:
+    whole, rest = divmod(abs(ns), 10**9)
+    return f"{'-' if ns < 0 else ''}{whole}.{rest:09d}"
+
+
+def _files(paths: Any) -> list[str]:
+    """The files meant: those named, or all of a folder."""
+    if not isinstance(paths, (str, os.PathLike)):
+        files = [os.fsdecode(path) for path in paths]
+    elif os.path.isdir(paths):
+        folder = os.fsdecode(paths)
+        files = sorted(str(path) for path in Path(folder).glob("*.json"))
+        if not files:
+            raise ValueError(f"{folder}: no .json files")
+    else:
+        files = [os.fsdecode(paths)]
+    if not files:
+        raise ValueError("paths: names no file")
+    return files
+
+
+def _per_file(value: Any, name: str, stream: int, files: int) -> int | None:
+    if value is None:
+        return None
+    if np.ndim(value) == 0:
+        return integer(value, name)
+    if len(value) != files:
+        raise ValueError(f"{name}: has {len(value)} entries for {files} files")
+    return integer(value[stream], f"{name}[{stream}]")
+
+
+class _File:
+    """One log; knows how to say what is wrong with it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        with open(source, "rb") as file:
+            data = file.read()
+        try:
+            document = json.loads(data.decode("utf-8-sig"), parse_float=Decimal)
+        except RecursionError:
+            raise ValueError(f"{source}: not valid JSON: nested too deeply") from None
+        except (ValueError, ArithmeticError) as error:
+            raise ValueError(f"{source}: not valid JSON: {str(error)[:200]}") from error
+        times = document.get("times") if isinstance(document, dict) else None
+        if not isinstance(times, list):
+            raise ValueError(f"{source}: no list of times: not a log of cuda_scheduling_examiner")
+        self.times = times
+        self.process = self._integer(document, "PID", 0, 0, self.source)
+        self.priority = self._integer(document, "stream_priority", 0, -INT64_MAX, self.source)
+        named = (document.get(key) for key in ("label", "benchmark_name"))
+        labels = [text for text in named if isinstance(text, str) and text]
+        self.label = labels[0] if labels else Path(source).stem
+
+    def kernels(self) -> list[dict[str, Any]]:
+        entries = []
+        for index, entry in enumerate(self.times):
+            where = f"{self.source}: times[{index}]"
+            if not isinstance(entry, dict):
+                raise ValueError(f"{where} is {shown(entry)}, not an object")
+            if "block_times" in entry:
+                entries.append(self._kernel(entry, where))
+        return entries
+
+    def _kernel(self, entry: dict[str, Any], where: str) -> dict[str, Any]:
+        blocks = self._integer(entry, "block_count", None, 1, where)
+        times = self._times(entry, "block_times", 2 * blocks, where)
+        sms = entry.get("block_smids")
+        if not isinstance(sms, list) or len(sms) != blocks:
+            raise ValueError(f"{where}: block_smids must be a list of {blocks} numbers")
+        for b in range(blocks):
+            self._integer({f"block_smids[{b}]": sms[b]}, f"block_smids[{b}]", None, 0, where)
+            if times[2 * b + 1] < times[2 * b]:
+                raise ValueError(f"{where}: block_times: block {b} ends before it starts")
+        name = entry.get("kernel_name")
+        return {
+            "name": name if isinstance(name, str) and name else self.label,
+            "launch": self._times(entry, "cuda_launch_times", 3, where)[0],
+            "blocks": blocks,
+            "threads": self._integer(entry, "thread_count", None, 1, where),
+            "smem": self._integer(entry, "shared_memory", 0, 0, where),
+            "regs": self._integer(entry, "registers", 0, 0, where),
+            "sm": sms,
+            "start": times[::2],
+            "end": times[1::2],
+        }
+
+    @staticmethod
+    def _integer(
+        entry: dict[str, Any], key: str, default: int | None, least: int, where: str
+    ) -> int:
+        value = entry.get(key, default)
+        if type(value) is not int or not least <= value <= INT64_MAX:
+            raise ValueError(f"{where}: {key} is {shown(value)}, must be an integer >= {least}")
+        return value
+
+    @staticmethod
+    def _times(entry: dict[str, Any], key: str, count: int, where: str) -> list[int]:
+        """Seconds as nanoseconds."""
+        values = entry.get(key)
+        if not isinstance(values, list) or len(values) != count:
+            raise ValueError(f"{where}: {key} must be a list of {count} times")
+        ns = []
+        for i, value in enumerate(values):
+            if type(value) not in (int, Decimal) or abs(value) > INT64_MAX // 10**9:
+                raise ValueError(f"{where}: {key}[{i}] is {shown(value)}, must be seconds")
+            ns.append(round(value * 10**9))
+        return ns

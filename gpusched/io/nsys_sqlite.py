@@ -1,0 +1,369 @@
+"""Traces of Nsight Systems: the database of ``nsys export --type sqlite``.
+
+Tables and columns differ between versions: those of 2021 describe the GPUs in TARGET_INFO_CUDA_GPU,
+later ones in TARGET_INFO_GPU, and name each process' devices in TARGET_INFO_CUDA_DEVICE.
+
+The database is only read: no lock, journal or shared-memory file is left beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched._support.arguments import Int64Array
+from gpusched._support.text import shown
+from gpusched.io.launch_shapes import Shapes
+from gpusched.io.trace import Trace, column
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from gpusched.model.gpu import GPU
+
+MAGIC = b"SQLite format 3\0"
+
+_KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+_GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+_STRINGS = "StringIds"
+_DEVICES = "TARGET_INFO_CUDA_DEVICE"
+_GPUS = ("TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU")
+_NEEDED = (
+    *("start", "end", "deviceId", "contextId", "streamId", "registersPerThread"),
+    *("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"),
+    *("staticSharedMemory", "dynamicSharedMemory"),
+)
+_NAMES = ("demangledName", "shortName", "mangledName")  # the first that says something
+_NO_NAME = -1
+_CHUNK = 4096
+
+# What of a GPU is in which column, by version.
+_LIMITS = {
+    "sms": ("smCount", "numMultiprocessors"),
+    "warps": ("maxWarpsPerSm", "maxWarpsPerMultiprocessor"),
+    "warp": ("threadsPerWarp", "numThreadsPerWarp"),
+    "blocks_per_sm": ("maxBlocksPerSm", "maxBlocksPerMultiprocessor"),
+    "regs_per_sm": ("maxRegistersPerSm", "maxRegistersPerMultiprocessor"),
+    "smem_per_sm": ("maxShmemPerSm", "maxSharedMemoryPerMultiprocessor"),
+    "smem_per_block": ("maxShmemPerBlockOptin",),
+    "copy_engines": ("asyncEngines", "numMemcpyEngines"),
+    "major": ("computeMajor", "computeCapabilityMajor"),
+    "minor": ("computeMinor", "computeCapabilityMinor"),
+}
+
+
+class File:
+    """A file of this format. Raises OSError, and ValueError with the path for any other database.
+
+    Where processes see different GPUs under the same number, devices have the numbers of
+    TARGET_INFO_GPU instead; contexts of several processes are numbered from 1 on.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        with _opened(source) as database:
+            self.database = database
+            self.tables = self._tables()
+            if _KERNELS not in self.tables:
+                self._no_kernels()
+            launches, pids = self._read_kernels()
+            self.gpus = self._read_gpus()
+            physical = self._physical(_pairs(pids, launches.device)[0])
+        del self.database
+        self._launches = self._number(launches, pids, physical)
+
+    def launches(self) -> Trace:
+        """The launches of all devices, in the order of the file."""
+        return self._launches
+
+    def gpu(self, device: int) -> GPU | None:
+        """The GPU that the file describes as this device, None when it says too little of it."""
+        if (gpu := self.physical.get(device)) not in self.gpus:
+            return None
+        where, row = self.gpus[gpu]
+        try:
+            return _gpu(row)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ValueError(f"{self.source}: {where}: {error}: give gpu=") from error
+
+    # Reading
+
+    def _tables(self) -> dict[str, list[str]]:
+        """The columns of each table."""
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        names = [_text(name) for (name,) in self.database.execute(query)]
+        known = [n for n in names if n in (_KERNELS, _GRAPHS, _STRINGS, _DEVICES, *_GPUS)]
+        return {
+            name: [_text(row[1]) for row in self.database.execute(f'PRAGMA table_info("{name}")')]
+            for name in known
+        }
+
+    def _read_kernels(self) -> tuple[Trace, Int64Array]:
+        """The launches, and each one's process."""
+        present = self.tables[_KERNELS]
+        if missing := [name for name in _NEEDED if name not in present]:
+            raise ValueError(f"{self.source}: {_KERNELS} lacks {', '.join(missing)}")
+        names = [name for name in _NAMES if name in present]
+        if not names:
+            raise ValueError(f"{self.source}: {_KERNELS} lacks {' and '.join(_NAMES[:2])}")
+        process = ["globalPid"] if "globalPid" in present else []
+        selected = ["rowid", *(f'"{name}"' for name in (*_NEEDED, *process))]
+        selected += [f'ifnull("{name}", {_NO_NAME})' for name in names]
+        query = f'SELECT {", ".join(selected)} FROM "{_KERNELS}" ORDER BY rowid'
+        keys = ("rowid", *_NEEDED, *process, *names)
+        values = self._integers(query, keys)
+        if not len(values):
+            self._no_kernels()
+        of = dict(zip(keys, values.T, strict=True))
+
+        rows = of["rowid"]
+        shapes = Shapes(lambda i: f"{self.source}: {_KERNELS}, row {rows[i]}")
+        for name in ("start", "deviceId", "registersPerThread"):
+            shapes.at_least(of[name], 0, name)
+        early = of["end"] < of["start"]
+        shapes.refuse(early, of["end"], "end", "must not be before start")
+        launches = Trace(
+            name=self._names(rows, {name: of[name] for name in names}),
+            start=column(of["start"]),
+            duration=column(of["end"] - of["start"]),
+            blocks=shapes.product({name: of[name] for name in _NEEDED[6:9]}),
+            threads=shapes.product({name: of[name] for name in _NEEDED[9:12]}),
+            regs=column(of["registersPerThread"]),
+            smem=shapes.sum({name: of[name] for name in _NEEDED[12:14]}),
+            device=column(of["deviceId"]),
+            context=column(of["contextId"]),
+            stream=column(of["streamId"]),
+            occupancy=column(np.full(len(values), -1)),
+        )
+        # A global id holds the process' own in the middle, above the thread's 24 bits.
+        pids = (of["globalPid"] >> 24) & 0xFFFFFF if process else np.zeros_like(rows)
+        return launches, pids
+
+    def _integers(self, query: str, keys: tuple[str, ...]) -> Int64Array:
+        """The rows of a query, all of integers, the first of them the row's number."""
+        parts: list[Int64Array] = [np.empty((0, len(keys)), np.int64)]
+        cursor = self.database.execute(query)
+        while rows := cursor.fetchmany(_CHUNK):
+            if set(map(type, chain.from_iterable(rows))) != {int}:
+                self._blame(rows, keys)
+            parts.append(np.array(rows, dtype=np.int64))
+        return np.concatenate(parts)
+
+    def _blame(self, rows: list[Any], keys: tuple[str, ...]) -> NoReturn:
+        for row in rows:
+            for key, value in zip(keys, row, strict=True):
+                if type(value) is not int:
+                    self._fail(_KERNELS, row[0], key, value, "must be an integer")
+        raise AssertionError("all are integers")
+
+    def _names(self, rows: Int64Array, ids: dict[str, Int64Array]) -> NDArray[np.object_]:
+        """The full name of each launch: what the first of the columns that says something means."""
+        if _STRINGS not in self.tables:
+            raise ValueError(f"{self.source}: no table {_STRINGS}, which has the kernels' names")
+        names = np.full(len(rows), "", dtype=object)
+        for key, values in ids.items():
+            if not (open_ := np.flatnonzero(names == "")).size:
+                break
+            unique, where = np.unique(values[open_], return_inverse=True)
+            strings = self._strings(key)
+            found = np.array([strings.get(i, "") for i in unique.tolist()] + [None], dtype=object)
+            names[open_] = found[where]
+        if (open_ := np.flatnonzero(names == "")).size:
+            key = next(iter(ids))
+            value = int(ids[key][open_[0]])
+            what = None if value == _NO_NAME else value
+            self._fail(
+                _KERNELS, int(rows[open_[0]]), key, what, f"must be the id of a name in {_STRINGS}"
+            )
+        return cast("NDArray[np.object_]", column(names, object))
+
+    def _strings(self, key: str) -> dict[int, str]:
+        """The names that this column of the kernels refers to."""
+        used = f'SELECT "{key}" FROM "{_KERNELS}"'
+        query = f'SELECT id, value FROM "{_STRINGS}" WHERE id IN ({used})'
+        strings = {}
+        for number, value in self.database.execute(query):
+            if not isinstance(value, bytes):
+                self._fail(_STRINGS, number, "value", value, "must be a kernel's name")
+            try:
+                strings[number] = value.decode()
+            except UnicodeDecodeError:
+                self._fail(_STRINGS, number, "value", value, "must be UTF-8")
+        return strings
+
+    def _read_gpus(self) -> dict[int, tuple[str, dict[str, Any]]]:
+        """The descriptions of GPUs: where they stand, and their columns."""
+        table = next((name for name in _GPUS if name in self.tables), None)
+        if table is None:
+            return {}
+        columns = self.tables[table]
+        key = next((name for name in ("id", "deviceId") if name in columns), "rowid")
+        useful = {"name"}.union(*_LIMITS.values())
+        columns = [name for name in columns if name in useful]
+        gpus: dict[int, tuple[str, dict[str, Any]]] = {}
+        # By the row's number where there is no other: the first is device 0.
+        number = f'"{key}"' if key != "rowid" else "rowid - 1"
+        selected = ", ".join(["rowid", number, *(f'"{name}"' for name in columns)])
+        query = f'SELECT {selected} FROM "{table}" ORDER BY rowid'
+        for row, gpu, *values in self.database.execute(query):
+            if type(gpu) is not int:
+                self._fail(table, row, key, gpu, "must be an integer")
+            gpus.setdefault(gpu, (f"{table}, row {row}", dict(zip(columns, values, strict=True))))
+        return gpus
+
+    def _physical(self, ran: list[list[int]]) -> dict[tuple[int, int], int]:
+        """Which GPU each process' device is, of those that ran kernels and are described."""
+        columns = self.tables.get(_DEVICES, [])
+        described: dict[tuple[int, int], int] = {}
+        of_any: dict[int, set[int]] = {}
+        if {"gpuId", "cudaId"} <= set(columns):
+            more = [name if name in columns else "NULL" for name in ("pid", "numMultiprocessors")]
+            query = f'SELECT gpuId, cudaId, {", ".join(more)} FROM "{_DEVICES}"'
+            for gpu, cuda, pid, sms in self.database.execute(query):
+                if gpu in self.gpus:
+                    described[pid, cuda] = gpu
+                    of_any.setdefault(cuda, set()).add(gpu)
+                    # Some versions have the number of SMs only here.
+                    self.gpus[gpu][1].setdefault("numMultiprocessors", sms)
+        if not described:
+            return {(pid, cuda): cuda for pid, cuda in ran}
+        for pid, cuda in ran:
+            if (pid, cuda) not in described and len(of_any.get(cuda, ())) == 1:
+                described[pid, cuda] = min(of_any[cuda])
+        return {(pid, cuda): described[pid, cuda] for pid, cuda in ran if (pid, cuda) in described}
+
+    def _number(
+        self, launches: Trace, pids: Int64Array, physical: dict[tuple[int, int], int]
+    ) -> Trace:
+        """Devices and contexts that have one number in several processes told apart."""
+        gpus: dict[int, set[int]] = {}
+        for (_, cuda), gpu in physical.items():
+            gpus.setdefault(cuda, set()).add(gpu)
+        self.physical = {cuda: min(those) for cuda, those in gpus.items()}
+        if len(np.unique(pids)) == 1:
+            return launches
+        context = _pairs(pids, launches.context)[1] + 1
+        device = launches.device
+        if any(len(those) > 1 for those in gpus.values()):
+            pairs, where = _pairs(pids, launches.device)
+            number = [physical.get((pid, cuda), cuda) for pid, cuda in pairs]
+            device = np.array(number, dtype=np.int64)[where]
+            self.physical = {gpu: gpu for gpu in physical.values()}
+        return replace(launches, device=column(device), context=column(context))
+
+    def _no_kernels(self) -> NoReturn:
+        if _GRAPHS in self.tables:
+            why = "only whole CUDA graphs: record it with --cuda-graph-trace=node"
+        elif _KERNELS in self.tables or _STRINGS in self.tables:
+            why = f"{_KERNELS} is {'empty' if _KERNELS in self.tables else 'missing'}"
+        else:
+            raise ValueError(
+                f"{self.source}: an SQLite database, but no export of Nsight Systems: no table "
+                f"{_KERNELS}"
+            )
+        raise ValueError(f"{self.source}: no kernels: {why}")
+
+    def _fail(self, table: str, row: int, key: str, value: Any, rule: str) -> NoReturn:
+        value = _text(value[:100]) if isinstance(value, bytes) else value
+        where = f"{self.source}: {table}, {'id' if table == _STRINGS else 'row'} {row}"
+        raise ValueError(f"{where}: {key!r} is {shown(value)}, {rule}")
+
+
+@contextlib.contextmanager
+def _opened(source: str) -> Iterator[sqlite3.Connection]:
+    """The database, to be read and nothing else; its errors name the file."""
+    import sqlite3
+
+    with open(source, "rb") as file:
+        versions = file.read(20)[18:20]
+    address = f"{Path(os.path.abspath(source)).as_uri()}?mode=ro"
+    if b"\x02" in versions:
+        # With a write-ahead log, even reading makes files beside it, unless nothing can change.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.getsize(f"{source}-wal"):
+                reason = f"{os.path.basename(source)}-wal has changes that are not in it yet"
+                raise OSError(errno.EBUSY, reason, source)
+        address += "&immutable=1"
+    try:
+        database = sqlite3.connect(address, uri=True, timeout=1, isolation_level=None)
+        with contextlib.closing(database):
+            database.text_factory = bytes
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("BEGIN")  # one state of the database for all that is read
+            yield database
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for what SQLite says
+        if "locked" in str(error) or "readonly" in str(error):
+            reason = f"another program is writing it, or was stopped while it did ({error})"
+            raise OSError(errno.EBUSY, reason, source) from error
+        raise ValueError(
+            f"{source}: damaged or foreign SQLite database: {str(error)[:200]}"
+        ) from error
+
+
+def _pairs(first: Int64Array, second: Int64Array) -> tuple[list[list[int]], Int64Array]:
+    """The different pairs, sorted, and which of them each one is."""
+    firsts, i = np.unique(first, return_inverse=True)
+    seconds, j = np.unique(second, return_inverse=True)
+    codes, where = np.unique(i * len(seconds) + j, return_inverse=True)
+    pairs = np.stack([firsts[codes // len(seconds)], seconds[codes % len(seconds)]], axis=1)
+    return pairs.tolist(), where
+
+
+def _text(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _gpu(row: dict[str, Any]) -> GPU | None:
+    """The GPU of a row: by its limits, those missing by compute capability, else by its name."""
+    from gpusched.model.gpu import GPU, limits_of
+
+    values = {ours: _limit(row, theirs) for ours, theirs in _LIMITS.items()}
+    name = _text(row.get("name") or "")
+    sms, major, minor = values.pop("sms"), values.pop("major"), values.pop("minor")
+    warps, warp = values.pop("warps"), values.pop("warp")
+    known = {key: value for key, value in values.items() if value is not None}
+    if warps is not None:
+        known["threads_per_sm"] = warps * (warp or 32)
+    cc = None if major is None else (major, minor or 0)
+    if sms is None or (cc is None and not {"threads_per_sm", "blocks_per_sm"} <= set(known)):
+        gpu = preset(name)
+        if gpu is not None and sms not in (None, gpu.sms):
+            order: Any = None  # the preset's order is of another number of SMs
+            gpu = replace(gpu, sms=sms, sm_order=order)
+        return gpu
+    if cc is not None and {"threads_per_sm", "blocks_per_sm", "smem_per_sm"} - set(known):
+        limits = limits_of(cc)
+        for key in ("threads_per_sm", "blocks_per_sm", "smem_per_sm"):
+            known.setdefault(key, getattr(limits, key))
+    return GPU(sms=sms, cc=cc, name=name, **known)
+
+
+def preset(name: str) -> GPU | None:
+    """The preset that a driver's name of a GPU means."""
+    from gpusched.model.gpu import GPU
+
+    try:
+        return GPU.preset(name)
+    except ValueError:
+        return None
+
+
+def _limit(row: dict[str, Any], names: tuple[str, ...]) -> int | None:
+    """The value of the first of these columns that the table has; 0 and NULL say nothing."""
+    for name in names:
+        value = row.get(name)
+        if value is None or (value == 0 and "Minor" not in name):
+            continue
+        if type(value) is not int or value < 0:
+            raise ValueError(f"{name!r} is {shown(_text(value))}, must be a positive integer")
+        return value
+    return None

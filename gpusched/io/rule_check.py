@@ -1,0 +1,331 @@
+"""Which rules of the scheduling hierarchy does a log of blocks break, and where?
+
+The rules are those of Amert et al. (RTSS 2017) for queues and of Gilman et al. (2020) for SMs.
+Nothing is simulated: each rule is a question to the recorded times. A measured time is the
+program's, not the scheduler's, and late by an unknown bit; with a tolerance only that is reported
+which no shift of single times by less than it explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array
+from gpusched.io.block_log import BlockLog
+from gpusched.model.gpu import GPU, occupancy
+
+# Beyond all times and tolerances: sums and differences of two fit 64 bits.
+LATEST = 2**62
+RESOURCES = ("warps", "block slots", "registers", "shared memory")
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken rule, and the event that breaks it.
+
+    Attributes
+    ----------
+    rule
+        "limits", "stream", "queue", "priority", "placement" or "idle"; see ``check_rules``.
+    kernel, block
+        The kernel's row in the log and the block's number in its grid.
+    time
+        The block's start; for "idle" the time from which on it could have started.
+    message
+        What happened, in a sentence.
+    """
+
+    rule: str
+    kernel: int
+    block: int
+    time: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+def check(log: BlockLog, gpu: GPU, tolerance: int, policy: str | None) -> list[Violation]:
+    if wrong := np.flatnonzero(log.sm >= gpu.sms).tolist():
+        raise ValueError(f"sm[{wrong[0]}] = {log.sm[wrong[0]]}: the GPU has {gpu.sms} SMs")
+    for key in ("launch", "joined", "start", "end"):
+        times = getattr(log, key)
+        far = (times >= LATEST) | (times <= -LATEST)
+        for row in np.flatnonzero(far)[:1].tolist():
+            raise OverflowError(f"{key}[{row}] = {times[row]}: must be within 62 bits")
+    fit = occupancy(gpu, log.threads, log.regs, log.smem)
+    if none := np.flatnonzero(fit == 0).tolist():
+        raise ValueError(f"kernel {none[0]} ({log.name[none[0]]}): no block of it fits an SM")
+    found: list[Violation] = []
+    found += _streams(log, tolerance)
+    contexts = np.unique(log.context).tolist()
+    for context in contexts:
+        rows = np.flatnonzero(log.context == context)
+        found += _queues(log, rows, tolerance)
+        found += _priorities(log, rows, tolerance)
+        found += _Device(log, gpu, rows, tolerance).placements(policy)
+    if len(contexts) == 1:
+        found += _Device(log, gpu, np.arange(len(log)), tolerance).idle_times()
+    return sorted(found, key=lambda v: (v.time, v.kernel, v.block, v.rule))
+
+
+def _told(log: BlockLog, kernel: int, block: int) -> str:
+    return f"block {block} of {log.name[kernel]} (kernel {kernel}, stream {log.stream[kernel]})"
+
+
+def _first_blocks(log: BlockLog) -> Int64Array:
+    """The row of each kernel's first block."""
+    order = np.lexsort((log.block, log.start, log.kernel))
+    rows: Int64Array = order[np.searchsorted(log.kernel[order], np.arange(len(log)))]
+    return rows
+
+
+def _streams(log: BlockLog, tolerance: int) -> Iterator[Violation]:
+    """Nothing starts before it is launched, or before its stream's previous kernel has ended."""
+    first, ended = _first_blocks(log), log.ended
+    order = np.lexsort((log.launch, log.stream)).tolist()
+    before = -1
+    for k in order:
+        block, start = int(log.block[first[k]]), int(log.start[first[k]])
+        told = f"{_told(log, k, block)} starts at {start}"
+        if start < log.launch[k] - tolerance:
+            message = f"{told}, before its launch at {log.launch[k]}"
+            yield Violation("stream", k, block, start, message)
+        elif before >= 0 and log.stream[before] == log.stream[k]:
+            if start < ended[before] - tolerance:
+                message = f"{told}, before kernel {before} of its stream ends at {ended[before]}"
+                yield Violation("stream", k, block, start, message)
+        before = k
+
+
+def _queues(log: BlockLog, rows: Int64Array, tolerance: int) -> Iterator[Violation]:
+    """No block starts before all those of each kernel that joined the same queue earlier."""
+    first, dispatched = _first_blocks(log), log.dispatched
+    for priority in np.unique(log.priority[rows]).tolist():
+        queue = _Latest(log, rows[log.priority[rows] == priority], dispatched)
+        for k in queue.kernels.tolist():
+            block, start = int(log.block[first[k]]), int(log.start[first[k]])
+            ahead = queue.joined_before(int(log.joined[k]) - tolerance)
+            if ahead >= 0 and dispatched[ahead] - tolerance > start:
+                message = (
+                    f"{_told(log, k, block)} starts at {start}; kernel {ahead} ahead in its "
+                    f"queue is fully dispatched at {dispatched[ahead]}"
+                )
+                yield Violation("queue", k, block, start, message)
+
+
+def _priorities(log: BlockLog, rows: Int64Array, tolerance: int) -> Iterator[Violation]:
+    """No block starts while a kernel of a more urgent queue waits for room."""
+    dispatched = log.dispatched
+    for priority in np.unique(log.priority[rows]).tolist()[1:]:
+        urgent = _Latest(log, rows[log.priority[rows] < priority], dispatched)
+        mine = rows[log.priority[rows] == priority]
+        told = set()
+        blocks = np.flatnonzero(np.isin(log.kernel, mine))
+        for row in blocks[np.lexsort((log.block[blocks], log.start[blocks]))].tolist():
+            k, block, start = int(log.kernel[row]), int(log.block[row]), int(log.start[row])
+            other = urgent.joined_before(start - tolerance)
+            if k not in told and other >= 0 and dispatched[other] - tolerance > start:
+                told.add(k)
+                message = (
+                    f"{_told(log, k, block)} starts at {start}; kernel {other} of priority "
+                    f"{log.priority[other]} waits from {log.joined[other]} to {dispatched[other]}"
+                )
+                yield Violation("priority", k, block, start, message)
+
+
+class _Latest:
+    """Of some kernels, which of those that joined before an instant is dispatched last?"""
+
+    def __init__(self, log: BlockLog, kernels: Int64Array, dispatched: Int64Array) -> None:
+        self.kernels = kernels[np.argsort(log.joined[kernels], kind="stable")]
+        self._joined = log.joined[self.kernels]
+        self._last: list[int] = []
+        for k in self.kernels.tolist():
+            last = self._last[-1] if self._last else k
+            self._last.append(k if dispatched[k] > dispatched[last] else last)
+
+    def joined_before(self, instant: int) -> int:
+        count = int(np.searchsorted(self._joined, instant, side="left"))
+        return self._last[count - 1] if count else -1
+
+
+class _Device:
+    """What the SMs hold of one context's blocks, from instant to instant.
+
+    A block's place among those that started at the same time: a more urgent kernel before others,
+    then the one that joined or was launched earlier, then in the order of the grid.
+    """
+
+    def __init__(self, log: BlockLog, gpu: GPU, rows: Int64Array, tolerance: int) -> None:
+        self.log, self.gpu, self.tolerance = log, gpu, tolerance
+        self.rows = rows
+        blocks = np.flatnonzero(np.isin(log.kernel, rows))
+        of = log.kernel[blocks]
+        keys = (log.block[blocks], of, log.launch[of], log.joined[of], log.priority[of])
+        self.blocks = blocks[np.lexsort((*keys, log.start[blocks]))]
+        self.kernel, self.number = log.kernel[self.blocks], log.block[self.blocks]
+        self.sm, self.start = log.sm[self.blocks], log.start[self.blocks]
+        self.end = log.end[self.blocks]
+        self.take, self.usable = _footprints(log, gpu)
+        self.limits = np.array(
+            [gpu.warps_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm, gpu.smem_per_sm], np.int64
+        )
+        self.position = np.empty(gpu.sms, np.int64)  # of each SM in the device's order
+        self.position[gpu.sm_order] = np.arange(gpu.sms)
+
+    def _load(self, at: Int64Array) -> Int64Array:
+        """Shape (SMs, 4): what the SMs hold if these blocks are there."""
+        sm, take = self.sm[at], self.take[self.kernel[at]]
+        columns = [
+            np.bincount(sm, weights=take[:, r], minlength=self.gpu.sms)  # exact: below 2**53
+            for r in range(take.shape[1])
+        ]
+        return np.stack(columns, axis=1).astype(np.int64)
+
+    def _limits_for(self, kernel: int) -> Int64Array:
+        limits = self.limits.copy()
+        limits[2] = self.usable[kernel]
+        return limits
+
+    def _room(self, load: Int64Array, kernel: int) -> Int64Array:
+        """Shape (SMs,): how many more blocks of a kernel each one takes."""
+        take = self.take[kernel]
+        needed = take > 0
+        free = (self._limits_for(kernel) - load)[:, needed] // take[needed]
+        room: Int64Array = np.maximum(free.min(axis=1), 0)
+        return room
+
+    def placements(self, policy: str | None) -> Iterator[Violation]:
+        """Limits of the SMs, and where the policy would not have put a block."""
+        tolerance = self.tolerance
+        seen, alive = 0, np.zeros(0, np.int64)
+        for i in range(len(self.blocks)):
+            now, k = int(self.start[i]), int(self.kernel[i])
+            reach = int(np.searchsorted(self.start, now + tolerance, side="right"))
+            alive = np.concatenate([alive, np.arange(seen, reach)])
+            seen = reach
+            alive = alive[self.end[alive] > now - tolerance]
+            surely, perhaps = self._others(i, alive)
+            load = self._load(surely)
+            sm, take, limits = int(self.sm[i]), self.take[k], self._limits_for(k)
+            told = f"{_told(self.log, k, int(self.number[i]))} starts at {now} on SM {sm}"
+            over = (load[sm] + take > limits) & (take > 0)
+            if over.any():
+                r = int(np.argmax(over))
+                message = (
+                    f"{told}, which has {limits[r]} {RESOURCES[r]} for it: "
+                    f"{load[sm][r]} are taken, {take[r]} needed"
+                )
+                yield Violation("limits", k, int(self.number[i]), now, message)
+            elif policy is not None:
+                least = self._room(load, k)
+                most = int(least[sm])
+                if len(perhaps):
+                    least = self._room(load + self._load(perhaps), k)
+                better = (least > most) | ((least == most) & (self.position < self.position[sm]))
+                better[sm] = False
+                if better.any():
+                    best = int(np.argmax(np.where(better, least, -1)))
+                    message = f"{told} with room for {most}; SM {best} has room for {least[best]}"
+                    yield Violation("placement", k, int(self.number[i]), now, message)
+
+    def _others(self, i: int, alive: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """The blocks that were surely there when block i was placed, and those that may have been.
+
+        ``alive`` has those that start by then or within the tolerance and end after it.
+        """
+        now, tolerance = int(self.start[i]), self.tolerance
+        alive = alive[alive != i]
+        same = self.kernel[alive] == self.kernel[i]
+        earlier = self.start[alive] < now - tolerance
+        by_number = self.number[alive] < self.number[i]
+        if tolerance:
+            started, open_start = earlier | (same & by_number), ~same & ~earlier
+        else:
+            rank = self._rank(self.kernel[alive]) - self._rank(self.kernel[i : i + 1])
+            ahead = _first_sign(rank)
+            started = earlier | np.where(same, by_number, ahead < 0)
+            open_start = ~same & ~earlier & (ahead == 0)
+        stays = self.end[alive] > now + tolerance
+        surely = started & stays
+        return alive[surely], alive[(started | open_start) & ~surely]
+
+    def _rank(self, kernel: Int64Array) -> Int64Array:
+        log = self.log
+        return np.stack([log.priority[kernel], log.joined[kernel], log.launch[kernel]], axis=-1)
+
+    def idle_times(self) -> Iterator[Violation]:
+        """When the kernel at the head of the queues had room for longer than the tolerance."""
+        log = self.log
+        instants = np.unique(np.concatenate([self.start, self.end, log.joined[self.rows]]))
+        joins = self.rows[np.argsort(log.joined[self.rows], kind="stable")]
+        dispatched = log.dispatched
+        queued: list[int] = []
+        joined, seen, alive = 0, 0, np.zeros(0, np.int64)
+        since: tuple[list[int], int] | None = None  # heads that fit, from when on
+        told = False
+        for now in instants.tolist():
+            if since is not None and not told and now - since[1] > self.tolerance:
+                yield self._idle(since[0][0], since[1])
+                told = True
+            while joined < len(joins) and log.joined[joins[joined]] <= now:
+                queued.append(int(joins[joined]))
+                joined += 1
+            queued = [k for k in queued if dispatched[k] > now]
+            reach = int(np.searchsorted(self.start, now, side="right"))
+            alive = np.concatenate([alive, np.arange(seen, reach)])
+            seen = reach
+            alive = alive[self.end[alive] > now]
+            heads = self._heads(queued)
+            load = self._load(alive)
+            if not heads or any(self._room(load, k).max() == 0 for k in heads):
+                since = None
+            elif since is None or since[0] != heads:
+                since, told = (heads, now), False
+
+    def _heads(self, queued: list[int]) -> list[int]:
+        """The kernel at the head of the most urgent queue; several where the log cannot tell."""
+        priority, joined = self.log.priority, self.log.joined
+        first = min(((priority[k], joined[k]) for k in queued), default=None)
+        return [
+            k
+            for k in queued
+            if first and priority[k] == first[0] and joined[k] <= first[1] + self.tolerance
+        ]
+
+    def _idle(self, kernel: int, since: int) -> Violation:
+        row = int(np.flatnonzero((self.kernel == kernel) & (self.start > since))[0])
+        block, start = int(self.number[row]), int(self.start[row])
+        message = (
+            f"{_told(self.log, kernel, block)} has room from {since} on, but starts at {start}"
+        )
+        return Violation("idle", kernel, block, since, message)
+
+
+def _first_sign(difference: Int64Array) -> npt.NDArray[Any]:
+    """The sign of the first column that is not 0, 0 where all are."""
+    columns = np.sign(difference)
+    at = np.argmax(columns != 0, axis=1)
+    return np.take_along_axis(columns, at[:, None], axis=1)[:, 0]
+
+
+def _footprints(log: BlockLog, gpu: GPU) -> tuple[Int64Array, Int64Array]:
+    """What a block of each kernel takes of an SM, shape (K, 4), and the registers that blocks of
+    its kind can use, shape (K,): a warp's registers lie in one register file."""
+    reserved, smem_unit, reg_unit, files = gpu._limits[6:10]
+    warps = -(-log.threads // 32)
+    per_warp = _up(log.regs * 32, reg_unit)
+    whole = gpu.regs_per_sm // files // np.maximum(per_warp, 1) * per_warp * files
+    take = [warps, np.ones_like(warps), warps * per_warp, _up(log.smem + reserved, smem_unit)]
+    return np.stack(take, axis=1), whole
+
+
+def _up(value: Int64Array, unit: Any) -> Int64Array:
+    rounded: Int64Array = -(-value // unit) * unit
+    return rounded

@@ -1,0 +1,1 @@
+"""Workloads and platforms: GPUs, kernel tasks, host tasks, launches, batch tables, schedules."""

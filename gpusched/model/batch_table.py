@@ -1,0 +1,476 @@
+"""The oracle's answers: which tasks may run together, and when does their batch end?"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._support.arguments import (
+    Int64Array,
+    frozen,
+    instance,
+    int_array,
+    seed_key,
+    set_number,
+)
+from gpusched._support.files import replacing
+from gpusched.model.batch_table_check import (
+    ascending,
+    check_orders,
+    check_singletons,
+    check_times,
+    refuse,
+    tasks_of,
+)
+from gpusched.model.batches import (
+    MAX_TASKS,
+    Collected,
+    Orders,
+    by_index,
+    completion_time,
+    key_order,
+    members,
+    order_text,
+    set_text,
+    task_count,
+    task_index,
+)
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.slowdown import factors
+
+if TYPE_CHECKING:
+    from gpusched.model.gpu import GPU
+
+__all__ = ["BatchTable"]
+
+_FORMAT = "gpusched.BatchTable 1"
+_ROWS = 40  # shown in a notebook
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchTable:
+    """Completion times of every batch of n tasks, or of a stack of N such sets.
+
+    The GPUSched paper, sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted
+    together; it is eligible when in some order of submission all of them run in parallel. Batches
+    are numbered by bit masks: task i is in batch ``mask`` when ``mask >> i & 1``.
+
+    Parameters
+    ----------
+    completion
+        Whole ticks from the start of each batch to the end of its last kernel, 0 for the empty
+        batch and for batches that are not eligible; shape ``(2**n,)`` or ``(N, 2**n)``, n from 1
+        to 20. A task alone must be eligible; its time may differ from the task's ``wcet``.
+    undecided
+        Where an oracle gave up, the time the batch would take if it were eligible after all; 0
+        elsewhere. Shape of ``completion``. A search that might have needed such a batch cannot say
+        no. None: nothing is undecided.
+    order
+        The tasks of each eligible batch in the one order of submission that its time stands for,
+        then -1, for other batches -1 throughout: int8 of shape ``(2**n, n)`` or ``(N, 2**n, n)``.
+        None: every batch is submitted by increasing index.
+
+    Raises
+    ------
+    ValueError
+        A length that is no power of two, more tasks than 20, negative, fractional or NaN times, a
+        task that can never run, an order that is none of its batch.
+    OverflowError
+        Times of 2**60 - 1 ticks or more.
+    """
+
+    completion: Int64Array
+    undecided: Int64Array | None
+    order: Orders | None
+
+    def __init__(self, completion: Any, undecided: Any = None, order: Any = None) -> None:
+        times = int_array(completion, "completion")
+        n = tasks_of(times)
+        check_times(times, "completion")
+        check_singletons(times, n)
+        rest = None
+        if undecided is not None:
+            rest = int_array(undecided, "undecided")
+            if rest.shape != times.shape:
+                raise ValueError(
+                    f"undecided: shape {rest.shape} is not that of completion, {times.shape}"
+                )
+            check_times(rest, "undecided")
+            refuse((rest > 0) & (times > 0), rest, "undecided", "the batch is eligible")
+        orders = None if order is None else check_orders(order, times, n)
+        self._set(times, rest, orders)
+
+    def _set(self, completion: Int64Array, undecided: Any, order: Any) -> None:
+        """Stores checked arrays; what says nothing becomes None."""
+        if undecided is not None and not undecided.any():
+            undecided = None
+        if order is not None and ascending(order):
+            order = None
+        for name, array in (("completion", completion), ("undecided", undecided), ("order", order)):
+            object.__setattr__(self, name, None if array is None else frozen(array))
+
+    @classmethod
+    def _make(cls, completion: Any, undecided: Any, order: Any) -> BatchTable:
+        """A table of arrays that are known to be right."""
+        table = object.__new__(cls)
+        table._set(completion, undecided, order)
+        return table
+
+    # Where tables come from ---------------------------------------------------------------------
+
+    @classmethod
+    def from_dict(cls, n: int | KernelTasks, batches: Mapping[Any, Any]) -> BatchTable:
+        """A table of ``n`` tasks from ``{(0,): 1, (1,): 3, (1, 0): 4}``.
+
+        A key is a tuple of task indices, the order of submission; or a set of them or a bit mask,
+        by increasing index. A value is the completion time, 0 for an order that is not eligible.
+        Of several orders of one batch the one with the shortest time is kept, the first among
+        equals. Batches without a key are not eligible.
+
+        With the tasks instead of their number, keys may have names: ``{("camera", "map"): 4}``.
+
+        Raises
+        ------
+        ValueError, TypeError, OverflowError
+            Keys with unknown or repeated tasks, and what the class refuses.
+        """
+        names = n.name if isinstance(n, KernelTasks) else ()
+        count = task_count(n.n if isinstance(n, KernelTasks) else n)
+        if not isinstance(batches, Mapping):
+            raise TypeError(
+                f"batches: must be a dict such as {{(0,): 1, (1,): 3, (0, 1): 4}}, got "
+                f"{type(batches).__name__}"
+            )
+        collected = Collected(count)
+        for key, value in batches.items():
+            what = f"batch {key!r}"
+            order = key_order(by_index(key, names, what) if names else key, count, what)
+            collected.add(order, completion_time(value, what))
+        return cls(*collected.arrays())
+
+    @classmethod
+    def from_gpu(
+        cls,
+        tasks: KernelTasks,
+        gpu: GPU | str,
+        slowdown: Any = (1.7, 1.9),
+        seed: Any = None,
+        first: int = 0,
+    ) -> BatchTable:
+        """The table of tasks whose kernels share a GPU, by simulated placement of their blocks.
+
+        The GPUSched paper, sections 2.3 and 6.1. A batch of two or more is eligible when in some
+        order of submission every block of every kernel is resident at once, blocks going to SMs by
+        the most-room rule; a kernel alone always is. Every order is tried for up to six kernels
+        (more where kernels are identical), a few sensible ones beyond: a set that none of those
+        places, and whose total demand the GPU could hold, is left undecided.
+
+        A batch takes as long as its longest member's ``wcet`` times a slowdown factor, rounded up.
+        The factor is drawn for each batch of two or more.
+
+        Parameters
+        ----------
+        tasks
+            One set or a stack; ``blocks``, ``threads``, ``regs``, ``smem`` and ``wcet`` matter.
+        gpu
+            A GPU or the name of a preset.
+        slowdown
+            ``(least, most)``, a uniform draw from the multiples of 1e-9 between them, both
+            included; a number for all; the paper's ``"small"`` (1 to 1.4), ``"large"`` (1.7 to
+            1.9) or ``"mixed"`` (1.1 to 1.9); None for no slowdown.
+        seed
+            An int, a ``SeedSequence``, a ``Generator``, or None.
+        first
+            The number of the first set: set ``first + i`` of a seed has the same factors whatever
+            the stack, and whatever is eligible.
+
+        Raises
+        ------
+        ValueError
+            More than 20 tasks, a block that fits no SM (with its task and the resource), factors
+            below 1.
+        OverflowError
+            Times beyond the clock.
+        """
+        from gpusched.model.gpu import as_gpu
+
+        device = as_gpu(gpu)
+        _check_tasks(tasks)
+        least, most = factors(slowdown)
+        completion, undecided, order = _core.oracle_by_placement(
+            device._limits,
+            device.sm_order,
+            np.atleast_2d(tasks.blocks),
+            np.atleast_2d(tasks.threads),
+            np.atleast_2d(tasks.regs),
+            np.atleast_2d(tasks.smem),
+            np.atleast_2d(tasks.wcet),
+            key=seed_key(seed),
+            first=set_number(first),
+            least=least,
+            most=most,
+        )
+        return cls._of_stack(tasks, completion, undecided, order)
+
+    @classmethod
+    def from_utilization(
+        cls, tasks: KernelTasks, slowdown: Any = None, seed: Any = None, first: int = 0
+    ) -> BatchTable:
+        """The table of tasks that may share the GPU when their utilizations add up to 1 at most.
+
+        A model without a GPU, for comparisons: a batch of two or more is eligible iff the sum of
+        ``wcet / period`` is at most 1, exactly; a task alone always is. Times and the other
+        parameters are those of `from_gpu`, but without a slowdown unless one is given.
+
+        Raises
+        ------
+        ValueError
+            More than 20 tasks, factors below 1.
+        OverflowError
+            Times, or a hyperperiod, beyond the clock.
+        """
+        _check_tasks(tasks)
+        least, most = factors(slowdown)
+        completion = _core.oracle_by_utilization(
+            np.atleast_2d(tasks.period),
+            np.atleast_2d(tasks.wcet),
+            key=seed_key(seed),
+            first=set_number(first),
+            least=least,
+            most=most,
+        )
+        return cls._of_stack(tasks, completion, None, None)
+
+    @classmethod
+    def _of_stack(cls, tasks: KernelTasks, *arrays: Any) -> BatchTable:
+        if not tasks.is_stack:
+            arrays = tuple(None if array is None else array[0] for array in arrays)
+        return cls._make(*arrays)
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        statistic: str = "worst",
+        tasks: KernelTasks | Sequence[str] | int | None = None,
+    ) -> BatchTable:
+        """A table from measured completion times: one row per batch, in CSV or JSON.
+
+        The suffix says which, ``.csv`` or ``.json``. A row has a batch, its tasks in the order of
+        their submission; the completion time in whole ticks, or several samples of it; and, if
+        wanted, whether it was eligible. In CSV, with tasks and samples separated by semicolons::
+
+            batch,completion,eligible
+            detect,120,yes
+            track,90,
+            track;detect,180;175;183,yes
+            detect;track,,no
+
+        In JSON::
+
+            {"tasks": ["detect", "track"],
+             "batches": [
+               {"batch": ["detect"], "completion": 120},
+               {"batch": [1], "completion": 90},
+               {"batch": ["track", "detect"], "completion": [180, 175, 183], "eligible": true},
+               {"batch": ["detect", "track"], "eligible": false}]}
+
+        A task is named by its index or its name. Names get their indices from ``tasks``, else from
+        the list ``"tasks"`` in JSON (which may also be their number), else from the order of the
+        rows of a single task. ``eligible`` is yes, no or unknown (undecided) in CSV, where true,
+        false, 1 and 0 are understood as well, and ``true``, ``false`` or ``"unknown"`` in JSON;
+        left out, it is yes, or no where the completion time is 0 or left out. Of several orders of
+        one batch the one with the shortest time is kept. Batches without a row are not eligible.
+
+        Parameters
+        ----------
+        path
+            The file.
+        statistic
+            What stands for several samples: ``"worst"``, ``"median"`` or ``"mean"``, the last two
+            rounded up to whole ticks.
+        tasks
+            Names in the order of the indices, a task set whose names they are, or how many tasks
+            there are.
+
+        Raises
+        ------
+        ValueError
+            What is no such file, with the file, the row and the offender: an unknown task, a
+            repeated row (several samples belong in one row), a time that is not a positive whole
+            number, a task that can never run.
+        OverflowError
+            Times beyond the clock.
+        """
+        from gpusched.model.batch_table_file import read
+
+        return read(path, statistic, tasks, BatchTable)
+
+    def to_file(
+        self, path: str | os.PathLike[str], tasks: KernelTasks | Sequence[str] | None = None
+    ) -> None:
+        """Writes the batches of one set as a file for `from_file`, with names if ``tasks`` are
+        given. An existing file is replaced once the new one is complete."""
+        from gpusched.model.batch_table_file import write
+
+        write(self, path, tasks)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the table or stack without loss (NumPy's ``.npz``), for `load`. An existing file
+        is replaced once the new one is complete."""
+        arrays: dict[str, Any] = {"format": np.array(_FORMAT), "completion": self.completion}
+        if self.undecided is not None:
+            arrays["undecided"] = self.undecided
+        if self.order is not None:
+            arrays["order"] = self.order
+        with replacing(path) as file:
+            np.savez_compressed(file, **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> BatchTable:
+        """Reads what `save` wrote. Raises ValueError for any other file."""
+        where = os.fspath(path)
+        with open(where, "rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as arrays:
+                    if str(arrays["format"]) != _FORMAT:
+                        raise ValueError("another format or version")
+                    names = [name for name in ("undecided", "order") if name in arrays]
+                    return cls(arrays["completion"], **{name: arrays[name] for name in names})
+            except Exception as error:  # zip, zlib, header and content errors of many types
+                text = str(error) or type(error).__name__
+                raise ValueError(f"{where}: is no saved BatchTable: {text}") from error
+
+    # What tables say ----------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Tasks in a set."""
+        return int(self.completion.shape[-1]).bit_length() - 1
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is a stack of tables."""
+        return self.completion.ndim == 2
+
+    def __len__(self) -> int:
+        """Sets in a stack, batches (2**n, the empty one included) in a single table."""
+        return int(self.completion.shape[0])
+
+    def __getitem__(self, index: int | slice) -> BatchTable:
+        """Table ``index`` of a stack, or a part of the stack."""
+        if not self.is_stack:
+            raise TypeError("this is one table; only a stack of tables can be indexed")
+        if not isinstance(index, slice):
+            index = operator.index(index)
+        part = [None if a is None else a[index].copy() for a in self._arrays()]
+        return BatchTable._make(*part)
+
+    def batch_mask(self, members: Iterable[int]) -> int:
+        """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
+        mask = 0
+        for member in members:
+            mask |= 1 << task_index(member, self.n, "members")
+        return mask
+
+    def members(self, mask: int) -> tuple[int, ...]:
+        """The tasks of a batch, by increasing index."""
+        return members(self._mask(mask))
+
+    def submission_order(self, mask: int) -> tuple[int, ...]:
+        """The tasks of an eligible batch in the order of submission.
+
+        Raises ValueError when the batch is not eligible, TypeError for a stack.
+        """
+        if self.is_stack:
+            raise TypeError("this is a stack; ask one of its tables: table[i]")
+        number = self._mask(mask)
+        if self.completion[number] == 0:
+            raise ValueError(f"batch {set_text(number)} is not eligible")
+        if self.order is None:
+            return members(number)
+        return tuple(int(i) for i in self.order[number] if i >= 0)
+
+    def _mask(self, mask: Any) -> int:
+        number = operator.index(mask)
+        if not 0 <= number < 2**self.n:
+            raise ValueError(f"mask = {number}: must be a set of {self.n} tasks")
+        return number
+
+    def _arrays(self) -> tuple[Any, Any, Any]:
+        return self.completion, self.undecided, self.order
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BatchTable):
+            return NotImplemented
+        return all(
+            (a is None) == (b is None) and (a is None or np.array_equal(a, b))
+            for a, b in zip(self._arrays(), other._arrays(), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return (BatchTable._make, self._arrays())
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per eligible or undecided batch: ``set`` (of a stack),
+        ``mask``, ``size``, ``tasks`` in the order of submission, ``completion``, ``undecided``."""
+        import pandas as pd
+
+        completion = np.atleast_2d(self.completion)
+        undecided = np.zeros_like(completion) if self.undecided is None else self.undecided
+        sets, masks = np.nonzero(completion + undecided)
+        decided = completion[sets, masks] > 0
+        tables = [self[i] for i in range(len(self))] if self.is_stack else [self]
+        orders = [
+            tables[s].submission_order(m) if yes else members(m)
+            for s, m, yes in zip(sets.tolist(), masks.tolist(), decided.tolist(), strict=True)
+        ]
+        columns: dict[str, Any] = {"set": sets} if self.is_stack else {}
+        columns |= {
+            "mask": masks,
+            "size": np.array([len(order) for order in orders], dtype=np.int64),
+            "tasks": pd.Series(orders, dtype=object),
+            "completion": completion[sets, masks] + np.atleast_2d(undecided)[sets, masks],
+            "undecided": ~decided,
+        }
+        return pd.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        if self.is_stack:
+            return f"<BatchTable: {len(self)} sets of {self.n} tasks>"
+        return f"<BatchTable: {self._counts()}>"
+
+    def _counts(self) -> str:
+        text = f"{self.n} tasks, {int((self.completion > 0).sum())} eligible batches"
+        if self.undecided is not None:
+            text += f", {int((self.undecided > 0).sum())} undecided"
+        return text
+
+    def _repr_html_(self) -> str:
+        if self.is_stack:
+            return f"<p>BatchTable: {len(self)} sets of {self.n} tasks</p>"
+        masks = np.flatnonzero(self.completion)
+        rows = "".join(
+            f"<tr><td>{order_text(self.submission_order(int(mask)))}</td>"
+            f"<td>{int(self.completion[mask])}</td></tr>"
+            for mask in masks[:_ROWS]
+        )
+        more = f"<p>and {len(masks) - _ROWS} more</p>" if len(masks) > _ROWS else ""
+        return (
+            f"<table><caption>BatchTable: {self._counts()}</caption>"
+            f"<tr><th>batch</th><th>completion</th></tr>{rows}</table>{more}"
+        )
+
+
+def _check_tasks(tasks: Any) -> None:
+    instance(tasks, KernelTasks, "tasks")
+    if tasks.n > MAX_TASKS:
+        raise ValueError(f"tasks: {tasks.n} in a set: more tasks than {MAX_TASKS}")

@@ -1,0 +1,350 @@
+"""Measured batch tables in files: CSV and JSON as `BatchTable.from_file` describes them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import operator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from gpusched._support.arguments import one_of
+from gpusched._support.files import replacing
+from gpusched.model.batches import MAX_TASKS, Collected, completion_time, members
+from gpusched.model.kernel_tasks import KernelTasks
+
+Made = TypeVar("Made")
+
+_SEPARATOR = ";"
+_COLUMNS = ("batch", "completion", "eligible")
+_YES, _NO, _UNKNOWN = ("yes", "true", "1"), ("no", "false", "0"), "unknown"
+_STATISTICS = ("worst", "median", "mean")
+
+
+@dataclass(frozen=True)
+class _Row:
+    where: str  # file and row, for messages
+    batch: tuple[Any, ...]  # names or indices as written
+    samples: tuple[Any, ...]
+    eligible: bool | str | None  # None: not said; "unknown": undecided
+
+
+def read(
+    path: str | os.PathLike[str], statistic: str, tasks: Any, make: Callable[..., Made]
+) -> Made:
+    """The table in a file; ``make`` is the class of tables."""
+    one_of(statistic, _STATISTICS, "statistic")
+    where = os.fspath(path)
+    listed: Any = None
+    if _suffix(where) == ".csv":
+        rows = _read_csv(where)
+    else:
+        rows, listed = _read_json(where)
+    if not rows:
+        raise ValueError(f"{where}: has no batches")
+    index, n = _indices(where, rows, listed, tasks)
+    collected = Collected(n)
+    seen: dict[tuple[int, ...], str] = {}
+    for row in rows:
+        order = tuple(_lookup(row, token, index, n) for token in row.batch)
+        if len(set(order)) < len(order):
+            twice = next(t for i, t in enumerate(row.batch) if order[i] in order[:i])
+            raise ValueError(f"{row.where}: task {twice!r} is named twice")
+        if order in seen:
+            raise ValueError(
+                f"{row.where}: this batch was given already in {seen[order]}; several samples of "
+                f"one order belong in one row"
+            )
+        seen[order] = row.where.rpartition(", ")[2]
+        time = _time(row, statistic)
+        collected.add(order, 0 if row.eligible is False else time, row.eligible != _UNKNOWN)
+    try:
+        return make(*collected.arrays())
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def write(table: Any, path: str | os.PathLike[str], tasks: Any) -> None:
+    where = os.fspath(path)
+    suffix = _suffix(where)
+    if table.is_stack:
+        raise TypeError("this is a stack; write one of its tables, or use save()")
+    names = None if tasks is None else _names(tasks)
+    if names is not None and len(names) != table.n:
+        raise ValueError(f"tasks: {len(names)} names for {table.n} tasks")
+    if suffix == ".json":
+        with replacing(where, "w", encoding="utf-8") as file:
+            file.write(f'{{"tasks": {json.dumps(names or table.n)},\n "batches": [\n')
+            lines = (
+                json.dumps({"batch": batch, "completion": time, "eligible": eligible or _UNKNOWN})
+                for batch, time, eligible in _batches(table, names)
+            )
+            file.write(",\n".join(f"  {line}" for line in lines) + "]}\n")
+        return
+    for name in names or ():
+        if _SEPARATOR in name or name != name.strip() or not name or name.isdecimal():
+            raise ValueError(f"tasks: the name {name!r} cannot be told apart in CSV; write JSON")
+    with replacing(where, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for batch, time, eligible in _batches(table, names):
+            text = _SEPARATOR.join(map(str, batch))
+            writer.writerow((text, time, _YES[0] if eligible else _UNKNOWN))
+
+
+def _batches(table: Any, names: Any) -> Iterator[tuple[list[Any], int, bool]]:
+    """Members as they are written, time and whether eligible, of every batch that has a time;
+    single tasks first, since the order of their rows numbers them."""
+    undecided = table.undecided if table.undecided is not None else np.zeros_like(table.completion)
+    masks = np.flatnonzero(table.completion + undecided).tolist()
+    for mask in sorted(masks, key=lambda mask: (mask & (mask - 1) != 0, mask)):
+        eligible = bool(table.completion[mask])
+        order = table.submission_order(mask) if eligible else members(mask)
+        time = int(table.completion[mask] if eligible else undecided[mask])
+        yield [names[i] if names else i for i in order], time, eligible
+
+
+def _suffix(where: str) -> str:
+    suffix = os.path.splitext(where)[1].lower()
+    if suffix not in (".csv", ".json"):
+        raise ValueError(f"{where}: the name must end in .csv or .json")
+    return suffix
+
+
+def _names(tasks: KernelTasks | Sequence[str]) -> list[str]:
+    names = list(tasks.name if isinstance(tasks, KernelTasks) else tasks)
+    if isinstance(tasks, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError("tasks: must be a task set or a list of names")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"tasks: the name {name!r} is given twice")
+    return names
+
+
+# CSV ---------------------------------------------------------------------------------------------
+
+
+def _read_csv(where: str) -> list[_Row]:
+    rows = []
+    try:
+        with open(where, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            columns: list[str] | None = None
+            for cells in reader:
+                if not any(cell.strip() for cell in cells):
+                    continue
+                cells = [cell.strip() for cell in cells]
+                at = f"{where}, row {reader.line_num}"
+                if any("\0" in cell for cell in cells):
+                    raise ValueError(f"{at}: is no text")
+                if columns is None:
+                    columns = _header(at, cells)
+                    continue
+                if len(cells) != len(columns):
+                    raise ValueError(f"{at}: has {len(cells)} cells, must have {len(columns)}")
+                rows.append(_csv_row(at, dict(zip(columns, cells, strict=True))))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where}: is no UTF-8 text: {error}") from None
+    except csv.Error as error:
+        raise ValueError(f"{where}, row {reader.line_num}: {error}") from None
+    if columns is None:
+        raise ValueError(f"{where}: is empty")
+    return rows
+
+
+def _header(at: str, cells: list[str]) -> list[str]:
+    columns = [cell.lower() for cell in cells]
+    for column in columns:
+        if column not in _COLUMNS or columns.count(column) > 1:
+            raise ValueError(
+                f"{at}: the column {column!r} is not expected; the first row names the columns "
+                f"batch, completion and, if wanted, eligible"
+            )
+    for column in _COLUMNS[:2]:
+        if column not in columns:
+            raise ValueError(f"{at}: has no column {column!r}")
+    return columns
+
+
+def _csv_row(at: str, cells: dict[str, str]) -> _Row:
+    batch = tuple(token.strip() for token in cells["batch"].split(_SEPARATOR))
+    text = cells["completion"]
+    samples = tuple(_number(at, token) for token in text.split(_SEPARATOR)) if text else ()
+    said = cells.get("eligible", "").lower()
+    eligible: bool | str | None = None
+    if said == _UNKNOWN:
+        eligible = _UNKNOWN
+    elif said in _YES or said in _NO:
+        eligible = said in _YES
+    elif said:
+        raise ValueError(f"{at}: eligible = {said!r}: must be yes, no or unknown")
+    return _row(at, batch, samples, eligible)
+
+
+def _number(at: str, token: str) -> Any:
+    try:
+        return int(token)
+    except ValueError:
+        pass
+    try:
+        return float(token)
+    except ValueError:
+        raise ValueError(f"{at}: completion = {token.strip()!r}: is no number") from None
+
+
+# JSON --------------------------------------------------------------------------------------------
+
+
+def _read_json(where: str) -> tuple[list[_Row], Any]:
+    try:
+        with open(where, encoding="utf-8-sig") as file:
+            content = json.load(file)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where}: is no UTF-8 text: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where}: is no JSON: {error}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("batches"), list):
+        raise ValueError(f'{where}: must be an object with a list "batches"')
+    _known(where, content, ("tasks", "batches"))
+    rows = []
+    for number, row in enumerate(content["batches"]):
+        at = f"{where}, batches[{number}]"
+        if not isinstance(row, dict):
+            raise ValueError(f"{at}: must be an object")
+        _known(at, row, _COLUMNS)
+        batch = row.get("batch")
+        if not isinstance(batch, list):
+            raise ValueError(f'{at}: "batch" must be a list of tasks')
+        for token in batch:
+            if isinstance(token, bool) or not isinstance(token, (int, str)):
+                raise ValueError(f"{at}: {token!r} is neither a name nor an index of a task")
+        times = row.get("completion")
+        samples = () if times is None else tuple(times) if isinstance(times, list) else (times,)
+        eligible = row.get("eligible")
+        if eligible is not None and not isinstance(eligible, bool) and eligible != _UNKNOWN:
+            raise ValueError(f'{at}: eligible = {eligible!r}: must be true, false or "unknown"')
+        rows.append(_row(at, tuple(batch), samples, eligible))
+    return rows, content.get("tasks")
+
+
+def _known(at: str, content: dict[str, Any], keys: Sequence[str]) -> None:
+    for key in content:
+        if key not in keys:
+            raise ValueError(f"{at}: {key!r} is not expected; known: {', '.join(keys)}")
+
+
+# Both --------------------------------------------------------------------------------------------
+
+
+def _row(at: str, batch: tuple[Any, ...], samples: tuple[Any, ...], eligible: Any) -> _Row:
+    if not batch or "" in batch:
+        raise ValueError(f"{at}: the batch names no task")
+    if samples in ((), (0,)):
+        if eligible is True or eligible == _UNKNOWN:
+            raise ValueError(f"{at}: has no completion time")
+        eligible = False
+    for sample in samples:
+        _one_time(at, sample, least=0 if eligible is False else 1)
+    return _Row(at, batch, samples, eligible)
+
+
+def _one_time(at: str, sample: Any, least: int) -> None:
+    if isinstance(sample, (str, bool, list, dict)) or sample is None:
+        raise ValueError(f"{at}: completion = {sample!r}: is no number")
+    if completion_time(sample, at) < least:
+        raise ValueError(f"{at}: completion = {sample}: must be positive")
+
+
+def _time(row: _Row, statistic: str) -> int:
+    """What stands for the samples, rounded up."""
+    if row.eligible is False:
+        return 0
+    samples = sorted(int(sample) for sample in row.samples)
+    if statistic == "worst":
+        return samples[-1]
+    if statistic == "median":
+        low, high = samples[(len(samples) - 1) // 2], samples[len(samples) // 2]
+        return -(-(low + high) // 2)
+    return -(-sum(samples) // len(samples))
+
+
+def _indices(where: str, rows: list[_Row], listed: Any, tasks: Any) -> tuple[dict[Any, int], int]:
+    """What tokens mean: names and indices as written in the file, and how many tasks there are."""
+    index: dict[Any, int] = {}
+    count: int | None = None
+    if hasattr(tasks, "__index__") and not isinstance(tasks, bool):
+        count = operator.index(tasks)
+    elif tasks is not None:
+        names = _names(tasks)
+        index = {name: i for i, name in enumerate(names)}
+        count = len(names)
+    if isinstance(listed, list):
+        try:
+            written = _names(listed)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}: {error}") from None
+        if index and set(written) != set(index):
+            offender = next(iter(set(written) ^ set(index)))
+            raise ValueError(f"{where}: task {offender!r} is not in both the file and tasks")
+        index = index or {name: i for i, name in enumerate(written)}
+        # Indices in the file count in the file's own list.
+        index |= {i: index[name] for i, name in enumerate(written)}
+        listed = len(written)
+    if listed is not None:
+        if isinstance(listed, bool) or not isinstance(listed, int):
+            raise ValueError(f'{where}: "tasks" must be a list of names or a number of tasks')
+        if count is not None and count != listed:
+            raise ValueError(f"{where}: has {listed} tasks, not {count}")
+        count = listed
+    if count is None:
+        index, count = _numbered(rows)
+    if count < 1:
+        raise ValueError(f"{where}: {count} tasks: must be at least one")
+    if count > MAX_TASKS:
+        raise ValueError(f"{where}: {count} tasks: more tasks than {MAX_TASKS}")
+    return {**{i: i for i in range(count)}, **index}, count
+
+
+def _numbered(rows: list[_Row]) -> tuple[dict[Any, int], int]:
+    """Tasks that nobody listed: numbered by their indices, or by their rows of a single task."""
+    most = -1
+    for row in rows:
+        for token in row.batch:
+            number = _as_index(token)
+            if number is None:
+                index: dict[Any, int] = {}
+                for single in rows:
+                    if len(single.batch) == 1:
+                        index.setdefault(single.batch[0], len(index))
+                return index, max(len(index), 1)
+            if number < 0:
+                raise ValueError(f"{row.where}: unknown task {token}; tasks are numbered from 0")
+            if number >= MAX_TASKS:
+                raise ValueError(f"{row.where}: task {token}: more tasks than {MAX_TASKS}")
+            most = max(most, number)
+    return {}, most + 1
+
+
+def _as_index(token: Any) -> int | None:
+    if isinstance(token, str):
+        return int(token) if token.isascii() and token.isdecimal() and len(token) < 10 else None
+    return int(token)
+
+
+def _lookup(row: _Row, token: Any, index: dict[Any, int], n: int) -> int:
+    if token in index:
+        return index[token]
+    number = _as_index(token)
+    if number is not None and number in index:
+        return index[number]
+    _unknown(row, token, index, n)
+
+
+def _unknown(row: _Row, token: Any, index: dict[Any, int], n: int) -> NoReturn:
+    names = [name for name in index if isinstance(name, str)]
+    known = ", ".join(map(repr, names)) if names else f"0 to {n - 1}"
+    raise ValueError(f"{row.where}: unknown task {token!r}; tasks are {known}")

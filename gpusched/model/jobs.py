@@ -1,0 +1,93 @@
+"""Jobs: what was executed when, in time for which deadline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.frozen import Frozen
+
+
+@dataclass(frozen=True, eq=False)
+class Jobs(Frozen):
+    """Jobs as a structure of arrays: read-only int64, one entry per job, times in ticks.
+
+    Attributes
+    ----------
+    task, job
+        The task's index, and the number of its job, from 0.
+    release, deadline
+        When it arrives, and by when it must have ended (absolute).
+    start, finish
+        Of its execution; -1 for a job that was never started.
+    """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ("task", "job", "release", "deadline", "start", "finish")
+    """The attributes with an entry per job."""
+
+    task: Int64Array
+    job: Int64Array
+    release: Int64Array
+    deadline: Int64Array
+    start: Int64Array
+    finish: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    @property
+    def response(self) -> Int64Array:
+        """finish - release; -1 for a job that did not finish."""
+        done = self.finish >= 0
+        return np.where(done, self.finish - self.release, np.int64(-1))
+
+    @property
+    def tardiness(self) -> Int64Array:
+        """How long after its deadline each job finished, 0 in time; -1 for one that did not."""
+        return np.where(self.finish >= 0, np.maximum(0, self.finish - self.deadline), np.int64(-1))
+
+    @property
+    def late(self) -> Any:
+        """Which jobs do not end by their deadlines (bool array)."""
+        return (self.finish < 0) | (self.finish > self.deadline)
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per job."""
+        import pandas as pd
+
+        columns = {name: getattr(self, name) for name in self.COLUMNS}
+        return pd.DataFrame({**columns, "response": self.response})
+
+    def __repr__(self) -> str:
+        return f"<Jobs: {len(self)}>"
+
+    def _repr_html_(self) -> str | None:
+        if hasattr(self, "_repr_svg_"):  # a notebook would show the table instead of the picture
+            return None
+        from gpusched._support.results import Results
+
+        columns = {name: getattr(self, name) for name in self.COLUMNS}
+        return Results({**columns, "response": self.response})._repr_html_()
+
+
+class RunJobs(Jobs):
+    """Jobs of a simulation, which ended at ``now``, maybe before they did. A base of runs."""
+
+    tasks: Any
+    now: int
+
+    @property
+    def late(self) -> npt.NDArray[np.bool_]:
+        """Which jobs did not finish by their deadlines, as far as that is known at ``now``."""
+        finished = self.finish >= 0
+        return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
+
+    def responses(self, task: int | str) -> Int64Array:
+        """The response times of the finished jobs of a task (its index or name), in order."""
+        number = task_number(task, self.tasks.name)
+        chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
+        return self.finish[chosen] - self.release[chosen]

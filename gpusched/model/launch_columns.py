@@ -1,0 +1,215 @@
+"""What may be given for the columns of launches and of their streams, and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    frozen,
+    int_array,
+    integer,
+    names,
+    one_of,
+)
+
+KINDS = ("kernel", "copy_in", "copy_out")
+"""What can be launched; ``Launches.kind`` holds the positions in this tuple."""
+
+STREAM_KINDS = ("blocking", "non_blocking", "null")
+"""What a stream can be; ``Launches.stream_kind`` holds the positions in this tuple."""
+
+MOST_STREAMS = 2**24
+
+
+def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
+    """Positions in ``known``, from names or from such positions."""
+    if isinstance(value, str):
+        one_of(value, known, name)
+        return np.array(known.index(value), dtype=np.int64)
+    listed = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
+    if listed.dtype.kind in "OUS":
+        flat = listed.ravel().tolist()
+        for i, item in enumerate(flat):
+            if not isinstance(item, (int, float)):
+                one_of(item, known, f"{name}[{i}]")
+                flat[i] = known.index(item)
+        value = np.array(flat, dtype=object).reshape(listed.shape)
+    found = int_array(value, name)
+    for at in np.argwhere((found < 0) | (found >= len(known)))[:1].tolist():
+        where = f"[{at[0]}]" if at else ""
+        raise ValueError(
+            f"{name}{where} = {found[tuple(at)]}: must be one of {', '.join(known)}, or its "
+            f"number from 0 to {len(known) - 1}"
+        )
+    return found
+
+
+def row_count(
+    columns: dict[str, Int64Array], first: str, sequences: dict[str, Sequence[Any] | None]
+) -> int:
+    """How many rows the columns and sequences describe."""
+    for key, array in columns.items():
+        if array.ndim > 1:
+            raise ValueError(f"{key}: must have 1 dimension, has {array.ndim}")
+    longest = next((key for key, array in columns.items() if array.ndim == 1), None)
+    if longest is None:
+        raise ValueError(f"{first}: must be a sequence with one entry per launch")
+    n = len(columns[longest])
+    for key, given in sequences.items():
+        if given is not None and (isinstance(given, str) or not hasattr(given, "__len__")):
+            raise TypeError(f"{key}: must be a sequence with one entry per launch")
+        if given is not None and len(given) != n:
+            raise ValueError(f"{key}: has {len(given)} entries, {longest} has {n}")
+    return n
+
+
+def one_each(array: Int64Array, n: int, name: str, what: str) -> Int64Array:
+    """A copy with one entry for each of n."""
+    if array.shape not in ((), (n,)):
+        raise ValueError(
+            f"{name}: shape {array.shape}; must be one number, or one for each of {n} {what}"
+        )
+    return np.array(np.broadcast_to(array, (n,)))
+
+
+def read_block_times(
+    given: Sequence[Any] | None, blocks: Int64Array
+) -> tuple[Int64Array | None, ...] | None:
+    if given is None or all(times is None for times in given):
+        return None
+    found: list[Int64Array | None] = []
+    for i, times in enumerate(given):
+        if times is None:
+            found.append(None)
+            continue
+        row = int_array(times, f"block_times[{i}]")
+        if row.shape != (blocks[i],):
+            what = f"one time for each of {blocks[i]} blocks" if blocks[i] else "None for a copy"
+            raise ValueError(f"block_times[{i}]: shape {row.shape}; must be {what}")
+        at_least(row, 1, f"block_times[{i}]")
+        found.append(frozen(row))
+    return tuple(found)
+
+
+def fill_durations(
+    rows: dict[str, Int64Array], times: tuple[Int64Array | None, ...] | None, bandwidth: Any
+) -> None:
+    """Durations that follow from block times or bytes; refuses rows without any."""
+    duration = rows["duration"]
+    for i, each in enumerate(times or ()):
+        if each is not None:
+            duration[i] = each.min()
+    if bandwidth is not None:
+        rate = _decimal(bandwidth, "bandwidth")
+        if rate <= 0:
+            raise ValueError(f"bandwidth = {bandwidth}: must be positive")
+        for i in np.flatnonzero((duration == 0) & (rows["bytes"] > 0)).tolist():
+            ticks = -(-int(rows["bytes"][i]) // rate)
+            if ticks >= 2**63:
+                raise OverflowError(f"bytes[{i}] = {rows['bytes'][i]}: takes more than 64 bits")
+            duration[i] = ticks
+    for i in np.flatnonzero(duration == 0)[:1].tolist():
+        hint = ", or give the bandwidth" if rows["bytes"][i] else ""
+        raise ValueError(f"duration[{i}] = 0: must be positive{hint}")
+
+
+def read_after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ...]:
+    if given is None:
+        return ((),) * n
+    found = []
+    for i, entry in enumerate(given):
+        items = () if entry is None else entry
+        if not isinstance(items, Iterable) or isinstance(items, str):
+            items = (items,)
+        row = tuple(integer(item, f"after[{i}]") for item in items)
+        for item in row:
+            if not 0 <= item < n:
+                raise ValueError(f"after[{i}] = {item}: there are {n} launches")
+        found.append(row)
+    return tuple(found)
+
+
+def _decimal(value: Any, name: str) -> Fraction:
+    """A number as it is written: 0.1 is a tenth."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return Fraction(int(value))
+    if isinstance(value, Fraction):
+        return value
+    try:
+        return Fraction(repr(float(value)))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} = {repr(value)[:60]}: must be a finite number") from None
+
+
+def read_factors(given: Any, n: int, name: str = "interference") -> Int64Array:
+    """Factors of interference as thousandths, shape ``(n, 4)``."""
+    try:
+        table = np.asarray(given)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if table.shape not in ((4,), (n, 4)):
+        raise ValueError(f"{name}: shape {table.shape}; must be (4,) or ({n}, 4)")
+    whole = table.dtype.kind in "iu" and table.size > 0 and int(table.min()) >= 1000
+    if whole:
+        exact = int_array(table, name)
+    else:
+        exact = np.empty(table.shape, dtype=np.int64)
+        for at, value in np.ndenumerate(table):
+            where = f"{name}[{', '.join(map(str, at))}]"
+            factor = _decimal(value, where)
+            exact[at] = min(-(-factor * 1000 // 1), 2**62) if factor > 0 else 0
+    for index in np.argwhere((exact < 1000) | (exact > 10**6))[:1].tolist():
+        where = f"{name}[{', '.join(map(str, index))}]"
+        hint = "within 1000 .. 1000000 thousandths" if whole else "within 1 .. 1000"
+        raise ValueError(f"{where} = {table[tuple(index)]}: must be {hint}")
+    return frozen(np.array(np.broadcast_to(exact, (n, 4))))
+
+
+def launch_names(kind: Int64Array) -> list[str]:
+    words = [word.replace("_", " ") for word in KINDS]
+    return [f"{words[code]} {i}" for i, code in enumerate(kind.tolist())]
+
+
+def read_streams(
+    stream: Int64Array,
+    context: Int64Array,
+    priority: Int64Array,
+    kind: Int64Array,
+    name: Sequence[str] | None,
+) -> dict[str, Any]:
+    """The columns of the streams."""
+    given = {"stream_context": context, "stream_priority": priority, "stream_kind": kind}
+    sizes = [len(array) for array in given.values() if array.ndim == 1]
+    sizes += [] if name is None else [len(name)]
+    count = max(sizes) if sizes else int(stream.max(initial=0)) + 1
+    for i in np.flatnonzero((stream < 0) | (stream >= count))[:1].tolist():
+        raise ValueError(f"stream[{i}] = {stream[i]}: there are {count} streams")
+    if count == 0:
+        raise ValueError("stream_context: there must be a stream")
+    if count > MOST_STREAMS:
+        raise ValueError(f"stream: {count} streams; at most {MOST_STREAMS}")
+    columns = {key: one_each(array, count, key, "streams") for key, array in given.items()}
+    at_least(columns["stream_context"], 0, "stream_context")
+    for i in np.flatnonzero(columns["stream_context"] >= 2**24)[:1].tolist():
+        number = columns["stream_context"][i]
+        raise ValueError(f"stream_context[{i}] = {number}: must be below {2**24}")
+    null = np.flatnonzero(columns["stream_kind"] == STREAM_KINDS.index("null"))
+    owners = columns["stream_context"][null]
+    again = np.setdiff1d(np.arange(len(null)), np.unique(owners, return_index=True)[1])
+    for i in again[:1].tolist():
+        raise ValueError(
+            f"stream_kind[{null[i]}] = 'null': context {owners[i]} has a NULL stream already"
+        )
+    usual = [
+        "NULL stream" if code == 2 else f"stream {i}"
+        for i, code in enumerate(columns["stream_kind"].tolist())
+    ]
+    values: dict[str, Any] = {key: frozen(array) for key, array in columns.items()}
+    values["stream_name"] = names(name, "stream_name", usual, "stream")
+    return values

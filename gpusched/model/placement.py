@@ -1,0 +1,300 @@
+"""Which SM each block of a kernel is given to.
+
+Olmedo et al. 2020, section III-C, and the most-room rule of Gilman et al. (2020), of which the
+paper's definitions are special cases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._draw.axes import axes
+from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
+from gpusched._support.frozen import Frozen
+from gpusched.model.gpu import GPU, as_gpu, kernel_columns
+
+# The core's numbers of the policies.
+POLICIES = {"most_room": 0, "olmedo": 1, "round_robin": 2}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Placement(Frozen):
+    """Where the blocks of some kernels went; made by :func:`place`.
+
+    All arrays are read-only and int64. B is the number of blocks, K of kernels.
+
+    Attributes
+    ----------
+    kernel, block, sm
+        Shape ``(B,)``, in dispatch order: the kernel (an index into the arguments of
+        :func:`place`), the block's number in its grid, and its SM, -1 where there was no room.
+    load
+        Shape ``(sms, 4)``: warps, blocks, registers and shared memory in bytes (with what the
+        system reserves) that each SM holds afterwards. Can be passed to :func:`place` as ``load``.
+    before
+        The same, before the first block was placed.
+    warps
+        Shape ``(K,)``: warps per block.
+    gpu, policy
+        As given.
+    """
+
+    gpu: GPU
+    policy: str
+    kernel: Int64Array
+    block: Int64Array
+    sm: Int64Array
+    load: Int64Array
+    before: Int64Array
+    warps: Int64Array
+
+    @property
+    def all_placed(self) -> bool:
+        """Whether every block found an SM."""
+        return bool((self.sm >= 0).all())
+
+    @property
+    def placed(self) -> Int64Array:
+        """How many blocks of each kernel found an SM, shape ``(K,)``."""
+        counts = np.bincount(self.kernel[self.sm >= 0], minlength=len(self.warps))
+        return counts.astype(np.int64)
+
+    def sms(self, kernel: int) -> Int64Array:
+        """The SMs of a kernel's blocks, in block order; -1 where there was no room."""
+        if not 0 <= kernel < len(self.warps):
+            raise IndexError(f"kernel = {kernel}: there are {len(self.warps)} kernels")
+        start, stop = np.searchsorted(self.kernel, [kernel, kernel + 1])
+        return self.sm[start:stop]
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per block: kernel, block, sm."""
+        import pandas as pd
+
+        return pd.DataFrame({key: getattr(self, key) for key in ("kernel", "block", "sm")})
+
+    def __repr__(self) -> str:
+        placed = int((self.sm >= 0).sum())
+        return (
+            f"<Placement: {placed} of {len(self.sm)} blocks of {len(self.warps)} kernels "
+            f"on {self.gpu.sms} SMs, {self.policy}>"
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the SMs as columns in which the blocks are stacked by their warps.
+
+        ``ax`` is a matplotlib axes, a new one unless given; returns it. In a notebook the
+        placement itself shows as the same picture, without matplotlib.
+        """
+        ax = axes(ax)
+        boxes = _Boxes(self, self.gpu.sms)
+        ax.bar(np.arange(self.gpu.sms), self.before[:, 0], color=_RESIDENT)
+        colors = [_COLORS[k % len(_COLORS)] for k in boxes.kernel.tolist()]
+        ax.bar(
+            boxes.sm,
+            boxes.height,
+            bottom=boxes.bottom,
+            color=colors,
+            edgecolor="white",
+            linewidth=0.5,
+        )
+        ax.set(xlabel="SM", ylabel="warps", ylim=(0, self.gpu.warps_per_sm))
+        return ax
+
+    def _repr_svg_(self) -> str:
+        return _svg(self)
+
+
+def place(
+    gpu: GPU | str,
+    blocks: Any,
+    threads: Any,
+    regs: Any = 0,
+    smem: Any = 0,
+    policy: str = "most_room",
+    load: Any = None,
+) -> Placement:
+    """Gives the blocks of kernels to SMs, one after the other; none ends meanwhile.
+
+    The kernels are dispatched in the order given, each block by block. The first block that fits
+    on no SM, and all that is behind it, are not placed (SM -1): only the kernel at the head of the
+    queue is looked at (rules X1, R1 to R3 of Amert et al. 2017).
+
+    Parameters
+    ----------
+    gpu
+        A ``GPU``, or the name of a preset; where SMs are equal, its ``sm_order`` decides.
+    blocks, threads, regs, smem
+        One entry per kernel, or numbers that are the same for all: blocks of the grid, threads
+        per block, registers per thread, bytes of shared memory per block. At most 100,000,000
+        blocks in all.
+    policy
+        ``"most_room"``: the SM that can host the most further blocks of the kernel, in warps,
+        block slots, registers and shared memory (Gilman et al. 2020); Definitions III.1 to III.3
+        of Olmedo et al. 2020 are special cases.
+
+        ``"olmedo"``: the rules of Olmedo et al. 2020 as they are written, for a block of y warps.
+        First the SMs that hold a block of the kernel dispatched before, in SM order: the first one
+        for which Definition III.2 holds, x being the warps of the block put there last (of any
+        kernel) and z those there before it. Else, when all other SMs carry the same number z' of
+        warps and the remaining one fewer, and a block of the kernel dispatched before is there:
+        that SM if Definition III.3 holds, x being all the warps on it. Else the SM with the fewest
+        warps, which is not the SM that III.3 refused as long as another one has room.
+
+        ``"round_robin"``: the SMs in cyclic order, over all kernels; the next one that has room.
+    load
+        What the SMs hold already: shape ``(sms, 4)`` with warps, blocks, registers and bytes of
+        shared memory, such as ``load`` of another placement. The policies know of it only what
+        the numbers say, not which kernels it belongs to.
+
+    Returns
+    -------
+    Placement
+
+    Raises
+    ------
+    ValueError, OverflowError, TypeError
+        For what is no kernel, no policy or no load; the message names the entry.
+    """
+    one_of(policy, POLICIES, "policy")
+    gpu = as_gpu(gpu)
+    columns = kernel_columns(blocks=blocks, threads=threads, regs=regs, smem=smem)
+    if columns[0].ndim > 1:
+        raise ValueError(f"kernels: must be one row, have shape {columns[0].shape}")
+    grid, width, each_regs, each_smem = (column.ravel() for column in columns)
+    before = np.zeros((gpu.sms, 4), dtype=np.int64) if load is None else int_array(load, "load")
+    if before.shape != (gpu.sms, 4):
+        raise ValueError(f"load: must have shape ({gpu.sms}, 4), has {before.shape}")
+    sm, after = _core.place(
+        gpu._limits,
+        gpu.sm_order,
+        grid,
+        width,
+        each_regs,
+        each_smem,
+        policy=POLICIES[policy],
+        load=before,
+    )
+    kernel = np.repeat(np.arange(len(grid)), grid)
+    first = np.cumsum(grid) - grid
+    return Placement(
+        gpu=gpu,
+        policy=policy,
+        kernel=frozen(kernel),
+        block=frozen(np.arange(len(sm)) - first[kernel]),
+        sm=frozen(sm.astype(np.int64)),
+        load=frozen(after),
+        before=frozen(before),
+        warps=frozen(-(-width // 32)),
+    )
+
+
+# The picture
+
+_COLORS = (
+    "#4477aa",
+    "#ee6677",
+    "#228833",
+    "#ccbb44",
+    "#66ccee",
+    "#aa3377",
+    "#ee8866",
+    "#44bb99",
+    "#bbcc33",
+    "#77aadd",
+)
+_RESIDENT = "#bbbbbb"
+_MOST_COLUMNS = 192
+_MOST_BOXES = 4000
+_HEIGHT = 220
+
+
+class _Boxes:
+    """The placed blocks as boxes in the columns of the first SMs: sm, kernel, bottom and height
+    in warps, blocks. Where there are too many, neighbours of one kernel are one box."""
+
+    def __init__(self, placement: Placement, columns: int) -> None:
+        shown = np.flatnonzero((placement.sm >= 0) & (placement.sm < columns))
+        shown = shown[np.argsort(placement.sm[shown], kind="stable")]
+        self.sm, self.kernel = placement.sm[shown], placement.kernel[shown]
+        self.height = placement.warps[self.kernel]
+        top = np.cumsum(self.height)
+        new_column = np.flatnonzero(np.diff(self.sm, prepend=-1))
+        under = (top - self.height)[new_column] - placement.before[self.sm[new_column], 0]
+        runs = np.diff(np.append(new_column, len(shown)))
+        self.bottom = top - self.height - np.repeat(under, runs)
+        self.blocks: Int64Array = np.ones(len(shown), dtype=np.int64)
+        if len(shown) > _MOST_BOXES // 2:
+            starts = np.flatnonzero(
+                (np.diff(self.sm, prepend=-1) != 0) | (np.diff(self.kernel, prepend=-1) != 0)
+            )
+            self.blocks = np.diff(np.append(starts, len(shown)))
+            self.height = np.add.reduceat(self.height, starts)
+            self.sm, self.kernel = self.sm[starts], self.kernel[starts]
+            self.bottom = self.bottom[starts]
+
+
+def _svg(placement: Placement) -> str:
+    sms, most = placement.gpu.sms, placement.gpu.warps_per_sm
+    columns = min(sms, _MOST_COLUMNS)
+    pitch = max(5, min(48, 900 // columns))
+    scale = _HEIGHT / most
+    left, top = 44, 44
+    width, base = left + columns * pitch + 12, top + _HEIGHT
+    boxes = _Boxes(placement, columns)
+    drawn = min(len(boxes.sm), _MOST_BOXES)
+    paths: dict[str, list[str]] = {}
+    labels: list[str] = []
+    for i in range(drawn):
+        x = left + int(boxes.sm[i]) * pitch
+        high = float(boxes.height[i]) * scale
+        y = base - float(boxes.bottom[i]) * scale - high
+        k = int(boxes.kernel[i])
+        shape = f"M{x + 1} {y:.1f}h{pitch - 2}v{high:.1f}h{2 - pitch}z"
+        paths.setdefault(_COLORS[k % len(_COLORS)], []).append(shape)
+        text = f"{k}" if boxes.blocks[i] == 1 else f"{k}×{boxes.blocks[i]}"
+        if high >= 11 and 7 * len(text) <= pitch - 2 and len(labels) < 500:
+            labels.append(_text(x + pitch / 2, y + high / 2 + 3.5, text))
+    for s in np.flatnonzero(placement.before[:columns, 0]).tolist():
+        high = int(placement.before[s, 0]) * scale
+        shape = f"M{left + s * pitch + 1} {base - high:.1f}h{pitch - 2}v{high:.1f}h{2 - pitch}z"
+        paths.setdefault(_RESIDENT, []).append(shape)
+    every = -(-30 // pitch)
+    axis = [_text(left + (s + 0.5) * pitch, base + 14, f"{s}") for s in range(0, columns, every)]
+    axis.append(_text(left + columns * pitch / 2, base + 32, "SM"))
+    for warps in sorted({0, most // 2, most}):
+        y = base - warps * scale
+        axis.append(f'<path stroke="#ccc" d="M{left} {y:.1f}H{left + columns * pitch}"/>')
+        axis.append(_text(left - 5, y + 3.5, f"{warps}", "end"))
+    missing = int((placement.sm < 0).sum())
+    notes = [f"{len(placement.sm) - missing} of {len(placement.sm)} blocks placed, by warps"]
+    notes += [f"SMs {columns} to {sms - 1} not shown"] if columns < sms else []
+    notes += [f"{len(boxes.sm) - drawn} boxes not shown"] if drawn < len(boxes.sm) else []
+    legend = [_text(left, 14, "; ".join(notes), "start"), _text(left, 32, "kernel", "start")]
+    kernels = len(placement.warps)
+    for k, color in enumerate(_COLORS[:kernels]):
+        legend.append(
+            f'<rect x="{left + 46 + 30 * k}" y="23" width="10" height="10" fill="{color}"/>'
+        )
+        legend.append(_text(left + 60 + 30 * k, 32, f"{k}", "start"))
+    if kernels > len(_COLORS):
+        legend.append(_text(left + 350, 32, "and so on, colours repeat", "start"))
+    width = max(width, left + 7 * len("; ".join(notes)), left + 380 + 150 * (kernels > 10))
+    body = "".join(f'<path fill="{color}" d="{"".join(d)}"/>' for color, d in paths.items())
+    # Attributes, no style sheet: that of a picture inside a page holds for the whole page.
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {base + 40}" '
+        f'width="{width}" height="{base + 40}" role="img"><title>Blocks on SMs</title>'
+        f'<rect width="{width}" height="{base + 40}" fill="#fff"/>'
+        '<g font-family="sans-serif" font-size="11" fill="#222">'
+        f"{''.join(axis)}{''.join(legend)}</g>"
+        f'<g stroke="#fff" stroke-width="0.5">{body}</g>'
+        f'<g font-family="sans-serif" font-size="11" fill="#fff">{"".join(labels)}</g></svg>'
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'

@@ -1,0 +1,237 @@
+"""Execution-time profiles: how long does a kernel take on k SMs, relative to one?
+
+A ``Profile`` is a table of relative times, in millionths; it scales a kernel's time on one SM::
+
+    gs.profiles.amdahl(0.9, sms=4).times(1000)          # [1000, 550, 400, 325]
+    gs.profiles.table([8.1, 4.4, 3.1, 3.1]).times(1000)
+
+Profiles never grow with the number of SMs, and both they and times are rounded up (a time can come
+out one tick longer for that), so that a profile of measured worst cases remains one. They say
+nothing about what other kernels do at the same time: on disjoint SMs kernels still share caches and
+memory, so measure them beside the worst that can run along.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    frozen,
+    int_array,
+    integer,
+    one_of,
+    real,
+)
+from gpusched.model.host_tasks import MAX_SMS
+
+__all__ = ["GPUS", "PARTS", "Profile", "amdahl", "benchmarks", "plateau", "table", "waves"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
+PARTS = 1_000_000
+"""The time on one SM, in a profile."""
+
+GPUS = {"gtx970": 13, "xavier": 8}
+"""The GPUs of the STGM paper, and their SMs."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Profile:
+    """Times on 1, 2, ..., K SMs relative to one, in millionths.
+
+    Parameters
+    ----------
+    parts
+        K positive integers that start with 1,000,000 and do not grow; int64 ``(K,)``.
+    name
+        For pictures and messages.
+
+    Raises
+    ------
+    ValueError
+        Parts that are not positive, grow, or do not start with 1,000,000.
+    """
+
+    parts: Any
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        parts = int_array(self.parts, "parts")
+        if parts.ndim != 1 or not 1 <= len(parts) <= MAX_SMS:
+            raise ValueError(f"parts: must be a list of 1 to {MAX_SMS} numbers")
+        at_least(parts, 1, "parts")
+        if parts[0] != PARTS:
+            raise ValueError(f"parts[0] = {parts[0]}: must be {PARTS}, the time on one SM")
+        grows = np.flatnonzero(parts[1:] > parts[:-1])
+        if grows.size:
+            k = int(grows[0]) + 1
+            raise ValueError(f"parts[{k}] = {parts[k]}: takes longer on {k + 1} SMs than on {k}")
+        if not isinstance(self.name, str):
+            raise TypeError(f"name = {repr(self.name)[:60]}: must be a string")
+        object.__setattr__(self, "parts", frozen(parts))
+
+    @property
+    def sms(self) -> int:
+        """For how many SMs it is given (K)."""
+        return int(self.parts.shape[0])
+
+    def times(self, time: Any, sms: int | None = None) -> Int64Array:
+        """Kernel times in ticks, on 1, 2, ... SMs: rounded up, exactly.
+
+        ``time`` is the time on one SM: a number, or an array of any shape, which gets one axis
+        more, as ``HostTasks`` takes it for ``kernel``. ``sms``: the length of that axis, K unless
+        given; beyond K the last time stays. Raises ValueError for negative times.
+        """
+        whole = int_array(time, "time")
+        at_least(whole, 0, "time")
+        high, low = np.divmod(whole[..., None], PARTS)  # the product alone could overflow
+        parts = self._columns(sms)
+        scaled: Int64Array = high * parts - (-(low * parts) // PARTS)
+        return scaled
+
+    def _columns(self, sms: int | None) -> Int64Array:
+        count = self.sms if sms is None else _sms(sms)
+        columns: Int64Array = self.parts[np.minimum(np.arange(count), self.sms - 1)]
+        return columns
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Profile):
+            return NotImplemented
+        return self.name == other.name and np.array_equal(self.parts, other.parts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return (Profile, (self.parts, self.name))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{p / PARTS:.3g}" for p in self.parts[:16].tolist())
+        more = ", ..." if self.sms > 16 else ""
+        return f"<Profile {self.name + ': ' if self.name else ''}{shown}{more}>"
+
+    def plot(self, ax: Any = None, index: int = 0) -> Any:
+        """Draws the relative time over the SMs, in colour number ``index``; returns the axes."""
+        from gpusched._draw import axes as plot
+
+        ax = plot.axes(ax, (5.0, 3.4))
+        k, y = np.arange(1, self.sms + 1), self.parts / PARTS
+        marker = plot.MARKERS[index % len(plot.MARKERS)]
+        ax.plot(k, y, color=plot.color(index), marker=marker, markersize=4, label=self.name or None)
+        ax.set_xlabel("SMs")
+        ax.set_ylabel("kernel time / time on one SM")
+        ax.set_ylim(0, 1.05)
+        plot.grid(ax)
+        return ax
+
+
+def table(times: Sequence[Any], *, monotone: bool = False, name: str = "") -> Profile:
+    """A profile from times measured on 1, 2, ... SMs, in any unit.
+
+    Relative times are rounded up to millionths. ``monotone``: whether a time that grows with the
+    number of SMs is replaced by the largest with as many SMs or more; it is refused otherwise.
+    Raises ValueError for times that are not positive and finite, or that grow, and TypeError for
+    what is no number.
+    """
+    if isinstance(times, str) or not np.iterable(times):
+        raise TypeError("times: must be a list of times, for 1, 2, ... SMs")
+    values = np.array([real(time, f"times[{k}]") for k, time in enumerate(times)])
+    if values.size == 0:
+        raise ValueError("times: must be a list of times, for 1, 2, ... SMs")
+    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if bad.size:
+        raise ValueError(f"times[{bad[0]}] = {values[bad[0]]}: must be positive and finite")
+    if monotone:
+        values = np.maximum.accumulate(values[::-1])[::-1]
+    grows = np.flatnonzero(values[1:] > values[:-1])
+    if grows.size:
+        k = int(grows[0]) + 1
+        raise ValueError(
+            f"times[{k}] = {values[k]}: longer on {k + 1} SMs than on {k} ({values[k - 1]}); "
+            "monotone=True takes the largest from there on"
+        )
+    parts = np.ceil(values / values[0] * PARTS - 1e-6).astype(np.int64)
+    return Profile(np.maximum(parts, 1), name)
+
+
+def amdahl(parallel: float, sms: int, *, name: str = "") -> Profile:
+    """(1 - parallel) + parallel / k on k SMs, for the share ``parallel`` of the work, 0 to 1."""
+    share = _share(parallel, "parallel")
+    k = np.arange(1, _sms(sms) + 1)
+    return Profile(np.maximum(PARTS - share - (-share // k), 1), name)
+
+
+def plateau(at: int, sms: int, *, parallel: float = 1.0, name: str = "") -> Profile:
+    """As ``amdahl`` up to ``at`` SMs, and no faster on more of them."""
+    last = integer(at, "at")
+    if last < 1:
+        raise ValueError(f"at = {last}: must be a positive number of SMs")
+    parts = amdahl(parallel, sms).parts
+    return Profile(parts[np.minimum(np.arange(len(parts)), last - 1)], name)
+
+
+def waves(blocks: int, sms: int, *, per_sm: int = 1, name: str = "") -> Profile:
+    """A kernel of equal blocks, ``per_sm`` of them at a time on an SM: ceil(blocks / (per_sm k))
+    waves. Raises ValueError for a number of blocks that is not positive."""
+    for what, number in (("blocks", blocks), ("per_sm", per_sm)):
+        if integer(number, what) < 1:
+            raise ValueError(f"{what} = {number}: must be positive")
+    count = [-(-blocks // (per_sm * k)) for k in range(1, _sms(sms) + 1)]
+    return Profile(np.array([-(-c * PARTS // count[0]) for c in count]), name)
+
+
+# Parallel shares are ours; which of them stop to gain after four SMs, and where, is the paper's.
+_PARALLEL = {
+    "backprop": 0.88,
+    "b+tree": 0.80,
+    "hotspot": 0.95,
+    "kmeans": 0.96,
+    "MMUL": 0.99,
+    "streamcluster": 0.92,
+    "stereodisparity": 0.97,
+    "workzone": 0.93,
+}
+_PLATEAU = {"gtx970": ("kmeans", "workzone"), "xavier": ("kmeans", "streamcluster")}
+
+
+def benchmarks(gpu: str = "gtx970") -> dict[str, Profile]:
+    """Eight profiles in the spirit of Figure 3 of the STGM paper, by the names of its benchmarks.
+
+    **These are not measurements.** The numbers behind the figure are not available; of what it
+    shows, the text says that times do not fall in proportion to the SMs, and that four curves are
+    flat from four SMs on: kmeans and workzone on the GTX 970 (13 SMs), kmeans and streamcluster on
+    the Xavier (8 SMs). These profiles follow that; the parallel shares, from 0.80 (b+tree) to 0.99
+    (MMUL), are a choice. Give your own profiles to ``gs.generate.stgm`` to see what it matters.
+
+    Raises ValueError for a GPU that is neither "gtx970" nor "xavier".
+    """
+    one_of(gpu, GPUS, "gpu")
+    sms = GPUS[gpu]
+    return {
+        name: plateau(4 if name in _PLATEAU[gpu] else sms, sms, parallel=share, name=name)
+        for name, share in _PARALLEL.items()
+    }
+
+
+def _sms(sms: Any) -> int:
+    count = integer(sms, "sms")
+    if not 1 <= count <= MAX_SMS:
+        raise ValueError(f"sms = {count}: must be a number of SMs, 1 to {MAX_SMS}")
+    return count
+
+
+def _share(value: Any, name: str) -> int:
+    """A number between 0 and 1 in millionths."""
+    share = real(value, name)
+    if not (math.isfinite(share) and 0 <= share <= 1):
+        raise ValueError(f"{name} = {share}: must be between 0 and 1")
+    return round(share * PARTS)

@@ -1,0 +1,371 @@
+"""Schedules of the Parallel Batch Scheduler: which batch runs when, and whether that is right.
+
+The GPUSched paper, sections 2.4 and 4.1: a frame runs one batch, a set of tasks whose oldest
+pending jobs are submitted together, and the next frame may start when the last of them has ended.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
+from gpusched.model import schedule_picture
+from gpusched.model.batches import members
+from gpusched.model.jobs import Jobs
+from gpusched.model.kernel_tasks import KernelTasks
+
+if TYPE_CHECKING:
+    from gpusched.model.batch_table import BatchTable
+
+__all__ = ["Schedule", "ScheduleError"]
+
+_RULES = {
+    1: ("overlap", "starts before the frame before it has ended"),
+    2: ("ineligible", "runs a batch that is empty or not eligible"),
+    3: ("length", "does not last as long as its batch takes by the table"),
+    4: ("not ready", "runs a task that has no pending job"),
+    5: ("miss", "misses a deadline"),
+    6: ("idle", "starts although the GPU idled before it while work was ready"),
+    7: ("unfinished", "is the end, and jobs of the hyperperiod are left"),
+    8: ("cycle", "is where the cycle should close, in the state in which it began"),
+}
+
+
+class ScheduleError(ValueError):
+    """A schedule breaks a rule: ``rule``, ``frame``, ``task`` (or None) and ``time`` say where.
+
+    ``rule`` is one of "overlap", "ineligible", "length", "not ready", "miss", "idle",
+    "unfinished" and "cycle".
+    """
+
+    def __init__(self, rule: str, frame: int, task: int | None, time: int, message: str) -> None:
+        super().__init__(rule, frame, task, time, message)
+        self.rule = rule
+        self.frame = frame
+        self.task = task
+        self.time = time
+
+    def __str__(self) -> str:
+        return str(self.args[4])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule:
+    """Frames one after the other, each running one batch of jobs (the GPUSched paper, section 2.4).
+
+    Parameters
+    ----------
+    start, end
+        Ticks, one entry per frame; int64 arrays, read-only.
+    batch
+        The tasks of each frame as a bit mask (bit i: task i); uint32 array, read-only. Of every
+        task in it, the oldest job that was not executed yet runs.
+    tasks
+        The task set.
+    table
+        The batch table the schedule was made with, for ``validate`` and the submission orders.
+    idling
+        Whether the schedule may leave the GPU idle while work is ready (PBS itself may not).
+    cycle
+        (from, length) where the frames from one instant on repeat for ever; None for a schedule of
+        the jobs of one hyperperiod.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, a stack of task sets, a negative start, an end before its
+        start, a batch with tasks that the set does not have, a table of another size.
+    """
+
+    start: Int64Array
+    end: Int64Array
+    batch: npt.NDArray[np.uint32]
+    tasks: KernelTasks
+    table: BatchTable | None
+    idling: bool
+    cycle: tuple[int, int] | None
+
+    def __init__(
+        self,
+        start: Any,
+        end: Any,
+        batch: Any,
+        tasks: KernelTasks,
+        table: BatchTable | None = None,
+        idling: bool = False,
+        cycle: tuple[int, int] | None = None,
+    ) -> None:
+        if tasks.is_stack:
+            raise ValueError("tasks: a schedule belongs to one task set, not to a stack of them")
+        if table is not None and table.is_stack:
+            raise ValueError("table: a schedule belongs to one table, not to a stack of them")
+        if table is not None and table.n != tasks.n:
+            raise ValueError(f"table: is for {table.n} tasks, the set has {tasks.n}")
+        given = {"start": start, "end": end, "batch": batch}
+        columns = {name: int_array(value, name) for name, value in given.items()}
+        for name, column in columns.items():
+            if column.ndim != 1:
+                raise ValueError(f"{name}: must have 1 dimension, has {column.ndim}")
+            if len(column) != len(columns["start"]):
+                raise ValueError(
+                    f"{name}: has {len(column)} entries, start has {len(columns['start'])}"
+                )
+            at_least(column, 0, name)
+        start, end, batch = columns.values()
+        if (bad := np.flatnonzero(end < start)).size:
+            frame = int(bad[0])
+            raise ValueError(f"end[{frame}] = {end[frame]}: is before start[{frame}]")
+        if (bad := np.flatnonzero(batch >> min(tasks.n, 32))).size:
+            frame = int(bad[0])
+            raise ValueError(
+                f"batch[{frame}] = {batch[frame]}: has tasks beyond the set's {tasks.n}"
+            )
+        batch = batch.astype(np.uint32)
+        for name, column in (("start", start), ("end", end), ("batch", batch)):
+            object.__setattr__(self, name, frozen(column))
+        object.__setattr__(self, "tasks", tasks)
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "idling", bool(idling))
+        if cycle is not None:
+            cycle = int(cycle[0]), int(cycle[1])
+            if cycle[0] < 0 or cycle[1] < 1:
+                raise ValueError(f"cycle = {cycle}: must start at 0 or later and last some time")
+        object.__setattr__(self, "cycle", cycle)
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.start)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal frames, tasks and, of the tables, equal times and orders of the used batches."""
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return (
+            np.array_equal(self.start, other.start)
+            and np.array_equal(self.end, other.end)
+            and np.array_equal(self.batch, other.batch)
+            and self.idling == other.idling
+            and self.cycle == other.cycle
+            and self.tasks == other.tasks
+            and self._used() == other._used()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return (Schedule, tuple(getattr(self, field.name) for field in fields(self)))
+
+    # What it says
+
+    def members(self, frame: int) -> tuple[int, ...]:
+        """The tasks of a frame, in the order in which their kernels have to be submitted."""
+        return self._order(int(self.batch[frame]))
+
+    @property
+    def makespan(self) -> int:
+        """When the last frame ends; 0 without frames."""
+        return int(self.end.max(initial=0))
+
+    @property
+    def horizon(self) -> int:
+        """Up to when it covers the time line: the hyperperiod if it executes every job of it.
+
+        The makespan where that is later (deadlines beyond periods), or where jobs are left (a
+        schedule that ends at a missed deadline). The end of the first cycle of one that repeats.
+        """
+        if self.cycle is not None:
+            return sum(self.cycle)
+        return max(self.makespan, self.tasks.hyperperiod) if self._complete() else self.makespan
+
+    @property
+    def idle(self) -> int:
+        """Ticks in [0, horizon) in which no batch runs."""
+        return self.horizon - int((self.end - self.start).sum())
+
+    @property
+    def utilization(self) -> float:
+        """Share of [0, horizon) in which a batch runs."""
+        return 1.0 - self.idle / self.horizon if self.horizon else 0.0
+
+    def jobs(self) -> Jobs:
+        """The executed jobs, by start, tasks of one frame in order of their index.
+
+        A job is taken to end when its frame does: that is what the table guarantees.
+        """
+        # executed[f, i]: frame f runs task i
+        executed = (self.batch[:, None] >> np.arange(self.tasks.n, dtype=np.uint32)) & 1 == 1
+        frame, task = np.nonzero(executed)
+        job = np.cumsum(executed, axis=0, dtype=np.int64)[frame, task] - 1
+        release = self.tasks.offset[task] + job * self.tasks.period[task]
+        return Jobs(
+            task=task.astype(np.int64),
+            job=job,
+            release=release,
+            deadline=release + self.tasks.deadline[task],
+            start=self.start[frame],
+            finish=self.end[frame],
+        )
+
+    def missed(self) -> Jobs:
+        """The jobs that end late, and each task's oldest job when it waits at its deadline.
+
+        Waiting jobs (start and finish -1) are told from those released in the hyperperiod with a
+        deadline up to the makespan. Sorted by deadline; empty for a valid schedule.
+        """
+        done = self.jobs()
+        late = np.flatnonzero(done.late)
+        columns = [getattr(done, f.name)[late].tolist() for f in fields(Jobs)]
+        counts = np.bincount(done.task, minlength=self.tasks.n).tolist()
+        for task, count in enumerate(counts):
+            release = int(self.tasks.offset[task]) + count * int(self.tasks.period[task])
+            deadline = release + int(self.tasks.deadline[task])
+            counts_too = self.cycle is not None or release < self.tasks.hyperperiod
+            if counts_too and deadline <= self.makespan:
+                row = (task, count, release, deadline, -1, -1)
+                for column, value in zip(columns, row, strict=True):
+                    column.append(value)
+        order = sorted(range(len(columns[0])), key=lambda i: (columns[3][i], columns[0][i]))
+        return Jobs(*(np.array([c[i] for i in order], dtype=np.int64) for c in columns))
+
+    def validate(self) -> Schedule:
+        """Replays the schedule against its tasks and table, and returns it when all is right.
+
+        Raises ``ScheduleError`` with the first broken rule, and ValueError without a table. Checked
+        is that frames do not overlap, run eligible batches of pending jobs for as long as the table
+        says, miss no deadline (also not of the jobs that wait), never idle while work is ready
+        (unless ``idling``) and execute every job of the hyperperiod; or, with a ``cycle``, that it
+        ends in the state in which it began and may begin again.
+        """
+        from gpusched import _core
+
+        if self.table is None:
+            raise ValueError("a schedule without its table cannot be validated")
+        cycle_from, cycle_length = self.cycle or (0, 0)
+        rule, frame, task, time = _core.schedule_replay(
+            self.tasks.period[None, :],
+            self.tasks.deadline[None, :],
+            self.tasks.offset[None, :],
+            np.atleast_2d(self.table.completion),
+            self.start,
+            self.end,
+            self.batch.astype(np.int64),
+            idling=self.idling,
+            cycle_from=cycle_from,
+            cycle_length=cycle_length,
+        )
+        if rule == 0:
+            return self
+        name, text = _RULES[rule]
+        who = "" if task < 0 else f" ({self.tasks.name[task]})"
+        raise ScheduleError(
+            name, frame, None if task < 0 else task, time, f"frame {frame} {text}{who}, at {time}"
+        )
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per frame."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "start": self.start,
+                "end": self.end,
+                "batch": self.batch,
+                "tasks": [self.members(frame) for frame in range(len(self))],
+            }
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<Schedule: {len(self)} frames of {self.tasks.n} tasks, "
+            f"busy {self.utilization:.1%} of {self.horizon} ticks>"
+        )
+
+    # Pictures
+
+    def plot(self, ax: Any = None, *, unit: str | None = None, until: int | None = None) -> Any:
+        """Draws the schedule with matplotlib and returns the axes.
+
+        One row per task with its jobs and their numbers; grey stripes are the frames. An arrow
+        upwards is a release, one downwards a deadline; a missed deadline is a red cross.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure unless given.
+        unit
+            What a tick is: None, "ns", "us", "ms" or "s".
+        until
+            Draw up to this time (ticks) instead of the first 60 frames.
+        """
+        return schedule_picture.plot(self, ax, unit, until)
+
+    def to_svg(self, *, unit: str | None = None, until: int | None = None) -> str:
+        """The same picture as an SVG document, without matplotlib; see ``plot``."""
+        return schedule_picture.svg(self, unit, until)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a JSON file, whole or not at all, from which ``load`` makes an equal schedule.
+
+        It holds frames and tasks, and of the table the batches that the schedule uses and the
+        single tasks, with their submission orders. Raises OSError.
+        """
+        from gpusched.model.schedule_file import write
+
+        write(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Schedule:
+        """Reads what ``save`` wrote.
+
+        The table of the result knows the batches that the schedule uses, and no others. Raises
+        OSError, and ValueError with the file and the field for a file that is no such schedule.
+        """
+        from gpusched.model.schedule_file import read
+
+        return read(path, Schedule)
+
+    def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
+        """Writes the schedule for Perfetto (ui.perfetto.dev) and chrome://tracing.
+
+        One process "GPU" with a lane for the frames, a lane per task for its jobs (release,
+        deadline and response in their arguments), and a counter of the running kernels. ``tick``
+        is the length of a tick in ns. The file is written whole or not at all; a name that ends
+        in .gz is compressed. Raises OSError, and ValueError for a ``tick`` below 1.
+        """
+        from gpusched.model.schedule_file import write_chrome
+
+        write_chrome(self, path, tick)
+
+    # What these share
+
+    def _order(self, mask: int) -> tuple[int, ...]:
+        if self.table is not None and self.table.completion[mask] > 0:
+            return tuple(int(i) for i in self.table.submission_order(mask))
+        return members(mask)
+
+    def _complete(self) -> bool:
+        counts = np.zeros(self.tasks.n, dtype=np.int64)
+        for task in range(self.tasks.n):
+            counts[task] = np.count_nonzero(self.batch >> np.uint32(task) & 1)
+        hyperperiod = self.tasks.hyperperiod
+        rows = zip(
+            counts.tolist(), self.tasks.offset.tolist(), self.tasks.period.tolist(), strict=True
+        )
+        return all(done >= -(-(hyperperiod - offset) // period) for done, offset, period in rows)
+
+    def _used(self) -> list[tuple[int, tuple[int, ...], int]]:
+        """Of the used batches and the single tasks: mask, submission order, completion time."""
+        if self.table is None:
+            return []
+        masks = {int(mask) for mask in self.batch} | {1 << i for i in range(self.tasks.n)}
+        return [(m, self._order(m), int(self.table.completion[m])) for m in sorted(masks)]

@@ -1,0 +1,42 @@
+"""Slowdown factors of kernels that run together: how they may be given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from gpusched._support.arguments import one_of
+
+ONE = 10**9  # factors are counted in billionths
+# The GPUSched paper, section 6.1.
+SLOWDOWNS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
+
+
+def factors(slowdown: Any) -> tuple[int, int]:
+    """The least and the greatest slowdown factor in billionths."""
+    if slowdown is None:
+        return ONE, ONE
+    if isinstance(slowdown, str):
+        one_of(slowdown, SLOWDOWNS, "slowdown")
+        slowdown = SLOWDOWNS[slowdown]
+    pair = tuple(slowdown) if isinstance(slowdown, Iterable) else (slowdown, slowdown)
+    if len(pair) != 2:
+        raise ValueError(
+            f"slowdown = {slowdown!r}: must be (least, most), a number, a name or None"
+        )
+    least, most = (_billionths(factor) for factor in pair)
+    if least > most:
+        raise ValueError(f"slowdown = {slowdown!r}: the lesser factor comes first")
+    return least, most
+
+
+def _billionths(factor: Any) -> int:
+    try:
+        finite = not isinstance(factor, (bool, str)) and math.isfinite(factor)
+    except TypeError:
+        raise TypeError(f"slowdown: {factor!r} is no number") from None
+    if not finite or not 1 <= factor <= 10**6:
+        raise ValueError(f"slowdown: factor {factor!r}, must be between 1 and 1000000")
+    return round(Fraction(factor) * ONE)

@@ -1,0 +1,501 @@
+"""The scheduling graph of the GPUSched paper: explore it, count it, draw it.
+
+The GPUSched paper ("GPUSched"), section 3: a vertex is the state of the GPU at the beginning of a
+scheduling frame, an edge the batch that the frame runs. Printed, the algorithm is neither sound nor
+complete; the default here is repaired and exact, and the listing is kept for study. To find out
+whether a set is schedulable, the interval engine is faster by orders of magnitude; this one is for
+the paper's figures, and for looking at the graph.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched._draw.axes import axes
+from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
+from gpusched._support.files import replacing
+from gpusched._support.text import clip
+from gpusched.model.batches import members
+from gpusched.model.kernel_tasks import KernelTasks
+
+__all__ = ["ORDERS", "REASONS", "STATES", "VARIANTS", "Graph", "GraphSearch", "search"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what a user's tab key shows
+
+
+VARIANTS = ("sound", "paper", "printed")
+ORDERS = ("fifo", "lifo")
+REASONS = ("complete", "states", "bytes", "seconds", "found", "depth", "undecided")
+STATES = ("open", "expanded", "success", "discarded")
+
+_VERDICT = {1: True, 0: False, -1: None}
+_INLINE = 60  # vertices in a drawing that a notebook shows by itself
+_BYTES = 2 << 30  # the budget where none is given
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """A scheduling graph, or the part of it that was explored.
+
+    Vertices are numbered in order of creation, from the root 0.
+
+    Attributes
+    ----------
+    names
+        The task names.
+    executed, ready
+        Jobs executed and jobs ready per task, ``(V, n)``.
+    state
+        ``(V,)``: what became of a vertex, an index into ``STATES``: "open" was not expanded,
+        "success" has every job executed in time, "discarded" was removed again (paper, line 33).
+    first
+        ``(V + 1,)``: the times of vertex v are ``time[first[v]:first[v + 1]]``, ascending. A vertex
+        of the paper's variants has one time; a vertex that is fast-forwarded is shown at the
+        arrival it waits for.
+    time, parent, parent_batch
+        ``(P,)``: ticks; the entry of ``time`` that each was first reached from, -1 at the root;
+        the batch in between (a bit mask, 0: waiting, -1: the paper's split).
+    source, target, batch
+        ``(E,)``: the edges, and their batches.
+    """
+
+    names: tuple[str, ...]
+    executed: Int64Array
+    ready: Int64Array
+    state: npt.NDArray[np.uint8]
+    first: Int64Array
+    time: Int64Array
+    parent: Int64Array
+    parent_batch: Int64Array
+    source: Int64Array
+    target: Int64Array
+    batch: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    @property
+    def depth(self) -> Int64Array:
+        """Executed jobs of each vertex, ``(V,)``."""
+        depth: Int64Array = self.executed.sum(axis=1)
+        return depth
+
+    def times(self, vertex: int) -> Int64Array:
+        """The times of one vertex, ascending."""
+        if not 0 <= vertex < len(self):
+            raise IndexError(f"vertex = {vertex}: the graph has {len(self)}")
+        return self.time[self.first[vertex] : self.first[vertex + 1]]
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per vertex.
+
+        Columns: vertex, depth, times, earliest, latest (-1 without a time), state, and
+        ``executed <task>`` and ``ready <task>`` for each task.
+        """
+        import pandas as pd
+
+        count = np.diff(self.first)
+        some = count > 0
+        earliest = np.full(len(self), -1)
+        latest = np.full(len(self), -1)
+        earliest[some] = self.time[self.first[:-1][some]]
+        latest[some] = self.time[self.first[1:][some] - 1]
+        columns: dict[str, Any] = {
+            "vertex": np.arange(len(self)),
+            "depth": self.depth,
+            "times": count,
+            "earliest": earliest,
+            "latest": latest,
+            "state": np.array(STATES, dtype=object)[self.state],
+        }
+        for i, name in enumerate(self.names):
+            columns[f"executed {name}"] = self.executed[:, i]
+            columns[f"ready {name}"] = self.ready[:, i]
+        return pd.DataFrame(columns)
+
+    def to_dot(self, path: str | os.PathLike[str] | None = None, max_vertices: int = 2000) -> str:
+        """The graph in the DOT language of Graphviz; also written to ``path`` when given.
+
+        A vertex is labelled with its times and its ready tasks, an edge with its batch; vertices
+        of one depth stand in one row.
+
+        Raises
+        ------
+        ValueError
+            The graph has more than ``max_vertices`` vertices.
+        """
+        self._bounded(max_vertices)
+        lines = ["digraph scheduling_graph {", "  node [shape=box, fontsize=10];"]
+        lines += ["  edge [fontsize=9];"]
+        shapes = {0: "style=dashed", 2: "peripheries=2", 3: "style=dotted, color=gray"}
+        for v in range(len(self)):
+            more = shapes.get(int(self.state[v]))
+            label = _quoted(f"t = {self._time_label(v)}\nready {self._ready_label(v)}")
+            lines.append(f"  v{v} [label={label}{f', {more}' if more else ''}];")
+        for depth in np.unique(self.depth):
+            row = " ".join(f"v{v};" for v in np.flatnonzero(self.depth == depth))
+            lines.append(f"  {{ rank=same; {row} }}")
+        for source, target, batch in self._edges():
+            style = ", style=dashed" if batch <= 0 else ""
+            lines.append(
+                f"  v{source} -> v{target} [label={_quoted(self._batch_label(batch))}{style}];"
+            )
+        lines.append("}")
+        text = "\n".join(lines) + "\n"
+        if path is not None:
+            with replacing(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+    def plot(self, ax: Any = None, max_vertices: int = 300) -> Any:
+        """Draws the graph with matplotlib, one column per depth; returns the axes.
+
+        Vertices show their times (filled green: every job is executed in time), edges their
+        batches; dashed edges are waiting, or the paper's splits.
+
+        Raises
+        ------
+        ValueError
+            The graph has more than ``max_vertices`` vertices.
+        """
+        self._bounded(max_vertices)
+        x, y = self._layout()
+        height = max(2.5, 0.8 * float(np.bincount(self.depth).max()))
+        width = max(4.0, 1.7 * float(self.depth.max() + 1))
+        ax = axes(ax, (width, height))
+        colors = ("white", "lightsteelblue", "lightgreen", "lightgray")
+        for source, target, batch in self._edges():
+            dashed = "--" if batch <= 0 else "-"
+            arrow = {"arrowstyle": "->", "color": "gray", "linestyle": dashed}
+            arrow["connectionstyle"] = "arc3,rad=0.08"
+            ends = (float(x[target]), float(y[target])), (float(x[source]), float(y[source]))
+            ax.annotate("", *ends, arrowprops={**arrow, "shrinkA": 14, "shrinkB": 14})
+            ax.text(
+                # Nearer to where the edge comes from: edges part there and meet at their targets.
+                0.6 * ends[1][0] + 0.4 * ends[0][0],
+                0.6 * ends[1][1] + 0.4 * ends[0][1],
+                "+".join(map(str, members(batch))) if batch > 0 else self._batch_label(batch),
+                fontsize=8,
+                ha="center",
+                va="center",
+                bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+            )
+        for v in range(len(self)):
+            box = {"boxstyle": "round", "facecolor": colors[self.state[v]], "edgecolor": "black"}
+            ax.text(x[v], y[v], self._time_label(v), ha="center", va="center", fontsize=8, bbox=box)
+        ax.set_xlim(x.min() - 0.6, x.max() + 0.6)
+        ax.set_ylim(y.min() - 0.6, y.max() + 0.6)
+        batches = ", ".join(f"{i}: {clip(name, 20)}" for i, name in enumerate(self.names))
+        words = f"executed jobs (in boxes: time; on edges: batches of {batches})"
+        ax.set_xlabel(words, parse_math=False)
+        ax.set_yticks([])
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        return ax
+
+    def _repr_svg_(self) -> str | None:
+        """A drawing for notebooks; None for graphs of more than a few dozen vertices."""
+        if len(self) > _INLINE:
+            return None
+        try:
+            from matplotlib.backends.backend_svg import FigureCanvasSVG
+            from matplotlib.figure import Figure
+        except ImportError:
+            return None
+        import io
+
+        rows = int(np.bincount(self.depth).max())
+        size = (max(4.0, 1.7 * (int(self.depth.max()) + 1)), max(2.5, 0.8 * rows))
+        figure = Figure(figsize=size)
+        FigureCanvasSVG(figure)
+        self.plot(figure.add_subplot())
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
+        return buffer.getvalue()
+
+    def __repr__(self) -> str:
+        return f"<Graph: {len(self)} vertices, {len(self.time)} times, {len(self.batch)} edges>"
+
+    def _bounded(self, max_vertices: int) -> None:
+        if len(self) > max_vertices:
+            raise ValueError(
+                f"the graph has {len(self)} vertices, more than max_vertices = {max_vertices}; "
+                "search with depth=... for its beginning, or allow more"
+            )
+
+    def _edges(self) -> Iterator[tuple[int, int, int]]:
+        yield from zip(self.source.tolist(), self.target.tolist(), self.batch.tolist(), strict=True)
+
+    def _layout(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Columns by depth, within them in order of creation, centred."""
+        depth = self.depth
+        x = depth.astype(np.float64)
+        y = np.zeros(len(self))
+        for d in np.unique(depth):
+            members = np.flatnonzero(depth == d)
+            y[members] = (len(members) - 1) / 2 - np.arange(len(members))
+            # Splits and waiting lead to the same depth: neighbours must not hide each other.
+            if len(members) > 1:
+                x[members] += np.where(np.arange(len(members)) % 2 == 1, 0.18, 0.0)
+        return x, y
+
+    def _time_label(self, vertex: int) -> str:
+        times = self.times(vertex).tolist()
+        if len(times) > 4:
+            return f"{times[0]}, {times[1]}, ... {times[-1]} ({len(times)} times)"
+        return ", ".join(map(str, times)) or "-"
+
+    def _ready_label(self, vertex: int) -> str:
+        ready = self.ready[vertex].tolist()
+        parts = [
+            self.names[i] if count == 1 else f"{count} x {self.names[i]}"
+            for i, count in enumerate(ready)
+            if count
+        ]
+        return "{" + ", ".join(parts) + "}"
+
+    def _batch_label(self, batch: int) -> str:
+        if batch <= 0:
+            return "wait" if batch == 0 else "split"
+        return ", ".join(self.names[i] for i in members(batch))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphSearch:
+    """What a search of the scheduling graph found.
+
+    Attributes
+    ----------
+    schedulable
+        True, False, or None where a budget, the depth limit or undecided batches leave it open.
+    reason
+        Why the search ended: "complete" (everything was explored), "found" (it stopped at the first
+        schedule), "states", "bytes", "seconds" (that budget is spent), "depth", "undecided".
+    start, end, batch
+        The frames of the schedule, in ticks and bit masks of tasks; empty without one. Of the
+        paper's variants this is the table that the listing reports, right or wrong.
+    vertices, times, edges
+        Vertices, distinct pairs of a vertex and a time, and edges that were created.
+    merged
+        Frames that ended in a vertex that existed already (paper: merges of lines 26 and 32).
+    splits
+        Vertices, beyond the first, to which one batch led from one vertex because arrivals lie
+        between its times (paper: calls of Split).
+    per_depth
+        Vertices by number of executed jobs (Figure 5c).
+    graph
+        The graph itself where it was asked for (None when the budget of bytes had no room for it).
+    seconds, bytes
+        Time spent and the most memory held.
+    """
+
+    schedulable: bool | None
+    reason: str
+    start: Int64Array
+    end: Int64Array
+    batch: Int64Array
+    vertices: int
+    times: int
+    edges: int
+    merged: int
+    splits: int
+    per_depth: Int64Array
+    graph: Graph | None
+    seconds: float
+    bytes: int = field(default=0)
+
+    def __repr__(self) -> str:
+        return (
+            f"<GraphSearch: schedulable={self.schedulable} ({self.reason}), "
+            f"{self.vertices} vertices, {self.times} times, {self.edges} edges>"
+        )
+
+
+def search(
+    tasks: KernelTasks,
+    table: Any,
+    variant: str = "sound",
+    order: str = "fifo",
+    merge: bool = True,
+    idling: bool = False,
+    first_only: bool = True,
+    depth: int | None = None,
+    budget: Any = None,
+    graph: bool = False,
+    stop: Any = None,
+) -> GraphSearch:
+    """Explores the scheduling graph of one task set.
+
+    Parameters
+    ----------
+    tasks
+        One task set.
+    table
+        Its completion times: anything with an array ``completion`` of 2**n ticks (and
+        ``undecided``, the times of batches that were not decided, or None), or such an array.
+    variant
+        "sound" (exact), "paper" (Algorithms 1 to 4 as printed, arrivals half-open) or "printed"
+        (the same word for word, with arrivals closed at both ends). The last two answer wrongly
+        now and then, and take neither offsets nor deadlines beyond the period.
+    order
+        How the paper's variants extract the next vertex from their list: "fifo" or "lifo". The
+        repaired graph is expanded by depth.
+    merge
+        False: every path gets vertices of its own (Figure 5c, red line).
+    idling
+        Whether the dispatcher may wait for the next arrival although work is ready.
+    first_only
+        Stop at the first schedule; False explores everything, for the counts.
+    depth
+        Do not expand vertices with this many executed jobs.
+    budget
+        ``gpusched.pbs.Budget``, or a mapping or object with any of ``states`` (times of vertices),
+        ``bytes`` and ``seconds``, where 0 and None are no limit; unless given, 2 GiB. A spent
+        budget makes ``schedulable`` None, unless a schedule was found.
+    graph
+        Keep the graph.
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Raises
+    ------
+    ValueError, OverflowError
+        Arguments that name themselves in the message.
+    """
+    instance(tasks, KernelTasks, "tasks")
+    if tasks.is_stack:
+        raise ValueError("tasks: the graph is explored for one task set; index the stack")
+    completion, undecided = _table(table, tasks.n)
+    result = _run(
+        tasks.period,
+        tasks.deadline,
+        tasks.offset,
+        completion,
+        undecided,
+        variant=variant,
+        order=order,
+        merge=merge,
+        idling=idling,
+        first_only=first_only,
+        depth=depth,
+        graph=graph,
+        stop=stop,
+        **_budget(budget),
+    )
+    arrays = result["graph"]
+    return GraphSearch(
+        schedulable=_VERDICT[result["schedulable"]],
+        reason=REASONS[result["reason"]],
+        start=frozen(result["start"]),
+        end=frozen(result["end"]),
+        batch=frozen(result["batch"]),
+        vertices=result["vertices"],
+        times=result["times"],
+        edges=result["edges"],
+        merged=result["merged"],
+        splits=result["splits"],
+        per_depth=frozen(result["per_depth"]),
+        graph=None
+        if arrays is None
+        else Graph(tasks.name, **{key: frozen(array) for key, array in arrays.items()}),
+        seconds=result["seconds"],
+        bytes=result["bytes"],
+    )
+
+
+def _run(
+    period: Int64Array,
+    deadline: Int64Array,
+    offset: Int64Array,
+    completion: Int64Array,
+    undecided: Int64Array | None = None,
+    *,
+    variant: str = "sound",
+    order: str = "fifo",
+    merge: bool = True,
+    idling: bool = False,
+    first_only: bool = True,
+    depth: int | None = None,
+    states: int = 0,
+    bytes: int = 0,
+    seconds: float = 0.0,
+    graph: bool = False,
+    stop: Any = None,
+) -> dict[str, Any]:
+    """The search on plain arrays of one task set, ``(n,)`` and ``(2**n,)``; returns the dict of
+    ``_core.graph_search``, with schedulable as 1, 0, -1 and reason as an index into ``REASONS``.
+    """
+    one_of(variant, VARIANTS, "variant")
+    one_of(order, ORDERS, "order")
+    if depth is not None and (not isinstance(depth, (int, np.integer)) or not 0 <= depth < 2**63):
+        raise ValueError(f"depth = {depth!r}: must be a number of jobs, or None")
+    return _core.graph_search(
+        np.asarray(period)[np.newaxis],
+        np.asarray(deadline)[np.newaxis],
+        np.asarray(offset)[np.newaxis],
+        np.asarray(completion)[np.newaxis],
+        None if undecided is None else np.asarray(undecided)[np.newaxis],
+        variant=VARIANTS.index(variant),
+        lifo=order == "lifo",
+        merge=merge,
+        idling=idling,
+        first_only=first_only,
+        depth_limit=-1 if depth is None else depth,
+        states=states,
+        bytes=bytes,
+        seconds=seconds,
+        want_graph=graph,
+        stop=stop,
+    )
+
+
+def _table(table: Any, n: int) -> tuple[Int64Array, Int64Array | None]:
+    given = getattr(table, "completion", table)
+    undecided = getattr(table, "undecided", None)
+    completion = int_array(given, "completion")
+    if completion.shape != (1 << n,):
+        raise ValueError(
+            f"completion: {n} tasks need a table of {1 << n} entries, got shape {completion.shape}"
+        )
+    if undecided is None:
+        return completion, None
+    times = int_array(undecided, "undecided")
+    if times.shape != completion.shape:
+        raise ValueError(f"undecided: must have {1 << n} entries, got shape {times.shape}")
+    return completion, times
+
+
+def _budget(budget: Any) -> dict[str, Any]:
+    """The limits as numbers, 0 where there is none."""
+    if budget is None:
+        return {"bytes": _BYTES}
+    keys = ("states", "bytes", "seconds")
+    if isinstance(budget, Mapping):
+        unknown = set(budget) - set(keys)
+        if unknown:
+            raise ValueError(f"budget: has no {', '.join(sorted(map(str, unknown)))}")
+        limits = {key: budget.get(key) for key in keys}
+    else:
+        limits = {key: getattr(budget, key, None) for key in keys}
+        if all(limit is None for limit in limits.values()) and not any(
+            hasattr(budget, key) for key in keys
+        ):
+            raise TypeError(f"budget: needs states, bytes or seconds, got {budget!r}")
+    for key, limit in limits.items():
+        whole = (int, np.integer) if key != "seconds" else (int, float, np.number)
+        if limit is not None and (not isinstance(limit, whole) or not 0 <= limit < 2**63):
+            raise ValueError(f"budget: {key} = {limit!r}: must be a number from 0, or None")
+    return {key: 0 if limit is None else limit for key, limit in limits.items()}
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

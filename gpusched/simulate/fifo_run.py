@@ -1,0 +1,440 @@
+"""What happens when, job by job, if blocks start in FIFO order (``gs.simulate.fifo``).
+
+The model of the FIFO paper (M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent
+GPU Scheduling, ECRTS 2017, work in progress): m threads, and kernels whose blocks start in FIFO
+order. ``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from time import monotonic
+from typing import Any, Literal
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._support.arguments import (
+    Int64Array,
+    instance,
+    int_array,
+    integer,
+    one_of,
+    seed_key,
+    set_number,
+    some_of,
+    ticks,
+)
+from gpusched._support.budget import Budget, as_budget
+from gpusched._support.progress import Progress, reporter
+from gpusched.model.fifo_order import ORDERS, Order
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.simulate.fifo_result import OUTCOMES, FifoResponses, FifoRun, Waves
+from gpusched.simulate.run_arguments import (
+    execution_shares,
+    gap_share,
+    is_one,
+    per_set,
+    victim_per_set,
+)
+
+__all__ = ["Order", "fifo", "fifo_responses"]
+
+Draw = Literal["job", "wave", "block"]
+Settle = Literal["no", "note", "stop"]
+
+_DRAWS = ("job", "wave", "block")
+_TRIGGERS = ("head", "tail", "finish")
+_SETTLE = ("no", "note", "stop")
+_REASONS = (None, "states", "bytes", "seconds")
+_VERDICTS = np.array(OUTCOMES)
+# Waves of a slice, between which the progress is reported: some milliseconds.
+_SLICE = 1 << 16
+
+
+def fifo(
+    tasks: KernelTasks,
+    threads: int,
+    order: Order = "hardware",
+    until: int | None = None,
+    *,
+    stream: Any = None,
+    execution: Any = 1.0,
+    draw: Draw = "job",
+    gap: float = 0.0,
+    victim: int | None = None,
+    triggers: str | Iterable[str] = ("head",),
+    seed: Any = None,
+    index: int = 0,
+    settle: Settle | bool | None = None,
+    waves: bool = True,
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+) -> FifoRun:
+    """Simulates kernels on a GPU of ``threads`` threads that start their blocks in FIFO order.
+
+    Yang and Anderson 2017, section III. A job is a kernel of ``blocks`` blocks, each of which
+    occupies as many threads as the task's ``threads`` for ``block_time`` ticks. Only the kernel at
+    the head of the queue may start blocks; a block starts as soon as its threads are free and runs
+    to its end. At one instant, blocks end first, then jobs are released, then blocks start. Jobs
+    that join the queue at the same instant join it by ``priority`` (smaller first), then by index.
+
+    Parameters
+    ----------
+    tasks
+        One task set; ``offset`` is the first release. ``wcet``, registers and shared memory play
+        no role.
+    threads
+        Of the GPU (m in the paper).
+    order
+        What FIFO means. "hardware": a kernel joins the queue when it gets to the head of its stream
+        (rules R1 and R2). "release": of the kernels at the heads of their streams, the earliest
+        release goes first (section IV). "strict": all kernels queue by release, and one that is not
+        at the head of its stream yet holds up everything behind it (property P1 to the letter).
+        "overlap": all kernels queue by release, each in a stream of its own.
+    until
+        Jobs released before it run to their end. None: run until it is known what happens for
+        ever, which needs periodic releases and constant execution times.
+    stream
+        One number per task; tasks with equal numbers share a stream, whose jobs run one after the
+        other, by release. A stream for each task unless given.
+    execution
+        How long blocks run, as a share of ``block_time``: one number, or (low, high) for times
+        drawn uniformly from ceil(low block_time) .. floor(high block_time), at least one tick.
+        0.1 means a tenth exactly.
+    draw
+        What a time is drawn for: each "job", each "wave" of blocks that start together, or each
+        "block".
+    gap
+        Up to this share of the period, drawn uniformly, is added to the time between two releases:
+        sporadic tasks. 0: periodic ones.
+    victim
+        The index of a task that the others are out to delay: they are released when ``triggers``
+        say so, as far as their periods allow, and ahead of the victim's jobs. The victim's own
+        releases are as without it.
+    triggers
+        When the victim's job gets to the "head" of its stream, when its last block starts
+        ("tail"), when it finishes ("finish"): one of them, or several.
+    seed, index
+        What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
+        the number of the set under it, on task and job, and on nothing else: set i of
+        ``fifo_responses`` behaves like ``index=i`` here.
+    settle
+        Whether to find out what happens for ever: "no", "note" (and go on until ``until``) or
+        "stop" (as soon as it is known); False and True mean "no" and "stop". By default "stop"
+        without ``until``, otherwise "note" where nothing is random. Some sets never settle; those
+        whose hyperperiod is beyond the clock cannot.
+    waves
+        Whether to keep the waves of blocks, which pictures need.
+    budget
+        A ``gs.Budget``, whose states are jobs; by default 2 GiB.
+    progress
+        A callable (now, until) in ticks; or whether to show a progress bar, by default in a
+        terminal after a second (with tqdm; without it none is shown).
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Returns
+    -------
+    FifoRun
+        Jobs and waves, and what is known about all jobs to come.
+
+    Raises
+    ------
+    ValueError
+        A stack of sets, blocks wider than the GPU, no ``until`` where nothing can be known for
+        ever, options that are unknown or do not go together.
+    OverflowError
+        Times beyond the clock (2^59 ticks for releases).
+    gpusched.Cancelled
+        Stopped by ``stop``.
+    """
+    instance(tasks, KernelTasks, "tasks")
+    budget = as_budget(budget)
+    if tasks.is_stack:
+        raise ValueError(
+            f"tasks: a stack of {len(tasks)} sets; one run is of one set, for the largest "
+            "responses of many there is fifo_responses"
+        )
+    m = _threads(threads)
+    one_of(order, ORDERS, "order")
+    one_of(draw, _DRAWS, "draw")
+    n = tasks.n
+    victims = -1 if victim is None else integer(victim, "victim")
+    if victim is not None and not 0 <= victims < n:
+        raise ValueError(f"victim = {victims}: must be the index of one of {n} tasks")
+    streams = _streams(stream, n, order, victims)
+    least, most = _execution(tasks, execution)
+    slack = _slack(tasks, gap)
+    fixed = victim is None and not slack.any() and np.array_equal(least, most)
+    chosen, last = _settle(settle, until, fixed, ("no", "note"))
+    if last is None:
+        _check_endless(tasks, order)
+    late = np.flatnonzero(tasks.deadline >= 2**62)
+    if late.size:
+        i = int(late[0])
+        raise OverflowError(f"deadline[{i}] = {tasks.deadline[i]}: is too large for the clock")
+    simulation = _core.fifo_open(
+        *(tasks.period, most, tasks.blocks, tasks.threads, tasks.offset, tasks.priority),
+        *(streams, least),
+        slack=slack,
+        m=m,
+        order=ORDERS.index(order),
+        draw=_DRAWS.index(draw),
+        settle=_SETTLE.index(chosen),
+        until=_core.FIFO_LATEST if last is None else last,
+        victim=victims,
+        triggers=_triggers(triggers),
+        key=seed_key(seed),
+        index=set_number(index, "index"),
+        log_waves=bool(waves),
+    )
+    began = monotonic()
+    status, done, now, seconds = 0, False, 0, 0.0
+    with reporter(progress, last, "tick", delay=1.0) as report:
+        while not done and status == 0:
+            if budget.seconds is not None:
+                seconds = budget.seconds - (monotonic() - began)
+                if seconds <= 0:
+                    status = _REASONS.index("seconds")
+                    break
+            status, done, now, _ = simulation.run(
+                waves=_SLICE,
+                states=budget.states or 0,
+                bytes=budget.bytes or 0,
+                seconds=seconds,
+                stop=stop,
+            )
+            report(now if last is None else min(now, last))
+    verdict, start, length, grows, _, worst, finished = simulation.result()
+    task, job, release, begin, dispatched, finish = simulation.jobs()
+    known = verdict != 0
+    return FifoRun(
+        task=task,
+        job=job,
+        release=release,
+        deadline=release + tasks.deadline[task],
+        start=begin,
+        finish=finish,
+        dispatched=dispatched,
+        waves=Waves(*simulation.waves()) if waves else None,
+        tasks=tasks,
+        threads=m,
+        order=order,
+        outcome=str(_VERDICTS[verdict if known or status == 0 else -1]),
+        worst=worst,
+        finished=finished,
+        grows=grows,
+        cycle_from=start if known else None,
+        cycle_length=length if known else None,
+        now=now,
+        reason=_REASONS[status],
+    )
+
+
+def fifo_responses(
+    tasks: KernelTasks,
+    threads: Any,
+    order: Order = "hardware",
+    until: Any = None,
+    *,
+    execution: Any = 1.0,
+    draw: Draw = "job",
+    gap: float = 0.0,
+    victim: Any = None,
+    triggers: str | Iterable[str] = ("head",),
+    seed: Any = None,
+    first: int = 0,
+    settle: Settle | bool | None = None,
+    budget: Budget | None = None,
+    stop: Any = None,
+) -> FifoResponses:
+    """The largest response of each task in ``fifo`` simulations of many sets: one call into C.
+
+    Parameters
+    ----------
+    tasks
+        A stack of N sets, or one set.
+    threads, until
+        As in ``fifo``; one number, or one for each set.
+    order, execution, draw, gap, triggers
+        As in ``fifo``, the same for all sets.
+    victim
+        As in ``fifo``; one index, or one for each set (-1: no adversary).
+    seed, first
+        Set i draws as set number ``first + i`` of the seed.
+    settle
+        As in ``fifo``, but "no" where ``until`` is given.
+    budget
+        Of each set; its states (jobs) count.
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Returns
+    -------
+    FifoResponses
+        Arrays (N, n), and (N,) for what is known of a set; one axis less for one set.
+
+    Raises
+    ------
+    ValueError, OverflowError, gpusched.Cancelled
+        As ``fifo``; the message has the set's number.
+    """
+    instance(tasks, KernelTasks, "tasks")
+    states = as_budget(budget).states
+    one_of(order, ORDERS, "order")
+    one_of(draw, _DRAWS, "draw")
+    rows = [
+        np.atleast_2d(getattr(tasks, name))
+        for name in ("period", "blocks", "threads", "offset", "priority")
+    ]
+    period, blocks, width, offset, priority = rows
+    sets, n = period.shape
+    m = per_set(_threads(threads) if is_one(threads, "threads") else threads, sets, "threads")
+    victims = victim_per_set(victim, sets, n)
+    least, most = (np.atleast_2d(times) for times in _execution(tasks, execution))
+    slack = np.atleast_2d(_slack(tasks, gap))
+    fixed = bool((victims < 0).all()) and not slack.any() and np.array_equal(least, most)
+    lasts: Int64Array
+    if is_one(until, "until"):
+        chosen, last = _settle(settle, until, fixed, ("no", "no"))
+        lasts = np.full(sets, _core.FIFO_LATEST if last is None else last)
+        if last is None:
+            for i in range(sets):
+                where = f"set {i}: " if tasks.is_stack else ""
+                _check_endless(tasks[i] if tasks.is_stack else tasks, order, where)
+    else:
+        lasts = per_set(until, sets, "until")
+        chosen, _ = _settle(settle, int(lasts.min(initial=0)), fixed, ("no", "no"))
+    worst, finished, verdict, waves = _core.fifo_responses(
+        *(period, most, blocks, width, offset, priority, least, slack),
+        m=m,
+        order=ORDERS.index(order),
+        draw=_DRAWS.index(draw),
+        settle=_SETTLE.index(chosen),
+        until=lasts,
+        victim=victims,
+        triggers=np.full(sets, _triggers(triggers)),
+        key=seed_key(seed),
+        first=set_number(first),
+        states=states or 0,
+        stop=stop,
+    )
+    outcome = _VERDICTS[verdict]
+    if not tasks.is_stack:
+        worst, finished, outcome, waves = worst[0], finished[0], outcome[0], waves[0]
+    return FifoResponses(worst, finished, np.asarray(outcome), np.asarray(waves))
+
+
+# What both take
+
+
+def _threads(threads: Any) -> int:
+    m = integer(threads, "threads")
+    if not 1 <= m < 2**31:
+        raise ValueError(f"threads = {m}: must be positive, and within 31 bits")
+    return m
+
+
+def _streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:
+    """Streams numbered from 0, or None where no two tasks share one."""
+    if stream is None:
+        return None
+    given = int_array(stream, "stream")
+    if given.shape != (n,):
+        raise ValueError(f"stream: shape {given.shape}; must be one number for each of {n} tasks")
+    names, numbers = np.unique(given, return_inverse=True)
+    if len(names) == n:
+        return None
+    if order == "overlap":
+        raise ValueError("stream: with order 'overlap' every job has a stream of its own")
+    if victim >= 0:
+        raise ValueError("stream: with a victim every task has a stream of its own")
+    return numbers.astype(np.int64)
+
+
+def _execution(tasks: KernelTasks, execution: Any) -> tuple[Int64Array, Int64Array]:
+    """The shortest and the longest time of a block."""
+    low, high = execution_shares(execution, "block_time")
+    least = np.maximum(_scaled(tasks.block_time, low, up=True), 1)
+    return least, np.maximum(_scaled(tasks.block_time, high, up=False), least)
+
+
+def _slack(tasks: KernelTasks, gap: Any) -> Int64Array:
+    share = gap_share(gap)
+    try:
+        slack = _scaled(tasks.period, share, up=False)
+        if int(slack.max(initial=0)) < _core.FIFO_LATEST:
+            return slack
+    except OverflowError:
+        pass
+    longest = int(tasks.period.max())
+    raise OverflowError(f"gap = {gap}: so much more than a period of {longest} is beyond the clock")
+
+
+def _scaled(times: Int64Array, share: Fraction, up: bool) -> Int64Array:
+    """share times each time, exactly, rounded up or down."""
+    if share == 1:
+        return times
+    if share == 0:
+        return np.zeros_like(times)
+    over, under = share.numerator, share.denominator
+    more = under - 1 if up else 0
+    exact = [(time * over + more) // under for time in times.ravel().tolist()]
+    return np.array(exact, dtype=np.int64).reshape(times.shape)
+
+
+def _triggers(triggers: Any) -> int:
+    bits = 0
+    for name in some_of(triggers, _TRIGGERS, "triggers"):
+        bits |= 1 << _TRIGGERS.index(name)
+    if bits == 0:
+        raise ValueError(f"triggers: must be some of {', '.join(_TRIGGERS)}")
+    return bits
+
+
+def _settle(
+    settle: Any, until: Any, fixed: bool, usual: tuple[Settle, Settle]
+) -> tuple[Settle, int | None]:
+    """What to find out, and the bound on releases; ``usual``: random, and where nothing is."""
+    last = None if until is None else ticks(until, "until")
+    if last is not None and last < 0:
+        raise ValueError(f"until = {last}: must not be negative")
+    if last is not None and last > _core.FIFO_LATEST:
+        raise OverflowError(f"until = {last}: is too large for the clock")
+    if isinstance(settle, bool):
+        settle = "stop" if settle else "no"
+    if settle is not None:
+        one_of(settle, _SETTLE, "settle")
+    if last is None:
+        if settle not in (None, "stop"):
+            raise ValueError(f"until: with settle = {settle!r} it is needed, or nothing ends")
+        if not fixed:
+            raise ValueError(
+                "until: is needed unless releases are periodic (gap = 0, no victim) and execution "
+                "times constant"
+            )
+        return "stop", None
+    if settle is None:
+        return usual[fixed], last
+    if settle != "no" and not fixed:
+        raise ValueError(
+            f"settle = {settle!r}: needs periodic releases (gap = 0, no victim) and constant "
+            "execution times"
+        )
+    chosen: Settle = settle
+    return chosen, last
+
+
+def _check_endless(tasks: KernelTasks, order: str, where: str = "") -> None:
+    """Refuses sets of which the core cannot find out what happens for ever."""
+    hyperperiod = tasks.hyperperiod
+    if 2 * hyperperiod + int(tasks.offset.max()) >= _core.FIFO_LATEST:
+        raise ValueError(f"{where}until: is needed, as the hyperperiod is beyond the clock")
+    if order == "release" and tasks.n > _core.FIFO_SETTLE_TASKS:
+        raise ValueError(
+            f"{where}until: is needed with more than {_core.FIFO_SETTLE_TASKS} tasks in order "
+            "'release'"
+        )

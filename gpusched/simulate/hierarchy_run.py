@@ -1,0 +1,288 @@
+"""Runs the scheduling hierarchy (``gs.simulate.hierarchy``): arguments into arrays, in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    frozen,
+    instance,
+    int_array,
+    integer,
+    one_of,
+    seed_key,
+)
+from gpusched._support.budget import Budget, as_budget
+from gpusched._support.progress import Progress, reporter
+from gpusched.model.gpu import GPU, as_gpu
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.launches import Launches
+from gpusched.model.placement import POLICIES
+from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
+
+__all__ = ["hierarchy"]
+
+_REASONS = (None, "states", "bytes", "seconds")
+# Of contexts, the most urgent last.
+_LEVELS = ("low", "medium", "high")
+_MOST_TURNS = 2**24
+# Blocks of a slice, between which the progress is reported: some milliseconds.
+_SLICE = 1 << 16
+
+
+def hierarchy(
+    gpu: GPU | str,
+    launches: Launches,
+    *,
+    policy: str = "most_room",
+    copy_engines: int | None = None,
+    channels: int | None = None,
+    timeslice: Any = None,
+    context_priority: Any = None,
+    runlist: Any = None,
+    switch_time: int = 0,
+    sms_per_gpc: int = 2,
+    blocks: bool = True,
+    seed: Any = None,
+    index: int = 0,
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+) -> Hierarchy:
+    """Simulates what NVIDIA's scheduling hierarchy makes of kernels and copies.
+
+    Olmedo et al. 2020, section III; the queue rules are those of Amert et al. (RTSS 2017), the
+    false dependencies those of Bakita and Anderson (RTAS 2024). A launch joins the FIFO of its
+    stream; at that stream's head it waits for what it was told to wait for, for the NULL stream's
+    rules and for its channel; then a kernel joins its context's queue of its stream's priority, a
+    copy that of its copy engine. Only the kernel at the head of the most urgent queue may start
+    blocks, each on the SM that the policy chooses; what does not fit holds up everything behind it
+    and everything less urgent. A kernel leaves the queue when all its blocks have started. Running
+    blocks are never interrupted but by the end of their context's time slice, which freezes them.
+
+    At one instant: blocks and copies end; operations are launched; those that may join their queues
+    do so in the order of launch; contexts change; blocks start.
+
+    Parameters
+    ----------
+    gpu
+        A ``GPU``, or the name of a preset.
+    launches
+        What is launched when.
+    policy
+        Which SM a block goes to: "most_room", "olmedo" or "round_robin", as in ``gs.place``.
+    copy_engines
+        1: both directions share it; 2: one for each. What the GPU has unless given.
+    channels
+        Hardware queues for the kernels of each context, which its streams get in turns; a kernel
+        waits until those launched before it in its channel are fully dispatched. None or 0: no
+        limit. (CUDA's default is 8, on desktop GPUs; Xavier has 2, Orin 4.)
+    timeslice
+        Ticks, one number or one per context; needed for several contexts.
+    context_priority
+        "low", "medium" or "high", for all contexts or for each: how often it has a slice in a
+        round. A round has one for every low context, before it one for every medium one, and before
+        each of these and of the low ones one for every high one, as the driver of NVIDIA's embedded
+        boards lays out its runlist. Where the lowest level is empty, the next one takes its place.
+    runlist
+        The round itself instead, as indices of contexts; one slice for each context unless one of
+        both is given. A context without work loses its turn.
+    switch_time
+        Ticks between the time slices of two contexts.
+    sms_per_gpc
+        SMs with neighbouring ids form a GPC, which matters for ``launches.interference``.
+    blocks
+        Whether to keep the log of blocks, which pictures of SMs, occupancy and traces need.
+    seed, index
+        What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
+        ``index``, on launch and block, and on nothing else: not on the order in which they run.
+    budget
+        A ``gs.Budget``, whose states are blocks; by default 2 GiB.
+    progress
+        A callable (ended, launches); or whether to show a progress bar, by default in a terminal
+        after a second (with tqdm; without it none is shown).
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Returns
+    -------
+    Hierarchy
+        When everything happened, on which SM, and what each launch waited for. Launches that wait
+        for each other for ever are a result, too: ``outcome`` is "deadlock".
+
+    Raises
+    ------
+    ValueError, OverflowError, TypeError
+        A block that fits no SM, an unknown priority, a runlist without one of the contexts, times
+        beyond the clock (2^59 ticks); the message names the launch and the value.
+    gpusched.Cancelled
+        Stopped by ``stop``.
+    """
+    gpu = as_gpu(gpu)
+    hint = "Launches.from_tasks(tasks, until)" if isinstance(launches, KernelTasks) else ""
+    instance(launches, Launches, "launches", hint)
+    one_of(policy, POLICIES, "policy")
+    contexts = launches.contexts
+    slices = _timeslices(timeslice, contexts)
+    rounds = _round(context_priority, runlist, contexts)
+    engines = min(max(gpu.copy_engines, 1), 2)
+    if copy_engines is not None:
+        engines = integer(copy_engines, "copy_engines")
+    limit = 0 if channels is None else integer(channels, "channels")
+    budget = as_budget(budget)
+    number = integer(index, "index")
+    if not 0 <= number < 2**63:
+        raise ValueError(f"index = {number}: must not be negative, and within 63 bits")
+    cost = integer(switch_time, "switch_time")
+    per_gpc = integer(sms_per_gpc, "sms_per_gpc")
+    for name, value in (("channels", limit), ("switch_time", cost), ("sms_per_gpc", per_gpc)):
+        if not -(2**63) <= value < 2**63:
+            raise OverflowError(f"{name} = {value}: does not fit 64 bits")
+    if not 1 <= engines <= 2:
+        raise ValueError(f"copy_engines = {engines}: must be 1 or 2")
+    if per_gpc < 1:
+        raise ValueError(f"sms_per_gpc = {per_gpc}: must be positive")
+    given_begin, given = _ragged(launches.block_times)
+    after_begin, after = _ragged(launches.after)
+    simulation = _core.hierarchy_open(
+        gpu._limits,
+        gpu.sm_order,
+        policy=POLICIES[policy],
+        copy_engines=engines,
+        channels=limit,
+        switch_time=cost,
+        timeslice=slices,
+        runlist=rounds,
+        context=launches.stream_context,
+        priority=launches.stream_priority,
+        stream_kind=launches.stream_kind,
+        time=launches.time,
+        kind=launches.kind,
+        stream=launches.stream,
+        blocks=launches.blocks,
+        threads=launches.threads,
+        regs=launches.regs,
+        smem=launches.smem,
+        least=launches.duration,
+        most=launches.longest,
+        given_begin=given_begin,
+        given=given,
+        after_begin=after_begin,
+        after=after,
+        interference=None if launches.interference is None else launches.interference.ravel(),
+        sms_per_gpc=per_gpc,
+        key=seed_key(seed),
+        index=number,
+        log_blocks=bool(blocks),
+    )
+    reason, now, ended, started = _run(simulation, len(launches), budget, progress, stop)
+    head, joined, first, dispatched, end, why, since, blocker = simulation.ops()
+    waiting = np.flatnonzero(why >= 0)
+    nowhere = np.full(len(waiting), -1)
+    columns = (waiting, why[waiting], blocker[waiting], nowhere, since[waiting], nowhere.copy())
+    outcome = "budget" if reason else "deadlock" if ended < len(launches) else "done"
+    return Hierarchy(
+        launches=launches,
+        gpu=gpu,
+        policy=policy,
+        copy_engines=engines,
+        channels=limit or None,
+        timeslice=None if timeslice is None else frozen(slices),
+        runlist=None if rounds is None else frozen(rounds),
+        switch_time=cost,
+        sms_per_gpc=per_gpc,
+        head=head,
+        joined=joined,
+        first=first,
+        dispatched=dispatched,
+        end=end,
+        blocks=Blocks(*simulation.blocks()) if blocks else None,
+        waits=Waits(*simulation.waits()),
+        pending=Waits(*columns),
+        slices=Slices(*simulation.slices()),
+        outcome=outcome,
+        reason=reason,
+        now=now,
+        started=started,
+    )
+
+
+def _run(
+    simulation: Any, launches: int, budget: Budget, progress: Progress, stop: Any
+) -> tuple[str | None, int, int, int]:
+    """To its end, or that of the budget: (reason, now, launches ended, blocks started)."""
+    began = monotonic()
+    status, done, now, ended, started, seconds = 0, False, 0, 0, 0, 0.0
+    with reporter(progress, launches, "launch", delay=1.0) as report:
+        while not done and status == 0:
+            blocks = _SLICE
+            if budget.states is not None:
+                blocks = min(blocks, budget.states - started)
+            if budget.seconds is not None:
+                seconds = budget.seconds - (monotonic() - began)
+            if blocks <= 0 or (budget.seconds is not None and seconds <= 0):
+                status = _REASONS.index("states" if blocks <= 0 else "seconds")
+                break
+            status, done, now, ended, started = simulation.run(
+                blocks=blocks, bytes=budget.bytes or 0, seconds=seconds, stop=stop
+            )
+            report(ended)
+    return _REASONS[status], now, ended, started
+
+
+def _timeslices(given: Any, contexts: int) -> Int64Array:
+    if given is None:
+        if contexts > 1:
+            raise ValueError(f"timeslice: is needed, as there are {contexts} contexts")
+        return np.ones(1, dtype=np.int64)
+    slices = int_array(given, "timeslice")
+    if slices.shape not in ((), (contexts,)):
+        raise ValueError(
+            f"timeslice: shape {slices.shape}; must be one number, or one for each of {contexts} "
+            "contexts"
+        )
+    at_least(slices, 1, "timeslice")
+    return np.array(np.broadcast_to(slices, (contexts,)))
+
+
+def _round(priority: Any, runlist: Any, contexts: int) -> Int64Array | None:
+    """A round of time slices, as contexts; None: one for each."""
+    if priority is None:
+        return None if runlist is None else int_array(runlist, "runlist")
+    if runlist is not None:
+        raise ValueError("runlist: follows from context_priority; give one of them")
+    if not isinstance(priority, Iterable):
+        raise TypeError(f"context_priority: must be {', '.join(_LEVELS)}, or one for each context")
+    levels = [priority] * contexts if isinstance(priority, str) else list(priority)
+    if len(levels) != contexts:
+        raise ValueError(
+            f"context_priority: has {len(levels)} entries, there are {contexts} contexts"
+        )
+    for c, level in enumerate(levels):
+        one_of(level, _LEVELS, f"context_priority[{c}]")
+    low, medium, high = ([c for c in range(contexts) if levels[c] == name] for name in _LEVELS)
+    slices = max(len(low), 1) * (len(medium) + 1) * (len(high) + 1)  # or a few less
+    if slices > _MOST_TURNS:
+        raise ValueError(
+            f"context_priority: about {slices} slices in a round; at most {_MOST_TURNS}"
+        )
+    before = [turn for c in medium for turn in (*high, c)]
+    order = [turn for c in low for turn in (*before, *high, c)] or before or high
+    return np.array(order, dtype=np.int64)
+
+
+def _ragged(rows: Any) -> tuple[Int64Array | None, Int64Array | None]:
+    """Offsets and entries of rows of different lengths; nothing where all are empty."""
+    if rows is None or not any(row is not None and len(row) for row in rows):
+        return None, None
+    counts = [0 if row is None else len(row) for row in rows]
+    begin = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    filled = [np.asarray(row, dtype=np.int64) for row in rows if row is not None and len(row)]
+    return begin, np.concatenate(filled)

@@ -1,0 +1,84 @@
+"""Why launches wait, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array
+from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Waits, label
+
+if TYPE_CHECKING:
+    from gpusched.simulate.hierarchy_result import Hierarchy
+
+_ROOM = {
+    "warps": "no SM has enough free warps",
+    "blocks": "no SM takes another block",
+    "registers": "no SM has enough free registers",
+    "shared_memory": "no SM has enough free shared memory",
+}
+
+
+def sentences(run: Hierarchy, launch: int, rows: Int64Array | None = None) -> list[str]:
+    """What a launch waited for, by time; ``rows``: where it is in the waits, if that is known."""
+    waits = run.waits
+    found = np.flatnonzero(waits.launch == launch) if rows is None else rows
+    told = []
+    for k in found[np.argsort(waits.start[found], kind="stable")].tolist():
+        span = f"waited {waits.start[k]} .. {waits.end[k]}"
+        told.append(f"{span} {reason_of(run, waits, k)}")
+    low, high = np.searchsorted(run.pending.launch, [launch, launch + 1]).tolist()
+    for k in range(low, high):
+        told.append(f"has waited since {run.pending.start[k]} {reason_of(run, run.pending, k)}")
+    return told
+
+
+def deadlock(run: Hierarchy) -> Deadlock:
+    """The launches that wait for each other: from the first that has not ended along its waits."""
+    pending = run.pending
+    place = {launch: k for k, launch in enumerate(pending.launch.tolist())}
+    walk: dict[int, int] = {}  # the launches in the order in which they come, with their places
+    launch = int(pending.launch[0])
+    while launch not in walk:
+        walk[launch] = len(walk)
+        launch = int(pending.blocker[place[launch]])
+    ring = list(walk)[walk[launch] :]
+    first = ring.index(min(ring))
+    chain, parts = [], []
+    for launch in ring[first:] + ring[:first]:
+        k = place[launch]
+        chain.append((launch, REASONS[pending.why[k]], int(pending.blocker[k])))
+        parts.append(f"{label(run.launches, launch)} waits {reason_of(run, pending, k)}")
+    return Deadlock(tuple(chain), f"{'; '.join(parts)}: this never ends")
+
+
+def reason_of(run: Hierarchy, waits: Waits, k: int) -> str:
+    """The rest of a sentence that begins with "waits"."""
+    launches = run.launches
+    launch, blocker = int(waits.launch[k]), int(waits.blocker[k])
+    reason = REASONS[waits.why[k]]
+    other = "itself" if blocker == launch else label(launches, blocker) if blocker >= 0 else ""
+    stream = int(launches.stream[launch])
+    if reason == "stream":
+        return f"for {other}, which is before it in {launches.stream_name[stream]}"
+    if reason == "after":
+        return f"for {other}, as it was told to"
+    if reason == "null_stream":
+        if launches.stream_kind[stream] == 2:
+            return f"in the NULL stream for {other}, which was launched before it"
+        return f"for {other} in the NULL stream, which was launched before it"
+    if reason == "channel":
+        return f"for all blocks of {other} to start, which is before it in its channel"
+    if reason == "slice":
+        context = launches.stream_context[stream]
+        return f"for a time slice of its context ({context})"
+    if reason == "priority":
+        return f"for {other}, which is more urgent"
+    if reason == "queue":
+        return f"behind {other} in the queue"
+    if reason == "copy_engine":
+        return f"behind {other} at the copy engine"
+    partly = 0 <= run.first[launch] <= waits.start[k]
+    found = f", until SM {waits.sm[k]} had room" if waits.sm[k] >= 0 else ""
+    return f"for room{' for its other blocks' if partly else ''}: {_ROOM[reason]}{found}"

@@ -1,0 +1,480 @@
+"""What happens when, on CPUs and a GPU, job by job (``gs.simulate.host``).
+
+The STGM paper (STGM and what it is compared with, partitioned fixed priorities) and Elliott and
+Anderson 2010 (a GPU under global EDF). ``host_responses`` does it for stacks of task sets and keeps
+the largest responses alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from time import monotonic
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._support.arguments import Int64Array, instance, integer, one_of, seed_key, set_number
+from gpusched._support.budget import Budget, as_budget
+from gpusched._support.progress import Progress, reporter
+from gpusched.model.host_tasks import HostTasks, container_period
+from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
+from gpusched.simulate.run_arguments import execution_shares, gap_share, per_set, victim_per_set
+
+__all__ = ["host", "host_responses"]
+
+Policy = Literal["partitioned", "gedf"]
+Gpu = Literal[
+    "stgm",
+    "mpcp",
+    "fmlp+",
+    "fmlp_plus",
+    "server",
+    "gpu_server",
+    "fmlp",
+    "omlp",
+    "driver",
+    "container",
+]
+Mode = Literal["suspend", "busy", "spin"]
+
+_POLICIES = ("partitioned", "gedf")
+# The ways to share the GPU under each policy, and the core's numbers for them.
+_GPUS: dict[str, dict[str, int]] = {
+    "partitioned": {"stgm": 0, "mpcp": 1, "fmlp+": 2, "server": 3},
+    "gedf": {"fmlp": 2, "omlp": 4, "driver": 5, "container": 6},
+}
+_ALSO = {"fmlp_plus": "fmlp+", "gpu_server": "server"}  # as the tests of gs.analysis are called
+_MODES = ("suspend", "busy", "spin")
+_MODES_OF = {
+    **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp+": _MODES, "driver": ("spin",)},
+    "container": _MODES[:2],
+}
+_TRIGGERS = ("release", "request", "resume", "finish")
+_REASONS = (None, "states", "bytes", "seconds")
+# Instants of a slice, between which the progress is reported: some milliseconds.
+_SLICE = 1 << 16
+
+
+class _Model(NamedTuple):
+    """What both functions hand to the core first."""
+
+    gpu: str
+    mode: str
+    sms: int
+    server: Int64Array
+    overhead: int
+    server_period: Int64Array
+    victim: Int64Array
+    arguments: dict[str, Any]
+
+
+def host(
+    hosts: HostTasks,
+    cpus: int,
+    policy: Policy = "partitioned",
+    gpu: Gpu | None = None,
+    *,
+    until: int,
+    mode: Mode | None = None,
+    sms: int | None = None,
+    server: int | None = None,
+    overhead: int = 0,
+    server_period: int | None = None,
+    execution: Any = 1.0,
+    gap: float = 0.0,
+    victim: int | None = None,
+    triggers: str | Iterable[str] = ("request",),
+    seed: Any = None,
+    index: int = 0,
+    intervals: bool = True,
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+) -> HostRun:
+    """Simulates tasks with CPU and GPU segments, under the rules that the tests of ``gs.analysis``
+    assume.
+
+    The jobs of a task run one after the other. A GPU segment begins when its task is the one that
+    its core runs and has no CPU work left before the segment; after it the task is back at its own
+    priority. At one instant, what is due ends first, then jobs are released, then cores choose, GPU
+    segments begin, and the GPU is given out; requests of one instant are in order of priority. A
+    part of length 0 is none. The rules are stated in full in ``csrc/simulate/host/host.h``.
+
+    Parameters
+    ----------
+    hosts
+        One task set; ``offset`` is the first release.
+    cpus
+        How many there are.
+    policy
+        "partitioned": preemptive fixed priorities on each core, by ``hosts.core`` and
+        ``hosts.priority`` (a smaller number is more urgent; all different). "gedf": the jobs of the
+        earliest absolute deadlines run, on any CPU (ties: priority, then index).
+    gpu
+        How it is shared; ``test`` of a verdict will do, too (``"fmlp_plus"``, ``"gpu_server"``).
+        With "partitioned": "stgm" (the STGM paper, unless given): one copy engine, first come,
+        first served over all cores, copies at boosted priority; kernels on the SMs of ``hosts.sm``,
+        in order of launch on each SM, tasks on disjoint SMs at the same time. "mpcp": one lock on
+        the whole GPU, the most urgent waiting task next; its holder is boosted. "fmlp+": the same
+        lock, first come, first served. "server": a task more urgent than all others of its core
+        does all GPU segments, one after the other, the most urgent client's next; clients suspend
+        until they are told.
+
+        With "gedf" (Elliott and Anderson 2010): "fmlp" (FMLP-Long, unless given): one lock, first
+        come, first served, whose holder inherits the earliest deadline of those that wait. "omlp":
+        the same with a FIFO queue of ``cpus`` jobs at most, and a queue by deadline behind it.
+        "driver": no lock; the GPU does whole segments, copies and kernel, in the order in which
+        they begin, while their jobs spin at their own deadlines. "container" (the Container
+        Method): all tasks with GPU segments are served by one server, a task of global EDF with a
+        budget in each ``server_period``, in the order of their releases.
+    until
+        Jobs released before it run to their end.
+    mode
+        "suspend" (unless given): tasks suspend while they wait for the GPU and during kernels.
+        "busy": with
+        "stgm", a task keeps its core from the start of a GPU segment to its end; with a lock, its
+        holder does, while those that wait suspend. "spin": with "mpcp" and "fmlp+", those that wait
+        spin at their own priority; what the driver does. With "container", "suspend" is the paper's
+        work-conserving variant: while the first job in the container is suspended on the GPU, the
+        server serves another, or nobody, and its CPU is free; with "busy" it idles on its CPU.
+        Suspension counts as execution in either.
+    sms
+        SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on (unless
+        given, as many as kernel times are given for, like the tests; or ``hosts.sms`` if that is
+        more).
+    server, overhead
+        The server's core (``cpus``, one of its own, unless given), and for how long it computes
+        when it is woken up, and after each segment before it tells the client.
+    server_period
+        With "container": the period P of its server, whose budget is w P, rounded up to a tick and
+        P at most, where w is the sum of (e + s) / p of the tasks inside; the shortest of their
+        periods unless given (as in ``gs.analysis.container``, whose bounds for this budget are
+        those with ``whole_budget=True``).
+    execution
+        How long parts take, as a share of the worst case: one number, or (low, high) for times
+        drawn uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
+        tick. 0.1 means a tenth exactly.
+    gap
+        Up to this share of the period, drawn uniformly, is added to the time between two releases:
+        sporadic tasks. 0: periodic ones.
+    victim
+        The index of a task that the others are out to delay: they are released when ``triggers``
+        say so, as far as their periods allow, and its requests come after theirs. The victim's own
+        releases are as without it.
+    triggers
+        When a job of the victim becomes its task's present one ("release"), when a GPU segment of
+        it begins ("request") or has ended ("resume"), when it finishes ("finish"): one of them, or
+        several.
+    seed, index
+        What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
+        the number of the set under it, on task, job and part, and on nothing else: set i of
+        ``host_responses`` behaves like ``index=i`` here.
+    intervals
+        Whether to keep who did what when, which pictures need.
+    budget
+        A ``gs.Budget``, whose states are jobs; by default 2 GiB.
+    progress
+        A callable (now, until) in ticks; or whether to show a progress bar, by default in a
+        terminal after a second (with tqdm; without it none is shown).
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Returns
+    -------
+    HostRun
+        Jobs, and what they did when.
+
+    Raises
+    ------
+    ValueError
+        A stack of sets, tasks without a core (or, with "stgm", without an SM), equal priorities,
+        options that are unknown or do not go together.
+    OverflowError
+        Times beyond the clock (2^59 ticks for releases).
+    gpusched.Cancelled
+        Stopped by ``stop``.
+    """
+    instance(hosts, HostTasks, "hosts")
+    if hosts.is_stack:
+        raise ValueError(
+            f"hosts: a stack of {len(hosts)} sets; one run is of one set, for the largest "
+            "responses of many there is host_responses"
+        )
+    last = _until(until, 1)
+    model = _model(
+        hosts,
+        cpus,
+        policy,
+        gpu,
+        mode,
+        sms,
+        server,
+        overhead,
+        server_period,
+        execution,
+        gap,
+        victim,
+        1,
+    )
+    budget = as_budget(budget)
+    simulation = _core.host_open(
+        **model.arguments,
+        until=last,
+        victim=model.victim,
+        triggers=_triggers(triggers),
+        key=seed_key(seed),
+        index=set_number(index, "index"),
+        log_intervals=bool(intervals),
+        stop=stop,
+    )
+    began = monotonic()
+    status, done, now, seconds = 0, False, 0, 0.0
+    end = int(last[0])
+    with reporter(progress, end, "tick", delay=1.0) as report:
+        while not done and status == 0:
+            if budget.seconds is not None:
+                seconds = budget.seconds - (monotonic() - began)
+                if seconds <= 0:
+                    status = _REASONS.index("seconds")
+                    break
+            status, done, now, _ = simulation.run(
+                instants=_SLICE,
+                states=budget.states or 0,
+                bytes=budget.bytes or 0,
+                seconds=seconds,
+                stop=stop,
+            )
+            report(min(now, end))
+    worst, finished, missed, _ = simulation.result()
+    task, job, release, begin, finish = simulation.jobs()
+    return HostRun(
+        task=task,
+        job=job,
+        release=release,
+        deadline=release + hosts.deadline[task],
+        start=begin,
+        finish=finish,
+        intervals=Intervals(*simulation.intervals()) if intervals else None,
+        tasks=hosts,
+        cpus=integer(cpus, "cpus"),
+        policy=policy,
+        gpu=model.gpu,
+        mode=model.mode,
+        sms=model.sms,
+        server=int(model.server[0]) if model.gpu == "server" else None,
+        overhead=model.overhead,
+        server_period=int(model.server_period[0]) if model.gpu == "container" else None,
+        outcome="done" if status == 0 else "budget",
+        worst=worst,
+        finished=finished,
+        missed=missed,
+        now=now,
+        reason=_REASONS[status],
+    )
+
+
+def host_responses(
+    hosts: HostTasks,
+    cpus: int,
+    policy: Policy = "partitioned",
+    gpu: Gpu | None = None,
+    *,
+    until: Any,
+    mode: Mode | None = None,
+    sms: int | None = None,
+    server: Any = None,
+    overhead: int = 0,
+    server_period: Any = None,
+    execution: Any = 1.0,
+    gap: float = 0.0,
+    victim: Any = None,
+    triggers: str | Iterable[str] = ("request",),
+    seed: Any = None,
+    first: int = 0,
+    budget: Budget | None = None,
+    stop: Any = None,
+) -> HostResponses:
+    """The largest response of each task in ``host`` simulations of many sets: one call into C.
+
+    Parameters
+    ----------
+    hosts
+        A stack of N sets, or one set.
+    until, server, server_period
+        As in ``host``; one number, or one for each set.
+    cpus, policy, gpu, mode, sms, overhead, execution, gap, triggers
+        As in ``host``, the same for all sets.
+    victim
+        As in ``host``; one index, or one for each set (-1: no adversary).
+    seed, first
+        Set i draws as set number ``first + i`` of the seed.
+    budget
+        Of each set; its states (jobs) count.
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Returns
+    -------
+    HostResponses
+        Arrays (N, n), and (N,) for what is known of a set; one axis less for one set.
+
+    Raises
+    ------
+    ValueError, OverflowError, gpusched.Cancelled
+        As ``host``; the message has the set's number.
+    """
+    instance(hosts, HostTasks, "hosts")
+    sets = len(hosts) if hosts.is_stack else 1
+    model = _model(
+        *(hosts, cpus, policy, gpu, mode, sms, server, overhead, server_period),
+        *(execution, gap, victim, sets),
+    )
+    worst, finished, missed, status = _core.host_responses(
+        **model.arguments,
+        until=_until(until, sets),
+        victim=model.victim,
+        triggers=_triggers(triggers),
+        key=seed_key(seed),
+        first=set_number(first),
+        states=as_budget(budget).states or 0,
+        stop=stop,
+    )
+    outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]
+    if not hosts.is_stack:
+        worst, finished, missed, outcome = worst[0], finished[0], missed[0], outcome[0]
+    return HostResponses(worst, finished, np.asarray(outcome), missed)
+
+
+# What both take
+
+
+def _model(
+    hosts: HostTasks,
+    cpus: Any,
+    policy: Any,
+    gpu: Any,
+    mode: Any,
+    sms: Any,
+    server: Any,
+    overhead: Any,
+    server_period: Any,
+    execution: Any,
+    gap: Any,
+    victim: Any,
+    sets: int,
+) -> _Model:
+    one_of(policy, _POLICIES, "policy")
+    ways = _GPUS[policy]
+    gpu = next(iter(ways)) if gpu is None else gpu
+    gpu = _ALSO.get(gpu, gpu) if isinstance(gpu, str) else gpu
+    one_of(gpu, ways, "gpu")
+    modes = _MODES_OF.get(gpu, _MODES[:1])
+    mode = modes[0] if mode is None else mode
+    one_of(mode, _MODES, "mode")
+    if mode not in modes:
+        raise ValueError(f"mode = {mode!r}: with gpu = {gpu!r}, one of {', '.join(modes)}")
+    count = integer(cpus, "cpus")
+    if not 1 <= count < 2**31:
+        raise ValueError(f"cpus = {count}: must be positive, and within 31 bits")
+    width = _sms(hosts, sms, gpu)
+    homeless = np.argwhere(hosts.core < 0)
+    if policy == "partitioned" and len(homeless):
+        at = homeless[0].tolist()
+        raise ValueError(
+            f"core{at} = {hosts.core[tuple(at)]}: must be one of the cores; give core=, or the "
+            "hosts of a verdict by gs.analysis.partition or stgm_allocate"
+        )
+    homeless = np.argwhere((hosts.segments > 0) & ~hosts.sm.any(axis=-1))
+    if gpu == "stgm" and len(homeless):
+        raise ValueError(
+            f"sm{homeless[0].tolist()} = 0: a task with GPU segments has no SM; give sm=, or the "
+            "hosts of gs.analysis.stgm_allocate, or another gpu= than 'stgm'"
+        )
+    if gpu != "server" and (server is not None or overhead != 0):
+        raise ValueError(f"{'overhead' if server is None else 'server'}: with gpu = 'server' only")
+    if gpu != "container" and server_period is not None:
+        raise ValueError("server_period: with gpu = 'container' only")
+    periods = _server_periods(hosts, server_period, sets)
+    servers = per_set(count if server is None else server, sets, "server")
+    late = integer(overhead, "overhead")
+    victims = victim_per_set(victim, sets, hosts.n)
+    rows = (sets, hosts.n)
+    sm = None
+    if gpu == "stgm":
+        sm = np.zeros((*rows, width), np.uint8)
+        sm[..., : hosts.sms] = hosts.sm.reshape(*rows, hosts.sms)
+    arguments = {
+        "hosts": hosts._columns(),
+        "offset": hosts.offset.reshape(rows),
+        "core": hosts.core.reshape(rows),
+        "sm": sm,
+        "cpus": count,
+        "sms": width,
+        "policy": _POLICIES.index(policy),
+        "gpu": ways[gpu],
+        "mode": _MODES.index(mode),
+        "server": periods if gpu == "container" else servers,
+        "overhead": late,
+        "shares": _shares(execution, gap),
+    }
+    return _Model(gpu, mode, width, servers, late, periods, victims, arguments)
+
+
+def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Array:
+    if server_period is None:
+        return container_period(hosts).reshape(sets)
+    periods = per_set(server_period, sets, "server_period")
+    if (periods < 1).any():
+        raise ValueError(f"server_period = {int(periods.min())}: must be positive")
+    return periods
+
+
+def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:
+    if sms is None:
+        return max(hosts.sms, 1 if gpu == "stgm" else hosts.columns, 1)
+    count = integer(sms, "sms")
+    if not 1 <= count < 2**31:
+        raise ValueError(f"sms = {count}: must be positive, and within 31 bits")
+    if gpu == "stgm" and count < hosts.sms:
+        raise ValueError(f"sms = {count}: hosts.sm speaks of {hosts.sms}")
+    if gpu == "stgm" and count > 2**16:
+        raise ValueError(f"sms = {count}: with gpu = 'stgm' at most 65536")
+    return count
+
+
+def _until(until: Any, sets: int) -> Int64Array:
+    lasts = per_set(until, sets, "until")
+    if (lasts < 0).any():
+        raise ValueError(f"until = {int(lasts.min())}: must not be negative")
+    return lasts
+
+
+def _shares(execution: Any, gap: Any) -> Int64Array:
+    """low, high and gap as fractions."""
+    low, high = execution_shares(execution, "worst case")
+    more = gap_share(gap)
+    if more >= 2**59:
+        raise OverflowError(f"gap = {gap}: is too large for the clock")
+    flat: list[int] = []
+    for share in (low, high, more):
+        # Beyond 62 bits: numbers below a billionth with all digits, where no tick depends on them.
+        exact = max(share.numerator, share.denominator) < 2**62
+        fraction = share if exact else Fraction(share).limit_denominator(2**50)
+        flat += [fraction.numerator, fraction.denominator]
+    if flat[2] == 0:  # so small that every part takes its least time
+        flat[2:4] = [1, 2**60]
+        flat[0:2] = [0, 1]
+    return np.array(flat, dtype=np.int64)
+
+
+def _triggers(triggers: Any) -> int:
+    names = (triggers,) if isinstance(triggers, str) else tuple(triggers)
+    bits = 0
+    for name in names:
+        one_of(name, _TRIGGERS, "triggers")
+        bits |= 1 << _TRIGGERS.index(name)
+    if bits == 0:
+        raise ValueError(f"triggers: must be some of {', '.join(_TRIGGERS)}")
+    return bits

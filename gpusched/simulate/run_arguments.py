@@ -1,0 +1,81 @@
+"""What the simulators of releases take alike: a value for each set, shares of times, a victim."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array, int_array, integer
+
+
+def is_one(value: Any, name: str) -> bool:
+    """Whether this is one value for all sets, and not one for each."""
+    try:
+        return np.ndim(value) == 0
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name}: {error}") from None
+
+
+def per_set(value: Any, sets: int, name: str) -> Int64Array:
+    """One number for each set."""
+    array = int_array(value, name)
+    if array.shape not in ((), (sets,)):
+        raise ValueError(
+            f"{name}: shape {array.shape}; must be one number, or one for each of {sets} sets"
+        )
+    return np.ascontiguousarray(np.broadcast_to(array, (sets,)))
+
+
+def victim_per_set(victim: Any, sets: int, n: int) -> Int64Array:
+    """The index of each set's victim; -1: none (None for all sets, -1 in a row of them)."""
+    one = is_one(victim, "victim")
+    given = victim
+    if one:
+        given = -1 if victim is None else integer(victim, "victim")
+    victims = per_set(given, sets, "victim")
+    wrong = np.flatnonzero((victims >= n) | (victims < (0 if one else -1)))
+    if victim is not None and wrong.size:
+        i = int(wrong[0])
+        which = "" if one else f"[{i}]"
+        raise ValueError(f"victim{which} = {victims[i]}: must be the index of one of {n} tasks")
+    return victims
+
+
+def execution_shares(execution: Any, of: str) -> tuple[Fraction, Fraction]:
+    """The shortest and the longest time, as shares of what it says."""
+    pair = execution if isinstance(execution, (tuple, list)) else (execution, execution)
+    if len(pair) != 2:
+        raise ValueError(f"execution: {len(pair)} numbers; must be one, or (low, high)")
+    low, high = (_share(value, "execution") for value in pair)
+    if not 0 <= low <= high <= 1 or high == 0:
+        raise ValueError(
+            f"execution = {repr(execution)[:60]}: must be shares of the {of}, within 0 .. 1 "
+            "and in order"
+        )
+    return low, high
+
+
+def gap_share(gap: Any) -> Fraction:
+    """The longest delay of a release, as a share of the period."""
+    share = _share(gap, "gap")
+    if share < 0:
+        raise ValueError(f"gap = {gap}: must not be negative")
+    return share
+
+
+def _share(value: Any, name: str) -> Fraction:
+    """A share as the number that it is written as: 0.1 is a tenth."""
+    if isinstance(value, Fraction):
+        return value
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} = {number}: must be finite")
+    return Fraction(repr(number))

@@ -1,0 +1,1 @@
+"""Studies over many task sets: sweeps, stores of finished chunks, workers."""

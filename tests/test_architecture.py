@@ -1,0 +1,164 @@
+"""Structure of the Python package: layers, import circles, names of modules, sizes of folders."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import types
+from collections import Counter
+from pathlib import Path
+
+import gpusched
+
+PACKAGE = Path(gpusched.__file__).parent
+
+# A module imports from its own layer and from those before it. The packages of one layer do not
+# import each other.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("_version", "_core"),
+    ("_support",),
+    ("_draw",),
+    ("model",),
+    ("generate", "pbs", "analysis", "simulate", "io"),
+    ("cuda",),
+    ("study",),
+    ("experiments",),
+    ("cli",),
+    ("__init__", "__main__"),
+)
+
+# Results that draw themselves and the drawings that name them in annotations. Each set is one
+# circle, written without "gpusched."; the list may only shrink.
+DRAWING_CIRCLES: tuple[frozenset[str], ...] = (
+    frozenset({"model.schedule", "model.schedule_picture"}),
+    frozenset({"simulate.fifo_result", "simulate.fifo_picture", "simulate.fifo_trace"}),
+    frozenset(
+        {
+            "simulate.hierarchy_result",
+            "simulate.hierarchy_picture",
+            "simulate.hierarchy_scene",
+            "simulate.hierarchy_trace",
+            "simulate.hierarchy_why",
+        }
+    ),
+    frozenset({"simulate.host_result", "simulate.host_picture", "simulate.host_trace"}),
+)
+
+MOST_MODULES = 20
+
+
+def module_name(path: Path) -> str:
+    parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts.pop()
+    return ".".join(parts)
+
+
+FILES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+MODULES = {*FILES, "_core"}
+
+
+def imported_by(path: Path) -> set[str]:
+    """Modules of the package that a file imports anywhere: in functions, and for types alone, too.
+
+    ``from package import name`` is an import of the module of that name where there is one.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+            module = node.module or ""
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            module, names = "", [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if not f"{name}.".startswith("gpusched."):
+                continue
+            inner = name.removeprefix("gpusched").removeprefix(".") or "__init__"
+            while inner not in MODULES:
+                inner = inner.rpartition(".")[0] or "__init__"
+            found.add(inner)
+    return found
+
+
+IMPORTS = {name: imported_by(path) - {name} for name, path in FILES.items()}
+
+
+def circles(imports: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Strongly connected components of more than one module, by reachability."""
+    reached: dict[str, set[str]] = {}
+    for start in imports:
+        seen: set[str] = set()
+        stack = [start]
+        while stack:
+            for name in imports.get(stack.pop(), set()) - seen:
+                seen.add(name)
+                stack.append(name)
+        reached[start] = seen
+    return {
+        frozenset(other for other in reached[name] if name in reached.get(other, set()))
+        for name in imports
+        if name in reached[name]
+    }
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": set(), "f": {"a"}}
+    assert circles(graph) == {frozenset("abc")}
+
+
+def test_imports_point_downwards() -> None:
+    level = {package: i for i, packages in enumerate(LAYERS) for package in packages}
+    wrong = []
+    for name, imports in IMPORTS.items():
+        package = name.split(".")[0]
+        assert package in level, f"{name}: in no layer"
+        for other in sorted(imports):
+            inner = other.split(".")[0]
+            if inner != package and level[inner] >= level[package]:
+                wrong.append(f"{name} imports {other}")
+    assert wrong == []
+
+
+def test_imports_form_no_circles() -> None:
+    assert circles(IMPORTS) == set(DRAWING_CIRCLES)
+
+
+def test_no_basename_stands_twice() -> None:
+    names = Counter(path.stem for path in FILES.values())
+    del names["__init__"], names["__main__"]
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_folders_are_small() -> None:
+    folders = Counter(path.parent for path in FILES.values() if path.stem != "__init__")
+    assert {str(f): n for f, n in folders.items() if n > MOST_MODULES} == {}
+
+
+def test_no_module_is_hidden() -> None:
+    """No name of a package, such as a function, stands where one of its modules belongs."""
+    hidden = []
+    for package in [gpusched, *subpackages(gpusched)]:
+        for info in pkgutil.iter_modules(package.__path__):
+            if info.name == "__main__":
+                continue
+            module = importlib.import_module(f"{package.__name__}.{info.name}")
+            if getattr(package, info.name) is not module:
+                hidden.append(module.__name__)
+    assert hidden == []
+
+
+def subpackages(package: types.ModuleType) -> list[types.ModuleType]:
+    found = []
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if info.ispkg:
+            found.append(importlib.import_module(info.name))
+    return found
+
+
+def test_the_top_level_holds_what_is_named() -> None:
+    names = {path.name for path in PACKAGE.iterdir() if path.is_file() and path.suffix != ".so"}
+    assert names == {"__init__.py", "__main__.py", "_version.py", "_core.pyi", "py.typed"}
