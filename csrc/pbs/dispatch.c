@@ -53,7 +53,7 @@ static int run_batch(player_t *self, gs_context_t *ctx, uint32_t batch, int64_t 
             if (!gs_add(self->result->response_total, end - release,
                         &self->result->response_total)) {
                 return gs_fail(ctx, GS_ERR_OVERFLOW, "task", i, end - release,
-                               "its response time makes the total overflow");
+                               "a response time that keeps the total below 2**63 ticks");
             }
             self->result->misses += end > release + self->problem->tasks.deadline[i];
             self->result->jobs++;
@@ -110,7 +110,7 @@ int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int st
             }
             if (start == GS_NEVER) {
                 return gs_fail(ctx, GS_ERR_VALUE, "batch", f, batch,
-                               "runs a task that has no job left");
+                               "a batch of tasks that each have a job left");
             }
             if (strategy == GS_PBS_DISPATCH_TABLE && frames[f].start > start) {
                 start = frames[f].start;
@@ -120,7 +120,7 @@ int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int st
         double stretched = ceil(factor * (double)p->completion[batch]);
         if (start >= GS_NEVER / 2 || stretched >= (double)(GS_NEVER / 2)) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "completion", batch, p->completion[batch],
-                           "stretched by the factor is too large for the clock");
+                           "a start and a stretched completion time of at most 2**60 - 2 ticks");
         }
         int64_t length = (int64_t)stretched;
         int64_t end = start + (length < 1 ? 1 : length);

@@ -100,7 +100,7 @@ static int walk(walk_t *self, gs_pbs_infinite_horizon_t *result)
         int64_t start = self->instant + self->shift;
         if (start >= GS_NEVER / 8) {
             return gs_fail(self->ctx, GS_ERR_OVERFLOW, "cycle", -1, start,
-                           "is too long for the clock");
+                           "a cycle complete before 2**58 - 1 ticks");
         }
         status = gs_schedule_append(&result->schedule, self->ctx, start,
                                     start + p->completion[batch], batch);

@@ -37,7 +37,7 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
         }
         if (self->intervals == INT32_MAX - 1) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
-                           "has more arrivals than can be told apart");
+                           "a hyperperiod with at most 2**31 - 2 arrival times");
         }
         self->window += now >= steady && now < steady + self->hyperperiod;
         self->own += now < steady + self->hyperperiod;
@@ -45,8 +45,9 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
             if (next[i] == now) {
                 next[i] += self->tasks.period[i];
                 if (!gs_add(total, self->stride[i], &total)) {
-                    return gs_fail(ctx, GS_ERR_OVERFLOW, "period", i, self->tasks.period[i],
-                                   "makes too many jobs in the hyperperiod");
+                    return gs_fail(
+                        ctx, GS_ERR_OVERFLOW, "period", i, self->tasks.period[i],
+                        "a period that keeps the job counts of the hyperperiod below 2**63");
                 }
             }
         }
@@ -66,7 +67,7 @@ int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_peri
     int status = gs_periodic_tasks_check(ctx, tasks);
     if (status == GS_OK && table->n != tasks->n) {
         status = gs_fail(ctx, GS_ERR_VALUE, "table", -1, table->n,
-                         "is the number of tasks in the table, not that of the task set");
+                         "a table for as many tasks as the task set has");
     }
     if (status == GS_OK) {
         status = gs_batch_table_check(ctx, table);
@@ -87,7 +88,7 @@ int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_peri
         self->stride[i] = self->classes;
         if (!gs_mul(self->classes, self->radix[i], &self->classes)) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "deadline", i, tasks->deadline[i],
-                           "allows too many pending jobs");
+                           "a deadline that keeps the classes of pending jobs below 2**63");
         }
     }
     if (!infinite) {
@@ -106,8 +107,9 @@ int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_peri
         int64_t end;
         if (!gs_mul(windows, self->hyperperiod, &end) || !gs_add(end, steady, &end) ||
             end >= GS_NEVER / 2) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
-                           "is too long for the clock");
+            return gs_fail(
+                ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
+                "a hyperperiod that, with offsets and batches, ends before 2**60 - 1 ticks");
         }
         self->limit = GS_NEVER;
         status = cut(self, ctx, steady, end);

@@ -15,14 +15,16 @@ static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t cpus, 
     }
     if (test < GS_ANALYSIS_ALLOCATION_PARTITION_MPCP ||
         test > GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER) {
-        return gs_fail(ctx, GS_ERR_VALUE, "test", -1, test, "there is no such test");
+        return gs_fail(ctx, GS_ERR_VALUE, "test", -1, test,
+                       "0 (MPCP), 1 (FMLP+) or 2 (GPU server)");
     }
     int last = test == GS_ANALYSIS_ALLOCATION_PARTITION_MPCP ? GS_ANALYSIS_PARTITIONED_LOCK_SPIN
                : test == GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS
                    ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY
                    : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND;
     if (mode < GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND || mode > last) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, mode, "the test has no such mode");
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, mode,
+                       "0 (suspend), 1 (busy, not with a server) or 2 (spin, MPCP only)");
     }
     return gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);
 }

@@ -44,7 +44,7 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int status;
     if (run->flags < 0 || run->flags > GS_ANALYSIS_ALLOCATION_ALLOCATE_ALL) {
-        return gs_fail(run->ctx, GS_ERR_VALUE, "flags", -1, run->flags, "there is no such flag");
+        return gs_fail(run->ctx, GS_ERR_VALUE, "flags", -1, run->flags, "a sum of flags, 0 to 63");
     }
     if ((status = gs_analysis_partitioned_stgm_check_paper(run->ctx, run->paper)) != GS_OK ||
         (status = gs_analysis_common_order(run->ctx, run->hosts, self->test.order)) != GS_OK ||

@@ -281,11 +281,11 @@ static int start(run_t *run)
     }
     if (self->n > GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS) {
         return gs_fail(run->ctx, GS_ERR_VALUE, "tasks", -1, self->n,
-                       "too many to try all allocations");
+                       "at most 16 tasks to try all allocations");
     }
     if (run->users > GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS) {
         return gs_fail(run->ctx, GS_ERR_VALUE, "segments", -1, run->users,
-                       "too many tasks have GPU segments to try all allocations");
+                       "at most 6 tasks with GPU segments to try all allocations");
     }
     return GS_OK;
 }

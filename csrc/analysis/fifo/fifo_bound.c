@@ -233,23 +233,24 @@ static int check(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, int64_t m,
                  int64_t beta, int order)
 {
     if (order < GS_FIFO_ORDER_HARDWARE || order > GS_FIFO_ORDER_OVERLAP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, order, "there is no such order");
+        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, order,
+                       "0 (hardware), 1 (release), 2 (strict) or 3 (overlap)");
     }
     if (sms < 1 || sms > m || m % sms != 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms, "must divide the number of threads");
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms, "a divisor of the number of threads");
     }
     if (beta < 0 || beta > m) {
-        return gs_fail(ctx, GS_ERR_VALUE, "beta", -1, beta,
-                       "no more threads can be busy than there are");
+        return gs_fail(ctx, GS_ERR_VALUE, "beta", -1, beta, "0 to the number of threads");
     }
     if (beta == 0 && order == GS_FIFO_ORDER_OVERLAP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "beta", -1, beta,
-                       "blocks can always have to wait where jobs overlap");
+        return gs_fail(
+            ctx, GS_ERR_VALUE, "beta", -1, beta,
+            "a positive number of threads: with overlapping jobs blocks may have to wait");
     }
     for (int64_t k = 0; k < kernels->n; k++) {
         if (kernels->threads[k] > m / sms) {
             return gs_fail(ctx, GS_ERR_VALUE, "threads", k, kernels->threads[k],
-                           "a block is wider than an SM");
+                           "at most as many threads per block as an SM has");
         }
     }
     return GS_OK;

@@ -53,7 +53,7 @@ int gs_analysis_fifo_saturation(gs_context_t *ctx, const gs_kernel_tasks_t *kern
     int64_t d = divisor(kernels), limit = m / d, best = 0;
     if (limit > GS_ANALYSIS_FIFO_SATURATION_BITS) {
         return gs_fail(ctx, GS_ERR_VALUE, "m", -1, m,
-                       "is too wide to search: m / gcd(threads) must be at most 2**24");
+                       "a number of threads with m / gcd(threads) at most 2**24");
     }
     gs_analysis_fifo_sums_t sums = {0};
     gs_analysis_fifo_sums_item_t *items = gs_alloc(ctx, (size_t)kernels->n, sizeof *items);

@@ -52,7 +52,7 @@ static int read_demands(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, con
         }
         if (resident == 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernels->threads[i],
-                           "such a block, with its registers and shared memory, fits no SM");
+                           "a block that, with its registers and shared memory, fits an idle SM");
         }
         demand_t *d = &demands[i];
         d->warps = take.warps;
@@ -172,7 +172,7 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
     }
     if (gpu->warps_per_sm > GS_ANALYSIS_FIFO_SATURATION_BITS) {
         return gs_fail(ctx, GS_ERR_VALUE, "warps_per_sm", -1, gpu->warps_per_sm,
-                       "is too wide to search: must be at most 2**24");
+                       "at most 2**24 warps per SM");
     }
     if ((demands = gs_alloc(ctx, n, sizeof *demands)) == NULL ||
         (order = gs_alloc(ctx, n, sizeof *order)) == NULL ||

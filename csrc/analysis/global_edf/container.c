@@ -274,11 +274,12 @@ int gs_analysis_global_edf_container(gs_context_t *ctx, const gs_analysis_global
                                      int64_t *failed, gs_analysis_global_edf_bound_t *bound)
 {
     if (server_period < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "server_period", -1, server_period, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "server_period", -1, server_period,
+                       "a positive number of ticks");
     }
     if (server_period >= GS_NEVER / 2) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "server_period", -1, server_period,
-                       "is too large for the clock");
+                       "at most 2**60 - 2 ticks");
     }
     root_t self = {
         .tasks = tasks, .inside = inside, .ctx = ctx, .m = m, .server_period = server_period};

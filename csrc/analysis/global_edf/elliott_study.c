@@ -293,16 +293,15 @@ static int check(gs_context_t *ctx, const gs_analysis_global_edf_elliott_tests_t
 {
     if (tests->bins < 1 || tests->bins > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "bins", -1, tests->bins,
-                       "must be a positive number within 31 bits");
+                       "a positive number of bins below 2**31");
     }
     if (tests->speed_ups < 0 || tests->speed_ups > GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_SPEED_UPS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "speed_up", -1, tests->speed_ups,
-                       "must be at most 16 of them");
+        return gs_fail(ctx, GS_ERR_VALUE, "speed_up", -1, tests->speed_ups, "0 to 16 speed-ups");
     }
     for (int64_t i = 0; i < tests->speed_ups; i++) {
         if (tests->speed_up[i] < 1 || tests->speed_up[i] > 1000000) {
             return gs_fail(ctx, GS_ERR_VALUE, "speed_up", i, tests->speed_up[i],
-                           "must be from 1 to 1000000");
+                           "a speed-up of 1 to 1000000");
         }
     }
     return GS_OK;

@@ -64,15 +64,13 @@ static int64_t wait_of(const section_t *sections, int64_t users, int64_t own, qu
 static int check(gs_context_t *ctx, int64_t m, int64_t sms, int lock)
 {
     if (m < 1 || m > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m,
-                       "must be a positive number of CPUs within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m, "a positive number of CPUs below 2**31");
     }
     if (sms < 1 || sms > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms,
-                       "must be a positive number of SMs within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms, "a positive number of SMs below 2**31");
     }
     if (lock != GS_ANALYSIS_GLOBAL_EDF_SRM_FMLP && lock != GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "lock", -1, lock, "is no lock");
+        return gs_fail(ctx, GS_ERR_VALUE, "lock", -1, lock, "0 (FMLP) or 1 (OMLP)");
     }
     return GS_OK;
 }
@@ -100,8 +98,9 @@ int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t
     for (int64_t k = 0; k < users && status == GS_OK; k++) {
         int64_t i = sections[k].task, wait = wait_of(sections, users, k, queue);
         if (!gs_mul(wait, hosts->segments[i], &blocking[i]) || blocking[i] >= GS_NEVER / 2) {
-            status = gs_fail(ctx, GS_ERR_OVERFLOW, "blocking", i, wait,
-                             "times the number of GPU segments is too large for the clock");
+            status = gs_fail(
+                ctx, GS_ERR_OVERFLOW, "blocking", i, wait,
+                "a wait that, times the number of GPU segments, is at most 2**60 - 2 ticks");
         } else {
             status = gs_poll(ctx, queue.requests < users ? queue.requests : users);
         }

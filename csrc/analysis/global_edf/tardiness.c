@@ -29,12 +29,11 @@ int gs_analysis_global_edf_check(gs_context_t *ctx, const gs_analysis_global_edf
                                  int64_t m)
 {
     if (m < 1 || m > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m,
-                       "must be a positive number of CPUs within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m, "a positive number of CPUs below 2**31");
     }
     if (tasks->n < 1 || tasks->n > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n,
-                       "must be a positive number within 31 bits");
+                       "a positive number of tasks below 2**31");
     }
     const struct {
         const char *field;
@@ -49,17 +48,18 @@ int gs_analysis_global_edf_check(gs_context_t *ctx, const gs_analysis_global_edf
             int64_t value = columns[c].column[i];
             if (value < columns[c].least) {
                 return gs_fail(ctx, GS_ERR_VALUE, columns[c].field, i, value,
-                               columns[c].least > 0 ? "must be positive" : "must not be negative");
+                               columns[c].least > 0 ? "a positive number of ticks"
+                                                    : "a number of ticks of at least 0");
             }
             if (value >= GS_NEVER / 2) {
                 return gs_fail(ctx, GS_ERR_OVERFLOW, columns[c].field, i, value,
-                               "is too large for the clock");
+                               "at most 2**60 - 2 ticks");
             }
         }
         sum += tasks->demand[i];
         if (sum >= GS_NEVER / 2) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "demand", i, tasks->demand[i],
-                           "the jobs of the set together overflow the clock");
+                           "demands that add up to at most 2**60 - 2 ticks");
         }
     }
     return GS_OK;

@@ -115,7 +115,7 @@ int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t
 {
     if (overhead < 0 || overhead >= GS_ANALYSIS_COMMON_MOST) {
         return gs_fail(ctx, GS_ERR_VALUE, "overhead", -1, overhead,
-                       "must be a time of at least 0 that the clock can hold");
+                       "a time of 0 to 2**60 - 2 ticks");
     }
     return GS_OK;
 }
@@ -127,7 +127,8 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_
 {
     int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
     if (status == GS_OK && (server < 0 || server > cpus)) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server, "there is no such core");
+        status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server,
+                         "a core of 0 to cpus - 1, or cpus for a core of its own");
     }
     if (status == GS_OK) {
         status = gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);

@@ -15,7 +15,8 @@ int gs_analysis_partitioned_chain_init(gs_analysis_partitioned_chain_t *self, gs
     self->words = (n + 63) / 64;
     int64_t size;
     if (!gs_mul(n, self->words, &size)) {
-        return gs_fail(ctx, GS_ERR_OVERFLOW, "tasks", -1, n, "too many for a graph of them");
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "tasks", -1, n,
+                       "n tasks with n * ceil(n / 64) below 2**63");
     }
     self->near = gs_alloc(ctx, (size_t)size, sizeof *self->near);
     self->weight = gs_alloc(ctx, (size_t)n, sizeof *self->weight);

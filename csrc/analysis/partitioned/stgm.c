@@ -48,7 +48,8 @@ static int start(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
             count += sm[i * sms + s] != 0;
         }
         if (count == 0 && hosts->segments[i] > 0) {
-            return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0, "a task with GPU segments may use no SM");
+            return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0,
+                           "at least one SM for a task with GPU segments");
         }
         self->sums[i] = gs_analysis_common_sums(hosts, i, count > 0 ? count : 1);
         self->chain.weight[i] = self->sums[i].most_kernel;
@@ -225,7 +226,8 @@ int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper)
 {
     if (paper < GS_ANALYSIS_PARTITIONED_STGM_SOUND ||
         paper > GS_ANALYSIS_PARTITIONED_STGM_PAPER_HIGHER) {
-        return gs_fail(ctx, GS_ERR_VALUE, "paper", -1, paper, "there is no such variant");
+        return gs_fail(ctx, GS_ERR_VALUE, "paper", -1, paper,
+                       "0 (sound), 1 (paper) or 2 (paper with B_h)");
     }
     return GS_OK;
 }

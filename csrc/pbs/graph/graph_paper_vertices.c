@@ -12,7 +12,7 @@ int gs_pbs_graph_paper_init(gs_pbs_graph_paper_t *self)
         self->base[i] = total;
         if (!gs_add(total, self->jobs->jobs[i], &total)) {
             return gs_fail(self->ctx, GS_ERR_OVERFLOW, "period", i, self->jobs->period[i],
-                           "has too many jobs in a hyperperiod");
+                           "a period that keeps the jobs of the hyperperiod below 2**63");
         }
     }
     self->words = (total + 63) / 64;

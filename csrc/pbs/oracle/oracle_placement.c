@@ -287,16 +287,16 @@ static int refuse_block(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int32_
     switch (limit) {
     case GS_GPU_LIMIT_THREADS:
         return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernel->threads,
-                       "no GPU takes so many threads in a block");
+                       "at most 1024 threads per block");
     case GS_GPU_LIMIT_WARPS:
         return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernel->threads,
-                       "a block of this task fits no SM: it has more warps than an SM holds");
+                       "at most as many warps per block as an SM holds");
     case GS_GPU_LIMIT_REGS:
         return gs_fail(ctx, GS_ERR_VALUE, "regs", i, kernel->regs,
-                       "a block of this task fits no SM: it needs too many registers");
+                       "registers per thread with which a block fits an SM");
     default:
         return gs_fail(ctx, GS_ERR_VALUE, "smem", i, kernel->smem,
-                       "a block of this task fits no SM: it needs too much shared memory");
+                       "shared memory per block that fits an SM");
     }
 }
 
@@ -355,7 +355,7 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
     int64_t per_sm[GS_PERIODIC_TASKS_MAX], open;
     self.ascending = true;
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "must be 1 to 20 tasks");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "1 to 20 tasks");
     }
     int status = gs_placement_init(&self.placer, ctx, gpu, GS_PLACEMENT_MOST_ROOM);
     if (status != GS_OK || (status = read_kernels(&self, gpu, per_sm)) != GS_OK ||
