@@ -107,7 +107,7 @@ static int push(depth_first_t *self, int64_t instant, int64_t k, int64_t class_i
     return gs_count_states(self->ctx, 1);
 }
 
-static void keep(depth_first_t *self, state_t *state, uint32_t batch, double rank)
+static void keep_transition(depth_first_t *self, state_t *state, uint32_t batch, double rank)
 {
     if (state->count == WIDTH && rank <= state->rank[WIDTH - 1]) {
         self->complete = false;
@@ -176,22 +176,22 @@ static void find_transitions(depth_first_t *self, state_t *state)
         }
         double rank = self->serial[s] / (double)c;
         rank += (s >> urgent & 1) != 0 ? 2 * GS_PERIODIC_TASKS_MAX : 0;
-        keep(self, state, self->mask[s], rank);
+        keep_transition(self, state, self->mask[s], rank);
     }
     if (self->options->idling && state->k + 1 < p->intervals && p->start[state->k + 1] < earliest) {
-        keep(self, state, WAIT, -1);
+        keep_transition(self, state, WAIT, -1);
     }
 }
 
 /* Follows the next move of the state at the path's end; true when it led to a new state. */
-static int follow(depth_first_t *self, bool *moved)
+static int take_transition(depth_first_t *self, bool *advanced)
 {
     state_t *state = &self->path[self->length - 1];
     uint32_t batch = state->batch[state->next++];
     int64_t k, class_index;
     int64_t instant = destination(self->problem, state, batch, &k, &class_index);
-    *moved = remember(self, instant, class_index);
-    return *moved ? push(self, instant, k, class_index) : GS_OK;
+    *advanced = remember(self, instant, class_index);
+    return *advanced ? push(self, instant, k, class_index) : GS_OK;
 }
 
 /* The schedule of a path: its states, and the move that each took. */
@@ -211,7 +211,7 @@ static int write_schedule(const depth_first_t *self, gs_schedule_t *schedule)
     return GS_OK;
 }
 
-static int descend(depth_first_t *self, bool *found)
+static int search(depth_first_t *self, bool *found)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t states = 0;
@@ -236,12 +236,12 @@ static int descend(depth_first_t *self, bool *found)
             status = gs_poll(self->ctx, INT64_C(4) << __builtin_popcount(
                                             gs_pbs_problem_pending(p, state->class_index)));
         }
-        bool moved = false;
-        while (status == GS_OK && !moved && state->next < state->count) {
-            status = follow(self, &moved);
-            state = &self->path[self->length - (moved ? 2 : 1)];
+        bool advanced = false;
+        while (status == GS_OK && !advanced && state->next < state->count) {
+            status = take_transition(self, &advanced);
+            state = &self->path[self->length - (advanced ? 2 : 1)];
         }
-        if (!moved) {
+        if (!advanced) {
             self->length--;
         }
     }
@@ -268,7 +268,7 @@ int gs_pbs_depth_first(gs_context_t *ctx, const gs_pbs_problem_t *problem,
         goto out;
     }
     *found = false;
-    status = descend(&self, found);
+    status = search(&self, found);
     *complete = self.complete;
     if (status == GS_OK && *found) {
         status = write_schedule(&self, schedule);

@@ -10,9 +10,9 @@ typedef struct {
     int64_t job[GS_PERIODIC_TASKS_MAX];  /* the oldest that was not executed */
     int64_t jobs[GS_PERIODIC_TASKS_MAX]; /* in [0, H) */
     gs_pbs_dispatch_t *result;
-} player_t;
+} dispatcher_t;
 
-static int64_t release_of(const player_t *self, int32_t i)
+static int64_t release_of(const dispatcher_t *self, int32_t i)
 {
     return self->job[i] < self->jobs[i]
                ? gs_periodic_tasks_release(&self->problem->tasks, i, self->job[i])
@@ -20,7 +20,7 @@ static int64_t release_of(const player_t *self, int32_t i)
 }
 
 /* The release of the earliest job that waits or comes; GS_NEVER when none is left. */
-static int64_t earliest_release(const player_t *self)
+static int64_t earliest_release(const dispatcher_t *self)
 {
     int64_t earliest = GS_NEVER;
     for (int32_t i = 0; i < self->problem->n; i++) {
@@ -30,7 +30,7 @@ static int64_t earliest_release(const player_t *self)
     return earliest;
 }
 
-static int64_t class_at(const player_t *self, int64_t instant)
+static int64_t class_at(const dispatcher_t *self, int64_t instant)
 {
     int64_t pending[GS_PERIODIC_TASKS_MAX];
     for (int32_t i = 0; i < self->problem->n; i++) {
@@ -41,8 +41,8 @@ static int64_t class_at(const player_t *self, int64_t instant)
     return gs_pbs_policy_class(self->problem, pending);
 }
 
-static int run_batch(player_t *self, gs_context_t *ctx, uint32_t batch, int64_t start, int64_t now,
-                     int64_t end)
+static int run_batch(dispatcher_t *self, gs_context_t *ctx, uint32_t batch, int64_t start,
+                     int64_t now, int64_t end)
 {
     int64_t ready = earliest_release(self);
     ready = ready > now ? ready : now;
@@ -66,7 +66,7 @@ static int run_batch(player_t *self, gs_context_t *ctx, uint32_t batch, int64_t 
 }
 
 /* The policy's next batch and its start; 0 when no job is left or none can be saved. */
-static uint32_t follow_policy(player_t *self, const gs_pbs_feasible_t *feasible, int64_t now,
+static uint32_t follow_policy(dispatcher_t *self, const gs_pbs_feasible_t *feasible, int64_t now,
                               int64_t *start)
 {
     int64_t ready = earliest_release(self);
@@ -87,7 +87,7 @@ int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int st
                     double high, gs_pbs_dispatch_t *result)
 {
     const gs_pbs_problem_t *p = feasible->problem;
-    player_t self = {.problem = p, .result = result};
+    dispatcher_t self = {.problem = p, .result = result};
     int64_t now = 0;
     *result = (gs_pbs_dispatch_t){0, 0, 0, 0, 0, 0};
     for (int32_t i = 0; i < p->n; i++) {

@@ -105,9 +105,9 @@ bool gs_pbs_feasible_holds(const gs_pbs_feasible_t *self, int64_t k, int64_t cla
 }
 
 /* Closes the gaps with what one batch makes feasible. */
-static int close_with_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
-                            const gs_pbs_transitions_t *transitions, int64_t class_index,
-                            uint32_t pending, uint32_t batch, gaps_t *gaps, int64_t *work)
+static int close_by_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
+                          const gs_pbs_transitions_t *transitions, int64_t class_index,
+                          uint32_t pending, uint32_t batch, gaps_t *gaps, int64_t *work)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t c = p->completion[batch];
@@ -217,7 +217,7 @@ static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transiti
         work++;
         if (transitions->latest[batch] >= gaps->gaps[0].first) {
             int status =
-                close_with_batch(self, ctx, transitions, class_index, pending, batch, gaps, &work);
+                close_by_batch(self, ctx, transitions, class_index, pending, batch, gaps, &work);
             if (status != GS_OK) {
                 return status;
             }
@@ -257,7 +257,7 @@ static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_lat
         return latest == GS_PBS_DEAD ? GS_OK : push(self, ctx, p->start[k], latest);
     }
     const gs_pbs_span_t *spans;
-    int64_t count = gs_pbs_feasible_spans(before, k - p->window, class_index, &spans);
+    int64_t count = gs_pbs_feasible_spans(before, k - p->cycle, class_index, &spans);
     int status = GS_OK;
     for (int64_t i = 0; i < count && status == GS_OK; i++) {
         status = push(self, ctx, spans[i].first + p->hyperperiod, spans[i].last + p->hyperperiod);
@@ -266,9 +266,9 @@ static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_lat
 }
 
 /* The spans of a class before the tail. */
-static int add_own(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
-                   const gs_pbs_latest_start_t *bound, bool idling, int64_t k, int64_t class_index,
-                   gaps_t *gaps)
+static int add_before_tail(gs_pbs_feasible_t *self, gs_context_t *ctx,
+                           gs_pbs_transitions_t *transitions, const gs_pbs_latest_start_t *bound,
+                           bool idling, int64_t k, int64_t class_index, gaps_t *gaps)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t latest = gs_pbs_latest_start_at(bound, k, class_index);
@@ -283,8 +283,8 @@ static int add_own(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transition
     }
     /* Nothing to run: all of the interval, if the next one begins well. */
     int64_t next = p->arrived[k + 1] - p->arrived[k];
-    bool well = gs_pbs_feasible_holds(self, k + 1, next, p->start[k + 1]);
-    return well ? push(self, ctx, transitions->first, transitions->last) : GS_OK;
+    bool feasible = gs_pbs_feasible_holds(self, k + 1, next, p->start[k + 1]);
+    return feasible ? push(self, ctx, transitions->first, transitions->last) : GS_OK;
 }
 
 static int compute(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
@@ -306,8 +306,9 @@ static int compute(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transition
         status = gs_count_states(ctx, p->classes);
         for (int64_t c = 0; c < p->classes && status == GS_OK; c++) {
             self->begin[rank(self, k, c)] = self->count;
-            status = k >= p->own ? add_tail(self, ctx, bound, before, k, c)
-                                 : add_own(self, ctx, transitions, bound, idling, k, c, &gaps);
+            status = k >= p->before_tail
+                         ? add_tail(self, ctx, bound, before, k, c)
+                         : add_before_tail(self, ctx, transitions, bound, idling, k, c, &gaps);
         }
     }
     self->begin[size] = self->count;
@@ -321,20 +322,20 @@ static int compare(const gs_pbs_feasible_t *self, gs_context_t *ctx, bool *same)
 {
     const gs_pbs_problem_t *p = self->problem;
     *same = false;
-    for (int64_t k = p->own; k < p->intervals; k++) {
+    for (int64_t k = p->before_tail; k < p->intervals; k++) {
         int status = gs_poll(ctx, p->classes);
         if (status != GS_OK) {
             return status;
         }
         for (int64_t c = 0; c < p->classes; c++) {
-            const gs_pbs_span_t *tail, *own;
+            const gs_pbs_span_t *tail, *last;
             int64_t count = gs_pbs_feasible_spans(self, k, c, &tail);
-            if (gs_pbs_feasible_spans(self, k - p->window, c, &own) != count) {
+            if (gs_pbs_feasible_spans(self, k - p->cycle, c, &last) != count) {
                 return GS_OK;
             }
             for (int64_t i = 0; i < count; i++) {
-                if (tail[i].first != own[i].first + p->hyperperiod ||
-                    tail[i].last != own[i].last + p->hyperperiod) {
+                if (tail[i].first != last[i].first + p->hyperperiod ||
+                    tail[i].last != last[i].last + p->hyperperiod) {
                     return GS_OK;
                 }
             }

@@ -32,10 +32,10 @@ static bool advance(walk_t *self, int64_t instant)
             to = gs_pbs_problem_interval(p, instant);
     self->class_index += p->arrived[to] - p->arrived[from];
     self->instant = instant;
-    if (instant < p->start[p->own]) {
+    if (instant < p->start[p->before_tail]) {
         return false;
     }
-    int64_t back = ((instant - p->start[p->own]) / p->hyperperiod + 1) * p->hyperperiod;
+    int64_t back = ((instant - p->start[p->before_tail]) / p->hyperperiod + 1) * p->hyperperiod;
     self->instant -= back;
     self->shift += back;
     return true;
@@ -68,7 +68,7 @@ static int remember(walk_t *self, const entry_t **earlier)
 }
 
 /* Goes on to an instant; done when a state came back. */
-static int go_on(walk_t *self, int64_t instant, gs_pbs_infinite_horizon_t *result, bool *done)
+static int step_to(walk_t *self, int64_t instant, gs_pbs_infinite_horizon_t *result, bool *done)
 {
     const entry_t *earlier = NULL;
     int status = advance(self, instant) ? remember(self, &earlier) : GS_OK;
@@ -92,7 +92,7 @@ static int walk(walk_t *self, gs_pbs_infinite_horizon_t *result)
         int64_t when =
             gs_pbs_policy_next_within(self->feasible, self->instant, k, self->class_index);
         bool waits = when == GS_NEVER;
-        status = go_on(self, waits ? p->start[k + 1] : when, result, &done);
+        status = step_to(self, waits ? p->start[k + 1] : when, result, &done);
         if (status != GS_OK || done || waits) {
             continue;
         }
@@ -109,7 +109,7 @@ static int walk(walk_t *self, gs_pbs_infinite_horizon_t *result)
         }
         if (status == GS_OK) {
             self->class_index -= gs_pbs_problem_step(p, batch);
-            status = go_on(self, self->instant + p->completion[batch], result, &done);
+            status = step_to(self, self->instant + p->completion[batch], result, &done);
         }
     }
     return status;
@@ -180,23 +180,24 @@ static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_peri
 }
 
 /* A no that stands only if the batches that the table leaves open do not matter. */
-static int confirm_no(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
-                      const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table, bool idling)
+static int confirm_infeasible(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
+                              const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
+                              bool idling)
 {
     int64_t *completion = gs_batch_table_hopeful(ctx, table);
     if (completion == NULL) {
         return ctx->status;
     }
-    gs_batch_table_t hopeful = {table->n, completion, NULL};
-    gs_pbs_infinite_horizon_t other;
-    gs_pbs_infinite_horizon_init(&other);
-    int status = run(&other, ctx, tasks, &hopeful, idling);
-    self->overload = other.overload;
-    if (status == GS_OK && other.answer != 0) {
+    gs_batch_table_t optimistic = {table->n, completion, NULL};
+    gs_pbs_infinite_horizon_t second;
+    gs_pbs_infinite_horizon_init(&second);
+    int status = run(&second, ctx, tasks, &optimistic, idling);
+    self->overload = second.overload;
+    if (status == GS_OK && second.answer != 0) {
         self->answer = -1;
         self->spent = GS_UNDECIDED;
     }
-    gs_pbs_infinite_horizon_free(&other, ctx);
+    gs_pbs_infinite_horizon_free(&second, ctx);
     gs_free(ctx, completion);
     return status;
 }
@@ -207,7 +208,7 @@ int gs_pbs_infinite_horizon_run(gs_pbs_infinite_horizon_t *self, gs_context_t *c
 {
     int status = run(self, ctx, tasks, table, idling);
     if (status == GS_OK && self->answer == 0 && gs_batch_table_is_open(table)) {
-        status = confirm_no(self, ctx, tasks, table, idling);
+        status = confirm_infeasible(self, ctx, tasks, table, idling);
     }
     if (status > 0) {
         self->answer = -1;

@@ -32,15 +32,15 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
         if (now == end) {
             bool infinite = self->limit == GS_NEVER;
             self->start[self->intervals] = infinite ? end : GS_NEVER;
-            self->own = infinite ? self->own : self->intervals;
+            self->before_tail = infinite ? self->before_tail : self->intervals;
             return GS_OK;
         }
         if (self->intervals == INT32_MAX - 1) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
                            "a hyperperiod with at most 2**31 - 2 arrival times");
         }
-        self->window += now >= steady && now < steady + self->hyperperiod;
-        self->own += now < steady + self->hyperperiod;
+        self->cycle += now >= steady && now < steady + self->hyperperiod;
+        self->before_tail += now < steady + self->hyperperiod;
         for (int32_t i = 0; i < self->n; i++) {
             if (next[i] == now) {
                 next[i] += self->tasks.period[i];

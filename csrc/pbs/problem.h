@@ -31,8 +31,8 @@ typedef struct {
     int64_t
         limit; /* jobs released before it count: H, or GS_NEVER in an infinite-horizon problem */
     int64_t intervals;
-    int64_t own;      /* intervals before the tail */
-    int64_t window;   /* the last so many of them are one hyperperiod; 0 unless infinite-horizon */
+    int64_t before_tail; /* intervals before the tail */
+    int64_t cycle;    /* the last so many of them are one hyperperiod; 0 unless infinite-horizon */
     int64_t *start;   /* intervals + 1 entries; the last is GS_NEVER, or the end of the tail */
     int64_t *arrived; /* intervals entries: the classes of all arrivals up to start[k], added up */
     int64_t classes;  /* per interval */

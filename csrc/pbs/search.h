@@ -42,7 +42,7 @@ typedef struct {
     int spent;                  /* when not decided: GS_SPENT_* or GS_UNDECIDED */
     gs_schedule_t schedule;     /* when schedulable */
     gs_pbs_overload_t overload; /* what the linear program found, if it came to that */
-    gs_pbs_dead_interval_t window;
+    gs_pbs_dead_interval_t dead_interval;
     bool has_policy;
     gs_pbs_problem_t problem; /* what feasible refers to */
     gs_pbs_feasible_t feasible;

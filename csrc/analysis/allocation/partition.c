@@ -40,18 +40,18 @@ static void find_shares(const gs_host_tasks_t *hosts, int64_t sms, int test, int
         gs_analysis_common_sums_t sums = gs_analysis_common_sums(hosts, i, sms);
         int64_t work = sums.cpu, period = hosts->period[i];
         if (test == GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER) {
-            int64_t served =
-                gs_analysis_common_mul(2, gs_analysis_common_mul(sums.segments, overhead));
+            int64_t served = gs_analysis_common_saturating_mul(
+                2, gs_analysis_common_saturating_mul(sums.segments, overhead));
             share[n] += gs_analysis_allocation_worst_fit_share(
-                unit, gs_analysis_common_add(sums.copies, served), period);
+                unit, gs_analysis_common_saturating_add(sums.copies, served), period);
         } else {
-            work = gs_analysis_partitioned_lock_demand(&sums, mode);
+            work = gs_analysis_partitioned_lock_test_demand(&sums, mode);
         }
         share[i] = gs_analysis_allocation_worst_fit_share(unit, work, period);
     }
 }
 
-int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                      const gs_host_tasks_t *hosts, int64_t cpus, int64_t sms,
                                      int test, int mode, int64_t overhead, int64_t *core,
                                      int64_t *server, gs_analysis_common_answer_t *answer)

@@ -80,7 +80,8 @@ static int sort_many(gs_context_t *ctx, const int64_t *priority, int64_t n, int6
     return GS_OK;
 }
 
-int gs_analysis_common_order(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t *order)
+int gs_analysis_common_check_and_sort(gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                      int64_t *order)
 {
     enum { FEW = 32 };
     int64_t n = hosts->n;

@@ -30,7 +30,7 @@ enum {
 
 /* No time of a set reaches this, and every number of an answer that would exceed it is this: all
  * terms of a task still add up within 64 bits. */
-#define GS_ANALYSIS_COMMON_MOST (GS_NEVER / 2)
+#define GS_ANALYSIS_COMMON_LIMIT (GS_NEVER / 2)
 
 /* The answer for one set. Arrays of the caller. */
 typedef struct {
@@ -66,7 +66,8 @@ gs_analysis_common_sums_t gs_analysis_common_sums(const gs_host_tasks_t *hosts, 
 
 /* Checks what every test needs: gs_host_tasks_check, deadlines within the periods, priorities that
  * differ. order: n entries that become the tasks by falling urgency. */
-int gs_analysis_common_order(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t *order);
+int gs_analysis_common_check_and_sort(gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                      int64_t *order);
 
 /* Refuses fewer than one CPU, and cores outside 0..cpus-1. */
 int gs_analysis_common_check_cpus(gs_context_t *ctx, int64_t cpus);
@@ -76,17 +77,17 @@ int gs_analysis_common_check_cores(gs_context_t *ctx, const gs_host_tasks_t *hos
 /* Refuses fewer than one SM. */
 int gs_analysis_common_check_sms(gs_context_t *ctx, int64_t sms);
 
-/* Arithmetic on numbers in 0..GS_ANALYSIS_COMMON_MOST that stops there. */
-static inline int64_t gs_analysis_common_add(int64_t a, int64_t b)
+/* Arithmetic on numbers in 0..GS_ANALYSIS_COMMON_LIMIT that stops there. */
+static inline int64_t gs_analysis_common_saturating_add(int64_t a, int64_t b)
 {
-    return a + b < GS_ANALYSIS_COMMON_MOST ? a + b : GS_ANALYSIS_COMMON_MOST;
+    return a + b < GS_ANALYSIS_COMMON_LIMIT ? a + b : GS_ANALYSIS_COMMON_LIMIT;
 }
 
-static inline int64_t gs_analysis_common_mul(int64_t a, int64_t b)
+static inline int64_t gs_analysis_common_saturating_mul(int64_t a, int64_t b)
 {
     int64_t product;
-    return gs_mul(a, b, &product) && product < GS_ANALYSIS_COMMON_MOST ? product
-                                                                       : GS_ANALYSIS_COMMON_MOST;
+    return gs_mul(a, b, &product) && product < GS_ANALYSIS_COMMON_LIMIT ? product
+                                                                        : GS_ANALYSIS_COMMON_LIMIT;
 }
 
 static inline int64_t gs_analysis_common_max(int64_t a, int64_t b)

@@ -8,11 +8,11 @@
 
 /* Nothing ever waits for threads. A task then ends its job in c, which has to be within the
  * period; in the strict order one that does not holds up the others. */
-static void fits(gs_analysis_fifo_work_t *self, bool waits)
+static void theorem_fits(gs_analysis_fifo_state_t *self, bool waits)
 {
     const gs_kernel_tasks_t *t = self->kernels;
-    if (!gs_analysis_fifo_try(self, GS_ANALYSIS_FIFO_THEOREM_FITS,
-                              self->order != GS_FIFO_ORDER_OVERLAP)) {
+    if (!gs_analysis_fifo_is_selected(self, GS_ANALYSIS_FIFO_THEOREM_FITS,
+                                      self->order != GS_FIFO_ORDER_OVERLAP)) {
         return;
     }
     bool late = false;
@@ -21,30 +21,30 @@ static void fits(gs_analysis_fifo_work_t *self, bool waits)
     }
     for (int64_t k = 0; k < t->n; k++) {
         if (waits) {
-            gs_analysis_fifo_why(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS,
-                                 GS_ANALYSIS_FIFO_WHY_WAITS);
+            gs_analysis_fifo_set_reason(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS,
+                                        GS_ANALYSIS_FIFO_REASON_WAITS);
         } else if (late || t->block_time[k] > t->period[k]) {
-            gs_analysis_fifo_why(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS,
-                                 GS_ANALYSIS_FIFO_WHY_BLOCK_TIME);
+            gs_analysis_fifo_set_reason(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS,
+                                        GS_ANALYSIS_FIFO_REASON_BLOCK_TIME);
         } else {
-            gs_analysis_fifo_take(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS, 0,
-                                  gs_analysis_fifo_tail(self, k), self->beta);
+            gs_analysis_fifo_record_bound(self, k, GS_ANALYSIS_FIFO_THEOREM_FITS, 0,
+                                          gs_analysis_fifo_scaled_block_time(self, k), self->beta);
         }
     }
 }
 
 /* Theorem P: U <= beta. */
-static void theorem_p(gs_analysis_fifo_work_t *self)
+static void theorem_p(gs_analysis_fifo_state_t *self)
 {
     const gs_kernel_tasks_t *t = self->kernels;
-    if (!gs_analysis_fifo_try(self, GS_ANALYSIS_FIFO_THEOREM_P,
-                              self->order == GS_FIFO_ORDER_OVERLAP)) {
+    if (!gs_analysis_fifo_is_selected(self, GS_ANALYSIS_FIFO_THEOREM_P,
+                                      self->order == GS_FIFO_ORDER_OVERLAP)) {
         return;
     }
-    gs_analysis_fifo_shares(self);
-    if (self->share > self->beta * self->scale) {
-        gs_analysis_fifo_why_all(self, GS_ANALYSIS_FIFO_THEOREM_P,
-                                 GS_ANALYSIS_FIFO_WHY_UTILIZATION);
+    gs_analysis_fifo_set_utilizations(self);
+    if (self->utilization > self->beta * self->scale) {
+        gs_analysis_fifo_set_reason_all(self, GS_ANALYSIS_FIFO_THEOREM_P,
+                                        GS_ANALYSIS_FIFO_REASON_UTILIZATION);
         return;
     }
     int64_t longest = 0;
@@ -53,9 +53,11 @@ static void theorem_p(gs_analysis_fifo_work_t *self)
     }
     int64_t busy = self->beta - 1 < self->m ? self->beta - 1 : self->m;
     for (int64_t k = 0; k < t->n; k++) {
-        gs_int128_t numerator = gs_analysis_fifo_tail(self, k) + (gs_int128_t)busy * longest +
-                                self->work - t->threads[k] * t->block_time[k];
-        gs_analysis_fifo_take(self, k, GS_ANALYSIS_FIFO_THEOREM_P, 0, numerator, self->beta);
+        gs_int128_t numerator = gs_analysis_fifo_scaled_block_time(self, k) +
+                                (gs_int128_t)busy * longest + self->work -
+                                t->threads[k] * t->block_time[k];
+        gs_analysis_fifo_record_bound(self, k, GS_ANALYSIS_FIFO_THEOREM_P, 0, numerator,
+                                      self->beta);
     }
 }
 
@@ -71,7 +73,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* The most work that blocks on m threads have left: the longest ones first. */
-static int residue(const gs_analysis_fifo_work_t *self, gs_context_t *ctx, gs_int128_t *most)
+static int remaining_work(const gs_analysis_fifo_state_t *self, gs_context_t *ctx,
+                          gs_int128_t *most)
 {
     const gs_kernel_tasks_t *t = self->kernels;
     running_t *running = gs_alloc(ctx, (size_t)t->n, sizeof *running);
@@ -95,46 +98,48 @@ static int residue(const gs_analysis_fifo_work_t *self, gs_context_t *ctx, gs_in
 
 /* Theorem V3: utilization with stalls <= beta. A job at the head of the queue whose predecessor
  * runs stalls all threads but the b of its predecessor's last block, for c at most. */
-static int theorem_v3(gs_analysis_fifo_work_t *self, gs_context_t *ctx)
+static int theorem_v3(gs_analysis_fifo_state_t *self, gs_context_t *ctx)
 {
     const gs_kernel_tasks_t *t = self->kernels;
-    if (!gs_analysis_fifo_try(self, GS_ANALYSIS_FIFO_THEOREM_V3,
-                              self->order == GS_FIFO_ORDER_STRICT)) {
+    if (!gs_analysis_fifo_is_selected(self, GS_ANALYSIS_FIFO_THEOREM_V3,
+                                      self->order == GS_FIFO_ORDER_STRICT)) {
         return GS_OK;
     }
-    gs_analysis_fifo_shares(self);
-    gs_int128_t work = 0, share = 0;
+    gs_analysis_fifo_set_utilizations(self);
+    gs_int128_t work = 0, utilization = 0;
     for (int64_t k = 0; k < t->n; k++) {
         int64_t stalled = self->beta > t->threads[k] ? self->beta - t->threads[k] : 0;
         gs_int128_t both = gs_kernel_tasks_work(t, k) + (gs_int128_t)stalled * t->block_time[k],
                     scaled;
         work += both;
         if (!gs_int128_mul(both, self->scale, &scaled) ||
-            !gs_int128_add(share, gs_int128_ceil_div(scaled, t->period[k]), &share)) {
+            !gs_int128_add(utilization, gs_int128_ceil_div(scaled, t->period[k]), &utilization)) {
             self->overflow |= 1 << GS_ANALYSIS_FIFO_THEOREM_V3;
-            gs_analysis_fifo_why_all(self, GS_ANALYSIS_FIFO_THEOREM_V3, GS_ANALYSIS_FIFO_WHY_CLOCK);
+            gs_analysis_fifo_set_reason_all(self, GS_ANALYSIS_FIFO_THEOREM_V3,
+                                            GS_ANALYSIS_FIFO_REASON_OVERFLOW);
             return GS_OK;
         }
     }
-    if (share > self->beta * self->scale) {
-        gs_analysis_fifo_why_all(self, GS_ANALYSIS_FIFO_THEOREM_V3,
-                                 GS_ANALYSIS_FIFO_WHY_UTILIZATION);
+    if (utilization > self->beta * self->scale) {
+        gs_analysis_fifo_set_reason_all(self, GS_ANALYSIS_FIFO_THEOREM_V3,
+                                        GS_ANALYSIS_FIFO_REASON_UTILIZATION);
         return GS_OK;
     }
     gs_int128_t left = 0;
-    int status = residue(self, ctx, &left);
+    int status = remaining_work(self, ctx, &left);
     for (int64_t k = 0; k < t->n && status == GS_OK; k++) {
-        gs_int128_t numerator =
-            gs_analysis_fifo_tail(self, k) + left + work - t->threads[k] * t->block_time[k];
-        gs_analysis_fifo_take(self, k, GS_ANALYSIS_FIFO_THEOREM_V3, 0, numerator, self->beta);
+        gs_int128_t numerator = gs_analysis_fifo_scaled_block_time(self, k) + left + work -
+                                t->threads[k] * t->block_time[k];
+        gs_analysis_fifo_record_bound(self, k, GS_ANALYSIS_FIFO_THEOREM_V3, 0, numerator,
+                                      self->beta);
     }
     return status;
 }
 
 /* One pass over the theorems. waits: false when nothing ever does. */
-static int apply(gs_analysis_fifo_work_t *self, gs_context_t *ctx, bool waits)
+static int apply(gs_analysis_fifo_state_t *self, gs_context_t *ctx, bool waits)
 {
-    fits(self, waits);
+    theorem_fits(self, waits);
     theorem_p(self);
     gs_analysis_fifo_theorem_v1_first(self);
     gs_analysis_fifo_theorem_a(self);
@@ -146,7 +151,7 @@ static int apply(gs_analysis_fifo_work_t *self, gs_context_t *ctx, bool waits)
 
 /* Once more with a coarse scale, where the exact one made numbers too large, and with what starts
  * from those theorems. The bounds that there are stay. */
-static int apply_coarse(gs_analysis_fifo_work_t *self, gs_context_t *ctx, bool waits)
+static int apply_coarse(gs_analysis_fifo_state_t *self, gs_context_t *ctx, bool waits)
 {
     int64_t again = self->overflow;
     if ((again & 1 << GS_ANALYSIS_FIFO_THEOREM_A) != 0) {
@@ -158,7 +163,7 @@ static int apply_coarse(gs_analysis_fifo_work_t *self, gs_context_t *ctx, bool w
     self->pass = again;
     self->coarse = true;
     self->scale = 0;
-    self->share = 0;
+    self->utilization = 0;
     for (int64_t k = 0; k < self->kernels->n; k++) {
         self->tasks[k].refined = -1;
     }
@@ -176,7 +181,7 @@ static bool is_long(const gs_kernel_tasks_t *t, int64_t k, int64_t m, int64_t sm
 /* What is certain about the tasks without a bound. More work than m threads can do piles up
  * somewhere: in strict order and with overlapping jobs it delays every task, in the others at least
  * one, which is known when it is the only one without a bound. */
-static void set_status(gs_analysis_fifo_work_t *self)
+static void set_status(gs_analysis_fifo_state_t *self)
 {
     const gs_kernel_tasks_t *t = self->kernels;
     int64_t open = 0;
@@ -186,9 +191,9 @@ static void set_status(gs_analysis_fifo_work_t *self)
     if (open == 0) {
         return;
     }
-    gs_analysis_fifo_shares(self);
+    gs_analysis_fifo_set_utilizations(self);
     /* Rounding up added less than one unit per task. */
-    gs_int128_t certain = self->share - (self->coarse ? t->n : 0);
+    gs_int128_t certain = self->utilization - (self->coarse ? t->n : 0);
     bool overload = certain > self->m * self->scale;
     bool all = self->order == GS_FIFO_ORDER_STRICT || self->order == GS_FIFO_ORDER_OVERLAP;
     for (int64_t k = 0; k < t->n; k++) {
@@ -206,7 +211,7 @@ static void set_status(gs_analysis_fifo_work_t *self)
 }
 
 /* The bounds in lowest terms, or rounded up to a whole number where those are too long. */
-static void set_fractions(gs_analysis_fifo_work_t *self)
+static void set_fractions(gs_analysis_fifo_state_t *self)
 {
     for (int64_t k = 0; k < self->kernels->n; k++) {
         const gs_analysis_fifo_task_t *task = &self->tasks[k];
@@ -264,7 +269,7 @@ int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, 
     if (status != GS_OK) {
         return status;
     }
-    gs_analysis_fifo_work_t work = {
+    gs_analysis_fifo_state_t state = {
         .kernels = kernels,
         .m = m,
         .sms = sms,
@@ -275,23 +280,23 @@ int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, 
         .pass = -1,
         .work = gs_kernel_tasks_work_sum(kernels),
         .out = bound};
-    work.tasks = gs_alloc(ctx, (size_t)kernels->n, sizeof *work.tasks);
-    if (work.tasks == NULL) {
+    state.tasks = gs_alloc(ctx, (size_t)kernels->n, sizeof *state.tasks);
+    if (state.tasks == NULL) {
         return ctx->status;
     }
     memset(bound, 0, (size_t)kernels->n * sizeof *bound);
     for (int64_t k = 0; k < kernels->n; k++) {
-        work.tasks[k] =
+        state.tasks[k] =
             (gs_analysis_fifo_task_t){.parts = GS_ANALYSIS_FIFO_NO_BOUND, .refined = -1};
     }
-    status = apply(&work, ctx, beta != 0);
-    if (status == GS_OK && work.overflow != 0 && !work.coarse) {
-        status = apply_coarse(&work, ctx, beta != 0);
+    status = apply(&state, ctx, beta != 0);
+    if (status == GS_OK && state.overflow != 0 && !state.coarse) {
+        status = apply_coarse(&state, ctx, beta != 0);
     }
     if (status == GS_OK) {
-        set_status(&work);
-        set_fractions(&work);
+        set_status(&state);
+        set_fractions(&state);
     }
-    gs_free(ctx, work.tasks);
+    gs_free(ctx, state.tasks);
     return status;
 }

@@ -32,24 +32,26 @@ enum {
 
 /* Why a theorem gives a task no bound: four bits each, those of theorem t from bit 4 t. */
 enum {
-    GS_ANALYSIS_FIFO_WHY_BOUND =
+    GS_ANALYSIS_FIFO_REASON_BOUND =
         0, /* it gives one (a recurrence: or none below another theorem's) */
-    GS_ANALYSIS_FIFO_WHY_ORDER = 1,       /* it is not about this order */
-    GS_ANALYSIS_FIFO_WHY_SKIPPED = 2,     /* it was not asked for */
-    GS_ANALYSIS_FIFO_WHY_WAITS = 3,       /* a block may have to wait */
-    GS_ANALYSIS_FIFO_WHY_UTILIZATION = 4, /* too much utilization for beta */
-    GS_ANALYSIS_FIFO_WHY_LONG = 5,        /* the job's own length exceeds its period */
-    GS_ANALYSIS_FIFO_WHY_SC1 = 6,         /* SC1 fails for this task */
-    GS_ANALYSIS_FIFO_WHY_SC1_OTHER = 7,   /* SC1 fails for another task */
-    GS_ANALYSIS_FIFO_WHY_BLOCKS = 8,      /* a kernel has more than one block */
-    GS_ANALYSIS_FIFO_WHY_BLOCK_TIME = 9,  /* a block takes longer than its period */
-    GS_ANALYSIS_FIFO_WHY_ENDLESS =
+    GS_ANALYSIS_FIFO_REASON_ORDER = 1,       /* it is not about this order */
+    GS_ANALYSIS_FIFO_REASON_SKIPPED = 2,     /* it was not asked for */
+    GS_ANALYSIS_FIFO_REASON_WAITS = 3,       /* a block may have to wait */
+    GS_ANALYSIS_FIFO_REASON_UTILIZATION = 4, /* too much utilization for beta */
+    GS_ANALYSIS_FIFO_REASON_LONG = 5,        /* the job's own length exceeds its period */
+    GS_ANALYSIS_FIFO_REASON_SC1 = 6,         /* SC1 fails for this task */
+    GS_ANALYSIS_FIFO_REASON_SC1_OTHER = 7,   /* SC1 fails for another task */
+    GS_ANALYSIS_FIFO_REASON_BLOCKS = 8,      /* a kernel has more than one block */
+    GS_ANALYSIS_FIFO_REASON_BLOCK_TIME = 9,  /* a block takes longer than its period */
+    GS_ANALYSIS_FIFO_REASON_JOB_LIMIT =
         10, /* the recurrence did not end within GS_ANALYSIS_FIFO_MOST_JOBS jobs */
-    GS_ANALYSIS_FIFO_WHY_CLOCK = 11,    /* the bound, or a number it takes, is beyond the clock */
-    GS_ANALYSIS_FIFO_WHY_NO_START = 12, /* it refines a bound, and there is none to start from */
-    GS_ANALYSIS_FIFO_WHY_NEEDLESS =
-        13,                       /* it was not tried: V1, case 1, gives one that is never more */
-    GS_ANALYSIS_FIFO_WHY_SMS = 14 /* it holds for one pool of threads, and there are several SMs */
+    GS_ANALYSIS_FIFO_REASON_OVERFLOW =
+        11, /* the bound, or a number it takes, is beyond the clock */
+    GS_ANALYSIS_FIFO_REASON_NO_START = 12, /* it refines a bound, and there is none to start from */
+    GS_ANALYSIS_FIFO_REASON_DOMINATED =
+        13, /* it was not tried: V1, case 1, gives one that is never more */
+    GS_ANALYSIS_FIFO_REASON_SMS =
+        14 /* it holds for one pool of threads, and there are several SMs */
 };
 
 /* What is known about a task's responses. */

@@ -15,37 +15,38 @@ typedef struct {
     int64_t period;
     int64_t work; /* of a job */
     int64_t jobs; /* counted so far */
-} gs_analysis_fifo_other_t;
+} gs_analysis_fifo_interfering_task_t;
 
 typedef struct {
     gs_int128_t reach;
     gs_int128_t period;
     int64_t work;
     int64_t jobs;
-} gs_analysis_fifo_wide_other_t;
+} gs_analysis_fifo_interfering_wide_task_t;
 
 typedef struct {
-    gs_analysis_fifo_other_t
+    gs_analysis_fifo_interfering_task_t
         *narrow; /* owned; 64 bits are enough for nearly all sets, and faster */
-    gs_analysis_fifo_wide_other_t *wide; /* owned; instead, where they are not enough */
+    gs_analysis_fifo_interfering_wide_task_t *wide; /* owned; instead, where they are not enough */
     int64_t count;
     bool is_wide;
     gs_int128_t next; /* the least reach: after it, more jobs can be in the way */
-} gs_analysis_fifo_others_t;
+} gs_analysis_fifo_interfering_t;
 
 /* Memory for so many tasks. Safe to free after a failure. */
-int gs_analysis_fifo_others_init(gs_analysis_fifo_others_t *self, gs_context_t *ctx, int64_t room);
-void gs_analysis_fifo_others_free(gs_analysis_fifo_others_t *self, gs_context_t *ctx);
+int gs_analysis_fifo_interfering_init(gs_analysis_fifo_interfering_t *self, gs_context_t *ctx,
+                                      int64_t room);
+void gs_analysis_fifo_interfering_free(gs_analysis_fifo_interfering_t *self, gs_context_t *ctx);
 
-void gs_analysis_fifo_others_clear(gs_analysis_fifo_others_t *self);
+void gs_analysis_fifo_interfering_clear(gs_analysis_fifo_interfering_t *self);
 
 /* Adds a task; none of its jobs is counted yet. */
-void gs_analysis_fifo_others_add(gs_analysis_fifo_others_t *self, gs_int128_t response,
-                                 gs_int128_t period, int64_t work);
+void gs_analysis_fifo_interfering_add(gs_analysis_fifo_interfering_t *self, gs_int128_t response,
+                                      gs_int128_t period, int64_t work);
 
 /* Counts the jobs in the way up to an instant, but no more than `most` of each task in all
  * (INT64_MAX: no limit); the work of those that were not counted before. */
-gs_int128_t gs_analysis_fifo_others_count(gs_analysis_fifo_others_t *self, int64_t most,
-                                          gs_int128_t instant);
+gs_int128_t gs_analysis_fifo_interfering_count(gs_analysis_fifo_interfering_t *self, int64_t most,
+                                               gs_int128_t instant);
 
 #endif

@@ -117,22 +117,22 @@ static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *dem
 /* The least warps busy on an SM, times the SMs, at which a task waits: a sum of running blocks on
  * each SM, from the shortage on. A task whose competitors do not fill all SMs that far, all running
  * at once, never waits. */
-static int search(gs_context_t *ctx, gs_analysis_fifo_sums_t *sums, const gs_gpu_t *gpu,
-                  demand_t **order, int64_t n, gs_analysis_fifo_sums_item_t *items, bool overlap,
-                  int64_t *best)
+static int search(gs_context_t *ctx, gs_analysis_fifo_subset_sums_t *sums, const gs_gpu_t *gpu,
+                  demand_t **order, int64_t n, gs_analysis_fifo_subset_sums_item_t *items,
+                  bool overlap, int64_t *best)
 {
     int64_t warps = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t all;
-        items[i] = (gs_analysis_fifo_sums_item_t){order[i]->warps, order[i]->count};
+        items[i] = (gs_analysis_fifo_subset_sums_item_t){order[i]->warps, order[i]->count};
         if (!gs_mul(order[i]->count, order[i]->warps, &all) || !gs_add(warps, all, &warps)) {
             warps = INT64_MAX;
         }
     }
-    int64_t sizes = gs_analysis_fifo_sums_join(items, n, sums->limit + 1);
-    int status = gs_analysis_fifo_sums_make(sums, ctx, items, sizes, -1);
+    int64_t sizes = gs_analysis_fifo_subset_sums_merge_items(items, n, sums->limit + 1);
+    int status = gs_analysis_fifo_subset_sums_fill(sums, ctx, items, sizes, -1);
     for (int64_t i = 0; i < n && status == GS_OK; i++) {
-        order[i]->least = gs_analysis_fifo_sums_from(sums, order[i]->from);
+        order[i]->least = gs_analysis_fifo_subset_sums_least_from(sums, order[i]->from);
     }
     *best = 0;
     for (int64_t i = 0; i < n && status == GS_OK; i++) {
@@ -146,8 +146,8 @@ static int search(gs_context_t *ctx, gs_analysis_fifo_sums_t *sums, const gs_gpu
         }
         /* One block of the size that waits is not running. */
         if (!overlap && items[size].count <= sums->limit / d->warps) {
-            status = gs_analysis_fifo_sums_make(sums, ctx, items, sizes, size);
-            least = gs_analysis_fifo_sums_from(sums, d->from);
+            status = gs_analysis_fifo_subset_sums_fill(sums, ctx, items, sizes, size);
+            least = gs_analysis_fifo_subset_sums_least_from(sums, d->from);
         }
         int64_t busy = least * gpu->sms;
         if (least >= 0 && (overlap || warps - d->warps >= busy) && (*best == 0 || busy < *best)) {
@@ -162,10 +162,10 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
                                     bool overlap, int64_t *beta)
 {
     size_t n = (size_t)kernels->n;
-    gs_analysis_fifo_sums_t sums = {0};
+    gs_analysis_fifo_subset_sums_t sums = {0};
     demand_t *demands = NULL, **order = NULL;
     ratio_t *ratios = NULL;
-    gs_analysis_fifo_sums_item_t *items = NULL;
+    gs_analysis_fifo_subset_sums_item_t *items = NULL;
     int status = gs_gpu_check(ctx, gpu);
     if (status != GS_OK) {
         return status;
@@ -182,7 +182,7 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
         goto out;
     }
     int64_t best;
-    if ((status = gs_analysis_fifo_sums_init(&sums, ctx, gpu->warps_per_sm)) != GS_OK ||
+    if ((status = gs_analysis_fifo_subset_sums_init(&sums, ctx, gpu->warps_per_sm)) != GS_OK ||
         (status = read_demands(ctx, kernels, gpu, regs, smem, overlap, demands)) != GS_OK ||
         (status = other_resources(ctx, gpu, demands, kernels->n, ratios)) != GS_OK) {
         goto out;
@@ -194,7 +194,7 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
     status = search(ctx, &sums, gpu, order, kernels->n, items, overlap, &best);
     *beta = best * GS_GPU_WARP_THREADS;
 out:
-    gs_analysis_fifo_sums_free(&sums, ctx);
+    gs_analysis_fifo_subset_sums_free(&sums, ctx);
     gs_free(ctx, items);
     gs_free(ctx, ratios);
     gs_free(ctx, order);

@@ -72,7 +72,7 @@ static void keep(search_t *self, uint32_t mask, const int8_t *order, int32_t cou
         row[p] = order[p];
         self->ascending = self->ascending && (p == 0 || order[p - 1] < order[p]);
     }
-    self->verdict[mask] = GS_PBS_ORACLE_DEMAND_FITS;
+    self->verdict[mask] = GS_PBS_ORACLE_RESOURCE_DEMAND_FITS;
 }
 
 /* The members of a set in the order of one of the sorts. */
@@ -178,8 +178,9 @@ static int try_first_sort(search_t *self)
             /* The greatest kernel is the highest bit of v, and changes most seldom. */
             mask |= UINT32_C(1) << self->sorted[0][self->n - 1 - __builtin_ctz(rest)];
         }
-        int status = self->verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN ? try_sort(self, mask, 0)
-                                                                      : gs_poll(self->ctx, self->n);
+        int status = self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED
+                         ? try_sort(self, mask, 0)
+                         : gs_poll(self->ctx, self->n);
         if (status != GS_OK) {
             return status;
         }
@@ -201,8 +202,8 @@ static int32_t count_orders(const search_t *self, uint32_t mask)
 }
 
 /* Would this kernel here repeat an order that is tried anyway? */
-static bool repeats(const search_t *self, int8_t i, uint32_t left, const int8_t *order,
-                    int32_t depth)
+static bool is_redundant(const search_t *self, int8_t i, uint32_t left, const int8_t *order,
+                         int32_t depth)
 {
     /* Of identical kernels the first comes first. */
     for (uint32_t rest = left & ((UINT32_C(1) << i) - 1); rest != 0; rest &= rest - 1) {
@@ -223,7 +224,7 @@ static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, 
     }
     for (int32_t p = 0; p < self->n; p++) {
         int8_t i = self->sorted[0][p];
-        if ((left >> i & 1) == 0 || repeats(self, i, left, order, depth)) {
+        if ((left >> i & 1) == 0 || is_redundant(self, i, left, order, depth)) {
             continue;
         }
         bool fits;
@@ -232,7 +233,7 @@ static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, 
         if (status == GS_OK && fits) {
             status = try_all(self, mask, left & ~(UINT32_C(1) << i), order, depth + 1);
         }
-        if (status != GS_OK || self->verdict[mask] == GS_PBS_ORACLE_DEMAND_FITS) {
+        if (status != GS_OK || self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
             return status;
         }
     }
@@ -240,12 +241,12 @@ static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, 
 }
 
 /* The order found for a set without one kernel, and that kernel behind it. */
-static int try_behind(search_t *self, uint32_t mask)
+static int try_extensions(search_t *self, uint32_t mask)
 {
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         int last = __builtin_ctz(rest);
         uint32_t others = mask & ~(UINT32_C(1) << last);
-        if (self->verdict[others] != GS_PBS_ORACLE_DEMAND_FITS) {
+        if (self->verdict[others] != GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
             continue;
         }
         int32_t count = __builtin_popcount(others);
@@ -265,7 +266,7 @@ static int try_behind(search_t *self, uint32_t mask)
 }
 
 /* A set that the first sort does not place; *decided: whether that is the last word. */
-static int try_harder(search_t *self, uint32_t mask, bool *decided)
+static int try_other_orders(search_t *self, uint32_t mask, bool *decided)
 {
     *decided = __builtin_popcount(mask) <= GS_PBS_ORACLE_EXHAUSTIVE ||
                count_orders(self, mask) <= MOST_ORDERS;
@@ -273,16 +274,16 @@ static int try_harder(search_t *self, uint32_t mask, bool *decided)
         int8_t order[GS_PERIODIC_TASKS_MAX];
         return try_all(self, mask, mask, order, 0);
     }
-    int status = try_behind(self, mask);
+    int status = try_extensions(self, mask);
     for (int sort = 1; sort < SORTS; sort++) {
-        if (status == GS_OK && self->verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN) {
+        if (status == GS_OK && self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED) {
             status = try_sort(self, mask, sort);
         }
     }
     return status;
 }
 
-static int refuse_block(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int32_t i, int limit)
+static int fail_block(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int32_t i, int limit)
 {
     switch (limit) {
     case GS_GPU_LIMIT_THREADS:
@@ -310,7 +311,7 @@ static int read_kernels(search_t *self, const gs_gpu_t *gpu, int64_t *per_sm)
             return status;
         }
         if (per_sm[i] == 0) {
-            return refuse_block(self->ctx, &self->kernels[i], i, limit);
+            return fail_block(self->ctx, &self->kernels[i], i, limit);
         }
         self->twin[i] = 0;
         while (self->kernels[self->twin[i]].blocks != self->kernels[i].blocks ||
@@ -323,7 +324,8 @@ static int read_kernels(search_t *self, const gs_gpu_t *gpu, int64_t *per_sm)
 }
 
 /* What sums say of every set; *open: how many they leave open. */
-static int judge_all(search_t *self, const gs_pbs_oracle_demand_t *demand, int64_t *open)
+static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *demand,
+                        int64_t *open)
 {
     int8_t order[GS_PERIODIC_TASKS_MAX];
     uint32_t sets = UINT32_C(1) << self->n;
@@ -331,13 +333,14 @@ static int judge_all(search_t *self, const gs_pbs_oracle_demand_t *demand, int64
     *open = 0;
     for (uint32_t mask = 1; mask < sets; mask++) {
         bool single = (mask & (mask - 1)) == 0;
-        int verdict = single ? GS_PBS_ORACLE_DEMAND_FITS : gs_pbs_oracle_demand_judge(demand, mask);
+        int verdict = single ? GS_PBS_ORACLE_RESOURCE_DEMAND_FITS
+                             : gs_pbs_oracle_resource_demand_classify(demand, mask);
         self->verdict[mask] = (uint8_t)verdict;
-        if (verdict == GS_PBS_ORACLE_DEMAND_FITS) {
+        if (verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
             int32_t count = members(self, mask, 1, order);
             keep(self, mask, order, count);
         }
-        *open += verdict == GS_PBS_ORACLE_DEMAND_OPEN;
+        *open += verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED;
         int status = gs_poll(self->ctx, self->n);
         if (status != GS_OK) {
             return status;
@@ -351,7 +354,7 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
                                int64_t *undecided, int8_t *order, gs_pbs_oracle_found_t *found)
 {
     search_t self = {.ctx = ctx, .kernels = kernels, .n = n, .stuck = -1, .order = order};
-    gs_pbs_oracle_demand_t demand = {0};
+    gs_pbs_oracle_resource_demand_t demand = {0};
     int64_t per_sm[GS_PERIODIC_TASKS_MAX], open;
     self.ascending = true;
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
@@ -359,8 +362,8 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
     }
     int status = gs_placement_init(&self.placer, ctx, gpu, GS_PLACEMENT_MOST_ROOM);
     if (status != GS_OK || (status = read_kernels(&self, gpu, per_sm)) != GS_OK ||
-        (status = gs_pbs_oracle_demand_init(&demand, ctx, gpu, n, kernels, self.take, per_sm)) !=
-            GS_OK) {
+        (status = gs_pbs_oracle_resource_demand_init(&demand, ctx, gpu, n, kernels, self.take,
+                                                     per_sm)) != GS_OK) {
         goto out;
     }
     self.sms = (size_t)gpu->sms;
@@ -370,17 +373,17 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
         status = ctx->status;
         goto out;
     }
-    status = judge_all(&self, &demand, &open);
+    status = classify_all(&self, &demand, &open);
     if (status == GS_OK && open > 0) {
         status = try_first_sort(&self);
     }
     *found = (gs_pbs_oracle_found_t){true, 0};
     for (uint32_t mask = 1; status == GS_OK && mask < UINT32_C(1) << n; mask++) {
         bool decided = true;
-        if (self.verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN) {
-            status = try_harder(&self, mask, &decided);
+        if (self.verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED) {
+            status = try_other_orders(&self, mask, &decided);
         }
-        bool fits = self.verdict[mask] == GS_PBS_ORACLE_DEMAND_FITS;
+        bool fits = self.verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS;
         undecided[mask] = fits || decided ? 0 : completion[mask];
         completion[mask] = fits ? completion[mask] : 0;
         found->undecided += undecided[mask] != 0;
@@ -390,7 +393,7 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
 out:
     gs_free(ctx, self.loads);
     gs_free(ctx, self.verdict);
-    gs_pbs_oracle_demand_free(&demand, ctx);
+    gs_pbs_oracle_resource_demand_free(&demand, ctx);
     gs_placement_free(&self.placer, ctx);
     return status;
 }

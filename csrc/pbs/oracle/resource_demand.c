@@ -84,9 +84,10 @@ static int64_t large(int64_t need, int64_t room, int64_t j)
     return (j + 1) * need / (room + 1);
 }
 
-static void add_kind(gs_pbs_oracle_demand_t *self, const resource_t *resource, int32_t i)
+static void add_kind(gs_pbs_oracle_resource_demand_t *self, const resource_t *resource, int32_t i)
 {
-    int64_t need[GS_PBS_ORACLE_DEMAND_RESOURCES] = {0}, room[GS_PBS_ORACLE_DEMAND_RESOURCES] = {0};
+    int64_t need[GS_PBS_ORACLE_RESOURCE_DEMAND_RESOURCES] = {0},
+            room[GS_PBS_ORACLE_RESOURCE_DEMAND_RESOURCES] = {0};
     for (int32_t r = 0; r < self->resources; r++) {
         need[r] = resource[r].need[i];
         room[r] = resource[r].room[i];
@@ -106,34 +107,35 @@ static void add_kind(gs_pbs_oracle_demand_t *self, const resource_t *resource, i
 }
 
 /* The sums of all sets of count tasks, from those of single ones. */
-static void add_up(gs_pbs_oracle_demand_sums_t *sums, int32_t count,
-                   const gs_pbs_oracle_demand_sums_t *single)
+static void add_up(gs_pbs_oracle_resource_demand_sums_t *sums, int32_t count,
+                   const gs_pbs_oracle_resource_demand_sums_t *single)
 {
     memset(&sums[0], 0, sizeof sums[0]);
     for (uint32_t mask = 1; mask < UINT32_C(1) << count; mask++) {
         int i = __builtin_ctz(mask);
-        for (int s = 0; s < GS_PBS_ORACLE_DEMAND_SUMS; s++) {
+        for (int s = 0; s < GS_PBS_ORACLE_RESOURCE_DEMAND_SUMS; s++) {
             sums[mask].sum[s] = sums[mask & (mask - 1)].sum[s] + single[i].sum[s];
         }
     }
 }
 
-int gs_pbs_oracle_demand_init(gs_pbs_oracle_demand_t *self, gs_context_t *ctx, const gs_gpu_t *gpu,
-                              int32_t n, const gs_gpu_kernel_t *kernels,
-                              const gs_gpu_footprint_t *take, const int64_t *per_sm)
+int gs_pbs_oracle_resource_demand_init(gs_pbs_oracle_resource_demand_t *self, gs_context_t *ctx,
+                                       const gs_gpu_t *gpu, int32_t n,
+                                       const gs_gpu_kernel_t *kernels,
+                                       const gs_gpu_footprint_t *take, const int64_t *per_sm)
 {
     memset(self, 0, sizeof *self);
     self->n = n;
     self->sms = gpu->sms;
     self->low_bits = n / 2;
-    resource_t resource[GS_PBS_ORACLE_DEMAND_RESOURCES];
-    self->resources = GS_PBS_ORACLE_DEMAND_RESOURCES;
-    for (int r = 0; r < GS_PBS_ORACLE_DEMAND_RESOURCES; r++) {
+    resource_t resource[GS_PBS_ORACLE_RESOURCE_DEMAND_RESOURCES];
+    self->resources = GS_PBS_ORACLE_RESOURCE_DEMAND_RESOURCES;
+    for (int r = 0; r < GS_PBS_ORACLE_RESOURCE_DEMAND_RESOURCES; r++) {
         read_resource(&resource[r], r, gpu, n, take);
     }
     drop_implied(resource, &self->resources, n);
     self->count = self->resources;
-    gs_pbs_oracle_demand_sums_t single[GS_PERIODIC_TASKS_MAX] = {{{0}}};
+    gs_pbs_oracle_resource_demand_sums_t single[GS_PERIODIC_TASKS_MAX] = {{{0}}};
     int64_t blocks[GS_PERIODIC_TASKS_MAX];
     for (int32_t i = 0; i < n; i++) {
         bool waves = kernels[i].blocks > gpu->sms * per_sm[i];
@@ -146,7 +148,7 @@ int gs_pbs_oracle_demand_init(gs_pbs_oracle_demand_t *self, gs_context_t *ctx, c
         for (int32_t i = 0; i < n; i++) {
             single[i].sum[r] = blocks[i] * resource[r].need[i];
         }
-        for (int64_t j = 1; j <= GS_PBS_ORACLE_DEMAND_LARGE; j++) {
+        for (int64_t j = 1; j <= GS_PBS_ORACLE_RESOURCE_DEMAND_LARGE; j++) {
             bool any = false;
             for (int32_t i = 0; i < n; i++) {
                 int64_t weight = large(resource[r].need[i], resource[r].most_room, j);
@@ -160,7 +162,7 @@ int gs_pbs_oracle_demand_init(gs_pbs_oracle_demand_t *self, gs_context_t *ctx, c
     self->low = gs_alloc(ctx, (size_t)1 << self->low_bits, sizeof *self->low);
     self->high = gs_alloc(ctx, (size_t)1 << (n - self->low_bits), sizeof *self->high);
     if (self->low == NULL || self->high == NULL) {
-        gs_pbs_oracle_demand_free(self, ctx);
+        gs_pbs_oracle_resource_demand_free(self, ctx);
         return ctx->status;
     }
     add_up(self->low, self->low_bits, single);
@@ -168,7 +170,7 @@ int gs_pbs_oracle_demand_init(gs_pbs_oracle_demand_t *self, gs_context_t *ctx, c
     return GS_OK;
 }
 
-void gs_pbs_oracle_demand_free(gs_pbs_oracle_demand_t *self, gs_context_t *ctx)
+void gs_pbs_oracle_resource_demand_free(gs_pbs_oracle_resource_demand_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->low);
     gs_free(ctx, self->high);
@@ -178,7 +180,8 @@ void gs_pbs_oracle_demand_free(gs_pbs_oracle_demand_t *self, gs_context_t *ctx)
 
 /* A block of one kind has no room only if every SM is short of some resource r, that is, holds more
  * than room - need of it. The other blocks can fill so only demand / (room - need + 1) SMs. */
-static bool never_stuck(const gs_pbs_oracle_demand_t *self, const int64_t *demand, int32_t kind)
+static bool never_stuck(const gs_pbs_oracle_resource_demand_t *self, const int64_t *demand,
+                        int32_t kind)
 {
     int64_t full = 0;
     for (int32_t r = 0; r < self->resources; r++) {
@@ -190,24 +193,25 @@ static bool never_stuck(const gs_pbs_oracle_demand_t *self, const int64_t *deman
     return full < self->sms;
 }
 
-int gs_pbs_oracle_demand_judge(const gs_pbs_oracle_demand_t *self, uint32_t mask)
+int gs_pbs_oracle_resource_demand_classify(const gs_pbs_oracle_resource_demand_t *self,
+                                           uint32_t mask)
 {
     if ((mask & self->alone) != 0) {
-        return GS_PBS_ORACLE_DEMAND_OUT;
+        return GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE;
     }
     const int64_t *low = self->low[mask & ((UINT32_C(1) << self->low_bits) - 1)].sum;
     const int64_t *high = self->high[mask >> self->low_bits].sum;
-    int64_t demand[GS_PBS_ORACLE_DEMAND_SUMS];
+    int64_t demand[GS_PBS_ORACLE_RESOURCE_DEMAND_SUMS];
     for (int32_t s = 0; s < self->count; s++) {
         demand[s] = low[s] + high[s];
         if (demand[s] > self->capacity[s]) {
-            return GS_PBS_ORACLE_DEMAND_OUT;
+            return GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE;
         }
     }
     for (int32_t k = 0; k < self->kinds; k++) {
         if ((mask & self->kind[k].tasks) != 0 && !never_stuck(self, demand, k)) {
-            return GS_PBS_ORACLE_DEMAND_OPEN;
+            return GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED;
         }
     }
-    return GS_PBS_ORACLE_DEMAND_FITS;
+    return GS_PBS_ORACLE_RESOURCE_DEMAND_FITS;
 }
