@@ -1,4 +1,4 @@
-/* Dispatcher simulation: table, reclaiming and policy. */
+/* Dispatcher simulation: schedule table, reclaiming and policy. */
 #include "pbs/dispatch.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 typedef struct {
     const gs_pbs_problem_t *problem;
-    int64_t job[GS_PERIODIC_TASKS_MAX];  /* the oldest that was not executed */
+    int64_t job[GS_PERIODIC_TASKS_MAX];  /* oldest job not executed yet */
     int64_t jobs[GS_PERIODIC_TASKS_MAX]; /* in [0, H) */
     gs_pbs_dispatch_t *result;
 } dispatcher_t;
@@ -19,7 +19,7 @@ static int64_t release_of(const dispatcher_t *self, int32_t i)
                : GS_NEVER;
 }
 
-/* The release of the earliest job that waits or comes; GS_NEVER when none is left. */
+/* The earliest release among the jobs not executed yet; GS_NEVER when none is left. */
 static int64_t earliest_release(const dispatcher_t *self)
 {
     int64_t earliest = GS_NEVER;
@@ -65,7 +65,7 @@ static int run_batch(dispatcher_t *self, gs_context_t *ctx, uint32_t batch, int6
     return GS_OK;
 }
 
-/* The policy's next batch and its start; 0 when no job is left or none can be saved. */
+/* The policy's next batch and its start; 0 when no job is left or no batch is safe any more. */
 static uint32_t follow_policy(dispatcher_t *self, const gs_pbs_feasible_t *feasible, int64_t now,
                               int64_t *start)
 {

@@ -1,10 +1,10 @@
-/* From which instants can a work-conserving schedule still be completed? */
+/* Backward computation of the feasible instants of every class. */
 #include "pbs/feasible.h"
 
 #include <string.h>
 
-/* What of a class is not yet known to be feasible: sorted, disjoint spans, and room to rewrite
- * them. */
+/* The instants of a class not yet known to be feasible: sorted, disjoint spans, and scratch to
+ * rewrite them. */
 typedef struct {
     gs_pbs_span_t *gaps;
     int64_t count;
@@ -27,7 +27,7 @@ static int reserve(gs_context_t *ctx, gs_pbs_span_t **spans, int64_t *capacity, 
     return GS_OK;
 }
 
-/* The first of sorted spans that ends at or after an instant. */
+/* Index of the first of sorted spans that ends at or after an instant. */
 static int64_t first_reaching(const gs_pbs_span_t *spans, int64_t count, int64_t instant)
 {
     int64_t low = 0, high = count;
@@ -42,8 +42,8 @@ static int64_t first_reaching(const gs_pbs_span_t *spans, int64_t count, int64_t
     return low;
 }
 
-/* Removes from the gaps what the spans, moved back by c and cut off after last, cover. The gaps
- * that they touch are rewritten in one pass over both. */
+/* Removes from the gaps what the spans, shifted back by c and cut at last, cover. The affected gaps
+ * are rewritten in one pass over both. */
 static int close_gaps(gaps_t *self, gs_context_t *ctx, const gs_pbs_span_t *spans, int64_t count,
                       int64_t c, int64_t last)
 {
@@ -104,7 +104,7 @@ bool gs_pbs_feasible_holds(const gs_pbs_feasible_t *self, int64_t k, int64_t cla
     return i < count && spans[i].first <= instant;
 }
 
-/* Closes the gaps with what one batch makes feasible. */
+/* Removes from the gaps what one batch makes feasible. */
 static int close_by_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
                           const gs_pbs_transitions_t *transitions, int64_t class_index,
                           uint32_t pending, uint32_t batch, gaps_t *gaps, int64_t *work)
@@ -159,7 +159,7 @@ static int push(gs_pbs_feasible_t *self, gs_context_t *ctx, int64_t first, int64
     return GS_OK;
 }
 
-/* Appends what the gaps leave of first..last. */
+/* Appends first..last without the gaps. */
 static int push_rest(gs_pbs_feasible_t *self, gs_context_t *ctx, const gaps_t *gaps, int64_t first,
                      int64_t last)
 {
@@ -173,11 +173,10 @@ static int push_rest(gs_pbs_feasible_t *self, gs_context_t *ctx, const gaps_t *g
     return status == GS_OK && first <= last ? push(self, ctx, first, last) : status;
 }
 
-/* Lets the shortest of sorted spans go, so that limit are left; of equally long ones the first
- * stay. */
+/* Drops the shortest of sorted spans until limit are left; of equally long ones the first stay. */
 static void drop_shortest(gs_pbs_span_t *spans, int64_t *count, int64_t limit)
 {
-    /* Find the length of the limit-th longest span by bisection on lengths. */
+    /* Bisection for the length of the limit-th longest span. */
     int64_t low = 0, high = GS_NEVER;
     while (low < high) {
         int64_t middle = low + (high - low) / 2, longer = 0;
@@ -204,7 +203,7 @@ static void drop_shortest(gs_pbs_span_t *spans, int64_t *count, int64_t limit)
     *count = kept;
 }
 
-/* The spans of one class with pending jobs. */
+/* Computes the spans of one class with pending jobs. */
 static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
                      int64_t class_index, int64_t latest, gaps_t *gaps)
 {
@@ -246,8 +245,8 @@ static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transiti
     return status;
 }
 
-/* The spans of a class of the tail: what an earlier computation found a hyperperiod before, or at
- * first all up to the latest start. */
+/* The spans of a class of the tail: those of the previous computation one hyperperiod earlier, or
+ * at first everything up to the latest start. */
 static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_latest_start_t *bound,
                     const gs_pbs_feasible_t *before, int64_t k, int64_t class_index)
 {
@@ -265,7 +264,7 @@ static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_lat
     return status;
 }
 
-/* The spans of a class before the tail. */
+/* Computes the spans of a class before the tail. */
 static int add_before_tail(gs_pbs_feasible_t *self, gs_context_t *ctx,
                            gs_pbs_transitions_t *transitions, const gs_pbs_latest_start_t *bound,
                            bool idling, int64_t k, int64_t class_index, gaps_t *gaps)
@@ -281,7 +280,7 @@ static int add_before_tail(gs_pbs_feasible_t *self, gs_context_t *ctx,
     if (class_index > 0) {
         return add_class(self, ctx, transitions, class_index, latest, gaps);
     }
-    /* Nothing to run: all of the interval, if the next one begins well. */
+    /* No pending job: the whole interval if the start of the next one is feasible. */
     int64_t next = p->arrived[k + 1] - p->arrived[k];
     bool feasible = gs_pbs_feasible_holds(self, k + 1, next, p->start[k + 1]);
     return feasible ? push(self, ctx, transitions->first, transitions->last) : GS_OK;

@@ -1,14 +1,14 @@
-/* Is there a schedule that meets every deadline for ever, and repeats? */
+/* Infinite-horizon decision and its schedule: the policy of F is followed until a state repeats. */
 #include "pbs/infinite_horizon.h"
 
 #include "core/hash_index.h"
 #include "pbs/policy.h"
 
-/* A state in which the schedule entered a hyperperiod. */
+/* A state at which the schedule entered a hyperperiod. */
 typedef struct {
-    int64_t instant; /* within the hyperperiod that stands for all */
+    int64_t instant; /* within the representative hyperperiod */
     int64_t class_index;
-    int64_t shift; /* plus this */
+    int64_t shift; /* multiple of the hyperperiod to add to it */
 } entry_t;
 
 typedef struct {
@@ -23,8 +23,8 @@ typedef struct {
     gs_hash_index_t index;
 } walk_t;
 
-/* Goes on to a later instant: arrivals, and the step back by hyperperiods. True when the walk
- * entered another hyperperiod. */
+/* Advances to a later instant: adds the arrivals, then subtracts whole hyperperiods past the end of
+ * the last cycle. True when a new hyperperiod was entered. */
 static bool advance(walk_t *self, int64_t instant)
 {
     const gs_pbs_problem_t *p = self->problem;
@@ -41,7 +41,7 @@ static bool advance(walk_t *self, int64_t instant)
     return true;
 }
 
-/* Remembers where a hyperperiod was entered; earlier: the same state before, or NULL. */
+/* Records the entry into a hyperperiod. *earlier: the same state recorded before, or NULL. */
 static int remember(walk_t *self, const entry_t **earlier)
 {
     uint64_t hash = gs_hash_index_mix((uint64_t)self->instant, (uint64_t)self->class_index);
@@ -67,7 +67,7 @@ static int remember(walk_t *self, const entry_t **earlier)
     return gs_hash_index_add(&self->index, self->ctx, hash, self->count++);
 }
 
-/* Goes on to an instant; done when a state came back. */
+/* Advances to an instant; *done: whether a state repeated. */
 static int step_to(walk_t *self, int64_t instant, gs_pbs_infinite_horizon_t *result, bool *done)
 {
     const entry_t *earlier = NULL;
@@ -80,14 +80,14 @@ static int step_to(walk_t *self, int64_t instant, gs_pbs_infinite_horizon_t *res
     return status;
 }
 
-/* Follows the policy of F until a state comes back. */
+/* Follows the policy of F until a state repeats. */
 static int walk(walk_t *self, gs_pbs_infinite_horizon_t *result)
 {
     const gs_pbs_problem_t *p = self->problem;
     bool done = false;
     int status = GS_OK;
     while (status == GS_OK && !done) {
-        /* One interval at a time: the tail is there for batches to end in, not to start from. */
+        /* One interval at a time: batches end in the tail but never start there. */
         int64_t k = gs_pbs_problem_interval(p, self->instant);
         int64_t when =
             gs_pbs_policy_next_within(self->feasible, self->instant, k, self->class_index);
@@ -179,7 +179,7 @@ static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_peri
     return status;
 }
 
-/* A no that stands only if the batches that the table leaves open do not matter. */
+/* Confirms "not schedulable" with the undecided batches of the table taken as eligible. */
 static int confirm_infeasible(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
                               const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
                               bool idling)

@@ -1,7 +1,7 @@
-/* How late may each class of states start, if the GPU may even wait? */
+/* Backward computation of the latest starts. */
 #include "pbs/latest_start.h"
 
-/* The latest start of a batch among those after best, or best. */
+/* The latest start of a batch if it exceeds best, else best. */
 static int64_t latest_start_of_batch(const gs_pbs_latest_start_t *self,
                                      const gs_pbs_transitions_t *transitions, int64_t class_index,
                                      uint32_t pending, uint32_t batch, int64_t best)
@@ -83,7 +83,7 @@ static int sweep(gs_pbs_latest_start_t *self, gs_context_t *ctx, gs_pbs_transiti
     return status;
 }
 
-/* Before anything is known of the tail: no pending job may have missed. */
+/* Initial values of the tail: no pending job has missed its deadline. */
 static int init_tail(gs_pbs_latest_start_t *self, gs_context_t *ctx)
 {
     const gs_pbs_problem_t *p = self->problem;
@@ -105,7 +105,7 @@ static int init_tail(gs_pbs_latest_start_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
-/* Copies the last hyperperiod to the tail, and says whether that changed it. */
+/* Copies the last hyperperiod to the tail; *changed: whether that changed the tail. */
 static int copy_to_tail(gs_pbs_latest_start_t *self, gs_context_t *ctx, bool *changed)
 {
     const gs_pbs_problem_t *p = self->problem;
@@ -138,7 +138,7 @@ int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
     if (self->latest == NULL) {
         return ctx->status;
     }
-    /* an infinite-horizon problem: the greatest fixed point, from above. */
+    /* Infinite horizon: the greatest fixed point, from above. */
     int status = init_tail(self, ctx);
     bool changed = true;
     while (status == GS_OK && changed) {

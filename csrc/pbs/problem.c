@@ -1,7 +1,7 @@
-/* Where do arrivals cut the hyperperiod, and which classes of states are there? */
+/* Cut of the hyperperiod at the arrivals, and the encoding of classes. */
 #include "pbs/problem.h"
 
-/* Cuts [0, end) at the arrivals; steady is where the repeating part begins. */
+/* Cuts [0, end) at the arrivals; steady: start of the repeating part. */
 static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_t end)
 {
     int64_t next[GS_PERIODIC_TASKS_MAX], capacity = 0, total = 0;
@@ -14,7 +14,7 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
             now = next[i] < now ? next[i] : now;
         }
         if (self->intervals == 0 && now > 0) {
-            now = 0; /* the first interval starts at 0 even when nothing arrives there */
+            now = 0; /* the first interval starts at 0 even without an arrival */
         }
         if (self->intervals + 1 >= capacity) {
             capacity = capacity == 0 ? 64 : 2 * capacity;
@@ -168,7 +168,8 @@ int64_t gs_pbs_problem_deadline(const gs_pbs_problem_t *self, int64_t k, int64_t
 {
     int64_t pending = class_index / self->stride[i] % self->radix[i];
     int64_t arrived = gs_periodic_tasks_jobs_before(&self->tasks, i, self->start[k] + 1);
-    /* More pending jobs than arrived belong to no state yet, but to one a hyperperiod later. */
+    /* A class with more pending jobs than arrivals belongs to no state of this interval, but to one
+     * a hyperperiod later. */
     int64_t release = gs_periodic_tasks_release(&self->tasks, i, arrived - pending);
     return release < self->limit ? release + self->tasks.deadline[i] : GS_NEVER;
 }

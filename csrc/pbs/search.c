@@ -1,4 +1,4 @@
-/* Is there a schedule of the Parallel Batch Scheduler that meets every deadline? */
+/* Stages of the exact schedulability test, the cheapest first. */
 #include "pbs/search.h"
 
 #include "pbs/depth_first.h"
@@ -41,7 +41,8 @@ static int try_edf(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_t
     return status;
 }
 
-/* Depth first. bound and feasible may be NULL; states: how many beyond one per job. */
+/* Depth-first search. bound and feasible may be NULL; states: limit beyond one per job, 0: no
+ * limit. */
 static int try_depth_first(gs_pbs_search_t *self, gs_context_t *ctx,
                            const gs_pbs_latest_start_t *bound, const gs_pbs_feasible_t *feasible,
                            bool idling, int64_t states, int stage)
@@ -77,8 +78,8 @@ static int reject_by_certificate(gs_pbs_search_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* Computes F, or more than F, and asks it: what is outside has no schedule; inside, it guides a
- * search. On return feasible is empty again unless keep is set. */
+/* Computes F, or a superset, and tests the first instant: outside, there is no schedule; inside, F
+ * guides a depth-first search. On return feasible is empty unless keep is set. */
 static int search_feasible(gs_pbs_search_t *self, gs_context_t *ctx,
                            gs_pbs_transitions_t *transitions, const gs_pbs_latest_start_t *bound,
                            bool idling, int mode, int64_t limit, bool keep)
@@ -90,7 +91,7 @@ static int search_feasible(gs_pbs_search_t *self, gs_context_t *ctx,
         if (!gs_pbs_feasible_holds(f, 0, p->arrived[0], 0)) {
             decide(self, GS_PBS_STAGE_INTERVAL, false);
         } else {
-            /* In F itself there is always a next move, so no limit is needed. */
+            /* F exact: some transition always stays inside, so no limit is needed. */
             status = try_depth_first(self, ctx, NULL, f, idling, f->exact ? 0 : 1024,
                                      GS_PBS_STAGE_INTERVAL);
         }
@@ -101,7 +102,8 @@ static int search_feasible(gs_pbs_search_t *self, gs_context_t *ctx,
     return status;
 }
 
-/* A little more than F, ever less so, until either no schedule is left in it or one is found. */
+/* Outer approximations of F of rising precision, until the first instant is outside or a schedule
+ * is found. */
 static int search_outer(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
                         const gs_pbs_latest_start_t *bound)
 {
@@ -113,7 +115,7 @@ static int search_outer(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_transit
     return status;
 }
 
-/* All that needs the latest starts. */
+/* The stages that need the latest starts. */
 static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
                           const gs_pbs_search_options_t *options)
 {
@@ -128,7 +130,7 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
         if (gs_pbs_latest_start_at(&bound, 0, p->arrived[0]) == GS_PBS_DEAD) {
             decide(self, GS_PBS_STAGE_LATEST_START, false);
         } else if (!options->thorough || options->idling) {
-            /* With idling this never turns back; without, it usually succeeds. */
+            /* With idling the search never backtracks; without, it usually succeeds. */
             status = try_depth_first(self, ctx, &bound, NULL, options->idling,
                                      options->idling ? 0 : 256, GS_PBS_STAGE_LATEST_START);
         }
@@ -140,7 +142,7 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
         status = search_feasible(self, ctx, &transitions, &bound, false, GS_PBS_FEASIBLE_EXACT, 0,
                                  false);
     }
-    /* A limited policy keeps as many spans as it takes to hold the first instant. */
+    /* A limited policy keeps the least limit, times a power of 4, that holds the first instant. */
     int64_t limit = options->policy_limit;
     while (status == GS_OK && options->policy && self->answer == 1 && !self->has_policy) {
         int mode = limit == 0 ? GS_PBS_FEASIBLE_EXACT : GS_PBS_FEASIBLE_INNER;
@@ -181,7 +183,7 @@ static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks
     return status;
 }
 
-/* A no that stands only if the batches that the table leaves open do not matter. */
+/* Confirms "not schedulable" with the undecided batches of the table taken as eligible. */
 static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
                               const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
                               const gs_pbs_search_options_t *options)
@@ -215,7 +217,7 @@ int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodi
     if (status == GS_OK && self->answer == 0 && gs_batch_table_is_open(table)) {
         status = confirm_infeasible(self, ctx, tasks, table, options);
     }
-    if (status > 0) { /* a budget: an answer once there was one, else none */
+    if (status > 0) { /* a budget: "schedulable" stands, anything else is undecided */
         if (self->answer <= 0) {
             self->answer = -1;
             self->stage = GS_PBS_STAGE_NONE;
