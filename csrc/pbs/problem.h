@@ -31,8 +31,9 @@ typedef struct {
                       problem */
     int64_t intervals;
     int64_t before_tail; /* intervals before the tail */
-    int64_t cycle;  /* the last of these that make up one hyperperiod; 0 unless infinite-horizon */
-    int64_t *start; /* intervals + 1 entries; the last is GS_NEVER, or the end of the tail */
+    int64_t cycle; /* number of intervals, the last before the tail, that make up one hyperperiod; 0
+                      unless infinite-horizon */
+    int64_t *start;   /* intervals + 1 entries; the last is GS_NEVER, or the end of the tail */
     int64_t *arrived; /* intervals entries: sum of the classes of all arrivals up to start[k] */
     int64_t classes;  /* per interval */
     int64_t stride[GS_PERIODIC_TASKS_MAX];

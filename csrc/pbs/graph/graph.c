@@ -1,5 +1,5 @@
-/* Is there a schedule? Which exploration answers, and what do budgets and undecided batches make
- * of its answer? */
+/* Search of the scheduling graph: choice of the exploration, shared results, budgets and undecided
+ * batches. */
 #include "pbs/graph/graph_engine.h"
 
 #include <string.h>
@@ -120,7 +120,7 @@ static int explore(gs_pbs_graph_engine_t *engine)
     return engine->options->merge ? gs_pbs_graph_repaired(engine) : gs_pbs_graph_tree(engine);
 }
 
-/* What the chosen variant cannot do. */
+/* Checks that the variant supports the options and the task set. */
 static int check_variant(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                          const gs_pbs_graph_options_t *options)
 {
@@ -152,8 +152,8 @@ static int check_variant(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
     return GS_OK;
 }
 
-/* Would some schedule exist if every undecided batch were eligible? GS_OK with *possible, a budget
- * or an error. */
+/* Whether a schedule exists with every undecided batch eligible. Returns GS_OK with *possible, a
+ * spent budget or an error. */
 static int explore_optimistic(const gs_pbs_graph_engine_t *first, const gs_batch_table_t *table,
                               bool *possible)
 {

@@ -1,4 +1,4 @@
-/* Which vertices does the graph of the paper's listing hold, and which are to be expanded? */
+/* Vertices of the listing of [RTNS24]: creation, entry into G, V and L, lookup and removal. */
 #include "pbs/graph/graph_paper_vertices.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* How long would each batch take, and which batches fit into one processor? */
+/* Completion times of batches under slowdown, and eligibility by utilization. */
 #include "pbs/oracle/oracle.h"
 
 #define MOST_SLOWDOWN (INT64_C(1000000) * GS_PBS_ORACLE_SLOWDOWN_ONE)
@@ -39,7 +39,7 @@ int gs_pbs_oracle_times(gs_context_t *ctx, int32_t n, const int64_t *wcet,
         int64_t first = wcet[__builtin_ctzll((uint64_t)mask)], rest = times[mask & (mask - 1)];
         times[mask] = first > rest ? first : rest;
     }
-    /* Only now, since the time of a set is not that of its subset times a factor. */
+    /* In a second pass: the time of a set is not that of its subset times a factor. */
     for (int64_t mask = 1; mask < size; mask++) {
         if ((mask & (mask - 1)) == 0) {
             continue;
@@ -73,7 +73,8 @@ int gs_pbs_oracle_by_utilization(gs_context_t *ctx, const gs_periodic_tasks_t *t
     if (status != GS_OK) {
         return status;
     }
-    /* Work in a hyperperiod, cut off above it: 20 such shares fit 64 bits unsigned. */
+    /* Work in a hyperperiod, limited to one more than the hyperperiod: 20 such terms fit 64
+     * bits. */
     uint64_t work[GS_PERIODIC_TASKS_MAX];
     for (int32_t i = 0; i < tasks->n; i++) {
         wide_t exact = (wide_t)wcet[i] * (wide_t)(hyperperiod / tasks->period[i]);

@@ -1,4 +1,5 @@
-/* In which order must these kernels be submitted, so that all their blocks are resident at once? */
+/* Eligibility by placement: a search for an order of submission with all blocks resident at
+ * once. */
 #include "pbs/oracle/oracle.h"
 
 #include <string.h>
@@ -6,9 +7,9 @@
 #include "model/placement.h"
 #include "pbs/oracle/resource_demand.h"
 
-/* Orders of a set that are tried before it is left undecided: 6! */
+/* Most orders of a set that are tried exhaustively: 6! */
 #define MOST_ORDERS 720
-/* Ways to sort the kernels of a set. */
+/* Number of sorted orders tried per set. */
 enum { SORTS = 7 };
 
 typedef struct {
@@ -20,8 +21,8 @@ typedef struct {
     gs_gpu_footprint_t take[GS_PERIODIC_TASKS_MAX];
     int32_t twin[GS_PERIODIC_TASKS_MAX]; /* the first kernel with the same grid and footprint */
     int8_t sorted[SORTS][GS_PERIODIC_TASKS_MAX];
-    /* The order tried last: its first `placed` kernels fit, loads[k] is what the SMs hold after k
-     * of them, and `stuck`, unless -1, is a kernel that does not fit behind them. */
+    /* The order tried last: its first `placed` kernels fit, loads[k] is the state of the SMs after
+     * k of them, and `stuck`, unless -1, is a kernel that does not fit after them. */
     int8_t tried[GS_PERIODIC_TASKS_MAX];
     int32_t placed;
     int32_t stuck;
@@ -31,7 +32,7 @@ typedef struct {
     bool ascending;
 } search_t;
 
-/* Does this order fit? Takes up where the order tried before it begins to differ. */
+/* Whether this order fits; continues from the prefix shared with the order tried before. */
 static int try_order(search_t *self, const int8_t *order, int32_t count, bool *fits)
 {
     int32_t same = 0;
@@ -100,7 +101,7 @@ static int try_sort(search_t *self, uint32_t mask, int sort)
     return status;
 }
 
-/* The greatest part of an SM's resources that a block takes, in 2^-20. */
+/* The largest fraction of an SM resource that a block takes, in units of 2^-20. */
 static int64_t largest_share(const gs_gpu_t *gpu, const gs_gpu_footprint_t *take)
 {
     const int64_t need[] = {take->warps, 1, take->regs, take->smem};
@@ -114,12 +115,12 @@ static int64_t largest_share(const gs_gpu_t *gpu, const gs_gpu_footprint_t *take
     return largest;
 }
 
-/* Keys to sort kernels by, the greatest first, and equal ones by their index. */
+/* Sort keys of a kernel, descending; ties go by index. */
 static void sort_keys(const search_t *self, int32_t i, int sort, int64_t key[3])
 {
     const gs_gpu_footprint_t *take = &self->take[i];
     int64_t share = largest_share(self->placer.gpu, take);
-    int64_t blocks = self->kernels[i].blocks; /* larger grids never share the GPU */
+    int64_t blocks = self->kernels[i].blocks; /* larger grids are never eligible with others */
     blocks = blocks > INT32_MAX ? INT32_MAX : blocks;
     const int64_t keys[SORTS][3] = {
         {take->warps, take->smem, take->regs},
@@ -167,15 +168,15 @@ static bool same_block(const search_t *self, int32_t a, int32_t b)
            x->regs_usable == y->regs_usable;
 }
 
-/* Sets of kernels whose sums leave the question open: the first sort, in an order of the sets in
- * which consecutive ones share the beginning of their order. */
+/* Tries the first sort for the sets that total demand leaves open, in an order in which consecutive
+ * sets share the beginning of their order. */
 static int try_first_sort(search_t *self)
 {
     uint32_t sets = UINT32_C(1) << self->n;
     for (uint32_t v = 1; v < sets; v++) {
         uint32_t mask = 0;
         for (uint32_t rest = v; rest != 0; rest &= rest - 1) {
-            /* The greatest kernel is the highest bit of v, and changes most seldom. */
+            /* The kernel first in the sort is the highest bit of v, which changes least often. */
             mask |= UINT32_C(1) << self->sorted[0][self->n - 1 - __builtin_ctz(rest)];
         }
         int status = self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED
@@ -188,7 +189,8 @@ static int try_first_sort(search_t *self)
     return GS_OK;
 }
 
-/* Different orders of a set, identical kernels being interchangeable; MOST_ORDERS + 1 for more. */
+/* The number of distinct orders of a set, identical kernels being interchangeable; at most
+ * MOST_ORDERS + 1. */
 static int32_t count_orders(const search_t *self, uint32_t mask)
 {
     int32_t alike[GS_PERIODIC_TASKS_MAX] = {0};
@@ -201,21 +203,21 @@ static int32_t count_orders(const search_t *self, uint32_t mask)
     return orders > MOST_ORDERS ? MOST_ORDERS + 1 : (int32_t)orders;
 }
 
-/* Would this kernel here repeat an order that is tried anyway? */
+/* Whether placing this kernel next repeats an order that is tried anyway. */
 static bool is_redundant(const search_t *self, int8_t i, uint32_t left, const int8_t *order,
                          int32_t depth)
 {
-    /* Of identical kernels the first comes first. */
+    /* Identical kernels are taken by ascending index. */
     for (uint32_t rest = left & ((UINT32_C(1) << i) - 1); rest != 0; rest &= rest - 1) {
         if (self->twin[__builtin_ctz(rest)] == self->twin[i]) {
             return true;
         }
     }
-    /* Neighbours with the same blocks are one kernel to the GPU. */
+    /* Adjacent kernels with equal blocks are one kernel to the GPU. */
     return depth > 0 && i < order[depth - 1] && same_block(self, i, order[depth - 1]);
 }
 
-/* Every order of the kernels that are left, behind the first depth ones of order. */
+/* Tries every order of the kernels left, after the first depth ones of order. */
 static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, int32_t depth)
 {
     if (left == 0) {
@@ -240,7 +242,7 @@ static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, 
     return GS_OK;
 }
 
-/* The order found for a set without one kernel, and that kernel behind it. */
+/* Tries the order found for a subset with one kernel less, followed by that kernel. */
 static int try_extensions(search_t *self, uint32_t mask)
 {
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -265,7 +267,7 @@ static int try_extensions(search_t *self, uint32_t mask)
     return GS_OK;
 }
 
-/* A set that the first sort does not place; *decided: whether that is the last word. */
+/* Decides a set that the first sort does not place; *decided: whether every order is covered. */
 static int try_other_orders(search_t *self, uint32_t mask, bool *decided)
 {
     *decided = __builtin_popcount(mask) <= GS_PBS_ORACLE_EXHAUSTIVE ||

@@ -1,13 +1,13 @@
-/* Does the total demand of a set of kernels settle whether it fits the GPU? */
+/* Sums of resource demand by meet in the middle, and the bounds that decide eligibility. */
 #include "pbs/oracle/resource_demand.h"
 
 #include <string.h>
 
-/* One resource, in units of the greatest common divisor of all needs: what is left over of an SM
- * below that unit is of use to nobody. */
+/* One resource, in units of the greatest common divisor of all needs: a smaller remainder of an SM
+ * is unusable. */
 typedef struct {
     int64_t need[GS_PERIODIC_TASKS_MAX];
-    int64_t room[GS_PERIODIC_TASKS_MAX]; /* differs between kernels for registers only */
+    int64_t room[GS_PERIODIC_TASKS_MAX]; /* differs between kernels only for registers */
     int64_t least_room;
     int64_t most_room;
 } resource_t;
@@ -28,7 +28,7 @@ static void read_resource(resource_t *self, int which, const gs_gpu_t *gpu, int3
     int64_t unit = 0;
     for (int32_t i = 0; i < n; i++) {
         const int64_t need[] = {take[i].warps, 1, take[i].regs, take[i].smem};
-        /* A kernel without registers does not look at how many others hold. */
+        /* A kernel without registers is not limited by the registers of others. */
         int64_t regs = take[i].regs > 0 ? take[i].regs_usable : gpu->regs_per_sm;
         const int64_t room[] = {gpu->warps_per_sm, gpu->blocks_per_sm, regs, gpu->smem_per_sm};
         self->need[i] = need[which];
@@ -49,8 +49,8 @@ static void read_resource(resource_t *self, int which, const gs_gpu_t *gpu, int3
     }
 }
 
-/* Whenever a is used up for a block of some kernel, so is b: every kernel takes at least as large
- * a part of b. Also when nobody needs a. */
+/* Whether a is never exhausted for a block of some kernel before b is: every kernel takes at least
+ * as large a fraction of b. True also when no kernel needs a. */
 static bool implied(const resource_t *a, const resource_t *b, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
@@ -77,8 +77,8 @@ static void drop_implied(resource_t *resource, int32_t *count, int32_t n)
     }
 }
 
-/* Of blocks that need more than 1/(j+1) of a resource an SM holds at most j, of those that need
- * more than 2/(j+1) at most j/2, and so on: weigh each by floor((j+1) need / (room+1)). */
+/* An SM holds at most j blocks that need more than 1/(j+1) of a resource, at most j/2 that need
+ * more than 2/(j+1), and so on: the weight of a block is floor((j+1) need / (room+1)). */
 static int64_t large(int64_t need, int64_t room, int64_t j)
 {
     return (j + 1) * need / (room + 1);
@@ -106,7 +106,7 @@ static void add_kind(gs_pbs_oracle_resource_demand_t *self, const resource_t *re
     self->kind[k].tasks |= UINT32_C(1) << i;
 }
 
-/* The sums of all sets of count tasks, from those of single ones. */
+/* The sums of all sets of count tasks, from those of single tasks. */
 static void add_up(gs_pbs_oracle_resource_demand_sums_t *sums, int32_t count,
                    const gs_pbs_oracle_resource_demand_sums_t *single)
 {
@@ -178,8 +178,8 @@ void gs_pbs_oracle_resource_demand_free(gs_pbs_oracle_resource_demand_t *self, g
     self->high = NULL;
 }
 
-/* A block of one kind has no room only if every SM is short of some resource r, that is, holds more
- * than room - need of it. The other blocks can fill so only demand / (room - need + 1) SMs. */
+/* A block of one kind finds no room only if every SM holds more than room - need of some resource
+ * r. The other blocks can bring at most demand / (room - need + 1) SMs to that. */
 static bool never_stuck(const gs_pbs_oracle_resource_demand_t *self, const int64_t *demand,
                         int32_t kind)
 {
