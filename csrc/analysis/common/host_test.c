@@ -1,4 +1,4 @@
-/* What do all response-time tests for tasks on CPUs and a GPU check and add up first? */
+/* Shared parts of the response-time tests for host tasks: checks, sums per job, priority order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ gs_analysis_common_sums_t gs_analysis_common_sums(const gs_host_tasks_t *hosts, 
     return sums;
 }
 
-/* By insertion: n is small. */
+/* Insertion sort: n is small. */
 static void sort_few(const int64_t *priority, int64_t n, int64_t *order)
 {
     for (int64_t i = 0; i < n; i++) {

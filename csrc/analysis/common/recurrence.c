@@ -1,4 +1,4 @@
-/* What is the least window that holds its own demand? */
+/* Fixed-point iteration for response-time recurrences, with demands updated incrementally. */
 #include <string.h>
 
 #include "analysis/common/recurrence.h"
@@ -27,7 +27,7 @@ gs_analysis_common_recurrence_add(gs_analysis_common_recurrence_t *self, int ter
                                   int64_t last)
 {
     gs_analysis_common_demand_t *demand = &self->demands[self->count++];
-    /* Jobs in the window 1 and the longest window with as many; mostly without a division. */
+    /* Jobs in window 1 and the longest window with the same number; mostly without a division. */
     int64_t first = 1, rest = jitter > 0 ? jitter : 0;
     if (rest >= period) {
         int64_t more = rest / period;
@@ -53,7 +53,7 @@ gs_analysis_common_recurrence_add(gs_analysis_common_recurrence_t *self, int ter
     return demand;
 }
 
-/* A window beyond demand->until: more jobs. */
+/* Advances a demand to a window longer than demand->until. */
 static void advance_demand(gs_analysis_common_recurrence_t *self,
                            gs_analysis_common_demand_t *demand, int64_t window)
 {
@@ -117,13 +117,14 @@ int64_t gs_analysis_common_recurrence_value(const gs_analysis_common_recurrence_
     return sum;
 }
 
-/* A lower bound of every solution from `window` on; deadline + 1 where there is none that counts.
+/* A lower bound of every solution from `window` on; deadline + 1 where there is none up to the
+ * deadline.
  *
  * A demand without a limit has jobs(W) >= jobs + each (W - until) / period, so every solution has
  *     W = f(W) >= base + rate W,  rate = sum of each work / period,
  *     base = f(window) - sum of (each work / period) until.
- * In floating point, with margins far above its errors; where the rate is near 1, or there are so
- * many demands that errors add up, the window itself. */
+ * In floating point, with margins far above its errors. Where the rate is near 1, or there are too
+ * many demands for the margin: the window itself. */
 static int64_t skip_ahead(const gs_analysis_common_recurrence_t *self, int64_t window,
                           int64_t deadline)
 {

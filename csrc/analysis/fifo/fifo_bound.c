@@ -1,4 +1,5 @@
-/* Which theorems apply to a set of kernels, and what is the least bound they give? */
+/* Least response-time bound over all theorems, with theorems P and V3 and the sets in which no
+ * block waits. */
 #include "analysis/fifo/fifo_bound.h"
 
 #include "analysis/fifo/theorem_state.h"
@@ -6,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing ever waits for threads. A task then ends its job in c, which has to be within the
- * period; in the strict order one that does not holds up the others. */
+/* No block ever waits for threads. A job then ends in c, which has to be at most the period; in the
+ * strict order a task with c > T delays all tasks. */
 static void theorem_fits(gs_analysis_fifo_state_t *self, bool waits)
 {
     const gs_kernel_tasks_t *t = self->kernels;
@@ -72,7 +73,7 @@ static int by_time(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The most work that blocks on m threads have left: the longest ones first. */
+/* The most work left of blocks that occupy at most m threads: the longest blocks first. */
 static int remaining_work(const gs_analysis_fifo_state_t *self, gs_context_t *ctx,
                           gs_int128_t *most)
 {
@@ -97,7 +98,7 @@ static int remaining_work(const gs_analysis_fifo_state_t *self, gs_context_t *ct
 }
 
 /* Theorem V3: utilization with stalls <= beta. A job at the head of the queue whose predecessor
- * runs stalls all threads but the b of its predecessor's last block, for c at most. */
+ * runs stalls all threads but the b of the last block of its predecessor, for at most c. */
 static int theorem_v3(gs_analysis_fifo_state_t *self, gs_context_t *ctx)
 {
     const gs_kernel_tasks_t *t = self->kernels;
@@ -136,7 +137,7 @@ static int theorem_v3(gs_analysis_fifo_state_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* One pass over the theorems. waits: false when nothing ever does. */
+/* One pass over the theorems. waits: whether a block may ever wait. */
 static int apply(gs_analysis_fifo_state_t *self, gs_context_t *ctx, bool waits)
 {
     theorem_fits(self, waits);
@@ -149,8 +150,8 @@ static int apply(gs_analysis_fifo_state_t *self, gs_context_t *ctx, bool waits)
     return status == GS_OK ? theorem_v3(self, ctx) : status;
 }
 
-/* Once more with a coarse scale, where the exact one made numbers too large, and with what starts
- * from those theorems. The bounds that there are stay. */
+/* A second pass with a coarse scale, for the theorems whose numbers overflowed with the exact one
+ * and those that start from them. Bounds already found stay. */
 static int apply_coarse(gs_analysis_fifo_state_t *self, gs_context_t *ctx, bool waits)
 {
     int64_t again = self->overflow;
@@ -170,7 +171,7 @@ static int apply_coarse(gs_analysis_fifo_state_t *self, gs_context_t *ctx, bool 
     return apply(self, ctx, waits);
 }
 
-/* Whether one job, alone on the GPU, takes longer than its period. */
+/* Whether one job alone on the GPU takes longer than its period. */
 static bool is_long(const gs_kernel_tasks_t *t, int64_t k, int64_t m, int64_t sms)
 {
     int64_t at_once = sms * (m / sms / t->threads[k]);
@@ -178,9 +179,9 @@ static bool is_long(const gs_kernel_tasks_t *t, int64_t k, int64_t m, int64_t sm
     return waves * t->block_time[k] > t->period[k];
 }
 
-/* What is certain about the tasks without a bound. More work than m threads can do piles up
- * somewhere: in strict order and with overlapping jobs it delays every task, in the others at least
- * one, which is known when it is the only one without a bound. */
+/* Sets the status of the tasks without a bound. Work in excess of m threads accumulates: in strict
+ * order and with overlapping jobs it delays every task, in the other orders at least one, which is
+ * known when only one has no bound. */
 static void set_status(gs_analysis_fifo_state_t *self)
 {
     const gs_kernel_tasks_t *t = self->kernels;
@@ -210,7 +211,7 @@ static void set_status(gs_analysis_fifo_state_t *self)
     }
 }
 
-/* The bounds in lowest terms, or rounded up to a whole number where those are too long. */
+/* Writes the bounds in lowest terms, rounded up to whole ticks where the terms exceed 63 bits. */
 static void set_fractions(gs_analysis_fifo_state_t *self)
 {
     for (int64_t k = 0; k < self->kernels->n; k++) {
@@ -273,7 +274,7 @@ int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, 
         .kernels = kernels,
         .m = m,
         .sms = sms,
-        /* Where no block ever waits, any number is busy whenever one does. */
+        /* Where no block ever waits, any number of threads is a valid beta. */
         .beta = beta == 0 ? m : beta,
         .order = order,
         .theorems = theorems,

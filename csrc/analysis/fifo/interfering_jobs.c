@@ -1,7 +1,7 @@
-/* How much work of other tasks can be in the way of a run up to an instant? */
+/* Incremental count of interfering jobs, in 64 bits where they suffice and 128 bits elsewhere. */
 #include "analysis/fifo/interfering_jobs.h"
 
-/* Sums of a few such numbers fit 64 bits. */
+/* Sums of a few numbers below this fit 64 bits. */
 #define NARROW ((gs_int128_t)1 << 60)
 
 int gs_analysis_fifo_interfering_init(gs_analysis_fifo_interfering_t *self, gs_context_t *ctx,
@@ -53,7 +53,7 @@ void gs_analysis_fifo_interfering_add(gs_analysis_fifo_interfering_t *self, gs_i
     }
 }
 
-/* A job at a time where that is enough: divisions take longest. */
+/* One job per call where that is enough: divisions dominate the time. */
 static gs_int128_t count_narrow(gs_analysis_fifo_interfering_t *self, int64_t most, int64_t instant)
 {
     gs_int128_t work = 0;

@@ -1,4 +1,4 @@
-/* How many of m threads are busy, at least, when a block has to wait for its own? */
+/* Saturation level of m threads in one pool, by subset sums. */
 #include "analysis/fifo/saturation.h"
 
 #include "analysis/fifo/subset_sums.h"
@@ -17,13 +17,13 @@ static int64_t divisor(const gs_kernel_tasks_t *kernels)
     return d;
 }
 
-/* The least sum at which a block of one of these sizes does not fit, all in units of the divisor;
- * 0 when there is none. least: scratch, one per size.
+/* The least sum at which a block of one of these sizes does not fit, all in units of the divisor; 0
+ * when there is none. least: scratch, one entry per size.
  *
- * One block of the size that waits is not running. Without that restriction the least sum can only
- * be less, and it is no less for smaller blocks: so the sizes from the largest on, until even the
- * unrestricted sum is no better. A block of one size waits like any other of that size, whichever
- * task it belongs to, so what must be one less is the number of all of them. */
+ * One block of the waiting size is not running. Without that restriction the least sum can only be
+ * smaller, and it does not decrease for smaller blocks: so the sizes are tried from the largest on,
+ * until the unrestricted sum is no improvement. Blocks of one size wait alike whichever task they
+ * belong to, so the number of all blocks of that size is reduced by one. */
 static int search(gs_context_t *ctx, gs_analysis_fifo_subset_sums_t *sums,
                   const gs_analysis_fifo_subset_sums_item_t *items, int64_t sizes, int64_t *least,
                   bool overlap, int64_t *best)
@@ -66,7 +66,7 @@ int gs_analysis_fifo_saturation(gs_context_t *ctx, const gs_kernel_tasks_t *kern
         items[i] = (gs_analysis_fifo_subset_sums_item_t){kernels->threads[i] / d,
                                                          overlap ? limit : kernels->blocks[i]};
     }
-    /* One more than fit, so that one less is still as good as no limit. */
+    /* One more than fit, so that one less is still unlimited. */
     int64_t sizes = gs_analysis_fifo_subset_sums_merge_items(items, kernels->n, limit + 1);
     status = search(ctx, &sums, items, sizes, least, overlap, &best);
     *beta = best * d;

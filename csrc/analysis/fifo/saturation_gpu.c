@@ -1,24 +1,24 @@
-/* How many threads of a GPU are busy, at least, when a block finds room on none of its SMs? */
+/* Saturation level of a GPU whose blocks need room on one SM. */
 #include "analysis/fifo/saturation.h"
 
 #include "analysis/fifo/subset_sums.h"
 
 #include <stdlib.h>
 
-/* What runs short on an SM beside its warps. */
+/* Resources of an SM besides its warps. */
 enum { SLOTS, REGS, SMEM, RESOURCES };
 
-/* A task, as one SM sees it. */
+/* Demand of a task on one SM. */
 typedef struct {
     int64_t warps;
     int64_t count;               /* blocks that can run at once */
     int64_t need[RESOURCES];     /* of one block */
-    int64_t shortage[RESOURCES]; /* with so much in use, a block of this task does not fit */
-    int64_t from;                /* the fewest warps with which one may not fit */
-    int64_t least;               /* the least sum of running blocks from there on, or -1 */
+    int64_t shortage[RESOURCES]; /* use at which a block of this task no longer fits */
+    int64_t from;                /* the fewest busy warps at which one may not fit */
+    int64_t least;               /* the least sum of running blocks that is at least from, or -1 */
 } demand_t;
 
-/* A task's place in the order of warps per unit of one resource. */
+/* Sort key of a task: warps per unit of one resource. */
 typedef struct {
     int64_t warps;
     int64_t need;
@@ -68,9 +68,9 @@ static int read_demands(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, con
     return GS_OK;
 }
 
-/* The fewest warps, in fractions of blocks, of running blocks that use up a resource as far as
- * `shortage`: those with the fewest warps per unit of it first. One block of task `waits` is not
- * running. More than `most` when that is what it takes, or when there are not enough blocks. */
+/* The fewest warps, in fractions of blocks, of running blocks that use `shortage` of a resource:
+ * those with the fewest warps per unit first. One block of task `waits` is not running. Returns
+ * more than `most` when more warps are needed or there are not enough blocks. */
 static int64_t fewest_warps(const demand_t *demands, const ratio_t *order, int64_t count,
                             int64_t waits, int64_t shortage, int64_t most)
 {
@@ -87,7 +87,8 @@ static int64_t fewest_warps(const demand_t *demands, const ratio_t *order, int64
     return most + 1;
 }
 
-/* Lowers from, the warps of a shortage of warps, where another resource may run short earlier. */
+/* Lowers from, the busy warps at a shortage of warps, where another resource may run short
+ * earlier. */
 static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *demands, int64_t n,
                            ratio_t *order)
 {
@@ -100,7 +101,7 @@ static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *dem
         }
         qsort(order, (size_t)count, sizeof *order, by_ratio);
         for (int64_t i = 0; i < n; i++) {
-            if (demands[i].need[r] > 0) { /* else it never waits for it */
+            if (demands[i].need[r] > 0) { /* a task without need never waits for it */
                 int64_t warps = fewest_warps(demands, order, count, i, demands[i].shortage[r],
                                              gpu->warps_per_sm);
                 demands[i].from = warps < demands[i].from ? warps : demands[i].from;
@@ -114,9 +115,9 @@ static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *dem
     return GS_OK;
 }
 
-/* The least warps busy on an SM, times the SMs, at which a task waits: a sum of running blocks on
- * each SM, from the shortage on. A task whose competitors do not fill all SMs that far, all running
- * at once, never waits. */
+/* The least number of busy warps of an SM, times the SMs, at which a task waits: a sum of running
+ * blocks on each SM, at least the shortage. A task never waits if all blocks that compete with it,
+ * running at once, do not occupy all SMs to that extent. */
 static int search(gs_context_t *ctx, gs_analysis_fifo_subset_sums_t *sums, const gs_gpu_t *gpu,
                   demand_t **order, int64_t n, gs_analysis_fifo_subset_sums_item_t *items,
                   bool overlap, int64_t *best)
@@ -144,7 +145,7 @@ static int search(gs_context_t *ctx, gs_analysis_fifo_subset_sums_t *sums, const
         while (items[size].size != d->warps) {
             size++;
         }
-        /* One block of the size that waits is not running. */
+        /* One block of the waiting size is not running. */
         if (!overlap && items[size].count <= sums->limit / d->warps) {
             status = gs_analysis_fifo_subset_sums_fill(sums, ctx, items, sizes, size);
             least = gs_analysis_fifo_subset_sums_least_from(sums, d->from);

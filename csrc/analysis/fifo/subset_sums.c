@@ -1,4 +1,4 @@
-/* Which numbers of threads can running blocks occupy together? */
+/* Subset sums by shifts of a bit set, with binary splitting of multiplicities. */
 #include "analysis/fifo/subset_sums.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ int gs_analysis_fifo_subset_sums_add(gs_analysis_fifo_subset_sums_t *self, gs_co
 {
     int64_t fit = self->limit / size, last = (self->limit | 63);
     count = count < fit ? count : fit;
-    /* Any number up to count is a sum of some of 1, 2, 4, ... and what is left. */
+    /* Any number up to count is a sum of some of 1, 2, 4, ... and the remainder. */
     for (int64_t part = 1; count > 0; part *= 2) {
         part = part < count ? part : count;
         count -= part;

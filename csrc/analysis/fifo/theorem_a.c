@@ -1,7 +1,7 @@
-/* Theorem A: how late is a job in any order in which at least beta threads are busy while it waits?
+/* Theorem A: response times in any order in which at least beta threads are busy while a job waits.
  *
- * SC1: (beta - b) c <= (beta - U) T, the threads that may idle while a job's last block runs are
- * made up for within its period.
+ * SC1: (beta - b) c <= (beta - U) T: the thread time that may be idle while the last block of a job
+ * runs is recovered within its period.
  */
 #include "analysis/fifo/theorem_state.h"
 
@@ -14,14 +14,14 @@ static bool meets_sc1(gs_analysis_fifo_state_t *self, int64_t k, gs_int128_t sla
         self->overflow |= 1 << GS_ANALYSIS_FIFO_THEOREM_A;
         return false;
     }
-    if (!gs_int128_mul(slack, t->period[k], &have)) { /* so it is at least 2^125 */
+    if (!gs_int128_mul(slack, t->period[k], &have)) { /* overflow: it is at least 2^125 */
         self->overflow |= gs_int128_bits(need) > 125 ? 1 << GS_ANALYSIS_FIFO_THEOREM_A : 0;
         return gs_int128_bits(need) <= 125;
     }
     return need <= have;
 }
 
-/* H: more work than is ever pending when a job is released; of task k at most ceil(P) - 1 jobs,
+/* H: an upper bound of the pending work when a job is released: of task k at most ceil(P) - 1 jobs,
  * P = 2 + SC / ((beta - U) T), or one where case 1 of Theorem V1 applies. False on overflow. */
 static bool backlog(const gs_analysis_fifo_state_t *self, gs_int128_t slack, gs_int128_t *most)
 {
@@ -32,7 +32,7 @@ static bool backlog(const gs_analysis_fifo_state_t *self, gs_int128_t slack, gs_
         gs_int128_t jobs = 1, room;
         if (!self->tasks[k].fits) {
             jobs = 2;
-            if (gs_int128_mul(slack, t->period[k], &room)) { /* else it is more than work */
+            if (gs_int128_mul(slack, t->period[k], &room)) { /* overflow: it exceeds work */
                 jobs = 1 + gs_int128_ceil_div(work, room);
             }
         }
@@ -107,7 +107,7 @@ void gs_analysis_fifo_theorem_a(gs_analysis_fifo_state_t *self)
     }
 }
 
-/* Steps of all least waits of one recurrence together. */
+/* Most steps of one recurrence over all its least waits. */
 #define MOST_STEPS (16 * GS_ANALYSIS_FIFO_MOST_JOBS)
 
 static bool is_counted(const gs_analysis_fifo_state_t *self, int64_t k, int64_t i)
@@ -116,11 +116,11 @@ static bool is_counted(const gs_analysis_fifo_state_t *self, int64_t k, int64_t 
     return i != k;
 }
 
-/* Over N = 1, 2, ... jobs of a backlogged run of task k: the least time W that its last block can
- * have waited in all, F_N = W + N c; the run has ended when F_N <= N T.
+/* Over N = 1, 2, ... jobs of a backlogged interval of task k: the least total time W that its last
+ * block can have waited, F_N = W + N c; the interval has ended when F_N <= N T.
  *
- * No overflow: the work counted within W is at most U W + SC <= beta W + SC, and W is given up when
- * it shows that the bound is not improved. */
+ * No overflow: the work counted within W is at most U W + SC <= beta W + SC, and W is abandoned
+ * when it shows that the bound is not improved. */
 static int refine(gs_analysis_fifo_state_t *self, gs_context_t *ctx, int64_t k,
                   gs_analysis_fifo_interfering_t *interfering)
 {
@@ -149,7 +149,7 @@ static int refine(gs_analysis_fifo_state_t *self, gs_context_t *ctx, int64_t k,
             work += gs_analysis_fifo_interfering_count(interfering, INT64_MAX, wait + before);
             wait = work + jobs * own;
             if (limit != GS_ANALYSIS_FIFO_NO_BOUND && wait + late + period >= limit) {
-                return GS_OK; /* no better than what there is */
+                return GS_OK; /* no improvement on the present bound */
             }
         }
         worst = wait + late + period > worst ? wait + late + period : worst;
@@ -182,7 +182,7 @@ int gs_analysis_fifo_theorem_a_refined(gs_analysis_fifo_state_t *self, gs_contex
     if (!gs_analysis_fifo_is_selected(self, refined, self->order == GS_FIFO_ORDER_RELEASE)) {
         return GS_OK;
     }
-    /* It needs the bounds of all other tasks; a single task has none. */
+    /* Needs the bounds of all other tasks; a single task has none. */
     for (int64_t k = 0; k < self->kernels->n && self->kernels->n > 1; k++) {
         if (self->tasks[k].parts == GS_ANALYSIS_FIFO_NO_BOUND) {
             gs_analysis_fifo_set_reason_all(self, refined, GS_ANALYSIS_FIFO_REASON_NO_START);

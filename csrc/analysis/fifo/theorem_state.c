@@ -1,9 +1,9 @@
-/* How are the bounds of one set kept, compared and refined together? */
+/* Record, comparison and joint refinement of the bounds of one set. */
 #include "analysis/fifo/theorem_state.h"
 
 #include <stdlib.h>
 
-/* The scale of the utilizations where the least common multiple of the periods is no help. */
+/* Scale of the utilizations where the least common multiple of the periods exceeds 62 bits. */
 #define COARSE ((gs_int128_t)1 << 40)
 
 void gs_analysis_fifo_set_reason(gs_analysis_fifo_state_t *self, int64_t k, int theorem, int why)
@@ -29,8 +29,8 @@ bool gs_analysis_fifo_is_selected(gs_analysis_fifo_state_t *self, int theorem, b
     return order && asked && ((self->pass >> theorem) & 1) != 0;
 }
 
-/* Whether one exact bound is less than another; false where that cannot be computed, which only
- * happens to bounds that differ by less than 1/beta. */
+/* Whether one exact bound is less than another; false where that overflows, which only happens to
+ * bounds that differ by less than 1/beta. */
 static bool is_less(const gs_analysis_fifo_task_t *a, const gs_analysis_fifo_task_t *b)
 {
     gs_int128_t left, right;
@@ -106,9 +106,9 @@ void gs_analysis_fifo_set_utilizations(gs_analysis_fifo_state_t *self)
     }
 }
 
-/* Task i has at most (F + R_i) / T_i + 1 jobs in the way up to F, so after N jobs
+/* Task i has at most (F + R_i) / T_i + 1 interfering jobs up to F, so after N jobs
  *     beta F (1 - sum u_i / beta) <= sum u_i R_i + sum C_i + N step,
- * a line in N, and with the next release every period it falls or it does not. */
+ * linear in N. F - N T does not rise with N if beta step <= (beta - sum u_i) T. */
 bool gs_analysis_fifo_is_worst_final(gs_analysis_fifo_state_t *self, int64_t k, gs_int128_t step,
                                      int64_t jobs, gs_int128_t worst,
                                      bool (*counted)(const gs_analysis_fifo_state_t *, int64_t k,
@@ -137,7 +137,7 @@ bool gs_analysis_fifo_is_worst_final(gs_analysis_fifo_state_t *self, int64_t k, 
            gs_int128_mul(full, step, &rise) && gs_int128_mul(room, period, &fall) && rise <= fall;
 }
 
-/* Whether the bound of another task has changed since task k was looked at. */
+/* Whether the bound of another task has changed since task k was last refined. */
 static bool is_stale(const gs_analysis_fifo_state_t *self, int64_t k)
 {
     int64_t refined = self->tasks[k].refined;
@@ -160,8 +160,8 @@ static int by_period(const void *a, const void *b)
                                   : (x->task > y->task) - (x->task < y->task);
 }
 
-/* The order changes no result, but the time: runs of tasks with long periods are short, and the
- * shorter the bounds they give, the shorter are those of the rest. */
+/* The order of the tasks changes the running time only: backlogged intervals of tasks with long
+ * periods are short, and smaller bounds shorten those of the other tasks. */
 int gs_analysis_fifo_refine_bounds(gs_analysis_fifo_state_t *self, gs_context_t *ctx,
                                    gs_analysis_fifo_refine_t refine)
 {

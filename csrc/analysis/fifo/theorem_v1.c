@@ -1,6 +1,7 @@
-/* Theorem V1: how late is a job when the streams' heads are served in the order they got there?
+/* Theorem V1: response times where the jobs at the heads of their streams are served in the order
+ * in which they got there.
  *
- * At most one job of every other stream is ahead of it.
+ * At most one job of every other stream is ahead of a job.
  */
 #include "analysis/fifo/theorem_state.h"
 
@@ -13,7 +14,7 @@ void gs_analysis_fifo_theorem_v1_first(gs_analysis_fifo_state_t *self)
     bool hardware = self->order == GS_FIFO_ORDER_HARDWARE;
     bool asked = gs_analysis_fifo_is_selected(self, first, hardware);
     bool asked_chain =
-        gs_analysis_fifo_is_selected(self, chain, hardware); /* whose first job is case 1 */
+        gs_analysis_fifo_is_selected(self, chain, hardware); /* its first job is case 1 */
     for (int64_t k = 0; k < t->n && (asked || asked_chain); k++) {
         gs_int128_t length = gs_analysis_fifo_scaled_block_time(self, k) + self->work -
                              t->threads[k] * t->block_time[k];
@@ -26,25 +27,27 @@ void gs_analysis_fifo_theorem_v1_first(gs_analysis_fifo_state_t *self)
     }
 }
 
-/* Of a task with a longer period and a known bound, the jobs that are in the way are counted; one
- * with a shorter period, or without a bound, has one in the way of each of k's. */
+/* Whether the interfering jobs of task i are counted by its bound: those of a task with a longer
+ * period and a known bound. Any other task has one interfering job for each job of k. */
 static bool is_counted(const gs_analysis_fifo_state_t *self, int64_t k, int64_t i)
 {
     return self->tasks[i].parts != GS_ANALYSIS_FIFO_NO_BOUND &&
            self->kernels->period[i] > self->kernels->period[k];
 }
 
-/* What is known of a backlogged run beside the tasks that are counted. */
+/* Parameters of a backlogged interval besides the counted tasks. */
 typedef struct {
-    gs_int128_t step;   /* what each job of the run adds to F: k's own part and those of the rest */
+    gs_int128_t step;   /* added to F by each job of the interval: its own work and the jobs of
+                           uncounted tasks */
     gs_int128_t growth; /* see below */
     gs_int128_t lag;
 } run_t;
 
-/* A recurrence that will not end: while F_N > N T, a task with period T_i > T and response R has at
- * least (N T - (T - R)) / T_i jobs in the way, so
+/* Detects a recurrence that never ends: while F_N > N T, a task with period T_i > T and response R
+ * has at least (N T - (T - R)) / T_i interfering jobs, so
  *     beta (F_N - N T) >= N growth - lag,
- * which stays positive once it is, if growth is not negative. Shares of work are rounded down. */
+ * which stays positive once it is, if growth is not negative. Products of work and T / T_i are
+ * rounded down. */
 static run_t start_run(const gs_analysis_fifo_state_t *self, int64_t k,
                        gs_analysis_fifo_interfering_t *interfering)
 {
@@ -73,9 +76,9 @@ static run_t start_run(const gs_analysis_fifo_state_t *self, int64_t k,
     return run;
 }
 
-/* Case 2 for task k: over N = 1, 2, ... jobs of a backlogged run that starts at 0, the last of them
- * ends by F_N, and the run has ended when F_N <= N T. Nothing overflows: fewer than 2^17 jobs of
- * less than 2^61 thread-ticks and of beta c < 2^91. */
+/* Case 2 for task k: over N = 1, 2, ... jobs of a backlogged interval that starts at 0, the last of
+ * them ends by F_N, and the interval has ended when F_N <= N T. Nothing overflows: fewer than 2^17
+ * jobs of less than 2^61 thread-ticks and of beta c < 2^91. */
 static int chain(gs_analysis_fifo_state_t *self, gs_context_t *ctx, int64_t k,
                  gs_analysis_fifo_interfering_t *interfering)
 {
@@ -90,7 +93,7 @@ static int chain(gs_analysis_fifo_state_t *self, gs_context_t *ctx, int64_t k,
         gs_int128_t response = end - (jobs - 1) * period;
         worst = response > worst ? response : worst;
         if (limit != GS_ANALYSIS_FIFO_NO_BOUND && worst >= limit) {
-            return GS_OK; /* there is one already that is no worse */
+            return GS_OK; /* no improvement on the present bound */
         }
         if (jobs >= next_check) {
             next_check = 4 * jobs;

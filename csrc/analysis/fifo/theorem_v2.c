@@ -1,20 +1,22 @@
-/* Theorem V2: how late is a kernel of one block when the earliest release goes first?
+/* Theorem V2: response times of kernels of one block where the earliest release goes first.
  *
  * If U <= beta and c <= T for all tasks, R_k <= c_k + y_k for any y with
- *     y_k >= (SC - C_k + Y) / beta,  Y >= sum over F of u_i y_i  for every set of tasks F that can
- * run at once on fewer than beta threads. The least such Y is the greatest, over all F, of
+ *     y_k >= (SC - C_k + Y) / beta,  Y >= sum over F of u_i y_i
+ * for every set of tasks F that can run at once on fewer than beta threads. The least such Y is the
+ * greatest, over all F, of
  *     sum over F of u_i (SC - C_i) / (beta - sum over F of u_i):
  * Dinkelbach's method (1967) with a knapsack for each ratio. sum u_i <= sum b_i < beta, so the
  * denominator is positive.
  *
- * The proof needs that the successors of jobs which end together find room where those were. On
- * several SMs they need not: a narrow block may take the room that only a wide one left.
+ * The proof needs that the successors of jobs that end together find room where those were. On
+ * several SMs they need not: a narrow block may take room that only a wide one left.
  */
 #include "analysis/fifo/theorem_state.h"
 
 #include <stdlib.h>
 
-/* Afterwards the knapsack may be filled with fractions of tasks, which gives no less. */
+/* Most nodes of all knapsack searches; beyond it the fractional knapsack, an upper bound, is
+ * used. */
 #define MOST_NODES 65536
 
 typedef struct {
@@ -33,7 +35,7 @@ typedef struct {
     gs_analysis_fifo_state_t *state;
     gs_context_t *ctx;
     item_t *items;
-    bool *taken; /* on the way to the node */
+    bool *taken; /* on the path to the node */
     bool *best;
     int64_t n;
     int64_t nodes;
@@ -47,7 +49,7 @@ static int by_density(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : (x->task > y->task) - 1;
 }
 
-/* The values for the Y at hand, the densest first; false when they do not fit. */
+/* Sets the values for the current Y and sorts by density, descending; false on overflow. */
 static bool set_items(knapsack_t *self)
 {
     const gs_analysis_fifo_state_t *w = self->state;
@@ -62,7 +64,7 @@ static bool set_items(knapsack_t *self)
         self->items[i] = (item_t){value, w->kernels->threads[i], i};
         most = value > most ? value : most;
     }
-    /* Sums of values are multiplied with weights below. */
+    /* Sums of values are multiplied by weights below. */
     if (gs_int128_bits(most) + gs_int128_bits(self->n) + gs_int128_bits(w->m) > 126) {
         return false;
     }
@@ -70,7 +72,7 @@ static bool set_items(knapsack_t *self)
     return true;
 }
 
-/* Whether the items from j on could add more than `gain` to what is taken, even in fractions. */
+/* Whether the items from j on could add more than `gain` to what is taken, even fractionally. */
 static bool is_promising(const knapsack_t *self, int64_t j, int64_t room, gs_int128_t gain)
 {
     for (; j < self->n && gain >= 0; j++) {
@@ -84,8 +86,8 @@ static bool is_promising(const knapsack_t *self, int64_t j, int64_t room, gs_int
     return gain < 0;
 }
 
-/* The most valuable tasks that run on at most room threads: depth first, the densest first. False
- * when there are too many nodes. */
+/* The most valuable tasks that run on at most room threads: depth-first branch and bound, the
+ * densest first. *found: false when there are too many nodes. */
 static int solve_knapsack(knapsack_t *self, int64_t room, gs_int128_t *most, bool *found)
 {
     gs_int128_t value = 0;
@@ -149,8 +151,8 @@ static ratio_t ratio_of(const knapsack_t *self)
     return ratio;
 }
 
-/* The knapsack in fractions: the densest items, and a part of the one that does not fit. Whether
- * its value is at most Y; if not, its ratio. Y is a whole number. False in *fits on overflow. */
+/* The fractional knapsack: the densest items, and a fraction of the first that does not fit.
+ * Whether its value is at most Y, a whole number; *ratio: its ratio. *fits is false on overflow. */
 static bool solve_fractional(const knapsack_t *self, int64_t room, ratio_t *ratio, bool *fits)
 {
     const gs_analysis_fifo_state_t *w = self->state;
@@ -181,8 +183,8 @@ static bool solve_fractional(const knapsack_t *self, int64_t room, ratio_t *rati
     return *fits && value + gs_int128_ceil_div(part, weight) <= most;
 }
 
-/* Finds Y: an exact fraction while that fits, else rounded up to a whole number, and in fractions
- * of tasks when there are too many sets. False in *fits when not even that fits. */
+/* Computes Y: an exact fraction while that fits, else rounded up to a whole number, and with the
+ * fractional knapsack when there are too many sets. *fits is false when that overflows too. */
 static int solve(knapsack_t *self, bool *fits)
 {
     const gs_analysis_fifo_state_t *w = self->state;
@@ -250,7 +252,7 @@ static void set_bounds(gs_analysis_fifo_state_t *self, ratio_t y)
     }
 }
 
-/* What keeps the theorem from applying to this set, or GS_ANALYSIS_FIFO_REASON_BOUND. */
+/* The condition of the theorem that this set fails, or GS_ANALYSIS_FIFO_REASON_BOUND. */
 static int failed_condition(gs_analysis_fifo_state_t *self)
 {
     const gs_kernel_tasks_t *t = self->kernels;

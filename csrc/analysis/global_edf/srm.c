@@ -1,4 +1,4 @@
-/* For how many critical sections does a request for the GPU wait? */
+/* Blocking per request under FMLP and the global OMLP. */
 #include "analysis/global_edf/srm.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int64_t longest_section(const gs_host_tasks_t *hosts, int64_t i, int64_t 
     return longest;
 }
 
-/* The most requests that one waits for, and how many of them one task can have. */
+/* Most requests that one request waits for, and most of them from one task. */
 typedef struct {
     int64_t requests;
     int64_t each;
@@ -47,10 +47,10 @@ static queue_t queue_of(int lock, bool paper, int64_t m, int64_t users)
     return (queue_t){users, 1};
 }
 
-/* The longest sections of all but section number `own`, longest first. */
+/* Sum of the longest sections but section number `own`; sections are sorted, descending. */
 static int64_t wait_of(const section_t *sections, int64_t users, int64_t own, queue_t queue)
 {
-    int64_t sum = 0, left = queue.requests; /* below the clock: each at most twice */
+    int64_t sum = 0, left = queue.requests; /* below 2**61: each at most twice */
     for (int64_t k = 0; k < users && left > 0; k++) {
         int64_t times = left < queue.each ? left : queue.each;
         if (k != own) {
