@@ -289,7 +289,7 @@ def test_saturation_of_tiny_gpus(overlap: bool) -> None:
         if not gs.place(gpu, [1] * n, threads, regs=regs, smem=smem).all_placed and any(
             gs.occupancy(gpu, t, r, s) == 0 for t, r, s in zip(threads, regs, smem, strict=True)
         ):
-            with pytest.raises(ValueError, match="fits no SM"):
+            with pytest.raises(ValueError, match="expected a block that, .* fits an idle SM"):
                 positional(_core.fifo_saturation_gpu)(
                     ones, ones, *columns, gpu._limits, overlap, None
                 )
@@ -637,12 +637,12 @@ def test_long_bounds_are_whole() -> None:
         ),
         (
             ValueError,
-            "m = 2000000000: is too wide to search",
+            "m: got 2000000000, expected .* at most 2",
             lambda: fifo_bound(THREE, 2 * 10**9),
         ),
         (
             ValueError,
-            r"threads\[0\] = 1025: such a block.* fits no SM",
+            r"threads\[0\]: got 1025, expected a block that, .* fits an idle SM",
             lambda: fifo_bound(gs.KernelTasks([9], 1, threads=1025), gpu="A100"),
         ),
         (
@@ -672,10 +672,10 @@ def test_refusals_of_the_core() -> None:
         (1, one * 1.5, "block_time: Cannot cast"),
         (2, -one, r"blocks\[0\] = -1: must be positive"),
         (4, np.array([4, 4]), "m: axis 0 must have length 1"),
-        (5, np.array([3]), "sms = 3: must divide"),
-        (5, np.array([0]), "sms = 0: must divide"),
-        (6, np.array([5]), "beta = 5: no more threads"),
-        (7, 4, "order = 4: there is no such order"),
+        (5, np.array([3]), "sms: got 3, expected a divisor"),
+        (5, np.array([0]), "sms: got 0, expected a divisor"),
+        (6, np.array([5]), "beta: got 5, expected 0 to the number of threads"),
+        (7, 4, "order: got 4, expected 0"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):
             positional(_core.fifo_bound)(*good[:at], value, *good[at + 1 :], None)

@@ -347,7 +347,7 @@ def test_one_gpu_task_and_none() -> None:
 def test_refusals() -> None:
     for cpus in (0, -1, 2**31):
         for test in (analysis.srm, analysis.container, analysis.gedf_tardiness):
-            with pytest.raises(ValueError, match=f"cpus = {cpus}: must be a positive number"):
+            with pytest.raises(ValueError, match=rf"cpus.* {cpus}[,:] .* a positive number"):
                 test(C1, cpus)
     with pytest.raises(TypeError, match="cpus = nan: must be an integer"):
         analysis.srm(C1, float("nan"))  # type: ignore[arg-type]
@@ -368,7 +368,7 @@ def test_refusals() -> None:
         analysis.cpu_only(gs.HostTasks.from_gpu_times(2**50, 1, 2**50 - 1), 4, 10**6)
     with pytest.raises(ValueError, match=r"blocking.* = -1: must not be negative"):
         analysis.gedf_tardiness(C1, 4, blocking=-1)
-    with pytest.raises(ValueError, match="server_period = 0: must be positive"):
+    with pytest.raises(ValueError, match="server_period: got 0, expected a positive number"):
         analysis.container(C1, 4, server_period=0)
     with pytest.raises(ValueError, match=r"section\[1\] = 9: is longer than the job"):
         gs.HostTasks.from_gpu_times([30, 30], cpu=[5, 3], gpu=[0, 5], section=[0, 9])
@@ -390,9 +390,9 @@ def test_refusals() -> None:
 
 def test_the_module_refuses() -> None:
     row = np.array([[10, 20]])
-    with pytest.raises(ValueError, match=r"demand\[1\] = -1: must not be negative"):
+    with pytest.raises(ValueError, match=r"demand\[1\]: got -1, expected a number of ticks"):
         _core.gedf_response(row, row, np.array([[1, -1]]), cpus=2, methods=30, stop=None)
-    with pytest.raises(OverflowError, match="too large for the clock"):
+    with pytest.raises(OverflowError, match=r"demand\[1\]: got 2305843009213693952, expected at most"):
         _core.gedf_response(row, row, np.array([[1, 2**61]]), cpus=2, methods=30, stop=None)
     with pytest.raises(ValueError, match="demand: axis 1 must have length 2, has 1"):
         _core.gedf_response(row, row, np.array([[1]]), cpus=2, methods=30, stop=None)

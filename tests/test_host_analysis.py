@@ -218,8 +218,8 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda h: gs.analysis.stgm(h, 1), ValueError, r"core\[1\] = 1: there is no such core"),
-        (lambda h: gs.analysis.stgm(h, 0), ValueError, "cpus = 0"),
+        (lambda h: gs.analysis.stgm(h, 1), ValueError, r"core\[1\]: got 1, expected a core"),
+        (lambda h: gs.analysis.stgm(h, 0), ValueError, "cpus: got 0, expected a positive number"),
         (lambda h: gs.analysis.stgm(h, sms=1), ValueError, r"sms = 1: sm\[1\] has SM 1"),
         (lambda h: gs.analysis.stgm(h, sms=-1), ValueError, "sms = -1: must be a number of SMs"),
         (lambda h: gs.analysis.stgm(h, sms=2**33), ValueError, "sms = 8589934592: .* at most 1024"),
@@ -241,11 +241,11 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
         (lambda h: gs.analysis.stgm(h, mode="spin"), ValueError, "mode = 'spin': must be one of"),
         (lambda h: gs.analysis.stgm(h, variant="x"), ValueError, "variant = 'x': must be one of"),
         (lambda h: gs.analysis.stgm(JOBS), TypeError, "hosts: must be HostTasks, not list"),
-        (lambda h: gs.analysis.mpcp(h, sms=0), ValueError, "sms = 0"),
+        (lambda h: gs.analysis.mpcp(h, sms=0), ValueError, "sms: got 0, expected a positive number"),
         (lambda h: gs.analysis.mpcp(h, 2.5), TypeError, "cpus = 2.5: must be an integer"),
         (lambda h: gs.analysis.mpcp(h, mode=1), ValueError, "mode = 1: must be one of"),
         (lambda h: gs.analysis.fmlp_plus(h, variant="paper"), ValueError, "variant = 'paper'"),
-        (lambda h: gs.analysis.gpu_server(h, overhead=-1), ValueError, "overhead = -1"),
+        (lambda h: gs.analysis.gpu_server(h, overhead=-1), ValueError, "overhead: got -1, expected a time of 0"),
         (lambda h: gs.analysis.gpu_server(h, server=-1), ValueError, "server"),
         (lambda h: gs.analysis.partition(h, 2, "stgm"), ValueError, "test = 'stgm': must be one"),
         (
@@ -258,7 +258,7 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
             ValueError,
             "variant = 'gcaps': must be one of sound",
         ),
-        (lambda h: gs.analysis.partition(h, 0), ValueError, "cpus = 0"),
+        (lambda h: gs.analysis.partition(h, 0), ValueError, "cpus: got 0, expected a positive number"),
     ],
 )
 def test_refused_calls(call: Any, error: type[Exception], message: str) -> None:
@@ -471,9 +471,9 @@ def test_an_allocation_is_not_a_test() -> None:
     for call in (gs.analysis.stgm_allocate, gs.analysis.stgm_exhaustive):
         with pytest.raises(ValueError, match="mode = 'spin': must be one of suspend, busy"):
             call(vector_a4(), 2, 4, "spin")  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="cpus = 0"):
+        with pytest.raises(ValueError, match="cpus: got 0, expected a positive number"):
             call(vector_a4(), 0, 4)
-        with pytest.raises(ValueError, match="sms = 0"):
+        with pytest.raises(ValueError, match="sms: got 0, expected a positive number"):
             call(vector_a4(), 2, 0)
         with pytest.raises(TypeError, match="hosts: must be HostTasks, not int"):
             call(7, 2, 4)  # type: ignore[arg-type]

@@ -133,38 +133,38 @@ static void test_reasons(void)
     gs_context_init(&ctx);
     gs_analysis_fifo_bound_t out[MOST];
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[2], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_WHY_SC1);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_WHY_SC1_OTHER);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_BOUND);
+    MU_CHECK(why(&out[2], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_SC1);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_SC1_OTHER);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_BOUND);
     gs_kernel_tasks_t k = kernels(&single); /* two SMs of four threads */
     MU_CHECK(gs_analysis_fifo_bound(&ctx, &k, 8, 2, 5, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_SMS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_SMS);
     MU_CHECK(out[0].status == GS_ANALYSIS_FIFO_UNKNOWN);
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_P) == GS_ANALYSIS_FIFO_WHY_ORDER);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_FITS) == GS_ANALYSIS_FIFO_WHY_WAITS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_P) == GS_ANALYSIS_FIFO_REASON_ORDER);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_FITS) == GS_ANALYSIS_FIFO_REASON_WAITS);
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, 0, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_SKIPPED);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_SKIPPED);
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED,
                    out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A_REFINED) == GS_ANALYSIS_FIFO_WHY_NO_START);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A_REFINED) == GS_ANALYSIS_FIFO_REASON_NO_START);
     MU_CHECK(bound(&ctx, &three, GS_FIFO_ORDER_HARDWARE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_WHY_NEEDLESS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_DOMINATED);
     MU_CHECK(bound(&ctx, &late, GS_FIFO_ORDER_HARDWARE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V1_FIRST) == GS_ANALYSIS_FIFO_WHY_LONG);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V1_FIRST) == GS_ANALYSIS_FIFO_REASON_LONG);
     MU_CHECK(bound(&ctx, &three, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_BLOCKS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_BLOCKS);
     MU_CHECK(bound(&ctx, &example_2, GS_FIFO_ORDER_STRICT, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V3) == GS_ANALYSIS_FIFO_WHY_UTILIZATION);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V3) == GS_ANALYSIS_FIFO_REASON_UTILIZATION);
     /* X1 with a = 20: the recurrence of the victim grows by 10 each job. */
     const set_t victim = {{110, 100}, {20, 90}, {2, 1}, {1, 1}, 2, 2};
     MU_CHECK(bound(&ctx, &victim, GS_FIFO_ORDER_HARDWARE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[1], GS_ANALYSIS_FIFO_THEOREM_V1_CHAIN) == GS_ANALYSIS_FIFO_WHY_ENDLESS);
+    MU_CHECK(why(&out[1], GS_ANALYSIS_FIFO_THEOREM_V1_CHAIN) == GS_ANALYSIS_FIFO_REASON_JOB_LIMIT);
     MU_CHECK(out[1].status == GS_ANALYSIS_FIFO_UNKNOWN);
     set_t slow = single;
     slow.block_time[1] = 31;
     MU_CHECK(bound(&ctx, &slow, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_BLOCK_TIME);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_BLOCK_TIME);
 }
 
 static void test_status(void)
@@ -293,7 +293,7 @@ static void test_long_scale(void)
     const set_t s = {{t, t + 1}, {t - 1, 1}, {1, 1}, {1, 1}, 2, 1};
     gs_analysis_fifo_bound_t out[MOST];
     MU_CHECK(bound(&ctx, &s, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_WHY_UTILIZATION);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_UTILIZATION);
     for (int k = 0; k < 2; k++) {
         MU_CHECK(out[k].theorem == GS_ANALYSIS_FIFO_THEOREM_V2);
         MU_CHECK(out[k].numerator == t && out[k].denominator == 1);

@@ -18,10 +18,10 @@ typedef struct {
 static int test(gs_context_t *ctx, host_set_t *s, which_t which,
                 gs_analysis_common_answer_t *answer)
 {
-    gs_analysis_partitioned_lock_t lock;
+    gs_analysis_partitioned_lock_test_t lock;
     gs_host_tasks_t hosts = hosts_of(s);
     *answer = answer_of(s);
-    int status = gs_analysis_partitioned_lock_init(&lock, ctx, s->n);
+    int status = gs_analysis_partitioned_lock_test_init(&lock, ctx, s->n);
     if (status == GS_OK && which.test == MPCP) {
         status =
             gs_analysis_partitioned_mpcp(&lock, ctx, &hosts, s->core, CPUS, 1, which.mode, answer);
@@ -33,7 +33,7 @@ static int test(gs_context_t *ctx, host_set_t *s, which_t which,
                                                    which.mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY,
                                                    which.test == GCAPS, answer);
     }
-    gs_analysis_partitioned_lock_free(&lock, ctx);
+    gs_analysis_partitioned_lock_test_free(&lock, ctx);
     return status;
 }
 
@@ -175,13 +175,13 @@ static void test_partition(void)
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
-        gs_analysis_partitioned_lock_t lock;
+        gs_analysis_partitioned_lock_test_t lock;
         host_set_t s;
         set_make(&s, 4, VECTOR_A);
         gs_host_tasks_t hosts = hosts_of(&s);
         gs_analysis_common_answer_t answer = answer_of(&s);
         int64_t core[4], server;
-        MU_CHECK(gs_analysis_partitioned_lock_init(&lock, &ctx, 4) == GS_OK);
+        MU_CHECK(gs_analysis_partitioned_lock_test_init(&lock, &ctx, 4) == GS_OK);
         MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, expected[k].test,
                                                   expected[k].mode, k == 0 ? 0 : 10, core, &server,
                                                   &answer) == GS_OK);
@@ -191,7 +191,7 @@ static void test_partition(void)
                                                   &answer) == GS_ERR_VALUE);
         MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, expected[k].test, 3, 0,
                                                   core, &server, &answer) == GS_ERR_VALUE);
-        gs_analysis_partitioned_lock_free(&lock, &ctx);
+        gs_analysis_partitioned_lock_test_free(&lock, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
 }

@@ -98,20 +98,21 @@ static void check_demand(const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernels, br
                  GS_OK);
         MU_CHECK(per_sm[i] > 0);
     }
-    gs_pbs_oracle_demand_t demand;
-    MU_CHECK(gs_pbs_oracle_demand_init(&demand, &ctx, gpu, MOST, kernels, take, per_sm) == GS_OK);
+    gs_pbs_oracle_resource_demand_t demand;
+    MU_CHECK(gs_pbs_oracle_resource_demand_init(&demand, &ctx, gpu, MOST, kernels, take, per_sm) ==
+             GS_OK);
     for (uint32_t mask = 1; mask < SETS; mask++) {
         if ((mask & (mask - 1)) == 0) {
             continue;
         }
         brute->tried = brute->fit = 0;
         try_orders(brute, mask, 0);
-        int verdict = gs_pbs_oracle_demand_judge(&demand, mask);
-        MU_CHECK(verdict != GS_PBS_ORACLE_DEMAND_OUT || brute->fit == 0);
-        MU_CHECK(verdict != GS_PBS_ORACLE_DEMAND_FITS || brute->fit == brute->tried);
+        int verdict = gs_pbs_oracle_resource_demand_classify(&demand, mask);
+        MU_CHECK(verdict != GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE || brute->fit == 0);
+        MU_CHECK(verdict != GS_PBS_ORACLE_RESOURCE_DEMAND_FITS || brute->fit == brute->tried);
         verdicts[verdict]++;
     }
-    gs_pbs_oracle_demand_free(&demand, &ctx);
+    gs_pbs_oracle_resource_demand_free(&demand, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }
 
@@ -163,8 +164,9 @@ static void test_against_all_orders(void)
         MU_CHECK(ctx.bytes_used == 0);
     }
     /* The draws must put every case to the test. */
-    MU_CHECK(verdicts[GS_PBS_ORACLE_DEMAND_OUT] > 500 && verdicts[GS_PBS_ORACLE_DEMAND_OPEN] > 500);
-    MU_CHECK(verdicts[GS_PBS_ORACLE_DEMAND_FITS] > 500 && only_some > 200);
+    MU_CHECK(verdicts[GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE] > 500 &&
+             verdicts[GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED] > 500);
+    MU_CHECK(verdicts[GS_PBS_ORACLE_RESOURCE_DEMAND_FITS] > 500 && only_some > 200);
 }
 
 /* Paper 001, Example 2.1: four blocks of 64 threads and one of 192 on two SMs of 256. */

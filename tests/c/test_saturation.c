@@ -66,13 +66,13 @@ static void test_wide_sums(void)
     gs_context_init(&ctx);
     static const int64_t sizes[] = {1, 63, 64, 65, 127, 128, 500, 1999, 2000};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        gs_analysis_fifo_sums_t sums;
-        MU_CHECK(gs_analysis_fifo_sums_init(&sums, &ctx, 2000) == GS_OK);
+        gs_analysis_fifo_subset_sums_t sums;
+        MU_CHECK(gs_analysis_fifo_subset_sums_init(&sums, &ctx, 2000) == GS_OK);
         for (int again = 0; again < 2; again++) { /* clearing leaves nothing behind */
-            gs_analysis_fifo_sums_clear(&sums);
-            MU_CHECK(gs_analysis_fifo_sums_from(&sums, 1) == -1);
-            MU_CHECK(gs_analysis_fifo_sums_add(&sums, &ctx, sizes[s], 5) == GS_OK);
-            MU_CHECK(gs_analysis_fifo_sums_add(&sums, &ctx, 700, 1) == GS_OK);
+            gs_analysis_fifo_subset_sums_clear(&sums);
+            MU_CHECK(gs_analysis_fifo_subset_sums_least_from(&sums, 1) == -1);
+            MU_CHECK(gs_analysis_fifo_subset_sums_add(&sums, &ctx, sizes[s], 5) == GS_OK);
+            MU_CHECK(gs_analysis_fifo_subset_sums_add(&sums, &ctx, 700, 1) == GS_OK);
             for (int64_t v = 0; v <= 2000; v++) {
                 int64_t least = -1;
                 for (int64_t k = 5; k >= 0; k--) {
@@ -81,11 +81,11 @@ static void test_wide_sums(void)
                         least = sum >= v && sum <= 2000 && (least < 0 || sum < least) ? sum : least;
                     }
                 }
-                MU_CHECK(gs_analysis_fifo_sums_from(&sums, v) == least);
+                MU_CHECK(gs_analysis_fifo_subset_sums_least_from(&sums, v) == least);
             }
         }
-        gs_analysis_fifo_sums_free(&sums, &ctx);
-        gs_analysis_fifo_sums_free(&sums, &ctx); /* twice is harmless */
+        gs_analysis_fifo_subset_sums_free(&sums, &ctx);
+        gs_analysis_fifo_subset_sums_free(&sums, &ctx); /* twice is harmless */
     }
     MU_CHECK(ctx.bytes_used == 0);
 }

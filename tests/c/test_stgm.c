@@ -118,11 +118,13 @@ static void test_counterexamples(void)
 }
 
 /* The heaviest simple path by trying all, as a check of the search. */
-static int64_t walk(const gs_analysis_partitioned_chain_t *chain, int64_t last, uint64_t used)
+static int64_t walk(const gs_analysis_partitioned_request_chain_t *chain, int64_t last,
+                    uint64_t used)
 {
     int64_t best = 0;
     for (int64_t u = 0; u < chain->n; u++) {
-        if ((used >> u & 1) == 0 && gs_analysis_partitioned_chain_joined(chain, last, u)) {
+        if ((used >> u & 1) == 0 &&
+            gs_analysis_partitioned_request_chain_has_edge(chain, last, u)) {
             int64_t weight = chain->weight[u] + walk(chain, u, used | (uint64_t)1 << u);
             best = weight > best ? weight : best;
         }
@@ -142,26 +144,27 @@ static void test_chains(void)
     for (int round = 0; round < 300; round++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
-        gs_analysis_partitioned_chain_t chain;
+        gs_analysis_partitioned_request_chain_t chain;
         int64_t n = 1 + (int64_t)(draw(&state) % 9), all[9], one;
-        MU_CHECK(gs_analysis_partitioned_chain_init(&chain, &ctx, n) == GS_OK);
+        MU_CHECK(gs_analysis_partitioned_request_chain_init(&chain, &ctx, n) == GS_OK);
         uint64_t density = 1 + draw(&state) % 4;
         for (int64_t a = 0; a < n; a++) {
             chain.weight[a] = (int64_t)(draw(&state) % 20);
             for (int64_t b = 0; b < a; b++) {
                 if (draw(&state) % 5 < density) {
-                    gs_analysis_partitioned_chain_join(&chain, a, b);
+                    gs_analysis_partitioned_request_chain_add_edge(&chain, a, b);
                 }
             }
         }
-        MU_CHECK(gs_analysis_partitioned_chain_all(&chain, &ctx, all) == GS_OK);
+        MU_CHECK(gs_analysis_partitioned_request_chain_all(&chain, &ctx, all) == GS_OK);
         for (int64_t i = 0; i < n; i++) {
             uint64_t away = draw(&state);
             MU_CHECK(all[i] == walk(&chain, i, (uint64_t)1 << i));
-            MU_CHECK(gs_analysis_partitioned_chain_longest(&chain, &ctx, i, &away, &one) == GS_OK);
+            MU_CHECK(gs_analysis_partitioned_request_chain_longest(&chain, &ctx, i, &away, &one) ==
+                     GS_OK);
             MU_CHECK(one == walk(&chain, i, away | (uint64_t)1 << i));
         }
-        gs_analysis_partitioned_chain_free(&chain, &ctx);
+        gs_analysis_partitioned_request_chain_free(&chain, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
 }
@@ -173,29 +176,29 @@ static void test_large_chains(void)
     enum { HUB = 13, LARGE = 80 };
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_analysis_partitioned_chain_t chain;
+    gs_analysis_partitioned_request_chain_t chain;
     int64_t longest[LARGE];
-    MU_CHECK(gs_analysis_partitioned_chain_init(&chain, &ctx, 14) == GS_OK);
+    MU_CHECK(gs_analysis_partitioned_request_chain_init(&chain, &ctx, 14) == GS_OK);
     for (int64_t a = 0; a < 14; a++) { /* sides of 3 and 11: paths go to and fro */
         chain.weight[a] = a < 3 ? 1 : a;
         for (int64_t b = 3; b < 14 && a < 3; b++) {
-            gs_analysis_partitioned_chain_join(&chain, a, b);
+            gs_analysis_partitioned_request_chain_add_edge(&chain, a, b);
         }
     }
-    MU_CHECK(gs_analysis_partitioned_chain_all(&chain, &ctx, longest) == GS_OK);
+    MU_CHECK(gs_analysis_partitioned_request_chain_all(&chain, &ctx, longest) == GS_OK);
     MU_CHECK(longest[0] == 13 + 12 + 11 + 2); /* not 0; 11 side, other, 11 side, other, 11 side */
     MU_CHECK(longest[HUB] == 3 + 12 + 11 + 10);
-    gs_analysis_partitioned_chain_free(&chain, &ctx);
-    MU_CHECK(gs_analysis_partitioned_chain_init(&chain, &ctx, LARGE) == GS_OK);
+    gs_analysis_partitioned_request_chain_free(&chain, &ctx);
+    MU_CHECK(gs_analysis_partitioned_request_chain_init(&chain, &ctx, LARGE) == GS_OK);
     for (int64_t a = 0; a < LARGE; a++) { /* a star: the truth is one other, or two */
         chain.weight[a] = 1;
         if (a > 0) {
-            gs_analysis_partitioned_chain_join(&chain, 0, a);
+            gs_analysis_partitioned_request_chain_add_edge(&chain, 0, a);
         }
     }
-    MU_CHECK(gs_analysis_partitioned_chain_all(&chain, &ctx, longest) == GS_OK);
+    MU_CHECK(gs_analysis_partitioned_request_chain_all(&chain, &ctx, longest) == GS_OK);
     MU_CHECK(longest[0] == LARGE - 1 && longest[79] == LARGE - 1);
-    gs_analysis_partitioned_chain_free(&chain, &ctx);
+    gs_analysis_partitioned_request_chain_free(&chain, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }
 

@@ -150,17 +150,17 @@ static void test_groups(void)
     MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND, 0, &r) == GS_OK);
     MU_CHECK(!r.answer.schedulable && r.placement.rounds == 5);
     MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
-                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED, &r) == GS_OK);
     MU_CHECK(r.answer.schedulable && r.placement.rounds == 1 && terms_add_up(&s));
     MU_CHECK(memcmp(s.response, response, sizeof response) == 0);
     MU_CHECK(memcmp(r.sm, sm, sizeof sm) == 0);
     s.deadline[0] = 17; /* it can share with nobody, and there are not enough SMs for that */
     MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
-                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED, &r) == GS_OK);
     MU_CHECK(!r.answer.schedulable &&
              r.placement.rounds == GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES + 5);
     MU_CHECK(allocate(&ctx, &s, 4, 3, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
-                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED, &r) == GS_OK);
     MU_CHECK(r.answer.schedulable && r.placement.rounds == 1);
     MU_CHECK(r.sm[0] + r.sm[3] + r.sm[6] + r.sm[9] == 1); /* the first task has one to itself */
     MU_CHECK(ctx.bytes_used == 0);
@@ -188,7 +188,7 @@ static void test_budget(void)
 static void test_refusals(void)
 {
     static const int FLAGS[] = {0, GS_ANALYSIS_ALLOCATION_ALLOCATE_PAPER,
-                                GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, ALL_OF_THEM};
+                                GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED, ALL_OF_THEM};
     for (int kind = 0; kind < 4; kind++) {
         gs_context_t ctx;
         gs_context_init(&ctx);

@@ -15,14 +15,16 @@ static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t cpus, 
     }
     if (test < GS_ANALYSIS_ALLOCATION_PARTITION_MPCP ||
         test > GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER) {
-        return gs_fail(ctx, GS_ERR_VALUE, "test", -1, test, "there is no such test");
+        return gs_fail(ctx, GS_ERR_VALUE, "test", -1, test,
+                       "0 (MPCP), 1 (FMLP+) or 2 (GPU server)");
     }
     int last = test == GS_ANALYSIS_ALLOCATION_PARTITION_MPCP ? GS_ANALYSIS_PARTITIONED_LOCK_SPIN
                : test == GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS
                    ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY
                    : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND;
     if (mode < GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND || mode > last) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, mode, "the test has no such mode");
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, mode,
+                       "0 (suspend), 1 (busy, not with a server) or 2 (spin, MPCP only)");
     }
     return gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);
 }
@@ -38,18 +40,18 @@ static void find_shares(const gs_host_tasks_t *hosts, int64_t sms, int test, int
         gs_analysis_common_sums_t sums = gs_analysis_common_sums(hosts, i, sms);
         int64_t work = sums.cpu, period = hosts->period[i];
         if (test == GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER) {
-            int64_t served =
-                gs_analysis_common_mul(2, gs_analysis_common_mul(sums.segments, overhead));
+            int64_t served = gs_analysis_common_saturating_mul(
+                2, gs_analysis_common_saturating_mul(sums.segments, overhead));
             share[n] += gs_analysis_allocation_worst_fit_share(
-                unit, gs_analysis_common_add(sums.copies, served), period);
+                unit, gs_analysis_common_saturating_add(sums.copies, served), period);
         } else {
-            work = gs_analysis_partitioned_lock_demand(&sums, mode);
+            work = gs_analysis_partitioned_lock_test_demand(&sums, mode);
         }
         share[i] = gs_analysis_allocation_worst_fit_share(unit, work, period);
     }
 }
 
-int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                      const gs_host_tasks_t *hosts, int64_t cpus, int64_t sms,
                                      int test, int mode, int64_t overhead, int64_t *core,
                                      int64_t *server, gs_analysis_common_answer_t *answer)

@@ -24,7 +24,7 @@ enum {
  * GS_ANALYSIS_PARTITIONED_LOCK_* (of the server: GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND); overhead:
  * the server's. core: n entries of the caller; *server: the server's core, -1 without one. Refuses
  * what the tests refuse, and numbers that name no test or mode. */
-int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                      const gs_host_tasks_t *hosts, int64_t cpus, int64_t sms,
                                      int test, int mode, int64_t overhead, int64_t *core,
                                      int64_t *server, gs_analysis_common_answer_t *answer);

@@ -11,8 +11,9 @@
  * is done anew, and the others can only gain. So a round that places all tasks passes the whole
  * test.
  *
- * GS_ANALYSIS_ALLOCATION_ALLOCATE_APART tries something else before, which finds more and is faster
- * where it does; what it does not find goes through the rounds above, so that nothing is lost:
+ * GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED tries something else before, which finds more and is
+ * faster where it does; what it does not find goes through the rounds above, so that nothing is
+ * lost:
  *  - Sound busy test: GPU segments of one core never overlap, so its tasks can use the same SMs
  *    without any waiting. For 1, 2, .. cores: the tasks with GPU segments are divided among so many
  *    by worst fit, and the SMs among these cores by their load; then the others are placed.
@@ -50,8 +51,8 @@ enum {
 line 24 takes any task, also beyond it. That may have no end; it
 is given up when a task has two more rounds of SMs than help */
     GS_ANALYSIS_ALLOCATION_ALLOCATE_PAPER = 31,
-    GS_ANALYSIS_ALLOCATION_ALLOCATE_APART = 32, /* not in the paper: see above; without the printed
-                               lines, which only the rounds after it have */
+    GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED = 32, /* not in the paper: see above; without the
+                               printed lines, which only the rounds after it have */
     GS_ANALYSIS_ALLOCATION_ALLOCATE_ALL = 63
 };
 
@@ -62,12 +63,12 @@ is given up when a task has two more rounds of SMs than help */
 typedef struct {
     int64_t n;
     gs_analysis_partitioned_stgm_t test;
-    int64_t *rank;    /* of every task in the order of urgency */
-    int64_t *count;   /* N_i, 0 without GPU segments */
-    int64_t *first;   /* the first of the N_i SMs */
-    int64_t *gain;    /* G(N_i) - G(N_i + 1) */
-    int64_t *turn;    /* tasks by falling utilization */
-    int64_t *head;    /* by core: its most urgent task; -1: it is empty */
+    int64_t *rank;          /* of every task in the order of urgency */
+    int64_t *count;         /* N_i, 0 without GPU segments */
+    int64_t *first;         /* the first of the N_i SMs */
+    int64_t *gain;          /* G(N_i) - G(N_i + 1) */
+    int64_t *placing_order; /* tasks by falling utilization */
+    int64_t *head;          /* by core: its most urgent task; -1: it is empty */
     int64_t *next;    /* of a task that has a core: the next one there by falling urgency; -1 */
     int64_t *members; /* of the core that is looked at, by falling urgency; or other short lists */
     int64_t *bound;   /* W on the core, as last tested; or by group: its kernels */
@@ -76,7 +77,7 @@ typedef struct {
     int64_t *group;   /* the core that a task with GPU segments is to go to; or its group */
     int64_t *seen;    /* by core, busy: `moves` when the contention on it was last computed; or by
                          task: how much it counts */
-    int64_t moves;    /* tasks with GPU segments that were placed, and rounds */
+    int64_t version;  /* tasks with GPU segments that were placed, and rounds */
     double *share;
     double *load; /* by core */
 } gs_analysis_allocation_stgm_allocate_t;

@@ -40,8 +40,8 @@ typedef struct {
     bool busy;
     int paper;
     int64_t users;
-    unsigned near[USERS]; /* who may share an SM with whom */
-    unsigned needed;      /* all users and the pairs that may share, as in what_has */
+    unsigned neighbours[USERS]; /* who may share an SM with whom */
+    unsigned needed;            /* all users and the pairs that may share, as in what_has */
     int64_t cliques;
     unsigned clique[CLIQUES]; /* the users of an SM */
     unsigned has[CLIQUES];    /* what_has of each */
@@ -52,7 +52,7 @@ typedef struct {
     bool found;
 } run_t;
 
-static bool is_local(const run_t *run)
+static bool depends_on_cores(const run_t *run)
 {
     return run->busy && run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND;
 }
@@ -60,17 +60,17 @@ static bool is_local(const run_t *run)
 /* Sound busy test: the contention that the tasks up to that place of the order make for those of
  * core p. It only grows with those that come, wherever they go: on p, they are as much out of the
  * way as when they are not there. */
-static int spin_part(run_t *run, int64_t p, int64_t placed,
-                     const gs_analysis_partitioned_stgm_core_t *on)
+static int set_busy_blocking(run_t *run, int64_t p, int64_t placed,
+                             const gs_analysis_partitioned_stgm_core_t *on)
 {
     gs_analysis_partitioned_stgm_t *test = &run->self->test;
     int64_t longest[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS] = {0}, copies = 0;
-    uint64_t *away = test->chain.away;
-    memset(away, 0xff, (size_t)test->chain.words * sizeof *away);
+    uint64_t *excluded = test->chain.excluded;
+    memset(excluded, 0xff, (size_t)test->chain.words * sizeof *excluded);
     for (int64_t at = 0; at <= placed; at++) {
         int64_t t = test->order[at], c = run->placement->core[t];
         if (c != p) {
-            away[t / 64] &= ~((uint64_t)1 << (t % 64));
+            excluded[t / 64] &= ~((uint64_t)1 << (t % 64));
             copies -= longest[c];
             longest[c] = gs_analysis_common_max(longest[c], test->sums[t].longest_copy);
             copies += longest[c];
@@ -78,7 +78,8 @@ static int spin_part(run_t *run, int64_t p, int64_t placed,
     }
     int status = GS_OK;
     for (int64_t at = 0; at < on->count && status == GS_OK; at++) {
-        status = gs_analysis_partitioned_stgm_spin(test, run->ctx, on->members[at], copies, away);
+        status = gs_analysis_partitioned_stgm_busy_blocking(test, run->ctx, on->members[at], copies,
+                                                            excluded);
     }
     return status;
 }
@@ -94,7 +95,7 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
             self->members[on.count++] = self->test.order[at];
         }
     }
-    int status = is_local(run) ? spin_part(run, p, placed, &on) : GS_OK;
+    int status = depends_on_cores(run) ? set_busy_blocking(run, p, placed, &on) : GS_OK;
     *passes = true;
     for (int64_t at = 0; at < on.count && *passes && status == GS_OK; at++) {
         int64_t t = on.members[at];
@@ -113,7 +114,7 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
 static int test_parts(run_t *run, int64_t p, int64_t placed, int64_t parts, bool *passes)
 {
     int status = test_part(run, p, placed, passes);
-    bool others = is_local(run) && run->hosts->segments[run->self->test.order[placed]] > 0;
+    bool others = depends_on_cores(run) && run->hosts->segments[run->self->test.order[placed]] > 0;
     for (int64_t c = 0; c < parts && others && *passes && status == GS_OK; c++) {
         status = c != p ? test_part(run, c, placed, passes) : GS_OK;
     }
@@ -168,7 +169,7 @@ static int try_division(run_t *run)
         }
     }
     run->placement->rounds++;
-    gs_analysis_partitioned_chain_clear(&self->test.chain);
+    gs_analysis_partitioned_request_chain_clear(&self->test.chain);
     for (int64_t i = 0, u = 0; i < n; i++) {
         bool uses = run->hosts->segments[i] > 0;
         self->test.sums[i] = gs_analysis_common_sums(run->hosts, i, uses ? count[u] : 1);
@@ -176,13 +177,13 @@ static int try_division(run_t *run)
         u += uses;
     }
     for (int64_t u = 0; u < run->users; u++) {
-        for (unsigned rest = run->near[u]; rest != 0; rest &= rest - 1) {
-            gs_analysis_partitioned_chain_join(&self->test.chain, self->user[u],
-                                               self->user[__builtin_ctz(rest)]);
+        for (unsigned rest = run->neighbours[u]; rest != 0; rest &= rest - 1) {
+            gs_analysis_partitioned_request_chain_add_edge(&self->test.chain, self->user[u],
+                                                           self->user[__builtin_ctz(rest)]);
         }
     }
-    gs_analysis_partitioned_stgm_copies(&self->test);
-    int status = gs_analysis_partitioned_stgm_kernels(&self->test, run->ctx, run->paper);
+    gs_analysis_partitioned_stgm_copy_blocking(&self->test);
+    int status = gs_analysis_partitioned_stgm_kernel_blocking(&self->test, run->ctx, run->paper);
     return status == GS_OK ? place(run, 0, 0) : status;
 }
 
@@ -206,13 +207,13 @@ static int divide(run_t *run, int64_t c, int64_t left, unsigned had)
 }
 
 /* The users and pairs of near ones in a set of users, a bit for each. */
-static unsigned what_has(const run_t *run, unsigned set)
+static unsigned bits_of(const run_t *run, unsigned set)
 {
     unsigned bits = set, bit = 1u << USERS;
     for (int64_t a = 1; a < run->users; a++) {
         for (int64_t b = 0; b < a; b++, bit <<= 1) {
             bool both = (set >> a & 1) != 0 && (set >> b & 1) != 0;
-            bits |= both && (run->near[a] >> b & 1) != 0 ? bit : 0;
+            bits |= both && (run->neighbours[a] >> b & 1) != 0 ? bit : 0;
         }
     }
     return bits;
@@ -226,12 +227,12 @@ static void find_cliques(run_t *run)
         unsigned common = (1u << run->users) - 1; /* near all of the set, or of the set */
         bool clique = true;
         for (unsigned rest = set; rest != 0; rest &= rest - 1) {
-            unsigned u = (unsigned)__builtin_ctz(rest), around = run->near[u] | 1u << u;
+            unsigned u = (unsigned)__builtin_ctz(rest), around = run->neighbours[u] | 1u << u;
             clique = clique && (set & ~around) == 0;
             common &= around;
         }
         if (clique && common == set) {
-            run->has[run->cliques] = what_has(run, set);
+            run->has[run->cliques] = bits_of(run, set);
             run->clique[run->cliques++] = set;
         }
     }
@@ -248,11 +249,11 @@ static int try_pairs(run_t *run)
     unsigned pairs = (unsigned)(run->users * (run->users - 1) / 2);
     for (unsigned may = 0; may < 1u << pairs && !run->found; may++) {
         unsigned rest = may;
-        memset(run->near, 0, sizeof run->near);
+        memset(run->neighbours, 0, sizeof run->neighbours);
         for (int64_t a = 1; a < run->users; a++) {
             for (int64_t b = 0; b < a; b++, rest >>= 1) {
-                run->near[a] |= (rest & 1) << b;
-                run->near[b] |= (rest & 1) << a;
+                run->neighbours[a] |= (rest & 1) << b;
+                run->neighbours[b] |= (rest & 1) << a;
             }
         }
         find_cliques(run);
@@ -269,7 +270,8 @@ static int start(run_t *run)
     gs_analysis_allocation_stgm_exhaustive_t *self = run->self;
     int status;
     if ((status = gs_analysis_partitioned_stgm_check_paper(run->ctx, run->paper)) != GS_OK ||
-        (status = gs_analysis_common_order(run->ctx, run->hosts, self->test.order)) != GS_OK ||
+        (status = gs_analysis_common_check_and_sort(run->ctx, run->hosts, self->test.order)) !=
+            GS_OK ||
         (status = gs_analysis_common_check_cpus(run->ctx, run->cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(run->ctx, run->sms)) != GS_OK) {
         return status;
@@ -281,11 +283,11 @@ static int start(run_t *run)
     }
     if (self->n > GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS) {
         return gs_fail(run->ctx, GS_ERR_VALUE, "tasks", -1, self->n,
-                       "too many to try all allocations");
+                       "at most 16 tasks to try all allocations");
     }
     if (run->users > GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS) {
         return gs_fail(run->ctx, GS_ERR_VALUE, "segments", -1, run->users,
-                       "too many tasks have GPU segments to try all allocations");
+                       "at most 6 tasks with GPU segments to try all allocations");
     }
     return GS_OK;
 }

@@ -3,7 +3,7 @@
 
 /* One test under way. */
 typedef struct {
-    gs_analysis_partitioned_lock_t *lock;
+    gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
     const gs_host_tasks_t *hosts;
     const int64_t *core;
@@ -19,7 +19,7 @@ typedef struct {
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t other = 0; other < lock->n; other++) {
         int64_t u = lock->order[other], most = lock->sums[u].most_gpu;
@@ -45,15 +45,15 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
  * the former is less; for eta + 1, the last one adds the least of both. */
 static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at], most = lock->sums[i].segments + 1;
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t u = lock->order[later], gpu = lock->sums[u].most_gpu;
         if (test->core[u] != test->core[i] || lock->sums[u].segments == 0) {
             continue;
         }
-        int64_t apart = gs_analysis_common_mul(
-            most, gs_analysis_partitioned_lock_segment(&lock->sums[u], test->mode));
+        int64_t apart = gs_analysis_common_saturating_mul(
+            most, gs_analysis_partitioned_lock_test_segment(&lock->sums[u], test->mode));
         gs_analysis_common_recurrence_add(
             recurrence, GS_ANALYSIS_COMMON_LOWER, test->hosts->deadline[u], test->hosts->period[u],
             lock->sums[u].segments, most, gpu, apart < gpu ? apart : gpu);
@@ -64,7 +64,7 @@ static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recur
 static void add_lower_paper(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                             int64_t at, int64_t z)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t u = lock->order[later], gpu = lock->sums[u].most_gpu;
@@ -79,17 +79,17 @@ static void add_lower_paper(const test_t *test, gs_analysis_common_recurrence_t 
 /* More urgent tasks on the core, which suspend. */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = lock->order[earlier], response = test->answer->response[h];
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        int64_t demand = gs_analysis_partitioned_lock_demand(&lock->sums[h], test->mode);
+        int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, response - demand,
-                                          test->hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_ALL,
-                                          demand, demand);
+                                          test->hosts->period[h], 1,
+                                          GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, demand, demand);
     }
 }
 
@@ -137,12 +137,12 @@ static int test_task_paper(const test_t *test, int64_t at)
     }
     if (least < 0) { /* the terms at the deadline, with z there */
         start(test, &recurrence, at);
-        gs_analysis_common_recurrence_move(&recurrence, deadline);
+        gs_analysis_common_recurrence_advance(&recurrence, deadline);
         z = delayed(&recurrence, eta);
         start(test, &recurrence, at);
         add_lower_paper(test, &recurrence, at, z);
     }
-    return gs_analysis_common_recurrence_answer(
+    return gs_analysis_common_recurrence_solve_task(
         &recurrence, test->ctx, least < 0 ? deadline + 1 : least, deadline, i, test->answer);
 }
 
@@ -152,16 +152,16 @@ static int test_task(const test_t *test, int64_t at)
     int64_t i = test->lock->order[at];
     start(test, &recurrence, at);
     add_lower(test, &recurrence, at);
-    return gs_analysis_common_recurrence_answer(&recurrence, test->ctx, 0, test->hosts->deadline[i],
-                                                i, test->answer);
+    return gs_analysis_common_recurrence_solve_task(&recurrence, test->ctx, 0,
+                                                    test->hosts->deadline[i], i, test->answer);
 }
 
-int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                       const gs_host_tasks_t *hosts, const int64_t *core,
                                       int64_t cpus, int64_t sms, bool busy, bool paper,
                                       gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, cpus, sms);
     const test_t test = {
         self,   ctx,
         hosts,  core,

@@ -17,8 +17,8 @@
  * counts the jobs of every other task with its period for a jitter, and the segments of a less
  * urgent one up to 1 + z times, z the requests of i that requests from other cores can delay.
  *
- * Refuses what gs_analysis_partitioned_lock_start refuses. */
-int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+ * Refuses what gs_analysis_partitioned_lock_test_start refuses. */
+int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                       const gs_host_tasks_t *hosts, const int64_t *core,
                                       int64_t cpus, int64_t sms, bool busy, bool paper,
                                       gs_analysis_common_answer_t *answer);

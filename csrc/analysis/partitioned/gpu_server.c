@@ -3,7 +3,7 @@
 
 /* One test under way. */
 typedef struct {
-    gs_analysis_partitioned_lock_t *lock;
+    gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
     const gs_host_tasks_t *hosts;
     const int64_t *core;
@@ -17,15 +17,16 @@ typedef struct {
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = lock->order[earlier], period = test->hosts->period[h];
         const gs_analysis_common_sums_t *sums = &lock->sums[h];
         if (sums->segments > 0) {
-            int64_t work = gs_analysis_common_add(
-                sums->gpu, gs_analysis_common_mul(sums->segments, test->overhead));
+            int64_t work = gs_analysis_common_saturating_add(
+                sums->gpu, gs_analysis_common_saturating_mul(sums->segments, test->overhead));
             gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, period,
-                                              period, 1, GS_ANALYSIS_COMMON_DEMAND_ALL, work, work);
+                                              period, 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work,
+                                              work);
         }
     }
 }
@@ -42,14 +43,15 @@ static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *r
     for (int64_t later = at + 1; later < test->lock->n && !any; later++) {
         any = test->lock->sums[test->lock->order[later]].segments > 0;
     }
-    lower = any ? gs_analysis_common_add(lower, test->overhead) : 0;
+    lower = any ? gs_analysis_common_saturating_add(lower, test->overhead) : 0;
     add_requests(test, recurrence, at);
     recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] = lower;
     int status = gs_analysis_common_recurrence_solve(recurrence, test->ctx, 0,
                                                      test->hosts->deadline[i], single);
-    recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] = gs_analysis_common_mul(eta, lower);
+    recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] =
+        gs_analysis_common_saturating_mul(eta, lower);
     if (*single >= 0) {
-        recurrence->request_most = gs_analysis_common_mul(eta, *single);
+        recurrence->request_most = gs_analysis_common_saturating_mul(eta, *single);
     }
     return status;
 }
@@ -57,7 +59,7 @@ static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *r
 /* More urgent tasks on the core, which suspend while they are clients. */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = lock->order[earlier], response = test->answer->response[h];
@@ -66,8 +68,8 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
             continue;
         }
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, response - work,
-                                          test->hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_ALL,
-                                          work, work);
+                                          test->hosts->period[h], 1,
+                                          GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
     }
 }
 
@@ -75,16 +77,17 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
  * the deadline of the client's job. */
 static void add_server(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t i)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     for (int64_t j = 0; j < lock->n && test->core[i] == test->server; j++) {
         const gs_analysis_common_sums_t *sums = &lock->sums[j];
         if (j != i && sums->segments > 0) {
-            int64_t work = gs_analysis_common_add(
+            int64_t work = gs_analysis_common_saturating_add(
                 sums->copies,
-                gs_analysis_common_mul(2, gs_analysis_common_mul(sums->segments, test->overhead)));
+                gs_analysis_common_saturating_mul(
+                    2, gs_analysis_common_saturating_mul(sums->segments, test->overhead)));
             gs_analysis_common_recurrence_add(
                 recurrence, GS_ANALYSIS_COMMON_SERVER, test->hosts->deadline[j] - work,
-                test->hosts->period[j], 1, GS_ANALYSIS_COMMON_DEMAND_ALL, work, work);
+                test->hosts->period[j], 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
         }
     }
 }
@@ -101,33 +104,34 @@ static int test_task(const test_t *test, int64_t at)
             return status;
         }
     }
-    int64_t overhead =
-        gs_analysis_common_mul(2, gs_analysis_common_mul(own->segments, test->overhead));
+    int64_t overhead = gs_analysis_common_saturating_mul(
+        2, gs_analysis_common_saturating_mul(own->segments, test->overhead));
     recurrence.constant[GS_ANALYSIS_COMMON_OWN] =
-        gs_analysis_common_add(own->cpu + own->gpu, overhead);
+        gs_analysis_common_saturating_add(own->cpu + own->gpu, overhead);
     add_server(test, &recurrence, i);
     add_higher(test, &recurrence, at);
-    return gs_analysis_common_recurrence_answer(
+    return gs_analysis_common_recurrence_solve_task(
         &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
 }
 
 int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t overhead)
 {
-    if (overhead < 0 || overhead >= GS_ANALYSIS_COMMON_MOST) {
+    if (overhead < 0 || overhead >= GS_ANALYSIS_COMMON_LIMIT) {
         return gs_fail(ctx, GS_ERR_VALUE, "overhead", -1, overhead,
-                       "must be a time of at least 0 that the clock can hold");
+                       "a time of 0 to 2**60 - 2 ticks");
     }
     return GS_OK;
 }
 
-int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                        const gs_host_tasks_t *hosts, const int64_t *core,
                                        int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
                                        gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, cpus, sms);
     if (status == GS_OK && (server < 0 || server > cpus)) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server, "there is no such core");
+        status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server,
+                         "a core of 0 to cpus - 1, or cpus for a core of its own");
     }
     if (status == GS_OK) {
         status = gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);

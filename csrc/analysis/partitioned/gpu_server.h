@@ -13,9 +13,9 @@
 
 /* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs; server: the
  * server's core, or cpus for one of its own. Refuses, beside what
- * gs_analysis_partitioned_lock_start refuses, a core that is none and an overhead below 0 or from
- * GS_ANALYSIS_COMMON_MOST on. */
-int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+ * gs_analysis_partitioned_lock_test_start refuses, a core that is none and an overhead below 0 or
+ * from GS_ANALYSIS_COMMON_LIMIT on. */
+int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                        const gs_host_tasks_t *hosts, const int64_t *core,
                                        int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
                                        gs_analysis_common_answer_t *answer);

@@ -3,8 +3,8 @@
 
 #include "analysis/partitioned/lock_test.h"
 
-int gs_analysis_partitioned_lock_init(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
-                                      int64_t n)
+int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *self,
+                                           gs_context_t *ctx, int64_t n)
 {
     memset(self, 0, sizeof *self);
     self->n = n;
@@ -21,7 +21,8 @@ int gs_analysis_partitioned_lock_init(gs_analysis_partitioned_lock_t *self, gs_c
     return made && self->most_lower != NULL && self->demands != NULL ? GS_OK : ctx->status;
 }
 
-void gs_analysis_partitioned_lock_free(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx)
+void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t *self,
+                                            gs_context_t *ctx)
 {
     gs_free(ctx, self->order);
     gs_free(ctx, self->sums);
@@ -33,12 +34,12 @@ void gs_analysis_partitioned_lock_free(gs_analysis_partitioned_lock_t *self, gs_
     memset(self, 0, sizeof *self);
 }
 
-int gs_analysis_partitioned_lock_start(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
-                                       const gs_host_tasks_t *hosts, const int64_t *core,
-                                       int64_t cpus, int64_t sms)
+int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t *self,
+                                            gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                            const int64_t *core, int64_t cpus, int64_t sms)
 {
     int status;
-    if ((status = gs_analysis_common_order(ctx, hosts, self->order)) != GS_OK ||
+    if ((status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(ctx, sms)) != GS_OK) {
         return status;

@@ -22,27 +22,28 @@ typedef struct {
     gs_analysis_common_demand_t *demands;
     double *share; /* n + 1, partition: of a core */
     double *load;  /* n + 1, partition: of every core */
-} gs_analysis_partitioned_lock_t;
+} gs_analysis_partitioned_lock_test_t;
 
-int gs_analysis_partitioned_lock_init(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
-                                      int64_t n);
-void gs_analysis_partitioned_lock_free(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx);
+int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *self,
+                                           gs_context_t *ctx, int64_t n);
+void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t *self,
+                                            gs_context_t *ctx);
 
 /* Checks the set and fills order, sums (kernels on sms SMs) and most_lower. */
-int gs_analysis_partitioned_lock_start(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
-                                       const gs_host_tasks_t *hosts, const int64_t *core,
-                                       int64_t cpus, int64_t sms);
+int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t *self,
+                                            gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                            const int64_t *core, int64_t cpus, int64_t sms);
 
 /* What a job takes of its core: C + G^m, and the kernels where they keep it. */
-static inline int64_t gs_analysis_partitioned_lock_demand(const gs_analysis_common_sums_t *sums,
-                                                          int mode)
+static inline int64_t
+gs_analysis_partitioned_lock_test_demand(const gs_analysis_common_sums_t *sums, int mode)
 {
     return sums->cpu + (mode == GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND ? sums->copies : sums->gpu);
 }
 
 /* The most that one GPU segment takes of its core. */
-static inline int64_t gs_analysis_partitioned_lock_segment(const gs_analysis_common_sums_t *sums,
-                                                           int mode)
+static inline int64_t
+gs_analysis_partitioned_lock_test_segment(const gs_analysis_common_sums_t *sums, int mode)
 {
     return mode == GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND ? sums->most_copies : sums->most_gpu;
 }

@@ -3,7 +3,7 @@
 
 /* One test under way. */
 typedef struct {
-    gs_analysis_partitioned_lock_t *lock;
+    gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
     const gs_host_tasks_t *hosts;
     const int64_t *core;
@@ -25,8 +25,8 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
         }
         int64_t response = test->answer->response[h];
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, response - gpu,
-                                          test->hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_ALL,
-                                          gpu, gpu);
+                                          test->hosts->period[h], 1,
+                                          GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, gpu, gpu);
     }
 }
 
@@ -41,10 +41,11 @@ static int solve_request(const test_t *test, gs_analysis_common_recurrence_t *re
     int status = gs_analysis_common_recurrence_solve(recurrence, test->ctx, 0,
                                                      test->hosts->deadline[i], single);
     recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] =
-        gs_analysis_common_mul(eta, test->lock->most_lower[i]);
+        gs_analysis_common_saturating_mul(eta, test->lock->most_lower[i]);
     for (int64_t k = 0; k < recurrence->count && *single >= 0; k++) {
         gs_analysis_common_demand_t *demand = &recurrence->demands[k];
-        gs_analysis_common_recurrence_limit(demand, gs_analysis_common_mul(eta, demand->jobs));
+        gs_analysis_common_recurrence_limit(demand,
+                                            gs_analysis_common_saturating_mul(eta, demand->jobs));
     }
     return status;
 }
@@ -54,13 +55,13 @@ static int solve_request(const test_t *test, gs_analysis_common_recurrence_t *re
  * is ready from its release on), and no more than its jobs have. */
 static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at],
             most = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN ? 1 : lock->sums[i].segments + 1;
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t l = lock->order[later];
         if (test->core[l] == test->core[i] && lock->sums[l].segments > 0) {
-            int64_t work = gs_analysis_partitioned_lock_segment(&lock->sums[l], test->mode);
+            int64_t work = gs_analysis_partitioned_lock_test_segment(&lock->sums[l], test->mode);
             gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_LOWER,
                                               test->hosts->deadline[l], test->hosts->period[l],
                                               lock->sums[l].segments, most, work, work);
@@ -72,7 +73,7 @@ static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recur
  * i and more urgent tasks ends within W and holds one job of i). */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     bool spins = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
@@ -80,11 +81,11 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        int64_t demand = gs_analysis_partitioned_lock_demand(&lock->sums[h], test->mode);
-        int64_t work = spins ? gs_analysis_common_add(demand, lock->spin[h]) : demand;
+        int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
+        int64_t work = spins ? gs_analysis_common_saturating_add(demand, lock->spin[h]) : demand;
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER,
                                           spins ? 0 : response - demand, test->hosts->period[h], 1,
-                                          GS_ANALYSIS_COMMON_DEMAND_ALL, work, work);
+                                          GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
     }
 }
 
@@ -105,24 +106,24 @@ static int test_task(const test_t *test, int64_t at)
     add_lower(test, &recurrence, at);
     add_higher(test, &recurrence, at);
     int64_t deadline = test->hosts->deadline[i];
-    int status = gs_analysis_common_recurrence_answer(
+    int status = gs_analysis_common_recurrence_solve_task(
         &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
     if (status == GS_OK && test->answer->response[i] >= 0 &&
         test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN) {
         const int64_t *terms = test->answer->terms + i * GS_ANALYSIS_COMMON_TERMS;
-        int64_t waits = gs_analysis_common_mul(eta, single);
-        int64_t blocking = gs_analysis_common_add(terms[GS_ANALYSIS_COMMON_REQUEST],
-                                                  terms[GS_ANALYSIS_COMMON_LOWER]);
+        int64_t waits = gs_analysis_common_saturating_mul(eta, single);
+        int64_t blocking = gs_analysis_common_saturating_add(terms[GS_ANALYSIS_COMMON_REQUEST],
+                                                             terms[GS_ANALYSIS_COMMON_LOWER]);
         test->lock->spin[i] = eta == 0 ? 0 : waits < blocking ? waits : blocking;
     }
     return status;
 }
 
-int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core, int64_t cpus,
                                  int64_t sms, int mode, gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, cpus, sms);
     const test_t test = {self, ctx, hosts, core, answer, mode};
     gs_analysis_common_answer_start(answer, self->n);
     for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {

@@ -34,7 +34,7 @@ typedef struct {
     int64_t *segment; /* busy: the longest that an open GPU segment can keep the core */
     gs_analysis_common_demand_t *demands;
     int64_t *members; /* of a core, by falling urgency */
-    gs_analysis_partitioned_chain_t chain;
+    gs_analysis_partitioned_request_chain_t chain;
 } gs_analysis_partitioned_stgm_t;
 
 int gs_analysis_partitioned_stgm_init(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
@@ -43,8 +43,8 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
 
 /* The test for one set of self->n tasks, on cores 0..cpus-1. sm: n rows of sms bytes, nonzero where
  * the task may use the SM; kernels take their time on so many. Refuses, beside what
- * gs_analysis_common_order and gs_analysis_common_check_cores refuse, tasks with GPU segments and
- * no SM. */
+ * gs_analysis_common_check_and_sort and gs_analysis_common_check_cores refuse, tasks with GPU
+ * segments and no SM. */
 int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core,
                                  const uint8_t *sm, int64_t sms, int64_t cpus, bool busy, int paper,
@@ -63,11 +63,11 @@ typedef struct {
 /* B^m but for the sound busy test (Eqs. 3, 4): copies are first come, first served, and every task
  * has at most one waiting or running. In suspend mode that is sound: an operation at the engine
  * never waits for its core, since only the one at the engine is boosted. */
-void gs_analysis_partitioned_stgm_copies(gs_analysis_partitioned_stgm_t *self);
+void gs_analysis_partitioned_stgm_copy_blocking(gs_analysis_partitioned_stgm_t *self);
 
 /* B^e but for the sound busy test: eta longest chains, or as printed (Eqs. 5, 6). */
-int gs_analysis_partitioned_stgm_kernels(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
-                                         int paper);
+int gs_analysis_partitioned_stgm_kernel_blocking(gs_analysis_partitioned_stgm_t *self,
+                                                 gs_context_t *ctx, int paper);
 
 /* Refuses a variant that is none. */
 int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper);
@@ -75,8 +75,9 @@ int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper);
 /* B^m, B^e and the longest open segment of task i, busy and sound: GPU segments of one core never
  * overlap, so at most one copy of every other core is ahead (copy: the sum of their longest), and
  * no kernel of i's core (away: its tasks) is in the chain. */
-int gs_analysis_partitioned_stgm_spin(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
-                                      int64_t i, int64_t copy, const uint64_t *away);
+int gs_analysis_partitioned_stgm_busy_blocking(gs_analysis_partitioned_stgm_t *self,
+                                               gs_context_t *ctx, int64_t i, int64_t copy,
+                                               const uint64_t *excluded);
 
 /* The recurrence of the member at that place, ready to be solved. response: W of the more urgent
  * members, by task; not looked at in busy mode. */

@@ -1,5 +1,5 @@
-/* Is there a schedule? Which exploration answers, and what do budgets and undecided batches make
- * of its answer? */
+/* Search of the scheduling graph: choice of the exploration, shared results, budgets and undecided
+ * batches. */
 #include "pbs/graph/graph_engine.h"
 
 #include <string.h>
@@ -120,36 +120,40 @@ static int explore(gs_pbs_graph_engine_t *engine)
     return engine->options->merge ? gs_pbs_graph_repaired(engine) : gs_pbs_graph_tree(engine);
 }
 
-/* What the chosen variant cannot do. */
+/* Checks that the variant supports the options and the task set. */
 static int check_variant(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                          const gs_pbs_graph_options_t *options)
 {
     if (options->variant == GS_PBS_GRAPH_REPAIRED) {
-        return !options->lifo ? GS_OK
-                              : gs_fail(ctx, GS_ERR_VALUE, "order", -1, 1,
-                                        "the repaired graph is always expanded by depth");
+        return !options->lifo
+                   ? GS_OK
+                   : gs_fail(ctx, GS_ERR_VALUE, "order", -1, 1,
+                             "an order of 0: the repaired graph is always expanded by depth");
     }
     if (options->variant != GS_PBS_GRAPH_PAPER && options->variant != GS_PBS_GRAPH_PRINTED) {
-        return gs_fail(ctx, GS_ERR_VALUE, "variant", -1, options->variant, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "variant", -1, options->variant,
+                       "0 (repaired), 1 (paper) or 2 (printed)");
     }
     if (options->idling) {
-        return gs_fail(ctx, GS_ERR_VALUE, "idling", -1, 1, "the paper's listing never waits");
+        return gs_fail(ctx, GS_ERR_VALUE, "idling", -1, 1,
+                       "0: the listing of [RTNS24] never waits while work is ready");
     }
     for (int32_t i = 0; i < tasks->n; i++) {
         if (gs_periodic_tasks_offset(tasks, i) != 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "offset", i, tasks->offset[i],
-                           "the paper's listing knows no offsets");
+                           "an offset of 0: the listing of [RTNS24] has no offsets");
         }
         if (tasks->deadline[i] > tasks->period[i]) {
-            return gs_fail(ctx, GS_ERR_VALUE, "deadline", i, tasks->deadline[i],
-                           "the paper's listing knows no deadline beyond the period");
+            return gs_fail(
+                ctx, GS_ERR_VALUE, "deadline", i, tasks->deadline[i],
+                "a deadline of at most the period: the listing of [RTNS24] has no longer ones");
         }
     }
     return GS_OK;
 }
 
-/* Would some schedule exist if every undecided batch were eligible? GS_OK with *possible, a budget
- * or an error. */
+/* Whether a schedule exists with every undecided batch eligible. Returns GS_OK with *possible, a
+ * spent budget or an error. */
 static int explore_optimistic(const gs_pbs_graph_engine_t *first, const gs_batch_table_t *table,
                               bool *possible)
 {
@@ -192,11 +196,12 @@ int gs_pbs_graph_search(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
         status = check_variant(ctx, tasks, options);
     }
     if (status == GS_OK && options->states_limit < 0) {
-        status =
-            gs_fail(ctx, GS_ERR_VALUE, "states", -1, options->states_limit, "must not be negative");
+        status = gs_fail(ctx, GS_ERR_VALUE, "states", -1, options->states_limit,
+                         "a number of at least 0");
     }
     if (status == GS_OK && table->n != tasks->n) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, table->n, "the table has another number");
+        status = gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, table->n,
+                         "a table for as many tasks as the task set has");
     }
     if (status == GS_OK) {
         status = gs_batch_table_check(ctx, table);

@@ -1,4 +1,4 @@
-/* Which vertices does the graph of the paper's listing hold, and which are to be expanded? */
+/* Vertices of the listing of [RTNS24]: creation, entry into G, V and L, lookup and removal. */
 #include "pbs/graph/graph_paper_vertices.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ int gs_pbs_graph_paper_init(gs_pbs_graph_paper_t *self)
         self->base[i] = total;
         if (!gs_add(total, self->jobs->jobs[i], &total)) {
             return gs_fail(self->ctx, GS_ERR_OVERFLOW, "period", i, self->jobs->period[i],
-                           "has too many jobs in a hyperperiod");
+                           "a period that keeps the jobs of the hyperperiod below 2**63");
         }
     }
     self->words = (total + 63) / 64;

@@ -1,6 +1,6 @@
-/* How large is the graph when nothing is merged?
+/* Exploration of the scheduling graph without merging.
  *
- * Paper 001, Figure 5c, red line: every path has vertices of its own, so the graph is a tree. It is
+ * [RTNS24], Figure 5c, red line: every path has its own vertices, so the graph is a tree. It is
  * walked depth first, which needs memory for one path only (unless the graph is kept) and visits
  * the same vertices as any other order.
  */
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A vertex on the current path, with what is left to try from it. */
+/* A vertex on the current path, with the transitions left to follow. */
 typedef struct {
     int64_t time;
     int64_t parent_start; /* when the frame that led here started */
@@ -17,7 +17,7 @@ typedef struct {
     uint32_t batch; /* of that frame; 0: waiting */
     uint32_t ready;
     uint32_t left; /* the next batch to try, counting down through the subsets of ready */
-    bool waits;    /* waiting is still to be tried */
+    bool waits;    /* waiting is still to be followed */
 } step_t;
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
     int64_t *counts; /* per step of the path: n executed, then n released */
     int64_t length, path_capacity, count_capacity;
     int64_t vertices;
-    /* of the kept graph: */
+    /* capacities of the kept graph: */
     int64_t executed_capacity, ready_capacity, state_capacity, first_capacity, point_capacity;
 } tree_t;
 
@@ -99,8 +99,8 @@ static int read_schedule(tree_t *self)
     return GS_OK;
 }
 
-/* Goes on to the vertex at time t that batch leads to from the end of the path (the root when the
- * path is empty). */
+/* Appends the vertex at time t that batch leads to from the end of the path (the root when the path
+ * is empty). */
 static int push(tree_t *self, int64_t t, uint32_t batch)
 {
     gs_context_t *ctx = self->ctx;

@@ -141,9 +141,9 @@ typedef struct {
     long long cpus, sms, overhead;
 } lock_t;
 
-static int test_locked(gs_analysis_partitioned_lock_t *work, gs_context_t *ctx, const lock_t *lock,
-                       const gs_host_tasks_t *hosts, const int64_t *core, const int64_t *server,
-                       gs_analysis_common_answer_t *answer)
+static int test_locked(gs_analysis_partitioned_lock_test_t *work, gs_context_t *ctx,
+                       const lock_t *lock, const gs_host_tasks_t *hosts, const int64_t *core,
+                       const int64_t *server, gs_analysis_common_answer_t *answer)
 {
     if (lock->test == GS_ANALYSIS_ALLOCATION_PARTITION_MPCP) {
         return gs_analysis_partitioned_mpcp(work, ctx, hosts, core, lock->cpus, lock->sms,
@@ -168,7 +168,7 @@ static PyObject *run_locked(PyObject *module, const lock_t *lock, PyObject *host
         return NULL;
     }
     gs_context_t *ctx = &job.call.ctx;
-    gs_analysis_partitioned_lock_t work = {0};
+    gs_analysis_partitioned_lock_test_t work = {0};
     PyArrayObject *core = NULL, *server = NULL;
     if (!job_init(&job, hosts) || (core = read_rows(&job, in_core, "core")) == NULL) {
         goto out;
@@ -178,8 +178,9 @@ static PyObject *run_locked(PyObject *module, const lock_t *lock, PyObject *host
         goto out;
     }
     gs_python_release(&job.call);
-    int status =
-        job.hosts.sets > 0 ? gs_analysis_partitioned_lock_init(&work, ctx, job.hosts.n) : GS_OK;
+    int status = job.hosts.sets > 0
+                     ? gs_analysis_partitioned_lock_test_init(&work, ctx, job.hosts.n)
+                     : GS_OK;
     for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
         gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
         gs_analysis_common_answer_t answer = answer_at(&job, set);
@@ -188,7 +189,7 @@ static PyObject *run_locked(PyObject *module, const lock_t *lock, PyObject *host
         status = test_locked(&work, ctx, lock, &at, cores, place, &answer);
         status = end_set(&job, set, &answer, status);
     }
-    gs_analysis_partitioned_lock_free(&work, ctx);
+    gs_analysis_partitioned_lock_test_free(&work, ctx);
     gs_python_acquire(&job.call);
     result = status == GS_OK ? answers_of(&job) : gs_python_raise(module, &job.call, status);
 out:
@@ -295,7 +296,7 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     }
     gs_context_t *ctx = &job.call.ctx;
-    gs_analysis_partitioned_lock_t work = {0};
+    gs_analysis_partitioned_lock_test_t work = {0};
     PyArrayObject *core = NULL, *server = NULL;
     if (!job_init(&job, hosts)) {
         goto out;
@@ -306,8 +307,9 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
         goto out;
     }
     gs_python_release(&job.call);
-    int status =
-        job.hosts.sets > 0 ? gs_analysis_partitioned_lock_init(&work, ctx, job.hosts.n) : GS_OK;
+    int status = job.hosts.sets > 0
+                     ? gs_analysis_partitioned_lock_test_init(&work, ctx, job.hosts.n)
+                     : GS_OK;
     for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
         gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
         gs_analysis_common_answer_t answer = answer_at(&job, set);
@@ -316,7 +318,7 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
             gs_python_i64(core) + set * job.hosts.n, gs_python_i64(server) + set, &answer);
         status = end_set(&job, set, &answer, status);
     }
-    gs_analysis_partitioned_lock_free(&work, ctx);
+    gs_analysis_partitioned_lock_test_free(&work, ctx);
     gs_python_acquire(&job.call);
     if (status != GS_OK) {
         gs_python_raise(module, &job.call, status);

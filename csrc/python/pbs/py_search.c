@@ -47,7 +47,7 @@ static PyObject *proofs(const gs_pbs_search_t *search, int32_t n)
     for (int32_t i = 0; i < n; i++) {
         gs_python_i64(price)[i] = search->overload.price[i];
     }
-    const gs_pbs_dead_interval_t *w = &search->window;
+    const gs_pbs_dead_interval_t *w = &search->dead_interval;
     return Py_BuildValue("(LNdi)(iLLLL)", (long long)search->overload.scale, price,
                          search->overload.load, (int)search->overload.proven, (int)w->found,
                          (long long)w->from, (long long)w->to, (long long)w->tasks,
