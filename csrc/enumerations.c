@@ -111,21 +111,21 @@ static const char *const ANALYSIS_FIFO_STATUS[] = {
 };
 
 static const char *const ANALYSIS_FIFO_REASON[] = {
-    [GS_ANALYSIS_FIFO_WHY_BOUND] = "bound",
-    [GS_ANALYSIS_FIFO_WHY_ORDER] = "order",
-    [GS_ANALYSIS_FIFO_WHY_SKIPPED] = "skipped",
-    [GS_ANALYSIS_FIFO_WHY_WAITS] = "waits",
-    [GS_ANALYSIS_FIFO_WHY_UTILIZATION] = "utilization",
-    [GS_ANALYSIS_FIFO_WHY_LONG] = "long",
-    [GS_ANALYSIS_FIFO_WHY_SC1] = "sc1",
-    [GS_ANALYSIS_FIFO_WHY_SC1_OTHER] = "sc1_other",
-    [GS_ANALYSIS_FIFO_WHY_BLOCKS] = "blocks",
-    [GS_ANALYSIS_FIFO_WHY_BLOCK_TIME] = "block_time",
-    [GS_ANALYSIS_FIFO_WHY_ENDLESS] = "endless",
-    [GS_ANALYSIS_FIFO_WHY_CLOCK] = "clock",
-    [GS_ANALYSIS_FIFO_WHY_NO_START] = "no_start",
-    [GS_ANALYSIS_FIFO_WHY_NEEDLESS] = "needless",
-    [GS_ANALYSIS_FIFO_WHY_SMS] = "sms",
+    [GS_ANALYSIS_FIFO_REASON_BOUND] = "bound",
+    [GS_ANALYSIS_FIFO_REASON_ORDER] = "order",
+    [GS_ANALYSIS_FIFO_REASON_SKIPPED] = "skipped",
+    [GS_ANALYSIS_FIFO_REASON_WAITS] = "waits",
+    [GS_ANALYSIS_FIFO_REASON_UTILIZATION] = "utilization",
+    [GS_ANALYSIS_FIFO_REASON_LONG] = "long",
+    [GS_ANALYSIS_FIFO_REASON_SC1] = "sc1",
+    [GS_ANALYSIS_FIFO_REASON_SC1_OTHER] = "sc1_other",
+    [GS_ANALYSIS_FIFO_REASON_BLOCKS] = "blocks",
+    [GS_ANALYSIS_FIFO_REASON_BLOCK_TIME] = "block_time",
+    [GS_ANALYSIS_FIFO_REASON_JOB_LIMIT] = "endless",
+    [GS_ANALYSIS_FIFO_REASON_OVERFLOW] = "clock",
+    [GS_ANALYSIS_FIFO_REASON_NO_START] = "no_start",
+    [GS_ANALYSIS_FIFO_REASON_DOMINATED] = "needless",
+    [GS_ANALYSIS_FIFO_REASON_SMS] = "sms",
 };
 
 static const char *const ANALYSIS_LOCK_MODE[] = {

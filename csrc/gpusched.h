@@ -37,6 +37,8 @@
 #include "analysis/global_edf/tardiness.h"
 #include "analysis/partitioned/fmlp_plus.h"
 #include "analysis/partitioned/gpu_server.h"
+#include "analysis/partitioned/lock_methods.h"
+#include "analysis/partitioned/lock_test.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
 #include "core/context.h"

@@ -526,24 +526,28 @@ _Flags: TypeAlias = npt.NDArray[np.int8]
 def host_stgm(
     hosts: _Hosts, core: _In, sm: _In, *, cpus: int, busy: bool, paper: int, stop: Buffer | None
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_mpcp(
-    hosts: _Hosts, core: _In, *, cpus: int, sms: int, mode: int, stop: Buffer | None
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_fmlp_plus(
-    hosts: _Hosts, core: _In, *, cpus: int, sms: int, busy: bool, paper: bool, stop: Buffer | None
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_gpu_server(
+def host_lock_test(
     hosts: _Hosts,
     core: _In,
-    server: _In,
+    server: _In | None,
     *,
+    method: str,
     cpus: int,
     sms: int,
+    mode: int,
+    paper: bool,
     overhead: int,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(
-    hosts: _Hosts, *, cpus: int, sms: int, test: int, mode: int, overhead: int, stop: Buffer | None
+    hosts: _Hosts,
+    *,
+    method: str,
+    cpus: int,
+    sms: int,
+    mode: int,
+    overhead: int,
+    stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
 def host_stgm_allocate(
     hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, flags: int, stop: Buffer | None

@@ -289,7 +289,7 @@ def test_saturation_of_tiny_gpus(overlap: bool) -> None:
         if not gs.place(gpu, [1] * n, threads, regs=regs, smem=smem).all_placed and any(
             gs.occupancy(gpu, t, r, s) == 0 for t, r, s in zip(threads, regs, smem, strict=True)
         ):
-            with pytest.raises(ValueError, match="expected a block that, .* fits an idle SM"):
+            with pytest.raises(ValueError, match=r"expected a block that, .* fits an idle SM"):
                 positional(_core.fifo_saturation_gpu)(
                     ones, ones, *columns, gpu._limits, overlap, None
                 )

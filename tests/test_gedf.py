@@ -392,7 +392,9 @@ def test_the_module_refuses() -> None:
     row = np.array([[10, 20]])
     with pytest.raises(ValueError, match=r"demand\[1\]: got -1, expected a number of ticks"):
         _core.gedf_response(row, row, np.array([[1, -1]]), cpus=2, methods=30, stop=None)
-    with pytest.raises(OverflowError, match=r"demand\[1\]: got 2305843009213693952, expected at most"):
+    with pytest.raises(
+        OverflowError, match=r"demand\[1\]: got 2305843009213693952, expected at most"
+    ):
         _core.gedf_response(row, row, np.array([[1, 2**61]]), cpus=2, methods=30, stop=None)
     with pytest.raises(ValueError, match="demand: axis 1 must have length 2, has 1"):
         _core.gedf_response(row, row, np.array([[1]]), cpus=2, methods=30, stop=None)

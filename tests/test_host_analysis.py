@@ -241,11 +241,19 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
         (lambda h: gs.analysis.stgm(h, mode="spin"), ValueError, "mode = 'spin': must be one of"),
         (lambda h: gs.analysis.stgm(h, variant="x"), ValueError, "variant = 'x': must be one of"),
         (lambda h: gs.analysis.stgm(JOBS), TypeError, "hosts: must be HostTasks, not list"),
-        (lambda h: gs.analysis.mpcp(h, sms=0), ValueError, "sms: got 0, expected a positive number"),
+        (
+            lambda h: gs.analysis.mpcp(h, sms=0),
+            ValueError,
+            "sms: got 0, expected a positive number",
+        ),
         (lambda h: gs.analysis.mpcp(h, 2.5), TypeError, "cpus = 2.5: must be an integer"),
         (lambda h: gs.analysis.mpcp(h, mode=1), ValueError, "mode = 1: must be one of"),
         (lambda h: gs.analysis.fmlp_plus(h, variant="paper"), ValueError, "variant = 'paper'"),
-        (lambda h: gs.analysis.gpu_server(h, overhead=-1), ValueError, "overhead: got -1, expected a time of 0"),
+        (
+            lambda h: gs.analysis.gpu_server(h, overhead=-1),
+            ValueError,
+            "overhead: got -1, expected a time of 0",
+        ),
         (lambda h: gs.analysis.gpu_server(h, server=-1), ValueError, "server"),
         (lambda h: gs.analysis.partition(h, 2, "stgm"), ValueError, "test = 'stgm': must be one"),
         (
@@ -258,7 +266,11 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
             ValueError,
             "variant = 'gcaps': must be one of sound",
         ),
-        (lambda h: gs.analysis.partition(h, 0), ValueError, "cpus: got 0, expected a positive number"),
+        (
+            lambda h: gs.analysis.partition(h, 0),
+            ValueError,
+            "cpus: got 0, expected a positive number",
+        ),
     ],
 )
 def test_refused_calls(call: Any, error: type[Exception], message: str) -> None:

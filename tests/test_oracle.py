@@ -314,9 +314,13 @@ def test_arguments_refused() -> None:
     with pytest.raises(ValueError, match="first = -1"):
         gs.BatchTable.from_gpu(tasks, TWO_SMS, first=-1)
     late = kernels([1, 1], [32, 32], wcet=2**59)
-    with pytest.raises(OverflowError, match=r"batch\[3\]: got 576460752303423488, expected a longest"):
+    with pytest.raises(
+        OverflowError, match=r"batch\[3\]: got 576460752303423488, expected a longest"
+    ):
         gs.BatchTable.from_gpu(late, TWO_SMS, 2.0)
-    with pytest.raises(OverflowError, match=r"wcet\[0\]: got 1152921504606846976, expected at most"):
+    with pytest.raises(
+        OverflowError, match=r"wcet\[0\]: got 1152921504606846976, expected at most"
+    ):
         gs.BatchTable.from_gpu(kernels([1, 1], [32, 32], wcet=2**60), TWO_SMS, None)
 
 

@@ -256,7 +256,9 @@ def test_the_module_refuses_a_broken_policy():
         )
     twice = [0, 1], [1, 2], [1, 1]
     five = [[x for _ in range(5) for x in column] for column in twice]
-    with pytest.raises(ValueError, match=r"batch\[5\]: got 1, expected a batch of tasks that each have"):
+    with pytest.raises(
+        ValueError, match=r"batch\[5\]: got 1, expected a batch of tasks that each have"
+    ):
         p._handle.play(
             *five, strategy=0, runs=1, key=np.zeros(4, np.uint64), low=1.0, high=1.0, stop=None
         )

@@ -82,7 +82,7 @@ def partition(
         hosts._columns(),
         cpus=count,
         sms=width,
-        test=TESTS.index(test),
+        method=test,
         mode=LOCK_MODES.index(mode),
         overhead=integer64(overhead, "overhead"),
         stop=stop,

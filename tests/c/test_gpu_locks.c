@@ -21,17 +21,20 @@ static int test(gs_context_t *ctx, host_set_t *s, which_t which,
     gs_analysis_partitioned_lock_test_t lock;
     gs_host_tasks_t hosts = hosts_of(s);
     *answer = answer_of(s);
+    static const char *const names[TESTS] = {"mpcp", "fmlp_plus", "fmlp_plus", "gpu_server"};
+    bool served = which.test == SERVER;
+    const gs_analysis_partitioned_lock_options_t options = {
+        .cpus = CPUS,
+        .sms = 1,
+        .mode = served ? 0 : which.mode,
+        .paper = which.test == GCAPS,
+        .server = which.mode,
+        .overhead = 1,
+    };
     int status = gs_analysis_partitioned_lock_test_init(&lock, ctx, s->n);
-    if (status == GS_OK && which.test == MPCP) {
-        status =
-            gs_analysis_partitioned_mpcp(&lock, ctx, &hosts, s->core, CPUS, 1, which.mode, answer);
-    } else if (status == GS_OK && which.test == SERVER) {
-        status = gs_analysis_partitioned_gpu_server(&lock, ctx, &hosts, s->core, which.mode, CPUS,
-                                                    1, 1, answer);
-    } else if (status == GS_OK) {
-        status = gs_analysis_partitioned_fmlp_plus(&lock, ctx, &hosts, s->core, CPUS, 1,
-                                                   which.mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY,
-                                                   which.test == GCAPS, answer);
+    if (status == GS_OK) {
+        status = gs_analysis_partitioned_lock_method_find(names[which.test])
+                     ->run(&lock, ctx, &hosts, s->core, &options, answer);
     }
     gs_analysis_partitioned_lock_test_free(&lock, ctx);
     return status;
@@ -162,16 +165,9 @@ static void test_memory(void)
 static void test_partition(void)
 {
     static const struct {
-        int test, mode;
+        const char *method;
         int64_t core[4], server;
-    } expected[] = {{GS_ANALYSIS_ALLOCATION_PARTITION_MPCP,
-                     GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
-                     {0, 1, 0, 1},
-                     -1},
-                    {GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER,
-                     GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
-                     {1, 1, 1, 1},
-                     0}};
+    } expected[] = {{"mpcp", {0, 1, 0, 1}, -1}, {"gpu_server", {1, 1, 1, 1}, 0}};
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
@@ -182,15 +178,19 @@ static void test_partition(void)
         gs_analysis_common_answer_t answer = answer_of(&s);
         int64_t core[4], server;
         MU_CHECK(gs_analysis_partitioned_lock_test_init(&lock, &ctx, 4) == GS_OK);
-        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, expected[k].test,
-                                                  expected[k].mode, k == 0 ? 0 : 10, core, &server,
-                                                  &answer) == GS_OK);
+        const gs_analysis_partitioned_lock_method_t *method =
+            gs_analysis_partitioned_lock_method_find(expected[k].method);
+        gs_analysis_partitioned_lock_options_t options = {
+            .cpus = 2, .sms = 1, .overhead = k == 0 ? 0 : 10};
+        MU_CHECK(method != NULL);
+        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, method, &options, core,
+                                                  &server, &answer) == GS_OK);
         MU_CHECK(memcmp(core, expected[k].core, sizeof core) == 0);
         MU_CHECK(server == expected[k].server && terms_add_up(&s));
-        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, 3, 0, 0, core, &server,
-                                                  &answer) == GS_ERR_VALUE);
-        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, expected[k].test, 3, 0,
-                                                  core, &server, &answer) == GS_ERR_VALUE);
+        options.mode = method->modes;
+        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, method, &options, core,
+                                                  &server, &answer) == GS_ERR_VALUE);
+        MU_CHECK(gs_analysis_partitioned_lock_method_find("stgm") == NULL);
         gs_analysis_partitioned_lock_test_free(&lock, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }

@@ -9,25 +9,18 @@
 #ifndef GS_ANALYSIS_ALLOCATION_PARTITION_H
 #define GS_ANALYSIS_ALLOCATION_PARTITION_H
 
-#include "analysis/partitioned/fmlp_plus.h"
-#include "analysis/partitioned/gpu_server.h"
-#include "analysis/partitioned/mpcp.h"
+#include "analysis/partitioned/lock_methods.h"
 #include "core/method.h"
 
-enum {
-    GS_ANALYSIS_ALLOCATION_PARTITION_MPCP = 0,
-    GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS = 1,
-    GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER = 2
-};
-
-/* Places the tasks of one set and tests them. test: GS_ANALYSIS_ALLOCATION_PARTITION_*; mode:
- * GS_ANALYSIS_PARTITIONED_LOCK_* (of the server: GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND); overhead:
- * the server's. core: n entries of the caller; *server: the server's core, -1 without one. Refuses
- * what the tests refuse, and numbers that name no test or mode. */
+/* Places the tasks of one set and tests them with the method, in its sound form. options: the
+ * server's core is chosen and not read. core: n entries of the caller; *server: the server's core,
+ * -1 without one. Refuses what the tests refuse. */
 int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
-                                     const gs_host_tasks_t *hosts, int64_t cpus, int64_t sms,
-                                     int test, int mode, int64_t overhead, int64_t *core,
-                                     int64_t *server, gs_analysis_common_answer_t *answer);
+                                     const gs_host_tasks_t *hosts,
+                                     const gs_analysis_partitioned_lock_method_t *method,
+                                     const gs_analysis_partitioned_lock_options_t *options,
+                                     int64_t *core, int64_t *server,
+                                     gs_analysis_common_answer_t *answer);
 
 extern const gs_method_t gs_analysis_allocation_partition_method;
 

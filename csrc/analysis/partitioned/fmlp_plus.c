@@ -158,15 +158,13 @@ static int test_task(const test_t *test, int64_t at)
 
 int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                       const gs_host_tasks_t *hosts, const int64_t *core,
-                                      int64_t cpus, int64_t sms, bool busy, bool paper,
+                                      const gs_analysis_partitioned_lock_options_t *options,
                                       gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, cpus, sms);
-    const test_t test = {
-        self,   ctx,
-        hosts,  core,
-        answer, busy ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
-        paper};
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
+                                                         options->sms);
+    bool paper = options->paper;
+    const test_t test = {self, ctx, hosts, core, answer, options->mode, paper};
     gs_analysis_common_answer_start(answer, self->n);
     for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
         status = paper ? test_task_paper(&test, at) : test_task(&test, at);

@@ -9,18 +9,17 @@
 #include "analysis/partitioned/lock_test.h"
 #include "core/method.h"
 
-/* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs.
+/* gs_analysis_partitioned_lock_run_t for FMLP+; mode: GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND or
+ * GS_ANALYSIS_PARTITIONED_LOCK_BUSY.
  *
  * paper: the form of the public code of GCAPS (RTAS 2024), analysis/fmlp.py. It leaves out the
  * requests of more urgent tasks on the same core, as is right where a holder keeps its core, also
  * where it suspends for its kernel: unsound there (a counterexample in notebook 06, section 6). It
  * counts the jobs of every other task with its period for a jitter, and the segments of a less
- * urgent one up to 1 + z times, z the requests of i that requests from other cores can delay.
- *
- * Refuses what gs_analysis_partitioned_lock_test_start refuses. */
+ * urgent one up to 1 + z times, z the requests of i that requests from other cores can delay. */
 int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                       const gs_host_tasks_t *hosts, const int64_t *core,
-                                      int64_t cpus, int64_t sms, bool busy, bool paper,
+                                      const gs_analysis_partitioned_lock_options_t *options,
                                       gs_analysis_common_answer_t *answer);
 
 extern const gs_method_t gs_analysis_partitioned_fmlp_plus_method;

@@ -125,11 +125,13 @@ int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t
 
 int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                        const gs_host_tasks_t *hosts, const int64_t *core,
-                                       int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
+                                       const gs_analysis_partitioned_lock_options_t *options,
                                        gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, cpus, sms);
-    if (status == GS_OK && (server < 0 || server > cpus)) {
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
+                                                         options->sms);
+    int64_t server = options->server, overhead = options->overhead;
+    if (status == GS_OK && (server < 0 || server > options->cpus)) {
         status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server,
                          "a core of 0 to cpus - 1, or cpus for a core of its own");
     }

@@ -11,13 +11,11 @@
 #include "analysis/partitioned/lock_test.h"
 #include "core/method.h"
 
-/* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs; server: the
- * server's core, or cpus for one of its own. Refuses, beside what
- * gs_analysis_partitioned_lock_test_start refuses, a core that is none and an overhead below 0 or
- * from GS_ANALYSIS_COMMON_LIMIT on. */
+/* gs_analysis_partitioned_lock_run_t for the GPU server. Refuses, beside what every test refuses, a
+ * server core above cpus and an overhead below 0 or from GS_ANALYSIS_COMMON_LIMIT on. */
 int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                        const gs_host_tasks_t *hosts, const int64_t *core,
-                                       int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
+                                       const gs_analysis_partitioned_lock_options_t *options,
                                        gs_analysis_common_answer_t *answer);
 
 int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t overhead);

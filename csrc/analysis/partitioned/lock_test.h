@@ -3,6 +3,7 @@
 #define GS_ANALYSIS_PARTITIONED_LOCK_TEST_H
 
 #include "analysis/common/recurrence.h"
+#include "core/method.h"
 
 /* How a task spends its time in a GPU segment that has the GPU, and before. */
 enum {
@@ -47,5 +48,22 @@ gs_analysis_partitioned_lock_test_segment(const gs_analysis_common_sums_t *sums,
 {
     return mode == GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND ? sums->most_copies : sums->most_gpu;
 }
+
+/* Platform and options of a test with one GPU at a time; each test reads those that it has. */
+typedef struct {
+    int64_t cpus;
+    int64_t sms;      /* that every kernel runs on */
+    int mode;         /* GS_ANALYSIS_PARTITIONED_LOCK_* */
+    bool paper;       /* the published form of the test instead of the sound one */
+    int64_t server;   /* the core of the server; cpus for one of its own */
+    int64_t overhead; /* of the server, ticks */
+} gs_analysis_partitioned_lock_options_t;
+
+/* A test for one set of self->n tasks on cores 0..cpus-1. Refuses what
+ * gs_analysis_partitioned_lock_test_start refuses, and options out of range. */
+typedef int (*gs_analysis_partitioned_lock_run_t)(
+    gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx, const gs_host_tasks_t *hosts,
+    const int64_t *core, const gs_analysis_partitioned_lock_options_t *options,
+    gs_analysis_common_answer_t *answer);
 
 #endif

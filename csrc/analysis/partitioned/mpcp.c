@@ -120,11 +120,13 @@ static int test_task(const test_t *test, int64_t at)
 }
 
 int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
-                                 const gs_host_tasks_t *hosts, const int64_t *core, int64_t cpus,
-                                 int64_t sms, int mode, gs_analysis_common_answer_t *answer)
+                                 const gs_host_tasks_t *hosts, const int64_t *core,
+                                 const gs_analysis_partitioned_lock_options_t *options,
+                                 gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, cpus, sms);
-    const test_t test = {self, ctx, hosts, core, answer, mode};
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
+                                                         options->sms);
+    const test_t test = {self, ctx, hosts, core, answer, options->mode};
     gs_analysis_common_answer_start(answer, self->n);
     for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
         status = test_task(&test, at);

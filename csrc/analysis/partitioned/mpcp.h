@@ -10,13 +10,12 @@
 #include "analysis/partitioned/lock_test.h"
 #include "core/method.h"
 
-/* The test for one set of self->n tasks on cores 0..cpus-1, kernels on sms SMs. mode:
- * GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND, GS_ANALYSIS_PARTITIONED_LOCK_BUSY,
- * GS_ANALYSIS_PARTITIONED_LOCK_SPIN. Refuses what gs_analysis_partitioned_lock_test_start refuses.
- */
+/* gs_analysis_partitioned_lock_run_t for MPCP; mode: GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
+ * GS_ANALYSIS_PARTITIONED_LOCK_BUSY or GS_ANALYSIS_PARTITIONED_LOCK_SPIN. */
 int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
-                                 const gs_host_tasks_t *hosts, const int64_t *core, int64_t cpus,
-                                 int64_t sms, int mode, gs_analysis_common_answer_t *answer);
+                                 const gs_host_tasks_t *hosts, const int64_t *core,
+                                 const gs_analysis_partitioned_lock_options_t *options,
+                                 gs_analysis_common_answer_t *answer);
 
 extern const gs_method_t gs_analysis_partitioned_mpcp_method;
 
