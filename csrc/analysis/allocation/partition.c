@@ -1,4 +1,4 @@
-/* Which core takes which task when the GPU has one user at a time? */
+/* Worst-fit assignment to cores, then the test. */
 #include <string.h>
 
 #include "analysis/allocation/partition.h"
@@ -29,7 +29,7 @@ static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t cpus, 
     return gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);
 }
 
-/* shares: n + 1 entries; with a server, the last one is its own, otherwise 0. */
+/* share: n + 1 entries; the last one is that of the server, or 0 without one. */
 static void find_shares(const gs_host_tasks_t *hosts, int64_t sms, int test, int mode,
                         int64_t overhead, double *share)
 {
@@ -61,7 +61,7 @@ int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, 
         return status;
     }
     int64_t n = hosts->n, count = n + (test == GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER);
-    int64_t used = cpus < count ? cpus : count; /* beyond, cores stay empty */
+    int64_t used = cpus < count ? cpus : count; /* more cores stay empty */
     find_shares(hosts, sms, test, mode, overhead, self->share);
     gs_analysis_allocation_worst_fit_order(self->share, count, self->order);
     memset(self->load, 0, (size_t)used * sizeof *self->load);
