@@ -60,15 +60,8 @@ int gs_analysis_partitioned_request_chain_add_shared_sms(
     gs_analysis_partitioned_request_chain_t *self, gs_context_t *ctx, const int64_t *segments,
     const uint8_t *sm, int64_t sms);
 
-/* Longest chain of kernels that a kernel can wait for on shared SMs.
- *
- * Notebook 06, Lemma 4: kernels that share an SM run in the order of their launches. Unrolling "a
- * kernel starts when the earlier ones that share an SM with it have ended" gives a chain u_1 .. u_r
- * of distinct tasks (each has at most one kernel launched and not ended), u_1 sharing an SM with i
- * and each with the next, that run back to back, after the launch of i at the latest. So i waits
- * for at most the greatest weight of a simple path without i that begins at a neighbour of i, in
- * the graph of tasks that share SMs, where the weight of a task is its longest kernel. The kernels
- * of direct neighbours alone ([RTCSA19], Eq. 5) are not enough. */
+/* The longest chain that task i can wait for without the tasks in `excluded` (self->words words; i
+ * may be among them). Returns GS_OK or the status of gs_poll. */
 int gs_analysis_partitioned_request_chain_longest(gs_analysis_partitioned_request_chain_t *self,
                                                   gs_context_t *ctx, int64_t i,
                                                   const uint64_t *excluded, int64_t *longest);
