@@ -6,9 +6,9 @@
 /* The tasks with GPU segments, divided into groups. */
 typedef struct {
     int64_t count;
-    int64_t *of;      /* by task */
-    int64_t *width;   /* by group: scratch */
-    int64_t *kernels; /* by group: scratch */
+    int64_t *of;      /* by task: its group */
+    int64_t *width;   /* by group: number of SMs */
+    int64_t *kernels; /* by group: sum of the longest kernels of its tasks */
     int64_t *weight;  /* by task: factor of its cost */
     double *room;     /* by group: scratch */
 } groups_t;

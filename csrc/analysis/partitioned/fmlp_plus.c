@@ -52,11 +52,11 @@ static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recur
         if (test->core[u] != test->core[i] || lock->sums[u].segments == 0) {
             continue;
         }
-        int64_t apart = gs_analysis_common_saturating_mul(
+        int64_t separate = gs_analysis_common_saturating_mul(
             most, gs_analysis_partitioned_lock_test_segment(&lock->sums[u], test->mode));
         gs_analysis_common_recurrence_add(
             recurrence, GS_ANALYSIS_COMMON_LOWER, test->hosts->deadline[u], test->hosts->period[u],
-            lock->sums[u].segments, most, gpu, apart < gpu ? apart : gpu);
+            lock->sums[u].segments, most, gpu, separate < gpu ? separate : gpu);
     }
 }
 
