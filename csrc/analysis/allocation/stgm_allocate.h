@@ -16,17 +16,18 @@
  * lost:
  * - Sound busy test: GPU segments of one core never overlap, so its tasks can use the same SMs
  *   without any waiting. For 1, 2, .. cores: the tasks with GPU segments are divided among that
- * many by worst fit, and the SMs among these cores by their load; then the other tasks are placed.
+ *   many by worst fit, and the SMs among these cores by their load; then the other tasks are
+ *   placed.
  * - SMs that no two tasks share, while there are enough: each further one goes to the task with the
  *   greatest need, (C + G(N)) / D, among those that gain, or to that of line 24. Cores by ascending
  *   load, or by descending load.
  * - All tests but the sound busy one: groups of tasks with SMs of their own, so that no task waits
  *   for a chain that leads out of its group. Starting from groups of one task, the two groups whose
  *   union raises the cost of their tasks least are merged, until the number is reached; then each
- * SM left goes to the group where it lowers the cost most. The cost of a task is the fourth power
- * of its time on a core of its own, (C + G(N) + B^m + B^e) / D. The number of groups starts at its
- *   maximum and decreases by one in each try, down to 1, then starts again; after each try the task
- *   with the largest time / D counts twice as much. Cores as above.
+ *   SM left goes to the group where it lowers the cost most. The cost of a task is the fourth power
+ *   of its time on a core of its own, (C + G(N) + B^m + B^e) / D. The number of groups starts at
+ *   its maximum and decreases by one in each try, down to 1, then starts again; after each try the
+ *   task with the largest time / D counts twice as much. Cores as above.
  *   GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES tries, each of O(n (n^2 + sms)) steps and 2n placements.
  *
  * In all of them the SMs are assigned at once. A task that finds no core moves to the front of the

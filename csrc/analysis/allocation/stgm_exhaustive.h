@@ -6,10 +6,10 @@
  *   each task and the pairs that share one. Of two allocations with the same pairs, one that gives
  *   some task more SMs is accepted if the other is: kernels get no longer. So every SM is given to
  *   all tasks of a maximal set in which all pairs may share, and all divisions of the SMs among
- * such sets are tried in which each task gets some and all of these pairs do share.
+ *   such sets are tried in which each task gets some and all of these pairs do share.
  * - Cores are interchangeable: all divisions of the tasks into at most `cpus` parts are tried.
- * Tasks are taken by descending priority, and a part that fails is not extended: more tasks, on its
- * core or elsewhere, never shorten a response time there.
+ *   Tasks are taken by descending priority, and a part that fails is not extended: more tasks, on
+ *   its core or elsewhere, never shorten a response time there.
  */
 #ifndef GS_ANALYSIS_ALLOCATION_STGM_EXHAUSTIVE_H
 #define GS_ANALYSIS_ALLOCATION_STGM_EXHAUSTIVE_H
