@@ -368,7 +368,7 @@ def test_refusals() -> None:
         analysis.cpu_only(gs.HostTasks.from_gpu_times(2**50, 1, 2**50 - 1), 4, 10**6)
     with pytest.raises(ValueError, match=r"blocking.* = -1: must not be negative"):
         analysis.gedf_tardiness(C1, 4, blocking=-1)
-    with pytest.raises(ValueError, match="server_period: got 0, expected a positive number"):
+    with pytest.raises(ValueError, match=r"server_period.* 0[,:] .*positive"):
         analysis.container(C1, 4, server_period=0)
     with pytest.raises(ValueError, match=r"section\[1\] = 9: is longer than the job"):
         gs.HostTasks.from_gpu_times([30, 30], cpu=[5, 3], gpu=[0, 5], section=[0, 9])

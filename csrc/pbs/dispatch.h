@@ -12,10 +12,10 @@
 
 /* Rules for the time between the frames of a hyperperiod. */
 enum {
-    GS_PBS_DISPATCH_TABLE = 0, /* starts every entry of the schedule at its time */
+    GS_PBS_DISPATCH_TABLE = 0, /* starts every frame of the schedule at its time */
     GS_PBS_DISPATCH_RECLAIM =
         1, /* starts it once the previous one has ended and its jobs are released */
-    GS_PBS_DISPATCH_POLICY = 2 /* chooses by F */
+    GS_PBS_DISPATCH_POLICY = 2 /* chooses a safe batch of F */
 };
 
 typedef struct {

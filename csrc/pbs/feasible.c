@@ -42,8 +42,8 @@ static int64_t first_reaching(const gs_pbs_span_t *spans, int64_t count, int64_t
     return low;
 }
 
-/* Removes from the gaps what the spans, shifted back by c and cut at last, cover. The affected gaps
- * are rewritten in one pass over both. */
+/* Removes from the gaps the spans shifted back by c and cut at last. The affected gaps are
+ * rewritten in one pass over both. */
 static int close_gaps(gaps_t *self, gs_context_t *ctx, const gs_pbs_span_t *spans, int64_t count,
                       int64_t c, int64_t last)
 {

@@ -1,4 +1,5 @@
-/* Bounds on FIFO responses: known fractions, numbers at the edge of the clock, failures. */
+/* Response-time bounds in FIFO order: known fractions, numbers near the overflow limits,
+ * failures. */
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
 
@@ -180,7 +181,7 @@ static void test_status(void)
                                        ? GS_ANALYSIS_FIFO_UNKNOWN
                                        : GS_ANALYSIS_FIFO_UNBOUNDED_LONG));
     }
-    /* More work than threads: everything piles up, or the one task that has no bound. */
+    /* Overload: every task is unbounded, or the only one without a bound. */
     set_t heavy = {{1000, 10, 10}, {2, 9, 9}, {1, 1, 2}, {1, 2, 1}, 3, 3};
     static const int64_t expected[ORDERS][3] = {
         {GS_ANALYSIS_FIFO_BOUNDED, GS_ANALYSIS_FIFO_UNKNOWN, GS_ANALYSIS_FIFO_UNKNOWN},
@@ -206,7 +207,7 @@ static void test_status(void)
              out[1].status == GS_ANALYSIS_FIFO_UNBOUNDED_LOAD);
 }
 
-/* Nothing ever waits: R = c, in the strict order only if all blocks end within their periods. */
+/* No block ever waits: R = c, in the strict order only if all blocks end within their periods. */
 static void test_fits(void)
 {
     gs_context_t ctx;
@@ -231,8 +232,8 @@ static int64_t draw(uint64_t *state)
     return (int64_t)(*state >> 1);
 }
 
-/* Numbers of any length, up to the edge of the clock: nothing overflows (the sanitizer would say
- * so), and a bound is a fraction in lowest terms that is no less than the block. */
+/* Numbers of any length, up to the overflow limits: nothing overflows (checked by the sanitizers),
+ * and a bound is a fraction in lowest terms, at least the block time. */
 static void test_extremes(void)
 {
     gs_context_t ctx;
@@ -283,8 +284,8 @@ static void test_extremes(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-/* U = 1 - 1 / (T_1 T_2): Theorem A would need 155 bits, and more than its coarse scale can tell.
- * That must not cost what the exact scale gives. */
+/* U = 1 - 1 / (T_1 T_2): Theorem A needs 155 bits, and more precision than its coarse scale. The
+ * bounds of the exact scale must stay. */
 static void test_long_scale(void)
 {
     gs_context_t ctx;
@@ -323,7 +324,7 @@ typedef struct {
     int left;
 } polls_t;
 
-/* Polled at every occasion: the work done so far is set to what asks for a poll. */
+/* Polls at every occasion: the work done is set to the polling threshold. */
 static int interrupt_later(void *arg)
 {
     polls_t *polls = arg;

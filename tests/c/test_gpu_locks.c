@@ -1,4 +1,5 @@
-/* MPCP, FMLP+ and the GPU server: sets worked by hand, numbers at the edge, failures. */
+/* MPCP, FMLP+ and the GPU server: sets worked by hand, numbers near the overflow limits,
+ * failures. */
 #include "analysis/partitioned/fmlp_plus.h"
 #include "analysis/partitioned/gpu_server.h"
 #include "analysis/partitioned/mpcp.h"
@@ -40,7 +41,7 @@ static int test(gs_context_t *ctx, host_set_t *s, which_t which,
     return status;
 }
 
-/* Whether the responses are these, 0 standing for none. */
+/* Whether the response times are these; 0: none. */
 static bool gives(int64_t n, const row_t *rows, int which, int mode, const int64_t *expected)
 {
     gs_context_t ctx;
@@ -80,8 +81,8 @@ static void test_vector(void)
     GIVES(VECTOR_A, SERVER, CPUS, 30, 52, 15, 108);
 }
 
-/* Notebook 06, section 6: the holder suspends for its kernel, and is not only a demand on the core
- * then. */
+/* Notebook 06, section 6: the holder suspends for its kernel, so it is not only a demand on the
+ * core. */
 static void test_counterexample(void)
 {
     static const row_t b1[] = {{100, 0, 1, {1, 0}, {{1, 10, 1}}, 0, {1}},

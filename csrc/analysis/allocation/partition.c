@@ -1,4 +1,4 @@
-/* Which core takes which task when the GPU has one user at a time? */
+/* Worst-fit assignment to cores, then the test. */
 #include <string.h>
 
 #include "analysis/allocation/partition.h"
@@ -19,7 +19,7 @@ static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts,
     return gs_analysis_partitioned_gpu_server_check_overhead(ctx, options->overhead);
 }
 
-/* shares: n + 1 entries; with a server, the last one is its own, otherwise 0. */
+/* share: n + 1 entries; the last one is that of the server, or 0 without one. */
 static void find_shares(const gs_host_tasks_t *hosts, bool has_server,
                         const gs_analysis_partitioned_lock_options_t *options, double *share)
 {

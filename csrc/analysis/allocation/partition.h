@@ -1,10 +1,11 @@
-/* Cores for the tests with one GPU at a time: worst fit, by load alone.
+/* Assignment of tasks to cores for the tests with one GPU user at a time: worst fit by load.
  *
- * Tasks by falling utilization go to the core with the least load each (paper 002, Algorithm 1,
- * without SMs). The utilization is what a job takes of its core by its period: (C + G^m) / T, or
- * (C + G) / T where kernels keep the core; with a server C / T, and the server is one more task, of
- * utilization sum (G^m + 2 eta overhead) / T (see gpu_server.h), placed after tasks of the same. No
- * core is refused to a task: a load beyond 1 fails the test, which says why.
+ * Tasks by descending utilization go to the core with the least load ([RTCSA19], Algorithm 1,
+ * without SMs). The utilization is the time of a job on its core divided by its period: (C + G^m) /
+ * T, or (C + G) / T where kernels keep the core. With a server it is C / T, and the server is one
+ * more task, of utilization sum (G^m + 2 eta overhead) / T (see gpu_server.h), placed after tasks
+ * of equal utilization. No core rejects a task: a load above 1 fails the test, which gives the
+ * reason.
  */
 #ifndef GS_ANALYSIS_ALLOCATION_PARTITION_H
 #define GS_ANALYSIS_ALLOCATION_PARTITION_H
@@ -12,9 +13,9 @@
 #include "analysis/partitioned/lock_methods.h"
 #include "core/method.h"
 
-/* Places the tasks of one set and tests them with the method, in its sound form. options: the
- * server's core is chosen and not read. core: n entries of the caller; *server: the server's core,
- * -1 without one. Refuses what the tests refuse. */
+/* Assigns the tasks of one set to cores and tests them with the method, in its sound form. options:
+ * the core of the server is chosen and not read. core: n entries of the caller; *server: the core
+ * of the server, -1 without one. Errors: those of the tests. */
 int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                      const gs_host_tasks_t *hosts,
                                      const gs_analysis_partitioned_lock_method_t *method,

@@ -1,4 +1,4 @@
-/* Which core and which SMs for every task? */
+/* Allocation of cores and SMs for STGM: the rounds of Algorithm 1 and the answer. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"
@@ -55,7 +55,7 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
         return status;
     }
     run->unit = gs_analysis_allocation_worst_fit_unit(run->hosts);
-    run->full = run->unit > 1 ? run->unit : 1 + 1e-9; /* exactly, where loads are exact */
+    run->full = run->unit > 1 ? run->unit : 1 + 1e-9; /* exact where loads are exact */
     for (int64_t i = 0; i < self->n; i++) {
         self->rank[self->test.order[i]] = i;
         self->bound[i] = self->seen[i] = 0;
@@ -72,7 +72,7 @@ static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rou
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     bool must_place = gs_analysis_allocation_stgm_has_flag(
-        run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET); /* a part of the tasks counts */
+        run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET); /* placements of earlier rounds stay */
     gs_analysis_allocation_stgm_give_one_sm(run);
     gs_analysis_allocation_stgm_clear_cores(run);
     gs_analysis_allocation_stgm_set_utilizations(run);
@@ -96,7 +96,7 @@ static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rou
     }
 }
 
-/* After the last round: the test of the least loaded core with the first task that has none. */
+/* After the last round: the test of the least loaded core with the first task without a core. */
 static int test_failing_core(const gs_analysis_allocation_stgm_run_t *run,
                              gs_analysis_common_answer_t *answer)
 {
@@ -120,7 +120,7 @@ static int test_failing_core(const gs_analysis_allocation_stgm_run_t *run,
     return status;
 }
 
-/* The SMs that were dealt out last. */
+/* Writes the SMs assigned last. */
 static void write_sms(const gs_analysis_allocation_stgm_run_t *run, uint8_t *sm)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;

@@ -1,4 +1,5 @@
-/* On which core does a task fit, and whose responses does it change there? */
+/* Placing of tasks on cores: the test of a core with one more task, and the order of cores and
+ * tasks. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"
@@ -33,22 +34,22 @@ void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_s
     }
 }
 
-/* Where a task is, or is going to be; -1: not known. */
+/* The present or intended core of a task; -1: unknown. */
 static int64_t core_of(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
 {
     bool fixed = run->sms_by_core && run->self->count[i] > 0;
     return fixed ? run->self->group[i] : run->core[i];
 }
 
-/* Busy, sound: the contention of the members. A task without a core is taken to be on another one,
- * alone. */
+/* Sound busy test: the contention of the members. A task without a core is assumed to have one of
+ * its own. */
 static int set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
                              const gs_analysis_partitioned_stgm_core_t *on, int64_t p, int64_t i)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t copies = 0;
     if (self->count[i] == 0 && self->seen[p] == self->version) {
-        return GS_OK; /* a task that uses no GPU changes no contention */
+        return GS_OK; /* a task without GPU segments changes no contention */
     }
     self->seen[p] = self->count[i] == 0 ? self->version : -1;
     memset(self->copy, 0, (size_t)run->cpus * sizeof *self->copy);
@@ -99,8 +100,8 @@ int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm
                                                              : GS_OK;
 }
 
-/* Whether W of a member is what it was without task i: i is less urgent and has no GPU segment that
- * could delay it. */
+/* Whether W of member t is the same without task i: i has a lower priority and no GPU segment that
+ * could delay t. */
 static bool is_unchanged(const gs_analysis_allocation_stgm_run_t *run, int64_t t, int64_t i)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -109,8 +110,8 @@ static bool is_unchanged(const gs_analysis_allocation_stgm_run_t *run, int64_t t
            self->rank[t] < self->rank[i] && run->hosts->segments[i] == 0;
 }
 
-/* A lower bound of the new W. Suspended, another member never makes one less; busy, it may be out
- * of the way then. */
+/* A lower bound of the new W. In suspend mode another member never reduces W; in busy mode it may,
+ * as its GPU segments then cause no contention. */
 static int64_t start_of(const gs_analysis_allocation_stgm_run_t *run, int64_t t, int64_t i)
 {
     bool known =
@@ -119,7 +120,7 @@ static int64_t start_of(const gs_analysis_allocation_stgm_run_t *run, int64_t t,
     return known ? run->self->bound[t] : 0;
 }
 
-/* Line 16: whether the tasks of core p pass with task i. *on: who they are. */
+/* Line 16: whether the tasks of core p pass with task i. *on: these tasks. */
 static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
                      gs_analysis_partitioned_stgm_core_t *on, bool *passes)
 {
@@ -149,7 +150,7 @@ static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, in
     return status;
 }
 
-/* The core that comes after core `last` by load, the first of several with the same; -1: none. */
+/* The core after core `last` by load, ties by index; -1: none. */
 static int64_t next_core(const gs_analysis_allocation_stgm_run_t *run, int64_t last,
                          bool with_empty)
 {
@@ -165,7 +166,7 @@ static int64_t next_core(const gs_analysis_allocation_stgm_run_t *run, int64_t l
     return p;
 }
 
-/* Lines 17 to 19. on: task i and those of core p, whose new W are in self->found. */
+/* Lines 17 to 19. on: task i and the tasks of core p, whose new W are in self->found. */
 static void record_placement(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
                              const gs_analysis_partitioned_stgm_core_t *on)
 {
@@ -184,8 +185,8 @@ static void record_placement(const gs_analysis_allocation_stgm_run_t *run, int64
     }
 }
 
-/* Lines 15 to 20: the first core by rising load that takes task i. Of several empty cores, the
- * first answers for all. */
+/* Lines 15 to 20: the first core by load that accepts task i. Of several empty cores only the first
+ * is tested. */
 static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -205,7 +206,7 @@ static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
             }
             with_empty = with_empty && on.count > 1;
         } else if (!run->most_loaded_first) {
-            return GS_OK; /* the others have more load */
+            return GS_OK; /* all later cores have more load */
         }
         p = fixed ? -1 : next_core(run, p, with_empty);
         int status = gs_poll(run->ctx, run->cpus);
@@ -238,8 +239,8 @@ int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_
     return status;
 }
 
-/* The first task by the order of placing that has no core, brought to the front of that order;
- * false if it is there. */
+/* Moves the first task without a core to the front of the order of placing; false if it is there
+ * already. */
 static bool bring_forward(const gs_analysis_allocation_stgm_run_t *run)
 {
     int64_t *placing_order = run->self->placing_order, at = 0;

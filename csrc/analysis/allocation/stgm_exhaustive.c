@@ -1,4 +1,4 @@
-/* Which of all allocations does the test accept? */
+/* Exhaustive search over SM divisions and core assignments for STGM. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_exhaustive.h"
@@ -27,10 +27,10 @@ void gs_analysis_allocation_stgm_exhaustive_free(gs_analysis_allocation_stgm_exh
 
 enum {
     USERS = GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS,
-    CLIQUES = 9 /* maximal ones among six tasks, at most: 3^(6/3) */
+    CLIQUES = 9 /* most maximal cliques of six tasks: 3^(6/3) */
 };
 
-/* One set under way. Users are numbered from 0. */
+/* Search state of one set. Users, the tasks with GPU segments, are numbered from 0. */
 typedef struct {
     gs_analysis_allocation_stgm_exhaustive_t *self;
     gs_context_t *ctx;
@@ -40,13 +40,13 @@ typedef struct {
     bool busy;
     int paper;
     int64_t users;
-    unsigned neighbours[USERS]; /* who may share an SM with whom */
-    unsigned needed;            /* all users and the pairs that may share, as in what_has */
+    unsigned neighbours[USERS]; /* by user: the users with which it may share an SM */
+    unsigned needed;            /* all users and the pairs that may share, as in bits_of */
     int64_t cliques;
     unsigned clique[CLIQUES]; /* the users of an SM */
-    unsigned has[CLIQUES];    /* what_has of each */
-    unsigned left[CLIQUES];   /* and of all that come after it */
-    int64_t share[CLIQUES];   /* how many SMs each has */
+    unsigned has[CLIQUES];    /* bits_of each clique */
+    unsigned left[CLIQUES];   /* bits_of all cliques after it */
+    int64_t share[CLIQUES];   /* number of SMs of each */
     gs_analysis_allocation_stgm_placement_t *placement;
     gs_analysis_common_answer_t *answer;
     bool found;
@@ -57,9 +57,9 @@ static bool depends_on_cores(const run_t *run)
     return run->busy && run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND;
 }
 
-/* Sound busy test: the contention that the tasks up to that place of the order make for those of
- * core p. It only grows with those that come, wherever they go: on p, they are as much out of the
- * way as when they are not there. */
+/* Sound busy test: the contention that the tasks up to that place of the order cause for those of
+ * core p. It only grows with further tasks, wherever they are placed: on p, they cause as little
+ * contention as when absent. */
 static int set_busy_blocking(run_t *run, int64_t p, int64_t placed,
                              const gs_analysis_partitioned_stgm_core_t *on)
 {
@@ -84,7 +84,7 @@ static int set_busy_blocking(run_t *run, int64_t p, int64_t placed,
     return status;
 }
 
-/* Whether the tasks of core p up to that place of the order pass, as long as no other comes. */
+/* Whether the tasks of core p up to that place of the order pass without further tasks. */
 static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
 {
     gs_analysis_allocation_stgm_exhaustive_t *self = run->self;
@@ -109,8 +109,8 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
     return status;
 }
 
-/* Whether all parts pass that the task at that place of the order makes worse by being on core p:
- * this one and, where contention depends on cores, those that wait for its GPU segments. */
+/* Whether all parts pass that the task at that place of the order affects by being on core p: this
+ * part and, where contention depends on cores, those that wait for its GPU segments. */
 static int test_parts(run_t *run, int64_t p, int64_t placed, int64_t parts, bool *passes)
 {
     int status = test_part(run, p, placed, passes);
@@ -130,7 +130,8 @@ static int test_all(run_t *run)
     return status;
 }
 
-/* Adds the task at that place of the order to every part, or to a new one; parts are in use. */
+/* Adds the task at that place of the order to every part in turn, or to a new one; `parts` are in
+ * use. */
 static int place(run_t *run, int64_t at, int64_t parts)
 {
     if (at == run->self->n) {
@@ -154,7 +155,7 @@ static int place(run_t *run, int64_t at, int64_t parts)
     return gs_poll(run->ctx, 10);
 }
 
-/* Deals out the SMs as run->share says, and tries all cores. */
+/* Assigns the SMs as run->share says, and tries all core assignments. */
 static int try_division(run_t *run)
 {
     gs_analysis_allocation_stgm_exhaustive_t *self = run->self;
@@ -187,8 +188,9 @@ static int try_division(run_t *run)
     return status == GS_OK ? place(run, 0, 0) : status;
 }
 
-/* Divides the SMs that are left among the cliques from c on. had: what those before c have. Each
- * user needs an SM, and each pair that may share one that both have, so some cliques need one. */
+/* Divides the SMs left among the cliques from c on. had: the bits of the cliques before c with SMs.
+ * Each user needs an SM, and each pair that may share one that both have, so some cliques need
+ * one. */
 static int divide(run_t *run, int64_t c, int64_t left, unsigned had)
 {
     int status = GS_OK;
@@ -206,7 +208,7 @@ static int divide(run_t *run, int64_t c, int64_t left, unsigned had)
     return gs_poll(run->ctx, 10);
 }
 
-/* The users and pairs of near ones in a set of users, a bit for each. */
+/* The users of a set and the pairs of them that may share, one bit each. */
 static unsigned bits_of(const run_t *run, unsigned set)
 {
     unsigned bits = set, bit = 1u << USERS;
@@ -219,12 +221,13 @@ static unsigned bits_of(const run_t *run, unsigned set)
     return bits;
 }
 
-/* The maximal sets of users in which all pairs may share. */
+/* Finds the maximal sets of users in which all pairs may share. */
 static void find_cliques(run_t *run)
 {
     run->cliques = 0;
     for (unsigned set = 1; set < 1u << run->users; set++) {
-        unsigned common = (1u << run->users) - 1; /* near all of the set, or of the set */
+        unsigned common =
+            (1u << run->users) - 1; /* users that may share with all of the set, and the set */
         bool clique = true;
         for (unsigned rest = set; rest != 0; rest &= rest - 1) {
             unsigned u = (unsigned)__builtin_ctz(rest), around = run->neighbours[u] | 1u << u;
@@ -243,7 +246,7 @@ static void find_cliques(run_t *run)
     }
 }
 
-/* All sets of pairs, as numbers whose bits are pairs. */
+/* Tries all sets of pairs, as numbers whose bits are pairs. */
 static int try_pairs(run_t *run)
 {
     unsigned pairs = (unsigned)(run->users * (run->users - 1) / 2);

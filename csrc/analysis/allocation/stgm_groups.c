@@ -1,4 +1,4 @@
-/* Which tasks should share SMs, if some have to? */
+/* Allocation with groups of tasks that share SMs of their own. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"
@@ -7,14 +7,14 @@
 typedef struct {
     int64_t count;
     int64_t *of;      /* by task: its group */
-    int64_t *width;   /* by group: its SMs */
-    int64_t *kernels; /* by group: the longest kernels of its tasks, together */
-    int64_t *weight;  /* by task: how much it counts */
-    double *room;     /* by group */
+    int64_t *width;   /* by group: number of SMs */
+    int64_t *kernels; /* by group: sum of the longest kernels of its tasks */
+    int64_t *weight;  /* by task: factor of its cost */
+    double *room;     /* by group: scratch */
 } groups_t;
 
-/* The time of task i if it had a core for itself and the kernels of its group were so long, as a
- * share of its deadline. */
+/* The time of task i on a core of its own, with this sum of kernels in its group, as a fraction of
+ * its deadline. */
 static double need(const gs_analysis_allocation_stgm_run_t *run, int64_t i, int64_t kernels)
 {
     const gs_analysis_common_sums_t *sums = &run->self->test.sums[i];
@@ -23,7 +23,7 @@ static double need(const gs_analysis_allocation_stgm_run_t *run, int64_t i, int6
     return time / (double)run->hosts->deadline[i];
 }
 
-/* What is to be small. The fourth power: waiting hurts those most who have little slack. */
+/* The cost to minimise. Fourth power: waiting matters most to tasks with little slack. */
 static double cost(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups, int64_t i,
                    int64_t kernels)
 {
@@ -31,7 +31,7 @@ static double cost(const gs_analysis_allocation_stgm_run_t *run, const groups_t 
     return (double)groups->weight[i] * square * square;
 }
 
-/* What task i costs more if so many kernels join its group. */
+/* The increase of the cost of task i if kernels of length `more` join its group. */
 static double cost_increase(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
                             int64_t i, int64_t more)
 {
@@ -39,7 +39,7 @@ static double cost_increase(const gs_analysis_allocation_stgm_run_t *run, const 
     return cost(run, groups, i, now + more) - cost(run, groups, i, now);
 }
 
-/* Each task with GPU segments is a group, and has one SM. */
+/* Each task with GPU segments becomes a group with one SM. */
 static void init_groups(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -53,7 +53,8 @@ static void init_groups(const gs_analysis_allocation_stgm_run_t *run, groups_t *
     }
 }
 
-/* Group b's price with each group a before it: the rise of all their tasks. */
+/* The increase of the cost if group b is merged with each group a before it, over the tasks of
+ * both. */
 static void set_merge_costs(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
                             int64_t b)
 {
@@ -70,7 +71,7 @@ static void set_merge_costs(const gs_analysis_allocation_stgm_run_t *run, const 
     }
 }
 
-/* Makes one group of the two that cost least more together. */
+/* Merges the two groups whose union raises the cost least. */
 static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
     int64_t into = 0, from = 1, last = groups->count - 1;
@@ -94,12 +95,14 @@ static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
     groups->count = last;
     for (int64_t i = 0; i < run->self->n; i++) {
         int64_t g = groups->of[i];
-        groups->of[i] = g == from ? into : g == last ? from : g; /* the last takes its number */
+        groups->of[i] = g == from   ? into
+                        : g == last ? from
+                                    : g; /* the last group takes its number */
     }
     return GS_OK;
 }
 
-/* What the tasks of group g cost on so many SMs, which they have from now on. */
+/* Gives group g that number of SMs; returns the cost of its tasks. */
 static double set_width(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t g,
                         int64_t width)
 {
@@ -121,7 +124,7 @@ static double set_width(const gs_analysis_allocation_stgm_run_t *run, groups_t *
     return sum;
 }
 
-/* How much less group g would cost with one more SM. */
+/* The decrease of the cost of group g with one more SM. */
 static double cost_decrease(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups,
                             int64_t g)
 {
@@ -129,7 +132,8 @@ static double cost_decrease(const gs_analysis_allocation_stgm_run_t *run, groups
     return set_width(run, groups, g, groups->width[g]) - more;
 }
 
-/* Divides the SMs: one for every group, and each more one where it saves most. */
+/* Divides the SMs: one for every group, and each further one to the group where it lowers the cost
+ * most. */
 static int divide_sms(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
     double *saving = groups->room;
@@ -154,8 +158,8 @@ static int divide_sms(const gs_analysis_allocation_stgm_run_t *run, groups_t *gr
     return status;
 }
 
-/* Who has which SMs, and who waits how long: the longest chain in a group is all of it. The task
- * with the most need counts twice as much the next time. */
+/* Assigns the SMs and computes the contention: the longest chain in a group is all of it. Doubles
+ * the weight of the task with the largest need. */
 static void assign_groups(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -181,7 +185,7 @@ static void assign_groups(const gs_analysis_allocation_stgm_run_t *run, const gr
     groups->weight[worst] *= 2;
 }
 
-/* One division into so many groups. */
+/* One try with `count` groups. */
 static int try_groups(gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t count,
                       bool *placed)
 {

@@ -1,11 +1,11 @@
-/* Are there cores and SMs with which nobody waits for another's kernel? */
+/* Allocation of cores and SMs such that no task waits for the kernel of another. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"
 #include "analysis/allocation/worst_fit.h"
 
-/* Who gets one more SM when none is shared: the task that needs it most, by its time alone on a
- * core as a share of its deadline, of those whom it helps. */
+/* Of the tasks that gain from one more SM, the one with the largest time alone on a core as a
+ * fraction of its deadline; -1: none. */
 static int64_t choose_by_need(const gs_analysis_allocation_stgm_run_t *run)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -22,14 +22,14 @@ static int64_t choose_by_need(const gs_analysis_allocation_stgm_run_t *run)
     return best;
 }
 
-/* Who gets one more SM when none is shared: as line 24. */
+/* The task of line 24 if it gains from one more SM; -1: none. */
 static int64_t choose_by_gain(const gs_analysis_allocation_stgm_run_t *run)
 {
     int64_t best = gs_analysis_allocation_stgm_choose_task(run);
     return best >= 0 && run->self->gain[best] > 0 ? best : -1;
 }
 
-/* SMs that nobody shares, divided in two ways, and cores from the least or from the most load. */
+/* Disjoint SM sets, divided in two ways, and cores by ascending and by descending load. */
 static int try_disjoint(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
     int status = GS_OK;
@@ -60,7 +60,7 @@ static int try_disjoint(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
     return status;
 }
 
-/* Divides the tasks with GPU segments among so many cores, by worst fit. */
+/* Divides the tasks with GPU segments among `cores` cores by worst fit. */
 static int group_users(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -84,8 +84,8 @@ static int group_users(const gs_analysis_allocation_stgm_run_t *run, int64_t cor
     return status;
 }
 
-/* Divides the SMs among these cores: one each, and each more one to the core with the most load,
- * as if the work were divided by the SMs. self->copy: how many each has. */
+/* Divides the SMs among these cores: one each, and each further one to the core with the largest
+ * load per SM. self->copy: the number of SMs of each. */
 static int divide_sms(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -107,8 +107,8 @@ static int divide_sms(const gs_analysis_allocation_stgm_run_t *run, int64_t core
     return status;
 }
 
-/* Gives the tasks the SMs of their cores. They share them only with tasks that they never wait
- * for, so the graph of who shares with whom stays empty. */
+/* Assigns the SMs of a core to its tasks. They share them only with tasks that they never wait for,
+ * so the graph of shared SMs stays empty. */
 static void give_by_core(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -127,7 +127,7 @@ static void give_by_core(const gs_analysis_allocation_stgm_run_t *run, int64_t c
     }
 }
 
-/* Busy: GPU segments of one core never overlap, so its tasks share SMs at no cost. */
+/* Busy mode: GPU segments of one core never overlap, so its tasks share SMs without waiting. */
 static int try_sms_by_core(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
     int64_t users = gs_analysis_allocation_stgm_give_one_sm(run);
@@ -155,7 +155,7 @@ int gs_analysis_allocation_stgm_isolated(gs_analysis_allocation_stgm_run_t *run,
                                          bool *placed)
 {
     int flags = run->flags, status = GS_OK;
-    run->flags = 0; /* the printed lines are Algorithm 1's */
+    run->flags = 0; /* the lines as printed apply to Algorithm 1 only */
     *placed = false;
     if (gs_analysis_allocation_stgm_depends_on_cores(run)) {
         status = try_sms_by_core(run, rounds, placed);

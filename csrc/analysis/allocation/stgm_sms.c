@@ -1,4 +1,4 @@
-/* Which task has how many SMs, which ones, and who waits for whom then? */
+/* SMs of every task: numbers, positions and the contention between tasks. */
 #include "core/int128.h"
 #include "analysis/allocation/stgm_state.h"
 
@@ -28,7 +28,7 @@ int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stg
     return users;
 }
 
-/* Whether consecutive SMs, round the end, meet. */
+/* Whether the consecutive SMs of two tasks, cyclically, intersect. */
 static bool share_sm(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_t b)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -51,7 +51,7 @@ int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run
             user[users++] = i;
         }
     }
-    /* Within the first round of SMs, none is shared. */
+    /* While the total is at most the number of SMs, none is shared. */
     for (int64_t a = 0; a < users && total > run->sms && status == GS_OK; a++) {
         for (int64_t b = 0; b < a; b++) {
             if (share_sm(run, user[a], user[b])) {

@@ -4,14 +4,14 @@
 
 #include "analysis/common/host_test.h"
 
-void gs_analysis_common_answer_start(gs_analysis_common_answer_t *answer, int64_t n)
+void gs_analysis_common_answer_start(gs_analysis_common_answer_t *self, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        answer->response[i] = -1;
+        self->response[i] = -1;
     }
-    memset(answer->terms, 0, (size_t)(n * GS_ANALYSIS_COMMON_TERMS) * sizeof *answer->terms);
-    answer->failed = -1;
-    answer->schedulable = true;
+    memset(self->terms, 0, (size_t)(n * GS_ANALYSIS_COMMON_TERMS) * sizeof *self->terms);
+    self->failed = -1;
+    self->schedulable = true;
 }
 
 gs_analysis_common_sums_t gs_analysis_common_sums(const gs_host_tasks_t *hosts, int64_t i,

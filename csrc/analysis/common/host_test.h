@@ -45,7 +45,7 @@ typedef struct {
 } gs_analysis_common_answer_t;
 
 /* Initialises the result: no task computed, none failed. */
-void gs_analysis_common_answer_start(gs_analysis_common_answer_t *answer, int64_t n);
+void gs_analysis_common_answer_start(gs_analysis_common_answer_t *self, int64_t n);
 
 /* Demand of one job of a task on a number of SMs. */
 typedef struct {

@@ -109,7 +109,7 @@ int64_t gs_analysis_common_recurrence_value(const gs_analysis_common_recurrence_
     int64_t sum = request_of(self);
     for (int term = 0; term < GS_ANALYSIS_COMMON_TERMS; term++) {
         if (term != GS_ANALYSIS_COMMON_REQUEST) {
-            /* Each is at most 2^60, and so is the sum: no overflow before it is cut. */
+            /* Each is at most 2^60, and so is the sum: no overflow before saturation. */
             sum =
                 gs_analysis_common_saturating_add(sum, self->constant[term] + self->varying[term]);
         }

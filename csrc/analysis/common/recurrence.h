@@ -59,9 +59,8 @@ void gs_analysis_common_recurrence_limit(gs_analysis_common_demand_t *demand, in
 /* The right-hand side at the current window. */
 int64_t gs_analysis_common_recurrence_value(const gs_analysis_common_recurrence_t *self);
 
-/* The least W >= start with W = f(W), or -1 when it exceeds the deadline; start must be at most the
- * least solution and at least the current window. The window is W on return. Returns GS_OK or the
- * status of gs_poll. */
+/* The least W >= start with W = f(W), or -1 when it exceeds the deadline; start is at most the
+ * least solution. The window is W on return. Returns GS_OK or the status of gs_poll. */
 int gs_analysis_common_recurrence_solve(gs_analysis_common_recurrence_t *self, gs_context_t *ctx,
                                         int64_t start, int64_t deadline, int64_t *least);
 

@@ -112,8 +112,7 @@ bool gs_analysis_fifo_is_worst_final(gs_analysis_fifo_state_t *self, int64_t k, 
                                      int64_t jobs, gs_int128_t worst,
                                      bool (*counted)(const gs_analysis_fifo_state_t *, int64_t k,
                                                      int64_t i));
-#define GS_ANALYSIS_FIFO_FIRST_CHECK                                                               \
-    8 /* number of jobs before the first call; the next one after four times as many */
+#define GS_ANALYSIS_FIFO_FIRST_CHECK 8 /* jobs; the next check after four times as many */
 
 /* The theorems; each sets its reasons. */
 void gs_analysis_fifo_theorem_v1_first(gs_analysis_fifo_state_t *self);

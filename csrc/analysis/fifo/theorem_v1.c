@@ -39,7 +39,7 @@ static bool is_counted(const gs_analysis_fifo_state_t *self, int64_t k, int64_t 
 typedef struct {
     gs_int128_t step;   /* added to F by each job of the interval: its own work and the jobs of
                            uncounted tasks */
-    gs_int128_t growth; /* see below */
+    gs_int128_t growth; /* see start_run */
     gs_int128_t lag;
 } run_t;
 

@@ -8,8 +8,7 @@
  * The bound: the container is a periodic server with period P and budget w P among the CPU-only
  * tasks; Theta is its tardiness there. An interval of length D holds more than (D - Theta) / P - 2
  * of its jobs, a supply of at least w (D - Theta - 2 P). The work that arrives in a busy interval
- * before a job, with one job of every task, is at most w times its length plus the sum of all e +
- * s:
+ * before a job, with one job of every task, is at most w times its length plus the sum of (e + s):
  *
  *   response of a GPU-using task <= Theta + 2 P + (sum of e + s) / w.
  *

@@ -1,7 +1,7 @@
-/* Do all tasks meet their deadlines when a first-come-first-served lock guards the GPU? */
+/* Response-time test for FMLP+, and the form of the public code of GCAPS. */
 #include "analysis/partitioned/fmlp_plus.h"
 
-/* One test under way. */
+/* State of one test. */
 typedef struct {
     gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
@@ -12,10 +12,10 @@ typedef struct {
     bool paper;
 } test_t;
 
-/* Requests that are ahead of i's: first come, first served, so at most one of every other task for
- * each of its own, and no more than the jobs in a window have. Those of less urgent tasks on the
- * core are in add_lower. Those of more urgent ones there are part of what these take of the core
- * if, and only if, the holder keeps it. */
+/* Requests ahead of those of i: first come, first served, so at most one of every other task for
+ * each request of i, and no more than the jobs in a window have. Those of lower-priority tasks on
+ * the core are in add_lower. Those of higher-priority ones there are part of their demand on the
+ * core if, and only if, the lock holder keeps its core. */
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
 {
@@ -38,11 +38,11 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
     }
 }
 
-/* Segments of less urgent tasks on the core. At most eta + 1 of a task are in i's way: one that is
- * open when i is released, and one for each of i's GPU segments, begun while i was suspended. Each
- * delays i for at most its length, waiting and ready times together. Or, counted apart: one request
- * ahead of each of i's, and eta + 1 times what a segment takes of the core. For k <= eta segments
- * the former is less; for eta + 1, the last one adds the least of both. */
+/* Segments of lower-priority tasks on the core. At most eta + 1 of a task delay i: one that is open
+ * when i is released, and one for each GPU segment of i, begun while i was suspended. Each delays i
+ * for at most its length, waiting and ready times together. Counted separately: one request ahead
+ * of each of i's, and eta + 1 times the time of a segment on the core. For k <= eta segments the
+ * former is less; for eta + 1, the last one adds the minimum of both. */
 static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
@@ -52,15 +52,15 @@ static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recur
         if (test->core[u] != test->core[i] || lock->sums[u].segments == 0) {
             continue;
         }
-        int64_t apart = gs_analysis_common_saturating_mul(
+        int64_t separate = gs_analysis_common_saturating_mul(
             most, gs_analysis_partitioned_lock_test_segment(&lock->sums[u], test->mode));
         gs_analysis_common_recurrence_add(
             recurrence, GS_ANALYSIS_COMMON_LOWER, test->hosts->deadline[u], test->hosts->period[u],
-            lock->sums[u].segments, most, gpu, apart < gpu ? apart : gpu);
+            lock->sums[u].segments, most, gpu, separate < gpu ? separate : gpu);
     }
 }
 
-/* The same in the public code, with z requests of i delayed from other cores. */
+/* The same in the public code of GCAPS, with z requests of i delayed from other cores. */
 static void add_lower_paper(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                             int64_t at, int64_t z)
 {
@@ -76,7 +76,7 @@ static void add_lower_paper(const test_t *test, gs_analysis_common_recurrence_t 
     }
 }
 
-/* More urgent tasks on the core, which suspend. */
+/* Higher-priority tasks on the core, which suspend. */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
@@ -93,7 +93,7 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     }
 }
 
-/* All demands but those of less urgent tasks on the core. */
+/* All demands but those of lower-priority tasks on the core. */
 static void start(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
     const gs_analysis_common_sums_t *own = &test->lock->sums[test->lock->order[at]];
@@ -105,7 +105,7 @@ static void start(const test_t *test, gs_analysis_common_recurrence_t *recurrenc
     add_higher(test, recurrence, at);
 }
 
-/* z at the window of the recurrence: min(eta_i, requests from other cores). */
+/* z at the current window: min(eta_i, requests from other cores). */
 static int64_t delayed(const gs_analysis_common_recurrence_t *recurrence, int64_t eta)
 {
     int64_t z = 0;

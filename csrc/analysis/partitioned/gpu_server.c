@@ -1,7 +1,7 @@
-/* Do all tasks meet their deadlines when a server runs their GPU segments? */
+/* Response-time test for the GPU server. */
 #include "analysis/partitioned/gpu_server.h"
 
-/* One test under way. */
+/* State of one test. */
 typedef struct {
     gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
@@ -12,8 +12,8 @@ typedef struct {
     int64_t overhead;
 } test_t;
 
-/* The requests of more urgent tasks in a window, each with the overhead before the next one: of
- * ceil(w / T) + 1 jobs, as responses are within the periods. */
+/* The requests of higher-priority tasks in a window, each with the overhead before the next one: of
+ * ceil(w / T) + 1 jobs, as response times are at most the periods. */
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
 {
@@ -32,8 +32,8 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
 }
 
 /* B^w = min(eta RD, JD): RD is one request from issue to start, JD counts the jobs in the whole
- * response. Leaves the demands where RD ends, which W is not below; *single: RD, or -1 beyond the
- * deadline, and then W is, too. */
+ * response time. Leaves the demands at window RD, which W is not below. *single: RD, or -1 if it
+ * exceeds the deadline, as W then does too. */
 static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                           int64_t at, int64_t *single)
 {
@@ -56,7 +56,7 @@ static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *r
     return status;
 }
 
-/* More urgent tasks on the core, which suspend while they are clients. */
+/* Higher-priority tasks on the core, which suspend while they are clients. */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
@@ -73,8 +73,8 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     }
 }
 
-/* The server's work for all other tasks, where it shares i's core: it lies between the release and
- * the deadline of the client's job. */
+/* The work of the server for all other tasks, where it shares the core of i: it lies between
+ * release and deadline of the job of the client. */
 static void add_server(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t i)
 {
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;

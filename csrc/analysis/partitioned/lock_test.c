@@ -1,4 +1,4 @@
-/* What do all tests for a GPU with one user at a time need to know first? */
+/* Shared parts of the tests with one GPU user at a time. */
 #include <string.h>
 
 #include "analysis/partitioned/lock_test.h"
@@ -12,7 +12,7 @@ int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *
     self->sums = gs_alloc(ctx, (size_t)n, sizeof *self->sums);
     self->spin = gs_alloc(ctx, (size_t)n, sizeof *self->spin);
     self->most_lower = gs_alloc(ctx, (size_t)n, sizeof *self->most_lower);
-    /* Up to three demands of another task: its requests, on its core, and at the server's. */
+    /* Up to three demands of another task: its requests, on its core, and at the server. */
     self->demands = gs_alloc(ctx, (size_t)n, 3 * sizeof *self->demands);
     self->share = gs_alloc(ctx, (size_t)n + 1, sizeof *self->share);
     self->load = gs_alloc(ctx, (size_t)n + 1, sizeof *self->load);

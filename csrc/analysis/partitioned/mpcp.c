@@ -1,7 +1,7 @@
-/* Do all tasks meet their deadlines when a lock in priority order guards the GPU? */
+/* Response-time test for MPCP. */
 #include "analysis/partitioned/mpcp.h"
 
-/* One test under way. */
+/* State of one test. */
 typedef struct {
     gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
@@ -11,9 +11,9 @@ typedef struct {
     int mode;
 } test_t;
 
-/* The GPU segments of more urgent tasks, on any core, in a window: n_h(w) = ceil((w + W_h - G_h) /
- * T_h) jobs (a job that had x of its GPU time left at the start of the window was released at least
- * x after that less W_h; for the rest of the proof this is jitter W_h - G_h as usual, also for jobs
+/* The GPU segments of higher-priority tasks, on any core, in a window: n_h(w) = ceil((w + W_h -
+ * G_h) / T_h) jobs (a job with x of its GPU time left at the start of the window was released at
+ * least x after that minus W_h; the rest of the proof is that of jitter W_h - G_h, also for jobs
  * that take less than G_h). */
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
@@ -30,9 +30,9 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
     }
 }
 
-/* rd_i, one request of i from issue to grant, with the demands of add_requests, and how they are
- * limited then: eta_i n_h(rd_i) jobs. *single: rd_i, or -1 beyond the deadline. Then W, which is no
- * less, is beyond it, too; with rd_i, the demands may stay at that window. */
+/* rd_i, one request of i from issue to grant, with the demands of add_requests, which are then
+ * limited to eta_i n_h(rd_i) jobs. *single: rd_i, or -1 if it exceeds the deadline; then W, which
+ * is no less, exceeds it too. With rd_i, the demands may stay at that window. */
 static int solve_request(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t i,
                          int64_t *single)
 {
@@ -50,8 +50,8 @@ static int solve_request(const test_t *test, gs_analysis_common_recurrence_t *re
     return status;
 }
 
-/* Less urgent tasks on the core: a task begins no GPU segment while i is ready, so it has at most
- * one open when i becomes ready, at its release and after each of its own GPU segments (spinning, i
+/* Lower-priority tasks on the core: none begins a GPU segment while i is ready, so each has at most
+ * one open when i becomes ready, at its release and after each of its GPU segments (if i spins, it
  * is ready from its release on), and no more than its jobs have. */
 static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
@@ -69,8 +69,8 @@ static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recur
     }
 }
 
-/* More urgent tasks on the core. Spinning: no job suspends, so there is no jitter (a busy period of
- * i and more urgent tasks ends within W and holds one job of i). */
+/* Higher-priority tasks on the core. Spinning: no job suspends, so there is no jitter (a busy
+ * period of i and higher-priority tasks ends within W and holds one job of i). */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;

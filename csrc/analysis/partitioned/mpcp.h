@@ -1,8 +1,8 @@
-/* MPCP: one lock for the GPU, the most urgent waiting task gets it next.
+/* MPCP: response-time test with one lock for the GPU, granted by priority.
  *
  * Rajkumar, Sha, Lehoczky, RTSS 1988; Lakshmanan, de Niz, Rajkumar, RTSS 2009. Proved in notebook
- * 06, with the jitter W - x that replaces the refuted W + B^r. There is one lock, so only its
- * holder is boosted anywhere, and a GPU segment takes no longer than itself.
+ * 06, with the jitter W - x in place of the refuted W + B^r. There is one lock, so only its holder
+ * is boosted on any core, and a GPU segment takes no longer than its own length.
  */
 #ifndef GS_ANALYSIS_PARTITIONED_MPCP_H
 #define GS_ANALYSIS_PARTITIONED_MPCP_H

@@ -1,10 +1,11 @@
-/* Which kernels can be launched before this one so that all of them have to end first? */
+/* Longest simple paths in the graph of tasks that share SMs: branch and bound, then dynamic
+ * programming over sets. */
 #include <string.h>
 
 #include "analysis/partitioned/request_chain.h"
 
 enum {
-    STEPS = 400 /* of a search by hand, before all sets of tasks are looked at */
+    STEPS = 400 /* of branch and bound, before dynamic programming over all sets of tasks */
 };
 
 int gs_analysis_partitioned_request_chain_init(gs_analysis_partitioned_request_chain_t *self,
@@ -81,14 +82,14 @@ int gs_analysis_partitioned_request_chain_add_shared_sms(
     return GS_OK;
 }
 
-/* A component, its tasks numbered from 0 in the order of their indices. */
+/* A component, its tasks renumbered from 0 by index. */
 typedef struct {
     int64_t count;
     int64_t weight[GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT];
     unsigned neighbours[GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT];
     bool listed;    /* whether `ends` is filled */
-    int64_t best;   /* of the search under way */
-    int64_t enough; /* no path is longer */
+    int64_t best;   /* of the current search */
+    int64_t enough; /* upper bound of all paths */
     int64_t steps;
 } component_t;
 
@@ -109,7 +110,7 @@ static int64_t weight_of(const component_t *part, unsigned tasks)
     return sum;
 }
 
-/* The tasks of `open` that can be reached from `from` (a part of it). */
+/* The tasks of `open` reachable from `from`, a subset of it. */
 static unsigned reach(const component_t *part, unsigned from, unsigned open)
 {
     unsigned found = from;
@@ -124,8 +125,8 @@ static unsigned reach(const component_t *part, unsigned from, unsigned open)
     return found;
 }
 
-/* Goes on from a path of that weight whose last task is next to the tasks `next` of `open`: those
- * with the fewest other ways to go first. False when it takes too long. */
+/* Extends a path of that weight whose last task is adjacent to the tasks `next` of `open`: those
+ * with the fewest continuations first. False when it takes more than STEPS steps. */
 static bool search(component_t *part, unsigned next, unsigned open, int64_t weight)
 {
     part->best = weight > part->best ? weight : part->best;
@@ -155,8 +156,8 @@ static bool search(component_t *part, unsigned next, unsigned open, int64_t weig
     return true;
 }
 
-/* By dynamic programming over all sets of tasks: a path through all tasks of a set can end at v
- * when one through the others ends next to v. */
+/* Dynamic programming over all sets of tasks: a path through all tasks of a set can end at v when
+ * one through the other tasks ends at a neighbour of v. */
 static void list_ends(component_t *part, uint16_t *ends)
 {
     for (unsigned tasks = 1; tasks < 1u << part->count; tasks++) {
@@ -172,7 +173,7 @@ static void list_ends(component_t *part, uint16_t *ends)
     part->listed = true;
 }
 
-/* The heaviest set of tasks without i that has a path to next to i. */
+/* The heaviest set of tasks without i with a path that ends at a neighbour of i. */
 static int64_t heaviest_path_set(const component_t *part, const uint16_t *ends, int64_t i)
 {
     int64_t best = 0;
@@ -185,14 +186,14 @@ static int64_t heaviest_path_set(const component_t *part, const uint16_t *ends, 
     return best;
 }
 
-/* The longest path that begins next to i. */
+/* The longest path that begins at a neighbour of i. */
 static int longest_path(gs_analysis_partitioned_request_chain_t *self, gs_context_t *ctx,
                         component_t *part, int64_t i, int64_t *longest)
 {
     unsigned open = ((1u << part->count) - 1) & ~(1u << i);
     part->best = part->steps = part->enough = 0;
     for (unsigned rest = part->neighbours[i];
-         rest != 0;) { /* in the heaviest piece, once i is away */
+         rest != 0;) { /* upper bound: the heaviest component without i */
         unsigned piece = reach(part, rest & -rest, open);
         int64_t weight = weight_of(part, piece);
         part->enough = weight > part->enough ? weight : part->enough;
@@ -211,7 +212,8 @@ static int longest_path(gs_analysis_partitioned_request_chain_t *self, gs_contex
     return status;
 }
 
-/* Adds to self->group the tasks from i on that can be reached without those of `away`. */
+/* Sets self->group to the tasks reachable from i without those of `excluded`; returns their
+ * number. */
 static int64_t find_component(gs_analysis_partitioned_request_chain_t *self, int64_t i,
                               const uint64_t *excluded)
 {
@@ -239,7 +241,7 @@ static int64_t find_component(gs_analysis_partitioned_request_chain_t *self, int
     return count;
 }
 
-/* The tasks of self->group by rising index; at most `most` of them. */
+/* Lists the tasks of self->group by ascending index, at most `most`. */
 static int64_t list_component(const gs_analysis_partitioned_request_chain_t *self, int64_t *tasks,
                               int64_t most)
 {
@@ -280,8 +282,9 @@ static void init_component(const gs_analysis_partitioned_request_chain_t *self,
     }
 }
 
-/* In a ring, or with one other task, all of the others can be ahead: they are a path that begins
- * next to i. Tasks in the order of their SMs, as an allocation deals them out, often are one. */
+/* Whether the tasks form a ring in this order, or are at most two: then all other tasks form a path
+ * that begins at a neighbour of i. Tasks in the order of their SMs, as an allocation assigns them,
+ * often form one. */
 static bool is_ring(const gs_analysis_partitioned_request_chain_t *self, const int64_t *tasks,
                     int64_t count)
 {
@@ -330,7 +333,7 @@ int gs_analysis_partitioned_request_chain_all(gs_analysis_partitioned_request_ch
         memset(longest, 0, (size_t)self->n * sizeof *longest);
         return gs_poll(ctx, self->n);
     }
-    uint64_t *excluded = self->group + 2 * self->words; /* those that are done */
+    uint64_t *excluded = self->group + 2 * self->words; /* the tasks done */
     memset(excluded, 0, (size_t)self->words * sizeof *excluded);
     for (int64_t i = 0; i < self->n; i++) {
         if (excluded[i / 64] >> (i % 64) & 1) {

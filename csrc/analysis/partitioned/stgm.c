@@ -1,4 +1,4 @@
-/* Do all tasks meet their deadlines when kernels share the GPU by SMs? */
+/* Response-time test for STGM, corrected and as printed. */
 #include <string.h>
 
 #include "analysis/partitioned/stgm.h"
@@ -38,7 +38,7 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
     memset(self, 0, sizeof *self);
 }
 
-/* Sums, and who shares SMs with whom. */
+/* Fills the sums and the graph of tasks that share SMs. */
 static int start(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                  const gs_host_tasks_t *hosts, const uint8_t *sm, int64_t sms)
 {
@@ -72,7 +72,7 @@ void gs_analysis_partitioned_stgm_copy_blocking(gs_analysis_partitioned_stgm_t *
     }
 }
 
-/* Eqs. 5 and 6, as printed: the neighbours' kernels, but not those that they wait for. */
+/* Eqs. 5 and 6 as printed: the kernels of the neighbours, but not those that they wait for. */
 static void set_neighbour_kernels(gs_analysis_partitioned_stgm_t *self)
 {
     for (int64_t i = 0; i < self->n; i++) {
@@ -117,14 +117,14 @@ int gs_analysis_partitioned_stgm_busy_blocking(gs_analysis_partitioned_stgm_t *s
     return status;
 }
 
-/* Busy, sound: the contention of all tasks. */
+/* Sound busy test: B^m, B^e and the longest open segment of all tasks. */
 static int set_busy_blocking(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                              const int64_t *core)
 {
     int64_t all = 0; /* the longest copy of every core */
     for (int64_t i = 0; i < self->n; i++) {
         bool first = true;
-        self->segment[i] = 0; /* the longest copy on the same core, for now */
+        self->segment[i] = 0; /* the longest copy on the same core, temporarily */
         for (int64_t j = 0; j < self->n; j++) {
             if (core[j] == core[i]) {
                 self->segment[i] =
@@ -149,10 +149,10 @@ static int set_busy_blocking(gs_analysis_partitioned_stgm_t *self, gs_context_t 
     return GS_OK;
 }
 
-/* A less urgent task on the core, suspend mode. Sound: while i is ready, it begins no GPU segment,
- * so at most one is open when i becomes ready (at its release and after each of its GPU segments),
- * and both of its copies can still come. Printed (Eqs. 7, 8): only the longer one, and once for
- * each CPU segment. */
+/* B^l of one lower-priority task on the core, suspend mode. Sound: while i is ready, that task
+ * begins no GPU segment, so at most one is open when i becomes ready (at its release and after each
+ * of its GPU segments), and both of its copies can still follow. As printed (Eqs. 7, 8): only the
+ * longer one, and once for each CPU segment. */
 static int64_t lower_suspend(const gs_analysis_common_sums_t *own,
                              const gs_analysis_common_sums_t *low, int paper)
 {
@@ -161,9 +161,9 @@ static int64_t lower_suspend(const gs_analysis_common_sums_t *own,
                : gs_analysis_common_saturating_mul(own->cpu_segments, low->longest_copy);
 }
 
-/* B^l of the task at that place. Busy, sound: i never suspends, so only the segment that is open at
- * the start of the busy period counts, with all its spinning. Printed (Eqs. 11, 12): one of every
- * task, without the spinning. */
+/* B^l of the task at that place. Busy, sound: i never suspends, so only the segment open at the
+ * start of the busy period counts, with all its spinning. As printed (Eqs. 11, 12): one segment of
+ * every task, without the spinning. */
 static int64_t lower_of(const gs_analysis_partitioned_stgm_t *self,
                         const gs_analysis_partitioned_stgm_core_t *core, int64_t at)
 {
@@ -185,9 +185,10 @@ static int64_t lower_of(const gs_analysis_partitioned_stgm_t *self,
     return sum;
 }
 
-/* What a job of h takes of the core. Busy, sound: with its own spinning; there is no jitter, as no
- * job suspends (a busy period of i and more urgent tasks ends within W, which is within the period,
- * so it holds one job of i). Printed: Eq. 9 with the blocking of i, or with that of h. */
+/* Demand of a job of h on the core. Busy, sound: with its own spinning; there is no jitter, as no
+ * job suspends (a busy period of i and higher-priority tasks ends within W, which is at most the
+ * period, so it holds one job of i). As printed: Eq. 9 with the blocking of i, or with that of
+ * h. */
 static int64_t demand_of(const gs_analysis_partitioned_stgm_t *self, int64_t h, bool busy,
                          int paper, int64_t blocking)
 {

@@ -283,7 +283,7 @@ static int compare_moments(const void *a, const void *b)
 static int sort_times(repaired_t *self, int64_t v)
 {
     int64_t count = self->vertices[v].times;
-    if (count == 0) { /* a vertex whose first time met the end of a budget */
+    if (count == 0) { /* a vertex created when a budget ended has no times */
         return GS_OK;
     }
     if (count > self->moment_capacity) {
@@ -324,7 +324,7 @@ static int expand_batch(repaired_t *self, int64_t v, uint32_t batch)
                 counts[i] = executed_of(self, v)[i] + (batch >> i & 1);
             }
             status = land(self, end, counts, depth, &landing);
-            /* After a jump two intervals may share their landing. */
+            /* After a jump to an arrival two intervals may share their landing. */
             if (status == GS_OK && landing.vertex != before) {
                 result->splits += before < 0 ? 0 : 1;
                 status = gs_pbs_graph_edge(self->engine, v, landing.vertex, batch);
@@ -362,7 +362,7 @@ static int expand(repaired_t *self, int64_t v)
 {
     uint32_t ready = ready_mask(self, v);
     int status = sort_times(self, v);
-    /* Subsets from the largest mask down; the empty one ends the walk. */
+    /* Subsets in descending order; the empty one ends the loop. */
     for (uint32_t batch = ready; status == GS_OK && batch != 0; batch = (batch - 1) & ready) {
         if (self->engine->completion[batch] > 0) {
             status = expand_batch(self, v, batch);

@@ -27,7 +27,7 @@ typedef struct {
     int32_t placed;
     int32_t stuck;
     gs_placement_sm_load_t *loads;
-    uint8_t *verdict; /* per set, GS_PBS_ORACLE_DEMAND_* */
+    uint8_t *verdict; /* per set, GS_PBS_ORACLE_RESOURCE_DEMAND_* */
     int8_t *order;    /* the caller's: n entries per set */
     bool ascending;
 } search_t;
@@ -76,7 +76,7 @@ static void keep(search_t *self, uint32_t mask, const int8_t *order, int32_t cou
     self->verdict[mask] = GS_PBS_ORACLE_RESOURCE_DEMAND_FITS;
 }
 
-/* The members of a set in the order of one of the sorts. */
+/* The members of a set in one of the sorted orders. */
 static int32_t members(const search_t *self, uint32_t mask, int sort, int8_t *order)
 {
     int32_t count = 0;
@@ -325,7 +325,7 @@ static int read_kernels(search_t *self, const gs_gpu_t *gpu, int64_t *per_sm)
     return GS_OK;
 }
 
-/* What sums say of every set; *open: how many they leave open. */
+/* Classifies every set by total demand; *open: number of sets left open. */
 static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *demand,
                         int64_t *open)
 {
