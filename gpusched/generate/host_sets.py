@@ -19,6 +19,7 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
+from gpusched._support.text import shown
 from gpusched.model import profiles
 from gpusched.model.host_tasks import HostTasks, _ranks
 
