@@ -388,7 +388,7 @@ def harmonic_periods(
         steps = [max(s, least) for s in steps]
     if steps and max(steps) * step > INT64_MAX:
         raise ValueError(
-            f"utilization: got {utilization}, which needs a period of more than 64 bits of ns, expected more"
+            f"utilization: got {utilization}, expected more (a period exceeds 64 bits of ns)"
         )
     return cast(Int64Array, column([s * step for s in steps]))
 
