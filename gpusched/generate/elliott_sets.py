@@ -130,7 +130,7 @@ def scenario(
     empty: bool,
     ticks: Any = 1_000_000,
 ) -> Any:
-    """Checked arguments of ``_core.elliott_draw`` and ``elliott_study`` after the key, as a tuple."""
+    """Checked arguments of ``_core.elliott_draw`` and ``elliott_study``, without the key."""
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
         raise ValueError(f"cpus: got {m}, expected 1 to 2**31 - 1 CPUs")

@@ -33,7 +33,7 @@ def sums_of(n: Any, utilization: Any, count: int | None, discard: bool) -> Float
         return np.full(sets, value)
     if count is None or sums.shape != (sets,):
         raise ValueError(
-            f"utilization: got shape {sums.shape}, expected one number, or one for each of {sets} sets"
+            f"utilization: got shape {sums.shape}, expected one number or one per set ({sets})"
         )
     return sums
 
