@@ -1,4 +1,4 @@
-"""The command line, as a user runs it: in a process of its own, in an empty folder."""
+"""The command line, run in a separate process and an empty folder."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""The CUDA backend on a stand-in driver: devices, errors, forks, and what runs record."""
+"""The CUDA backend on a stand-in driver: devices, errors, forks and recorded runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle by measurement and the player, on a stand-in driver whose times are known."""
+"""Measured oracle and player on a stand-in driver with known times."""
 
 from __future__ import annotations
 

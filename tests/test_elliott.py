@@ -1,4 +1,4 @@
-"""Paper 004's sets and its study: the twin draws and counts the same, the store survives."""
+"""Sets and study of [RTNS10]: agreement with the twin, and the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table 2 and Figure 6 of paper 004 in a model: what the lock, the driver and a container do."""
+"""Table 2 and Figure 6 of [RTNS10]: simulations of the lock, the driver and a container."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of blocks: files of cuda_scheduling_examiner, and the rules that a log may break."""
+"""Logs of blocks: files of cuda_scheduling_examiner, and violations of the rules."""
 
 from __future__ import annotations
 

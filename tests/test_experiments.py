@@ -1,4 +1,4 @@
-"""The papers' figures: what their tables hold, and that they can be read."""
+"""Figures of the papers: contents of the tables, legible drawings."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Bounds on FIFO responses: the twin, the paper, tiny GPUs, stacks, and what a refusal says."""
+"""Bounds on FIFO responses: twin, paper, tiny GPUs, stacks, errors."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_recurrences_are_fixed_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the twin would take long from the start on, it confirms the end."""
+    """The twin confirms fixed points whose iteration from the start would take long."""
     monkeypatch.setattr(twin, "JOBS", 400000)
     args = ([51, 49], [14, 17], [1, 2], [11, 10], 12)
     period, block_time, blocks, threads, m = args

@@ -1,4 +1,4 @@
-"""Pictures of FIFO runs: every block where it can be, nothing over anything else, legible."""
+"""Pictures of FIFO runs: every block is drawn, none overlap, the text is legible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paper 004, bounded tardiness under global EDF: its numbers, twins, simulation, refusals."""
+"""Bounded tardiness under global EDF [RTNS10]: numbers, twins, simulation, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated task sets: their laws, not only their sums, and that a set is the same in any stack."""
+"""Generated task sets: distributions, and independence of the stack."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_reflection_is_exact() -> None:
 
 
 def test_gpusched_sets() -> None:
-    """Paper 001, section 6.1."""
+    """[RTNS24], section 6.1."""
     tasks = gs.generate.gpusched(5, 0.8, count=SETS, seed=6)
     assert tasks.is_stack and len(tasks) == SETS and tasks.n == 5
     assert set(np.unique(tasks.period)) == {1000 * p for p in (400, 480, 600, 800, 1200, 1600)}

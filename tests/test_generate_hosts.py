@@ -1,4 +1,4 @@
-"""Tasks by Table I of paper 002: the laws of what is drawn, not only the ranges."""
+"""Tasks by Table I of [RTCSA19]: distributions and ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scheduling hierarchy from Python: schedules that were observed, waits, pictures, refusals."""
+"""The scheduling hierarchy: observed schedules, waiting reasons, pictures, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulation of tasks with CPU and GPU segments: the rules, the twin, and what comes of a run."""
+"""Simulation of tasks with CPU and GPU segments: rules, twin, results."""
 
 from __future__ import annotations
 
@@ -467,7 +467,7 @@ def test_server_periods():
             gs.simulate.host_responses(stack, 2, server_period=wrong, **box)
 
 
-# Global EDF (paper 004)
+# Global EDF ([RTNS10])
 
 
 def srm_example():
@@ -540,7 +540,7 @@ def test_global_edf_without_a_gpu():
         gs.simulate.host(hosts, 2, "gedf", "omlp", mode="busy", until=12)
 
 
-# The container of paper 004
+# The container of [RTNS10]
 
 
 def test_figure_4():
@@ -575,7 +575,7 @@ def test_a_budget_is_used_up():
 
 @pytest.mark.parametrize("mode", ["busy", "suspend"])
 def test_a_container_ends_with_its_last_job(mode):
-    """What the server would have done later is nothing to wait for."""
+    """A run ends before later activities of the server."""
     for period in (6, 30, 1000, 2**59 - 2):
         box = {"mode": mode, "until": 30, "server_period": period}
         run = gs.simulate.host(srm_example(), 4, "gedf", "container", **box)

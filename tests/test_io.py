@@ -1,4 +1,4 @@
-"""Traces of real programs, and Chrome traces: what is read, what is refused, what is written."""
+"""Traces of real programs and Chrome traces: readers, errors, writers."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Traces of Nsight Systems: its database, the CSV of its statistics, what is refused of both."""
+"""Traces of Nsight Systems: database and CSV, accepted and malformed."""
 
 import contextlib
 import gzip

@@ -1,4 +1,4 @@
-"""Paper 003's tables and figures, and the schedules of Amert et al.: contents and pictures."""
+"""Tables and figures of [RTAS20], and schedules of [RTSS17]: contents and pictures."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_rtss_2017_says_why() -> None:
 
 
 def test_ecrts_2017() -> None:
-    """The hierarchy's schedule of paper 000's kernels is that of the threads-only model."""
+    """The hierarchy's schedule of [ECRTS17]'s kernels is that of the threads-only model."""
     table, threads = experiments.ecrts2017(), experiments.yang_fig2()
     ours = dict(zip(table["kernel"].tolist(), range(len(table)), strict=True))
     at = [ours[kernel] for kernel in threads["kernel"].tolist()]

@@ -1,4 +1,4 @@
-"""The oracle: which batches fit a GPU at once, in which order, and how long they take."""
+"""The oracle: batches that fit a GPU at once, orders of submission, completion times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placement: what the papers observed, the twin, and what holds for every placement."""
+"""Placement: observations of the papers, twin, invariants."""
 
 import pickle
 import xml.etree.ElementTree as ElementTree
@@ -31,7 +31,7 @@ def sms(placement):
 @pytest.mark.parametrize("policy", ["most_room", "olmedo"])
 @pytest.mark.parametrize("gpu", [XAVIER, gs.GPU.preset("Pegasus")], ids=lambda g: g.name)
 def test_tables_ii_and_iii(gpu, policy):
-    """Paper 003: two kernels of one block. A cell holds what the first leaves of its SM, and is
+    """[RTAS20]: two kernels of one block. A cell holds what the first leaves of its SM, and is
     gray where the second goes to the same SM: if and only if Definition III.1 says so."""
     mw = gpu.warps_per_sm
     for x in range(1, 33):
@@ -55,7 +55,7 @@ def test_figure_5():
 
 @pytest.mark.parametrize("policy", ["most_room", "olmedo"])
 def test_load_balancing(policy):
-    """Paper 003: 6 SMs hold a block of 512 threads, then come 16 blocks of 64 or of 128 threads."""
+    """[RTAS20]: 6 SMs hold a block of 512 threads, then come 16 blocks of 64 or of 128 threads."""
     small = gs.place(XAVIER, [6, 16], [512, 64], policy=policy)
     assert small.sms(1).tolist() == [5, 7] * 8
     large = gs.place(XAVIER, [6, 16], [512, 128], policy=policy)

@@ -1,4 +1,4 @@
-"""The run-time policy: it is F, it never misses when jobs end early, and the paper's strategies."""
+"""The run-time policy: the search's function F, no miss when jobs end early, strategies."""
 
 from __future__ import annotations
 

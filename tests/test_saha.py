@@ -1,4 +1,4 @@
-"""The figures of paper 002: what is counted, that seeds decide it, what is refused."""
+"""Figures of [RTCSA19]: counts, dependence on seeds, errors."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_fig5_takes_the_same_sets_at_every_point() -> None:
 
 
 def test_the_paper() -> None:
-    """What the text says of Figures 4 and 5, as far as sound tests bear it out."""
+    """Statements of the text on Figures 4 and 5 that hold for sound tests."""
     figure = stgm_fig4([8, 12, 16], 150, seed=2, tests=SOUND)
     share = {name: figure.where(test=name)["schedulable"] for name in SOUND}
     for values in share.values():

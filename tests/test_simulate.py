@@ -1,4 +1,4 @@
-"""FIFO simulation: the paper's examples, the counterexamples, the twin, and what never happens."""
+"""FIFO simulation: examples of the paper, counterexamples, twin, invariants."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WAVES = ("task", "job", "blocks", "start", "end")
 
 
 def check(run: Any) -> None:
-    """What holds for any complete run."""
+    """Invariants of any complete run."""
     tasks, waves = run.tasks, run.waves
     events = np.concatenate([waves.start, waves.end])
     change = waves.blocks * tasks.threads[waves.task]

@@ -1,4 +1,4 @@
-"""Sweeps: equal results however the work is divided, errors with their point, quick interrupts."""
+"""Sweeps: results independent of the chunks, errors with their point, fast interrupts."""
 
 import contextlib
 import csv
@@ -455,7 +455,7 @@ def test_a_store_keeps_every_type(tmp_path):
 
 
 def run_of(function, *, store=None, **options):
-    """What a sweep of one point returned; some of it has no mean."""
+    """Values of a sweep of one point, some of which have no mean."""
     opened = contextlib.nullcontext() if store is None else open_store(store, {"study": 1})
     with opened as kept:
         return run(function, [{}], [spawn(1)], kept=kept, progress=False, **options)

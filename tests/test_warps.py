@@ -1,4 +1,4 @@
-"""Warps on an SM: loose round-robin against a plain twin, Figure 6, block times, refusals."""
+"""Warps on an SM: loose round-robin and a plain twin, Figure 6, block times, errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def cycle_by_cycle(
     latency: int,
     separate: bool,
 ) -> list[int]:
-    """What the model says, a cycle at a time; an instruction is "i" or "f"."""
+    """Simulation of the model cycle by cycle; an instruction is "i" or "f"."""
     finish = [0] * len(scheduler)
     for s in set(scheduler):
         mine = [w for w in range(len(scheduler)) if scheduler[w] == s]
@@ -70,7 +70,7 @@ def test_agrees_with_a_cycle_by_cycle_twin() -> None:
 
 
 def test_figure_6() -> None:
-    """Paper 003: 8 of 16 warps integer halve the time on Volta and do nothing on Pascal."""
+    """[RTAS20]: 8 of 16 warps integer halve the time on Volta and do nothing on Pascal."""
     length = 10_000
     half = np.arange(16) < 8
     for separate, share in ((True, 0.5), (False, 1.0)):

@@ -1,4 +1,4 @@
-"""Paper 000's figures: what their tables hold, and that they can be read."""
+"""Figures of [ECRTS17]: contents of the tables, legible drawings."""
 
 from __future__ import annotations
 
