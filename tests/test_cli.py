@@ -57,7 +57,7 @@ def test_sweep_prints_the_table_and_draws_it(tmp_path):
 
 def test_sweep_refuses_before_it_works(tmp_path):
     line = refused(tmp_path, "sweep", "--output", "no/where.png")
-    assert line == "gpusched sweep: no/where.png: there is no such folder\n"
+    assert line == "gpusched sweep: no/where.png: expected an existing folder\n"
     line = refused(tmp_path, "sweep", "--output", "fig4.xyz")
     assert line.startswith("gpusched sweep: fig4.xyz: cannot draw a file of this ending; known are")
     assert line.count("\n") == 1
@@ -83,7 +83,7 @@ def test_sweep_without_matplotlib_says_what_to_install(tmp_path):
     env = {"PYTHONPATH": os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     line = refused(tmp_path, "sweep", "--count", "2", env=env)
-    expected = "gpusched sweep: drawing needs matplotlib: pip install 'gpusched[plot]'\n"
+    expected = "gpusched sweep: expected matplotlib for drawing: pip install 'gpusched[plot]'\n"
     assert line == expected
     # A trace can be drawn without it.
     out = tmp_path / "out"

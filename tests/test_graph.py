@@ -374,8 +374,8 @@ def test_no_job_in_the_hyperperiod_is_schedulable():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"variant": "fixed"}, ValueError, "variant = 'fixed'"),
-        ({"order": "random"}, ValueError, "order = 'random'"),
+        ({"variant": "fixed"}, ValueError, "variant: got 'fixed', expected one of sound,"),
+        ({"order": "random"}, ValueError, "order: got 'random', expected one of fifo, lifo"),
         ({"order": "lifo"}, ValueError, "order.*by depth"),
         ({"depth": -1}, ValueError, "depth = -1"),
         ({"depth": 2.5}, ValueError, "depth = 2.5"),
