@@ -138,7 +138,7 @@ def test_partition_times_of_tasks(device: Device) -> None:
     tasks = gs.KernelTasks(period=[10**6], wcet=[50_000], blocks=[4], threads=[128])
     assert gs.cuda.partition_times(tasks, device, sms=[3, 5], repeats=2).sms.tolist() == [8]
     for wrong in ([0], [17], []):
-        with pytest.raises(ValueError, match=r"sms: got \[0\], expected 1 to 16"):
+        with pytest.raises(ValueError, match=r"sms: got \[.*\], expected 1 to 16"):
             gs.cuda.partition_times(tasks, device, sms=wrong)
 
 
@@ -218,7 +218,7 @@ def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.Monke
     monkeypatch.setattr("gpusched.cuda.noise.LIMIT_S", 0.5)
     with pytest.raises(RuntimeError, match="noise: got no answer of a"), noisy(0, "memset", 1):
         pass
-    with pytest.raises(ValueError, match="processes = 65: must be 1 to 64"):
+    with pytest.raises(ValueError, match="processes: got 65, expected 1 to 64"):
         gs.cuda.probe(0, processes=[65])
 
 

@@ -104,7 +104,7 @@ def test_paper() -> None:
     ) + Fraction(5 * 512 * 112, 180)
     assert float(limit.utilization) == pytest.approx(3784.7, abs=0.05)
     assert "no guarantee" in limit.note
-    # Within the limit, yet the response times of the victim grow for ever.
+    # Within the limit, yet the response times of the victim grow without bound.
     victim = fifo_limit(VICTIM, 2)
     assert victim.within and victim.limit == 2
     assert float(victim.utilization) == pytest.approx(1.2636, abs=5e-5)
@@ -581,7 +581,7 @@ def test_reasons() -> None:
     assert "more threads than there are" in str(load.reason(1))
     with pytest.raises(IndexError, match="task: got 3, expected 0 to 2"):
         found.why(3)
-    with pytest.raises(ValueError, match="task = 'x': must be one of"):
+    with pytest.raises(ValueError, match="task: got 'x', expected one of task 0, task 1,"):
         found.why("x")
     with pytest.raises(ValueError, match="only one task set"):
         found.why(0, 0)

@@ -206,7 +206,7 @@ def test_seeds() -> None:
     assert (first != second).any()
     np.testing.assert_array_equal(first, draw(3, 1.0, seed=np.random.default_rng(5)))
     for bad in (-1, 1.5, True):
-        with pytest.raises(ValueError, match="seed: got -1, expected a non-negative integer"):
+        with pytest.raises(ValueError, match=r"seed: got .*, expected a non-negative integer"):
             draw(3, 1.0, seed=bad)
 
 

@@ -77,14 +77,14 @@ def test_names_need_no_punctuation(name):
 def test_module_forms():
     assert gs.GPU.preset("H100 SXM5").name == "H100"
     assert gs.GPU.preset("NVIDIA A100-SXM4-40GB").name == "A100"
-    with pytest.raises(ValueError, match="'H100 PCIe' is no preset"):
+    with pytest.raises(ValueError, match="'H100 PCIe'"):
         gs.GPU.preset("H100 PCIe")  # fewer SMs
 
 
 def test_an_unknown_name_lists_the_near_ones():
-    with pytest.raises(ValueError, match=r"'rtx 2070' is no preset; near ones: RTX 2080, .*Ti"):
+    with pytest.raises(ValueError, match=r"'rtx 2070' .*RTX 2080, .*Ti"):
         gs.GPU.preset("rtx 2070")
-    with pytest.raises(ValueError, match=r"'zzz' is no preset; known: TX1, TX2, "):
+    with pytest.raises(ValueError, match=r"'zzz'.*TX1, TX2, "):
         gs.GPU.preset("zzz")
     with pytest.raises(TypeError, match="name: must be a string, got int"):
         gs.GPU.preset(2080)

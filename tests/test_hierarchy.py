@@ -650,7 +650,7 @@ def test_chrome_trace(tmp_path: Path) -> None:
     bare.to_chrome_trace(tmp_path / "bare.json.gz")
     with pytest.raises(ValueError, match="tick = 0: must be at least 1 ns"):
         run.to_chrome_trace(tmp_path / "no.json", tick=0)
-    with pytest.raises(TypeError, match=r"tick: got 1\.5, expected an integer"):
+    with pytest.raises(TypeError, match=r"tick: got .*, expected an integer"):
         run.to_chrome_trace(tmp_path / "no.json", tick=1.5)  # type: ignore[arg-type]
 
 
@@ -737,5 +737,5 @@ def test_pictures_refuse() -> None:
         with pytest.raises(ValueError, match=message):
             run.to_svg(**arguments)  # type: ignore[arg-type]
     for name, value in (("since", "1"), ("until", 3.5), ("until", float("nan"))):
-        with pytest.raises(TypeError, match=f"{name} = .*: must be an integer"):
+        with pytest.raises(TypeError, match=f"{name}: got .*, expected an integer"):
             run.to_svg(**{name: value})  # type: ignore[arg-type]

@@ -107,7 +107,7 @@ def test_what_jobs_take() -> None:
         tasks.kernel_time(0)
     with pytest.raises(ValueError, match=r"^sm\[0\]: the task has no SM"):
         example(sm=None).gpu_time()
-    with pytest.raises(ValueError, match="mode = 'spin': must be one of suspend, busy"):
+    with pytest.raises(ValueError, match="mode: got 'spin', expected one of suspend, busy"):
         tasks.utilization("spin")
 
 
@@ -365,9 +365,14 @@ def test_refused_segments(jobs: Any, error: type[Exception], text: str) -> None:
 @pytest.mark.parametrize(
     ("cpu", "kernel", "error", "text"),
     [
-        ([[3, [2]], [1]], 0, TypeError, "cpu[0, 1]: got [2], expected a number"),
-        ([{3, 2}, [1, 1]], 5, TypeError, "cpu[0, 0] = {2, 3}: must be a number"),  # in no order
-        ([[3, 2], [1]], [[{4, 5}], []], TypeError, "kernel[0, 0, 0] = {4, 5}: must be a number"),
+        ([[3, [2]], [1]], 0, TypeError, "cpu[0, 1] = [2]: must be a number"),
+        ([{3, 2}, [1, 1]], 5, TypeError, "cpu[0, 0]: got {2, 3}, expected a number"),  # in no order
+        (
+            [[3, 2], [1]],
+            [[{4, 5}], []],
+            TypeError,
+            "kernel[0, 0, 0]: got {4, 5}, expected a number",
+        ),
         ([[], []], 0, ValueError, "cpu: the lists of segments are empty"),
     ],
 )

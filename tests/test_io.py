@@ -246,7 +246,7 @@ def test_several_devices_need_a_choice(tmp_path):
     assert io.read_trace(path, device=0).name.tolist() == ["a"]
     second = io.read_trace(path, device=np.int32(1))
     assert (second.name.tolist(), second.gpu.name) == (["c", "b"], "second")
-    with pytest.raises(ValueError, match="no kernels on device 2, only on 0, 1"):
+    with pytest.raises(ValueError, match="device: got 2, expected one of 0, 1, on which"):
         io.read_trace(path, device=2)
 
 
@@ -255,7 +255,7 @@ def test_several_devices_need_a_choice(tmp_path):
     [
         ([{k: v for k, v in ORIN.items() if k != "numSms"}], "device 0: .*lacks numSms"),
         ([{k: v for k, v in ORIN.items() if "compute" not in k}],
-         "lacks computeMajor, computeMinor: give gpu="),
+         "lacks computeMajor, computeMinor .or give gpu="),
         ([ORIN | {"numSms": "many"}], "device 0: numSms"),
         ([ORIN | {"numSms": 0}], r"sms: got 0, expected a positive number \(or give"),
         ([ORIN | {"numSms": 2**70}], "device 0: numSms"),
@@ -458,9 +458,9 @@ def test_choose_prefers_kernels_that_fit_all_at_once(tmp_path):
     assert trace.choose(1, "[cb]").name.tolist() == ["b"]
     with pytest.raises(ValueError, match="pattern: got 'z', expected one that matches a"):
         trace.choose(pattern="z")
-    with pytest.raises(ValueError, match="count is 0, must be at least 1"):
+    with pytest.raises(ValueError, match="count: got 0, expected a positive number"):
         trace.choose(0)
-    with pytest.raises(ValueError, match="no kernel of the trace can run on"):
+    with pytest.raises(ValueError, match=r"gpu: got Orin \(16 SMs\), expected one that can run"):
         trace.select("d").choose()
 
 
@@ -494,14 +494,14 @@ def test_tasks_refuse_what_makes_no_sense(tmp_path):
     with pytest.raises(ValueError, match="deadline"):
         kernels.tasks(10, [1, 2, 3, 4])
     for utilization in (0, -1, math.nan, math.inf, 3.001):
-        with pytest.raises(ValueError, match="utilization is"):
+        with pytest.raises(ValueError, match="utilization: got"):
             kernels.tasks(utilization=utilization)
-    with pytest.raises(ValueError, match="no kernels to make tasks of"):
+    with pytest.raises(ValueError, match="kernels: got none, expected at least one"):
         many(tmp_path).select("z").kernels().tasks(5)
-    with pytest.raises(ValueError, match="'d': its block fits on no SM"):
+    with pytest.raises(ValueError, match="kernel 'd': got a block that fits no SM, expected"):
         many(tmp_path).kernels().tasks(5)
     still = io.read_trace(put(tmp_path, [kernel("still", dur=0)]))
-    with pytest.raises(ValueError, match="'still' has a measured duration of 0: leave it out"):
+    with pytest.raises(ValueError, match="kernel 'still': got a measured duration of 0,"):
         still.choose().tasks(5)
 
 
@@ -530,7 +530,7 @@ def test_periods_of_nothing_and_beyond_64_bits():
         io.harmonic_periods([2**62, 1], 0.5)
     with pytest.raises(ValueError, match=r"wcet\[1\]: got 0, expected a positive number"):
         io.harmonic_periods([5, 0])
-    with pytest.raises(ValueError, match=r"wcet\[1\]: got 0, expected a positive number"):
+    with pytest.raises(ValueError, match="step: got 0, expected a positive number"):
         io.harmonic_periods([5], step=0)
 
 

@@ -229,7 +229,7 @@ def test_recorder_refuses() -> None:
         work.kernel(stream, duration=1, at=-4)
     with pytest.raises(ValueError, match="duration = 0: must be positive"):
         work.copy_in(stream, duration=0)
-    with pytest.raises(TypeError, match=r"stream = 1.5: must be an integer"):
+    with pytest.raises(TypeError, match=r"stream: got 1\.5, expected an integer"):
         work.copy_out(1.5, duration=1)  # type: ignore[arg-type]
     work.kernel(stream, duration=4, interference=(0.5, 1, 1, 1))
     with pytest.raises(ValueError, match=r"interference of launch 0\[0\] = 0.5"):
@@ -249,6 +249,9 @@ def test_text_among_numbers_is_named() -> None:
 
 def test_streams_of_tasks_are_streams() -> None:
     tasks = gs.KernelTasks(period=[4, 5], block_time=[1, 1])
-    for stream, text in ((-1, "must not be negative"), (2**40, "must be below")):
-        with pytest.raises(ValueError, match=rf"stream\[1\] = {stream}: {text}"):
+    for stream, text in (
+        (-1, ": got -1, expected a non-negative number"),
+        (2**40, ".*must be below"),
+    ):
+        with pytest.raises(ValueError, match=rf"stream\[1\]{text}"):
             gs.Launches.from_tasks(tasks, 20, stream=[0, stream])

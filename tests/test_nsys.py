@@ -253,7 +253,7 @@ def test_names_come_from_the_first_column_that_says_something(tmp_path):
     with pytest.raises(ValueError, match="'mangledName': got None, expected the id of a"):
         io.read_trace(path)
     change(path, "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME mangledName TO z")
-    with pytest.raises(ValueError, match="KERNEL lacks demangledName and shortName"):
+    with pytest.raises(ValueError, match="CUPTI_ACTIVITY_KIND_KERNEL: got no column"):
         io.read_trace(path)
 
 
@@ -352,7 +352,7 @@ def test_malformed_gpus(tmp_path, row, message):
         io.read_trace(path)
     assert io.read_trace(path, gpu="A100").gpu.sms == 108
     change(path, "UPDATE TARGET_INFO_GPU SET id = 'first'")
-    with pytest.raises(ValueError, match="TARGET_INFO_GPU, row 1: 'id' is 'first', must be an int"):
+    with pytest.raises(ValueError, match="'id': got 'first', expected an integer"):
         io.read_trace(path, gpu="A100")
 
 
@@ -629,7 +629,7 @@ def test_devices_of_the_csv(tmp_path):
         ("10000,", "soon,", "'Start': got 'soon', expected a number"),
         ("10000,", "nan,", "'Start': got 'nan', expected a number of 64 bits"),
         ("10000,", "1e999999,", "'Start': got '1e999999', expected a number of 64"),
-        ("10000,", f"{2**63},", f"line 4: 'Start' is '{2**63}', must fit in 64 bits"),
+        ("10000,", f"{2**63},", f"line 4: 'Start': got '{2**63}', expected a number of 64 bits"),
         ("10000,", f"{2**63 - 1},", "'Start': got 9223372036854775807, expected a time"),
         ('10000,', '"10,000",', "'Start': got '10,000', expected a number"),
         (",5000,", ",-5,", "'Duration': got -5, expected a non-negative number"),
@@ -681,7 +681,7 @@ def test_a_report_without_kernels(tmp_path):
     with pytest.raises(ValueError, match="got a report without kernels, expected at least"):
         io.read_trace(table(tmp_path / "t", []))
     (tmp_path / "t").write_text("Time (%),Total Time (ns),Instances,Name\n100,5,1,k\n")
-    with pytest.raises(ValueError, match="neither a trace of the PyTorch profiler nor of Nsight"):
+    with pytest.raises(ValueError, match="expected JSON of the PyTorch profiler, or a trace"):
         io.read_trace(tmp_path / "t")
 
 

@@ -283,7 +283,7 @@ def test_budgets_end_in_none_and_say_which():
     assert whole.schedulable is not None and whole.reason is None
     with pytest.raises(ValueError, match=r"budget\.states: got 0, expected a positive number"):
         gs.pbs.Budget(states=0)
-    with pytest.raises(ValueError, match="seconds = nan"):
+    with pytest.raises(ValueError, match=r"budget\.seconds: got nan, expected a positive"):
         gs.pbs.Budget(seconds=math.nan)
 
 

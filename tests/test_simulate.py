@@ -296,7 +296,7 @@ def test_overlapping_jobs_may_run_at_once() -> None:
     assert simulate.fifo(tasks, 3, "overlap").worst.tolist() == [25]
 
 
-# What happens for ever
+# Infinite horizon
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -695,7 +695,7 @@ def test_sets_that_cannot_be_simulated() -> None:
         ragged = {"threads": 4, "until": 10, name: [[4, 4], [4]]}
         with pytest.raises(ValueError, match=f"^{name}: "):
             simulate.fifo_responses(stack, **ragged)
-    with pytest.raises(ValueError, match="first = -1"):
+    with pytest.raises(ValueError, match="first: got -1, expected the number of a set, 0 to"):
         simulate.fifo_responses(stack, 4, until=10, first=-1)
     primes = gs.KernelTasks(period=[999999937, 999999929, 999999893], block_time=1)
     with pytest.raises(ValueError, match="until: is needed, as the hyperperiod is beyond"):
@@ -726,12 +726,12 @@ def test_responses_are_of_a_task_that_there_is() -> None:
         with pytest.raises(IndexError, match=f"task: got {task}, expected 0 to 1"):
             run.responses(task)
     assert np.array_equal(run.responses("task 1"), run.responses(1))
-    with pytest.raises(ValueError, match="task = 'task 2': must be one of task 0, task 1"):
+    with pytest.raises(ValueError, match="task: got 'task 2', expected one of task 0, task 1"):
         run.responses("task 2")
-    with pytest.raises(TypeError, match=r"task = \[0\]: must be an integer"):
+    with pytest.raises(TypeError, match=r"task: got \[0\], expected an integer"):
         run.responses([0])  # type: ignore[arg-type]
     for tick in (1.5, "1", None):
-        with pytest.raises(TypeError, match=r"tick = .*: must be an integer"):
+        with pytest.raises(TypeError, match=r"tick: got .*, expected an integer"):
             run.to_chrome_trace("never", tick=tick)  # type: ignore[arg-type]
 
 

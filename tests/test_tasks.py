@@ -358,8 +358,8 @@ def test_other_things_than_task_sets() -> None:
     for call in calls:
         with pytest.raises(TypeError, match="tasks: got list, expected KernelTasks"):
             call([4, 5])
-    with pytest.raises(TypeError, match="table: must be BatchTable, not list"):
+    with pytest.raises(TypeError, match="table: got list, expected BatchTable"):
         gs.pbs.search(KernelTasks(period=[4], wcet=1), [0, 1])  # type: ignore[arg-type]
     for simulate in (gs.simulate.host, gs.simulate.host_responses):
-        with pytest.raises(TypeError, match="hosts: must be HostTasks, not list"):
+        with pytest.raises(TypeError, match="hosts: got list, expected HostTasks"):
             simulate([4, 5], 2, until=5)  # type: ignore[arg-type]

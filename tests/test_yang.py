@@ -171,7 +171,7 @@ def test_bounds_as_a_picture(bounds):
 def test_refusals(call: Any, message: str):
     with pytest.raises(ValueError, match=message):
         call(experiments)
-    with pytest.raises(TypeError, match="utilizations: 'x' is no number"):
+    with pytest.raises(TypeError, match="utilizations: got 'x', expected a number"):
         experiments.yang_bounds(["x"])
-    with pytest.raises(TypeError, match="epsilons: None is no number"):
+    with pytest.raises(TypeError, match="epsilons: got None, expected a number"):
         experiments.yang_fig3([None])

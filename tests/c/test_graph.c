@@ -1,5 +1,4 @@
-/* Does the scheduling graph give its answers from C, stay within budgets, and survive the failure
- * of any of its allocations? */
+/* Scheduling graph in C: answers, budgets, failure of any allocation. */
 #include "gpusched.h"
 #include "minunit.h"
 

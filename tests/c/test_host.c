@@ -1,5 +1,5 @@
-/* Does the host simulator do what its rules and the counterexamples say, in any slices, with any
- * allocation failing, and does it refuse what it cannot simulate? */
+/* Host simulator: rules and counterexamples, in slices of any length, with any allocation failing;
+ * errors. */
 #include "simulate/host/host.h"
 
 #include "minunit.h"

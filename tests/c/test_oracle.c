@@ -1,4 +1,4 @@
-/* Does the oracle say of every set what trying all its orders says? */
+/* Oracle: agreement with enumeration of all orders for every set. */
 #include "pbs/oracle/oracle.h"
 
 #include "minunit.h"

@@ -1,4 +1,4 @@
-/* Do blocks go where the papers saw them go, and does no SM ever hold more than it can? */
+/* Placement: observations of the papers, and limits of the SMs. */
 #include "model/placement.h"
 
 #include "minunit.h"

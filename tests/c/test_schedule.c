@@ -1,4 +1,4 @@
-/* Does the replay accept the paper's schedule and name the rule that a wrong one breaks? */
+/* Replay of schedules: the paper's schedule, and the violated rule of invalid ones. */
 #include "model/schedule.h"
 
 #include "minunit.h"

@@ -1,4 +1,4 @@
-/* Do warps take turns as loose round-robin has it, and do their pipelines limit them? */
+/* Warps: loose round-robin order and limits of the pipelines. */
 #include "simulate/warps.h"
 
 #include "minunit.h"
