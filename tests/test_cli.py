@@ -66,7 +66,7 @@ def test_sweep_refuses_before_it_works(tmp_path):
         ("--count", "x", "invalid whole number value: 'x'"),
         ("--seed", "-1", "got -1, expected a non-negative number"),
         ("--panel", "d", "invalid choice: 'd'"),
-        ("--tasks", "21", "21 expected at most 20"),
+        ("--tasks", "21", "got 21, expected at most 20"),
     ):
         assert text in refused(tmp_path, "sweep", option, value)
 
@@ -167,7 +167,7 @@ def test_trace_refuses(tmp_path):
     )
     assert "got '0.5ns', expected a positive whole number" in line(TRACE, "--period", "0.5ns")
     assert line(TRACE, "--period", "4ms", "--utilization", "1") == (
-        "--period and --utilization: give one of them\n"
+        "--utilization: got it with --period, expected one of them\n"
     )
     assert "utilization is 9" in line(TRACE, "--utilization", "9")
     (tmp_path / "bad.json").write_text("{")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.arguments import FloatArray, Int64Array, frozen
 from gpusched._support.results import Results, wilson
 from gpusched.experiments.elliott_scenarios import GPU_SHARES, LETTERS, SCENARIOS, Scenario, find
 from gpusched.generate.elliott_sets import UTILIZATIONS
@@ -105,7 +105,9 @@ class ElliottStudy(Results):
 
         return observations(self)
 
-    def curve(self, number: int, name: str) -> tuple[Any, Any, Any, Any]:
+    def curve(
+        self, number: int, name: str
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """One curve of a scenario: middle of the bins, share, low, high; of bins with sets."""
         rows = self.where(scenario=number, curve=name)
         middle = (rows["low"] + rows["high"]) / 2
@@ -277,7 +279,7 @@ def table_of(
     )
 
 
-def _wilson(passed: Int64Array, sets: Int64Array) -> tuple[Any, Any]:
+def _wilson(passed: Int64Array, sets: Int64Array) -> tuple[FloatArray, FloatArray]:
     """``wilson`` for arrays of counts."""
     low, high = np.zeros(len(sets)), np.ones(len(sets))
     for size in np.unique(sets):

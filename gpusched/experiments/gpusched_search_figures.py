@@ -10,7 +10,7 @@ import functools
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -127,6 +127,70 @@ _FIG5 = {"n": 5, "slowdown": "large", "utilization": 1.0}
 _GRAPH_TASKS = 6  # for more, the graph of the paper takes too long
 _DEPTH = 14  # the largest depth in the paper
 _STATES = 50_000_000
+
+
+@overload
+def gpusched_fig5(
+    panel: Literal["a"],
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> SearchTimes: ...
+
+
+@overload
+def gpusched_fig5(
+    panel: Literal["b"],
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> TimesByTasks: ...
+
+
+@overload
+def gpusched_fig5(
+    panel: Literal["c"],
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> GraphSize: ...
+
+
+@overload
+def gpusched_fig5(
+    panel: str,
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> SearchTimes | TimesByTasks | GraphSize: ...
 
 
 def gpusched_fig5(
