@@ -169,7 +169,7 @@ def test_trace_refuses(tmp_path):
     assert line(TRACE, "--period", "4ms", "--utilization", "1") == (
         "--utilization: got it with --period, expected one of them\n"
     )
-    assert "utilization is 9" in line(TRACE, "--utilization", "9")
+    assert "utilization: got 9" in line(TRACE, "--utilization", "9")
     (tmp_path / "bad.json").write_text("{")
     assert line("bad.json").startswith("bad.json: ")
     (tmp_path / "file").write_text("")

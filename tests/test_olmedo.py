@@ -91,11 +91,11 @@ def test_ecrts_2017() -> None:
 # Tables
 
 
-@pytest.mark.parametrize("policy", ["most_room", "olmedo"])
-def test_tables_2_and_3(policy: str) -> None:
+@pytest.mark.parametrize("placement", ["most_room", "olmedo"])
+def test_tables_2_and_3(placement: str) -> None:
     for table, mw in (
-        (experiments.olmedo_table2(policy=policy), 64),
-        (experiments.olmedo_table3(policy=policy), 32),
+        (experiments.olmedo_table2(placement=placement), 64),
+        (experiments.olmedo_table3(placement=placement), 32),
     ):
         assert len(table) == 1024
         x, y, same = table["x"], table["y"], table["same"]
@@ -107,7 +107,7 @@ def test_tables_2_and_3(policy: str) -> None:
     assert two.where(x=1, y=3)["same"].tolist() == [True]
     assert not two.where(x=2, y=2)["same"].any()
     assert_legible(two.plot().figure)
-    naive = experiments.olmedo_table2(policy="round_robin", most=4)
+    naive = experiments.olmedo_table2(placement="round_robin", most=4)
     assert not naive["same"].any() and naive["rule"].any()
 
 
