@@ -17,7 +17,7 @@ import gpusched as gs
 from gpusched.simulate import hierarchy_run, hierarchy_scene
 from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Hierarchy
 
-# Of Amert et al.: two SMs as in a TX2.
+# [RTSS17]: two SMs as in a TX2.
 TX2 = gs.GPU(sms=2, threads_per_sm=2048, blocks_per_sm=32, smem_per_sm=65536)
 KB = 1024
 

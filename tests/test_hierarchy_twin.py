@@ -32,7 +32,7 @@ TWO_SMS = [2, 64, 32, 65536, 64 * KB, 48 * KB, 0, 256, 256, 4]
 def amert(kernels: list[tuple[int, ...]]) -> System:
     """Kernels (stream, launch, duration, blocks, threads, KB, priority).
 
-    The goldens of the design notes, after Amert et al. (RTSS 2017).
+    Schedules worked by hand, after [RTSS17].
     """
     streams = sorted({k[0] for k in kernels})
     stream, time, duration, blocks, threads, shared, _ = zip(*kernels, strict=True)

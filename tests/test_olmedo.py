@@ -28,7 +28,7 @@ def close_figures() -> Iterator[None]:
     pyplot.close("all")
 
 
-# Amert et al.
+# [RTSS17]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Simulation of the scheduling hierarchy: SM, start and waiting reason of every block.
 
-Sources: "Dissecting the CUDA scheduling hierarchy", section III; the queue rules of Amert et al.
+Sources: "Dissecting the CUDA scheduling hierarchy", section III; the queue rules of [RTSS17].
 (RTSS 2017); the false dependencies between the streams of a channel of Bakita and Anderson (RTAS
 2024).  The rules are those in the comments of csrc/sim/hierarchy.h.
 
