@@ -1,6 +1,6 @@
-"""How long do the response-time tests and allocations for tasks with GPU segments take?
+"""Times of the response-time tests and allocations for tasks with GPU segments.
 
-Sets of 16 tasks on 4 cores by Table I of the STGM paper (gs.generate.stgm), and sets of half that
+Sets of 16 tasks on 4 cores by Table I of [RTCSA19] (gs.generate.stgm), and sets of half that
 utilization, which take longer: nearly all of them pass. One call for the whole stack, its processor
 time on one core; the fastest of several. Cores of the tests are those of the partition for MPCP;
 STGM gets one SM per task there, round the end. Beside them, the published figures of SchedCAT for
