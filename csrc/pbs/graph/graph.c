@@ -29,26 +29,12 @@ void gs_pbs_graph_result_free(gs_pbs_graph_result_t *self, gs_context_t *ctx)
     gs_pbs_graph_result_init(self);
 }
 
-void *gs_pbs_graph_room(gs_context_t *ctx, void *array, int64_t *capacity, int64_t count,
-                        size_t size)
-{
-    if (count < *capacity) {
-        return array;
-    }
-    int64_t more = *capacity == 0 ? 16 : 2 * *capacity;
-    void *grown = gs_grow(ctx, array, (size_t)more, size);
-    if (grown != NULL) {
-        *capacity = more;
-    }
-    return grown;
-}
-
 int gs_pbs_graph_count(gs_pbs_graph_engine_t *engine, int64_t depth)
 {
     gs_pbs_graph_result_t *result = engine->result;
     while (result->depths <= depth) {
-        int64_t *grown = gs_pbs_graph_room(engine->ctx, result->per_depth, &engine->depth_capacity,
-                                           result->depths, sizeof *grown);
+        int64_t *grown = gs_vector_reserve(engine->ctx, result->per_depth, &engine->depth_capacity,
+                                           result->depths + 1, sizeof *grown);
         if (grown == NULL) {
             return engine->ctx->status;
         }
@@ -67,8 +53,8 @@ int gs_pbs_graph_edge(gs_pbs_graph_engine_t *engine, int64_t source, int64_t tar
     if (!engine->options->keep) {
         return GS_OK;
     }
-    gs_pbs_graph_edge_t *grown = gs_pbs_graph_room(engine->ctx, graph->edge, &engine->edge_capacity,
-                                                   graph->edges, sizeof *grown);
+    gs_pbs_graph_edge_t *grown = gs_vector_reserve(engine->ctx, graph->edge, &engine->edge_capacity,
+                                                   graph->edges + 1, sizeof *grown);
     if (grown == NULL) {
         return engine->ctx->status;
     }

@@ -2,6 +2,7 @@
 #ifndef GS_PBS_GRAPH_GRAPH_ENGINE_H
 #define GS_PBS_GRAPH_GRAPH_ENGINE_H
 
+#include "core/vector.h"
 #include "pbs/graph/graph.h"
 #include "pbs/graph/graph_jobs.h"
 
@@ -38,10 +39,5 @@ void gs_pbs_graph_reverse(gs_schedule_t *schedule);
 
 /* Makes room for the whole graph, zeroed, where it is kept and its size is known at the end. */
 int gs_pbs_graph_keep(gs_pbs_graph_engine_t *engine, int64_t vertices, int64_t points);
-
-/* The array with room for one more item than count; *capacity doubles as needed. NULL with
- * ctx->status set when there is no memory, the old array then stays. */
-void *gs_pbs_graph_room(gs_context_t *ctx, void *array, int64_t *capacity, int64_t count,
-                        size_t size);
 
 #endif

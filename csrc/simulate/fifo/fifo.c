@@ -1,6 +1,9 @@
 /* Which block starts next, and when, if blocks start in FIFO order? */
 #include "simulate/fifo/fifo.h"
 
+#include <string.h>
+
+#include "core/vector.h"
 #include "simulate/fifo/fifo_cycle.h"
 
 /* Elementary operations of one event, for the poll. */
@@ -8,40 +11,20 @@
 
 /* Growing ------------------------------------------------------------------------------------- */
 
-/* Makes room for one more; room doubles. */
-static int make_room(gs_context_t *ctx, void **block, size_t count, size_t *room, size_t size)
-{
-    if (count < *room) {
-        return GS_OK;
-    }
-    size_t larger = *room == 0 ? 64 : 2 * *room;
-    void *grown = gs_grow(ctx, *block, larger, size);
-    if (grown == NULL) {
-        return ctx->status;
-    }
-    *block = grown;
-    *room = larger;
-    return GS_OK;
-}
-
-/* A ring cannot grow in place: what has wrapped around would be torn apart. */
+/* Room for one more in the ring; the entries before its head move behind the others. */
 static int make_queue_room(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
 {
     if (fifo->queue_count < fifo->queue_room) {
         return GS_OK;
     }
-    size_t room = fifo->queue_room == 0 ? 64 : 2 * fifo->queue_room;
-    gs_simulate_fifo_place_t *larger = gs_alloc(ctx, room, sizeof *larger);
-    if (larger == NULL) {
+    size_t before = (size_t)fifo->queue_room;
+    gs_simulate_fifo_place_t *queue = gs_vector_reserve(ctx, fifo->queue, &fifo->queue_room,
+                                                        fifo->queue_count + 1, sizeof *queue);
+    if (queue == NULL) {
         return ctx->status;
     }
-    for (size_t q = 0; q < fifo->queue_count; q++) {
-        larger[q] = fifo->queue[(fifo->queue_head + q) & (fifo->queue_room - 1)];
-    }
-    gs_free(ctx, fifo->queue);
-    fifo->queue = larger;
-    fifo->queue_room = room;
-    fifo->queue_head = 0;
+    memcpy(queue + before, queue, (size_t)fifo->queue_head * sizeof *queue);
+    fifo->queue = queue;
     return GS_OK;
 }
 
@@ -65,7 +48,7 @@ static int enqueue(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t job)
     }
     bool by_arrival = fifo->model.order == GS_FIFO_ORDER_HARDWARE;
     gs_simulate_fifo_place_t added = {by_arrival ? fifo->now : fifo->job[job].release, job};
-    size_t mask = fifo->queue_room - 1, at = fifo->queue_count++;
+    int64_t mask = fifo->queue_room - 1, at = fifo->queue_count++;
     while (at > 0) {
         gs_simulate_fifo_place_t ahead = fifo->queue[(fifo->queue_head + at - 1) & mask];
         if (!goes_before(fifo, added, ahead)) {
@@ -103,14 +86,16 @@ static int new_record(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t *job)
         fifo->job_free = fifo->job[*job].next;
         return GS_OK;
     }
-    void *block = fifo->job;
-    int status =
-        make_room(ctx, &block, (size_t)fifo->job_count, &fifo->job_room, sizeof *fifo->job);
-    fifo->job = block;
-    if (status == GS_OK) {
-        *job = fifo->job_count++;
+    if (fifo->job_count == fifo->job_room) {
+        gs_simulate_fifo_job_t *grown =
+            gs_vector_reserve(ctx, fifo->job, &fifo->job_room, fifo->job_count + 1, sizeof *grown);
+        if (grown == NULL) {
+            return ctx->status;
+        }
+        fifo->job = grown;
     }
-    return status;
+    *job = fifo->job_count++;
+    return GS_OK;
 }
 
 static int release(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t task)
@@ -241,15 +226,17 @@ static int64_t actual_time(const gs_simulate_fifo_t *fifo, const gs_simulate_fif
 static int log_wave(gs_simulate_fifo_t *fifo, gs_context_t *ctx, const gs_simulate_fifo_job_t *job,
                     int64_t blocks, int64_t end)
 {
-    void *block = fifo->wave;
-    int status =
-        make_room(ctx, &block, (size_t)fifo->wave_count, &fifo->wave_room, sizeof *fifo->wave);
-    fifo->wave = block;
-    if (status == GS_OK) {
-        fifo->wave[fifo->wave_count++] =
-            (gs_simulate_fifo_wave_t){job->task, job->number, blocks, fifo->now, end};
+    if (fifo->wave_count == fifo->wave_room) {
+        gs_simulate_fifo_wave_t *grown = gs_vector_reserve(ctx, fifo->wave, &fifo->wave_room,
+                                                           fifo->wave_count + 1, sizeof *grown);
+        if (grown == NULL) {
+            return ctx->status;
+        }
+        fifo->wave = grown;
     }
-    return status;
+    fifo->wave[fifo->wave_count++] =
+        (gs_simulate_fifo_wave_t){job->task, job->number, blocks, fifo->now, end};
+    return GS_OK;
 }
 
 /* A place for a wave that runs. */
@@ -259,20 +246,24 @@ static int new_flight(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t *flig
         *flight = fifo->flight_free[--fifo->flight_free_count];
         return GS_OK;
     }
-    size_t room = fifo->flight_room;
-    void *block = fifo->flight;
-    int status = make_room(ctx, &block, fifo->ends.count, &room, sizeof *fifo->flight);
-    fifo->flight = block;
-    if (status == GS_OK && room != fifo->flight_room) { /* each flight may become free */
-        int64_t *grown = gs_grow(ctx, fifo->flight_free, room, sizeof *grown);
+    int64_t count = fifo->ends.count;
+    if (count == fifo->flight_room) {
+        int64_t room = fifo->flight_room;
+        gs_simulate_fifo_flight_t *grown =
+            gs_vector_reserve(ctx, fifo->flight, &room, count + 1, sizeof *grown);
         if (grown == NULL) {
             return ctx->status;
         }
-        fifo->flight_free = grown;
-        fifo->flight_room = room;
+        fifo->flight = grown;
+        int64_t *spare =
+            gs_vector_reserve(ctx, fifo->flight_free, &fifo->flight_room, count + 1, sizeof *spare);
+        if (spare == NULL) {
+            return ctx->status;
+        }
+        fifo->flight_free = spare;
     }
-    *flight = (int64_t)fifo->ends.count;
-    return status;
+    *flight = count;
+    return GS_OK;
 }
 
 static int start_wave(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t job, int64_t blocks)

@@ -142,9 +142,9 @@ typedef struct {
     int64_t saved_count; /* -1: nothing is saved yet */
     int64_t power;
     int64_t *state; /* scratch: the present state, *length words */
-    size_t length, room;
+    int64_t length, room;
     int64_t *saved;
-    size_t saved_length, saved_room;
+    int64_t saved_length, saved_room;
     int64_t *pending;       /* per stream, when saved (strict, overlap: [0] is the lag) */
     int64_t *stream_jobs;   /* per stream, in a hyperperiod */
     unsigned char *shared;  /* per stream: by several tasks */
@@ -186,12 +186,12 @@ typedef struct {
     gs_heap_t ends;       /* item: flight */
     gs_simulate_fifo_flight_t *flight;
     int64_t *flight_free; /* a stack of free ones */
-    size_t flight_room, flight_free_count;
+    int64_t flight_room, flight_free_count;
     gs_simulate_fifo_place_t *queue; /* a ring of queue_room (a power of two) places */
-    size_t queue_head, queue_count, queue_room;
+    int64_t queue_head, queue_count, queue_room;
     gs_simulate_fifo_stream_t *stream;
     int64_t job_free; /* the first free record, -1: none */
-    size_t job_room, wave_room;
+    int64_t job_room, wave_room;
     gs_simulate_fifo_cycle_t cycle;
 } gs_simulate_fifo_t;
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/vector.h"
+
 /* The hyperperiod and the jobs in it; false when they do not fit. */
 static bool measure(gs_simulate_fifo_t *fifo)
 {
@@ -133,7 +135,7 @@ static int64_t *write_flights(const gs_simulate_fifo_t *fifo, int64_t instant, i
     int64_t multiple = fifo->cycle.count * fifo->cycle.hyperperiod;
     bool by_time = gs_simulate_fifo_cycle_by_time(fifo);
     int64_t *first = word;
-    for (size_t e = 0; e < fifo->ends.count; e++) {
+    for (int64_t e = 0; e < fifo->ends.count; e++) {
         const gs_simulate_fifo_flight_t *flight = &fifo->flight[fifo->ends.entry[e].item];
         const gs_simulate_fifo_job_t *job = &fifo->job[flight->job];
         *word++ = fifo->ends.entry[e].time - instant;
@@ -141,51 +143,48 @@ static int64_t *write_flights(const gs_simulate_fifo_t *fifo, int64_t instant, i
         *word++ = by_time ? 0 : job->release - multiple;
         *word++ = flight->blocks;
     }
-    qsort(first, fifo->ends.count, FLIGHT_WORDS * sizeof *first, by_words);
+    qsort(first, (size_t)fifo->ends.count, FLIGHT_WORDS * sizeof *first, by_words);
     return word;
 }
 
 static int write_state(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t instant)
 {
     gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    size_t n = (size_t)fifo->model.kernels.n;
-    size_t needed = FLIGHT_WORDS * fifo->ends.count + fifo->queue_count + 2 * n + 2;
-    if (needed > cycle->room) {
-        int64_t *grown = gs_grow(ctx, cycle->state, 2 * needed, sizeof *grown);
-        if (grown == NULL) {
-            return ctx->status;
-        }
-        cycle->state = grown;
-        cycle->room = 2 * needed;
+    int64_t n = fifo->model.kernels.n;
+    int64_t needed = FLIGHT_WORDS * fifo->ends.count + fifo->queue_count + 2 * n + 2;
+    int64_t *grown = gs_vector_reserve(ctx, cycle->state, &cycle->room, needed, sizeof *grown);
+    if (grown == NULL) {
+        return ctx->status;
     }
+    cycle->state = grown;
     int64_t *word = cycle->state;
-    *word++ = (int64_t)fifo->ends.count;
+    *word++ = fifo->ends.count;
     word = write_flights(fifo, instant, word);
     if (gs_simulate_fifo_cycle_by_time(fifo)) {
-        *word++ = (int64_t)fifo->queue_count;
-        for (size_t q = 0; q < fifo->queue_count; q++) {
+        *word++ = fifo->queue_count;
+        for (int64_t q = 0; q < fifo->queue_count; q++) {
             const gs_simulate_fifo_place_t *place =
                 &fifo->queue[(fifo->queue_head + q) & (fifo->queue_room - 1)];
             *word++ = fifo->task_stream[fifo->job[place->job].task];
         }
-        for (size_t s = 0; s < n; s++) {
+        for (int64_t s = 0; s < n; s++) {
             int64_t head = fifo->stream[s].head;
             *word++ = head < 0 ? -1 : fifo->job[head].task;
             *word++ = head < 0 ? 0 : fifo->job[head].waiting;
         }
     }
-    cycle->length = (size_t)(word - cycle->state);
+    cycle->length = word - cycle->state;
     return GS_OK;
 }
 
-void gs_simulate_fifo_cycle_queued(gs_simulate_fifo_t *fifo, size_t place)
+void gs_simulate_fifo_cycle_queued(gs_simulate_fifo_t *fifo, int64_t place)
 {
-    size_t n = (size_t)fifo->model.kernels.n, mask = fifo->queue_room - 1, stream[2];
-    for (size_t q = 0; q < fifo->queue_count; q++) {
-        size_t pair[2] = {q < place ? q : place, q < place ? place : q}; /* ahead, behind */
+    int64_t n = fifo->model.kernels.n, mask = fifo->queue_room - 1, stream[2];
+    for (int64_t q = 0; q < fifo->queue_count; q++) {
+        int64_t pair[2] = {q < place ? q : place, q < place ? place : q}; /* ahead, behind */
         for (int k = 0; k < 2; k++) {
             int64_t job = fifo->queue[(fifo->queue_head + pair[k]) & mask].job;
-            stream[k] = (size_t)fifo->task_stream[fifo->job[job].task];
+            stream[k] = fifo->task_stream[fifo->job[job].task];
         }
         fifo->cycle.ahead[stream[1] * n + stream[0]] = 1;
     }
@@ -270,15 +269,13 @@ static bool is_regular(const gs_simulate_fifo_t *fifo)
 static int save(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t lag)
 {
     gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    if (cycle->length > cycle->saved_room) {
-        int64_t *grown = gs_grow(ctx, cycle->saved, 2 * cycle->length, sizeof *grown);
-        if (grown == NULL) {
-            return ctx->status;
-        }
-        cycle->saved = grown;
-        cycle->saved_room = 2 * cycle->length;
+    int64_t *grown =
+        gs_vector_reserve(ctx, cycle->saved, &cycle->saved_room, cycle->length, sizeof *grown);
+    if (grown == NULL) {
+        return ctx->status;
     }
-    memcpy(cycle->saved, cycle->state, cycle->length * sizeof *cycle->saved);
+    cycle->saved = grown;
+    memcpy(cycle->saved, cycle->state, (size_t)cycle->length * sizeof *cycle->saved);
     cycle->saved_length = cycle->length;
     cycle->saved_count = cycle->count;
     cycle->power *= 2;
@@ -289,7 +286,7 @@ static int save(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t lag)
     if (cycle->ahead != NULL) {
         size_t n = (size_t)fifo->model.kernels.n;
         memset(cycle->ahead, 0, n * n);
-        for (size_t q = 0; q < fifo->queue_count; q++) {
+        for (int64_t q = 0; q < fifo->queue_count; q++) {
             gs_simulate_fifo_cycle_queued(fifo, q); /* the pairs of now */
         }
     }
@@ -307,13 +304,13 @@ int gs_simulate_fifo_cycle_look(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
     int64_t lag = fifo->now - instant;
     int status = write_state(fifo, ctx, by_time ? instant : fifo->now);
     if (status == GS_OK) {
-        status = gs_poll(ctx, (int64_t)cycle->length);
+        status = gs_poll(ctx, cycle->length);
     }
     if (status != GS_OK) {
         return status;
     }
     if (cycle->saved_count >= 0 && cycle->length == cycle->saved_length &&
-        memcmp(cycle->state, cycle->saved, cycle->length * sizeof *cycle->state) == 0) {
+        memcmp(cycle->state, cycle->saved, (size_t)cycle->length * sizeof *cycle->state) == 0) {
         int64_t growing = by_time ? compare_backlogs(fifo) : compare_lags(fifo, lag);
         if (growing >= 0) {
             fifo->verdict = growing > 0 ? GS_SIMULATE_FIFO_DIVERGES : GS_SIMULATE_FIFO_REPEATS;

@@ -26,7 +26,7 @@ static inline int64_t gs_simulate_fifo_cycle_instant(const gs_simulate_fifo_t *f
 }
 
 /* Notes which jobs are queued ahead of which, when the job at this place has joined the queue. */
-void gs_simulate_fifo_cycle_queued(gs_simulate_fifo_t *fifo, size_t place);
+void gs_simulate_fifo_cycle_queued(gs_simulate_fifo_t *fifo, int64_t place);
 
 /* Looks at the state: before the events of gs_simulate_fifo_cycle_instant, or when the last block
  * of the marked job has started. Sets verdict, from, length and the streams that grow. */

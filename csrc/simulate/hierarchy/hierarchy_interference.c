@@ -18,7 +18,7 @@ static int64_t take_census(gs_simulate_hierarchy_t *self,
         self->sm_op[s] = NOBODY;
         self->gpc_op[s / per_gpc] = NOBODY;
     }
-    for (size_t k = 0; k < context->ends.count; k++) {
+    for (int64_t k = 0; k < context->ends.count; k++) {
         const gs_simulate_hierarchy_flight_t *flight = &self->flight[context->ends.entry[k].item];
         note(&self->sm_op[flight->sm], flight->op);
         note(&self->gpc_op[flight->sm / per_gpc], flight->op);
@@ -59,7 +59,7 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
     int64_t whole = take_census(self, context);
     gs_heap_t ends = {0};
     int status = gs_poll(ctx, self->model.gpu.sms);
-    for (size_t k = 0; k < context->ends.count && status == GS_OK; k++) {
+    for (int64_t k = 0; k < context->ends.count && status == GS_OK; k++) {
         int64_t slot = context->ends.entry[k].item;
         gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
         progress(flight, now);
@@ -77,5 +77,5 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
     }
     gs_heap_free(&context->ends, ctx);
     context->ends = ends;
-    return gs_poll(ctx, 8 * (int64_t)ends.count);
+    return gs_poll(ctx, 8 * ends.count);
 }

@@ -1,19 +1,22 @@
 /* Which operations stand in which queue, and which one may join one? */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
+#include <string.h>
+
+#include "core/vector.h"
+
 int gs_simulate_hierarchy_push(gs_simulate_hierarchy_queue_t *queue, gs_context_t *ctx, int64_t op)
 {
     if (queue->count == queue->room) {
-        size_t room = queue->room == 0 ? 16 : 2 * queue->room;
-        int64_t *larger = gs_alloc(ctx, room, sizeof *larger);
-        if (larger == NULL) {
+        size_t before = (size_t)queue->room;
+        int64_t *ops =
+            gs_vector_reserve(ctx, queue->op, &queue->room, queue->count + 1, sizeof *ops);
+        if (ops == NULL) {
             return ctx->status;
         }
-        for (size_t k = 0; k < queue->count; k++) {
-            larger[k] = queue->op[(queue->head + k) & (queue->room - 1)];
-        }
-        gs_free(ctx, queue->op);
-        *queue = (gs_simulate_hierarchy_queue_t){larger, 0, queue->count, room};
+        /* The entries before the head move behind the others. */
+        memcpy(ops + before, ops, (size_t)queue->head * sizeof *ops);
+        queue->op = ops;
     }
     queue->op[(queue->head + queue->count++) & (queue->room - 1)] = op;
     return GS_OK;

@@ -1,4 +1,5 @@
 /* Which part does a job do next, and what follows when it ends? */
+#include "core/vector.h"
 #include "simulate/host/host_parts.h"
 
 /* Records -------------------------------------------------------------------------------------
@@ -12,15 +13,14 @@ static int64_t new_record(gs_simulate_host_state_t *s)
         s->job_free = s->job[job].next;
         return job;
     }
-    if ((size_t)s->job_count == s->job_room) {
-        size_t room = s->job_room == 0 ? 64 : 2 * s->job_room;
-        void *grown = gs_grow(s->ctx, s->job, room, sizeof *s->job);
+    if (s->job_count == s->job_room) {
+        gs_simulate_host_job_t *grown =
+            gs_vector_reserve(s->ctx, s->job, &s->job_room, s->job_count + 1, sizeof *grown);
         if (grown == NULL) {
             gs_simulate_host_fail(s, s->ctx->status);
             return -1;
         }
         s->job = grown;
-        s->job_room = room;
     }
     return s->job_count++;
 }

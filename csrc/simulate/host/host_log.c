@@ -1,4 +1,5 @@
 /* When was a job released, started and finished, what did it do and what did it wait for? */
+#include "core/vector.h"
 #include "simulate/host/host_parts.h"
 
 void gs_simulate_host_fail(gs_simulate_host_state_t *s, int status)
@@ -17,14 +18,15 @@ void gs_simulate_host_pass_clock(gs_simulate_host_state_t *s)
 /* Room for one more row of a log; false without memory, and then some columns may have more room
  * than others. */
 static bool make_room(gs_simulate_host_state_t *s, int64_t **log, int columns, int64_t count,
-                      size_t *room)
+                      int64_t *room)
 {
-    if ((size_t)count < *room) {
+    if (count < *room) {
         return true;
     }
-    size_t more = *room == 0 ? 64 : 2 * *room;
+    int64_t more = *room;
     for (int i = 0; i < columns; i++) {
-        int64_t *grown = gs_grow(s->ctx, log[i], more, sizeof *grown);
+        more = *room; /* of this column, too */
+        int64_t *grown = gs_vector_reserve(s->ctx, log[i], &more, count + 1, sizeof *grown);
         if (grown == NULL) {
             gs_simulate_host_fail(s, s->ctx->status);
             return false;

@@ -150,8 +150,8 @@ typedef struct gs_simulate_host_state {
     gs_simulate_host_job_t *job; /* records in use and free ones */
     int64_t job_count;           /* of both */
     int64_t job_free;            /* the first free record, -1: none */
-    size_t job_room;
-    size_t log_room[2]; /* of the logs of jobs and of intervals */
+    int64_t job_room;
+    int64_t log_room[2]; /* of the logs of jobs and of intervals */
     gs_simulate_host_queue_t
         asking; /* who asks at this instant for the CE, the lock or the server */
     gs_simulate_host_queue_t launching; /* whose kernels are launched at this instant */
