@@ -254,7 +254,7 @@ def test_refused(arguments: dict[str, Any], message: str) -> None:
         ({"periods": [4, 0]}, ValueError, r"periods\[1\] = 0: must be positive"),
         ({"periods": [4.5]}, ValueError, r"periods\[0\] = 4.5: must be a whole number"),
         ({"periods": [2**60], "ticks": 8}, OverflowError, "times 8 ticks does not fit 64 bits"),
-        ({"periods": [2**60], "ticks": 1}, OverflowError, "is too large for the clock"),
+        ({"periods": [2**60], "ticks": 1}, OverflowError, r"periods\[0\]: got -?\d+, expected a"),
         ({"ticks": 0}, ValueError, "ticks = 0: must be positive"),
         ({"ticks": 0.5}, TypeError, "ticks = 0.5: must be an integer"),
         ({"n": 2.0}, TypeError, "n = 2.0: must be an integer"),
@@ -267,7 +267,7 @@ def test_kernels_refused(arguments: dict[str, Any], error: type[Exception], mess
 
 
 def test_hopeless_discard_says_so() -> None:
-    with pytest.raises(ValueError, match="set 1: tasks = 60: 1000000 draws gave no set"):
+    with pytest.raises(ValueError, match="set 1: tasks: got 60, expected fewer tasks or another"):
         gs.generate.uunifast_discard(60, [0.5, 30.0], count=2, seed=1)
 
 
@@ -420,9 +420,9 @@ def test_fifo_sets_are_the_same_in_any_stack_and_on_every_machine() -> None:
         ({"block_sizes": [32, 0]}, ValueError, r"block_sizes\[1\] = 0: must be positive"),
         ({"block_sizes": [8192]}, ValueError, r"block_sizes\[0\] = 8192: is more than the 4096"),
         ({"periods": (10,)}, ValueError, r"periods: shape \(1,\); must be the shortest"),
-        ({"periods": (0, 10)}, ValueError, r"periods\[0\] = 0: must be positive"),
-        ({"periods": (10, 9)}, ValueError, r"periods\[1\] = 9: must not be below the shortest"),
-        ({"periods": (10, 2**50)}, OverflowError, r"periods\[1\] = 1125899906842624: is too large"),
+        ({"periods": (0, 10)}, ValueError, r"periods\[0\]: got 0, expected a positive number"),
+        ({"periods": (10, 9)}, ValueError, r"periods\[1\]: got 9, expected at least the shortest"),
+        ({"periods": (10, 2**50)}, OverflowError, r"periods\[1\]: got -?\d+, expected a period"),
         ({"ticks": 0}, ValueError, "ticks = 0: must be positive"),
         ({"count": -1}, ValueError, "count = -1: must not be negative"),
         ({"first": -1}, ValueError, "first = -1: must be the number of a set"),
@@ -462,12 +462,12 @@ def test_module_refuses_hostile_arrays(arguments: tuple[Any, ...], message: str)
 
 def test_module_refuses_hostile_lists() -> None:
     for periods, message in (
-        (np.array([], dtype=np.int64), "the list of periods is empty"),
-        (np.array([5, -5]), r"periods\[1\] = -5: must be positive"),
+        (np.array([], dtype=np.int64), "periods: got 0, expected at least one period"),
+        (np.array([5, -5]), r"periods\[1\]: got -5, expected a positive number"),
         (np.array([0.5]), "periods: "),
         (np.ones((2, 2), dtype=np.int64), "periods: must have 1 dimension"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             _core.generate_kernels(KEY, 2, ONE, 0, periods, 10)
-    with pytest.raises(ValueError, match="capacity = 0"):
+    with pytest.raises(ValueError, match="capacity: got 0"):
         _core.generate_kernels(KEY, 2, ONE, 0, np.array([5]), 0)

@@ -613,7 +613,7 @@ def test_stopped_by_another_thread() -> None:
         ({"threads": 0}, ValueError, "threads = 0: must be positive"),
         ({"threads": 2**31}, ValueError, "threads = 2147483648: must be positive, and within 31"),
         ({"threads": 1.5}, TypeError, "threads = 1.5: must be an integer"),
-        ({"threads": 1000}, ValueError, r"threads\[0\] = 1024: "),
+        ({"threads": 1000}, ValueError, r"threads\[0\]: got 1024"),
         ({"order": "fifo"}, ValueError, "order = 'fifo': must be one of hardware, release, strict"),
         ({"until": -1}, ValueError, "until = -1: must not be negative"),
         ({"until": 2**60}, OverflowError, "until = 1152921504606846976: is too large"),
@@ -681,7 +681,7 @@ def test_sets_that_cannot_be_simulated() -> None:
     stack = gs.KernelTasks(period=[[4, 5], [6, 7]], block_time=1)
     with pytest.raises(ValueError, match=r"tasks: a stack of 2 sets; .* there is fifo_responses"):
         simulate.fifo(stack, 4, until=10)
-    with pytest.raises(ValueError, match=r"set 1: threads\[0\] = 5: "):
+    with pytest.raises(ValueError, match=r"set 1: threads\[0\]: got 5"):
         wide = gs.KernelTasks(period=[[4, 5], [6, 7]], block_time=1, threads=[[1, 1], [5, 1]])
         simulate.fifo_responses(wide, [4, 4], until=10)
     with pytest.raises(ValueError, match=r"threads: shape \(3,\); must be one number, or one"):
@@ -710,7 +710,7 @@ def test_sets_that_cannot_be_simulated() -> None:
     with pytest.raises(OverflowError, match=r"deadline\[0\] = 4611686018427387904: is too large"):
         simulate.fifo(late, 4, until=10)
     long = gs.KernelTasks(period=[2**60], block_time=1)
-    with pytest.raises(OverflowError, match=r"period\[0\] = 1152921504606846976: is too large"):
+    with pytest.raises(OverflowError, match=r"period\[0\]: got -?\d+, expected a number below"):
         simulate.fifo(long, 4, until=10)
 
 

@@ -119,7 +119,7 @@ def test_block_times() -> None:
         (lambda: gs.simulate.warps(0, [1], latency=0), ValueError, "latency = 0: must be pos"),
         (lambda: gs.simulate.warps(0, [1], schedulers=0), ValueError, "schedulers = 0: must be"),
         (lambda: gs.simulate.warps(0, [1], scheduler=-1), ValueError, "scheduler = -1: must not"),
-        (lambda: gs.simulate.warps(0, [2**62]), OverflowError, r"floating\[0\] = .*the clock"),
+        (lambda: gs.simulate.warps(0, [2**62]), OverflowError, r"floating\[0\]: got -?\d+,"),
         (lambda: gs.simulate.warps(0, ["x"]), TypeError, r"floating"),
         (lambda: gs.simulate.block_times(0, 1, 1, 1), ValueError, "blocks = 0: must be positive"),
         (lambda: gs.simulate.block_times(1, 0, 1, 1), ValueError, "warps = 0: must be positive"),

@@ -176,7 +176,9 @@ int gs_schedule_replay_cycle(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
         return status;
     }
     if (from < 0 || length < 1 || from >= GS_NEVER / 4 || length >= GS_NEVER / 4) {
-        return gs_fail(ctx, GS_ERR_VALUE, "cycle", -1, length, "is no cycle of instants");
+        return gs_fail(
+            ctx, GS_ERR_VALUE, "cycle", -1, length,
+            "a cycle from an instant of at least 0, at least one tick long, both below 2**59 - 1");
     }
     while (first < count && frames[first].start < from) {
         first++;

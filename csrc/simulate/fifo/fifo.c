@@ -273,7 +273,7 @@ static int start_wave(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t job, 
     if (end >= GS_NEVER) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "block_time", record->task,
                        fifo->model.kernels.block_time[record->task],
-                       "the schedule goes beyond the clock");
+                       "a schedule that ends before tick 2**61 - 1");
     }
     int status = new_flight(fifo, ctx, &flight);
     if (status == GS_OK && fifo->model.log_waves) {

@@ -10,10 +10,11 @@ static int check_times(gs_context_t *ctx, const char *field, const int64_t *entr
     for (int64_t i = 0; entry != NULL && i < n; i++) {
         if (entry[i] < least) {
             return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
-                           least == 0 ? "must not be negative" : "must be positive");
+                           least == 0 ? "a number of at least 0" : "a positive number");
         }
         if (entry[i] >= GS_SIMULATE_FIFO_LATEST) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "is too large for the clock");
+            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i],
+                           "a time below 2**59 - 1 ticks");
         }
     }
     return GS_OK;
@@ -37,18 +38,17 @@ static int check_streams(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
     }
     int64_t n = model->kernels.n;
     if (model->order == GS_FIFO_ORDER_OVERLAP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "stream", -1, n,
-                       "where jobs overlap, each has a stream of its own");
+        return gs_fail(ctx, GS_ERR_VALUE, "stream", -1, n, "no streams where jobs overlap");
     }
     for (int64_t i = 0; i < n; i++) {
         if (model->stream[i] < 0 || model->stream[i] >= n) {
             return gs_fail(ctx, GS_ERR_VALUE, "stream", i, model->stream[i],
-                           "must be 0 .. n-1 for n tasks");
+                           "a stream of 0 to n - 1 for n tasks");
         }
     }
     if (model->victim >= 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
-                       "with an adversary every task has a stream of its own");
+                       "-1 where streams are given");
     }
     return GS_OK;
 }
@@ -56,34 +56,34 @@ static int check_streams(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
 static int check_options(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
 {
     if (model->order < GS_FIFO_ORDER_HARDWARE || model->order > GS_FIFO_ORDER_OVERLAP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, model->order, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, model->order, "a known order");
     }
     if (model->draw < GS_SIMULATE_FIFO_PER_JOB || model->draw > GS_SIMULATE_FIFO_PER_BLOCK) {
-        return gs_fail(ctx, GS_ERR_VALUE, "draw", -1, model->draw, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "draw", -1, model->draw,
+                       "per job, per wave or per block");
     }
     if (model->settle < GS_SIMULATE_FIFO_SETTLE_NO ||
         model->settle > GS_SIMULATE_FIFO_SETTLE_STOP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle, "no, note or stop");
     }
     if (model->until < 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "until", -1, model->until, "must not be negative");
+        return gs_fail(ctx, GS_ERR_VALUE, "until", -1, model->until, "a number of at least 0");
     }
     if (model->until > GS_SIMULATE_FIFO_LATEST) {
-        return gs_fail(ctx, GS_ERR_OVERFLOW, "until", -1, model->until,
-                       "is too large for the clock");
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "until", -1, model->until, "at most 2**59 - 1 ticks");
     }
     if (model->victim < -1 || model->victim >= model->kernels.n) {
         return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
-                       "must be the index of a task, or -1");
+                       "the index of a task, or -1");
     }
     int64_t all = GS_SIMULATE_FIFO_AT_HEAD | GS_SIMULATE_FIFO_AT_TAIL | GS_SIMULATE_FIFO_AT_FINISH;
     if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
-                       "an adversary needs some of head, tail and finish");
+                       "some of head, tail and finish for an adversary");
     }
     if (model->settle != GS_SIMULATE_FIFO_SETTLE_NO && (model->victim >= 0 || is_random(model))) {
         return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle,
-                       "needs periodic releases and constant execution times");
+                       "0 unless releases are periodic and execution times constant");
     }
     return GS_OK;
 }
@@ -102,7 +102,7 @@ static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
     for (int64_t i = 0; model->least != NULL && i < n; i++) {
         if (model->least[i] > kernels->block_time[i]) {
             return gs_fail(ctx, GS_ERR_VALUE, "least", i, model->least[i],
-                           "is more than the block_time");
+                           "at most the block_time");
         }
     }
     status = check_options(ctx, model);

@@ -91,9 +91,13 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                         int64_t blocks, int64_t log, int64_t duration)
 {
     int64_t slot = 0, now = context->clock + (self->now - context->resumed), end = now + duration;
-    if (end >= GS_NEVER || (self->model.interference != NULL && duration >= GS_NEVER / 1000)) {
+    if (self->model.interference != NULL && duration >= GS_NEVER / 1000) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, duration,
-                       "the schedule goes beyond the clock");
+                       "less than 2305843009213693 ticks with interference");
+    }
+    if (end >= GS_NEVER) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, duration,
+                       "a schedule that ends before tick 2**61 - 1");
     }
     int status = new_flight(self, ctx, &slot);
     if (status == GS_OK) {

@@ -66,10 +66,10 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
         flight->factor = factor_of(self, flight, whole);
         gs_int128_t end =
             now + gs_int128_ceil_div((gs_int128_t)flight->left * flight->factor, 1000000);
-        status = end < GS_NEVER
-                     ? gs_heap_push(&ends, ctx, (int64_t)end, slot)
-                     : gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op,
-                               self->model.most[flight->op], "the schedule goes beyond the clock");
+        status = end < GS_NEVER ? gs_heap_push(&ends, ctx, (int64_t)end, slot)
+                                : gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op,
+                                          self->model.most[flight->op],
+                                          "a schedule that ends before tick 2**61 - 1");
     }
     if (status != GS_OK) {
         gs_heap_free(&ends, ctx);

@@ -207,7 +207,7 @@ static void set_alarm(gs_simulate_host_state_t *s, int64_t at)
     s->container.alarm = at;
     if (at >= GS_NEVER) {
         gs_simulate_host_fail(s, gs_fail(s->ctx, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                         "the schedule goes beyond the clock"));
+                                         "a schedule that ends before tick 2**61 - 1"));
     }
 }
 

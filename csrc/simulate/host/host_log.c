@@ -12,7 +12,7 @@ void gs_simulate_host_fail(gs_simulate_host_state_t *s, int status)
 void gs_simulate_host_pass_clock(gs_simulate_host_state_t *s)
 {
     gs_simulate_host_fail(s, gs_fail(s->ctx, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                     "the schedule goes beyond the clock"));
+                                     "a schedule that ends before tick 2**61 - 1"));
 }
 
 /* Room for one more row of a log; false without memory, and then some columns may have more room

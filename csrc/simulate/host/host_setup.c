@@ -21,22 +21,21 @@ static int check_range(gs_context_t *ctx, const char *field, int64_t i, int64_t 
 static int check_clock(gs_context_t *ctx, const char *field, int64_t i, int64_t value)
 {
     if (value < 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, i, value, "must not be negative");
+        return gs_fail(ctx, GS_ERR_VALUE, field, i, value, "a number of at least 0");
     }
     return value < GS_SIMULATE_HOST_LATEST
                ? GS_OK
-               : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "is too large for the clock");
+               : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "a time below 2**59 - 1 ticks");
 }
 
 static int check_share(gs_context_t *ctx, const char *field, gs_simulate_host_share_t share)
 {
     if (share.over < 0 || share.over >= SHARE_LIMIT) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, -1, share.over,
-                       "is no numerator of a share, within 62 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, field, -1, share.over, "a numerator of 0 to 2**62 - 1");
     }
     if (share.under < 1 || share.under >= SHARE_LIMIT) {
         return gs_fail(ctx, GS_ERR_VALUE, field, -1, share.under,
-                       "is no denominator of a share, within 62 bits");
+                       "a denominator of 1 to 2**62 - 1");
     }
     return GS_OK;
 }
@@ -51,10 +50,10 @@ static int check_shares(gs_context_t *ctx, const gs_simulate_host_model_t *model
         return status;
     }
     if (high.over == 0 || high.over > high.under) {
-        return gs_fail(ctx, GS_ERR_VALUE, "high", -1, high.over, "must be a share within 0 .. 1");
+        return gs_fail(ctx, GS_ERR_VALUE, "high", -1, high.over, "a share above 0, at most 1");
     }
     if ((gs_int128_t)low.over * high.under > (gs_int128_t)high.over * low.under) {
-        return gs_fail(ctx, GS_ERR_VALUE, "low", -1, low.over, "must not be above high");
+        return gs_fail(ctx, GS_ERR_VALUE, "low", -1, low.over, "at most high");
     }
     return GS_OK;
 }
@@ -65,29 +64,30 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
     int64_t all = GS_SIMULATE_HOST_AT_RELEASE | GS_SIMULATE_HOST_AT_REQUEST |
                   GS_SIMULATE_HOST_AT_RESUME | GS_SIMULATE_HOST_AT_FINISH;
     if ((status = check_range(ctx, "cpus", -1, model->cpus, 1, INT32_MAX,
-                              "must be a positive number within 31 bits")) != GS_OK ||
+                              "a positive number below 2**31")) != GS_OK ||
         (status = check_range(ctx, "sms", -1, model->sms, 1, INT32_MAX,
-                              "must be a positive number within 31 bits")) != GS_OK ||
+                              "a positive number below 2**31")) != GS_OK ||
         (status = check_range(ctx, "policy", -1, model->policy, GS_SIMULATE_HOST_PARTITIONED,
-                              GS_SIMULATE_HOST_GEDF, "is unknown")) != GS_OK ||
+                              GS_SIMULATE_HOST_GEDF, "a known policy")) != GS_OK ||
         (status = check_range(ctx, "gpu", -1, model->gpu, GS_SIMULATE_HOST_GPU_STGM,
-                              GS_SIMULATE_HOST_GPU_CONTAINER, "is unknown")) != GS_OK ||
+                              GS_SIMULATE_HOST_GPU_CONTAINER, "a known protocol")) != GS_OK ||
         (status = check_range(ctx, "mode", -1, model->mode, GS_SIMULATE_HOST_MODE_SUSPEND,
-                              GS_SIMULATE_HOST_MODE_SPIN, "is unknown")) != GS_OK ||
+                              GS_SIMULATE_HOST_MODE_SPIN, "a known mode")) != GS_OK ||
         (status = check_clock(ctx, "until", -1, model->until)) != GS_OK ||
         (status = check_range(ctx, "victim", -1, model->victim, -1, model->hosts.n - 1,
-                              "must be the index of a task, or -1")) != GS_OK) {
+                              "the index of a task, or -1")) != GS_OK) {
         return status;
     }
     if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
-                       "an adversary needs some of release, request, resume and finish");
+                       "some of release, request, resume and finish for an adversary");
     }
     bool global = model->policy == GS_SIMULATE_HOST_GEDF;
     bool fits = model->gpu == GS_SIMULATE_HOST_GPU_FMLP ||
                 (model->gpu > GS_SIMULATE_HOST_GPU_SERVER) == global;
     if (!fits) {
-        return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, model->gpu, "does not go with the policy");
+        return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, model->gpu,
+                       "a protocol of the scheduling policy");
     }
     bool driver = model->gpu == GS_SIMULATE_HOST_GPU_DRIVER,
          box = model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER;
@@ -95,28 +95,25 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
         model->mode != (driver ? GS_SIMULATE_HOST_MODE_SPIN : GS_SIMULATE_HOST_MODE_SUSPEND) &&
         !(box && model->mode == GS_SIMULATE_HOST_MODE_BUSY)) {
         return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "with global EDF jobs suspend, except that the driver spins and a container "
-                       "may be busy");
+                       "with global EDF suspend (driver: spin; container: suspend or busy)");
     }
     if (box) {
         status = check_range(ctx, "server_period", -1, model->server_period, 1, INT64_MAX,
-                             "must be positive");
+                             "a positive number");
         return status == GS_OK ? check_clock(ctx, "server_period", -1, model->server_period)
                                : status;
     }
     if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && model->mode == GS_SIMULATE_HOST_MODE_SPIN) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "STGM suspends tasks or keeps them busy");
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode, "suspend or busy with STGM");
     }
     if (model->gpu == GS_SIMULATE_HOST_GPU_SERVER && model->mode != GS_SIMULATE_HOST_MODE_SUSPEND) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "clients of a server are suspended");
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode, "suspend with a GPU server");
     }
     if (model->gpu != GS_SIMULATE_HOST_GPU_SERVER) {
         return GS_OK;
     }
     status = check_range(ctx, "server", -1, model->server, 0, model->cpus,
-                         "must be a core, or the number of cores for one of its own");
+                         "a core, or the number of cores for a core of its own");
     return status == GS_OK ? check_clock(ctx, "overhead", -1, model->overhead) : status;
 }
 
@@ -139,14 +136,15 @@ static int check_task(gs_context_t *ctx, const gs_simulate_host_model_t *model, 
             GS_OK ||
         (model->policy == GS_SIMULATE_HOST_PARTITIONED &&
          (status = check_range(ctx, "core", i, model->core[i], 0, model->cpus - 1,
-                               "must be one of the cores")) != GS_OK) ||
+                               "a core, 0 to cpus - 1")) != GS_OK) ||
         (status = check_range(ctx, "segments", i, hosts->segments[i], 0, INT32_MAX / 8,
-                              "is more than can be simulated")) != GS_OK) {
+                              "a number of segments below 2**28")) != GS_OK) {
         return status;
     }
     if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && hosts->segments[i] > 0 &&
         count_sms(model, i) == 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0, "a task with GPU segments has no SM");
+        return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0,
+                       "at least one SM for a task with GPU segments");
     }
     return GS_OK;
 }
@@ -157,7 +155,7 @@ static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
     if (status != GS_OK || (status = check_options(ctx, model)) != GS_OK ||
         (status = check_shares(ctx, model)) != GS_OK ||
         (status = check_range(ctx, "tasks", -1, model->hosts.n, 1, INT32_MAX / 16,
-                              "is more than can be simulated")) != GS_OK) {
+                              "a number of tasks below 2**27")) != GS_OK) {
         return status;
     }
     for (int64_t i = 0; i < model->hosts.n; i++) {
@@ -205,7 +203,7 @@ static int rank_tasks(gs_simulate_host_state_t *s, gs_context_t *ctx,
         gs_heap_entry_t first = order.entry[0];
         if (model->policy == GS_SIMULATE_HOST_PARTITIONED && r > 0 && first.time == before) {
             status = gs_fail(ctx, GS_ERR_VALUE, "priority", first.item, first.time,
-                             "is another task's too");
+                             "a priority that no other task has");
         }
         before = first.time;
         s->thread[r].task = (int32_t)first.item;
