@@ -451,12 +451,12 @@ def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Pat
         count = 0 if declared[1].strip() == "void" else declared[1].count(",") + 1
         arguments = ", ".join(["0"] * count)
         checks.append(f"int call_{ours}(void) {{ return (int)cu{theirs}({arguments}); }}")
-    sizes = {"gs_cu_resource_t": "CUdevResource", "gs_cu_ptr_t": "CUdeviceptr"}
-    sizes |= {"gs_cu_device_t": "CUdevice", "gs_cu_handle_t": "CUstream"}
+    sizes = {"gs_cuda_api_resource_t": "CUdevResource", "gs_cuda_api_ptr_t": "CUdeviceptr"}
+    sizes |= {"gs_cuda_api_device_t": "CUdevice", "gs_cuda_api_handle_t": "CUstream"}
     for ours, theirs in sizes.items():
         checks.append(f'_Static_assert(sizeof({ours}) == sizeof({theirs}), "{ours}");')
     checks.append(
-        '_Static_assert(offsetof(gs_cu_resource_t, is) == offsetof(CUdevResource, sm), "sm");'
+        '_Static_assert(offsetof(gs_cuda_api_resource_t, is) == offsetof(CUdevResource, sm), "sm");'
     )
     source = tmp_path / "check.c"
     text = "\n".join(["#include <cuda.h>", '#include "cuda/api.h"', *checks, ""])

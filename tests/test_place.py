@@ -436,11 +436,13 @@ def test_hostile_module_arguments():
     with pytest.raises(ValueError, match="sms: got -5, expected a positive number"):
         place(limits=huge, order=None)
     for policy in (-1, 3):
-        with pytest.raises(ValueError, match=f"policy: got {policy}, expected a known placement policy"):
+        with pytest.raises(
+            ValueError, match=f"policy: got {policy}, expected a known placement policy"
+        ):
             place(policy=policy)
     with pytest.raises(OverflowError):
         place(policy=2**40)
-    with pytest.raises(ValueError, match=r"blocks\[0\] = -1: must be positive"):
+    with pytest.raises(ValueError, match=r"blocks\[0\]: got -1, expected a positive number"):
         place(blocks=-one)
     with pytest.raises(ValueError, match=r"blocks\[0\] = -9223372036854775808: must be positive"):
         place(blocks=np.array([-(2**63)]))

@@ -200,14 +200,14 @@ typedef struct {
  * times beyond the clock (GS_SIMULATE_FIFO_LATEST), a stream outside 0 .. n-1, streams where jobs
  * overlap, an unknown order, draw or trigger, a victim that is no task or an adversary with several
  * tasks in one stream, and settle with anything random or adversarial. */
-int gs_simulate_fifo_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx,
+int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
                           const gs_simulate_fifo_model_t *model);
 
 /* Goes on until done or until `waves` more waves have started. Counts jobs as states of the ctx's
  * budget. GS_ERR_OVERFLOW when a block would end beyond the clock. After an error or a spent budget
  * the logs hold what happened up to then, and the simulation cannot go on. */
-int gs_simulate_fifo_run(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t waves);
+int gs_simulate_fifo_run(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t waves);
 
-void gs_simulate_fifo_free(gs_simulate_fifo_t *fifo, gs_context_t *ctx);
+void gs_simulate_fifo_free(gs_simulate_fifo_t *self, gs_context_t *ctx);
 
 #endif

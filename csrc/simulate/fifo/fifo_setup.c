@@ -110,9 +110,9 @@ static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
 }
 
 /* Places the tasks among jobs of one instant: a victim last, then by priority and index. */
-static int rank_tasks(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+static int rank_tasks(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    const gs_simulate_fifo_model_t *model = &fifo->model;
+    const gs_simulate_fifo_model_t *model = &self->model;
     int64_t n = model->kernels.n, rank = 0;
     gs_heap_t order = {0};
     int status = GS_OK;
@@ -122,107 +122,107 @@ static int rank_tasks(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
         }
     }
     for (; status == GS_OK && order.count > 0; rank++) {
-        fifo->by_rank[rank] = order.entry[0].item;
+        self->by_rank[rank] = order.entry[0].item;
         gs_heap_pop(&order);
     }
     if (model->victim >= 0) {
-        fifo->by_rank[n - 1] = model->victim;
+        self->by_rank[n - 1] = model->victim;
     }
     for (int64_t r = 0; r < n && status == GS_OK; r++) {
-        fifo->rank[fifo->by_rank[r]] = r;
+        self->rank[self->by_rank[r]] = r;
     }
     gs_heap_free(&order, ctx);
     return status;
 }
 
 /* The first releases; with an adversary only the victim's is known. */
-static int first_releases(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+static int first_releases(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    const gs_simulate_fifo_model_t *model = &fifo->model;
+    const gs_simulate_fifo_model_t *model = &self->model;
     int status = GS_OK;
     for (int64_t i = 0; i < model->kernels.n && status == GS_OK; i++) {
-        fifo->earliest[i] = model->offset == NULL ? 0 : model->offset[i];
+        self->earliest[i] = model->offset == NULL ? 0 : model->offset[i];
         bool known = model->victim < 0 || model->victim == i;
-        if (known && fifo->earliest[i] < model->until) {
-            status = gs_heap_push(&fifo->releases, ctx, fifo->earliest[i], fifo->rank[i]);
+        if (known && self->earliest[i] < model->until) {
+            status = gs_heap_push(&self->releases, ctx, self->earliest[i], self->rank[i]);
         }
     }
     return status;
 }
 
 /* Seeds of each task's own, so that its numbers do not depend on what the others do. */
-static void seed_tasks(gs_simulate_fifo_t *fifo)
+static void seed_tasks(gs_simulate_fifo_t *self)
 {
-    const gs_simulate_fifo_model_t *model = &fifo->model;
+    const gs_simulate_fifo_model_t *model = &self->model;
     gs_rng_t gaps, times;
     gs_rng_init(&gaps, model->key, model->index, GS_RNG_STREAM_RELEASE);
     gs_rng_init(&times, model->key, model->index, GS_RNG_STREAM_EXECUTION);
     for (int64_t i = 0; i < model->kernels.n; i++) {
-        fifo->gap_seed[i] = gs_rng_next(&gaps);
-        fifo->time_seed[i] = gs_rng_next(&times);
+        self->gap_seed[i] = gs_rng_next(&gaps);
+        self->time_seed[i] = gs_rng_next(&times);
     }
 }
 
-static int allocate(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+static int allocate(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    size_t n = (size_t)fifo->model.kernels.n;
-    if ((fifo->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->by_rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->task_stream = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->gap_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
-        (fifo->time_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
-        (fifo->stream = gs_alloc(ctx, n, sizeof *fifo->stream)) == NULL) {
+    size_t n = (size_t)self->model.kernels.n;
+    if ((self->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->by_rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->task_stream = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->gap_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
+        (self->time_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
+        (self->stream = gs_alloc(ctx, n, sizeof *self->stream)) == NULL) {
         return ctx->status;
     }
     return GS_OK;
 }
 
-int gs_simulate_fifo_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx,
+int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
                           const gs_simulate_fifo_model_t *model)
 {
-    memset(fifo, 0, sizeof *fifo);
-    fifo->model = *model;
-    fifo->job_free = -1;
-    fifo->threads_free = model->m;
+    memset(self, 0, sizeof *self);
+    self->model = *model;
+    self->job_free = -1;
+    self->threads_free = model->m;
     int status = check(ctx, model);
     if (status == GS_OK) {
-        status = allocate(fifo, ctx);
+        status = allocate(self, ctx);
     }
     if (status == GS_OK) {
         for (int64_t i = 0; i < model->kernels.n; i++) {
-            fifo->task_stream[i] = model->stream == NULL ? i : model->stream[i];
-            fifo->stream[i].head = fifo->stream[i].tail = -1;
+            self->task_stream[i] = model->stream == NULL ? i : model->stream[i];
+            self->stream[i].head = self->stream[i].tail = -1;
         }
-        seed_tasks(fifo);
-        status = rank_tasks(fifo, ctx);
+        seed_tasks(self);
+        status = rank_tasks(self, ctx);
     }
     if (status == GS_OK) {
-        status = first_releases(fifo, ctx);
+        status = first_releases(self, ctx);
     }
     if (status == GS_OK) {
-        status = gs_simulate_fifo_cycle_init(fifo, ctx);
+        status = gs_simulate_fifo_cycle_init(self, ctx);
     }
     if (status != GS_OK) {
-        gs_simulate_fifo_free(fifo, ctx);
+        gs_simulate_fifo_free(self, ctx);
     }
     return status;
 }
 
-void gs_simulate_fifo_free(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+void gs_simulate_fifo_free(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    gs_simulate_fifo_cycle_free(fifo, ctx);
-    gs_heap_free(&fifo->releases, ctx);
-    gs_heap_free(&fifo->ends, ctx);
-    void *const blocks[] = {fifo->worst,       fifo->finished, fifo->released,   fifo->rank,
-                            fifo->by_rank,     fifo->earliest, fifo->gap_seed,   fifo->time_seed,
-                            fifo->task_stream, fifo->stream,   fifo->job,        fifo->wave,
-                            fifo->flight,      fifo->queue,    fifo->flight_free};
+    gs_simulate_fifo_cycle_free(self, ctx);
+    gs_heap_free(&self->releases, ctx);
+    gs_heap_free(&self->ends, ctx);
+    void *const blocks[] = {self->worst,       self->finished, self->released,   self->rank,
+                            self->by_rank,     self->earliest, self->gap_seed,   self->time_seed,
+                            self->task_stream, self->stream,   self->job,        self->wave,
+                            self->flight,      self->queue,    self->flight_free};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         gs_free(ctx, blocks[i]);
     }
-    memset(fifo, 0, sizeof *fifo);
+    memset(self, 0, sizeof *self);
 }
