@@ -208,12 +208,12 @@ def test_refused_plays(device: Device) -> None:
         ("strategy: got 'late', expected one of table,", found.schedule, {"strategy": "late"}),
         ("wait: got 'long', expected one of context,", found.schedule, {"wait": "long"}),
         ("kernels: got 1 operations, expected 3, one", found.schedule, {"kernels": [Operation()]}),
-        (r"blocks\[1\] = 0", found.schedule, {"kernels": [Operation(blocks=b) for b in (1, 0, 1)]}),
+        (r"blocks\[1\]:", found.schedule, {"kernels": [Operation(blocks=b) for b in (1, 0, 1)]}),
     ]
     for told, plan, options in refused:
         with pytest.raises(ValueError, match=told):
             gs.cuda.play(plan, device, **options)
-    with pytest.raises(OverflowError, match="too long for the clock"):
+    with pytest.raises(OverflowError, match=r"cycles: got -?\d+, expected a play of at most"):
         gs.cuda.play(found.schedule, device, cycles=10**14)
     late = gs.Schedule([0], [10], [1], gs.KernelTasks(period=[5], wcet=[1]))
     with pytest.raises(ValueError, match="within one hyperperiod"):
@@ -223,7 +223,7 @@ def test_refused_plays(device: Device) -> None:
 def test_more_frames_than_jobs(device: Device) -> None:
     tasks = gs.KernelTasks(period=[1000 * US], wcet=[US])
     twice = gs.Schedule([0, 5 * US], [US, 6 * US], [1, 1], tasks)
-    with pytest.raises(ValueError, match="more than there are jobs"):
+    with pytest.raises(ValueError, match="frames: got 1, expected at most one frame per job"):
         gs.cuda.play(twice, device)
 
 
@@ -312,12 +312,12 @@ def test_a_graph_alone_says_nothing_of_the_clocks(standin: Standin, device: Devi
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"tick": 0}, "tick = 0: is out of range"),
-        ({"cycles": 0}, "cycles = 0: is out of range"),
-        ({"awake": -1}, "awake = -1: is out of range"),
-        ({"lead": 10**11}, "lead = 100000000000: is out of range"),
-        ({"lead": -1}, "lead = -1: is out of range"),
-        ({"realtime": -1}, "realtime = -1: is out of range"),
+        ({"tick": 0}, r"tick: got 0, expected 1 to 2\*\*61 - 1 ns"),
+        ({"cycles": 0}, r"cycles: got 0, expected 1 to 2\*\*61 - 1 cycles"),
+        ({"awake": -1}, "awake: got -1, expected 0 to 10000000 ns"),
+        ({"lead": 10**11}, r"lead: got -?\d+, expected 0 to 10000000000 ns"),
+        ({"lead": -1}, "lead: got -1, expected 0 to 10000000000 ns"),
+        ({"realtime": -1}, "realtime: got -1, expected a number of at least 0"),
         ({"graphs": {3: 1}}, "graphs: got task 3, expected 0 to 2"),
         ({"graphs": {0: 0}}, r"graphs\[0\]: got 0, expected the handle of a graph"),
         ({"footprint": 1.5}, r"footprint: got 1\.5, expected bytes, one whole"),

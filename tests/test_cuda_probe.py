@@ -365,7 +365,7 @@ def test_gpu_check_without_a_device(
     assert check(tmp_path, "--processes", "1,65") == (2, None)
     assert "--processes: got 1,65, expected 1 to 64" in capsys.readouterr().err
     assert check(tmp_path, "--device", "7") == (2, None)
-    assert "device = 7: there is no such device" in capsys.readouterr().err
+    assert "device: got 7, expected a device of this machine" in capsys.readouterr().err
     standin.fail("cuDeviceGetName", 1, 999)
     assert check(tmp_path) == (2, None)
     assert "cuDeviceGetName" in capsys.readouterr().err

@@ -209,7 +209,7 @@ def test_generator_refuses() -> None:
         (
             {"utilization": "heavy", "share": (0, 0.01), "empty": False, "cpus": 1},
             ValueError,
-            "100000 draws in a row were rejected",
+            "set: got 0, expected a set that is accepted within 100000 draws; such",
         ),
     ]
     for options, error, text in cases:

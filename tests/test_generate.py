@@ -255,7 +255,7 @@ def test_refused(arguments: dict[str, Any], message: str) -> None:
         ({"periods": [4, 0]}, ValueError, r"periods\[1\]: got 0, expected a positive number"),
         ({"periods": [4.5]}, ValueError, r"periods\[0\]: got 4\.5, expected a whole number of"),
         ({"periods": [2**60], "ticks": 8}, OverflowError, "periods: got 1152921504606846976 times"),
-        ({"periods": [2**60], "ticks": 1}, OverflowError, "is too large for the clock"),
+        ({"periods": [2**60], "ticks": 1}, OverflowError, r"periods\[0\]: got -?\d+, expected a"),
         ({"ticks": 0}, ValueError, "ticks: got 0, expected"),
         ({"ticks": 0.5}, TypeError, r"ticks: got 0\.5, expected an integer"),
         ({"n": 2.0}, TypeError, r"n: got 2\.0, expected an integer"),
@@ -421,9 +421,9 @@ def test_fifo_sets_are_the_same_in_any_stack_and_on_every_machine() -> None:
         ({"block_sizes": [32, 0]}, ValueError, r"block_sizes\[1\]: got 0, expected a positive"),
         ({"block_sizes": [8192]}, ValueError, r"block_sizes\[0\]: got 8192, expected at most 4096"),
         ({"periods": (10,)}, ValueError, r"periods: got shape \(1,\), expected the shortest"),
-        ({"periods": (0, 10)}, ValueError, r"periods\[0\] = 0: must be positive"),
-        ({"periods": (10, 9)}, ValueError, r"periods\[1\] = 9: must not be below the shortest"),
-        ({"periods": (10, 2**50)}, OverflowError, r"periods\[1\] = 1125899906842624: is too large"),
+        ({"periods": (0, 10)}, ValueError, r"periods\[0\]: got 0, expected a positive number"),
+        ({"periods": (10, 9)}, ValueError, r"periods\[1\]: got 9, expected at least the shortest"),
+        ({"periods": (10, 2**50)}, OverflowError, r"periods\[1\]: got -?\d+, expected a period"),
         ({"ticks": 0}, ValueError, "ticks: got 0, expected"),
         ({"count": -1}, ValueError, "count: got -1, expected a non-negative number"),
         ({"first": -1}, ValueError, "first: got -1, expected the number of a set, 0 to"),
@@ -463,8 +463,8 @@ def test_module_refuses_hostile_arrays(arguments: tuple[Any, ...], message: str)
 
 def test_module_refuses_hostile_lists() -> None:
     for periods, message in (
-        (np.array([], dtype=np.int64), "the list of periods is empty"),
-        (np.array([5, -5]), r"periods\[1\] = -5: must be positive"),
+        (np.array([], dtype=np.int64), "periods: got 0, expected at least one period"),
+        (np.array([5, -5]), r"periods\[1\]: got -5, expected a positive number"),
         (np.array([0.5]), "periods: "),
         (np.ones((2, 2), dtype=np.int64), "periods: must have 1 dimension"),
     ):
@@ -472,7 +472,7 @@ def test_module_refuses_hostile_lists() -> None:
             _core.generate_kernels(
                 key=KEY, n=2, utilization=ONE, first=0, periods=periods, capacity=10
             )
-    with pytest.raises(ValueError, match="capacity = 0"):
+    with pytest.raises(ValueError, match="capacity: got 0"):
         _core.generate_kernels(
             key=KEY, n=2, utilization=ONE, first=0, periods=np.array([5]), capacity=0
         )

@@ -665,9 +665,9 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
     [
         (ONE, {"policy": "best"}, ValueError, "policy: got 'best', expected one of most_room,"),
         (ONE, {"copy_engines": 3}, ValueError, "copy_engines = 3: must be 1 or 2"),
-        (ONE, {"channels": -1}, ValueError, "channels = -1: must be a number within 31 bits"),
+        (ONE, {"channels": -1}, ValueError, "channels: got -1, expected 0 for no limit, or a"),
         (ONE, {"channels": 2**70}, OverflowError, "channels = .* does not fit 64 bits"),
-        (ONE, {"switch_time": -1}, ValueError, "switch_time.* = -1: must not be negative"),
+        (ONE, {"switch_time": -1}, ValueError, r"switch_time\[0\]: got -1, expected a number of"),
         (ONE, {"sms_per_gpc": 0}, ValueError, "sms_per_gpc = 0: must be positive"),
         (ONE, {"timeslice": 0}, ValueError, "timeslice: got 0, expected a positive number"),
         (ONE, {"timeslice": [1, 2]}, ValueError, r"timeslice: shape \(2,\); must be one number"),
@@ -688,7 +688,7 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
             *(TWO, {"timeslice": 5, "context_priority": "low", "runlist": [0, 1]}, ValueError),
             "runlist: follows from context_priority",
         ),
-        (TWO, {"timeslice": 5, "runlist": [0, 2]}, ValueError, r"runlist\[1\] = 2: there is no"),
+        (TWO, {"timeslice": 5, "runlist": [0, 2]}, ValueError, r"runlist\[1\]: got 2, expected"),
         (
             gs.Launches([0, 0], 5, threads=[32, 1025]),
             {},
@@ -707,8 +707,8 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
             ValueError,
             r"regs\[0\]: got 300, expected a block needs more",
         ),
-        (gs.Launches([2**60], 5), {}, OverflowError, r"time\[0\] = .* is too large for the clock"),
-        (gs.Launches([0], 2**60), {}, OverflowError, r"duration\[0\] = .* is too large for the"),
+        (gs.Launches([2**60], 5), {}, OverflowError, r"time\[0\]: got -?\d+, expected a time"),
+        (gs.Launches([0], 2**60), {}, OverflowError, r"duration\[0\]: got -?\d+, expected a time"),
         ("launches", {}, TypeError, "launches: got str, expected Launches"),
         (
             gs.KernelTasks([4], [1]),

@@ -332,15 +332,15 @@ def test_pictures(tmp_path):
     ("changes", "message"),
     [
         ({"cpus": 0}, r"cpus = 0: must be positive"),
-        ({"cpus": 1}, r"core\[1\] = 1: must be one of the cores"),
+        ({"cpus": 1}, r"core\[1\]: got 1, expected a core, 0 to cpus - 1"),
         ({"policy": "edf"}, "policy: got 'edf', expected one of partitioned,"),
         ({"gpu": "fifo"}, "gpu: got 'fifo', expected one of stgm, mpcp,"),
         ({"mode": "spin"}, r"mode = 'spin': with gpu = 'stgm', one of suspend, busy"),
         ({"gpu": "server", "mode": "busy"}, r"mode = 'busy': with gpu = 'server'"),
         ({"server": 1}, r"server: with gpu = 'server' only"),
         ({"overhead": 1}, r"overhead: with gpu = 'server' only"),
-        ({"gpu": "server", "server": 3}, r"server = 3: must be a core"),
-        ({"gpu": "server", "overhead": -1}, r"overhead = -1: must not be negative"),
+        ({"gpu": "server", "server": 3}, "server: got 3, expected a core, or the number of cores"),
+        ({"gpu": "server", "overhead": -1}, "overhead: got -1, expected a number of at least 0"),
         ({"server_period": 9}, r"server_period: with gpu = 'container' only"),
         (
             {"policy": "gedf", "gpu": "container", "server_period": 0},
@@ -364,7 +364,7 @@ def test_pictures(tmp_path):
         ({"hosts": VECTOR_A.with_placement(sm=[[], [0, 1], [], [1]])}, r"sm\[0\] = 0: a task with"),
         (
             {"hosts": gs.HostTasks([5, 5], cpu=[1, 1], priority=3, core=0)},
-            r"priority\[1\] = 3: is another task's too",
+            r"priority\[1\]: got 3, expected a priority that no other task has",
         ),
     ],
 )
@@ -416,11 +416,11 @@ def test_more_refusals():
         gs.simulate.host_responses(stack, 2, until=[1, 2, 3])
     with pytest.raises(ValueError, match=r"victim\[1\] = 6: must be the index"):
         gs.simulate.host_responses(stack, 2, until=10, victim=[-1, 6])
-    with pytest.raises(OverflowError, match=r"until = .*: is too large for the clock"):
+    with pytest.raises(OverflowError, match=r"until: got -?\d+, expected a time below 2\*\*59 -"):
         gs.simulate.host(VECTOR_A, 2, until=2**60)
     huge = gs.HostTasks([2**58], cpu=[2**57], core=0)
     assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
-    with pytest.raises(OverflowError, match="the clock"):
+    with pytest.raises(OverflowError, match=r"period\[0\]: got -?\d+, expected a time below"):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
     for function in (gs.simulate.host, gs.simulate.host_responses):
         with pytest.raises(TypeError, match=r"^hosts: must be HostTasks, not list"):
@@ -460,7 +460,7 @@ def test_server_periods():
         ([1, 2], ValueError, r"server_period: shape \(2,\); must be one number, or one for each"),
         (2.5, ValueError, r"server_period: got 2\.5, expected a whole number"),
         (True, TypeError, "server_period: got True, expected a number"),
-        ([9, 2**59, 9], OverflowError, r"set 1: server_period = .*: is too large for the clock"),
+        ([9, 2**59, 9], OverflowError, r"set 1: server_period: got -?\d+, expected a time below"),
         (2**63, OverflowError, r"server_period = .*: does not fit 64 bits"),
     ):
         with pytest.raises(error, match=message):

@@ -711,7 +711,7 @@ def test_sets_that_cannot_be_simulated() -> None:
     with pytest.raises(OverflowError, match=r"deadline\[0\] = 4611686018427387904: is too large"):
         simulate.fifo(late, 4, until=10)
     long = gs.KernelTasks(period=[2**60], block_time=1)
-    with pytest.raises(OverflowError, match=r"period\[0\] = 1152921504606846976: is too large"):
+    with pytest.raises(OverflowError, match=r"period\[0\]: got -?\d+, expected a number below"):
         simulate.fifo(long, 4, until=10)
 
 

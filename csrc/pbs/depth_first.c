@@ -2,6 +2,8 @@
  * state. */
 #include "pbs/depth_first.h"
 
+#include "core/vector.h"
+
 #include <string.h>
 
 /* Most transitions followed from one state, the best by rank. */
@@ -95,13 +97,12 @@ static bool allowed(const depth_first_t *self, int64_t instant, int64_t k, int64
 static int push(depth_first_t *self, int64_t instant, int64_t k, int64_t class_index)
 {
     if (self->length == self->capacity) {
-        int64_t capacity = self->capacity == 0 ? 64 : 2 * self->capacity;
-        state_t *path = gs_grow(self->ctx, self->path, (size_t)capacity, sizeof *path);
+        state_t *path = gs_vector_reserve(self->ctx, self->path, &self->capacity, self->length + 1,
+                                          sizeof *path);
         if (path == NULL) {
             return self->ctx->status;
         }
         self->path = path;
-        self->capacity = capacity;
     }
     self->path[self->length++] =
         (state_t){.instant = instant, .k = k, .class_index = class_index, .count = -1};

@@ -1,6 +1,8 @@
 /* Backward computation of the feasible instants of every class. */
 #include "pbs/feasible.h"
 
+#include "core/vector.h"
+
 #include <string.h>
 
 /* The instants of a class not yet known to be feasible: sorted, disjoint spans, and scratch to
@@ -15,15 +17,11 @@ typedef struct {
 
 static int reserve(gs_context_t *ctx, gs_pbs_span_t **spans, int64_t *capacity, int64_t count)
 {
-    if (count > *capacity) {
-        int64_t larger = count + count / 2;
-        gs_pbs_span_t *grown = gs_grow(ctx, *spans, (size_t)larger, sizeof *grown);
-        if (grown == NULL) {
-            return ctx->status;
-        }
-        *spans = grown;
-        *capacity = larger;
+    gs_pbs_span_t *grown = gs_vector_reserve(ctx, *spans, capacity, count, sizeof *grown);
+    if (grown == NULL) {
+        return ctx->status;
     }
+    *spans = grown;
     return GS_OK;
 }
 
@@ -147,13 +145,12 @@ static int close_by_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
 static int push(gs_pbs_feasible_t *self, gs_context_t *ctx, int64_t first, int64_t last)
 {
     if (self->count == self->capacity) {
-        int64_t capacity = self->capacity == 0 ? 256 : self->capacity + self->capacity / 2;
-        gs_pbs_span_t *spans = gs_grow(ctx, self->spans, (size_t)capacity, sizeof *spans);
+        gs_pbs_span_t *spans =
+            gs_vector_reserve(ctx, self->spans, &self->capacity, self->count + 1, sizeof *spans);
         if (spans == NULL) {
             return ctx->status;
         }
         self->spans = spans;
-        self->capacity = capacity;
     }
     self->spans[self->count++] = (gs_pbs_span_t){first, last};
     return GS_OK;

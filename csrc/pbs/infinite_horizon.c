@@ -2,6 +2,7 @@
 #include "pbs/infinite_horizon.h"
 
 #include "core/hash_index.h"
+#include "core/vector.h"
 #include "pbs/policy.h"
 
 /* A state at which the schedule entered a hyperperiod. */
@@ -55,13 +56,12 @@ static int remember(walk_t *self, const entry_t **earlier)
         }
     }
     if (self->count == self->capacity) {
-        int64_t capacity = self->capacity == 0 ? 16 : 2 * self->capacity;
-        entry_t *entries = gs_grow(self->ctx, self->entries, (size_t)capacity, sizeof *entries);
+        entry_t *entries = gs_vector_reserve(self->ctx, self->entries, &self->capacity,
+                                             self->count + 1, sizeof *entries);
         if (entries == NULL) {
             return self->ctx->status;
         }
         self->entries = entries;
-        self->capacity = capacity;
     }
     self->entries[self->count] = (entry_t){self->instant, self->class_index, self->shift};
     return gs_hash_index_add(&self->index, self->ctx, hash, self->count++);

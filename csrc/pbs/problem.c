@@ -1,6 +1,8 @@
 /* Cut of the hyperperiod at the arrivals, and the encoding of classes. */
 #include "pbs/problem.h"
 
+#include "core/vector.h"
+
 /* Cuts [0, end) at the arrivals; steady: start of the repeating part. */
 static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_t end)
 {
@@ -17,13 +19,15 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
             now = 0; /* the first interval starts at 0 even without an arrival */
         }
         if (self->intervals + 1 >= capacity) {
-            capacity = capacity == 0 ? 64 : 2 * capacity;
-            int64_t *start = gs_grow(ctx, self->start, (size_t)capacity, sizeof *start);
+            int64_t needed = self->intervals + 2, before = capacity;
+            int64_t *start = gs_vector_reserve(ctx, self->start, &capacity, needed, sizeof *start);
             if (start == NULL) {
                 return ctx->status;
             }
             self->start = start;
-            int64_t *arrived = gs_grow(ctx, self->arrived, (size_t)capacity, sizeof *arrived);
+            capacity = before;
+            int64_t *arrived =
+                gs_vector_reserve(ctx, self->arrived, &capacity, needed, sizeof *arrived);
             if (arrived == NULL) {
                 return ctx->status;
             }

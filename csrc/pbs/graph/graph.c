@@ -29,26 +29,12 @@ void gs_pbs_graph_result_free(gs_pbs_graph_result_t *self, gs_context_t *ctx)
     gs_pbs_graph_result_init(self);
 }
 
-void *gs_pbs_graph_room(gs_context_t *ctx, void *array, int64_t *capacity, int64_t count,
-                        size_t size)
-{
-    if (count < *capacity) {
-        return array;
-    }
-    int64_t more = *capacity == 0 ? 16 : 2 * *capacity;
-    void *grown = gs_grow(ctx, array, (size_t)more, size);
-    if (grown != NULL) {
-        *capacity = more;
-    }
-    return grown;
-}
-
 int gs_pbs_graph_count(gs_pbs_graph_engine_t *self, int64_t depth)
 {
     gs_pbs_graph_result_t *result = self->result;
     while (result->depths <= depth) {
         int64_t *grown = gs_pbs_graph_room(self->ctx, result->per_depth, &self->depth_capacity,
-                                           result->depths, sizeof *grown);
+                                           result->depths + 1, sizeof *grown);
         if (grown == NULL) {
             return self->ctx->status;
         }
@@ -68,7 +54,7 @@ int gs_pbs_graph_edge(gs_pbs_graph_engine_t *self, int64_t source, int64_t targe
         return GS_OK;
     }
     gs_pbs_graph_edge_t *grown = gs_pbs_graph_room(self->ctx, graph->edge, &self->edge_capacity,
-                                                   graph->edges, sizeof *grown);
+                                                   graph->edges + 1, sizeof *grown);
     if (grown == NULL) {
         return self->ctx->status;
     }

@@ -2,6 +2,7 @@
 #ifndef GS_PBS_GRAPH_GRAPH_ENGINE_H
 #define GS_PBS_GRAPH_GRAPH_ENGINE_H
 
+#include "core/vector.h"
 #include "pbs/graph/graph.h"
 #include "pbs/graph/graph_jobs.h"
 
@@ -37,10 +38,5 @@ void gs_pbs_graph_reverse(gs_schedule_t *schedule);
 
 /* Allocates the zeroed arrays of a graph of known size. */
 int gs_pbs_graph_keep(gs_pbs_graph_engine_t *self, int64_t vertices, int64_t points);
-
-/* The array with room for one more item than count; *capacity doubles as needed. NULL with
- * ctx->status set when out of memory; the old array stays valid. */
-void *gs_pbs_graph_room(gs_context_t *ctx, void *array, int64_t *capacity, int64_t count,
-                        size_t size);
 
 #endif

@@ -43,8 +43,8 @@ static int split(gs_pbs_graph_paper_t *self, int64_t v, int64_t delta)
 
 static int begin_merge(gs_pbs_graph_paper_t *self, int64_t depth, int64_t v, int64_t delta)
 {
-    gs_pbs_graph_paper_merge_t *merges =
-        gs_pbs_graph_room(self->ctx, self->merges, &self->merge_capacity, depth, sizeof *merges);
+    gs_pbs_graph_paper_merge_t *merges = gs_vector_reserve(
+        self->ctx, self->merges, &self->merge_capacity, depth + 1, sizeof *merges);
     if (merges == NULL) {
         return self->ctx->status;
     }

@@ -85,8 +85,8 @@ static uint64_t hash_counts(const repaired_t *self, const int64_t *counts)
 static int append_level(repaired_t *self, int64_t depth)
 {
     while (self->level_count <= depth) {
-        level_t *grown = gs_pbs_graph_room(self->ctx, self->levels, &self->level_capacity,
-                                           self->level_count, sizeof *grown);
+        level_t *grown = gs_vector_reserve(self->ctx, self->levels, &self->level_capacity,
+                                           self->level_count + 1, sizeof *grown);
         if (grown == NULL) {
             return self->ctx->status;
         }
@@ -100,14 +100,14 @@ static int add_vertex(repaired_t *self, const int64_t *counts, uint64_t hash, in
                       int64_t *v)
 {
     int32_t n = self->jobs->n;
-    vertex_t *vertices = gs_pbs_graph_room(self->ctx, self->vertices, &self->vertex_capacity,
-                                           self->vertex_count, sizeof *vertices);
+    vertex_t *vertices = gs_vector_reserve(self->ctx, self->vertices, &self->vertex_capacity,
+                                           self->vertex_count + 1, sizeof *vertices);
     if (vertices == NULL) {
         return self->ctx->status;
     }
     self->vertices = vertices;
-    int64_t *rows = gs_pbs_graph_room(self->ctx, self->counts, &self->count_capacity,
-                                      self->vertex_count, 2 * (size_t)n * sizeof *rows);
+    int64_t *rows = gs_vector_reserve(self->ctx, self->counts, &self->count_capacity,
+                                      self->vertex_count + 1, 2 * (size_t)n * sizeof *rows);
     if (rows == NULL) {
         return self->ctx->status;
     }
@@ -156,8 +156,8 @@ static int add_time(repaired_t *self, int64_t v, int64_t time, int64_t parent, u
     if (limit != 0 && self->point_count >= limit) {
         return GS_SPENT_STATES;
     }
-    point_t *points = gs_pbs_graph_room(self->ctx, self->points, &self->point_capacity,
-                                        self->point_count, sizeof *points);
+    point_t *points = gs_vector_reserve(self->ctx, self->points, &self->point_capacity,
+                                        self->point_count + 1, sizeof *points);
     if (points == NULL) {
         return self->ctx->status;
     }
@@ -286,15 +286,12 @@ static int sort_times(repaired_t *self, int64_t v)
     if (count == 0) { /* a vertex created when a budget ended has no times */
         return GS_OK;
     }
-    if (count > self->moment_capacity) {
-        moment_t *grown =
-            gs_grow(self->ctx, self->moments, 2 * (size_t)count, sizeof *self->moments);
-        if (grown == NULL) {
-            return self->ctx->status;
-        }
-        self->moments = grown;
-        self->moment_capacity = 2 * count;
+    moment_t *moments =
+        gs_vector_reserve(self->ctx, self->moments, &self->moment_capacity, count, sizeof *moments);
+    if (moments == NULL) {
+        return self->ctx->status;
     }
+    self->moments = moments;
     int64_t at = 0;
     for (int64_t p = self->vertices[v].newest; p >= 0; p = self->points[p].older) {
         self->moments[at++] = (moment_t){self->points[p].time, p};

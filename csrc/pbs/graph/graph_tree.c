@@ -46,27 +46,27 @@ static int keep_vertex(tree_t *self, uint8_t state)
     int64_t v = graph->vertices;
     const step_t *step = &self->path[self->length - 1];
     void *grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->executed, &self->executed_capacity, v,
+    if ((grown = gs_vector_reserve(ctx, graph->executed, &self->executed_capacity, v + 1,
                                    n * sizeof *graph->executed)) == NULL) {
         return ctx->status;
     }
     graph->executed = grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->ready, &self->ready_capacity, v,
+    if ((grown = gs_vector_reserve(ctx, graph->ready, &self->ready_capacity, v + 1,
                                    n * sizeof *graph->ready)) == NULL) {
         return ctx->status;
     }
     graph->ready = grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->state, &self->state_capacity, v,
+    if ((grown = gs_vector_reserve(ctx, graph->state, &self->state_capacity, v + 1,
                                    sizeof *graph->state)) == NULL) {
         return ctx->status;
     }
     graph->state = grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->first, &self->first_capacity, v + 1,
+    if ((grown = gs_vector_reserve(ctx, graph->first, &self->first_capacity, v + 2,
                                    sizeof *graph->first)) == NULL) {
         return ctx->status;
     }
     graph->first = grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->point, &self->point_capacity, v,
+    if ((grown = gs_vector_reserve(ctx, graph->point, &self->point_capacity, v + 1,
                                    sizeof *graph->point)) == NULL) {
         return ctx->status;
     }
@@ -110,12 +110,12 @@ static int push(tree_t *self, int64_t t, uint32_t batch)
         return GS_SPENT_STATES;
     }
     step_t *path =
-        gs_pbs_graph_room(ctx, self->path, &self->path_capacity, self->length, sizeof *path);
+        gs_vector_reserve(ctx, self->path, &self->path_capacity, self->length + 1, sizeof *path);
     if (path == NULL) {
         return ctx->status;
     }
     self->path = path;
-    int64_t *rows = gs_pbs_graph_room(ctx, self->counts, &self->count_capacity, self->length,
+    int64_t *rows = gs_vector_reserve(ctx, self->counts, &self->count_capacity, self->length + 1,
                                       2 * (size_t)n * sizeof *rows);
     if (rows == NULL) {
         return ctx->status;
