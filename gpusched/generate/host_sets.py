@@ -149,6 +149,7 @@ def stgm(
         copy_in=copy_in,
         kernel=kernel,
         copy_out=copy_out,
+        derived=["priority"] if priority == "rm" else [],
     )
 
 

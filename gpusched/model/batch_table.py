@@ -20,26 +20,24 @@ from gpusched._support.arguments import (
     set_number,
 )
 from gpusched._support.files import replacing
-from gpusched.model.batch_table_check import (
-    ascending,
-    check_orders,
-    check_singletons,
-    check_times,
-    refuse,
-    tasks_of,
-)
 from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
     Orders,
+    ascending,
     by_index,
+    check_orders,
+    check_singletons,
+    check_times,
     completion_time,
     key_order,
     members,
     order_text,
+    refuse,
     set_text,
     task_count,
     task_index,
+    tasks_of,
 )
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.slowdown import factors

@@ -16,7 +16,7 @@ import numpy as np
 from gpusched.cuda.device import Operation, Run
 from gpusched.cuda.probes.bench import MS, Bench, Finding
 from gpusched.model.gpu import GPU
-from gpusched.model.placement import POLICIES, place
+from gpusched.model.placement import PLACEMENTS, place
 
 
 def timer(bench: Bench) -> Finding:
@@ -159,25 +159,25 @@ def _placed(bench: Bench, kernels: Sequence[Operation]) -> tuple[Run, list[int]]
 
 def _expected(bench: Bench, run: Run, policy: str = "most_room") -> list[int]:
     ops = run.operations
-    placement = place(
+    placed = place(
         bench.gpu,
         blocks=[op.blocks for op in ops],
         threads=[op.threads for op in ops],
         regs=run.regs,
         smem=[op.smem for op in ops],
-        policy=policy,
+        placement=policy,
     )
-    sms: list[int] = placement.sm.tolist()
+    sms: list[int] = placed.sm.tolist()
     return sms
 
 
 def compare(bench: Bench, name: str, what: str, cases: Sequence[Sequence[Operation]]) -> Finding:
     """Whether the blocks of all cases went where most-room says."""
     wrong: list[dict[str, Any]] = []
-    agree = dict.fromkeys(POLICIES, 0)
+    agree = dict.fromkeys(PLACEMENTS, 0)
     for case in cases:
         run, seen = _placed(bench, case)
-        for policy in POLICIES:
+        for policy in PLACEMENTS:
             agree[policy] += seen == _expected(bench, run, policy)
         if seen != (told := _expected(bench, run)):
             shapes = [
