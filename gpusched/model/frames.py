@@ -75,6 +75,13 @@ class Table:
             part._columns[column] = [entries[row] for row in rows]
         return part
 
+    def rows(self, rows: Sequence[int]) -> Table:
+        """Some rows, with all columns."""
+        part = object.__new__(Table)
+        part.length = len(rows)
+        part._columns = {key: [of[row] for row in rows] for key, of in self._columns.items()}
+        return part
+
     def __contains__(self, column: str) -> bool:
         return column in self._columns
 
