@@ -17,6 +17,7 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer
 from gpusched._support.results import Results
+from gpusched._support.text import shown
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
