@@ -86,7 +86,7 @@ def test_segments_follow_from_changed_jobs() -> None:
     grows = jobs.replace(kernel=[[[1, 2]], [1, 1]], monotone=True)
     assert grows.kernel[0, 0].tolist() == [2, 2]
     stack = gs.HostTasks.stack([jobs, jobs])
-    with pytest.raises(ValueError, match="^cpu: got lists of different lengths"):
+    with pytest.raises(ValueError, match=r"^cpu: got lists of different lengths"):
         stack.replace(cpu=[[3, 2], [5, 2, 1]])
 
 
@@ -94,7 +94,7 @@ def test_unknown_fields_are_refused() -> None:
     for tasks in (KERNELS, HOSTS):
         with pytest.raises(TypeError, match="unexpected keyword argument 'wect'"):
             tasks.replace(wect=1)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="^wcet: got None, expected wcet, block_time, or both"):
+    with pytest.raises(TypeError, match=r"^wcet: got None, expected wcet, block_time, or both"):
         KERNELS.replace(wcet=None)
 
 
@@ -272,7 +272,7 @@ def test_the_sets_of_a_stack_stack_to_it(tasks: Any) -> None:
 
 def test_refused_stacks() -> None:
     stack = gs.KernelTasks.stack
-    with pytest.raises(ValueError, match="^sets: got none, expected at least one"):
+    with pytest.raises(ValueError, match=r"^sets: got none, expected at least one"):
         stack([])
     with pytest.raises(ValueError, match=r"^sets\[1\]: got 2 tasks, expected 3"):
         stack([KERNELS, KERNELS[:2]])
@@ -336,7 +336,7 @@ def test_frames_of_kernels() -> None:
     ):
         with pytest.raises(ValueError, match=f"^frame: {text}"):
             gs.KernelTasks.from_frame(wrong)
-    with pytest.raises(TypeError, match="^frame: got dict, expected a pandas table"):
+    with pytest.raises(TypeError, match=r"^frame: got dict, expected a pandas table"):
         gs.KernelTasks.from_frame({})  # type: ignore[arg-type]
     stack = gs.KernelTasks.stack([KERNELS, KERNELS]).to_frame()
     stack.loc[4, "name"] = "radar"

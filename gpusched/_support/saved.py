@@ -115,7 +115,7 @@ def save_arrays(
         archive.writestr(_member(_HEADER), text, zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             with archive.open(_member(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)  # type: ignore[no-untyped-call]
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def load_arrays(
@@ -218,11 +218,11 @@ def _members(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
 def _array(data: bytes, name: str) -> npt.NDArray[Any]:
     """The array of an ``.npy`` member. Its size is compared before memory is taken for it."""
     stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)  # type: ignore[no-untyped-call]
+    version = np.lib.format.read_magic(stream)
     if version == (1, 0):
-        header = np.lib.format.read_array_header_1_0(stream)  # type: ignore[no-untyped-call]
+        header = np.lib.format.read_array_header_1_0(stream)
     elif version == (2, 0):
-        header = np.lib.format.read_array_header_2_0(stream)  # type: ignore[no-untyped-call]
+        header = np.lib.format.read_array_header_2_0(stream)
     else:
         raise ValueError(f"{shown(name)}: version {version} of the array format")
     shape, columns_first, dtype = header

@@ -193,7 +193,7 @@ class KernelTasks(TaskSet):
         return KernelTasks(**{**self._given(), **changes})
 
     @property
-    def utilization(self) -> Any:  # a float or an array, as is_stack says
+    def utilization(self) -> Any:  # float or FloatArray, as hyperperiod
         """Sum of wcet / period: a float, or an array of shape (N,) for a stack."""
         total = (self.wcet / self.period).sum(axis=-1)
         return total if self.is_stack else float(total)

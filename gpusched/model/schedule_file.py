@@ -69,7 +69,9 @@ class _Reader:
         names = _TASK_FIELDS
         if unknown := sorted(set(given) - set(names)):
             self.fail(f"tasks.{unknown[0]}", "is not known")
-        columns = {name: self.sequence(given, name, f"tasks.{name}") for name in names}
+        columns: dict[str, Any] = {
+            name: self.sequence(given, name, f"tasks.{name}") for name in names
+        }
         for name in names:
             kind = str if name == "name" else int
             if not all(type(value) is kind for value in columns[name]):

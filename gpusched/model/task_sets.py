@@ -64,7 +64,7 @@ class TaskSet(Saved, Frozen):
         return int(self.period.shape[0])
 
     @property
-    def hyperperiod(self) -> Any:  # an int or a list, as is_stack says
+    def hyperperiod(self) -> Any:  # int or list[int]; a union would burden users of single sets
         """Least common multiple of the periods: an int, or a list of N ints for a stack."""
         values = [math.lcm(*row) for row in np.atleast_2d(self.period).tolist()]
         return values if self.is_stack else values[0]
@@ -113,9 +113,9 @@ class TaskSet(Saved, Frozen):
         In a stack, the same tasks of every set: ``stack.select([0, 2])``. Priorities that were
         derived are derived anew for the selected tasks. Raises as indexing does.
         """
-        names = [tasks] if isinstance(tasks, str) else tasks
+        names: Any = [tasks] if isinstance(tasks, str) else tasks
         if _are_names(names):
-            numbers = [self._number(name) for name in names]  # type: ignore[union-attr]
+            numbers = [self._number(name) for name in names]
         elif isinstance(tasks, slice):
             numbers = list(range(self.n))[tasks]
         else:
@@ -264,7 +264,7 @@ class TaskSet(Saved, Frozen):
             np.array_equal(getattr(self, key), getattr(other, key)) for key in self._ARRAYS
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __reduce__(self) -> Any:
         arrays = {key: getattr(self, key) for key in self._ARRAYS}
