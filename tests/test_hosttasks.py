@@ -103,11 +103,11 @@ def test_what_jobs_take() -> None:
         tasks.utilization("busy", sms=1), [13 / 60, 17 / 80, 10 / 120, 29 / 160]
     )
     assert tasks.hyperperiod == 480
-    with pytest.raises(ValueError, match=r"^sms = 0: must be positive"):
+    with pytest.raises(ValueError, match=r"^sms: got 0, expected a positive number"):
         tasks.kernel_time(0)
     with pytest.raises(ValueError, match=r"^sm\[0\]: the task has no SM"):
         example(sm=None).gpu_time()
-    with pytest.raises(ValueError, match="mode = 'spin': must be one of suspend, busy"):
+    with pytest.raises(ValueError, match="mode: got 'spin', expected one of suspend, busy"):
         tasks.utilization("spin")
 
 
@@ -277,9 +277,9 @@ def test_no_time(key: str, bad: Any, error: type[Exception], text: str) -> None:
         ({"segments": [1, 1, 0, 2]}, "segments: follows from lists of different lengths"),
         ({"cpu": LISTS["cpu"][:3], "copy_in": 0, "kernel": 0, "copy_out": 0}, "cpu: shape (3, 2) "),
         ({"kernel": [[6], [[5, 8]], [], [1, 1]]}, "kernel[1, 0, 1] = 8: takes longer on 2 SMs"),
-        ({"core": [0, 1, -2, 0]}, "core[2] = -2: must be >= -1"),
-        ({"offset": -1}, "offset = -1: must not be negative"),
-        ({"period": 0}, "period = 0: must be positive"),
+        ({"core": [0, 1, -2, 0]}, "core[2]: got -2, expected at least -1"),
+        ({"offset": -1}, "offset: got -1, expected a non-negative number"),
+        ({"period": 0}, "period: got 0, expected a positive number"),
         ({"sm": [[0], [0, -1], [], [1]]}, "sm[1][1] = -1: SM indices are 0 to 1023"),
         ({"sm": [[0], [1024], [], [1]]}, "sm[1][0] = 1024: SM indices are 0 to 1023"),
         ({"sm": [[0], [1], []]}, "sm: has 3 rows for 4 tasks"),
@@ -300,7 +300,7 @@ def test_refused_lists(changes: dict[str, Any], text: str) -> None:
     ("changes", "text"),
     [
         ({"segments": [1, 3]}, "segments[1] = 3: must not exceed 2, as cpu has room for 3 CPU"),
-        ({"segments": [1, -1]}, "segments[1] = -1: must not be negative"),
+        ({"segments": [1, -1]}, "segments[1]: got -1, expected a non-negative number"),
         ({"segments": [0, 2]}, "cpu[0, 1]: must be 0, as the task has 0 GPU segments"),
         ({"cpu": [[3, 2, 1], [1, 1, 1]]}, "cpu[0, 2]: must be 0, as the task has 1 GPU segments"),
         ({"copy_in": [[1, 4], [2, 3]]}, "copy_in[0, 1]: must be 0, as the task has 1 GPU"),
@@ -344,12 +344,12 @@ def test_too_much() -> None:
     [
         ([[1], []], ValueError, "jobs[1]: the list of segments is empty"),
         ([[1], [1, 2]], ValueError, "jobs[1][1] = 2: two CPU segments in a row are one"),
-        ([[1], [1, (2, 3)]], ValueError, "jobs[1][1] = (2, 3): must be a number or a triple"),
+        ([[1], [1, (2, 3)]], ValueError, "jobs[1][1]: got (2, 3), expected a number or a triple"),
         ([[1], "ab"], TypeError, "jobs[1] = 'ab': must be a list of segments"),
         ([[1], 4], TypeError, "jobs[1] = 4: must be a list of segments"),
         (7, TypeError, "jobs: must be a list of lists"),
-        ([[1], [(1, None, 1)]], TypeError, "kernel[1, 0, 0] = None: must be a number"),
-        ([[1], [(1, 2, 1), "x"]], TypeError, "cpu[1, 1] = 'x': must be a number"),
+        ([[1], [(1, None, 1)]], TypeError, "kernel[1, 0, 0]: got None, expected a number"),
+        ([[1], [(1, 2, 1), "x"]], TypeError, "cpu[1, 1]: got 'x', expected a number"),
         ([[1]], ValueError, "jobs: has 1 entries for 2 tasks"),
         ([[1], [2], [3]], ValueError, "jobs: has 3 entries for 2 tasks"),
         ([[1], [(1, [[2]], 1)]], TypeError, "jobs[1][0] = (1, [[2]], 1): only the kernel may be"),
@@ -365,9 +365,9 @@ def test_refused_segments(jobs: Any, error: type[Exception], text: str) -> None:
 @pytest.mark.parametrize(
     ("cpu", "kernel", "error", "text"),
     [
-        ([[3, [2]], [1]], 0, TypeError, "cpu[0, 1] = [2]: must be a number"),
-        ([{3, 2}, [1, 1]], 5, TypeError, "cpu[0, 0] = {2, 3}: must be a number"),  # in no order
-        ([[3, 2], [1]], [[{4, 5}], []], TypeError, "kernel[0, 0, 0] = {4, 5}: must be a number"),
+        ([[3, [2]], [1]], 0, TypeError, "cpu[0, 1]: got [2], expected a number"),
+        ([{3, 2}, [1, 1]], 5, TypeError, "cpu[0, 0]: got {2, 3}, expected a number"),  # in no order
+        ([[3, 2], [1]], [[{4, 5}], []], TypeError, "kernel[0, 0, 0]: got {4, 5}, expected a number"),
         ([[], []], 0, ValueError, "cpu: the lists of segments are empty"),
     ],
 )

@@ -382,8 +382,8 @@ def test_plot():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"blocks": 0}, ValueError, "blocks = 0: must be positive"),
-        ({"blocks": [1, -2]}, ValueError, r"blocks\[1\] = -2: must be positive"),
+        ({"blocks": 0}, ValueError, "blocks: got 0, expected a positive number"),
+        ({"blocks": [1, -2]}, ValueError, r"blocks\[1\]: got -2, expected a positive number"),
         ({"blocks": [1.5]}, ValueError, r"blocks\[0\] = 1.5"),
         ({"blocks": [float("nan")]}, ValueError, r"blocks\[0\] = nan"),
         ({"blocks": 2**64}, OverflowError, "blocks = 18446744073709551616"),
@@ -393,10 +393,10 @@ def test_plot():
             r"blocks\[1\] = 100000000: more than 100000000 blocks",
         ),
         ({"blocks": 2**63 - 1}, ValueError, r"blocks\[0\] = 9223372036854775807: more than"),
-        ({"threads": 0}, ValueError, "threads = 0: must be positive"),
-        ({"threads": "many"}, TypeError, "threads = 'many': must be a number"),
-        ({"regs": -1}, ValueError, "regs = -1: must not be negative"),
-        ({"smem": [-1]}, ValueError, r"smem\[0\] = -1: must not be negative"),
+        ({"threads": 0}, ValueError, "threads: got 0, expected a positive number"),
+        ({"threads": "many"}, TypeError, "threads: got 'many', expected a number"),
+        ({"regs": -1}, ValueError, "regs: got -1, expected a non-negative number"),
+        ({"smem": [-1]}, ValueError, r"smem\[0\]: got -1, expected a non-negative number"),
         ({"blocks": [1, 1], "smem": [1, 2, 3]}, ValueError, "shapes do not fit each other: blocks"),
         ({"blocks": [[1, 1]]}, ValueError, r"kernels: must be one row, have shape \(1, 2\)"),
         (
@@ -406,7 +406,7 @@ def test_plot():
         ),
         ({"load": [0] * 4}, ValueError, r"load: must have shape \(8, 4\), has \(4,\)"),
         ({"load": [[0] * 4] * 7 + [[65, 0, 0, 0]]}, ValueError, r"load.warps\[7\] = 65: is more"),
-        ({"load": [[0, 0, 0, -1]] * 8}, ValueError, r"load.smem\[0\] = -1: must not be negative"),
+        ({"load": [[0, 0, 0, -1]] * 8}, ValueError, r"load.smem\[0\]: got -1, expected a non-negative number"),
         ({"gpu": 8}, TypeError, "gpu: must be a GPU or the name of a preset, not int"),
     ],
 )
@@ -437,16 +437,16 @@ def test_hostile_module_arguments():
     with pytest.raises(ValueError, match="sms = 2147483647: a GPU has at most 65536 SMs"):
         place(limits=huge, order=None)
     huge[0] = -5
-    with pytest.raises(ValueError, match="sms = -5: must be positive"):
+    with pytest.raises(ValueError, match="sms: got -5, expected a positive number"):
         place(limits=huge, order=None)
     for policy in (-1, 3):
         with pytest.raises(ValueError, match=f"policy = {policy}: there is no such policy"):
             place(policy=policy)
     with pytest.raises(OverflowError):
         place(policy=2**40)
-    with pytest.raises(ValueError, match=r"blocks\[0\] = -1: must be positive"):
+    with pytest.raises(ValueError, match=r"blocks\[0\]: got -1, expected a positive number"):
         place(blocks=-one)
-    with pytest.raises(ValueError, match=r"blocks\[0\] = -9223372036854775808: must be positive"):
+    with pytest.raises(ValueError, match=r"blocks\[0\]: got -9223372036854775808, expected a positive number"):
         place(blocks=np.array([-(2**63)]))
     with pytest.raises(ValueError, match="blocks: axis 0 must have length 1, has 2"):
         place(blocks=np.ones(2, dtype=np.int64))
@@ -459,7 +459,7 @@ def test_hostile_module_arguments():
     with pytest.raises(ValueError, match=r"load.regs\[0\] = 9223372036854775807: is more than"):
         place(load=np.tile([0, 0, 2**63 - 1, 0], (8, 1)))
     # a kernel behind one without room is checked all the same
-    with pytest.raises(ValueError, match=r"threads\[1\] = 0: must be positive"):
+    with pytest.raises(ValueError, match=r"threads\[1\]: got 0, expected a positive number"):
         _core.place(limits, order, [1, 1], [1025, 0], [0, 0], [0, 0], 0, None)
     # every limit at its greatest
     most = np.full(10, 2**31 - 1)

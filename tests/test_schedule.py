@@ -205,13 +205,13 @@ def test_members_are_in_submission_order():
     [
         (([0], [1, 2], [1]), "end: has 2 entries, start has 1"),
         (([[0]], [[1]], [[1]]), "start: must have 1 dimension, has 2"),
-        (([-1], [1], [1]), r"start\[0\] = -1: must not be negative"),
+        (([-1], [1], [1]), r"start\[0\]: got -1, expected a non-negative number"),
         (([0, 5], [1, 4], [1, 1]), r"end\[1\] = 4: is before start\[1\]"),
         (([0], [1], [8]), r"batch\[0\] = 8: has tasks beyond the set's 3"),
-        (([0], [1], [-1]), r"batch\[0\] = -1: must not be negative"),
+        (([0], [1], [-1]), r"batch\[0\]: got -1, expected a non-negative number"),
         (([0], [1], [2**40 + 1]), "has tasks beyond the set's 3"),
-        (([0.5], [1], [1]), r"start\[0\] = 0\.5: must be a whole number"),
-        ((["x"], [1], [1]), r"start\[0\] = 'x': must be a number"),
+        (([0.5], [1], [1]), r"start\[0\]: got 0\.5, expected a whole number"),
+        ((["x"], [1], [1]), r"start\[0\]: got 'x', expected a number"),
     ],
 )
 def test_refusals(columns, message):
