@@ -56,6 +56,9 @@ GPUS = {"gtx970": 13, "xavier": 8}
 class Profile:
     """Times on 1, 2, ..., K SMs relative to one, in millionths.
 
+    >>> gs.profiles.Profile([1_000_000, 550_000]).times([100, 3], sms=3).tolist()
+    [[100, 55, 55], [3, 2, 2]]
+
     Parameters
     ----------
     parts
@@ -69,24 +72,25 @@ class Profile:
         Parts that are not positive, grow, or do not start with 1,000,000.
     """
 
-    parts: Any
-    name: str = ""
+    parts: Int64Array
+    name: str
 
-    def __post_init__(self) -> None:
-        parts = int_array(self.parts, "parts")
-        if parts.ndim != 1 or not 1 <= len(parts) <= MAX_SMS:
-            raise ValueError(f"parts: got shape {parts.shape}, expected 1 to {MAX_SMS} numbers")
-        at_least(parts, 1, "parts")
-        if parts[0] != PARTS:
-            raise ValueError(f"parts[0]: got {parts[0]}, expected {PARTS}, the time on one SM")
-        grows = np.flatnonzero(parts[1:] > parts[:-1])
+    def __init__(self, parts: npt.ArrayLike, name: str = "") -> None:
+        checked = int_array(parts, "parts")
+        if checked.ndim != 1 or not 1 <= len(checked) <= MAX_SMS:
+            raise ValueError(f"parts: got shape {checked.shape}, expected 1 to {MAX_SMS} numbers")
+        at_least(checked, 1, "parts")
+        if checked[0] != PARTS:
+            raise ValueError(f"parts[0]: got {checked[0]}, expected {PARTS}, the time on one SM")
+        grows = np.flatnonzero(checked[1:] > checked[:-1])
         if grows.size:
             k = int(grows[0]) + 1
-            most = parts[k - 1]
-            raise ValueError(f"parts[{k}]: got {parts[k]}, expected at most {most} as on {k} SMs")
-        if not isinstance(self.name, str):
-            raise TypeError(f"name: got {shown(self.name)}, expected a string")
-        object.__setattr__(self, "parts", frozen(parts))
+            most = checked[k - 1]
+            raise ValueError(f"parts[{k}]: got {checked[k]}, expected at most {most} as on {k} SMs")
+        if not isinstance(name, str):
+            raise TypeError(f"name: got {shown(name)}, expected a string")
+        object.__setattr__(self, "parts", frozen(checked))
+        object.__setattr__(self, "name", name)
 
     @property
     def sms(self) -> int:
