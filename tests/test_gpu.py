@@ -1,4 +1,4 @@
-"""GPUs and occupancy: the presets, the refusals, and the arithmetic against numbers by hand."""
+"""GPUs and occupancy: presets, errors, and numbers computed by hand."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace
@@ -46,14 +46,14 @@ def test_presets_are_what_the_tables_say():
 
 
 def test_the_papers_own():
-    xavier = gs.GPU.preset("xavier")  # paper 003, Table I and section III-C
+    xavier = gs.GPU.preset("xavier")  # [RTAS20], Table I and section III-C
     assert (xavier.sms, xavier.warps_per_sm, xavier.blocks_per_sm) == (8, 64, 32)
     assert xavier.sm_order.tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
     pegasus = gs.GPU.preset("pegasus")
     assert (pegasus.sms, pegasus.warps_per_sm) == (44, 32)
-    pbs = gs.GPU.preset("pbs2024")  # paper 001, section 6.1
+    pbs = gs.GPU.preset("pbs2024")  # [RTNS24], section 6.1
     assert pbs == gs.GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32, name="pbs2024")
-    m = gs.GPU.preset("threads4096")  # paper 000
+    m = gs.GPU.preset("threads4096")  # [ECRTS17]
     assert m.sms * m.threads_per_sm == 4096
     assert gs.GPU.preset("gtx970").copy_engines == 2
     assert gs.GPU.preset("k5000").sm_order.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]

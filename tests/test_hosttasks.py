@@ -1,4 +1,4 @@
-"""HostTasks: what is accepted, and what a refusal says."""
+"""HostTasks: accepted arguments and errors."""
 
 from __future__ import annotations
 

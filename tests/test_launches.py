@@ -1,4 +1,4 @@
-"""Launches: what is stored, how they are recorded, and what is refused."""
+"""Launches: columns, recording, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placement: what the papers observed, the twin, and what holds for every placement."""
+"""Placement: observations of the papers, twin, invariants."""
 
 import pickle
 import xml.etree.ElementTree as ElementTree
@@ -31,7 +31,7 @@ def sms(placement):
 @pytest.mark.parametrize("policy", ["most_room", "olmedo"])
 @pytest.mark.parametrize("gpu", [XAVIER, gs.GPU.preset("Pegasus")], ids=lambda g: g.name)
 def test_tables_ii_and_iii(gpu, policy):
-    """Paper 003: two kernels of one block. A cell holds what the first leaves of its SM, and is
+    """[RTAS20]: two kernels of one block. A cell holds what the first leaves of its SM, and is
     gray where the second goes to the same SM: if and only if Definition III.1 says so."""
     mw = gpu.warps_per_sm
     for x in range(1, 33):

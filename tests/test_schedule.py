@@ -1,4 +1,4 @@
-"""Schedules: what they say about themselves, their check, their files."""
+"""Schedules: properties, validation, files."""
 
 import gzip
 import itertools
@@ -14,7 +14,7 @@ import gpusched as gs
 from gpusched.model.jobs import Jobs
 from gpusched.model.schedule import Schedule, ScheduleError
 
-# Paper 001, section 3.1: Figure 1's tasks, completion by mask.
+# [RTNS24], section 3.1: Figure 1's tasks, completion by mask.
 TASKS = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=["t1", "t2", "t3"])
 COMPLETION = [0, 1, 3, 4, 3, 4, 4, 6]
 TABLE = gs.BatchTable(completion=COMPLETION)

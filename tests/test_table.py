@@ -1,4 +1,4 @@
-"""BatchTable: what it holds, where it comes from, and what it refuses."""
+"""BatchTable: contents, constructors, errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.model.kernel_tasks import KernelTasks
 
-# Paper 001, Figure 1.
+# [RTNS24], Figure 1.
 PAPER = {(0,): 1, (1,): 3, (2,): 3, (0, 1): 4, (0, 2): 4, (1, 2): 4, (0, 1, 2): 6}
 
 

@@ -1,4 +1,4 @@
-"""KernelTasks: what is accepted, and what a refusal says."""
+"""KernelTasks: accepted arguments and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_NEGATIVE = ["regs", "smem", "offset"]
 
 
 def example(**changes: Any) -> KernelTasks:
-    """Figure 1 of paper 001."""
+    """Figure 1 of [RTNS24]."""
     return KernelTasks(**{"period": [4, 5, 10], "wcet": [1, 3, 3]} | changes)
 
 
