@@ -153,7 +153,7 @@ def _shared(gpu: GPU | str, placement: str, most: int, before: tuple[int, ...]) 
     for x in range(1, top + 1):
         for y in range(1, top + 1):
             blocks = [*(device.sms - 1 for _ in before), 1, 1]
-            placed = place(device, blocks, [32 * w for w in (*before, x, y)], placement=policy)
+            placed = place(device, blocks, [32 * w for w in (*before, x, y)], placement=placement)
             first, second = placed.sm[-2:].tolist()
             if second < 0:
                 raise ValueError(

@@ -203,16 +203,7 @@ class KernelTasks(TaskSet):
 
         The columns are ``set`` (of a stack), ``task``, ``name`` and the fields.
         """
-        import pandas as pd
-
-        sets, n = np.atleast_2d(self.period).shape
-        columns: dict[str, Any] = {}
-        if self.is_stack:
-            columns["set"] = np.repeat(np.arange(sets), n)
-        columns["task"] = np.tile(np.arange(n), sets)
-        columns["name"] = np.tile(np.array(self.name, dtype=object), sets)
-        columns |= {key: getattr(self, key).ravel() for key in self._ARRAYS}
-        return pd.DataFrame(columns)
+        return self._task_frame()
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> KernelTasks:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from gpusched._support.arguments import Int64Array, frozen, task_names
 from gpusched._support.frozen import Frozen
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["TaskSet"]
 
@@ -254,6 +257,21 @@ class TaskSet(Saved, Frozen):
         """The fields that were not derived: what the constructor needs to make an equal set."""
         keys = (*self._ARRAYS, "name")
         return {key: getattr(self, key) for key in keys if key not in self._derived}
+
+    def _task_frame(self) -> pd.DataFrame:
+        """A pandas table with one row per task of every set: set, task, name, numbers of tasks."""
+        import pandas as pd
+
+        sets, n = np.atleast_2d(self.period).shape
+        columns: dict[str, Any] = {}
+        if self.is_stack:
+            columns["set"] = np.repeat(np.arange(sets), n)
+        columns["task"] = np.tile(np.arange(n), sets)
+        columns["name"] = np.tile(np.array(self.name, dtype=object), sets)
+        for key in self._ARRAYS:
+            if getattr(self, key).ndim == self.period.ndim:
+                columns[key] = getattr(self, key).ravel()
+        return pd.DataFrame(columns)
 
     # As any object
 
