@@ -180,7 +180,7 @@ def test_priorities() -> None:
         ({"cpus": 0}, ValueError, "n: got 0, expected a positive number of tasks"),
         ({"count": -1}, ValueError, "count: got -1, expected a non-negative number"),
         ({"first": -1}, ValueError, "first: got -1, expected the number of a set, 0 to"),
-        ({"sms": 0}, ValueError, "sms = 0: must be a number of SMs, 1 to 1024"),
+        ({"sms": 0}, ValueError, "sms: got 0, expected a number of SMs, 1 to 1024"),
         ({"at": 14}, ValueError, "at = 14: must be a positive number of SMs that the GPU has"),
         ({"at": 0}, ValueError, "at = 0: must be a positive"),
         ({"periods": (0, 5)}, ValueError, r"periods\[0\] = 0: must be positive"),

@@ -132,7 +132,9 @@ def test_more_than_six_kernels_may_be_undecided() -> None:
     assert table.undecided is not None
     assert np.flatnonzero(table.undecided).tolist() == [127]
     assert table.undecided[127] == 105  # the time it would take
-    with pytest.raises(ValueError, match=r"batch \{0, 1, 2, 3, 4, 5, 6\} is not eligible"):
+    with pytest.raises(
+        ValueError, match=r"mask: got batch \{0, 1, 2, 3, 4, 5, 6\}, expected an eligible"
+    ):
         table.submission_order(127)
     # An SM more, and it fits.
     larger = gs.GPU(sms=3, threads_per_sm=1024, blocks_per_sm=32)
@@ -165,9 +167,9 @@ def test_twenty_kernels() -> None:
     table = gs.BatchTable.from_gpu(tasks, "pbs2024", "small", seed=5)
     assert table.n == 20 and table.completion.shape == (1 << 20,)
     assert (table.completion[1:] > 0).all()
-    with pytest.raises(ValueError, match="more tasks than 20"):
+    with pytest.raises(ValueError, match="tasks: got 21 in a set, expected at most 20"):
         gs.BatchTable.from_gpu(gs.generate.gpusched(21, 0.9, seed=5), "pbs2024")
-    with pytest.raises(ValueError, match="more tasks than 20"):
+    with pytest.raises(ValueError, match="tasks: got 21 in a set, expected at most 20"):
         gs.BatchTable.from_utilization(gs.generate.gpusched(21, 0.9, seed=5))
 
 
@@ -322,7 +324,7 @@ def test_arguments_refused() -> None:
     late = kernels([1, 1], [32, 32], wcet=2**59)
     with pytest.raises(OverflowError, match=r"batch\[3\]: got 576460752303423488, expected with"):
         gs.BatchTable.from_gpu(late, TWO_SMS, 2.0)
-    with pytest.raises(OverflowError, match=r"wcet\[0\] = 1152921504606846976: is too large"):
+    with pytest.raises(OverflowError, match=r"wcet\[0\]: got 1152921504606846976"):
         gs.BatchTable.from_gpu(kernels([1, 1], [32, 32], wcet=2**60), TWO_SMS, None)
 
 
