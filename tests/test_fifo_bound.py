@@ -666,7 +666,11 @@ def test_long_bounds_are_whole() -> None:
             r"blocks\[1\]: got 1073741824, expected blocks times",
             lambda: fifo_bound(gs.KernelTasks([9, 9], 2**31, blocks=[1, 2**30]), 3),
         ),
-        (TypeError, "gpu: must be a GPU", lambda: fifo_bound(THREE, gpu=8)),
+        (
+            TypeError,
+            "gpu: got int, expected a GPU or the name of a preset",
+            lambda: fifo_bound(THREE, gpu=8),
+        ),
     ],
 )
 def test_refusals(error: Any, message: str, call: Any) -> None:

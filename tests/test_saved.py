@@ -43,6 +43,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "stack": lambda: gs.KernelTasks.stack([KERNELS, KERNELS.replace(wcet=1)]),
     "gpu": lambda: GPU,
     "launches": launches,
+    "table": lambda: gs.BatchTable([0, 1, 3, 4], order=[[-1, -1], [0, -1], [1, -1], [1, 0]]),
     "placement": lambda: gs.place(GPU, [4, 4], [128, 160], placement="olmedo"),
 }
 any_object = pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
