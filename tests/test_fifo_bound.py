@@ -236,7 +236,7 @@ def test_v2_of_many_tasks(n: int) -> None:
 
 def footprint(gpu: gs.GPU, threads: int, regs: int, smem: int) -> tuple[int, int, int, int, int]:
     """Warps, slots, registers and shared memory of a block, and the registers it can use."""
-    load = gs.place(gpu, 1, threads, regs=regs, smem=smem).load[0].tolist()
+    load = gs.place(gpu, 1, threads, regs=regs, smem=smem).after[0].tolist()
     per_warp = -(-regs * 32 // 256) * 256
     usable = 4 * (gpu.regs_per_sm // 4 // per_warp) * per_warp if per_warp else 0
     return (*load, usable)
@@ -655,7 +655,11 @@ def test_long_bounds_are_whole() -> None:
             r"blocks\[1\]: got 1073741824, expected blocks times",
             lambda: fifo_bound(gs.KernelTasks([9, 9], 2**31, blocks=[1, 2**30]), 3),
         ),
-        (TypeError, "gpu: must be a GPU", lambda: fifo_bound(THREE, gpu=8)),
+        (
+            TypeError,
+            "gpu: got int, expected a GPU or the name of a preset",
+            lambda: fifo_bound(THREE, gpu=8),
+        ),
     ],
 )
 def test_refusals(error: Any, message: str, call: Any) -> None:

@@ -77,16 +77,22 @@ def test_names_need_no_punctuation(name):
 def test_module_forms():
     assert gs.GPU.preset("H100 SXM5").name == "H100"
     assert gs.GPU.preset("NVIDIA A100-SXM4-40GB").name == "A100"
-    with pytest.raises(ValueError, match="'H100 PCIe'"):
+    with pytest.raises(
+        ValueError, match="name: got 'H100 PCIe', expected a preset such as H100, V100,"
+    ):
         gs.GPU.preset("H100 PCIe")  # fewer SMs
 
 
 def test_an_unknown_name_lists_the_near_ones():
-    with pytest.raises(ValueError, match=r"'rtx 2070' .*RTX 2080, .*Ti"):
+    with pytest.raises(
+        ValueError, match="name: got 'rtx 2070', expected a preset such as RTX 2080, RTX"
+    ):
         gs.GPU.preset("rtx 2070")
-    with pytest.raises(ValueError, match=r"'zzz'.*TX1, TX2, "):
+    with pytest.raises(
+        ValueError, match="name: got 'zzz', expected one of TX1, TX2, Xavier, AGX Orin,"
+    ):
         gs.GPU.preset("zzz")
-    with pytest.raises(TypeError, match="name: must be a string, got int"):
+    with pytest.raises(TypeError, match="name: got int, expected a string"):
         gs.GPU.preset(2080)
 
 
@@ -94,9 +100,13 @@ def test_limits_of():
     assert limits_of((8, 0)) == SMLimits(2048, 32, 164 * 1024, 163 * 1024)
     assert limits_of("7.5") == SMLimits(1024, 16, 65536, 65536)
     assert limits_of((12, 1)) == SMLimits(1536, 24, 102400, 101376)
-    with pytest.raises(ValueError, match=r"cc = \(4, 2\): is not known; known: 5.0, 5.2"):
+    with pytest.raises(
+        ValueError, match=r"cc: got \(4, 2\), expected one of 5\.0, 5\.2, 5\.3, 6\.0, 6\.1, 6\.2,"
+    ):
         limits_of((4, 2))
-    with pytest.raises(ValueError, match="cc = None: is not known"):
+    with pytest.raises(
+        ValueError, match=r"cc: got None, expected one of 5\.0, 5\.2, 5\.3, 6\.0, 6\.1, 6\.2,"
+    ):
         limits_of(None)
 
 
@@ -122,13 +132,17 @@ def test_from_properties():
     read = gs.GPU.from_properties(PROPERTIES)
     assert read == replace(gs.GPU.preset("A100"), name="NVIDIA A100-PG509-200")
     lacking = {k: v for k, v in PROPERTIES.items() if k not in ("numSms", "computeMinor")}
-    with pytest.raises(ValueError, match="deviceProperties: lacks numSms, computeMinor"):
+    with pytest.raises(
+        ValueError, match="deviceProperties: got no numSms, computeMinor, expected all"
+    ):
         gs.GPU.from_properties(lacking)
-    with pytest.raises(ValueError, match=r"cc = \(99, 0\): is not known"):
+    with pytest.raises(
+        ValueError, match=r"cc: got \(99, 0\), expected one of 5\.0, 5\.2, 5\.3, 6\.0, 6\.1,"
+    ):
         gs.GPU.from_properties({**PROPERTIES, "computeMajor": 99})
     with pytest.raises(TypeError, match="numSms: got 'many', expected a number"):
         gs.GPU.from_properties({**PROPERTIES, "numSms": "many"})
-    with pytest.raises(TypeError, match="properties: must be a mapping, got list"):
+    with pytest.raises(TypeError, match="properties: got list, expected a mapping"):
         gs.GPU.from_properties([PROPERTIES])
 
 
@@ -196,28 +210,64 @@ def test_html_is_safe_and_bounded():
     ("more", "error", "text"),
     [
         ({"sms": 0}, ValueError, "sms: got 0, expected a positive number"),
-        ({"sms": 65537}, ValueError, "sms = 65537: must be <= 65536"),
+        ({"sms": 65537}, ValueError, "sms: got 65537, expected at most 65536"),
         ({"sms": 2.5}, ValueError, r"sms: got 2\.5, expected a whole number"),
-        ({"sms": 2**70}, OverflowError, "sms: got 1180591620717411303424, expected a"),
-        ({"sms": [8, 8]}, TypeError, r"sms: must be one number, has shape \(2,\)"),
+        (
+            {"sms": 2**70},
+            OverflowError,
+            "sms: got 1180591620717411303424, expected a number that fits",
+        ),
+        ({"sms": [8, 8]}, TypeError, r"sms: got shape \(2,\), expected one number"),
         ({"sms": None}, TypeError, "sms: got None, expected a number"),
         ({"threads_per_sm": 31}, ValueError, "threads_per_sm: got 31, expected at least 32"),
-        ({"blocks_per_sm": float("nan")}, ValueError, "blocks_per_sm: got nan, expected a whole"),
+        (
+            {"blocks_per_sm": float("nan")},
+            ValueError,
+            "blocks_per_sm: got nan, expected a whole number of ticks",
+        ),
         ({"blocks_per_sm": -1}, ValueError, "blocks_per_sm: got -1, expected a positive number"),
-        ({"regs_per_sm": 2**31}, ValueError, "regs_per_sm = 2147483648: must be <= 2147483647"),
-        ({"smem_per_sm": -1}, ValueError, "smem_per_sm: got -1, expected a non-negative"),
-        ({"smem_per_block": 65537}, ValueError, "smem_per_block = 65537: is more than smem_per_sm"),
-        ({"copy_engines": -1}, ValueError, "copy_engines: got -1, expected a non-negative"),
-        ({"cc": 8}, ValueError, r"cc = 8: must be like '8.0' or \(8, 0\)"),
-        ({"cc": "8"}, ValueError, "cc = '8': must be like"),
-        ({"cc": (8, 0, 1)}, ValueError, r"cc = \(8, 0, 1\): must be like"),
-        ({"cc": (8.5, 0)}, ValueError, r"cc = \(8.5, 0\): must be like"),
-        ({"cc": float("nan")}, ValueError, "cc = nan: must be like"),
-        ({"sm_order": "odd"}, ValueError, "sm_order = 'odd': must be one of"),
-        ({"sm_order": [0, 1]}, ValueError, r"sm_order: must have shape \(8,\), has \(2,\)"),
-        ({"sm_order": [0, 1, 2, 3, 4, 5, 6, 8]}, ValueError, r"sm_order\[7\] = 8: there is no"),
-        ({"sm_order": [0, 1, 2, 3, 2, 5, 6, 7]}, ValueError, r"sm_order\[4\] = 2: .* named twice"),
-        ({"name": 3}, TypeError, "name: must be a string, got int"),
+        (
+            {"regs_per_sm": 2**31},
+            ValueError,
+            "regs_per_sm: got 2147483648, expected at most 2147483647",
+        ),
+        ({"smem_per_sm": -1}, ValueError, "smem_per_sm: got -1, expected a non-negative number"),
+        (
+            {"smem_per_block": 65537},
+            ValueError,
+            "smem_per_block: got 65537, expected at most the 65536 of",
+        ),
+        ({"copy_engines": -1}, ValueError, "copy_engines: got -1, expected a non-negative number"),
+        ({"cc": 8}, ValueError, r"cc: got 8, expected a pair such as '8\.0' or \(8, 0\)"),
+        ({"cc": "8"}, ValueError, r"cc: got '8', expected a pair such as '8\.0' or \(8, 0\)"),
+        (
+            {"cc": (8, 0, 1)},
+            ValueError,
+            r"cc: got \(8, 0, 1\), expected a pair such as '8\.0' or \(8, 0\)",
+        ),
+        (
+            {"cc": (8.5, 0)},
+            ValueError,
+            r"cc: got \(8\.5, 0\), expected a pair such as '8\.0' or \(8, 0\)",
+        ),
+        (
+            {"cc": float("nan")},
+            ValueError,
+            r"cc: got nan, expected a pair such as '8\.0' or \(8, 0\)",
+        ),
+        ({"sm_order": "odd"}, ValueError, "sm_order: got 'odd', expected one of"),
+        ({"sm_order": [0, 1]}, ValueError, r"sm_order: got shape \(2,\), expected \(8,\)"),
+        (
+            {"sm_order": [0, 1, 2, 3, 4, 5, 6, 8]},
+            ValueError,
+            r"sm_order\[7\]: got 8, expected an SM from 0 to 7",
+        ),
+        (
+            {"sm_order": [0, 1, 2, 3, 2, 5, 6, 7]},
+            ValueError,
+            r"sm_order\[4\]: got 2, expected each SM once",
+        ),
+        ({"name": 3}, TypeError, "name: got int, expected a string"),
     ],
 )
 def test_refusals(more, error, text):
@@ -363,15 +413,23 @@ def test_more_of_anything_never_raises_the_occupancy():
         ({"threads": 0}, ValueError, "threads: got 0, expected a positive number"),
         ({"threads": [1, -1]}, ValueError, r"threads\[1\]: got -1, expected a positive number"),
         ({"threads": 1, "regs": -1}, ValueError, "regs: got -1, expected a non-negative number"),
-        ({"threads": 1, "smem": [0, -5]}, ValueError, r"smem\[1\]: got -5, expected a"),
+        (
+            {"threads": 1, "smem": [0, -5]},
+            ValueError,
+            r"smem\[1\]: got -5, expected a non-negative number",
+        ),
         ({"threads": 1.5}, ValueError, r"threads: got 1\.5, expected a whole number"),
         ({"threads": float("nan")}, ValueError, "threads: got nan, expected a whole number"),
-        ({"threads": 2**64}, OverflowError, "threads: got 18446744073709551616, expected a"),
+        (
+            {"threads": 2**64},
+            OverflowError,
+            "threads: got 18446744073709551616, expected a number that",
+        ),
         ({"threads": "a"}, TypeError, "threads: got 'a', expected a number"),
         (
             {"threads": [1, 2], "regs": [1, 2, 3]},
             ValueError,
-            r"shapes do not fit each other: threads \(2,\), regs \(3,\), smem \(\)",
+            r"kernels: got threads \(2,\), regs \(3,\), smem \(\), expected",
         ),
     ],
 )
@@ -381,7 +439,7 @@ def test_occupancy_refuses(arguments, error, text):
 
 
 def test_occupancy_wants_a_gpu():
-    with pytest.raises(TypeError, match="gpu: must be a GPU or the name of a preset, not int"):
+    with pytest.raises(TypeError, match="gpu: got int, expected a GPU or the name of a preset"):
         occupancy(8, 32)
     assert occupancy("A100", 32) == occupancy(gs.GPU.preset("A100"), 32)
 
@@ -404,7 +462,7 @@ def test_hostile_limits():
         for value, text in ((2**31, f" = {2**31}: does not fit"), (-1, ": got -1, expected")):
             wrong = limits.copy()
             wrong[i] = value
-            with pytest.raises(ValueError, match=f"{name}{text}"):
+            with pytest.raises(ValueError, match=f"{name}(: got| =) {value}"):
                 _core.occupancy(wrong, zeros, zeros, zeros)
     # every limit at its greatest: no overflow on the way
     most = np.full(10, 2**31 - 1)

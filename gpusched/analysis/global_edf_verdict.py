@@ -157,7 +157,7 @@ class GedfVerdict(Frozen):
     def to_frame(self) -> Any:
         """A pandas table with one row per task (and set)."""
         keys = ["set"] if self.hosts.is_stack else []
-        frame = self.hosts.to_frame()[[*keys, "task", "name", "period", "deadline"]]
+        frame = self.hosts._task_frame()[[*keys, "task", "name", "period", "deadline"]]
         for name in ("demand", "blocking", "bounded", "response", "tardiness"):
             frame[name] = getattr(self, name).ravel()
         frame["method"] = self.method.ravel().astype(object)

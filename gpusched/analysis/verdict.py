@@ -171,7 +171,7 @@ class Verdict:
 
     def to_frame(self) -> Any:
         """A pandas table with one row per task (and set): deadline, response, terms."""
-        frame = self.hosts.to_frame()
+        frame = self.hosts._task_frame()
         keys = [*(["set"] if self.hosts.is_stack else []), "task", "name", "priority", "core"]
         frame = frame[[*keys, "deadline"]]
         frame["response"] = self.response.ravel()

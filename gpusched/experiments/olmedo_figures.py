@@ -153,14 +153,14 @@ def _shared(gpu: GPU | str, placement: str, most: int, before: tuple[int, ...]) 
     for x in range(1, top + 1):
         for y in range(1, top + 1):
             blocks = [*(device.sms - 1 for _ in before), 1, 1]
-            placed = place(device, blocks, [32 * w for w in (*before, x, y)], 0, 0, placement)
+            placed = place(device, blocks, [32 * w for w in (*before, x, y)], placement=placement)
             first, second = placed.sm[-2:].tolist()
             if second < 0:
                 raise ValueError(
                     f"most: got {top}, expected blocks that fit (not {x} and {y} warps)"
                 )
             same = first == second
-            held = int(placed.load[first, 0]) - (y if same else 0)
+            held = int(placed.after[first, 0]) - (y if same else 0)
             z = held - x
             rule = mw - z - x >= ((mw - z - y) // y + 1) * y
             rows.append((x, y, mw - held, same, rule and y <= mw - z - x))

@@ -158,6 +158,7 @@ def stgm(
         copy_in=copy_in,
         kernel=kernel,
         copy_out=copy_out,
+        derived=["priority"] if priority == "rm" else [],
     )
 
 

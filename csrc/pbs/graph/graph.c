@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "core/vector.h"
+
 void gs_pbs_graph_result_init(gs_pbs_graph_result_t *self)
 {
     memset(self, 0, sizeof *self);

@@ -16,7 +16,7 @@ import numpy as np
 from gpusched.cuda.device import Operation, Run
 from gpusched.cuda.probes.bench import MS, Bench, Finding
 from gpusched.model.gpu import GPU
-from gpusched.model.placement import POLICIES, place
+from gpusched.model.placement import PLACEMENTS, place
 
 
 def timer(bench: Bench) -> Finding:
@@ -175,10 +175,10 @@ def _expected(bench: Bench, run: Run, placement: str = "most_room") -> list[int]
 def compare(bench: Bench, name: str, what: str, cases: Sequence[Sequence[Operation]]) -> Finding:
     """Compare the SMs of the blocks of all cases with the rule "most_room"."""
     wrong: list[dict[str, Any]] = []
-    agree = dict.fromkeys(POLICIES, 0)
+    agree = dict.fromkeys(PLACEMENTS, 0)
     for case in cases:
         run, seen = _placed(bench, case)
-        for policy in POLICIES:
+        for policy in PLACEMENTS:
             agree[policy] += seen == _expected(bench, run, policy)
         if seen != (told := _expected(bench, run)):
             shapes = [
