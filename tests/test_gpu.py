@@ -459,10 +459,10 @@ def test_hostile_limits():
     names = "sms warps_per_sm blocks_per_sm regs_per_sm smem_per_sm smem_per_block".split()
     names += "smem_reserved smem_unit reg_unit partitions".split()
     for i, name in enumerate(names):
-        for value, text in ((2**31, f" = {2**31}: does not fit"), (-1, ": got -1, expected")):
+        for value in (2**31, -1):
             wrong = limits.copy()
             wrong[i] = value
-            with pytest.raises(ValueError, match=f"{name}(: got| =) {value}"):
+            with pytest.raises(ValueError, match=f"{name}: got {value}, expected"):
                 _core.occupancy(wrong, zeros, zeros, zeros)
     # every limit at its greatest: no overflow on the way
     most = np.full(10, 2**31 - 1)

@@ -35,7 +35,7 @@ int gs_pbs_graph_count(gs_pbs_graph_engine_t *self, int64_t depth)
 {
     gs_pbs_graph_result_t *result = self->result;
     while (result->depths <= depth) {
-        int64_t *grown = gs_pbs_graph_room(self->ctx, result->per_depth, &self->depth_capacity,
+        int64_t *grown = gs_vector_reserve(self->ctx, result->per_depth, &self->depth_capacity,
                                            result->depths + 1, sizeof *grown);
         if (grown == NULL) {
             return self->ctx->status;
@@ -55,7 +55,7 @@ int gs_pbs_graph_edge(gs_pbs_graph_engine_t *self, int64_t source, int64_t targe
     if (!self->options->keep) {
         return GS_OK;
     }
-    gs_pbs_graph_edge_t *grown = gs_pbs_graph_room(self->ctx, graph->edge, &self->edge_capacity,
+    gs_pbs_graph_edge_t *grown = gs_vector_reserve(self->ctx, graph->edge, &self->edge_capacity,
                                                    graph->edges + 1, sizeof *grown);
     if (grown == NULL) {
         return self->ctx->status;
