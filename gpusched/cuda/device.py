@@ -257,7 +257,7 @@ class Device:
 
     def __post_init__(self) -> None:
         if self.channels is not None and not 1 <= integer(self.channels, "channels") <= 32:
-            raise ValueError(f"channels = {self.channels}: must be 1 to 32")
+            raise ValueError(f"channels: got {self.channels}, expected 1 to 32")
         variable = "CUDA_DEVICE_MAX_CONNECTIONS"
         before = os.environ.get(variable)
         if self.channels is not None:

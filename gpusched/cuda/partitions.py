@@ -77,7 +77,7 @@ def partition_times(
         raise ValueError("kernels and repeats: must be at least one")
     asked = sorted(set(range(8, most, 8)) | {most}) if sms is None else sorted({*map(int, sms)})
     if not asked or asked[0] < 1 or asked[-1] > most:
-        raise ValueError(f"sms = {asked}: must be 1 to {most}")
+        raise ValueError(f"sms: got {asked}, expected 1 to {most}")
     rows: dict[int, list[Int64Array]] = {}
     for k in asked:
         try:

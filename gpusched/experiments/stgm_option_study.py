@@ -103,11 +103,11 @@ def stgm_options(
 
 def _check(options: Any) -> None:
     if not isinstance(options, Mapping):
-        raise TypeError(f"options = {repr(options)[:60]}: must be a dict of pairs")
+        raise TypeError(f"options: got {shown(options)}, expected a dict of pairs")
     if not options:
         raise ValueError("options: has no entries")
     for label, choice in options.items():
         if not isinstance(choice, (tuple, list)) or len(choice) != 2:
             raise TypeError(
-                f"options[{label!r}] = {repr(choice)[:60]}: must be a pair of baselines and a dict"
+                f"options[{label!r}]: got {shown(choice)}, expected a pair of baselines and a dict"
             )

@@ -102,7 +102,7 @@ def elliott(
     )
     number = 1 if count is None else integer(count, "count")
     if number < 0:
-        raise ValueError(f"count = {number}: must not be negative")
+        raise ValueError(f"count: got {number}, expected a non-negative number")
     sizes, users, period, work, _ = _core.elliott_draw(
         seed_key(seed), **arguments, first=set_number(first), count=number, stop=None
     )
@@ -138,11 +138,11 @@ def scenario(
     """The arguments of ``_core.elliott_draw`` and ``elliott_study`` that describe a scenario."""
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
-        raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
+        raise ValueError(f"cpus: got {m}, expected 1 to 2**31 - 1 CPUs")
     one_of(rounding, ROUNDINGS, "rounding")
     unit = integer(ticks, "ticks")
     if unit < 1:
-        raise ValueError(f"ticks = {unit}: must be positive")
+        raise ValueError(f"ticks: got {unit}, expected a positive number")
     kernel, copies = _per_mille(gpu, "gpu"), _per_mille(overhead, "overhead")
     if kernel + copies > 1000:
         raise ValueError(
@@ -169,7 +169,7 @@ def _pair(value: Any, known: dict[str, Any], name: str) -> tuple[Any, Any]:
         low, high = value
     except (TypeError, ValueError):
         names = f" or one of {', '.join(known)}" if known else ""
-        raise ValueError(f"{name} = {shown(value)}: must be two numbers{names}") from None
+        raise ValueError(f"{name}: got {shown(value)}, expected two numbers{names}") from None
     return low, high
 
 
@@ -177,7 +177,7 @@ def _number(value: Any, name: str) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
-        raise TypeError(f"{name} = {shown(value)}: must be a number")
+        raise TypeError(f"{name}: got {shown(value)}, expected a number")
     return float(value)
 
 
@@ -187,7 +187,7 @@ def _interval(value: Any, known: dict[str, Any], name: str, above: float | None)
     for item in (low, high):
         if not (0 <= item <= 1) or (above is not None and item < 2.0**-32):
             what = "at most 1 and " + ("positive" if above is not None else "not negative")
-            raise ValueError(f"{name} = {item}: must be {what}")
+            raise ValueError(f"{name}: got {item}, expected {what}")
     if high < low:
         raise ValueError(f"{name} = ({low}, {high}): the smaller number comes first")
     return np.array([low, high])
@@ -208,8 +208,8 @@ def _span(value: Any, ticks: int) -> Any:
 def _per_mille(value: Any, name: str) -> int:
     number = _number(value, name)
     if not 0 <= number <= 1:
-        raise ValueError(f"{name} = {number}: must be a share, from 0 to 1")
+        raise ValueError(f"{name}: got {number}, expected a share, from 0 to 1")
     whole = round(number * 1000)
     if not math.isclose(number * 1000, whole, abs_tol=1e-9):
-        raise ValueError(f"{name} = {number}: must be a multiple of 0.001")
+        raise ValueError(f"{name}: got {number}, expected a multiple of 0.001")
     return whole

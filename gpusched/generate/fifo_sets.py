@@ -86,7 +86,7 @@ def fifo(
     m, most = integer(threads, "threads"), integer(blocks_max, "blocks_max")
     for name, value in (("threads", m), ("blocks_max", most)):
         if not 1 <= value < 2**31:
-            raise ValueError(f"{name} = {value}: must be positive, and within 31 bits")
+            raise ValueError(f"{name}: got {value}, expected 1 to 2**31 - 1")
     if block_sizes is None:
         block_sizes = [size for size in BLOCK_SIZES if size <= m] or [min(m, 32)]
     sizes = np.atleast_1d(int_array(block_sizes, "block_sizes"))
@@ -101,7 +101,7 @@ def fifo(
         raise ValueError(f"periods: shape {span.shape}; must be the shortest and the longest")
     scale = integer(ticks, "ticks")
     if not 1 <= scale < 2**63:
-        raise ValueError(f"ticks = {scale}: must be positive, and within 63 bits")
+        raise ValueError(f"ticks: got {scale}, expected 1 to 2**63 - 1")
     capacity = int((np.minimum(m // sizes, most) * sizes).max())
     if (over := np.flatnonzero(sums * m > capacity)).size:
         which = f"[{int(over[0])}]" if np.ndim(utilization) else ""

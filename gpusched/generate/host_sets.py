@@ -112,10 +112,10 @@ def stgm(
     """
     tasks = 3 * integer(cpus, "cpus") if n is None else integer(n, "n")
     if not 1 <= tasks < 2**31:
-        raise ValueError(f"n = {tasks}: must be a positive number of tasks")
+        raise ValueError(f"n: got {tasks}, expected a positive number of tasks")
     sets = 1 if count is None else integer64(count, "count")
     if sets < 0:
-        raise ValueError(f"count = {sets}: must not be negative")
+        raise ValueError(f"count: got {sets}, expected a non-negative number")
     one_of(utilization_of, ("job", "cpu"), "utilization_of")
     one_of(split, ("random", "even"), "split")
     one_of(copies, ("even", "random"), "copies")
@@ -170,7 +170,7 @@ def _profiles(profile: Any) -> list[profiles.Profile]:
     if not isinstance(profile, Sequence) or not all(
         isinstance(p, profiles.Profile) for p in profile
     ):
-        raise TypeError(f"profile = {repr(profile)[:60]}: must be profiles of gs.profiles")
+        raise TypeError(f"profile: got {shown(profile)}, expected profiles of gs.profiles")
     if not profile:
         raise ValueError("profile: the list of profiles is empty")
     return list(profile)
@@ -180,7 +180,7 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
     try:
         least, most = value
     except (TypeError, ValueError):
-        raise ValueError(f"{name} = {repr(value)[:60]}: must be a pair, least and most") from None
+        raise ValueError(f"{name}: got {shown(value)}, expected a pair, least and most") from None
     return least, most
 
 
@@ -193,7 +193,7 @@ def _parts(value: Any, name: str, limit: float) -> Int64Array:
     ends = [real(end, f"{name}[{i}]") for i, end in enumerate(_pair(value, name))]
     for i, share in enumerate(ends):
         if not (math.isfinite(share) and 0 <= share <= limit):
-            raise ValueError(f"{name}[{i}] = {share}: must be within 0 .. {limit}")
+            raise ValueError(f"{name}[{i}]: got {share}, expected within 0 .. {limit}")
     if ends[0] > ends[1]:
         raise ValueError(f"{name}[1] = {ends[1]}: the range ends before it begins")
     return np.array([round(share * profiles.PARTS) for share in ends], np.int64)

@@ -139,7 +139,7 @@ def gpusched(
     at_least(choice, 1, "periods")
     scale = integer(ticks, "ticks")
     if scale < 1:
-        raise ValueError(f"ticks = {scale}: must be positive")
+        raise ValueError(f"ticks: got {scale}, expected a positive number")
     if choice.size == 0:
         raise ValueError("periods: the list of periods is empty")
     if int(choice.max()) * scale >= 2**63:

@@ -16,15 +16,15 @@ def sums_of(n: Any, utilization: Any, count: int | None, discard: bool) -> Float
     """One sum per set; a single number is checked here, where it has no index."""
     tasks = integer(n, "n")
     if not 1 <= tasks < 2**31:
-        raise ValueError(f"n = {tasks}: must be a positive number of tasks")
+        raise ValueError(f"n: got {tasks}, expected a positive number of tasks")
     sets = 1 if count is None else integer(count, "count")
     if sets < 0:
-        raise ValueError(f"count = {sets}: must not be negative")
+        raise ValueError(f"count: got {sets}, expected a non-negative number")
     sums = _floats(utilization, "utilization")
     if sums.ndim == 0:
         value = float(sums)
         if not math.isfinite(value) or value < 0:
-            raise ValueError(f"utilization = {value}: must be finite and not negative")
+            raise ValueError(f"utilization: got {value}, expected finite and not negative")
         if discard and value > tasks:
             raise ValueError(
                 f"utilization = {value}: {tasks} tasks with at most 1 each cannot have it"
@@ -46,5 +46,5 @@ def _floats(value: Any, name: str) -> FloatArray:
         return given.astype(np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{name} = {repr(value)[:60]}: must be a number, or a row of numbers"
+            f"{name}: got {shown(value)}, expected a number, or a row of numbers"
         ) from None

@@ -104,7 +104,7 @@ class BlockLog(Frozen):
         names[:] = list(name)
         for row, value in enumerate(names):
             if not isinstance(value, str):
-                raise ValueError(f"name[{row}] = {shown(value)}: must be a string")
+                raise ValueError(f"name[{row}]: got {shown(value)}, expected a string")
         values: dict[str, Any] = {"name": names}
         for keys, count in ((_KERNELS, len(names)), (_BLOCKS, np.size(kernel))):
             for key in keys:
@@ -112,7 +112,7 @@ class BlockLog(Frozen):
         self._check(values)
         for row in np.flatnonzero(values["stream"] >= _MOST_STREAMS)[:1].tolist():
             raise ValueError(
-                f"stream[{row}] = {values['stream'][row]}: must be below {_MOST_STREAMS}"
+                f"stream[{row}]: got {values['stream'][row]}, expected below {_MOST_STREAMS}"
             )
         streams = int(values["stream"].max(initial=-1)) + 1
         if joined is None:

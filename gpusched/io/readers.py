@@ -281,9 +281,9 @@ def check_rules(
     instance(log, BlockLog, "log")
     margin = integer(tolerance, "tolerance")
     if margin < 0:
-        raise ValueError(f"tolerance = {margin}: must not be negative")
+        raise ValueError(f"tolerance: got {margin}, expected a non-negative number")
     if margin >= rule_check.LATEST:
-        raise OverflowError(f"tolerance = {margin}: must be within 62 bits")
+        raise OverflowError(f"tolerance: got {margin}, expected within 62 bits")
     if policy is not None:
         one_of(policy, ("most_room",), "policy")
     return rule_check.check(log, as_gpu(gpu), margin, policy)

@@ -57,7 +57,7 @@ def check(log: BlockLog, gpu: GPU, tolerance: int, policy: str | None) -> list[V
         times = getattr(log, key)
         far = (times >= LATEST) | (times <= -LATEST)
         for row in np.flatnonzero(far)[:1].tolist():
-            raise OverflowError(f"{key}[{row}] = {times[row]}: must be within 62 bits")
+            raise OverflowError(f"{key}[{row}]: got {times[row]}, expected within 62 bits")
     fit = occupancy(gpu, log.threads, log.regs, log.smem)
     if none := np.flatnonzero(fit == 0).tolist():
         raise ValueError(f"kernel {none[0]} ({log.name[none[0]]}): no block of it fits an SM")

@@ -279,7 +279,7 @@ def run(
 
     for name, number in (("count", count), ("chunk", chunk)):
         if number is not None and integer(number, name) < 1:
-            raise ValueError(f"{name} = {number}: must be at least 1")
+            raise ValueError(f"{name}: got {number}, expected at least 1")
     threads = worker_count(workers)
     if chunk is None:
         chunk = -(-len(points) * count // (_CHUNKS_PER_WORKER * threads))
@@ -331,7 +331,7 @@ def _missing(
 def _choice(name: str, choice: Any) -> list[Any]:
     """The values of a parameter of the grid."""
     if isinstance(choice, (str, bytes)) or not isinstance(choice, Iterable):
-        raise TypeError(f"grid[{name!r}] = {choice!r:.60}: must be a list of values")
+        raise TypeError(f"grid[{name!r}]: got {choice!r:.60}, expected a list of values")
     return list(choice)
 
 

@@ -28,7 +28,7 @@ def worker_count(workers: int | None) -> int:
         return os.cpu_count() or 1
     number = integer(workers, "workers")
     if number < 1:
-        raise ValueError(f"workers = {number}: must be at least 1")
+        raise ValueError(f"workers: got {number}, expected at least 1")
     return number
 
 

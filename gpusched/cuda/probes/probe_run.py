@@ -77,7 +77,7 @@ def steps(bench: Bench, processes: Sequence[int]) -> list[tuple[str, Callable[[]
     """All probes by name, in their order: those behind the SM order build on it."""
     for count in processes:
         if not 1 <= integer(count, "processes") <= MOST_PROCESSES:
-            raise ValueError(f"processes = {count}: must be 1 to {MOST_PROCESSES}")
+            raise ValueError(f"processes: got {count}, expected 1 to {MOST_PROCESSES}")
     return [
         ("timer", partial(block_order.timer, bench)),
         ("occupancy", partial(block_order.occupancy, bench)),
