@@ -166,7 +166,9 @@ def set_index(number: Any, sets: int | None) -> tuple[int, ...]:
     """
     if sets is None:
         if number is not None:
-            raise ValueError(f"set: got {shown(number)}, expected None (there is only one task set)")
+            raise ValueError(
+                f"set: got {shown(number)}, expected None (there is only one task set)"
+            )
         return ()
     if number is None:
         raise ValueError(f"set: got None, expected 0 to {sets - 1}, a set of the stack")
@@ -180,7 +182,9 @@ def set_number(value: Any, name: str = "first") -> int:
     """``value`` as the number of a task set under its seed, from 0 to 2**63 - 1."""
     number = integer(value, name)
     if not 0 <= number < _LIMIT:
-        raise ValueError(f"{name}: got {shown(number)}, expected the number of a set, 0 to 2**63 - 1")
+        raise ValueError(
+            f"{name}: got {shown(number)}, expected the number of a set, 0 to 2**63 - 1"
+        )
     return number
 
 

@@ -38,7 +38,9 @@ class Budget:
         for name in ("states", "bytes", "seconds"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ValueError(f"budget.{name}: got {value!r}, expected a positive number or None")
+                raise ValueError(
+                    f"budget.{name}: got {value!r}, expected a positive number or None"
+                )
 
 
 def as_budget(budget: Budget | None) -> Budget:

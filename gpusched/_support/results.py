@@ -62,7 +62,7 @@ class Results:
         lengths = {array.shape for array in columns.values()}
         if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
             shapes = ", ".join(f"{name} {array.shape}" for name, array in columns.items())
-            raise ValueError(f"columns: got {shapes}, expected one-dimensional arrays of equal length")
+            raise ValueError(f"columns: got {shapes}, expected one dimension, equal lengths")
         object.__setattr__(self, "columns", MappingProxyType(columns))
 
     def __len__(self) -> int:

@@ -334,7 +334,9 @@ def _scenarios(utilization: Any, cpus: Any) -> list[int]:
 def _until(seconds: Any) -> int:
     length = real(seconds, "seconds")
     if not 1 / _SECOND <= length <= 10_000:
-        raise ValueError(f"seconds: got {length}, expected at least a nanosecond, and at most 10000")
+        raise ValueError(
+            f"seconds: got {length}, expected at least a nanosecond, and at most 10000"
+        )
     return round(length * _SECOND)
 
 

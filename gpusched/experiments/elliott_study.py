@@ -126,7 +126,9 @@ def elliott_fig5(
     if len(set(factors)) != len(factors):
         raise ValueError(f"speed_ups = {factors}: one is given twice")
     if len(factors) > 16 or any(not 1 <= c <= 10**6 for c in factors):
-        raise ValueError(f"speed_ups: got {factors}, expected up to 16 whole numbers from 1 to 10^6")
+        raise ValueError(
+            f"speed_ups: got {factors}, expected up to 16 whole numbers from 1 to 10^6"
+        )
     if store is not None and seed is None:
         raise ValueError("seed: a study that is to be resumed needs one")
     tests = {"paper": variant == "paper", "speed_ups": np.array(factors, np.int64), "bins": parts}

@@ -17,6 +17,7 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer
 from gpusched._support.results import Results
+from gpusched._support.text import shown
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
@@ -149,12 +150,12 @@ def _shared(gpu: Any, policy: str, most: int, before: tuple[int, ...]) -> Shared
     for x in range(1, top + 1):
         for y in range(1, top + 1):
             blocks = [*(device.sms - 1 for _ in before), 1, 1]
-            placed = place(device, blocks, [32 * w for w in (*before, x, y)], policy=policy)
+            placed = place(device, blocks, [32 * w for w in (*before, x, y)], placement=policy)
             first, second = placed.sm[-2:].tolist()
             if second < 0:
                 raise ValueError(f"most = {top}: blocks of {x} and {y} warps find no room")
             same = first == second
-            held = int(placed.load[first, 0]) - (y if same else 0)
+            held = int(placed.after[first, 0]) - (y if same else 0)
             z = held - x
             rule = mw - z - x >= ((mw - z - y) // y + 1) * y
             rows.append((x, y, mw - held, same, rule and y <= mw - z - x))

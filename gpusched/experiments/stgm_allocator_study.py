@@ -14,6 +14,7 @@ from gpusched._draw import axes as plot
 from gpusched._support.arguments import one_of
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results, wilson
+from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import SETS, arguments, points_of
 from gpusched.study.sweeps import run, spawn
 

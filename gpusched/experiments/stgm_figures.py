@@ -19,6 +19,7 @@ from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer, one_of, some_of
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results, wilson
+from gpusched._support.text import shown
 from gpusched.study.sweeps import run, spawn
 
 __all__ = ["STGM_TESTS", "StgmSchedulability", "stgm_fig4", "stgm_fig5"]

@@ -11,6 +11,7 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
+from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import CPUS, SMS, stgm_fig4
 
 __all__ = ["OPTIONS", "Options", "stgm_options"]

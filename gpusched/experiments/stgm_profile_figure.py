@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched._draw import axes as plot
 from gpusched._support.results import Results
+from gpusched._support.text import shown
 
 __all__ = ["Profiles", "stgm_fig3"]
 
