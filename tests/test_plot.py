@@ -217,12 +217,12 @@ def named_blocks():
 
 def named_hierarchy(by):
     launches = gs.Launches([0, 0], 5, stream=[0, 1], name=NAMES, stream_name=NAMES)
-    return gs.simulate.hierarchy("Xavier", launches).plot(by=by)
+    return gs.simulate.hierarchy(launches, "Xavier").plot(by=by)
 
 
 def named_cores():
     hosts = gs.HostTasks.from_gpu_times([60, 60], [2, 3], [9, 8], core=0, name=NAMES)
-    return gs.simulate.host(hosts, 2, gpu="server", until=60).plot()
+    return gs.simulate.host(hosts, 2, protocol="gpu_server", until=60).plot()
 
 
 def named_graph():
@@ -283,8 +283,8 @@ def test_svgs_leave_the_page_around_them_alone():
         GOOD,
         LATE,
         gs.simulate.fifo(kernels, 4096, until=9),
-        gs.simulate.host(hosts, 2, gpu="server", until=60),
-        gs.simulate.hierarchy("Xavier", gs.Launches([0, 1], 5)),
+        gs.simulate.host(hosts, 2, protocol="gpu_server", until=60),
+        gs.simulate.hierarchy(gs.Launches([0, 1], 5), "Xavier"),
     ):
         root = ElementTree.fromstring(run.to_svg())
         assert root.tag == f"{SVG}svg"

@@ -103,7 +103,7 @@ def test_block_times() -> None:
     held = gs.occupancy(gpu, 256)
     duration = int(gs.simulate.block_times(held, 256 // 32, 0, 1000).max())
     launches = gs.Launches([0], duration, blocks=gpu.sms * held, threads=256)
-    assert gs.simulate.hierarchy(gpu, launches).end.tolist() == [duration]
+    assert gs.simulate.hierarchy(launches, gpu).end.tolist() == [duration]
     uneven = gs.simulate.block_times(2, 3, [1, 2, 3], 0)
     assert uneven.shape == (2,)
 

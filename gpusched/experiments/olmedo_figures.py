@@ -173,13 +173,13 @@ class Figure5(Results):
 
     def plot(self, axes: Any = None) -> Any:
         """Draws the SMs of both runs side by side, and returns the array of axes."""
-        from gpusched.simulate import hierarchy_picture
+        from gpusched._draw import timeline_axes
 
         axes = plot.panels(axes, 2, (9.4, 4.2), sharex=True)
         until = max(run.now for run in self.runs)
         warps = max(int(run.occupancy().warps.max()) for run in self.runs)  # one scale for both
         for ax, run in zip(axes, self.runs, strict=True):
-            hierarchy_picture.plot(run, ax, "sm", None, 0, until, warps)
+            timeline_axes.plot(run._picture("sm", None, 0, until, warps), ax)
             threads = run.launches.threads.tolist()
             ax.set_title(f"blocks of {threads[0]} and {threads[1]} threads", fontsize=10, pad=24)
         return axes
@@ -227,7 +227,7 @@ def olmedo_fig5(
             interference=interference,
             name=["stream 0", "stream 1"],
         )
-        run = simulate.hierarchy(gpu, launches, policy=policy)
+        run = simulate.hierarchy(launches, gpu, placement=policy)
         assert run.blocks is not None
         runs.append(run)
         columns.setdefault("panel", []).extend([panel] * len(run.blocks))
@@ -432,7 +432,7 @@ def _beside_copies(
         stream_context=range(processes + 1),
         interference=[[1, 1, 1, float(factor)]] * (n + 1),
     )
-    run = simulate.hierarchy(gpu, launches, timeslice=kernel, blocks=False)
+    run = simulate.hierarchy(launches, gpu, timeslice=kernel, blocks=False)
     return int(run.response[0])
 
 
@@ -520,7 +520,7 @@ def olmedo_fig9(
                 threads=256,
                 interference=[1.0, same, other, 1.0],
             )
-            run = simulate.hierarchy(_ordered(device, target), launches)
+            run = simulate.hierarchy(launches, _ordered(device, target))
             assert run.blocks is not None
             mine = (run.blocks.kernel == 0) & (run.blocks.sm == 0)
             beside = run.blocks.sm[run.blocks.kernel == 1]
