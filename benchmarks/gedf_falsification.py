@@ -1,4 +1,4 @@
-"""Is a response bound under global EDF ever exceeded? See results/gedf_falsification.txt.
+"""Search for responses above the bounds of global EDF; results/gedf_falsification.txt.
 
 Small random sets (2 to 8 tasks on 1 to 3 CPUs, times of a few ticks, so that equal instants are
 common; up to two GPU segments a job, copies and kernels of length 0; deadlines that are the periods

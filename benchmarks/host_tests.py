@@ -1,4 +1,4 @@
-"""How long do the response-time tests and allocations for tasks with GPU segments take?
+"""Times of the response-time tests and allocations for tasks with GPU segments.
 
 Sets of 16 tasks on 4 cores by Table I of the STGM paper (gs.generate.stgm), and sets of half that
 utilization, which take longer: nearly all of them pass. One call for the whole stack, its processor

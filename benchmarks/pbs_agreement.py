@@ -1,4 +1,4 @@
-"""Do the interval engine, the graph and brute force agree? See results/pbs_agreement.txt.
+"""Agreement of interval engine, graph and brute force; results/pbs_agreement.txt.
 
 Small random sets (1 to 4 tasks, periods from {4, 6, 8, 12} or {3, 5, 6, 10}; deadlines below, at
 and above the periods; offsets; ineligible batches; with and without inserted idle time) go to the

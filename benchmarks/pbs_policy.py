@@ -1,4 +1,4 @@
-"""Does the run-time policy ever miss, and what does it gain? See results/pbs_policy.txt.
+"""Deadline misses and gain of the run-time policy; results/pbs_policy.txt.
 
 Schedulable sets of five tasks (the GPUSched paper, section 6.1, microsecond ticks, U in {0.8, 1.0})
 are played for many hyperperiods in which every batch takes a random part of its time: from the

@@ -340,7 +340,7 @@ def wrong_policies(chance: random.Random) -> Iterator[tuple[str, Any]]:
 
 
 class Boom(Exception):
-    """What the objects below raise."""
+    """Exception of the objects below."""
 
 
 class Raises:

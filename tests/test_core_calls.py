@@ -1,4 +1,4 @@
-"""gpusched._core.schedule_replay at the lowest level: its answers, and what it refuses."""
+"""gpusched._core.schedule_replay at the lowest level: answers and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OK, OVERLAP, INELIGIBLE, LENGTH, NOT_READY, MISS, IDLE, UNFINISHED = range(8)
 
 PERIOD = [4, 5, 10]
 COMPLETION = [0, 1, 3, 4, 3, 4, 4, 6]
-# Figure 2d of paper 001: start, end, batch.
+# Figure 2d of [RTNS24]: start, end, batch.
 FIGURE_2D = [
     [0, 1, 5, 6, 9, 10, 14, 15, 18],
     [1, 5, 6, 9, 10, 14, 15, 18, 19],

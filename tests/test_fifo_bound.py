@@ -1,4 +1,4 @@
-"""Bounds on FIFO responses: the twin, the paper, tiny GPUs, stacks, and what a refusal says."""
+"""Bounds on FIFO responses: twin, paper, tiny GPUs, stacks, errors."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_paper() -> None:
     ) + Fraction(5 * 512 * 112, 180)
     assert float(limit.utilization) == pytest.approx(3784.7, abs=0.05)
     assert "no guarantee" in limit.note
-    # Within the limit, yet the response times of the victim grow for ever.
+    # Within the limit, yet the response times of the victim grow without bound.
     victim = fifo_limit(VICTIM, 2)
     assert victim.within and victim.limit == 2
     assert float(victim.utilization) == pytest.approx(1.2636, abs=5e-5)
@@ -144,7 +144,7 @@ def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_recurrences_are_fixed_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the twin would take long from the start on, it confirms the end."""
+    """The twin confirms fixed points whose iteration from the start would take long."""
     monkeypatch.setattr(twin, "JOBS", 400000)
     args = ([51, 49], [14, 17], [1, 2], [11, 10], 12)
     period, block_time, blocks, threads, m = args
@@ -568,9 +568,9 @@ def test_reasons() -> None:
     load = fifo_bound(of_rows((1, 1, 600, 1000), (2, 1, 99, 100)), 2)
     assert load.status.tolist() == ["bounded", "unbounded_load"]
     assert "more threads than there are" in str(load.reason(1))
-    with pytest.raises(IndexError, match="task = 3: the set has 3 tasks"):
+    with pytest.raises(IndexError, match="task: got 3, expected 0 to 2"):
         found.why(3)
-    with pytest.raises(ValueError, match="task = 'x': must be one of"):
+    with pytest.raises(ValueError, match="task: got 'x', expected one of task 0, task 1,"):
         found.why("x")
     with pytest.raises(ValueError, match="only one task set"):
         found.why(0, 0)
@@ -599,13 +599,13 @@ def test_long_bounds_are_whole() -> None:
     ("error", "message", "call"),
     [
         (TypeError, "threads: say how many", lambda: fifo_bound(THREE)),
-        (TypeError, "tasks: must be KernelTasks, not int", lambda: fifo_bound(3, 8)),
-        (TypeError, "tasks: must be KernelTasks", lambda: fifo_limit(None, 8)),
+        (TypeError, "tasks: got int, expected KernelTasks", lambda: fifo_bound(3, 8)),
+        (TypeError, "tasks: got NoneType, expected KernelTasks", lambda: fifo_limit(None, 8)),
         (ValueError, "give either threads or gpu", lambda: fifo_bound(THREE, 8, gpu="A100")),
-        (ValueError, "order = 'fifo': must be one of", lambda: fifo_bound(THREE, 8, "fifo")),
+        (ValueError, "order: got 'fifo', expected one of", lambda: fifo_bound(THREE, 8, "fifo")),
         (
             ValueError,
-            "saturation = 'x': must be one of",
+            "saturation: got 'x', expected one of exact, paper",
             lambda: fifo_bound(THREE, 8, saturation="x"),
         ),
         (
@@ -613,26 +613,26 @@ def test_long_bounds_are_whole() -> None:
             "counts threads alone",
             lambda: fifo_bound(THREE, gpu="A100", saturation="paper"),
         ),
-        (ValueError, "theorems = 'W': must be", lambda: fifo_bound(THREE, 8, theorems=["W"])),
-        (TypeError, "theorems = 7: must be some of fits", lambda: fifo_bound(THREE, 8, theorems=7)),
-        (TypeError, "tasks: must be KernelTasks, not list", lambda: fifo_limit([4], 8)),
-        (ValueError, r"threads = 0: must be positive", lambda: fifo_bound(THREE, 0)),
-        (ValueError, r"threads = 2.5: must be a whole", lambda: fifo_bound(THREE, 2.5)),
+        (ValueError, "theorems: got 'W', expected", lambda: fifo_bound(THREE, 8, theorems=["W"])),
+        (TypeError, "theorems: got 7, expected some of", lambda: fifo_bound(THREE, 8, theorems=7)),
+        (TypeError, "tasks: got list, expected KernelTasks", lambda: fifo_limit([4], 8)),
+        (ValueError, "threads: got 0, expected a positive number", lambda: fifo_bound(THREE, 0)),
+        (ValueError, r"threads: got 2\.5, expected a whole number", lambda: fifo_bound(THREE, 2.5)),
         (ValueError, "threads: must be a number, has", lambda: fifo_bound(THREE, [8])),
         (ValueError, "one for each of 5 sets", lambda: fifo_bound(stack(5), [8, 9])),
         (
             ValueError,
-            r"threads\[2\] = 4: a block is wider than the GPU",
+            r"threads\[2\]: got 4, expected a block is wider than",
             lambda: fifo_bound(THREE, 3),
         ),
         (
             ValueError,
-            r"set 1: threads\[0\] = 4: a block is wider",
+            r"threads\[0\]: got 4, expected a block is wider than",
             lambda: fifo_bound(gs.KernelTasks([9, 9], 1, threads=[[1, 1], [4, 1]]), 3),
         ),
         (
             ValueError,
-            "m = 2147483648: the GPU must have",
+            "m: got 2147483648, expected the GPU must have a",
             lambda: fifo_bound(THREE, 2**31),
         ),
         (
@@ -642,7 +642,7 @@ def test_long_bounds_are_whole() -> None:
         ),
         (
             ValueError,
-            r"threads\[0\] = 1025: such a block.* fits no SM",
+            r"threads\[0\]: got 1025, expected such a block, with",
             lambda: fifo_bound(gs.KernelTasks([9], 1, threads=1025), gpu="A100"),
         ),
         (
@@ -652,7 +652,7 @@ def test_long_bounds_are_whole() -> None:
         ),
         (
             OverflowError,
-            r"blocks\[1\] = 1073741824: blocks times threads times block_time",
+            r"blocks\[1\]: got 1073741824, expected blocks times",
             lambda: fifo_bound(gs.KernelTasks([9, 9], 2**31, blocks=[1, 2**30]), 3),
         ),
         (TypeError, "gpu: must be a GPU", lambda: fifo_bound(THREE, gpu=8)),

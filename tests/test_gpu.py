@@ -1,4 +1,4 @@
-"""GPUs and occupancy: the presets, the refusals, and the arithmetic against numbers by hand."""
+"""GPUs and occupancy: presets, errors, and numbers computed by hand."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace
@@ -46,14 +46,14 @@ def test_presets_are_what_the_tables_say():
 
 
 def test_the_papers_own():
-    xavier = gs.GPU.preset("xavier")  # paper 003, Table I and section III-C
+    xavier = gs.GPU.preset("xavier")  # [RTAS20], Table I and section III-C
     assert (xavier.sms, xavier.warps_per_sm, xavier.blocks_per_sm) == (8, 64, 32)
     assert xavier.sm_order.tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
     pegasus = gs.GPU.preset("pegasus")
     assert (pegasus.sms, pegasus.warps_per_sm) == (44, 32)
-    pbs = gs.GPU.preset("pbs2024")  # paper 001, section 6.1
+    pbs = gs.GPU.preset("pbs2024")  # [RTNS24], section 6.1
     assert pbs == gs.GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32, name="pbs2024")
-    m = gs.GPU.preset("threads4096")  # paper 000
+    m = gs.GPU.preset("threads4096")  # [ECRTS17]
     assert m.sms * m.threads_per_sm == 4096
     assert gs.GPU.preset("gtx970").copy_engines == 2
     assert gs.GPU.preset("k5000").sm_order.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
@@ -77,14 +77,14 @@ def test_names_need_no_punctuation(name):
 def test_module_forms():
     assert gs.GPU.preset("H100 SXM5").name == "H100"
     assert gs.GPU.preset("NVIDIA A100-SXM4-40GB").name == "A100"
-    with pytest.raises(ValueError, match="'H100 PCIe' is no preset"):
+    with pytest.raises(ValueError, match="'H100 PCIe'"):
         gs.GPU.preset("H100 PCIe")  # fewer SMs
 
 
 def test_an_unknown_name_lists_the_near_ones():
-    with pytest.raises(ValueError, match=r"'rtx 2070' is no preset; near ones: RTX 2080, .*Ti"):
+    with pytest.raises(ValueError, match=r"'rtx 2070' .*RTX 2080, .*Ti"):
         gs.GPU.preset("rtx 2070")
-    with pytest.raises(ValueError, match=r"'zzz' is no preset; known: TX1, TX2, "):
+    with pytest.raises(ValueError, match=r"'zzz'.*TX1, TX2, "):
         gs.GPU.preset("zzz")
     with pytest.raises(TypeError, match="name: must be a string, got int"):
         gs.GPU.preset(2080)
@@ -126,7 +126,7 @@ def test_from_properties():
         gs.GPU.from_properties(lacking)
     with pytest.raises(ValueError, match=r"cc = \(99, 0\): is not known"):
         gs.GPU.from_properties({**PROPERTIES, "computeMajor": 99})
-    with pytest.raises(TypeError, match="numSms = 'many': must be a number"):
+    with pytest.raises(TypeError, match="numSms: got 'many', expected a number"):
         gs.GPU.from_properties({**PROPERTIES, "numSms": "many"})
     with pytest.raises(TypeError, match="properties: must be a mapping, got list"):
         gs.GPU.from_properties([PROPERTIES])
@@ -195,19 +195,19 @@ def test_html_is_safe_and_bounded():
 @pytest.mark.parametrize(
     ("more", "error", "text"),
     [
-        ({"sms": 0}, ValueError, "sms = 0: must be positive"),
+        ({"sms": 0}, ValueError, "sms: got 0, expected a positive number"),
         ({"sms": 65537}, ValueError, "sms = 65537: must be <= 65536"),
-        ({"sms": 2.5}, ValueError, "sms = 2.5"),
-        ({"sms": 2**70}, OverflowError, "sms = 1180591620717411303424"),
+        ({"sms": 2.5}, ValueError, r"sms: got 2\.5, expected a whole number"),
+        ({"sms": 2**70}, OverflowError, "sms: got 1180591620717411303424, expected a"),
         ({"sms": [8, 8]}, TypeError, r"sms: must be one number, has shape \(2,\)"),
-        ({"sms": None}, TypeError, "sms = None: must be a number"),
-        ({"threads_per_sm": 31}, ValueError, "threads_per_sm = 31: must be >= 32"),
-        ({"blocks_per_sm": float("nan")}, ValueError, "blocks_per_sm = nan"),
-        ({"blocks_per_sm": -1}, ValueError, "blocks_per_sm = -1: must be positive"),
+        ({"sms": None}, TypeError, "sms: got None, expected a number"),
+        ({"threads_per_sm": 31}, ValueError, "threads_per_sm: got 31, expected at least 32"),
+        ({"blocks_per_sm": float("nan")}, ValueError, "blocks_per_sm: got nan, expected a whole"),
+        ({"blocks_per_sm": -1}, ValueError, "blocks_per_sm: got -1, expected a positive number"),
         ({"regs_per_sm": 2**31}, ValueError, "regs_per_sm = 2147483648: must be <= 2147483647"),
-        ({"smem_per_sm": -1}, ValueError, "smem_per_sm = -1: must not be negative"),
+        ({"smem_per_sm": -1}, ValueError, "smem_per_sm: got -1, expected a non-negative"),
         ({"smem_per_block": 65537}, ValueError, "smem_per_block = 65537: is more than smem_per_sm"),
-        ({"copy_engines": -1}, ValueError, "copy_engines = -1: must not be negative"),
+        ({"copy_engines": -1}, ValueError, "copy_engines: got -1, expected a non-negative"),
         ({"cc": 8}, ValueError, r"cc = 8: must be like '8.0' or \(8, 0\)"),
         ({"cc": "8"}, ValueError, "cc = '8': must be like"),
         ({"cc": (8, 0, 1)}, ValueError, r"cc = \(8, 0, 1\): must be like"),
@@ -360,14 +360,14 @@ def test_more_of_anything_never_raises_the_occupancy():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"threads": 0}, ValueError, "threads = 0: must be positive"),
-        ({"threads": [1, -1]}, ValueError, r"threads\[1\] = -1: must be positive"),
-        ({"threads": 1, "regs": -1}, ValueError, "regs = -1: must not be negative"),
-        ({"threads": 1, "smem": [0, -5]}, ValueError, r"smem\[1\] = -5: must not be negative"),
-        ({"threads": 1.5}, ValueError, "threads = 1.5"),
-        ({"threads": float("nan")}, ValueError, "threads = nan"),
-        ({"threads": 2**64}, OverflowError, "threads = 18446744073709551616"),
-        ({"threads": "a"}, TypeError, "threads = 'a': must be a number"),
+        ({"threads": 0}, ValueError, "threads: got 0, expected a positive number"),
+        ({"threads": [1, -1]}, ValueError, r"threads\[1\]: got -1, expected a positive number"),
+        ({"threads": 1, "regs": -1}, ValueError, "regs: got -1, expected a non-negative number"),
+        ({"threads": 1, "smem": [0, -5]}, ValueError, r"smem\[1\]: got -5, expected a"),
+        ({"threads": 1.5}, ValueError, r"threads: got 1\.5, expected a whole number"),
+        ({"threads": float("nan")}, ValueError, "threads: got nan, expected a whole number"),
+        ({"threads": 2**64}, OverflowError, "threads: got 18446744073709551616, expected a"),
+        ({"threads": "a"}, TypeError, "threads: got 'a', expected a number"),
         (
             {"threads": [1, 2], "regs": [1, 2, 3]},
             ValueError,

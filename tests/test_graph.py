@@ -1,4 +1,4 @@
-"""The scheduling graph: exact where repaired, wrong where printed, and drawn."""
+"""The scheduling graph: the repaired one is exact, the printed one is not; its drawing."""
 
 import itertools
 import pickle
@@ -215,7 +215,7 @@ def test_listing_agrees_with_its_twin(variant, order, merge):
 
 
 def answers(period, deadline, completion, order="fifo"):
-    """What the listing says, what is true (twice), and the listing's schedule."""
+    """Answer of the listing, exact answer (by two methods), and the listing's schedule."""
     listing = run(period, deadline, completion, variant="paper", order=order)
     truth = run(period, deadline, completion)["schedulable"]
     assert truth == (pbs_brute.search(period, deadline, completion) is not None)
@@ -375,8 +375,8 @@ def test_no_job_in_the_hyperperiod_is_schedulable():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"variant": "fixed"}, ValueError, "variant = 'fixed'"),
-        ({"order": "random"}, ValueError, "order = 'random'"),
+        ({"variant": "fixed"}, ValueError, "variant: got 'fixed', expected one of sound,"),
+        ({"order": "random"}, ValueError, "order: got 'random', expected one of fifo, lifo"),
         ({"order": "lifo"}, ValueError, "order.*by depth"),
         ({"depth": -1}, ValueError, "depth = -1"),
         ({"depth": 2.5}, ValueError, "depth = 2.5"),

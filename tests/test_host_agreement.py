@@ -1,4 +1,4 @@
-"""Tests and simulator for CPU and GPU segments in C: the same answers as the slow twins."""
+"""Agreement of tests and simulator for CPU and GPU segments in C with the slow twins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ nothing = bytearray(1)  # never asks a call to stop
 
 
 def columns(stack):
-    """What the core calls hosts: a tuple of eight arrays, of sets of equally many tasks."""
+    """The core's form of hosts: a tuple of eight arrays, for sets of equally many tasks."""
     sets, n = len(stack), len(stack[0])
     width = max(t.eta for tasks in stack for t in tasks)
     k = max((len(e) for tasks in stack for t in tasks for _, e, _ in t.gpu), default=1)
@@ -233,7 +233,7 @@ def test_logs_are_lent(look):
 
 
 def lengths(tasks, k, intervals):
-    """What each job's parts took, from what it did when: (task, number) -> (cpu, gpu)."""
+    """Times of each job's parts from its intervals: (task, number) -> (cpu, gpu)."""
     done = {}
     for task, number, what, _, start, end in sorted(intervals, key=lambda row: row[4]):
         if task >= 0 and what in (CPU, COPY_IN, KERNEL, COPY_OUT):
@@ -421,7 +421,7 @@ def test_any_allocation_at_all():
 
 
 def test_groups():
-    """Which tasks share SMs, and how many, in the try that found cores for all."""
+    """Groups of tasks that share SMs in the attempt that found cores for all."""
     rng, tries = random.Random("groups"), []
     for _ in range(400):
         n, sms = rng.randint(4, 8), rng.randint(2, 4)

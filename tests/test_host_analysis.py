@@ -1,4 +1,4 @@
-"""gs.analysis of tasks with CPU and GPU segments: verdicts, placement, refusals."""
+"""gs.analysis of tasks with CPU and GPU segments: verdicts, placement, errors."""
 
 from __future__ import annotations
 
@@ -225,38 +225,38 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
         (lambda h: gs.analysis.stgm(h, sms=2**33), ValueError, "sms = 8589934592: .* at most 1024"),
         (lambda h: gs.analysis.stgm_allocate(h, 2, 1025), ValueError, "sms = 1025: .* at most"),
         (lambda h: gs.analysis.stgm_exhaustive(h, 2, 1025), ValueError, "sms = 1025: .* at most"),
-        (lambda h: gs.analysis.stgm(h, 2**70), OverflowError, "cpus = [0-9]*: does not fit 64"),
-        (lambda h: gs.analysis.mpcp(h, 2**999), OverflowError, "cpus: does not fit 64 bits"),
-        (lambda h: gs.analysis.gpu_server(h, 2**70), OverflowError, "cpus = [0-9]*: does not fit"),
+        (lambda h: gs.analysis.stgm(h, 2**70), OverflowError, "cpus: got 1180591620717411303424,"),
+        (lambda h: gs.analysis.mpcp(h, 2**999), OverflowError, "cpus: got an integer of 1000"),
+        (lambda h: gs.analysis.gpu_server(h, 2**70), OverflowError, "cpus: got"),
         (
             lambda h: gs.analysis.gpu_server(h, overhead=-(2**70)),
             OverflowError,
-            "overhead = -[0-9]*: does not fit 64 bits",
+            "overhead: got -1180591620717411303424, expected a",
         ),
         (
             lambda h: gs.analysis.stgm_allocate(h, 2, printed=5),
             TypeError,
-            "printed = 5: must be some of line 16",
+            "printed: got 5, expected some of line 16, load,",
         ),
-        (lambda h: gs.analysis.stgm(h, mode="spin"), ValueError, "mode = 'spin': must be one of"),
-        (lambda h: gs.analysis.stgm(h, variant="x"), ValueError, "variant = 'x': must be one of"),
-        (lambda h: gs.analysis.stgm(JOBS), TypeError, "hosts: must be HostTasks, not list"),
+        (lambda h: gs.analysis.stgm(h, mode="spin"), ValueError, "mode: got 'spin', expected one"),
+        (lambda h: gs.analysis.stgm(h, variant="x"), ValueError, "variant: got 'x', expected one"),
+        (lambda h: gs.analysis.stgm(JOBS), TypeError, "hosts: got list, expected HostTasks"),
         (lambda h: gs.analysis.mpcp(h, sms=0), ValueError, "sms = 0"),
-        (lambda h: gs.analysis.mpcp(h, 2.5), TypeError, "cpus = 2.5: must be an integer"),
-        (lambda h: gs.analysis.mpcp(h, mode=1), ValueError, "mode = 1: must be one of"),
-        (lambda h: gs.analysis.fmlp_plus(h, variant="paper"), ValueError, "variant = 'paper'"),
+        (lambda h: gs.analysis.mpcp(h, 2.5), TypeError, r"cpus: got 2\.5, expected an integer"),
+        (lambda h: gs.analysis.mpcp(h, mode=1), ValueError, "mode: got 1, expected one of"),
+        (lambda h: gs.analysis.fmlp_plus(h, variant="paper"), ValueError, "variant: got 'paper',"),
         (lambda h: gs.analysis.gpu_server(h, overhead=-1), ValueError, "overhead = -1"),
         (lambda h: gs.analysis.gpu_server(h, server=-1), ValueError, "server"),
-        (lambda h: gs.analysis.partition(h, 2, "stgm"), ValueError, "test = 'stgm': must be one"),
+        (lambda h: gs.analysis.partition(h, 2, "stgm"), ValueError, "test: got 'stgm', expected"),
         (
             lambda h: gs.analysis.partition(h, 2, "fmlp_plus", "spin"),
             ValueError,
-            "mode = 'spin': must be one of suspend, busy",
+            "mode: got 'spin', expected one of suspend, busy",
         ),
         (
             lambda h: gs.analysis.partition(h, 2, "mpcp", variant="gcaps"),
             ValueError,
-            "variant = 'gcaps': must be one of sound",
+            "variant: got 'gcaps', expected one of sound",
         ),
         (lambda h: gs.analysis.partition(h, 0), ValueError, "cpus = 0"),
     ],
@@ -399,7 +399,7 @@ def test_line_16_is_unsafe() -> None:
 @pytest.mark.parametrize("line", ["line 16", "load", "line 23", "line 24", "line 26"])
 @pytest.mark.parametrize("mode", ["suspend", "busy"])
 def test_printed_lines_are_those_of_the_rounds(mode: Any, line: str) -> None:
-    """What the allocator before them finds passes; what it does not, they answer as alone."""
+    """Allocations of the preceding allocator pass; for other sets the answer is their own."""
     sets = gs.generate.stgm(10, 120, seed=8, cpus=2, sms=4)
     alone = gs.analysis.stgm_allocate(sets, 2, 4, mode, printed=line)
     both = gs.analysis.stgm_allocate(sets, 2, 4, mode, printed=line, apart=True)
@@ -469,7 +469,7 @@ def test_exhaustive_with_many_sms() -> None:
 
 def test_an_allocation_is_not_a_test() -> None:
     for call in (gs.analysis.stgm_allocate, gs.analysis.stgm_exhaustive):
-        with pytest.raises(ValueError, match="mode = 'spin': must be one of suspend, busy"):
+        with pytest.raises(ValueError, match="mode: got 'spin', expected one of suspend, busy"):
             call(vector_a4(), 2, 4, "spin")  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="cpus = 0"):
             call(vector_a4(), 0, 4)

@@ -1,4 +1,4 @@
-"""Launches: what is stored, how they are recorded, and what is refused."""
+"""Launches: columns, recording, errors."""
 
 from __future__ import annotations
 
@@ -154,40 +154,40 @@ def test_from_tasks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"time": [0, -1]}, ValueError, r"time\[1\] = -1: must not be negative"),
-        ({"time": [0.5]}, ValueError, r"time\[0\] = 0.5: must be a whole number"),
+        ({"time": [0, -1]}, ValueError, r"time\[1\]: got -1, expected a non-negative number"),
+        ({"time": [0.5]}, ValueError, r"time\[0\]: got 0\.5, expected a whole number of"),
         ({"time": 3}, ValueError, "time: must be a sequence with one entry per launch"),
         ({"time": [[1]]}, ValueError, "time: must have 1 dimension, has 2"),
-        ({"time": [2**63]}, OverflowError, r"time\[0\] = .* does not fit 64 bits"),
+        ({"time": [2**63]}, OverflowError, r"time\[0\]: got 9223372036854775808, expected a"),
         ({"duration": [4, 0]}, ValueError, r"duration\[1\] = 0: must be positive$"),
         ({"duration": None}, ValueError, r"duration\[0\] = 0: must be positive$"),
-        ({"duration": -3}, ValueError, r"duration\[0\] = -3: must not be negative"),
+        ({"duration": -3}, ValueError, r"duration\[0\]: got -3, expected a non-negative"),
         ({"duration": None, "kind": "copy_in", "bytes": 4}, ValueError, "or give the bandwidth"),
-        ({"kind": "memset"}, ValueError, "kind = 'memset': must be one of kernel, copy_in"),
-        ({"kind": ["kernel", "x"]}, ValueError, r"kind\[1\] = 'x': must be one of"),
+        ({"kind": "memset"}, ValueError, "kind: got 'memset', expected one of kernel,"),
+        ({"kind": ["kernel", "x"]}, ValueError, r"kind\[1\]: got 'x', expected one of kernel,"),
         ({"kind": [0, 3]}, ValueError, r"kind\[1\] = 3: must be one of .*from 0 to 2"),
-        ({"kind": [0.5, 0]}, ValueError, r"kind\[0\] = 0.5"),
+        ({"kind": [0.5, 0]}, ValueError, r"kind\[0\]: got 0\.5, expected a whole number of"),
         ({"stream": [0, -1]}, ValueError, r"stream\[1\] = -1: there are 1 streams"),
         ({"stream": 7, "stream_kind": [0]}, ValueError, r"stream\[0\] = 7: there are 1 streams"),
         ({"stream": 2**40}, ValueError, "stream: 1099511627777 streams"),
-        ({"stream_kind": "default"}, ValueError, "stream_kind = 'default': must be one of"),
+        ({"stream_kind": "default"}, ValueError, "stream_kind: got 'default', expected one of"),
         ({"stream_kind": ["null"] * 2}, ValueError, r"stream_kind\[1\] = 'null': context 0 has"),
-        ({"stream_context": [-1]}, ValueError, r"stream_context\[0\] = -1: must not be neg"),
+        ({"stream_context": [-1]}, ValueError, r"stream_context\[0\]: got -1, expected a"),
         ({"stream_context": [2**40]}, ValueError, r"stream_context\[0\] = .* must be below"),
         ({"stream_context": [0], "stream_priority": [0, 0]}, ValueError, r"stream_context: shape"),
         ({"stream_name": []}, ValueError, "there must be a stream|there are 0 streams"),
-        ({"blocks": [0, 1]}, ValueError, r"blocks\[0\] = 0: must be positive"),
-        ({"threads": -1}, ValueError, r"threads\[0\] = -1: must be positive"),
-        ({"regs": [0, -1]}, ValueError, r"regs\[1\] = -1: must not be negative"),
-        ({"smem": [0, -1]}, ValueError, r"smem\[1\] = -1: must not be negative"),
+        ({"blocks": [0, 1]}, ValueError, r"blocks\[0\]: got 0, expected a positive number"),
+        ({"threads": -1}, ValueError, r"threads\[0\]: got -1, expected a positive number"),
+        ({"regs": [0, -1]}, ValueError, r"regs\[1\]: got -1, expected a non-negative number"),
+        ({"smem": [0, -1]}, ValueError, r"smem\[1\]: got -1, expected a non-negative number"),
         ({"smem": [0, 1, 2]}, ValueError, r"smem: shape \(3,\); must be one number, or one for"),
         ({"longest": [9, 3]}, ValueError, r"longest\[1\] = 3: must not be less than the duration"),
         ({"after": [[], [2]]}, ValueError, r"after\[1\] = 2: there are 2 launches"),
-        ({"after": [None, ["x"]]}, TypeError, r"after\[1\] = 'x': must be an integer"),
+        ({"after": [None, ["x"]]}, TypeError, r"after\[1\]: got 'x', expected an integer"),
         ({"after": [1]}, ValueError, "after: has 1 entries, time has 2"),
         ({"after": 1}, TypeError, "after: must be a sequence"),
         ({"block_times": [None, [1, 2]]}, ValueError, r"block_times\[1\]: shape \(2,\); must be o"),
-        ({"block_times": [[0], None]}, ValueError, r"block_times\[0\]\[0\] = 0: must be positive"),
+        ({"block_times": [[0], None]}, ValueError, r"block_times\[0\]\[0\]: got 0, expected a"),
         (
             {"block_times": [[1], None], "kind": "copy_in"},
             ValueError,
@@ -206,7 +206,7 @@ def test_from_tasks() -> None:
         ({"interference": [np.nan, 1, 1, 1]}, ValueError, r"interference\[0\] = .*finite"),
         ({"interference": [1, 1, 1, 1e9]}, ValueError, r"interference\[3\] = 1000000000.0"),
         ({"name": ["a"]}, ValueError, "name: has 1 entries, time has 2"),
-        ({"name": ["a", 3]}, ValueError, "name: must be 2 strings"),
+        ({"name": ["a", 3]}, ValueError, r"name: got \('a', 3\), expected 2 strings, one per"),
         ({"name": "ab"}, TypeError, "name: must be a sequence"),
     ],
 )
@@ -222,14 +222,14 @@ def test_recorder_refuses() -> None:
         work.done()
     with pytest.raises(ValueError, match="stream = 0: there are 0 streams so far"):
         work.kernel(0, duration=1)
-    with pytest.raises(ValueError, match="kind = 'slow': must be one of"):
+    with pytest.raises(ValueError, match="kind: got 'slow', expected one of blocking,"):
         work.stream(kind="slow")
     stream = work.stream()
     with pytest.raises(ValueError, match="at = -4: must not be negative"):
         work.kernel(stream, duration=1, at=-4)
     with pytest.raises(ValueError, match="duration = 0: must be positive"):
         work.copy_in(stream, duration=0)
-    with pytest.raises(TypeError, match=r"stream = 1.5: must be an integer"):
+    with pytest.raises(TypeError, match=r"stream: got 1\.5, expected an integer"):
         work.copy_out(1.5, duration=1)  # type: ignore[arg-type]
     work.kernel(stream, duration=4, interference=(0.5, 1, 1, 1))
     with pytest.raises(ValueError, match=r"interference of launch 0\[0\] = 0.5"):
@@ -238,17 +238,20 @@ def test_recorder_refuses() -> None:
 
 @pytest.mark.parametrize("priority", ["high", "0", True, None])
 def test_unknown_priorities_are_named(priority: object) -> None:
-    with pytest.raises(TypeError, match=r"stream_priority\[1\] = .*: must be a number"):
+    with pytest.raises(TypeError, match=r"stream_priority\[1\]: got"):
         gs.Launches([0], 1, stream_priority=np.array([0, priority], dtype=object))
 
 
 def test_text_among_numbers_is_named() -> None:
-    with pytest.raises(TypeError, match=r"time\[1\] = 'soon': must be a number"):
+    with pytest.raises(TypeError, match=r"time\[1\]: got 'soon', expected a number"):
         gs.Launches([0, "soon"], 1)
 
 
 def test_streams_of_tasks_are_streams() -> None:
     tasks = gs.KernelTasks(period=[4, 5], block_time=[1, 1])
-    for stream, text in ((-1, "must not be negative"), (2**40, "must be below")):
-        with pytest.raises(ValueError, match=rf"stream\[1\] = {stream}: {text}"):
+    for stream, text in (
+        (-1, ": got -1, expected a non-negative number"),
+        (2**40, ".*must be below"),
+    ):
+        with pytest.raises(ValueError, match=rf"stream\[1\]{text}"):
             gs.Launches.from_tasks(tasks, 20, stream=[0, stream])

@@ -1,4 +1,4 @@
-"""The oracle: which batches fit a GPU at once, in which order, and how long they take."""
+"""The oracle: batches that fit a GPU at once, orders of submission, completion times."""
 
 from __future__ import annotations
 
@@ -183,11 +183,11 @@ def test_several_waves_run_alone() -> None:
     [
         (
             {"threads": 288},
-            r"threads\[1\] = 288: a block of this task fits no SM: it has more warps",
+            r"threads\[1\]: got 288, expected a block of this",
         ),
         ({"threads": 1025}, r"threads\[1\] = 1025: no GPU takes so many threads"),
-        ({"regs": 512}, r"regs\[1\] = 512: a block of this task fits no SM: .* registers"),
-        ({"smem": 70000}, r"smem\[1\] = 70000: a block of this task fits no SM: .* shared memory"),
+        ({"regs": 512}, r"regs\[1\]: got 512, expected a block of this task"),
+        ({"smem": 70000}, r"smem\[1\]: got 70000, expected a block of this task"),
     ],
 )
 def test_a_block_that_fits_no_sm(change: dict[str, int], message: str) -> None:
@@ -294,7 +294,7 @@ def test_the_same_times_on_every_machine() -> None:
         (math.inf, ValueError, "slowdown: factor inf"),
         (1e7, ValueError, "slowdown: factor 10000000.0"),
         (True, ValueError, "slowdown: factor True"),
-        ("huge", ValueError, "slowdown = 'huge': must be one of small, large, mixed"),
+        ("huge", ValueError, "slowdown: got 'huge', expected one of small,"),
         ((None, 2), TypeError, "slowdown: None is no number"),
     ],
 )
@@ -312,12 +312,12 @@ def test_arguments_refused() -> None:
         gs.BatchTable.from_gpu(tasks, 8)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no such"):
         gs.BatchTable.from_gpu(tasks, "no such")
-    with pytest.raises(TypeError, match="tasks: must be KernelTasks, not list"):
+    with pytest.raises(TypeError, match="tasks: got list, expected KernelTasks"):
         gs.BatchTable.from_gpu([1, 2], TWO_SMS)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="first = -1"):
+    with pytest.raises(ValueError, match="first: got -1, expected the number of a set, 0 to"):
         gs.BatchTable.from_gpu(tasks, TWO_SMS, first=-1)
     late = kernels([1, 1], [32, 32], wcet=2**59)
-    with pytest.raises(OverflowError, match=r"batch\[3\] = 576460752303423488: with its slowdown"):
+    with pytest.raises(OverflowError, match=r"batch\[3\]: got 576460752303423488, expected with"):
         gs.BatchTable.from_gpu(late, TWO_SMS, 2.0)
     with pytest.raises(OverflowError, match=r"wcet\[0\] = 1152921504606846976: is too large"):
         gs.BatchTable.from_gpu(kernels([1, 1], [32, 32], wcet=2**60), TWO_SMS, None)
@@ -365,7 +365,7 @@ GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
     [
         (0, LIMITS[:5], "limits: axis 0 must have length 10"),
         (0, LIMITS * 0, "sms = 0: must be positive"),
-        (1, [1, 1], r"sm_order\[1\] = 1: this SM is named twice"),
+        (1, [1, 1], r"sm_order\[1\]: got 1, expected this SM is named"),
         (2, ROW * 0, r"blocks\[0\] = 0: must be positive"),
         (2, np.ones((2, 2), np.int64), "blocks: axis 0 must have length 1"),
         (3, ROW * -1, r"threads\[0\] = -1: must be positive"),

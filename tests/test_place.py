@@ -1,4 +1,4 @@
-"""Placement: what the papers observed, the twin, and what holds for every placement."""
+"""Placement: observations of the papers, twin, invariants."""
 
 import pickle
 import xml.etree.ElementTree as ElementTree
@@ -31,7 +31,7 @@ def sms(placement):
 @pytest.mark.parametrize("policy", ["most_room", "olmedo"])
 @pytest.mark.parametrize("gpu", [XAVIER, gs.GPU.preset("Pegasus")], ids=lambda g: g.name)
 def test_tables_ii_and_iii(gpu, policy):
-    """Paper 003: two kernels of one block. A cell holds what the first leaves of its SM, and is
+    """[RTAS20]: two kernels of one block. A cell holds what the first leaves of its SM, and is
     gray where the second goes to the same SM: if and only if Definition III.1 says so."""
     mw = gpu.warps_per_sm
     for x in range(1, 33):
@@ -55,7 +55,7 @@ def test_figure_5():
 
 @pytest.mark.parametrize("policy", ["most_room", "olmedo"])
 def test_load_balancing(policy):
-    """Paper 003: 6 SMs hold a block of 512 threads, then come 16 blocks of 64 or of 128 threads."""
+    """[RTAS20]: 6 SMs hold a block of 512 threads, then come 16 blocks of 64 or of 128 threads."""
     small = gs.place(XAVIER, [6, 16], [512, 64], placement=policy)
     assert small.sms(1).tolist() == [5, 7] * 8
     large = gs.place(XAVIER, [6, 16], [512, 128], placement=policy)
@@ -382,28 +382,24 @@ def test_plot():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"blocks": 0}, ValueError, "blocks = 0: must be positive"),
-        ({"blocks": [1, -2]}, ValueError, r"blocks\[1\] = -2: must be positive"),
-        ({"blocks": [1.5]}, ValueError, r"blocks\[0\] = 1.5"),
-        ({"blocks": [float("nan")]}, ValueError, r"blocks\[0\] = nan"),
-        ({"blocks": 2**64}, OverflowError, "blocks = 18446744073709551616"),
+        ({"blocks": 0}, ValueError, "blocks: got 0, expected a positive number"),
+        ({"blocks": [1, -2]}, ValueError, r"blocks\[1\]: got -2, expected a positive number"),
+        ({"blocks": [1.5]}, ValueError, r"blocks\[0\]: got 1\.5, expected a whole number"),
+        ({"blocks": [float("nan")]}, ValueError, r"blocks\[0\]: got nan, expected a whole number"),
+        ({"blocks": 2**64}, OverflowError, "blocks: got 18446744073709551616, expected a"),
         (
             {"blocks": [5, 10**8]},
             ValueError,
             r"blocks\[1\] = 100000000: more than 100000000 blocks",
         ),
         ({"blocks": 2**63 - 1}, ValueError, r"blocks\[0\] = 9223372036854775807: more than"),
-        ({"threads": 0}, ValueError, "threads = 0: must be positive"),
-        ({"threads": "many"}, TypeError, "threads = 'many': must be a number"),
-        ({"regs": -1}, ValueError, "regs = -1: must not be negative"),
-        ({"smem": [-1]}, ValueError, r"smem\[0\] = -1: must not be negative"),
+        ({"threads": 0}, ValueError, "threads: got 0, expected a positive number"),
+        ({"threads": "many"}, TypeError, "threads: got 'many', expected a number"),
+        ({"regs": -1}, ValueError, "regs: got -1, expected a non-negative number"),
+        ({"smem": [-1]}, ValueError, r"smem\[0\]: got -1, expected a non-negative number"),
         ({"blocks": [1, 1], "smem": [1, 2, 3]}, ValueError, "shapes do not fit each other: blocks"),
         ({"blocks": [[1, 1]]}, ValueError, r"kernels: must be one row, have shape \(1, 2\)"),
-        (
-            {"placement": "best"},
-            ValueError,
-            "placement",
-        ),
+        ({"placement": "best"}, ValueError, "placement: got 'best', expected one of most_room,"),
         ({"load": [0] * 4}, ValueError, r"load: must have shape \(8, 4\), has \(4,\)"),
         ({"load": [[0] * 4] * 7 + [[65, 0, 0, 0]]}, ValueError, r"load.warps\[7\] = 65: is more"),
         ({"load": [[0, 0, 0, -1]] * 8}, ValueError, r"load.smem\[0\] = -1: must not be negative"),

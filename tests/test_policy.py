@@ -1,4 +1,4 @@
-"""The run-time policy: it is F, it never misses when jobs end early, and the paper's strategies."""
+"""The run-time policy: the search's function F, no miss when jobs end early, strategies."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_policies_pickle():
         (lambda p, s: p.safe(0, [2, 0, 0]), "more than can be pending"),
         (lambda p, s: p.safe(0, [-1, 0, 0]), "expected counts of at least 0"),
         (lambda p, s: p.safe(-1, 7), "instant: got -1"),
-        (lambda p, s: p.play(s, "guess"), "strategy = 'guess'"),
+        (lambda p, s: p.play(s, "guess"), "strategy: got 'guess', expected one of table,"),
         (lambda p, s: p.play(s, actual=(0, 1)), "0 < low <= high"),
         (lambda p, s: p.play(s, actual=(1, float("nan"))), "0 < low <= high"),
         (lambda p, s: p.play(s, runs=-1), "runs >= 0"),

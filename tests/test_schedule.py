@@ -1,4 +1,4 @@
-"""Schedules: what they say about themselves, their check, their files."""
+"""Schedules: properties, validation, files."""
 
 import gzip
 import itertools
@@ -14,7 +14,7 @@ import gpusched as gs
 from gpusched.model.jobs import Jobs
 from gpusched.model.schedule import Schedule, ScheduleError
 
-# Paper 001, section 3.1: Figure 1's tasks, completion by mask.
+# [RTNS24], section 3.1: Figure 1's tasks, completion by mask.
 TASKS = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=["t1", "t2", "t3"])
 COMPLETION = [0, 1, 3, 4, 3, 4, 4, 6]
 TABLE = gs.BatchTable(completion=COMPLETION)
@@ -205,13 +205,13 @@ def test_members_are_in_submission_order():
     [
         (([0], [1, 2], [1]), "end: has 2 entries, start has 1"),
         (([[0]], [[1]], [[1]]), "start: must have 1 dimension, has 2"),
-        (([-1], [1], [1]), r"start\[0\] = -1: must not be negative"),
+        (([-1], [1], [1]), r"start\[0\]: got -1, expected a non-negative number"),
         (([0, 5], [1, 4], [1, 1]), r"end\[1\] = 4: is before start\[1\]"),
         (([0], [1], [8]), r"batch\[0\] = 8: has tasks beyond the set's 3"),
-        (([0], [1], [-1]), r"batch\[0\] = -1: must not be negative"),
+        (([0], [1], [-1]), r"batch\[0\]: got -1, expected a non-negative number"),
         (([0], [1], [2**40 + 1]), "has tasks beyond the set's 3"),
-        (([0.5], [1], [1]), r"start\[0\] = 0\.5: must be a whole number"),
-        ((["x"], [1], [1]), r"start\[0\] = 'x': must be a number"),
+        (([0.5], [1], [1]), r"start\[0\]: got 0\.5, expected a whole number of"),
+        ((["x"], [1], [1]), r"start\[0\]: got 'x', expected a number"),
     ],
 )
 def test_refusals(columns, message):
@@ -310,7 +310,7 @@ def change(path, *keys, to):
         (("tasks",), KeyError, "tasks: is missing"),
         (("tasks",), [], "tasks: must be an object"),
         (("tasks", "period"), KeyError, "tasks.period: is missing"),
-        (("tasks", "period"), [4, 5, 0], r"tasks: period\[2\] = 0"),
+        (("tasks", "period"), [4, 5, 0], r"tasks: period\[2\]: got 0"),
         (("tasks", "period"), [4, 5, 2.5], "tasks.period: must be a list of int"),
         (("tasks", "period"), [4, 5, True], "tasks.period: must be a list of int"),
         (("tasks", "period"), [4, 5, 2**70], r"tasks: period\[2\]"),

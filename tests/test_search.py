@@ -50,7 +50,7 @@ def as_objects(period, deadline, offset, completion):
 
 
 def test_example_of_section_3_1():
-    """EDFserial and EDFParallel miss, PBS does not (paper 001, Figures 1 and 2)."""
+    """EDFserial and EDFParallel miss, PBS does not ([RTNS24], Figures 1 and 2)."""
     serial = gs.pbs.edf_serial(EXAMPLE, TABLE)
     parallel = gs.pbs.edf_parallel(EXAMPLE, TABLE)
     assert serial.schedulable is False and parallel.schedulable is False
@@ -282,9 +282,9 @@ def test_budgets_end_in_none_and_say_which():
     assert found.bytes > 0
     whole = gs.pbs.search(tasks, table, thorough=True, budget=gs.pbs.Budget(None, None, None))
     assert whole.schedulable is not None and whole.reason is None
-    with pytest.raises(ValueError, match="states = 0: must be positive"):
+    with pytest.raises(ValueError, match=r"budget\.states: got 0, expected a positive number"):
         gs.pbs.Budget(states=0)
-    with pytest.raises(ValueError, match="seconds = nan"):
+    with pytest.raises(ValueError, match=r"budget\.seconds: got nan, expected a positive"):
         gs.pbs.Budget(seconds=math.nan)
 
 
@@ -348,11 +348,11 @@ def test_huge_hyperperiods_are_refused_or_end_in_the_budget():
          "repeating: goes with neither"),
         (lambda: gs.pbs.search(gs.KernelTasks(period=[9] * 21, wcet=1), TABLE), ValueError,
          "21 tasks are more than the 20"),
-        (lambda: gs.pbs.search(TABLE, EXAMPLE), TypeError, "tasks: must be KernelTasks, not Batch"),
+        (lambda: gs.pbs.search(TABLE, EXAMPLE), TypeError, "tasks: got BatchTable, expected"),
         (lambda: gs.pbs.edf_serial(EXAMPLE, gs.GPU.preset("H100")), TypeError,
-         "table: must be BatchTable, not GPU .BatchTable.from_gpu makes one for a GPU"),
-        (lambda: gs.pbs.search(EXAMPLE, TABLE, budget=5), TypeError, "budget: must be Budget, not"),
-        (lambda: gs.pbs.edf_parallel(EXAMPLE, TABLE, budget=5), TypeError, "budget: must"),
+         "table: got GPU, expected BatchTable"),
+        (lambda: gs.pbs.search(EXAMPLE, TABLE, budget=5), TypeError, "budget: got int, expected"),
+        (lambda: gs.pbs.edf_parallel(EXAMPLE, TABLE, budget=5), TypeError, "budget: got int,"),
     ],
 )  # fmt: skip
 def test_refusals(call, error, message):
@@ -371,8 +371,8 @@ def rows(*arrays):
         ([4, -5, 10], None, ValueError, r"period\[1\] = -5: must be positive"),
         ([4, 5, 2**62], None, OverflowError, r"deadline\[2\]|period\[2\]"),
         (None, [0, 1, 3, 4, 3, 4, -4, 6], ValueError, r"completion\[6\] = -4"),
-        (None, [0, 1, 0, 4, 3, 4, 4, 6], ValueError, r"task\[1\] = 0: can never run"),
-        (None, [1, 1, 3, 4, 3, 4, 4, 6], ValueError, r"completion\[0\] = 1"),
+        (None, [0, 1, 0, 4, 3, 4, 4, 6], ValueError, r"task\[1\]: got 0, expected can never run:"),
+        (None, [1, 1, 3, 4, 3, 4, 4, 6], ValueError, r"completion\[0\]: got 1, expected the empty"),
         (None, [0, 1, 3, 4], ValueError, "axis 1 must have length 8, has 4"),
         (None, [0, 1, 3, 4, 3, 4, 4, 2**62], OverflowError, r"completion\[7\]"),
         (None, [0.0, 1, 3, 4, 3, 4, 4, 6], TypeError, "completion: Cannot cast"),

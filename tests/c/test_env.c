@@ -1,4 +1,4 @@
-/* Are errors recorded, memory accounted and polls made as core/context.h says? */
+/* Context: recorded errors, accounted memory, calls of the poll function. */
 #include "core/context.h"
 
 #include <string.h>

@@ -1,11 +1,10 @@
-/* Does the scheduling graph give its answers from C, stay within budgets, and survive the failure
- * of any of its allocations? */
+/* Scheduling graph in C: answers, budgets, failure of any allocation. */
 #include "gpusched.h"
 #include "minunit.h"
 
 #include "core/hash_index.h"
 
-/* Section 3.1 of paper 001. */
+/* Section 3.1 of [RTNS24]. */
 static const int64_t period[] = {4, 5, 10};
 static const int64_t completion[] = {0, 1, 3, 4, 3, 4, 4, 6};
 static const gs_periodic_tasks_t example = {3, period, period, NULL};

@@ -1,4 +1,4 @@
-/* How many threads are busy while a block waits: the search against trying everything. */
+/* Number of busy threads while a block waits: the search and an enumeration. */
 #include "analysis/fifo/saturation.h"
 #include "analysis/fifo/subset_sums.h"
 

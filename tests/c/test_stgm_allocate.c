@@ -114,7 +114,7 @@ static void test_line_16(void)
     MU_CHECK(r.answer.schedulable && r.core[0] != r.core[1]);
 }
 
-/* Line 23 as printed may ask for ever for one more SM: that ends, too. */
+/* Line 23 as printed may request one more SM without end: the allocation terminates, too. */
 static void test_line_23(void)
 {
     static const row_t rows[] = {{10, 0, 1, {3, 3}, {{1, 5, 1}}, 0, {0}},
