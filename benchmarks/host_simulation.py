@@ -105,7 +105,12 @@ def main() -> None:
     for protocol, mode in WAYS:
         for times in ("worst", "drawn"):
             for logs in ("none", "both") if times == "worst" else ("none",):
-                more: dict[str, Any] = {"protocol": protocol, "mode": mode, "until": until, "seed": 1}
+                more: dict[str, Any] = {
+                    "protocol": protocol,
+                    "mode": mode,
+                    "until": until,
+                    "seed": 1,
+                }
                 if protocol == "gpu_server":
                     more["overhead"] = 10
                 if times == "drawn":

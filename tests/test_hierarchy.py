@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.simulate import hierarchy_run, hierarchy_scene
+from gpusched.simulate import hierarchy_run, hierarchy_timeline
 from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Hierarchy
 
 # Of Amert et al.: two SMs as in a TX2.
@@ -81,13 +81,15 @@ def test_rtss_2017_without_priorities() -> None:
     assert run.blocks is not None
     of_first = run.blocks.start[run.blocks.kernel == 0]
     assert of_first.tolist() == [0] * 4 + [100] * 2
-    assert run.why(0) == [
+    assert run.why(0).splitlines() == [
         "waited 0 .. 100 for room for its other blocks: no SM has enough free warps, until SM 0 "
         "had room"
     ]
-    assert run.why(1) == ["waited 0 .. 200 for kernel 0, which is before it in stream 0"]
-    assert run.why(2) == ["waited 20 .. 100 behind kernel 0 in the queue"]
-    assert run.why(3) == [
+    assert run.why(1).splitlines() == [
+        "waited 0 .. 200 for kernel 0, which is before it in stream 0"
+    ]
+    assert run.why(2).splitlines() == ["waited 20 .. 100 behind kernel 0 in the queue"]
+    assert run.why(3).splitlines() == [
         "waited 40 .. 100 behind kernel 2 in the queue",
         "waited 100 .. 200 for room: no SM has enough free shared memory, until SM 0 had room",
     ]
@@ -96,7 +98,7 @@ def test_rtss_2017_without_priorities() -> None:
     assert run.outcome == "done" and run.deadlock is None and run.reason is None
     assert run.now == 300 and run.started == 14
     assert run.slices.start.tolist() == [0] and run.slices.end.tolist() == [300]
-    assert repr(run) == "<Hierarchy: 4 kernels on 2 SMs, done at 300>"
+    assert repr(run) == "<Hierarchy: 4 kernels on 2 SMs; all ended by 300>"
 
 
 def test_rtss_2017_with_priorities() -> None:
@@ -110,7 +112,7 @@ def test_rtss_2017_with_priorities() -> None:
     assert run.blocks is not None
     mine = run.blocks.kernel == 0
     assert run.blocks.start[mine].tolist() == [0] * 4 + [450] * 4
-    assert run.why(0)[1:] == [
+    assert run.why(0).splitlines()[1:] == [
         "waited 20 .. 200 for kernel 1, which is more urgent",
         "waited 200 .. 400 for kernel 2, which is more urgent",
         "waited 400 .. 450 for room for its other blocks: no SM has enough free warps, until SM 0 "
@@ -253,8 +255,8 @@ def test_contexts_take_turns() -> None:
     assert spans(contexts(2)) == [(0, 350), (100, 370), (370, 410), (350, 400)]
     assert run.slices.context.tolist() == [0, 1, 0, 1, 0, 1]
     assert run.slices.end.tolist() == [100, 150, 250, 300, 350, 370]
-    assert run.why(1) == ["waited 30 .. 100 for a time slice of its context (1)"]
-    assert run.why(2)[1] == "waited 370 .. 400 behind copy in 3 at the copy engine"
+    assert run.why(1).splitlines() == ["waited 30 .. 100 for a time slice of its context (1)"]
+    assert run.why(2).splitlines()[1] == "waited 370 .. 400 behind copy in 3 at the copy engine"
     assert run.copies["launch"].tolist() == [2, 3] and len(run.kernels) == 2
     more = gs.simulate.hierarchy(
         run.launches, TX2, timeslice=[100, 50], runlist=[0, 0, 1], switch_time=5
@@ -272,24 +274,24 @@ def test_null_stream_and_channels_in_words() -> None:
     work.kernel(free, duration=100, at=30)
     run = gs.simulate.hierarchy(work.done(), TX2)
     assert spans(run) == [(0, 100), (100, 200), (200, 300), (30, 130)]
-    assert run.why(1) == [
+    assert run.why(1).splitlines() == [
         "waited 10 .. 100 in the NULL stream for kernel 0, which was launched before it"
     ]
-    assert run.why(2) == [
+    assert run.why(2).splitlines() == [
         "waited 20 .. 200 for kernel 1 in the NULL stream, which was launched before it"
     ]
-    assert run.why(3) == []
+    assert run.why(3).splitlines() == []
     work = gs.Launches.build()
     one, two = work.stream(), work.stream()
     work.kernel(one, duration=100)
     work.kernel(one, duration=100)
     work.kernel(two, duration=100, at=10)
     run = gs.simulate.hierarchy(work.done(), TX2, channels=1)
-    assert run.why(2) == [
+    assert run.why(2).splitlines() == [
         "waited 10 .. 100 for all blocks of kernel 1 to start, which is before it in its channel"
     ]
     assert run.channels == 1
-    assert gs.simulate.hierarchy(work.done(), TX2, channels=2).why(2) == []
+    assert gs.simulate.hierarchy(work.done(), TX2, channels=2).why(2).splitlines() == []
 
 
 def test_every_wait_ends_where_something_begins() -> None:
@@ -315,7 +317,7 @@ def test_every_wait_ends_where_something_begins() -> None:
             ends = [int(launches.time[i]), *run.waits.end[before].tolist()]
             assert run.waits.start[before].tolist() == ends[:-1]
             assert ends[-1] == run.first[i]
-            assert len(run.why(i)) == len(mine)
+            assert len(run.why(i).splitlines()) == len(mine)
     assert len(seen) >= 9, seen
 
 
@@ -362,9 +364,10 @@ def test_deadlock() -> None:
         "which is before it in stream 0: this never ends",
     )
     assert str(run.deadlock) == run.deadlock.sentence
-    assert run.why(1) == ["has waited since 0 for kernel 0, which is before it in stream 0"]
+    assert run.why(1) == "has waited since 0 for kernel 0, which is before it in stream 0"
+    assert run.why() == str(run.deadlock)
     assert run.response.tolist() == [-1, -1, 10]
-    assert repr(run) == "<Hierarchy: 3 kernels on 2 SMs, deadlock at 10>"
+    assert repr(run) == "<Hierarchy: 3 kernels on 2 SMs; deadlock at 10, 2 launches not ended>"
     for by in ("sm", "stream"):
         assert "deadlock: 2 launches have not ended" in run.to_svg(by=by)
 
@@ -374,7 +377,7 @@ def test_a_launch_that_waits_for_itself() -> None:
     assert run.deadlock is not None
     assert run.deadlock.chain == ((0, "after", 0),)
     assert str(run.deadlock) == "kernel 0 waits for itself, as it was told to: this never ends"
-    assert run.why(0) == ["has waited since 3 for itself, as it was told to"]
+    assert run.why(0) == "has waited since 3 for itself, as it was told to"
     assert "<svg" in run.to_svg() and "<svg" in run.to_svg(by="stream")
 
 
@@ -438,8 +441,10 @@ def test_a_deadlock_by_channel_and_null_stream() -> None:
     assert run.deadlock is not None
     assert run.deadlock.chain == ((0, "after", 1), (1, "null_stream", 0))
     assert run.pending.reason.tolist() == ["after", "null_stream", "channel"]
-    assert run.why(2)[0].endswith(
-        "for all blocks of kernel 1 to start, which is before it in its channel"
+    assert (
+        run.why(2)
+        .splitlines()[0]
+        .endswith("for all blocks of kernel 1 to start, which is before it in its channel")
     )
 
 
@@ -482,12 +487,14 @@ def test_tables_pickle_and_equality() -> None:
     assert "slice" in run.waits.to_frame()["reason"].tolist()
     assert "<td>slice</td>" in run.waits._repr_html_()
     assert repr(run.waits).startswith("<Waits: ")
-    with pytest.raises(IndexError, match="launch = 4: there are 4"):
+    with pytest.raises(IndexError, match="launch: got 4, expected 0 to 3"):
         run.why(4)
-    with pytest.raises(IndexError, match="launch = -1: there are 4"):
+    with pytest.raises(IndexError, match="launch: got -1, expected 0 to 3"):
         run.overlap(0, -1)
     for method in (bare.occupancy, bare.plot, bare.to_svg):
-        with pytest.raises(ValueError, match="blocks: this run was simulated without its log"):
+        with pytest.raises(
+            ValueError, match="blocks: got a run without its log, expected one with"
+        ):
             method()
     assert "<svg" in bare._repr_svg_()
     nothing = gs.simulate.hierarchy(gs.Launches([], 1), TX2)
@@ -588,18 +595,23 @@ def test_boxes_of_an_sm_do_not_cover_each_other() -> None:
     rng = np.random.default_rng(10)
     run = gs.simulate.hierarchy(random_launches(rng), "Xavier", timeslice=60)
     assert run.blocks is not None
-    scene = hierarchy_scene.scene_of(run, "sm", None, 0, None)
-    sms = [box for box in scene.boxes if box.bottom < 8 and not box.pale]
-    assert any(box.pale for box in scene.boxes)
-    area = sum((box.end - box.start) * (box.bottom - box.top) for box in sms)
+    drawn = hierarchy_timeline.picture(run, "sm", None, 0, None)
+    assert any(piece.style == "frozen" for piece in drawn.pieces)
+    sms = [
+        (*drawn.cut(piece), piece.lane + top, piece.lane + bottom)
+        for piece in drawn.pieces
+        if piece.lane < 8 and piece.style == "run"
+        for top, bottom in piece.spans
+    ]
+    area = sum((end - start) * (bottom - top) for start, end, top, bottom in sms)
     held = run.occupancy()
     first = np.flatnonzero(np.diff(held.sm, append=-1) == 0)
     busy = ((held.time[first + 1] - held.time[first]) * held.warps[first]).sum()
     assert area * 64 / 0.92 == pytest.approx(int(busy))
-    for k, box in enumerate(sms):
-        for other in sms[:k]:
-            apart = box.bottom <= other.top + 1e-9 or other.bottom <= box.top + 1e-9
-            assert apart or box.end <= other.start or other.end <= box.start
+    for k, (start, end, top, bottom) in enumerate(sms):
+        for since, until, over, under in sms[:k]:
+            apart = bottom <= over + 1e-9 or under <= top + 1e-9
+            assert apart or end <= since or until <= start
 
 
 def test_names_that_begin_alike_are_told_apart() -> None:
@@ -648,7 +660,7 @@ def test_chrome_trace(tmp_path: Path) -> None:
     assert [e["args"]["warps"] for e in counters] == run.occupancy().of(0)[1].tolist()
     bare = gs.simulate.hierarchy(run.launches, TX2, timeslice=100, blocks=False)
     bare.to_chrome_trace(tmp_path / "bare.json.gz")
-    with pytest.raises(ValueError, match="tick = 0: must be at least 1 ns"):
+    with pytest.raises(ValueError, match="tick: got 0, expected at least 1 ns"):
         run.to_chrome_trace(tmp_path / "no.json", tick=0)
     with pytest.raises(TypeError, match=r"tick: got .*, expected an integer"):
         run.to_chrome_trace(tmp_path / "no.json", tick=1.5)  # type: ignore[arg-type]
@@ -663,17 +675,32 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
 @pytest.mark.parametrize(
     ("launches", "options", "error", "text"),
     [
-        (ONE, {"policy": "best"}, ValueError, "policy: got 'best', expected one of most_room,"),
-        (ONE, {"copy_engines": 3}, ValueError, "copy_engines = 3: must be 1 or 2"),
-        (ONE, {"channels": -1}, ValueError, "channels = -1: must be a number within 31 bits"),
-        (ONE, {"channels": 2**70}, OverflowError, "channels = .* does not fit 64 bits"),
-        (ONE, {"switch_time": -1}, ValueError, "switch_time.* = -1: must not be negative"),
-        (ONE, {"sms_per_gpc": 0}, ValueError, "sms_per_gpc = 0: must be positive"),
+        (
+            ONE,
+            {"placement": "best"},
+            ValueError,
+            "placement: got 'best', expected one of most_room,",
+        ),
+        (ONE, {"copy_engines": 3}, ValueError, "copy_engines: got 3"),
+        (ONE, {"channels": -1}, ValueError, "channels: got -1"),
+        (
+            ONE,
+            {"channels": 2**70},
+            OverflowError,
+            "channels: got .*, expected a number that fits 64 bits",
+        ),
+        (ONE, {"switch_time": -1}, ValueError, "switch_time.*: got -1"),
+        (ONE, {"sms_per_gpc": 0}, ValueError, "sms_per_gpc: got 0"),
         (ONE, {"timeslice": 0}, ValueError, "timeslice: got 0, expected a positive number"),
-        (ONE, {"timeslice": [1, 2]}, ValueError, r"timeslice: shape \(2,\); must be one number"),
-        (ONE, {"index": -1}, ValueError, "index = -1: must not be negative"),
+        (
+            ONE,
+            {"timeslice": [1, 2]},
+            ValueError,
+            r"timeslice: got shape \(2,\), expected one number",
+        ),
+        (ONE, {"index": -1}, ValueError, "index: got -1"),
         (ONE, {"seed": -1}, ValueError, "seed: got -1, expected a non-negative integer"),
-        (TWO, {}, ValueError, "timeslice: is needed, as there are 2 contexts"),
+        (TWO, {}, ValueError, "timeslice: got None, expected ticks, for 2 contexts"),
         (TWO, {"timeslice": 5, "runlist": [0]}, ValueError, "runlist: got 1, expected this"),
         (
             *(TWO, {"timeslice": 5, "context_priority": ["low", "urgent"]}, ValueError),
@@ -681,14 +708,19 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
         ),
         (
             *(TWO, {"timeslice": 5, "context_priority": ["low"]}, ValueError),
-            "context_priority: has 1 entries, there are 2 contexts",
+            "context_priority: got 1 entries, expected one per context",
         ),
-        (TWO, {"timeslice": 5, "context_priority": 1}, TypeError, "context_priority: must be low"),
+        (
+            TWO,
+            {"timeslice": 5, "context_priority": 1},
+            TypeError,
+            "context_priority: got 1, expected one of low",
+        ),
         (
             *(TWO, {"timeslice": 5, "context_priority": "low", "runlist": [0, 1]}, ValueError),
-            "runlist: follows from context_priority",
+            "runlist: got one beside context_priority",
         ),
-        (TWO, {"timeslice": 5, "runlist": [0, 2]}, ValueError, r"runlist\[1\] = 2: there is no"),
+        (TWO, {"timeslice": 5, "runlist": [0, 2]}, ValueError, r"runlist\[1\]: got 2"),
         (
             gs.Launches([0, 0], 5, threads=[32, 1025]),
             {},
@@ -707,8 +739,8 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
             ValueError,
             r"regs\[0\]: got 300, expected a block needs more",
         ),
-        (gs.Launches([2**60], 5), {}, OverflowError, r"time\[0\] = .* is too large for the clock"),
-        (gs.Launches([0], 2**60), {}, OverflowError, r"duration\[0\] = .* is too large for the"),
+        (gs.Launches([2**60], 5), {}, OverflowError, r"time\[0\]: got 1152921504606846976"),
+        (gs.Launches([0], 2**60), {}, OverflowError, r"duration\[0\]: got 1152921504606846976"),
         ("launches", {}, TypeError, "launches: got str, expected Launches"),
         (
             gs.KernelTasks([4], [1]),
@@ -729,8 +761,8 @@ def test_refusals(
 def test_pictures_refuse() -> None:
     run = gs.simulate.hierarchy(ONE, TX2)
     for arguments, message in (
-        ({"since": -1}, "since = -1: must not be negative"),
-        ({"since": 5, "until": 5}, "until = 5: must be above since = 5"),
+        ({"since": -1}, "since: got -1"),
+        ({"since": 5, "until": 5}, "until: got 5"),
         ({"unit": "min"}, "unit = 'min'"),
         ({"by": "gpc"}, "by: got 'gpc', expected one of sm, stream"),
     ):

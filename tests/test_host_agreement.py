@@ -169,7 +169,12 @@ def test_partition(test, mode, name):
     assert fine > 10
 
 
-MODES = {"stgm": (0, (0, 1)), "mpcp": (1, (0, 1, 2)), "fmlp_plus": (2, (0, 1)), "gpu_server": (3, (0,))}
+MODES = {
+    "stgm": (0, (0, 1)),
+    "mpcp": (1, (0, 1, 2)),
+    "fmlp_plus": (2, (0, 1)),
+    "gpu_server": (3, (0,)),
+}
 CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_HOST_DOES_*
 
 

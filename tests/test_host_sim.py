@@ -124,7 +124,9 @@ def test_like_the_twin(protocol, mode):
             overhead=eps,
         )  # fmt: skip
         releases = [run.release[run.task == i].tolist() for i in range(hosts.n)]
-        jobs = twin(system, cpus, releases, sms=sms, protocol=protocol, mode=mode, server=server, eps=eps)
+        jobs = twin(
+            system, cpus, releases, sms=sms, protocol=protocol, mode=mode, server=server, eps=eps
+        )
         finish = {(job.task, job.number): job.finish for job in jobs}
         ours = zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True)
         assert {(task, job): end for task, job, end in ours} == finish
@@ -174,8 +176,12 @@ def test_intervals(protocol, mode):
         before = (run.task == run.task[k]) & (run.job == run.job[k] - 1)
         first[k] = max(run.release[k], run.finish[before].max(initial=0))
     own = sum(time for word, time in spent.items() if word not in ("served", "overhead"))
-    beside = {"stgm": "kernel", "gpu_server": ""}.get(protocol, "kernel") if mode != "suspend" else ""
-    if protocol == "gpu_server":  # what the server does for the client is in its time in the server's hands
+    beside = (
+        {"stgm": "kernel", "gpu_server": ""}.get(protocol, "kernel") if mode != "suspend" else ""
+    )
+    if (
+        protocol == "gpu_server"
+    ):  # what the server does for the client is in its time in the server's hands
         inside = spent["copy in"] + spent["copy out"] + spent["kernel"]
         assert (spent["served"] == inside + spent["overhead"]).all()
         own = own + spent["overhead"]
@@ -277,7 +283,8 @@ def test_a_run_is_a_value():
     assert again == run and again != gs.simulate.host(VECTOR_A, 2, until=100)
     assert run.intervals == again.intervals and not run.intervals.start.flags.writeable
     assert repr(run) == (
-        "<HostRun: 11 jobs of 4 tasks on 2 CPUs, partitioned, stgm, suspend, 0 late, done>"
+        "<HostRun: 11 jobs of 4 tasks on 2 CPUs, partitioned, stgm, suspend; no deadline missed; "
+        f"all jobs finished by {run.now}>"
     )
     frame = run.intervals.to_frame()
     assert set(frame["what"]) >= {"cpu", "copy in", "kernel", "wait for core"}
@@ -286,7 +293,10 @@ def test_a_run_is_a_value():
     bare = gs.simulate.host(VECTOR_A, 2, until=200, intervals=False)
     assert bare.intervals is None and (bare.finish == run.finish).all()
     for call in (bare.spent, bare.to_svg, bare.plot):
-        with pytest.raises(ValueError, match=r"^intervals: this run was simulated without them"):
+        with pytest.raises(
+            ValueError,
+            match=r"^intervals: got a run without them, expected one with intervals=True",
+        ):
             call()
     assert bare._repr_svg_() is None
 
@@ -297,17 +307,18 @@ def test_pictures(tmp_path):
     text = run.to_svg(unit="us", until=100)
     root = ElementTree.fromstring(text)
     words = ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("}text")]
-    assert ["core 0", "core 1", "copies", "SM 0", "SM 1"] == words[:5]
+    lanes = ["core 0", "core 1", "copies", "SM 0", "SM 1"]
+    assert set(lanes) <= set(words)
     tips = [node.text for node in root.iter() if node.tag.endswith("}title")]
     assert "task 1 #0: kernel, 10 to 18" in tips
     assert tips.count("task 1 #0: kernel, 10 to 18") == 2  # on two SMs
     assert tips.count("task 0 #0: copy in, 3 to 4") == 2  # on its core and the copy engine
     ax = run.plot(until=100)
-    assert [label.get_text() for label in ax.get_yticklabels()] == words[:5]
+    assert [label.get_text() for label in ax.get_yticklabels()] == lanes
     from matplotlib import pyplot
 
     pyplot.close(ax.figure)
-    with pytest.raises(ValueError, match=r"until = 3: must be above since = 5"):
+    with pytest.raises(ValueError, match=r"until: got 3"):
         run.to_svg(since=5, until=3)
     late = gs.simulate.host(
         gs.HostTasks([4, 10], cpu=[2, 5], core=0, name=["<a>", "b"]), 1, until=9
@@ -324,15 +335,15 @@ def test_pictures(tmp_path):
     assert {"jobs", "CPUs", "GPU", "copies", "core 0", "SM 1", "task 3"} <= names
     job = next(e for e in events if e["name"] == "task 1 #0")
     assert job["args"]["wait for SMs"] == 30 and job["args"]["response"] == 200
-    with pytest.raises(ValueError, match="tick = 0"):
+    with pytest.raises(ValueError, match="tick: got 0, expected at least 1 ns"):
         run.to_chrome_trace(tmp_path / "none.json", tick=0)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"cpus": 0}, r"cpus = 0: must be positive"),
-        ({"cpus": 1}, r"core\[1\] = 1: must be one of the cores"),
+        ({"cpus": 0}, r"cpus: got 0"),
+        ({"cpus": 1}, r"core\[1\]: got 1"),
         ({"policy": "edf"}, "policy: got 'edf', expected one of partitioned,"),
         ({"protocol": "fifo"}, "protocol: got 'fifo', expected one of stgm, mpcp,"),
         ({"protocol": "server"}, "expected one of stgm, mpcp, fmlp_plus, gpu_server"),
@@ -348,27 +359,27 @@ def test_pictures(tmp_path):
         ({"server_period": 9}, "server_period: got 9, expected none without protocol='container'"),
         (
             {"policy": "gedf", "protocol": "container", "server_period": 0},
-            r"server_period = 0: must be positive",
+            r"server_period: got 0",
         ),
         (
             {"policy": "gedf", "protocol": "container", "mode": "spin"},
-            r"mode = 'spin': with protocol = 'container', one of suspend, busy",
+            r"mode: got 'spin'",
         ),
-        ({"sms": 1}, r"sms = 1: hosts.sm speaks of 2"),
-        ({"sms": 0, "protocol": "mpcp"}, r"sms = 0: must be positive"),
-        ({"until": -1}, r"until = -1: must not be negative"),
-        ({"execution": 1.5}, r"execution = 1.5: must be shares of the worst case"),
-        ({"execution": (0.5, 0.2)}, r"execution = \(0.5, 0.2\)"),
-        ({"gap": -1}, r"gap = -1: must not be negative"),
-        ({"victim": 4}, r"victim = 4: must be the index of one of 4 tasks"),
+        ({"sms": 1}, r"sms: got 1"),
+        ({"sms": 0, "protocol": "mpcp"}, r"sms: got 0"),
+        ({"until": -1}, r"until: got -1"),
+        ({"execution": 1.5}, r"execution: got 1.5"),
+        ({"execution": (0.5, 0.2)}, r"execution: got \(0.5, 0.2\)"),
+        ({"gap": -1}, r"gap: got -1"),
+        ({"victim": 4}, r"victim: got 4"),
         ({"victim": 0, "triggers": "head"}, "triggers: got 'head', expected one of release,"),
-        ({"triggers": ()}, r"triggers: must be some of"),
+        ({"triggers": ()}, r"triggers: got none, expected some of"),
         ({"index": -1}, "index: got -1, expected the number of a set, 0 to"),
-        ({"hosts": VECTOR_A.with_placement(core=-1)}, r"core\[0\] = -1: must be one of the cores"),
-        ({"hosts": VECTOR_A.with_placement(sm=[[], [0, 1], [], [1]])}, r"sm\[0\] = 0: a task with"),
+        ({"hosts": VECTOR_A.with_placement(core=-1)}, r"core\[0\]: got -1"),
+        ({"hosts": VECTOR_A.with_placement(sm=[[], [0, 1], [], [1]])}, r"sm\[0\]: got none"),
         (
             {"hosts": gs.HostTasks([5, 5], cpu=[1, 1], priority=3, core=0)},
-            r"priority\[1\] = 3: is another task's too",
+            r"priority\[1\]: got 3",
         ),
     ],
 )
@@ -385,9 +396,7 @@ def test_what_is_no_host_task_or_budget_is_refused():
             call(kernels, 1, until=10)
         with pytest.raises(TypeError, match=r"budget: got int, expected Budget \(for example"):
             call(VECTOR_A, 2, until=10, budget=5)
-    with pytest.raises(
-        ValueError, match=r"core\[0\] = -1: .*; give core=, or the hosts of a verdict"
-    ):
+    with pytest.raises(ValueError, match=r"core\[0\]: got -1"):
         gs.simulate.host(VECTOR_A.with_placement(core=-1), 2, until=10)
 
 
@@ -401,28 +410,26 @@ def test_responses_are_of_a_task_that_there_is():
     assert (run.tardiness == np.maximum(0, run.response - run.deadline + run.release)).all()
 
 
-def test_tests_and_simulator_know_each_others_names():
-    for test, protocol in (("mpcp", "mpcp"), ("fmlp_plus", "fmlp_plus"), ("gpu_server", "server")):
+def test_tests_and_simulator_use_the_same_names():
+    for test in ("mpcp", "fmlp_plus", "gpu_server"):
         verdict = gs.analysis.partition(VECTOR_A, 2, test)
-        assert gs.analysis.partition(VECTOR_A, 2, protocol) == verdict
-        runs = [
-            gs.simulate.host(verdict.hosts, 2, protocol=name, until=1e3) for name in (test, protocol)
-        ]
-        assert runs[0] == runs[1] and runs[0].protocol == protocol
+        assert gs.simulate.host(verdict.hosts, 2, protocol=test, until=1e3).protocol == verdict.test
+    with pytest.raises(TypeError, match="gpu"):
+        gs.simulate.host(VECTOR_A, 2, gpu="mpcp", until=10)
 
 
 def test_more_refusals():
     stack = random_hosts(np.random.default_rng(8), sets=2)
-    with pytest.raises(ValueError, match=r"^hosts: a stack of 2 sets"):
+    with pytest.raises(ValueError, match=r"^hosts: got a stack of 2 sets"):
         gs.simulate.host(stack, 2, until=10)
     with pytest.raises(ValueError, match=r"set 1: core"):
         core = np.array([[0] * 6, [0] * 5 + [2]])
         gs.simulate.host_responses(stack.with_placement(core=core), 2, until=10)
-    with pytest.raises(ValueError, match=r"until: shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"until: got shape \(3,\)"):
         gs.simulate.host_responses(stack, 2, until=[1, 2, 3])
-    with pytest.raises(ValueError, match=r"victim\[1\] = 6: must be the index"):
+    with pytest.raises(ValueError, match=r"victim\[1\]: got 6"):
         gs.simulate.host_responses(stack, 2, until=10, victim=[-1, 6])
-    with pytest.raises(OverflowError, match=r"until = .*: is too large for the clock"):
+    with pytest.raises(OverflowError, match=r"until: got .*"):
         gs.simulate.host(VECTOR_A, 2, until=2**60)
     huge = gs.HostTasks([2**58], cpu=[2**57], core=0)
     assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
@@ -433,7 +440,9 @@ def test_more_refusals():
             function([VECTOR_A], 2, until=10)
 
 
-@pytest.mark.parametrize(("protocol", "mode"), [("mpcp", "busy"), ("fmlp_plus", "busy"), ("gpu_server", None)])
+@pytest.mark.parametrize(
+    ("protocol", "mode"), [("mpcp", "busy"), ("fmlp_plus", "busy"), ("gpu_server", None)]
+)
 def test_kernels_run_on_the_gpu_of_the_tests(protocol, mode):
     """Not only on the SMs that ``sm`` happens to speak of."""
     hosts = gs.HostTasks([50, 60], [[1, 1]] * 2, kernel=[[[9, 5, 1]]] * 2, sm=[[0], [1]], core=0)
@@ -462,12 +471,16 @@ def test_server_periods():
         run = gs.simulate.host(stack[k], 2, server_period=period, **box)
         assert run.server_period == period and run.worst.tolist() == found.worst[k].tolist()
     for wrong, error, message in (
-        ([1, 0, 3], ValueError, r"server_period = 0: must be positive"),
-        ([1, 2], ValueError, r"server_period: shape \(2,\); must be one number, or one for each"),
+        ([1, 0, 3], ValueError, r"server_period: got 0"),
+        (
+            [1, 2],
+            ValueError,
+            r"server_period: got shape \(2,\), expected one number, or one per set",
+        ),
         (2.5, ValueError, r"server_period: got 2\.5, expected a whole number"),
         (True, TypeError, "server_period: got True, expected a number"),
         ([9, 2**59, 9], OverflowError, r"set 1: server_period = .*: is too large for the clock"),
-        (2**63, OverflowError, r"server_period = .*: does not fit 64 bits"),
+        (2**63, OverflowError, r"server_period: got .*"),
     ):
         with pytest.raises(error, match=message):
             gs.simulate.host_responses(stack, 2, server_period=wrong, **box)
@@ -542,7 +555,7 @@ def test_global_edf_without_a_gpu():
         assert (log.start[rows][1:] >= log.end[rows][:-1]).all()
     with pytest.raises(ValueError, match="protocol: got 'stgm', expected one of fmlp, omlp,"):
         gs.simulate.host(hosts, 2, "gedf", "stgm", until=12)
-    with pytest.raises(ValueError, match=r"mode = 'busy': with protocol = 'omlp', one of suspend"):
+    with pytest.raises(ValueError, match=r"mode: got 'busy'"):
         gs.simulate.host(hosts, 2, "gedf", "omlp", mode="busy", until=12)
 
 

@@ -66,11 +66,11 @@ def test_rtss_2017(number: int, expected: dict[str, tuple[int, int, int]]) -> No
 
 def test_rtss_2017_says_why() -> None:
     first = experiments.rtss2017(1).run
-    assert first.why(2) == ["waited 20 .. 100 behind K1 in the queue"]
+    assert first.why(2).splitlines() == ["waited 20 .. 100 behind K1 in the queue"]
     starved = experiments.rtss2017(3).run
     assert "waited 20 .. 200 for K2, which is more urgent" in starved.why(0)
     inverted = experiments.rtss2017(5).run
-    assert inverted.why(8) == ["waited 70 .. 110 for K8, which is more urgent"]
+    assert inverted.why(8).splitlines() == ["waited 70 .. 110 for K8, which is more urgent"]
     assert inverted.blocks is not None
     assert inverted.blocks.sm[inverted.blocks.kernel >= 7].tolist() == [1, 0]
     with pytest.raises(ValueError, match="number: got 2, expected one of 1, 3, 5"):
@@ -91,11 +91,11 @@ def test_ecrts_2017() -> None:
 # Tables
 
 
-@pytest.mark.parametrize("policy", ["most_room", "olmedo"])
-def test_tables_2_and_3(policy: str) -> None:
+@pytest.mark.parametrize("placement", ["most_room", "olmedo"])
+def test_tables_2_and_3(placement: str) -> None:
     for table, mw in (
-        (experiments.olmedo_table2(policy=policy), 64),
-        (experiments.olmedo_table3(policy=policy), 32),
+        (experiments.olmedo_table2(placement=placement), 64),
+        (experiments.olmedo_table3(placement=placement), 32),
     ):
         assert len(table) == 1024
         x, y, same = table["x"], table["y"], table["same"]
@@ -107,7 +107,7 @@ def test_tables_2_and_3(policy: str) -> None:
     assert two.where(x=1, y=3)["same"].tolist() == [True]
     assert not two.where(x=2, y=2)["same"].any()
     assert_legible(two.plot().figure)
-    naive = experiments.olmedo_table2(policy="round_robin", most=4)
+    naive = experiments.olmedo_table2(placement="round_robin", most=4)
     assert not naive["same"].any() and naive["rule"].any()
 
 

@@ -17,7 +17,10 @@ TESTS = {
     "mpcp busy": (lambda tasks: ht.mpcp(tasks, "busy"), {"protocol": "mpcp", "mode": "busy"}),
     "mpcp spin": (lambda tasks: ht.mpcp(tasks, "spin"), {"protocol": "mpcp", "mode": "spin"}),
     "fmlp_plus suspend": (lambda tasks: ht.fmlp_plus(tasks), {"protocol": "fmlp_plus"}),
-    "fmlp_plus busy": (lambda tasks: ht.fmlp_plus(tasks, True), {"protocol": "fmlp_plus", "mode": "busy"}),
+    "fmlp_plus busy": (
+        lambda tasks: ht.fmlp_plus(tasks, True),
+        {"protocol": "fmlp_plus", "mode": "busy"},
+    ),
     "server": (
         lambda tasks: ht.gpu_server(tasks, 1, 2),
         {"protocol": "gpu_server", "server": 1, "eps": 2},

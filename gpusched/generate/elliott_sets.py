@@ -9,8 +9,6 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import (
-    FloatArray,
-    Int64Array,
     integer,
     one_of,
     seed_key,
