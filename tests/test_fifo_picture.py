@@ -170,7 +170,7 @@ def test_refused() -> None:
         ({"since": -1}, "since: got -1, expected 0 or more"),
         ({"since": 5, "until": 5}, "until: got 5, expected more than since = 5"),
         ({"until": 0}, "until: got 0, expected more than since = 0"),
-        ({"unit": "min"}, "unit = 'min'"),
+        ({"unit": "min"}, "unit: got 'min', expected None"),
     ):
         with pytest.raises(ValueError, match=message):
             run.to_svg(**arguments)

@@ -763,7 +763,7 @@ def test_pictures_refuse() -> None:
     for arguments, message in (
         ({"since": -1}, "since: got -1"),
         ({"since": 5, "until": 5}, "until: got 5"),
-        ({"unit": "min"}, "unit = 'min'"),
+        ({"unit": "min"}, "unit: got 'min', expected None"),
         ({"by": "gpc"}, "by: got 'gpc', expected one of sm, stream"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -120,8 +120,8 @@ def test_like_the_twin(protocol, mode):
         server = chance.randint(0, cpus) if protocol == "gpu_server" else None
         eps = chance.choice([0, 1, 3]) if protocol == "gpu_server" else 0
         run = gs.simulate.host(
-            *(hosts, cpus), protocol=protocol, mode=mode, until=300, gap=0.5, seed=k, sms=sms, server=server,
-            overhead=eps,
+            *(hosts, cpus), protocol=protocol, mode=mode, until=300, gap=0.5, seed=k, sms=sms,
+            server=server, overhead=eps,
         )  # fmt: skip
         releases = [run.release[run.task == i].tolist() for i in range(hosts.n)]
         jobs = twin(
@@ -436,7 +436,7 @@ def test_more_refusals():
     with pytest.raises(OverflowError, match="the clock"):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
     for function in (gs.simulate.host, gs.simulate.host_responses):
-        with pytest.raises(TypeError, match=r"^hosts: must be HostTasks, not list"):
+        with pytest.raises(TypeError, match="hosts: got list, expected HostTasks"):
             function([VECTOR_A], 2, until=10)
 
 
@@ -479,7 +479,7 @@ def test_server_periods():
         ),
         (2.5, ValueError, r"server_period: got 2\.5, expected a whole number"),
         (True, TypeError, "server_period: got True, expected a number"),
-        ([9, 2**59, 9], OverflowError, r"set 1: server_period = .*: is too large for the clock"),
+        ([9, 2**59, 9], OverflowError, r"set 1: server_period: got .*too large"),
         (2**63, OverflowError, r"server_period: got .*"),
     ):
         with pytest.raises(error, match=message):

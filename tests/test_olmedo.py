@@ -142,7 +142,7 @@ def test_figure_5() -> None:
     assert set(slow.where(panel="right")["end"].tolist()) == {160}
     axes = slow.plot()
     assert_legible(axes[0].figure)
-    with pytest.raises(ValueError, match="axes: 1 for 2 diagrams"):
+    with pytest.raises(ValueError, match="axes: got 1, expected 2, for the diagrams"):
         slow.plot(axes[:1])
     assert pickle.loads(pickle.dumps(slow)).runs == slow.runs
 

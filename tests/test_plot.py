@@ -79,7 +79,7 @@ def test_gantt_chart_on_given_axes_and_up_to_a_time():
     assert ax.get_xlim() == (0, 10)
     with pytest.raises(ValueError, match="until: got 0, expected at least 1"):
         GOOD.plot(until=0)
-    with pytest.raises(ValueError, match="unit = 'h'"):
+    with pytest.raises(ValueError, match="unit: got 'h', expected None"):
         GOOD.plot(unit="h")
 
 

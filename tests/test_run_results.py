@@ -1,4 +1,4 @@
-"""What all results of simulations can do: sentences, tables, files, text for notebooks."""
+"""Results of simulations: sentences, tables, files, text for notebooks."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_result_is_saved_and_loaded(make: Callable[[], Any], tmp_path: Pat
     result.save(tmp_path / "same")
     assert (tmp_path / "same").read_bytes() == (tmp_path / "result").read_bytes()
     (tmp_path / "result").write_bytes((tmp_path / "same").read_bytes()[:-30])
-    with pytest.raises(ValueError, match="result: got .*, expected a saved"):
+    with pytest.raises(ValueError, match=r"result: got .*, expected a saved"):
         type(result).load(tmp_path / "result")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ def test_labels_leave_room_for_each_other() -> None:
     assert [text for _, text in line.labels(4)] == [*"0123456789", "copies"]
     shown = line.labels(11)
     assert [text for _, text in shown] == ["0", "3", "6", "copies"]
-    assert all(b[0] - a[0] >= 11 for a, b in zip(shown, shown[1:], strict=False))
+    assert all(b[0] - a[0] >= 11 for a, b in pairwise(shown))
     scale = Timeline((Lane("threads", height=100, scale=((1.0, "0"), (0.0, "8"))),), ())
     assert scale.labels(11) == [(0.0, "8"), (100.0, "0")]
 

@@ -35,7 +35,7 @@ Event = dict[str, Any]
 
 
 def microseconds(time: SupportsIndex) -> Decimal:
-    """An integer number of nanoseconds as an exact number of microseconds.
+    """Integer nanoseconds as an exact number of microseconds.
 
     Raises TypeError when ``time`` is no integer.
     """
@@ -56,12 +56,12 @@ def complete_event(
 ) -> Event:
     """An X event: ``name`` runs in lane ``tid`` of process ``pid``.
 
-    It starts at ``start`` and lasts ``duration``, both ns. ``args`` is what a viewer lists when
-    the event is clicked. Raises TypeError when a time is no integer, ValueError when ``duration``
-    is negative.
+    It starts at ``start`` and lasts ``duration``, both in ns. Viewers list ``args`` when the event
+    is clicked. Raises TypeError when a time is not an integer, ValueError when ``duration`` is
+    negative.
     """
     if operator.index(duration) < 0:
-        raise ValueError(f"event {name!r}: duration {duration} is negative")
+        raise ValueError(f"duration of {name!r:.60}: got {duration}, expected 0 or more")
     event: Event = {"ph": "X", "name": name, "pid": _lane(pid), "tid": _lane(tid)}
     event["ts"] = microseconds(start)
     event["dur"] = microseconds(duration)
@@ -195,13 +195,12 @@ def write_chrome_trace(
     *,
     other: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write ``{"traceEvents": [...], "displayTimeUnit": "ns"}`` to ``path``, whole or not at all.
+    """Write ``{"traceEvents": [...], "displayTimeUnit": "ns"}`` to ``path``.
 
-    ``events`` may be a generator: it is consumed while the file is written, under another name in
-    the same folder, and the file takes its own name when it is complete. When anything fails
-    (also an interrupt) the unfinished file is removed and a file that was there stays as it was.
-    ``other`` is stored as the format's "otherData". A name that ends in .gz is compressed; equal
-    events give equal bytes.
+    ``events`` may be a generator: it is consumed while a temporary file in the same folder is
+    written, which replaces ``path`` when it is complete. After an error or an interrupt it is
+    removed, and ``path`` is unchanged. ``other`` is stored as the format's "otherData". A name that
+    ends in .gz is compressed; equal events give equal bytes.
 
     Raises OSError when the file cannot be written, ValueError for a NaN or an infinity (JSON has
     none) and TypeError for a value that JSON cannot hold; both name the event.
@@ -240,13 +239,13 @@ def _write(
 def _encode(event: Mapping[str, Any]) -> str:
     # The json module writes a Decimal only through a float: these are put in as text.
     if not isinstance(event, Mapping):
-        raise TypeError(f"{event!r:.60} is no mapping")
+        raise TypeError(f"got {event!r:.60}, expected a mapping")
     exact = []
     plain = {}
     for key, value in event.items():
         if isinstance(value, Decimal):
             if not value.is_finite():
-                raise ValueError(f"{key} is {value}")
+                raise ValueError(f"{key}: got {value}, expected a finite number")
             exact.append(f"{json.dumps(key)}: {value:f}")
         else:
             plain[key] = value
@@ -255,10 +254,10 @@ def _encode(event: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy's scalars and arrays as Python's numbers and lists."""
+    """NumPy's scalars and arrays as Python's numbers and lists."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} {value!r:.60} cannot be written as JSON")
+    raise TypeError(f"got {type(value).__name__} {value!r:.60}, expected a value of JSON")
 
 
 def _lane(key: Any) -> int | str:

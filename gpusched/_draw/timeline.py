@@ -235,7 +235,7 @@ class Timeline:
 
     @property
     def axis(self) -> TimeAxis:
-        """How times are written."""
+        """The time axis of the window."""
         return time_axis(self.unit, self.end)
 
     @property
@@ -249,7 +249,7 @@ class Timeline:
         return max(sum(lane.height for lane in self.lanes), 1.0)
 
     def tops(self) -> list[float]:
-        """Where each lane begins, in points from the top."""
+        """Top of each lane, in points from the picture's top."""
         tops, top = [], 0.0
         for lane in self.lanes:
             tops.append(top)

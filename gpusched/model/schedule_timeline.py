@@ -22,7 +22,7 @@ _SHADES = ("#F7F7F7", "#ECECEC")
 
 
 class Frames(Protocol):
-    """What is drawn of a schedule."""
+    """Protocol of a schedule: the records that are drawn."""
 
     @property
     def start(self) -> Int64Array: ...

@@ -52,7 +52,7 @@ class WaveColumns(Protocol):
 
 
 class Records(Protocol):
-    """What is drawn of a run."""
+    """Protocol of a run: the records that are drawn."""
 
     @property
     def task(self) -> Int64Array: ...

@@ -56,7 +56,7 @@ _WAITS = {
 
 
 class Records(hierarchy_why.Records, Protocol):
-    """What is drawn of a run."""
+    """Protocol of a run: the records that are drawn."""
 
     @property
     def placement(self) -> str: ...

@@ -23,7 +23,7 @@ _ROOM = {
 
 
 class Records(Protocol):
-    """What sentences are made of: a run's launches and waits."""
+    """Protocol of a run: launches and waits, the contents of sentences."""
 
     @property
     def launches(self) -> Launches: ...

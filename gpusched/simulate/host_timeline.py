@@ -61,7 +61,7 @@ class IntervalColumns(Protocol):
 
 
 class Records(Protocol):
-    """What is drawn of a run."""
+    """Protocol of a run: the records that are drawn."""
 
     @property
     def task(self) -> Int64Array: ...

@@ -1,4 +1,4 @@
-"""What results of simulations have in common: tables, largest responses of stacks, sentences."""
+"""Common parts of results of simulations: tables, largest responses of stacks, sentences."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def misses(run: Any) -> str:
-    """How many jobs of a run miss their deadlines, in words."""
+    """The number of deadlines that a run misses, in words."""
     late = int(run.late.sum())
     return "no deadline missed" if late == 0 else f"{plural(late, 'deadline')} missed"
 
