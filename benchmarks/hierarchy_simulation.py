@@ -64,7 +64,7 @@ def main() -> None:
                 for _ in range(args.rounds):
                     began = time.process_time()
                     run = gs.simulate.hierarchy(
-                        gpu, launches, blocks=log, seed=1, budget=budget, progress=False
+                        launches, gpu, blocks=log, seed=1, budget=budget, progress=False
                     )
                     rate = max(rate, run.started / (time.process_time() - began) / 1e6)
                 lines.append(

@@ -27,7 +27,7 @@ import gpusched as gs
 N, CPUS, SMS = 16, 4, 8
 WAYS = (
     *(("stgm", "suspend"), ("stgm", "busy"), ("mpcp", "suspend"), ("mpcp", "busy")),
-    *(("mpcp", "spin"), ("fmlp+", "suspend"), ("fmlp+", "busy"), ("server", "suspend")),
+    *(("mpcp", "spin"), ("fmlp_plus", "suspend"), ("fmlp_plus", "busy"), ("gpu_server", "suspend")),
 )
 # With global EDF: the way, and one in how many tasks uses the GPU.
 GLOBAL = (
@@ -99,25 +99,30 @@ def main() -> None:
     until = int(args.jobs / (1 / tasks.period).sum())
     lines = [
         f"Host simulation, {N} tasks on {CPUS} cores, {args.jobs} jobs a run, {describe()}",
-        "gpu     mode     times  logs   million jobs/s",
+        "protocol   mode     times  logs   million jobs/s",
     ]
     print("\n".join(lines), flush=True)
-    for gpu, mode in WAYS:
+    for protocol, mode in WAYS:
         for times in ("worst", "drawn"):
             for logs in ("none", "both") if times == "worst" else ("none",):
-                more: dict[str, Any] = {"gpu": gpu, "mode": mode, "until": until, "seed": 1}
-                if gpu == "server":
+                more: dict[str, Any] = {
+                    "protocol": protocol,
+                    "mode": mode,
+                    "until": until,
+                    "seed": 1,
+                }
+                if protocol == "gpu_server":
                     more["overhead"] = 10
                 if times == "drawn":
                     more |= {"execution": (0.5, 1), "gap": 0.25}
                 speed = (best_logged if logs == "both" else best)(tasks, more)
-                lines.append(f"{gpu:7s} {mode:8s} {times}  {logs}  {speed / 1e6:14.2f}")
+                lines.append(f"{protocol:10s} {mode:8s} {times}  {logs}  {speed / 1e6:14.2f}")
                 print(lines[-1], flush=True)
     for name, every in GLOBAL:
         tasks = global_set(2, every)
         until = int(args.jobs / (1 / tasks.period).sum())
         way, _, mode = name.partition(" ")
-        given = {"gpu": way, "mode": mode or None} if every else {}
+        given = {"protocol": way, "mode": mode or None} if every else {}
         speed = best(tasks, {"policy": "gedf", "until": until, **given})
         lines.append(f"gedf {name:18s} worst  none  {speed / 1e6:7.2f}")
         print(lines[-1], flush=True)

@@ -82,7 +82,7 @@ def fifo_responses() -> Callable[[Any], Any]:
 
 def hierarchy() -> Callable[[Any], Any]:
     launches = gs.Launches(range(64), 10, stream=range(64), blocks=2**30, threads=1024)
-    return lambda stop: gs.simulate.hierarchy("TX2", launches, blocks=False, stop=stop)
+    return lambda stop: gs.simulate.hierarchy(launches, "TX2", blocks=False, stop=stop)
 
 
 LONELY_HOST = gs.HostTasks([100], cpu=[10], core=0)

@@ -28,23 +28,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__", "__main__"),
 )
 
-# Results that draw themselves and the drawings that name them in annotations. Each set is one
-# circle, written without "gpusched."; the list may only shrink.
-DRAWING_CIRCLES: tuple[frozenset[str], ...] = (
-    frozenset({"model.schedule", "model.schedule_picture"}),
-    frozenset({"simulate.fifo_result", "simulate.fifo_picture", "simulate.fifo_trace"}),
-    frozenset(
-        {
-            "simulate.hierarchy_result",
-            "simulate.hierarchy_picture",
-            "simulate.hierarchy_scene",
-            "simulate.hierarchy_trace",
-            "simulate.hierarchy_why",
-        }
-    ),
-    frozenset({"simulate.host_result", "simulate.host_picture", "simulate.host_trace"}),
-)
-
 MOST_MODULES = 20
 
 
@@ -124,7 +107,7 @@ def test_imports_point_downwards() -> None:
 
 
 def test_imports_form_no_circles() -> None:
-    assert circles(IMPORTS) == set(DRAWING_CIRCLES)
+    assert circles(IMPORTS) == set()
 
 
 def test_no_basename_stands_twice() -> None:

@@ -105,7 +105,7 @@ def test_figure_4_as_text_and_picture(fig4):
     one = experiments.gpusched_fig4("c", utilizations=[0.5, 1], count=5, progress=False).plot()
     assert len(one) == 1
     assert_legible(one[0].figure)
-    with pytest.raises(ValueError, match="axes: 1 for 3 panels"):
+    with pytest.raises(ValueError, match="axes: got 1, expected 3, for the panels"):
         fig4.plot(one)
 
 

@@ -501,7 +501,7 @@ def test_no_response_on_sms_is_above() -> None:
                 duration=[time[i] for i in which],
                 **columns,
             )
-            run = gs.simulate.hierarchy(gpu, launches, policy=policy, blocks=False)
+            run = gs.simulate.hierarchy(launches, gpu, placement=policy, blocks=False)
             for k in np.flatnonzero(found.bounded).tolist():
                 mine = np.array(which) == k
                 worst = int((run.end - launches.time)[mine].max())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.simulate import fifo_picture as picture
+from gpusched.simulate import fifo_timeline
 
 EXAMPLE = gs.KernelTasks(
     period=[80, 160, 170, 180],
@@ -51,28 +51,29 @@ def test_blocks_do_not_cover_each_other() -> None:
     torn = 0
     for run in runs():
         for since in (0, 40):
-            scene = picture._Scene(run, None, since, None)
+            drawn = fifo_timeline.picture(run, None, since, None)
             width = run.tasks.threads
             area = 0
             boxes = []
-            for bar in scene.bars:
-                whole = sum(size for _, size in bar.pieces)
-                assert whole == bar.blocks * width[bar.task]
-                assert sum(size for _, size in bar.rectangles(int(width[bar.task]))) == whole
-                torn += len(bar.pieces) > 1
-                for low, size in bar.pieces:
-                    assert 0 <= low and low + size <= run.threads
-                    boxes.append((low, low + size, bar.start, bar.end))
-                    area += size * (bar.end - bar.start)
+            for piece in drawn.pieces:
+                assert piece.lane == 0
+                start, end = drawn.cut(piece)
+                sides = [[round((1 - share) * run.threads) for share in s] for s in piece.spans]
+                assert sum(high - low for high, low in sides) == piece.args["threads"]
+                torn += any(high - low != width[piece.color] for high, low in sides)
+                for high, low in sides:
+                    assert 0 <= low < high <= run.threads
+                    boxes.append((low, high, start, end))
+                    area += (high - low) * (end - start)
             for k, (low, high, start, end) in enumerate(boxes):
                 for other in boxes[:k]:
                     apart = high <= other[0] or other[1] <= low
                     assert apart or end <= other[2] or other[3] <= start
-            if since == 0 and not scene.hidden:
+            if since == 0 and not drawn.notes:
                 waves = run.waves
                 busy = (waves.blocks * width[waves.task] * (waves.end - waves.start)).sum()
                 assert area == busy
-    assert torn > 5
+    assert torn > 5  # blocks that no run of adjacent threads could hold
 
 
 def test_plot() -> None:
@@ -98,9 +99,10 @@ def test_long_runs_are_cut() -> None:
 
     tasks = gs.generate.fifo(12, 0.9, seed=5)
     run = gs.simulate.fifo(tasks, 4096, until=10**10)
-    assert len(run.waves) > 3 * picture.SHOWN_WAVES
+    assert len(run.waves) > 3 * fifo_timeline.SHOWN_WAVES[0]
     shown = assert_legible(run.plot(unit="us").figure)
-    cut = f"{len(run.waves) - picture.SHOWN_WAVES} more waves are not shown"
+    drawn = fifo_timeline.picture(run, None, 0, None)
+    cut = f"{len(run.waves) - len(tuple(drawn.pieces))} more waves are not shown"
     assert any(text.endswith(cut) for text in shown)
     assert cut in run.to_svg()
     assert len(run.to_svg()) < 400_000
@@ -137,10 +139,11 @@ def test_more_waves_at_once_than_are_shown() -> None:
     # Each block is a wave of its own: the picture goes on until the first that is not shown.
     tasks = gs.KernelTasks(period=[1000], block_time=40, blocks=1000)
     run = gs.simulate.fifo(tasks, 500, until=1, draw="block")
-    scene = picture._Scene(run, None, 0, None)
-    assert len(scene.bars) == 500 > picture.SHOWN_WAVES and scene.end == 40 and scene.hidden == 500
-    late = picture._Scene(run, None, 20, None)
-    assert len(late.bars) == 500 and late.end == 40
+    drawn = fifo_timeline.picture(run, None, 0, None)
+    assert len(tuple(drawn.pieces)) == 500 > fifo_timeline.SHOWN_WAVES[0] and drawn.end == 40
+    assert drawn.notes == ("500 more waves are not shown",)
+    late = fifo_timeline.picture(run, None, 20, None)
+    assert len(tuple(late.pieces)) == 500 and late.end == 40
 
 
 def test_svg() -> None:
@@ -150,7 +153,7 @@ def test_svg() -> None:
     assert text is not None
     root = ElementTree.fromstring(text)
     titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert titles[1] == "detection, job 0: 6 blocks of 512 threads, 0 to 60"
+    assert titles[1] == "detection #0: 6 blocks of 512 threads, 0 to 60"
     assert "lanes <&>" in [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
     late = gs.simulate.fifo(gs.KernelTasks(period=[4], block_time=6), 1, until=20)
     assert "0 to 6 (late)" in late.to_svg()
@@ -164,13 +167,15 @@ def test_refused() -> None:
         with pytest.raises(TypeError, match=f"{name}: got .*, expected an integer"):
             run.to_svg(**{name: value})
     for arguments, message in (
-        ({"since": -1}, "since = -1: must not be negative"),
-        ({"since": 5, "until": 5}, "until = 5: must be above since = 5"),
-        ({"until": 0}, "until = 0: must be above since = 0"),
-        ({"unit": "min"}, "unit = 'min'"),
+        ({"since": -1}, "since: got -1, expected 0 or more"),
+        ({"since": 5, "until": 5}, "until: got 5, expected more than since = 5"),
+        ({"until": 0}, "until: got 0, expected more than since = 0"),
+        ({"unit": "min"}, "unit: got 'min', expected None"),
     ):
         with pytest.raises(ValueError, match=message):
             run.to_svg(**arguments)
     bare = gs.simulate.fifo(EXAMPLE, 4096, until=81, waves=False)
-    with pytest.raises(ValueError, match="waves: this run was simulated without them"):
+    with pytest.raises(
+        ValueError, match="waves: got a run without them, expected one with waves=True"
+    ):
         bare.to_svg()

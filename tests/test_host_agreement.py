@@ -180,22 +180,27 @@ def test_partition(test, mode, name):
     assert fine > 10
 
 
-MODES = {"stgm": (0, (0, 1)), "mpcp": (1, (0, 1, 2)), "fmlp+": (2, (0, 1)), "server": (3, (0,))}
+MODES = {
+    "stgm": (0, (0, 1)),
+    "mpcp": (1, (0, 1, 2)),
+    "fmlp_plus": (2, (0, 1)),
+    "gpu_server": (3, (0,)),
+}
 CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_HOST_DOES_*
 
 
-def opened(tasks, cpus, sms, gpu, mode, *, offset, shares, key, **server):
+def opened(tasks, cpus, sms, protocol, mode, *, offset, shares, key, **server):
     """A simulation of one set in the core."""
     stack = [tasks]
     return _core.host_open(
         columns(stack),
         np.array([offset], np.int64),
         cores(stack),
-        sm_sets(stack, sms) if gpu == "stgm" else None,
+        sm_sets(stack, sms) if protocol == "stgm" else None,
         cpus=cpus,
         sms=sms,
         policy=0,
-        gpu=MODES[gpu][0],
+        gpu=MODES[protocol][0],
         mode=mode,
         server=np.array([server.get("server", 0)], np.int64),
         overhead=server.get("eps", 0),
@@ -272,33 +277,33 @@ def lengths(tasks, k, intervals):
     return taken
 
 
-@pytest.mark.parametrize("gpu", MODES)
-def test_the_simulator_job_by_job(gpu):
-    rng = random.Random(gpu)
+@pytest.mark.parametrize("protocol", MODES)
+def test_the_simulator_job_by_job(protocol):
+    rng = random.Random(protocol)
     cpus, sms, jobs = 2, 3, 0
     full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
-    for stack in stacks(f"simulator {gpu}", 12, cpus, sms):
+    for stack in stacks(f"simulator {protocol}", 12, cpus, sms):
         for tasks in stack:
             # What the parts of a job took shows where none of them can be none.
             some = all(min(a, e[-1], b) > 0 for t in tasks for a, e, b in t.gpu)
             shares = (full, gaps, less) if some else (full, gaps)
-            mode = rng.choice(MODES[gpu][1])
+            mode = rng.choice(MODES[protocol][1])
             server = {}
-            if gpu == "server":
+            if protocol == "gpu_server":
                 server = {"server": rng.randint(0, cpus), "eps": rng.randint(0, 2)}
             near = rng.random() < 0.5
             rows, intervals = simulated(
                 tasks,
                 cpus,
                 sms,
-                gpu,
+                protocol,
                 mode,
                 offset=[rng.randint(0, 15 if near else t.T) for t in tasks],
                 shares=rng.choice(shares),
                 key=rng.getrandbits(60),
                 **server,
             )
-            k = [len(t.sms) if gpu == "stgm" else sms for t in tasks]
+            k = [len(t.sms) if protocol == "stgm" else sms for t in tasks]
             taken = lengths(tasks, k, intervals) if some else None
             releases = [[r for i, _, r, _, _ in rows if i == task] for task in range(len(tasks))]
             found = simulate(
@@ -307,7 +312,7 @@ def test_the_simulator_job_by_job(gpu):
                 releases,
                 taken and (lambda i, number, taken=taken: taken[i, number]),
                 sms,
-                gpu=gpu,
+                protocol=protocol,
                 mode=("suspend", "busy", "spin")[mode],
                 **server,
             )

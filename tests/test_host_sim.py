@@ -22,9 +22,9 @@ WAYS = [
     ("mpcp", "suspend"),
     ("mpcp", "busy"),
     ("mpcp", "spin"),
-    ("fmlp+", "suspend"),
-    ("fmlp+", "busy"),
-    ("server", "suspend"),
+    ("fmlp_plus", "suspend"),
+    ("fmlp_plus", "busy"),
+    ("gpu_server", "suspend"),
 ]
 IDS = [" ".join(way) for way in WAYS]
 VECTOR_A = gs.HostTasks.from_segments(
@@ -35,8 +35,8 @@ VECTOR_A = gs.HostTasks.from_segments(
 )
 
 
-def options(gpu, mode):
-    return {"gpu": gpu, "mode": mode, "overhead": 2 if gpu == "server" else 0}
+def options(protocol, mode):
+    return {"protocol": protocol, "mode": mode, "overhead": 2 if protocol == "gpu_server" else 0}
 
 
 def tasks_of(system):
@@ -90,8 +90,8 @@ def test_counterexamples(name):
         [1000] * len(jobs), jobs, priority=range(len(jobs)), core=core, sm=sm, offset=offset
     )
     mode = "busy" if name in ("A3", "A4") else "suspend"
-    gpu = "fmlp+" if name == "B1" else "stgm"
-    run = gs.simulate.host(hosts, max(core) + 1, gpu=gpu, mode=mode, until=10)
+    protocol = "fmlp_plus" if name == "B1" else "stgm"
+    run = gs.simulate.host(hosts, max(core) + 1, protocol=protocol, mode=mode, until=10)
     assert run.worst[who] == observed and run.responses(who).tolist() == [observed]
 
 
@@ -102,9 +102,9 @@ def test_counterexample_a5():
     assert run.late.tolist() == [False, True, False, False]
 
 
-@pytest.mark.parametrize(("gpu", "mode"), WAYS, ids=IDS)
-def test_like_the_twin(gpu, mode):
-    chance = random.Random(f"{gpu} {mode}")
+@pytest.mark.parametrize(("protocol", "mode"), WAYS, ids=IDS)
+def test_like_the_twin(protocol, mode):
+    chance = random.Random(f"{protocol} {mode}")
     for k in range(40):
         cpus, sms = chance.randint(1, 3), chance.randint(1, 4)
         system = random_set(chance, chance.randint(1, 6), cpus, sms, T=(25, 90))
@@ -117,14 +117,16 @@ def test_like_the_twin(gpu, mode):
             **{field: getattr(hosts, field) for field in ("priority", "core", "sm", "segments")},
             offset=[chance.randint(0, 30) for _ in system],
         )
-        server = chance.randint(0, cpus) if gpu == "server" else None
-        eps = chance.choice([0, 1, 3]) if gpu == "server" else 0
+        server = chance.randint(0, cpus) if protocol == "gpu_server" else None
+        eps = chance.choice([0, 1, 3]) if protocol == "gpu_server" else 0
         run = gs.simulate.host(
-            *(hosts, cpus), gpu=gpu, mode=mode, until=300, gap=0.5, seed=k, sms=sms, server=server,
-            overhead=eps,
+            *(hosts, cpus), protocol=protocol, mode=mode, until=300, gap=0.5, seed=k, sms=sms,
+            server=server, overhead=eps,
         )  # fmt: skip
         releases = [run.release[run.task == i].tolist() for i in range(hosts.n)]
-        jobs = twin(system, cpus, releases, sms=sms, gpu=gpu, mode=mode, server=server, eps=eps)
+        jobs = twin(
+            system, cpus, releases, sms=sms, protocol=protocol, mode=mode, server=server, eps=eps
+        )
         finish = {(job.task, job.number): job.finish for job in jobs}
         ours = zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True)
         assert {(task, job): end for task, job, end in ours} == finish
@@ -149,21 +151,21 @@ def random_hosts(chance, sets=None, n=6, cpus=2, sms=4):
     )
 
 
-@pytest.mark.parametrize(("gpu", "mode"), WAYS, ids=IDS)
-def test_intervals(gpu, mode):
+@pytest.mark.parametrize(("protocol", "mode"), WAYS, ids=IDS)
+def test_intervals(protocol, mode):
     """Nothing is used twice at once, and the intervals of a job are its response time."""
     hosts = random_hosts(np.random.default_rng(5))
     run = gs.simulate.host(
-        hosts, 2, until=3000, execution=(0.4, 1), gap=0.2, seed=1, **options(gpu, mode)
+        hosts, 2, until=3000, execution=(0.4, 1), gap=0.2, seed=1, **options(protocol, mode)
     )
     log = run.intervals
     assert (log.end > log.start).all() and run.outcome == "done"
     number = {word: WHAT.index(word) for word in WHAT}
     using = [log.core == core for core in range(3)]
-    if gpu == "stgm":
+    if protocol == "stgm":
         using.append((log.what == number["copy in"]) | (log.what == number["copy out"]))
     for sm in range(4):
-        on_sm = hosts.sm[log.task, sm] if gpu == "stgm" else True
+        on_sm = hosts.sm[log.task, sm] if protocol == "stgm" else True
         using.append((log.what == number["kernel"]) & on_sm)
     for rows in map(np.flatnonzero, using):
         rows = rows[np.argsort(log.start[rows])]
@@ -174,8 +176,12 @@ def test_intervals(gpu, mode):
         before = (run.task == run.task[k]) & (run.job == run.job[k] - 1)
         first[k] = max(run.release[k], run.finish[before].max(initial=0))
     own = sum(time for word, time in spent.items() if word not in ("served", "overhead"))
-    beside = {"stgm": "kernel", "server": ""}.get(gpu, "kernel") if mode != "suspend" else ""
-    if gpu == "server":  # what the server does for the client is in its time in the server's hands
+    beside = (
+        {"stgm": "kernel", "gpu_server": ""}.get(protocol, "kernel") if mode != "suspend" else ""
+    )
+    if (
+        protocol == "gpu_server"
+    ):  # what the server does for the client is in its time in the server's hands
         inside = spent["copy in"] + spent["copy out"] + spent["kernel"]
         assert (spent["served"] == inside + spent["overhead"]).all()
         own = own + spent["overhead"]
@@ -187,11 +193,11 @@ def test_intervals(gpu, mode):
     assert (spent["cpu"] <= most).all() and (spent["cpu"] >= parts.sum(-1)[run.task]).all()
 
 
-@pytest.mark.parametrize(("gpu", "mode"), WAYS, ids=IDS)
-def test_stacks(gpu, mode):
+@pytest.mark.parametrize(("protocol", "mode"), WAYS, ids=IDS)
+def test_stacks(protocol, mode):
     """Set i of a stack is index=i of a run, whatever the count, and whatever is kept."""
     stack = random_hosts(np.random.default_rng(6), sets=5)
-    more = {"until": 1500, "execution": (0.5, 1), "gap": 0.3, "seed": 3, **options(gpu, mode)}
+    more = {"until": 1500, "execution": (0.5, 1), "gap": 0.3, "seed": 3, **options(protocol, mode)}
     many = gs.simulate.host_responses(stack, 2, **more)
     assert many.worst.shape == (5, 6) and (many.outcome == "done").all() and len(many) == 5
     for i in (0, 3):
@@ -277,7 +283,8 @@ def test_a_run_is_a_value():
     assert again == run and again != gs.simulate.host(VECTOR_A, 2, until=100)
     assert run.intervals == again.intervals and not run.intervals.start.flags.writeable
     assert repr(run) == (
-        "<HostRun: 11 jobs of 4 tasks on 2 CPUs, partitioned, stgm, suspend, 0 late, done>"
+        "<HostRun: 11 jobs of 4 tasks on 2 CPUs, partitioned, stgm, suspend; no deadline missed; "
+        f"all jobs finished by {run.now}>"
     )
     frame = run.intervals.to_frame()
     assert set(frame["what"]) >= {"cpu", "copy in", "kernel", "wait for core"}
@@ -286,7 +293,10 @@ def test_a_run_is_a_value():
     bare = gs.simulate.host(VECTOR_A, 2, until=200, intervals=False)
     assert bare.intervals is None and (bare.finish == run.finish).all()
     for call in (bare.spent, bare.to_svg, bare.plot):
-        with pytest.raises(ValueError, match=r"^intervals: this run was simulated without them"):
+        with pytest.raises(
+            ValueError,
+            match=r"^intervals: got a run without them, expected one with intervals=True",
+        ):
             call()
     assert bare._repr_svg_() is None
 
@@ -297,23 +307,24 @@ def test_pictures(tmp_path):
     text = run.to_svg(unit="us", until=100)
     root = ElementTree.fromstring(text)
     words = ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("}text")]
-    assert ["core 0", "core 1", "copies", "SM 0", "SM 1"] == words[:5]
+    lanes = ["core 0", "core 1", "copies", "SM 0", "SM 1"]
+    assert set(lanes) <= set(words)
     tips = [node.text for node in root.iter() if node.tag.endswith("}title")]
     assert "task 1 #0: kernel, 10 to 18" in tips
     assert tips.count("task 1 #0: kernel, 10 to 18") == 2  # on two SMs
     assert tips.count("task 0 #0: copy in, 3 to 4") == 2  # on its core and the copy engine
     ax = run.plot(until=100)
-    assert [label.get_text() for label in ax.get_yticklabels()] == words[:5]
+    assert [label.get_text() for label in ax.get_yticklabels()] == lanes
     from matplotlib import pyplot
 
     pyplot.close(ax.figure)
-    with pytest.raises(ValueError, match=r"until = 3: must be above since = 5"):
+    with pytest.raises(ValueError, match=r"until: got 3"):
         run.to_svg(since=5, until=3)
     late = gs.simulate.host(
         gs.HostTasks([4, 10], cpu=[2, 5], core=0, name=["<a>", "b"]), 1, until=9
     )
     assert "late" in late.to_svg() and "&lt;a&gt;" in late.to_svg()
-    server = gs.simulate.host(hosts, 2, gpu="server", overhead=1, until=100)
+    server = gs.simulate.host(hosts, 2, protocol="gpu_server", overhead=1, until=100)
     assert ">server<" in server.to_svg() and "spins, overhead" in server.to_svg()
     assert gs.simulate.host(hosts, 2, until=0).to_svg().startswith("<svg")
     many = gs.simulate.host(hosts, 2, until=20000)
@@ -324,47 +335,51 @@ def test_pictures(tmp_path):
     assert {"jobs", "CPUs", "GPU", "copies", "core 0", "SM 1", "task 3"} <= names
     job = next(e for e in events if e["name"] == "task 1 #0")
     assert job["args"]["wait for SMs"] == 30 and job["args"]["response"] == 200
-    with pytest.raises(ValueError, match="tick = 0"):
+    with pytest.raises(ValueError, match="tick: got 0, expected at least 1 ns"):
         run.to_chrome_trace(tmp_path / "none.json", tick=0)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"cpus": 0}, r"cpus = 0: must be positive"),
-        ({"cpus": 1}, r"core\[1\]: got 1, expected a core, 0 to cpus - 1"),
+        ({"cpus": 0}, r"cpus: got 0"),
+        ({"cpus": 1}, r"core\[1\]: got 1"),
         ({"policy": "edf"}, "policy: got 'edf', expected one of partitioned,"),
-        ({"gpu": "fifo"}, "gpu: got 'fifo', expected one of stgm, mpcp,"),
-        ({"mode": "spin"}, r"mode = 'spin': with gpu = 'stgm', one of suspend, busy"),
-        ({"gpu": "server", "mode": "busy"}, r"mode = 'busy': with gpu = 'server'"),
-        ({"server": 1}, r"server: with gpu = 'server' only"),
-        ({"overhead": 1}, r"overhead: with gpu = 'server' only"),
-        ({"gpu": "server", "server": 3}, "server: got 3, expected a core, or the number of cores"),
-        ({"gpu": "server", "overhead": -1}, "overhead: got -1, expected a number of at least 0"),
-        ({"server_period": 9}, r"server_period: with gpu = 'container' only"),
+        ({"protocol": "fifo"}, "protocol: got 'fifo', expected one of stgm, mpcp,"),
+        ({"protocol": "server"}, "expected one of stgm, mpcp, fmlp_plus, gpu_server"),
+        ({"mode": "spin"}, "mode: got 'spin', expected one of suspend, busy with protocol='stgm'"),
         (
-            {"policy": "gedf", "gpu": "container", "server_period": 0},
-            r"server_period = 0: must be positive",
+            {"protocol": "gpu_server", "mode": "busy"},
+            "mode: got 'busy', expected one of suspend with protocol='gpu_server'",
+        ),
+        ({"server": 1}, "server: got 1, expected none without protocol='gpu_server'"),
+        ({"overhead": 1}, "overhead: got 1, expected none without protocol='gpu_server'"),
+        ({"protocol": "gpu_server", "server": 3}, r"server"),
+        ({"protocol": "gpu_server", "overhead": -1}, r"overhead"),
+        ({"server_period": 9}, "server_period: got 9, expected none without protocol='container'"),
+        (
+            {"policy": "gedf", "protocol": "container", "server_period": 0},
+            r"server_period: got 0",
         ),
         (
-            {"policy": "gedf", "gpu": "container", "mode": "spin"},
-            r"mode = 'spin': with gpu = 'container', one of suspend, busy",
+            {"policy": "gedf", "protocol": "container", "mode": "spin"},
+            r"mode: got 'spin'",
         ),
-        ({"sms": 1}, r"sms = 1: hosts.sm speaks of 2"),
-        ({"sms": 0, "gpu": "mpcp"}, r"sms = 0: must be positive"),
-        ({"until": -1}, r"until = -1: must not be negative"),
-        ({"execution": 1.5}, r"execution = 1.5: must be shares of the worst case"),
-        ({"execution": (0.5, 0.2)}, r"execution = \(0.5, 0.2\)"),
-        ({"gap": -1}, r"gap = -1: must not be negative"),
-        ({"victim": 4}, r"victim = 4: must be the index of one of 4 tasks"),
+        ({"sms": 1}, r"sms: got 1"),
+        ({"sms": 0, "protocol": "mpcp"}, r"sms: got 0"),
+        ({"until": -1}, r"until: got -1"),
+        ({"execution": 1.5}, r"execution: got 1.5"),
+        ({"execution": (0.5, 0.2)}, r"execution: got \(0.5, 0.2\)"),
+        ({"gap": -1}, r"gap: got -1"),
+        ({"victim": 4}, r"victim: got 4"),
         ({"victim": 0, "triggers": "head"}, "triggers: got 'head', expected one of release,"),
-        ({"triggers": ()}, r"triggers: must be some of"),
+        ({"triggers": ()}, r"triggers: got none, expected some of"),
         ({"index": -1}, "index: got -1, expected the number of a set, 0 to"),
-        ({"hosts": VECTOR_A.with_placement(core=-1)}, r"core\[0\] = -1: must be one of the cores"),
-        ({"hosts": VECTOR_A.with_placement(sm=[[], [0, 1], [], [1]])}, r"sm\[0\] = 0: a task with"),
+        ({"hosts": VECTOR_A.with_placement(core=-1)}, r"core\[0\]: got -1"),
+        ({"hosts": VECTOR_A.with_placement(sm=[[], [0, 1], [], [1]])}, r"sm\[0\]: got none"),
         (
             {"hosts": gs.HostTasks([5, 5], cpu=[1, 1], priority=3, core=0)},
-            r"priority\[1\]: got 3, expected a priority that no other task has",
+            r"priority\[1\]: got 3",
         ),
     ],
 )
@@ -381,9 +396,7 @@ def test_what_is_no_host_task_or_budget_is_refused():
             call(kernels, 1, until=10)
         with pytest.raises(TypeError, match=r"budget: got int, expected Budget \(for example"):
             call(VECTOR_A, 2, until=10, budget=5)
-    with pytest.raises(
-        ValueError, match=r"core\[0\] = -1: .*; give core=, or the hosts of a verdict"
-    ):
+    with pytest.raises(ValueError, match=r"core\[0\]: got -1"):
         gs.simulate.host(VECTOR_A.with_placement(core=-1), 2, until=10)
 
 
@@ -397,46 +410,48 @@ def test_responses_are_of_a_task_that_there_is():
     assert (run.tardiness == np.maximum(0, run.response - run.deadline + run.release)).all()
 
 
-def test_tests_and_simulator_know_each_others_names():
-    for test, gpu in (("mpcp", "mpcp"), ("fmlp_plus", "fmlp+"), ("gpu_server", "server")):
+def test_tests_and_simulator_use_the_same_names():
+    for test in ("mpcp", "fmlp_plus", "gpu_server"):
         verdict = gs.analysis.partition(VECTOR_A, 2, test)
-        assert gs.analysis.partition(VECTOR_A, 2, gpu) == verdict
-        runs = [gs.simulate.host(verdict.hosts, 2, gpu=name, until=1e3) for name in (test, gpu)]
-        assert runs[0] == runs[1] and runs[0].gpu == gpu
+        assert gs.simulate.host(verdict.hosts, 2, protocol=test, until=1e3).protocol == verdict.test
+    with pytest.raises(TypeError, match="gpu"):
+        gs.simulate.host(VECTOR_A, 2, gpu="mpcp", until=10)
 
 
 def test_more_refusals():
     stack = random_hosts(np.random.default_rng(8), sets=2)
-    with pytest.raises(ValueError, match=r"^hosts: a stack of 2 sets"):
+    with pytest.raises(ValueError, match=r"^hosts: got a stack of 2 sets"):
         gs.simulate.host(stack, 2, until=10)
     with pytest.raises(ValueError, match=r"set 1: core"):
         core = np.array([[0] * 6, [0] * 5 + [2]])
         gs.simulate.host_responses(stack.with_placement(core=core), 2, until=10)
-    with pytest.raises(ValueError, match=r"until: shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"until: got shape \(3,\)"):
         gs.simulate.host_responses(stack, 2, until=[1, 2, 3])
-    with pytest.raises(ValueError, match=r"victim\[1\] = 6: must be the index"):
+    with pytest.raises(ValueError, match=r"victim\[1\]: got 6"):
         gs.simulate.host_responses(stack, 2, until=10, victim=[-1, 6])
-    with pytest.raises(OverflowError, match=r"until: got -?\d+, expected a time below 2\*\*59 -"):
+    with pytest.raises(OverflowError, match=r"until: got .*"):
         gs.simulate.host(VECTOR_A, 2, until=2**60)
     huge = gs.HostTasks([2**58], cpu=[2**57], core=0)
     assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
-    with pytest.raises(OverflowError, match=r"period\[0\]: got -?\d+, expected a time below"):
+    with pytest.raises(OverflowError, match="the clock"):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
     for function in (gs.simulate.host, gs.simulate.host_responses):
-        with pytest.raises(TypeError, match=r"^hosts: must be HostTasks, not list"):
+        with pytest.raises(TypeError, match="hosts: got list, expected HostTasks"):
             function([VECTOR_A], 2, until=10)
 
 
-@pytest.mark.parametrize(("gpu", "mode"), [("mpcp", "busy"), ("fmlp+", "busy"), ("server", None)])
-def test_kernels_run_on_the_gpu_of_the_tests(gpu, mode):
+@pytest.mark.parametrize(
+    ("protocol", "mode"), [("mpcp", "busy"), ("fmlp_plus", "busy"), ("gpu_server", None)]
+)
+def test_kernels_run_on_the_gpu_of_the_tests(protocol, mode):
     """Not only on the SMs that ``sm`` happens to speak of."""
     hosts = gs.HostTasks([50, 60], [[1, 1]] * 2, kernel=[[[9, 5, 1]]] * 2, sm=[[0], [1]], core=0)
-    run = gs.simulate.host(hosts, 2, gpu=gpu, mode=mode, until=600)
+    run = gs.simulate.host(hosts, 2, protocol=protocol, mode=mode, until=600)
     assert run.sms == 3 and run.spent()["kernel"].max() == 1
-    if gpu == "server":
+    if protocol == "gpu_server":
         found = gs.analysis.gpu_server(hosts, 2, server=2)
     else:
-        test = gs.analysis.mpcp if gpu == "mpcp" else gs.analysis.fmlp_plus
+        test = gs.analysis.mpcp if protocol == "mpcp" else gs.analysis.fmlp_plus
         found = test(hosts, 2, mode=mode)
     assert found.schedulable and (run.worst <= found.response).all()
     for way in ("fmlp", "omlp", "container"):
@@ -444,24 +459,28 @@ def test_kernels_run_on_the_gpu_of_the_tests(gpu, mode):
         test = gs.analysis.container if way == "container" else gs.analysis.srm
         assert (run.worst <= test(hosts, 1).response).all() and run.sms == 3
     wide = gs.HostTasks([50, 60], cpu=[[1, 1]] * 2, kernel=[[[9]]] * 2, sm=[[0], [1]], core=0)
-    assert gs.simulate.host(wide, 2, gpu="mpcp", until=10).sms == 2
+    assert gs.simulate.host(wide, 2, protocol="mpcp", until=10).sms == 2
 
 
 def test_server_periods():
     """One for all sets, or one for each; what is none is refused by its name."""
     stack = random_hosts(np.random.default_rng(8), sets=3)
-    box = {"policy": "gedf", "gpu": "container", "until": 200}
+    box = {"policy": "gedf", "protocol": "container", "until": 200}
     found = gs.simulate.host_responses(stack, 2, server_period=[1, 7, 30], **box)
     for k, period in enumerate((1, 7, 30)):
         run = gs.simulate.host(stack[k], 2, server_period=period, **box)
         assert run.server_period == period and run.worst.tolist() == found.worst[k].tolist()
     for wrong, error, message in (
-        ([1, 0, 3], ValueError, r"server_period = 0: must be positive"),
-        ([1, 2], ValueError, r"server_period: shape \(2,\); must be one number, or one for each"),
+        ([1, 0, 3], ValueError, r"server_period: got 0"),
+        (
+            [1, 2],
+            ValueError,
+            r"server_period: got shape \(2,\), expected one number, or one per set",
+        ),
         (2.5, ValueError, r"server_period: got 2\.5, expected a whole number"),
         (True, TypeError, "server_period: got True, expected a number"),
-        ([9, 2**59, 9], OverflowError, r"set 1: server_period: got -?\d+, expected a time below"),
-        (2**63, OverflowError, r"server_period = .*: does not fit 64 bits"),
+        ([9, 2**59, 9], OverflowError, r"set 1: server_period: got .*too large"),
+        (2**63, OverflowError, r"server_period: got .*"),
     ):
         with pytest.raises(error, match=message):
             gs.simulate.host_responses(stack, 2, server_period=wrong, **box)
@@ -476,9 +495,9 @@ def srm_example():
     return gs.HostTasks.from_segments([30] * 7, jobs)
 
 
-@pytest.mark.parametrize("gpu", ["fmlp", "omlp"])
-def test_figure_2(gpu):
-    run = gs.simulate.host(srm_example(), 4, "gedf", gpu, until=30)
+@pytest.mark.parametrize("protocol", ["fmlp", "omlp"])
+def test_figure_2(protocol):
+    run = gs.simulate.host(srm_example(), 4, "gedf", protocol, until=30)
     assert run.finish.max() == 21  # as printed
     assert run.finish.tolist() == [5, 5, 5, 9, 13, 17, 21]
     log = run.intervals
@@ -534,9 +553,9 @@ def test_global_edf_without_a_gpu():
         rows = np.flatnonzero(log.core == core)
         rows = rows[np.argsort(log.start[rows])]
         assert (log.start[rows][1:] >= log.end[rows][:-1]).all()
-    with pytest.raises(ValueError, match="gpu: got 'stgm', expected one of fmlp, omlp,"):
+    with pytest.raises(ValueError, match="protocol: got 'stgm', expected one of fmlp, omlp,"):
         gs.simulate.host(hosts, 2, "gedf", "stgm", until=12)
-    with pytest.raises(ValueError, match=r"mode = 'busy': with gpu = 'omlp', one of suspend"):
+    with pytest.raises(ValueError, match=r"mode: got 'busy'"):
         gs.simulate.host(hosts, 2, "gedf", "omlp", mode="busy", until=12)
 
 

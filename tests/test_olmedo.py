@@ -66,11 +66,11 @@ def test_rtss_2017(number: int, expected: dict[str, tuple[int, int, int]]) -> No
 
 def test_rtss_2017_says_why() -> None:
     first = experiments.rtss2017(1).run
-    assert first.why(2) == ["waited 20 .. 100 behind K1 in the queue"]
+    assert first.why(2).splitlines() == ["waited 20 .. 100 behind K1 in the queue"]
     starved = experiments.rtss2017(3).run
     assert "waited 20 .. 200 for K2, which is more urgent" in starved.why(0)
     inverted = experiments.rtss2017(5).run
-    assert inverted.why(8) == ["waited 70 .. 110 for K8, which is more urgent"]
+    assert inverted.why(8).splitlines() == ["waited 70 .. 110 for K8, which is more urgent"]
     assert inverted.blocks is not None
     assert inverted.blocks.sm[inverted.blocks.kernel >= 7].tolist() == [1, 0]
     with pytest.raises(ValueError, match="number: got 2, expected one of 1, 3, 5"):
@@ -142,7 +142,7 @@ def test_figure_5() -> None:
     assert set(slow.where(panel="right")["end"].tolist()) == {160}
     axes = slow.plot()
     assert_legible(axes[0].figure)
-    with pytest.raises(ValueError, match="axes: 1 for 2 diagrams"):
+    with pytest.raises(ValueError, match="axes: got 1, expected 2, for the diagrams"):
         slow.plot(axes[:1])
     assert pickle.loads(pickle.dumps(slow)).runs == slow.runs
 

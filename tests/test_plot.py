@@ -54,10 +54,12 @@ def test_gantt_chart_shows_every_job_where_it_runs():
     from matplotlib.patches import Rectangle
 
     ax = GOOD.plot()
-    bars = [p for p in ax.patches if isinstance(p, Rectangle) and p.get_height() < 0.7]
+    bars = [p for p in ax.patches if isinstance(p, Rectangle) and p.get_height() > 2]
     jobs = GOOD.jobs()
     assert len(bars) == len(jobs) == 11
-    found = sorted((p.get_x(), p.get_width(), round(p.get_y() + p.get_height() / 2)) for p in bars)
+    found = sorted(
+        (p.get_x(), p.get_width(), int((p.get_y() + p.get_height() / 2) // 34)) for p in bars
+    )
     rows = zip(jobs.start, jobs.finish - jobs.start, jobs.task, strict=True)
     assert found == sorted((int(a), int(b), int(c)) for a, b, c in rows)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list(TASKS.name)
@@ -66,11 +68,8 @@ def test_gantt_chart_shows_every_job_where_it_runs():
 def test_late_jobs_are_marked():
     ax = LATE.plot()
     crosses = [line for line in ax.lines if line.get_marker() == "X"]
-    assert sorted((float(c.get_xdata()[0]), float(c.get_ydata()[0])) for c in crosses) == [
-        (4, 0),
-        (5, 1),
-        (8, 0),
-    ]
+    places = [(x, y) for line in crosses for x, y in zip(*line.get_data(), strict=True)]
+    assert sorted((float(x), int(y // 34)) for x, y in places) == [(4, 0), (5, 1), (8, 0)]
     assert sum(patch.get_hatch() is not None for patch in ax.patches) == 3
 
 
@@ -78,16 +77,16 @@ def test_gantt_chart_on_given_axes_and_up_to_a_time():
     _, ax = matplotlib.pyplot.subplots()
     assert GOOD.plot(ax, until=10) is ax
     assert ax.get_xlim() == (0, 10)
-    with pytest.raises(ValueError, match="until = 0: must be at least 1"):
+    with pytest.raises(ValueError, match="until: got 0, expected at least 1"):
         GOOD.plot(until=0)
-    with pytest.raises(ValueError, match="unit = 'h'"):
+    with pytest.raises(ValueError, match="unit: got 'h', expected None"):
         GOOD.plot(unit="h")
 
 
 def test_long_schedules_are_cut_and_say_so():
     schedule = many()
     ax = schedule.plot()
-    assert "940 more frames are not shown" in assert_legible(ax.figure)
+    assert any("940 more frames are not shown" in text for text in assert_legible(ax.figure))
     svg = schedule.to_svg()
     assert "940 more frames are not shown" in svg
     assert len(svg) < 60_000
@@ -95,7 +94,7 @@ def test_long_schedules_are_cut_and_say_so():
     longer = many(5000).to_svg(until=10_000)
     assert "arrows only up to 2000" in longer
     assert "not shown" not in longer
-    assert longer.count('class="release"') < 2000
+    assert longer.count("h-7z") < 4100  # triangles of releases and deadlines
 
 
 def test_long_names_are_cut():
@@ -129,10 +128,10 @@ def test_svg_is_well_formed_and_inside_its_frame(schedule):
 
 def test_svg_marks_missed_deadlines():
     _, shown = svg_texts(LATE.to_svg())
-    assert any("✕ missed deadline" in text for text in shown)
+    assert "missed deadline" in shown
     titles = re.findall(r"<title>([^<]*)</title>", LATE.to_svg())
-    assert "camera, job 0 ends after its deadline 4" in titles
-    assert "camera, job 0 waits at its deadline 4" in re.findall(
+    assert "camera #0 ends after its deadline 4" in titles
+    assert "camera #0 waits at its deadline 4" in re.findall(
         r"<title>([^<]*)</title>", WAITS.to_svg()
     )
     assert "missed" not in GOOD.to_svg()
@@ -217,12 +216,12 @@ def named_blocks():
 
 def named_hierarchy(by):
     launches = gs.Launches([0, 0], 5, stream=[0, 1], name=NAMES, stream_name=NAMES)
-    return gs.simulate.hierarchy("Xavier", launches).plot(by=by)
+    return gs.simulate.hierarchy(launches, "Xavier").plot(by=by)
 
 
 def named_cores():
     hosts = gs.HostTasks.from_gpu_times([60, 60], [2, 3], [9, 8], core=0, name=NAMES)
-    return gs.simulate.host(hosts, 2, gpu="server", until=60).plot()
+    return gs.simulate.host(hosts, 2, protocol="gpu_server", until=60).plot()
 
 
 def named_graph():
@@ -283,8 +282,8 @@ def test_svgs_leave_the_page_around_them_alone():
         GOOD,
         LATE,
         gs.simulate.fifo(kernels, 4096, until=9),
-        gs.simulate.host(hosts, 2, gpu="server", until=60),
-        gs.simulate.hierarchy("Xavier", gs.Launches([0, 1], 5)),
+        gs.simulate.host(hosts, 2, protocol="gpu_server", until=60),
+        gs.simulate.hierarchy(gs.Launches([0, 1], 5), "Xavier"),
     ):
         root = ElementTree.fromstring(run.to_svg())
         assert root.tag == f"{SVG}svg"

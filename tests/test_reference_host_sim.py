@@ -11,16 +11,19 @@ from reference.host_tests import Task
 from test_reference_host_tests import random_set
 
 TESTS = {
-    "stgm suspend": (lambda tasks: ht.stgm(tasks), {"gpu": "stgm"}),
-    "stgm busy": (lambda tasks: ht.stgm(tasks, True), {"gpu": "stgm", "mode": "busy"}),
-    "mpcp suspend": (lambda tasks: ht.mpcp(tasks), {"gpu": "mpcp"}),
-    "mpcp busy": (lambda tasks: ht.mpcp(tasks, "busy"), {"gpu": "mpcp", "mode": "busy"}),
-    "mpcp spin": (lambda tasks: ht.mpcp(tasks, "spin"), {"gpu": "mpcp", "mode": "spin"}),
-    "fmlp+ suspend": (lambda tasks: ht.fmlp_plus(tasks), {"gpu": "fmlp+"}),
-    "fmlp+ busy": (lambda tasks: ht.fmlp_plus(tasks, True), {"gpu": "fmlp+", "mode": "busy"}),
+    "stgm suspend": (lambda tasks: ht.stgm(tasks), {"protocol": "stgm"}),
+    "stgm busy": (lambda tasks: ht.stgm(tasks, True), {"protocol": "stgm", "mode": "busy"}),
+    "mpcp suspend": (lambda tasks: ht.mpcp(tasks), {"protocol": "mpcp"}),
+    "mpcp busy": (lambda tasks: ht.mpcp(tasks, "busy"), {"protocol": "mpcp", "mode": "busy"}),
+    "mpcp spin": (lambda tasks: ht.mpcp(tasks, "spin"), {"protocol": "mpcp", "mode": "spin"}),
+    "fmlp_plus suspend": (lambda tasks: ht.fmlp_plus(tasks), {"protocol": "fmlp_plus"}),
+    "fmlp_plus busy": (
+        lambda tasks: ht.fmlp_plus(tasks, True),
+        {"protocol": "fmlp_plus", "mode": "busy"},
+    ),
     "server": (
         lambda tasks: ht.gpu_server(tasks, 1, 2),
-        {"gpu": "server", "server": 1, "eps": 2},
+        {"protocol": "gpu_server", "server": 1, "eps": 2},
     ),
 }
 
@@ -94,18 +97,18 @@ def test_a6():
 
 def test_b1():
     b1 = [lone(0, 0, [1, 0], [(1, 10, 1)]), lone(0, 1, [1, 0], [(1, 1, 1)])]
-    assert responses(b1, 1, [[0], [0]], gpu="fmlp+")[1] == 16
-    assert responses(b1, 1, [[0], [0]], gpu="fmlp+", mode="busy")[1] == 17
+    assert responses(b1, 1, [[0], [0]], protocol="fmlp_plus")[1] == 16
+    assert responses(b1, 1, [[0], [0]], protocol="fmlp_plus", mode="busy")[1] == 17
 
 
 def test_the_order_at_a_lock():
     # 2 holds the lock until 10; 1 asks at 1, 0 at 2, on cores of their own.
     tasks = [lone(i, i, [0, 0], [(1, 8, 1)]) for i in range(3)]
     releases = [[2], [1], [0]]
-    assert responses(tasks, 3, releases, gpu="mpcp") == [18, 29, 10]
-    assert responses(tasks, 3, releases, gpu="fmlp+") == [28, 19, 10]
+    assert responses(tasks, 3, releases, protocol="mpcp") == [18, 29, 10]
+    assert responses(tasks, 3, releases, protocol="fmlp_plus") == [28, 19, 10]
     # At equal instants the more urgent is first, even if the lock is free.
-    assert responses(tasks, 3, [[0], [0], [0]], gpu="fmlp+") == [10, 20, 30]
+    assert responses(tasks, 3, [[0], [0], [0]], protocol="fmlp_plus") == [10, 20, 30]
 
 
 def test_spinning():
@@ -116,14 +119,14 @@ def test_spinning():
         lone(0, 3, [4]),
     ]
     releases = [[1], [0], [0]]
-    assert responses(tasks, 2, releases, gpu="mpcp") == [14, 10, 4]
-    assert responses(tasks, 2, releases, gpu="mpcp", mode="spin") == [14, 10, 18]
-    assert responses(tasks, 2, releases, gpu="mpcp", mode="busy") == [14, 10, 4]
+    assert responses(tasks, 2, releases, protocol="mpcp") == [14, 10, 4]
+    assert responses(tasks, 2, releases, protocol="mpcp", mode="spin") == [14, 10, 18]
+    assert responses(tasks, 2, releases, protocol="mpcp", mode="busy") == [14, 10, 4]
 
 
 def test_the_server():
     tasks = [lone(0, 0, [1, 1], [(1, 4, 1)]), lone(0, 1, [1, 1], [(1, 2, 1)]), lone(1, 2, [10])]
-    rows = intervals(tasks, 2, [[0], [0], [0]], gpu="server", server=1, eps=1)
+    rows = intervals(tasks, 2, [[0], [0], [0]], protocol="gpu_server", server=1, eps=1)
     assert [row for row in rows if row[0] in ("wake", "in", "kernel", "out", "tell")] == [
         ("wake", 1, None, 1, 2),
         ("in", 1, 0, 2, 3),
@@ -137,23 +140,23 @@ def test_the_server():
     ]
     assert [
         (job.start, job.finish)
-        for job in simulate(tasks, 2, [[0], [0], [0]], gpu="server", server=1, eps=1)
+        for job in simulate(tasks, 2, [[0], [0], [0]], protocol="gpu_server", server=1, eps=1)
     ] == [(0, 10), (1, 15), (0, 17)]
 
 
 def test_a_gpu_segment_begins_when_its_task_is_scheduled():
     """Two GPU segments in a row: the second waits for a more urgent task that is ready."""
     tasks = [lone(0, 0, [5]), lone(0, 1, [0, 0, 0], [(3, 0, 0), (3, 0, 0)], {0})]
-    for gpu in ("stgm", "mpcp", "fmlp+"):
+    for protocol in ("stgm", "mpcp", "fmlp_plus"):
         for mode in ("suspend", "busy"):
-            assert responses(tasks, 1, [[1], [0]], gpu=gpu, mode=mode) == [7, 11]
-            assert responses(tasks, 1, [[3], [0]], gpu=gpu, mode=mode) == [5, 11]
+            assert responses(tasks, 1, [[1], [0]], protocol=protocol, mode=mode) == [7, 11]
+            assert responses(tasks, 1, [[3], [0]], protocol=protocol, mode=mode) == [5, 11]
     # Were it to begin at once, the corrected bounds would not hold.
     assert ht.stgm(tasks).W[0] == 8
     assert ht.mpcp(tasks).W[0] == 8
     more = [lone(0, 0, [5]), lone(0, 1, [0] * 4, [(3, 0, 0)] * 3, {0})]
-    for gpu in ("stgm", "mpcp", "fmlp+"):
-        assert responses(more, 1, [[1], [0]], gpu=gpu, eager=True)[0] == 13
+    for protocol in ("stgm", "mpcp", "fmlp_plus"):
+        assert responses(more, 1, [[1], [0]], protocol=protocol, eager=True)[0] == 13
 
 
 def test_parts_of_length_zero_are_none():
@@ -226,6 +229,6 @@ def test_the_public_bound_is_exceeded():
         tasks = random_set(rng, 3, 2, 2, T=(30, 120), columns=1)
         found = ht.fmlp_plus(tasks, False, "code")
         if found.schedulable:
-            seen = responses(tasks, 2, next(patterns(rng, tasks))[0], gpu="fmlp+")
+            seen = responses(tasks, 2, next(patterns(rng, tasks))[0], protocol="fmlp_plus")
             exceeded += any(s > w for s, w in zip(seen, found.W, strict=True))
     assert exceeded > 0

@@ -553,9 +553,12 @@ def test_pickles_and_tables() -> None:
     assert list(frame) == [*simulate.FifoRun.COLUMNS, "response"]
     assert frame["dispatched"].tolist() == run.dispatched.tolist()
     assert run.waves.to_frame()["blocks"].tolist() == run.waves.blocks.tolist()
-    assert repr(run.waves) == f"<Waves: {len(run.waves)}>"
+    assert repr(run.waves) == f"<Waves: {len(run.waves)} rows>"
     text = repr(simulate.fifo(EXAMPLE, 4096, until=81))
-    assert text == "<FifoRun: 5 jobs of 4 tasks on 4096 threads, order hardware, done>"
+    assert text == (
+        "<FifoRun: 5 jobs of 4 tasks on 4096 threads, order hardware; no deadline missed; all jobs "
+        "finished by 172>"
+    )
     nothing = simulate.fifo(EXAMPLE, 4096, until=0)
     assert len(nothing) == len(nothing.waves) == 0 and nothing.worst.tolist() == [0] * 4
 
@@ -573,12 +576,12 @@ def test_chrome_trace(tmp_path: Any) -> None:
         document = json.loads(path.read_text())
         events = document["traceEvents"]
         assert document["otherData"]["order"] == run.order
-        jobs = [e for e in events if e["ph"] == "X" and e["pid"] == 1]
-        blocks = [e for e in events if e["ph"] == "X" and e["pid"] == 0]
+        jobs = [e for e in events if e["ph"] == "X" and e["pid"] == 0]
+        blocks = [e for e in events if e["ph"] == "X" and e["pid"] == 1]
         assert len(jobs) == (run.start >= 0).sum() and len(blocks) == len(run.waves)
         lanes = {(e["pid"], e["tid"]) for e in events if e["ph"] == "X"}
         named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
-        assert lanes == named
+        assert lanes <= named
         for lane in lanes:
             spans = [(e["ts"], e["ts"] + e["dur"]) for e in events if lane == key(e)]
             assert all(b[0] >= a[1] for a, b in pairwise(sorted(spans)))
@@ -586,10 +589,11 @@ def test_chrome_trace(tmp_path: Any) -> None:
         assert 0 <= min(busy) and 0 < max(busy) <= run.threads and busy[-1] == 0
         first = jobs[0]["args"]
         assert first["response"] == 1000 * run.response[0] and first["missed"] == run.late[0]
-    with pytest.raises(ValueError, match="tick = 0: must be at least 1 ns"):
+    with pytest.raises(ValueError, match="tick: got 0, expected at least 1 ns"):
         run.to_chrome_trace(path, tick=0)
     simulate.fifo(X1, 2, waves=False).to_chrome_trace(path)
-    assert {e["pid"] for e in json.loads(path.read_text())["traceEvents"]} == {1}
+    events = json.loads(path.read_text())["traceEvents"]
+    assert {e["args"]["name"] for e in events if e["name"] == "process_name"} == {"jobs"}
 
 
 def key(event: Any) -> Any:
@@ -611,31 +615,43 @@ def test_stopped_by_another_thread() -> None:
 @pytest.mark.parametrize(
     "arguments, error, message",
     [
-        ({"threads": 0}, ValueError, "threads = 0: must be positive"),
-        ({"threads": 2**31}, ValueError, "threads = 2147483648: must be positive, and within 31"),
+        ({"threads": 0}, ValueError, "threads: got 0"),
+        ({"threads": 2**31}, ValueError, "threads: got 2147483648"),
         ({"threads": 1.5}, TypeError, r"threads: got 1\.5, expected an integer"),
         ({"threads": 1000}, ValueError, r"threads\[0\]: got 1024, expected a block is wider"),
         ({"order": "fifo"}, ValueError, "order: got 'fifo', expected one of hardware,"),
-        ({"until": -1}, ValueError, "until = -1: must not be negative"),
-        ({"until": 2**60}, OverflowError, "until = 1152921504606846976: is too large"),
+        ({"until": -1}, ValueError, "until: got -1"),
+        ({"until": 2**60}, OverflowError, "until: got 1152921504606846976"),
         ({"until": 1.5}, ValueError, r"until: got 1\.5, expected a whole number of ticks"),
-        ({"until": None, "gap": 0.1}, ValueError, "until: is needed unless releases are periodic"),
-        ({"until": None, "execution": (0.5, 1)}, ValueError, "until: is needed unless"),
-        ({"until": None, "victim": 0}, ValueError, "until: is needed unless"),
-        ({"until": None, "settle": "note"}, ValueError, "until: with settle = 'note' it is needed"),
+        (
+            {"until": None, "gap": 0.1},
+            ValueError,
+            "until: got None, expected ticks unless releases are",
+        ),
+        (
+            {"until": None, "execution": (0.5, 1)},
+            ValueError,
+            "until: got None, expected ticks unless",
+        ),
+        ({"until": None, "victim": 0}, ValueError, "until: got None, expected ticks unless"),
+        (
+            {"until": None, "settle": "note"},
+            ValueError,
+            "until: got None, expected ticks with settle='note'",
+        ),
         ({"settle": "yes"}, ValueError, "settle: got 'yes', expected one of no, note, stop"),
-        ({"settle": "stop", "gap": 0.1}, ValueError, "settle = 'stop': needs periodic releases"),
-        ({"execution": 0}, ValueError, "execution = 0: must be shares of the block_time"),
-        ({"execution": 1.1}, ValueError, "execution = 1.1: must be shares"),
-        ({"execution": (0.5, 0.4)}, ValueError, r"execution = \(0.5, 0.4\): must be shares"),
-        ({"execution": (0.1, 0.2, 0.3)}, ValueError, "execution: 3 numbers"),
-        ({"execution": float("nan")}, ValueError, "execution = nan: must be finite"),
-        ({"execution": "fast"}, TypeError, "execution = 'fast': must be a number"),
-        ({"gap": -0.1}, ValueError, "gap = -0.1: must not be negative"),
-        ({"gap": float("inf")}, ValueError, "gap = inf: must be finite"),
-        ({"gap": 1e300}, OverflowError, r"gap = 1e\+300: so much more than a period of 180 is"),
-        ({"gap": 1e16}, OverflowError, r"gap = 1e\+16: so much more than a period of 180 is"),
-        ({"gap": "1"}, TypeError, "gap = '1': must be a number"),
+        ({"settle": "stop", "gap": 0.1}, ValueError, "settle: got 'stop'"),
+        ({"execution": 0}, ValueError, "execution: got 0"),
+        ({"execution": 1.1}, ValueError, "execution: got 1.1"),
+        ({"execution": (0.5, 0.4)}, ValueError, r"execution: got \(0.5, 0.4\)"),
+        ({"execution": (0.1, 0.2, 0.3)}, ValueError, "execution: got 3 numbers"),
+        ({"execution": float("nan")}, ValueError, "execution: got nan"),
+        ({"execution": "fast"}, TypeError, "execution: got 'fast'"),
+        ({"gap": -0.1}, ValueError, "gap: got -0.1"),
+        ({"gap": float("inf")}, ValueError, "gap: got inf"),
+        ({"gap": 1e300}, OverflowError, r"gap: got 1e\+300"),
+        ({"gap": 1e16}, OverflowError, r"gap: got 1e\+16"),
+        ({"gap": "1"}, TypeError, "gap: got '1'"),
         ({"tasks": [1]}, TypeError, "tasks: got list, expected KernelTasks"),
         ({"budget": 100}, TypeError, r"budget: got int, expected Budget \(for example"),
         ({"triggers": 1}, TypeError, "triggers: got 1, expected some of head, tail,"),
@@ -644,15 +660,23 @@ def test_stopped_by_another_thread() -> None:
         ({"victim": True}, TypeError, "victim: got True, expected an integer"),
         ({"seed": "x"}, TypeError, "seed: got 'x', expected a non-negative integer, a"),
         ({"draw": "thread"}, ValueError, "draw: got 'thread', expected one of job, wave,"),
-        ({"victim": 4}, ValueError, "victim = 4: must be the index of one of 4 tasks"),
-        ({"victim": -1}, ValueError, "victim = -1: must be the index of one of 4 tasks"),
+        ({"victim": 4}, ValueError, "victim: got 4"),
+        ({"victim": -1}, ValueError, "victim: got -1"),
         ({"victim": 0.0}, TypeError, r"victim: got 0\.0, expected an integer"),
         ({"triggers": "tale"}, ValueError, "triggers: got 'tale', expected one of head, tail,"),
-        ({"triggers": []}, ValueError, "triggers: must be some of head, tail, finish"),
-        ({"stream": [0, 1]}, ValueError, r"stream: shape \(2,\); must be one number for each of 4"),
+        ({"triggers": []}, ValueError, "triggers: got none, expected some of head, tail, finish"),
+        ({"stream": [0, 1]}, ValueError, r"stream: got shape \(2,\), expected one number per task"),
         ({"stream": [0.5] * 4}, ValueError, r"stream\[0\]: got 0\.5, expected a whole number"),
-        ({"stream": [0] * 4, "order": "overlap"}, ValueError, "stream: with order 'overlap'"),
-        ({"stream": [0] * 4, "victim": 1}, ValueError, "stream: with a victim"),
+        (
+            {"stream": [0] * 4, "order": "overlap"},
+            ValueError,
+            "stream: got shared streams, expected none with order='overlap'",
+        ),
+        (
+            {"stream": [0] * 4, "victim": 1},
+            ValueError,
+            "stream: got shared streams, expected none with a victim",
+        ),
         ({"seed": -1}, ValueError, "seed: got -1, expected a non-negative integer"),
         ({"index": -1}, ValueError, "index: got -1, expected the number of a set, 0 to"),
         ({"index": 2**63}, ValueError, "index: got 9223372036854775808, expected the"),
@@ -680,16 +704,18 @@ def test_streams_that_are_not_shared_are_as_none() -> None:
 
 def test_sets_that_cannot_be_simulated() -> None:
     stack = gs.KernelTasks(period=[[4, 5], [6, 7]], block_time=1)
-    with pytest.raises(ValueError, match=r"tasks: a stack of 2 sets; .* there is fifo_responses"):
+    with pytest.raises(
+        ValueError, match=r"tasks: got a stack of 2 sets, expected one set; fifo_responses"
+    ):
         simulate.fifo(stack, 4, until=10)
     with pytest.raises(ValueError, match=r"threads\[0\]: got 5, expected a block is wider than"):
         wide = gs.KernelTasks(period=[[4, 5], [6, 7]], block_time=1, threads=[[1, 1], [5, 1]])
         simulate.fifo_responses(wide, [4, 4], until=10)
-    with pytest.raises(ValueError, match=r"threads: shape \(3,\); must be one number, or one"):
+    with pytest.raises(ValueError, match=r"threads: got shape \(3,\), expected one number, or one"):
         simulate.fifo_responses(stack, [4, 4, 4], until=10)
-    with pytest.raises(ValueError, match=r"until: shape \(1,\); must be one number"):
+    with pytest.raises(ValueError, match=r"until: got shape \(1,\), expected one number"):
         simulate.fifo_responses(stack, 4, until=[10])
-    with pytest.raises(ValueError, match=r"victim\[1\] = 2: must be the index of one of 2 tasks"):
+    with pytest.raises(ValueError, match=r"victim\[1\]: got 2"):
         simulate.fifo_responses(stack, 4, until=10, victim=[-1, 2])
     for name in ("threads", "until", "victim"):
         ragged = {"threads": 4, "until": 10, name: [[4, 4], [4]]}
@@ -698,9 +724,13 @@ def test_sets_that_cannot_be_simulated() -> None:
     with pytest.raises(ValueError, match="first: got -1, expected the number of a set, 0 to"):
         simulate.fifo_responses(stack, 4, until=10, first=-1)
     primes = gs.KernelTasks(period=[999999937, 999999929, 999999893], block_time=1)
-    with pytest.raises(ValueError, match="until: is needed, as the hyperperiod is beyond"):
+    with pytest.raises(
+        ValueError, match="until: got None, expected ticks, as the hyperperiod is too"
+    ):
         simulate.fifo(primes, 4)
-    with pytest.raises(ValueError, match="set 0: until: is needed, as the hyperperiod"):
+    with pytest.raises(
+        ValueError, match="set 0: until: got None, expected ticks, as the hyperperiod"
+    ):
         simulate.fifo_responses(gs.KernelTasks(period=[primes.period] * 2, block_time=1), 4)
     assert simulate.fifo(primes, 4, until=10).outcome == "done"
     many = gs.KernelTasks(period=[4] * 257, block_time=1)
@@ -708,10 +738,10 @@ def test_sets_that_cannot_be_simulated() -> None:
         simulate.fifo(many, 4, "release")
     assert simulate.fifo(gs.KernelTasks(period=[4] * 256, block_time=1), 256, "release").grows.any
     late = gs.KernelTasks(period=[4], block_time=1, deadline=[2**62])
-    with pytest.raises(OverflowError, match=r"deadline\[0\] = 4611686018427387904: is too large"):
+    with pytest.raises(OverflowError, match=r"deadline\[0\]: got 4611686018427387904"):
         simulate.fifo(late, 4, until=10)
     long = gs.KernelTasks(period=[2**60], block_time=1)
-    with pytest.raises(OverflowError, match=r"period\[0\]: got -?\d+, expected a number below"):
+    with pytest.raises(OverflowError, match=r"period\[0\]: got 1152921504606846976"):
         simulate.fifo(long, 4, until=10)
 
 

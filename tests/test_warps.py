@@ -103,7 +103,7 @@ def test_block_times() -> None:
     held = gs.occupancy(gpu, 256)
     duration = int(gs.simulate.block_times(held, 256 // 32, 0, 1000).max())
     launches = gs.Launches([0], duration, blocks=gpu.sms * held, threads=256)
-    assert gs.simulate.hierarchy(gpu, launches).end.tolist() == [duration]
+    assert gs.simulate.hierarchy(launches, gpu).end.tolist() == [duration]
     uneven = gs.simulate.block_times(2, 3, [1, 2, 3], 0)
     assert uneven.shape == (2,)
 
@@ -113,18 +113,30 @@ def test_block_times() -> None:
     [
         (lambda: gs.simulate.warps([-1], 0), ValueError, r"integer\[0\]: got -1, expected a"),
         (lambda: gs.simulate.warps(0, [1, -1]), ValueError, r"floating\[1\]: got -1, expected a"),
-        (lambda: gs.simulate.warps(0, 5), ValueError, "warps: must be one row"),
-        (lambda: gs.simulate.warps([1, 2], [1, 2, 3]), ValueError, "warps: must be one row"),
-        (lambda: gs.simulate.warps(0, [1], interval=0), ValueError, "interval = 0: must be pos"),
-        (lambda: gs.simulate.warps(0, [1], latency=0), ValueError, "latency = 0: must be pos"),
-        (lambda: gs.simulate.warps(0, [1], schedulers=0), ValueError, "schedulers = 0: must be"),
+        (
+            lambda: gs.simulate.warps(0, 5),
+            ValueError,
+            "warps: got integer .* expected one entry per warp",
+        ),
+        (
+            lambda: gs.simulate.warps([1, 2], [1, 2, 3]),
+            ValueError,
+            "warps: got integer .* expected one entry per warp",
+        ),
+        (lambda: gs.simulate.warps(0, [1], interval=0), ValueError, "interval: got 0"),
+        (lambda: gs.simulate.warps(0, [1], latency=0), ValueError, "latency: got 0"),
+        (lambda: gs.simulate.warps(0, [1], schedulers=0), ValueError, "schedulers: got 0"),
         (lambda: gs.simulate.warps(0, [1], scheduler=-1), ValueError, "scheduler: got -1,"),
         (lambda: gs.simulate.warps(0, [2**62]), OverflowError, r"floating\[0\]: got"),
         (lambda: gs.simulate.warps(0, ["x"]), TypeError, r"floating"),
-        (lambda: gs.simulate.block_times(0, 1, 1, 1), ValueError, "blocks = 0: must be positive"),
-        (lambda: gs.simulate.block_times(1, 0, 1, 1), ValueError, "warps = 0: must be positive"),
-        (lambda: gs.simulate.block_times(2**40, 9, 1, 1), ValueError, "blocks = .* at most"),
-        (lambda: gs.simulate.block_times(1, 2, [1], 1), ValueError, r"integer: shape \(1,\)"),
+        (lambda: gs.simulate.block_times(0, 1, 1, 1), ValueError, "blocks: got 0"),
+        (lambda: gs.simulate.block_times(1, 0, 1, 1), ValueError, "warps: got 0"),
+        (
+            lambda: gs.simulate.block_times(2**40, 9, 1, 1),
+            ValueError,
+            "blocks: got .* warps, expected at most",
+        ),
+        (lambda: gs.simulate.block_times(1, 2, [1], 1), ValueError, r"integer: got shape \(1,\)"),
     ],
 )
 def test_refusals(call: Any, error: type[Exception], text: str) -> None:

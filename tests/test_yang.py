@@ -70,7 +70,7 @@ def test_figure_3_of_ten_threads():
     assert len(axes) == 1
     assert_legible(axes[0].figure)
     assert list(table.plot(axes[0])) == list(axes)
-    with pytest.raises(ValueError, match="axes: 1 for 2 sizes of blocks"):
+    with pytest.raises(ValueError, match="axes: got 1, expected 2, for the sizes of blocks"):
         experiments.yang_fig3([0.1], jobs=2, orders=["strict"]).plot(axes)
 
 
@@ -139,7 +139,7 @@ def test_bounds_as_a_picture(bounds):
     )
     assert small["n"].tolist() == [2] and small["threads"].tolist() == [64]
     assert_legible(small.plot()[0].figure)
-    with pytest.raises(ValueError, match="axes: 1 for 2 diagrams"):
+    with pytest.raises(ValueError, match="axes: got 1, expected 2, for the diagrams"):
         small.plot(axes[0])
 
 

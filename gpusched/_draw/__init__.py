@@ -1,1 +1,1 @@
-"""Drawing back ends of all pictures: matplotlib helpers, SVG, Chrome traces, lanes."""
+"""Drawing: the timeline model and its back ends (Matplotlib, SVG, Chrome traces), figures."""

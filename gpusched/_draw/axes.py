@@ -1,6 +1,6 @@
-"""The look of the package's figures: colours, time axes, confidence bands.
+"""Colours, time axes, legends and confidence bands of Matplotlib figures.
 
-matplotlib is imported when the first figure is drawn, never before.
+Matplotlib is imported when the first figure is drawn.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def color(index: int) -> str:
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or an ImportError that says how to get it."""
+    """The module ``matplotlib.pyplot``; an ImportError says how to install it."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -72,8 +72,26 @@ def panels(
     what: str = "diagrams",
     **options: Any,
 ) -> Any:
-    """``axes`` as an array of this shape (a number: side by side), or those of a new figure of this
-    size in inches. ``options`` are those of ``subplots``; ValueError for axes of another shape."""
+    """Axes as an array: those given, or those of a new figure.
+
+    Parameters
+    ----------
+    axes
+        An array of axes of this shape; None for a new figure.
+    shape
+        Number of axes side by side, or (rows, columns).
+    size
+        Size of the new figure in inches.
+    what
+        Name of the diagrams, for the message.
+    options
+        Those of ``matplotlib.pyplot.subplots``.
+
+    Raises
+    ------
+    ValueError
+        Axes of another shape.
+    """
     rows, columns = (1, shape) if isinstance(shape, int) else shape
     if axes is None:
         options = {"figsize": size, "squeeze": False, "layout": "constrained", **options}
@@ -81,9 +99,9 @@ def panels(
         return axes[0] if isinstance(shape, int) else axes
     axes = np.atleast_1d(np.asarray(axes, dtype=object))
     if isinstance(shape, int) and len(axes) != shape:
-        raise ValueError(f"axes: {len(axes)} for {shape} {what}")
+        raise ValueError(f"axes: got {len(axes)}, expected {shape}, for the {what}")
     if not isinstance(shape, int) and axes.shape != shape:
-        raise ValueError(f"axes: shape {axes.shape}, must be {shape}")
+        raise ValueError(f"axes: got shape {axes.shape}, expected {shape}")
     return axes
 
 
@@ -105,14 +123,13 @@ def band(
 
 
 def legend(ax: Any, **options: Any) -> None:
-    """``ax.legend`` whose names are shown as they are: a dollar sign begins no formula."""
+    """Legend whose names are taken literally: a dollar sign does not start a formula."""
     for text in ax.legend(**options).get_texts():
         text.set_parse_math(False)
 
 
 def key(ax: Any, handles: list[Any]) -> None:
-    """The legend of a schedule, above it: in lines as wide as the picture, of about equal length.
-    Without handles nothing."""
+    """Legend above a timeline, in lines of about equal length; nothing without handles."""
     if not handles:
         return
     longest = max(len(str(handle.get_label())) for handle in handles)
@@ -133,7 +150,7 @@ def key(ax: Any, handles: list[Any]) -> None:
 
 
 class TimeAxis:
-    """How times are written on an axis: ``label``, and ``ticks`` per shown unit."""
+    """Notation of times on an axis: its ``label``, and the number of ``ticks`` per shown unit."""
 
     def __init__(self, ticks: int, label: str) -> None:
         self.ticks = ticks
@@ -155,15 +172,25 @@ class TimeAxis:
 
 
 def time_axis(unit: str | None, last: int) -> TimeAxis:
-    """The time axis up to ``last`` ticks.
+    """Time axis up to ``last`` ticks.
 
-    ``unit`` says what a tick is: None (just ticks), or "ns", "us", "ms" or "s", and then the axis
-    is written in the unit that suits its length. Raises ValueError for any other.
+    Parameters
+    ----------
+    unit
+        Unit of a tick: None (the axis counts ticks), or "ns", "us", "ms" or "s" (the axis has the
+        unit that suits its length).
+    last
+        Its end in ticks.
+
+    Raises
+    ------
+    ValueError
+        Another unit.
     """
     if unit is None:
         return TimeAxis(1, "time (ticks)")
     if unit not in UNITS:
-        raise ValueError(f"unit = {unit!r}: must be None, 'ns', 'us', 'ms' or 's'")
+        raise ValueError(f"unit: got {unit!r}, expected None, 'ns', 'us', 'ms' or 's'")
     for name in ("s", "ms", "µs", "ns"):
         size = UNITS[name]
         if size <= UNITS[unit] or last * UNITS[unit] >= 2 * size:
@@ -172,10 +199,10 @@ def time_axis(unit: str | None, last: int) -> TimeAxis:
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str], dpi: int = 150) -> None:
-    """Writes a figure, whole or not at all, and closes it; the file's ending chooses the format.
+    """Write a figure to a file, in the format of the name's ending, and close it.
 
-    Raises OSError when the file cannot be written, ValueError for an ending that matplotlib does
-    not know.
+    An existing file is replaced when the new one is complete. Raises OSError when the file cannot
+    be written, ValueError for an ending that Matplotlib does not know.
     """
     try:
         with replacing(path) as file:

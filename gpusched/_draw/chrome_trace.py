@@ -1,4 +1,4 @@
-"""Chrome traces: files that chrome://tracing and Perfetto show as lanes on a time line.
+"""Chrome trace back end of timelines: files for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
 Events are plain dicts in the Trace Event Format. The constructors here take integer nanoseconds
 and store microseconds, the format's unit, as exact decimals: a schedule that starts at
@@ -8,13 +8,16 @@ and store microseconds, the format's unit, as exact decimals: a schedule that st
 from __future__ import annotations
 
 import gzip
+import heapq
 import json
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import IO, Any, SupportsIndex
 
+from gpusched._draw.timeline import Counter, Piece, Timeline
+from gpusched._support.arguments import integer
 from gpusched._support.files import replacing
 
 __all__ = [
@@ -23,14 +26,16 @@ __all__ = [
     "microseconds",
     "process_name",
     "thread_name",
+    "timeline_events",
     "write_chrome_trace",
+    "write_timeline",
 ]
 
 Event = dict[str, Any]
 
 
 def microseconds(time: SupportsIndex) -> Decimal:
-    """An integer number of nanoseconds as an exact number of microseconds.
+    """Integer nanoseconds as an exact number of microseconds.
 
     Raises TypeError when ``time`` is no integer.
     """
@@ -51,12 +56,12 @@ def complete_event(
 ) -> Event:
     """An X event: ``name`` runs in lane ``tid`` of process ``pid``.
 
-    It starts at ``start`` and lasts ``duration``, both ns. ``args`` is what a viewer lists when
-    the event is clicked. Raises TypeError when a time is no integer, ValueError when ``duration``
-    is negative.
+    It starts at ``start`` and lasts ``duration``, both in ns. Viewers list ``args`` when the event
+    is clicked. Raises TypeError when a time is not an integer, ValueError when ``duration`` is
+    negative.
     """
     if operator.index(duration) < 0:
-        raise ValueError(f"event {name!r}: duration {duration} is negative")
+        raise ValueError(f"duration of {name!r:.60}: got {duration}, expected 0 or more")
     event: Event = {"ph": "X", "name": name, "pid": _lane(pid), "tid": _lane(tid)}
     event["ts"] = microseconds(start)
     event["dur"] = microseconds(duration)
@@ -97,19 +102,105 @@ def thread_name(pid: int | str, tid: int | str, name: str) -> Event:
     }
 
 
+def write_timeline(timeline: Timeline, path: str | os.PathLike[str], tick: int = 1) -> None:
+    """Write a timeline as a Chrome trace.
+
+    Each group of lanes is a process. Pieces and counters are consumed while the file is written.
+
+    Parameters
+    ----------
+    timeline
+        Whole: pieces are not cut at its window.
+    path
+        The file, replaced when the new one is complete; compressed if the name ends in .gz.
+    tick
+        Length of a tick in ns, at least 1.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    TypeError, ValueError
+        ``tick`` is not a positive integer.
+    """
+    length = integer(tick, "tick")
+    if length < 1:
+        raise ValueError(f"tick: got {length}, expected at least 1 ns")
+    write_chrome_trace(path, timeline_events(timeline, length), other=timeline.other or None)
+
+
+def timeline_events(timeline: Timeline, tick: int) -> Iterator[Event]:
+    """Trace events of a timeline, whose ticks last ``tick`` ns.
+
+    Pieces of a lane that overlap get further lanes next to it. Needed memory: what overlaps.
+    """
+    lanes = _Lanes(timeline)
+    yield from lanes.names()
+    for piece in timeline.pieces:
+        pid, tid = yield from lanes.place(piece)
+        args: dict[str, Any] = dict(piece.args)
+        for name, value in piece.times.items():
+            args[name] = None if value is None else value * tick
+        length = (piece.end - piece.start) * tick
+        yield complete_event(piece.name, pid, tid, piece.start * tick, length, args)
+    for counter in timeline.counters:
+        yield _counter(lanes.pids[counter.group], counter, tick)
+
+
+def _counter(pid: int, counter: Counter, tick: int) -> Event:
+    return counter_event(counter.name, pid, counter.time * tick, counter.values)
+
+
+class _Lanes:
+    """Process and thread numbers of a timeline's lanes, and of more where pieces overlap."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.lanes = timeline.lanes
+        groups = dict.fromkeys(lane.group for lane in timeline.lanes)
+        self.pids = {group: pid for pid, group in enumerate(groups)}
+        seen = dict.fromkeys(groups, 0)
+        self.tids = []  # viewers sort by number: further lanes are next to the first one
+        for lane in timeline.lanes:
+            self.tids.append(seen[lane.group] << 16)
+            seen[lane.group] += 1
+        self.busy: list[list[tuple[int, int]]] = [[] for _ in timeline.lanes]  # (end, which)
+        self.free: list[list[int]] = [[] for _ in timeline.lanes]
+
+    def names(self) -> Iterator[Event]:
+        for group, pid in self.pids.items():
+            yield process_name(pid, group)
+        for lane, tid in zip(self.lanes, self.tids, strict=True):
+            yield thread_name(self.pids[lane.group], tid, lane.name)
+
+    def place(self, piece: Piece) -> Generator[Event, None, tuple[int, int]]:
+        """Yield the name of a further lane where one is needed; return process and thread."""
+        busy, free = self.busy[piece.lane], self.free[piece.lane]
+        while busy and busy[0][0] <= piece.start:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        lane = self.lanes[piece.lane]
+        pid, tid = self.pids[lane.group], self.tids[piece.lane]
+        if free:
+            which = heapq.heappop(free)
+        else:
+            which = len(busy)
+            if which:
+                yield thread_name(pid, tid + which, f"{lane.name} ({which + 1})")
+        heapq.heappush(busy, (piece.end, which))
+        return pid, tid + which
+
+
 def write_chrome_trace(
     path: str | os.PathLike[str],
     events: Iterable[Mapping[str, Any]],
     *,
     other: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write ``{"traceEvents": [...], "displayTimeUnit": "ns"}`` to ``path``, whole or not at all.
+    """Write ``{"traceEvents": [...], "displayTimeUnit": "ns"}`` to ``path``.
 
-    ``events`` may be a generator: it is consumed while the file is written, under another name in
-    the same folder, and the file takes its own name when it is complete. When anything fails
-    (also an interrupt) the unfinished file is removed and a file that was there stays as it was.
-    ``other`` is stored as the format's "otherData". A name that ends in .gz is compressed; equal
-    events give equal bytes.
+    ``events`` may be a generator: it is consumed while a temporary file in the same folder is
+    written, which replaces ``path`` when it is complete. After an error or an interrupt it is
+    removed, and ``path`` is unchanged. ``other`` is stored as the format's "otherData". A name that
+    ends in .gz is compressed; equal events give equal bytes.
 
     Raises OSError when the file cannot be written, ValueError for a NaN or an infinity (JSON has
     none) and TypeError for a value that JSON cannot hold; both name the event.
@@ -148,13 +239,13 @@ def _write(
 def _encode(event: Mapping[str, Any]) -> str:
     # The json module writes a Decimal only through a float: these are put in as text.
     if not isinstance(event, Mapping):
-        raise TypeError(f"{event!r:.60} is no mapping")
+        raise TypeError(f"got {event!r:.60}, expected a mapping")
     exact = []
     plain = {}
     for key, value in event.items():
         if isinstance(value, Decimal):
             if not value.is_finite():
-                raise ValueError(f"{key} is {value}")
+                raise ValueError(f"{key}: got {value}, expected a finite number")
             exact.append(f"{json.dumps(key)}: {value:f}")
         else:
             plain[key] = value
@@ -163,10 +254,10 @@ def _encode(event: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy's scalars and arrays as Python's numbers and lists."""
+    """NumPy's scalars and arrays as Python's numbers and lists."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} {value!r:.60} cannot be written as JSON")
+    raise TypeError(f"got {type(value).__name__} {value!r:.60}, expected a value of JSON")
 
 
 def _lane(key: Any) -> int | str:

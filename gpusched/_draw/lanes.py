@@ -1,48 +1,88 @@
-"""Which threads or warps are blocks drawn on, those side by side that start together?"""
+"""Placement of blocks on the threads or warps of a picture: side by side where possible."""
 
 from __future__ import annotations
 
-Piece = tuple[int, int]  # lowest thread, threads
+import heapq
+from collections.abc import Iterable
+
+Run = tuple[int, int]
+"""Lowest thread, number of adjacent threads."""
 
 
 class Threads:
-    """Which threads (or warps) of a picture are free, as intervals [low, high) in order."""
+    """Free threads (or warps) of a picture, as intervals [low, high) in order."""
 
     def __init__(self, m: int) -> None:
         self.free: list[list[int]] = [[0, m]]
 
-    def take(self, blocks: int, width: int) -> list[Piece]:
-        """Threads for blocks: all side by side if possible, or block by block, or torn apart."""
+    def take(self, blocks: int, width: int) -> list[Run]:
+        """Take threads for blocks: all adjacent if possible, else block by block, else divided."""
         for interval in self.free:
             if interval[1] - interval[0] >= blocks * width:
                 return [self._cut(interval, blocks * width)]
-        pieces = []
+        runs = []
         for interval in list(self.free):
             fitting = min(blocks, (interval[1] - interval[0]) // width)
             if fitting > 0:
-                pieces.append(self._cut(interval, fitting * width))
+                runs.append(self._cut(interval, fitting * width))
                 blocks -= fitting
         left = blocks * width
         for interval in list(self.free):
             if left > 0:
                 size = min(left, interval[1] - interval[0])
-                pieces.append(self._cut(interval, size))
+                runs.append(self._cut(interval, size))
                 left -= size
-        return pieces
+        return runs
 
-    def _cut(self, interval: list[int], size: int) -> Piece:
+    def _cut(self, interval: list[int], size: int) -> Run:
         low = interval[0]
         interval[0] += size
         if interval[0] == interval[1]:
             self.free.remove(interval)
         return low, size
 
-    def give(self, pieces: list[Piece]) -> None:
-        """Frees threads again."""
-        intervals = sorted(self.free + [[low, low + size] for low, size in pieces])
+    def give(self, runs: list[Run]) -> None:
+        """Free threads again."""
+        intervals = sorted(self.free + [[low, low + size] for low, size in runs])
         self.free = []
         for interval in intervals:
             if self.free and self.free[-1][1] == interval[0]:
                 self.free[-1][1] = interval[1]
             else:
                 self.free.append(interval)
+
+
+class Placement:
+    """Places blocks over time: each group of blocks keeps its threads from start to end."""
+
+    def __init__(self, m: int) -> None:
+        self.threads = Threads(m)
+        self.running: list[tuple[int, int, list[Run]]] = []
+        self.count = 0
+
+    def place(self, start: int, end: int, blocks: int, width: int) -> list[Run]:
+        """Threads of blocks; calls must be in order of ``start``."""
+        while self.running and self.running[0][0] <= start:
+            self.threads.give(heapq.heappop(self.running)[2])
+        runs = self.threads.take(blocks, width)
+        heapq.heappush(self.running, (end, self.count, runs))
+        self.count += 1
+        return runs
+
+
+def split(runs: Iterable[Run], width: int) -> list[Run]:
+    """One run for each block, as far as blocks are in one piece."""
+    single = []
+    for low, size in runs:
+        count, rest = divmod(size, width)
+        single += [(low + k * width, width) for k in range(count)] if rest == 0 else []
+        single += [(low, size)] if rest else []
+    return single
+
+
+def spans(
+    runs: Iterable[Run], m: int, top: float = 0.0, bottom: float = 1.0
+) -> tuple[tuple[float, float], ...]:
+    """Runs as shares of a lane's height, thread 0 at ``bottom``, ``m`` at ``top``."""
+    high = bottom - top
+    return tuple((bottom - high * (low + size) / m, bottom - high * low / m) for low, size in runs)

@@ -1,19 +1,152 @@
-"""Pictures of schedules as SVG text: what they have in common, whatever they show."""
+"""SVG back end of timelines: one self-contained document, for notebooks and files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from gpusched._draw.axes import INK, LATE, MUTED, TimeAxis
+from gpusched._draw.timeline import ALPHA, Key, Mark, Piece, Timeline, fill_of
 from gpusched._support.text import xml
 
-AXIS = f'stroke="{INK}" fill="none"'
-RELEASE = f'<path d="M{{x}} {{y}}m6 1l4 8h-8z" fill="{MUTED}"/>'
-"""The mark of a release in a legend."""
+__all__ = ["svg"]
+
+_AXIS = f'stroke="{INK}" fill="none"'
+_SCALE = 1.15  # pixels per point of a lane
+_TRIANGLES = {
+    "release": ("m0 -4l3.5 7h-7z", "m6 1l4 8h-8z"),
+    "deadline": ("m0 4l3.5 -7h-7z", "m6 9l4 -8h-8z"),
+    "launch": ("m0 4l3.5 -7h-7z", "m6 9l4 -8h-8z"),
+}
 
 
-def document(body: Iterable[str], width: int, height: int) -> str:
-    """The whole picture. It has no style sheet: that would reach the page around the picture."""
+def svg(timeline: Timeline) -> str:
+    """Draw a timeline as SVG text.
+
+    The size of the text grows with the timeline's pieces and marks alone. There is no style sheet:
+    it would reach the page around the picture.
+    """
+    width = round(106 * timeline.width)
+    labels = timeline.labels(11.0)
+    longest = max((len(text) for _, text in labels), default=0)
+    left = 24 + (14 if timeline.title else 0) + round(6.6 * longest)
+    out, line = _legend(timeline.keys, left, width)
+    top = line + 12
+    bottom = top + _SCALE * timeline.height
+    picture = _Picture(timeline, left, width, top)
+    out += [_text(left - 8, top + _SCALE * y + 4, text, "end") for y, text in labels]
+    out += picture.body()
+    out.append(f'<path d="M{left} {top}V{bottom:.1f}h{width}" {_AXIS}/>')
+    for lane, at in zip(timeline.lanes, picture.tops, strict=True):
+        for share, _ in lane.scale:
+            out.append(f'<path d="M{left} {at + _SCALE * lane.height * share:.1f}h-5" {_AXIS}/>')
+    out += _time_scale(timeline.axis, timeline.since, timeline.end, left, width, bottom)
+    if timeline.title:
+        turn = f' transform="rotate(-90 14 {(top + bottom) / 2:.0f})"'
+        out.append(_text(14, (top + bottom) / 2, timeline.title, more=turn))
+    end = bottom + 42
+    if timeline.note:
+        out.append(_text(left + width, end + 6, timeline.note, "end", f' fill="{MUTED}"'))
+        end += 14
+    return _document(out, left + width + 24, round(end))
+
+
+class _Picture:
+    """A timeline's lanes, pieces and marks at a place in a document."""
+
+    def __init__(self, timeline: Timeline, left: int, width: int, top: int) -> None:
+        self.timeline = timeline
+        self.axis = timeline.axis
+        self.left = left
+        self.width = width
+        self.top = top
+        self.tops = [top + _SCALE * at for at in timeline.tops()]
+        self.misses = timeline.misses()
+
+    def x(self, time: float) -> float:
+        since, end = self.timeline.since, self.timeline.end
+        return self.left + self.width * (time - since) / (end - since)
+
+    def body(self) -> list[str]:
+        bands: list[str] = []
+        pale: list[str] = []
+        plain: list[str] = []
+        late: list[str] = []
+        labels: list[str] = []
+        for piece in self.timeline.pieces:
+            low, high = self.timeline.cut(piece)
+            if low > high or (low == high and piece.end > piece.start):
+                continue
+            if piece.style == "band":
+                bands.append(self.band(piece))
+                continue
+            layer = late if piece.late else pale if ALPHA[piece.style] < 0.5 else plain
+            layer.append(self.piece(piece))
+            labels.append(self.label(piece))
+        marks = [self.mark(mark) for mark in self.timeline.marks]
+        return [*bands, *self.lines(), *pale, *plain, *late, *labels, *marks]
+
+    def lines(self) -> list[str]:
+        out = []
+        for lane, top in zip(self.timeline.lanes[:-1], self.tops, strict=False):
+            if lane.line and lane.height:
+                y = top + _SCALE * lane.height
+                out.append(f'<path d="M{self.left} {y:.1f}h{self.width}" stroke="#e4e4e4"/>')
+        return out
+
+    def band(self, piece: Piece) -> str:
+        low, high = self.timeline.cut(piece)
+        return (
+            f'<rect x="{self.x(low):.1f}" y="{self.top}" width="{self.x(high) - self.x(low):.1f}" '
+            f'height="{_SCALE * self.timeline.height:.1f}" fill="{fill_of(piece.color)}" '
+            f'stroke="#d0d0d0" stroke-width=".5"><title>{xml(piece.tip(self.axis))}</title></rect>'
+        )
+
+    def piece(self, piece: Piece) -> str:
+        low, high = self.timeline.cut(piece)
+        x, length = self.x(low), self.x(high) - self.x(low)
+        top, height = self.tops[piece.lane], _SCALE * self.timeline.lanes[piece.lane].height
+        alpha = ALPHA[piece.style]
+        opacity = f' fill-opacity="{alpha}"' if alpha < 1 else ""
+        edge = f'stroke="{LATE}"' if piece.late else 'stroke="#ffffff" stroke-width=".5"'
+        boxes = "".join(
+            f'<rect x="{x:.1f}" y="{top + height * upper:.1f}" width="{length:.1f}" '
+            f'height="{height * (lower - upper):.1f}"/>'
+            for upper, lower in piece.spans
+        )
+        tip = f"<title>{xml(piece.tip(self.axis))}</title>"
+        return f'<g fill="{fill_of(piece.color)}"{opacity} {edge}>{tip}{boxes}</g>'
+
+    def label(self, piece: Piece) -> str:
+        upper, lower = piece.place()
+        height = _SCALE * self.timeline.lanes[piece.lane].height
+        left, right = map(self.x, self.timeline.label_span(piece, self.misses))
+        half = 3 + 3.4 * len(piece.label)
+        if not piece.label or right - left < 2 * half + 2 or (lower - upper) * height < 13:
+            return ""
+        x, y = (left + right) / 2, self.tops[piece.lane] + height * (upper + lower) / 2
+        return (
+            f'<rect x="{x - half:.1f}" y="{y - 7:.1f}" width="{2 * half:.1f}" height="14" rx="3" '
+            f'fill="#ffffff"/>{_text(x, y + 4, piece.label)}'
+        )
+
+    def mark(self, mark: Mark) -> str:
+        height = _SCALE * self.timeline.lanes[mark.lane].height
+        top, x, fill = self.tops[mark.lane], self.x(mark.time), fill_of(mark.color)
+        y = top + height * mark.at
+        if mark.kind == "miss":
+            word = _text(x - 8, y + 12, mark.label, "end", f' fill="{LATE}"') if mark.label else ""
+            return (
+                f'<path d="M{x:.1f} {y:.1f}m-6 -6l12 12m0 -12l-12 12" stroke="{LATE}" '
+                f'stroke-width="3.5" fill="none"><title>{xml(mark.tip)}</title></path>{word}'
+            )
+        shape = f'<path d="M{x:.1f} {y:.1f}{_TRIANGLES[mark.kind][0]}" fill="{fill}"/>'
+        if not mark.shaft:
+            return shape
+        shaft = f"M{x:.1f} {top + 0.09 * height:.1f}v{0.82 * height:.1f}"
+        return f'<path d="{shaft}" stroke="{fill}"/>{shape}'
+
+
+def _document(body: Iterable[str], width: int, height: int) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}"><rect width="100%" height="100%" fill="#ffffff"/>'
@@ -21,62 +154,45 @@ def document(body: Iterable[str], width: int, height: int) -> str:
     )
 
 
-def time_scale(
+def _time_scale(
     axis: TimeAxis, since: int, end: int, left: int, width: int, level: float
 ) -> list[str]:
-    """Ticks with their numbers below a line at ``level``, and what they count."""
     out = []
     digits = max(len(axis.text(end)), 3)
     for time in axis.steps(since, end, max(2, width // (10 + 8 * digits))):
         x = left + width * (time - since) / (end - since)
-        out.append(f'<path d="M{x:.1f} {level:.1f}v5" {AXIS}/>')
-        out.append(text_at(x, level + 17, axis.text(time)))
-    return [*out, text_at(left + width / 2, level + 34, axis.label)]
+        out.append(f'<path d="M{x:.1f} {level:.1f}v5" {_AXIS}/>')
+        out.append(_text(x, level + 17, axis.text(time)))
+    return [*out, _text(left + width / 2, level + 34, axis.label)]
 
 
-def text_at(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
-    """Words, centred unless another ``anchor`` is given; ``more``: attributes."""
+def _text(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{xml(text)}</text>'
 
 
-def sideways(y: float, text: str) -> str:
-    """What the rows are, at the left edge."""
-    return text_at(14, y, text, more=f' transform="rotate(-90 14 {y:.0f})"') if text else ""
-
-
-def half_of(text: str) -> float:
-    """Half of the width of a label."""
-    return 3 + 3.4 * len(text)
-
-
-def label(x: float, y: float, text: str) -> str:
-    """Words on a bar, on white, about their middle; twice ``half_of`` wide and 14 high."""
-    half = half_of(text)
-    return (
-        f'<rect x="{x - half:.1f}" y="{y - 7:.1f}" width="{2 * half:.1f}" height="14" rx="3" '
-        f'fill="#ffffff"/>{text_at(x, y + 4, text)}'
-    )
-
-
-def patch(attributes: str) -> str:
-    """The mark of a kind of bar in a legend."""
-    return f'<rect x="{{x}}" y="{{y}}" width="12" height="10" {attributes}/>'
-
-
-LATE_PATCH = patch(f'fill="#ffffff" stroke="{LATE}" stroke-width="1.5"')
-
-
-def legend(
-    marks: Sequence[tuple[str, str]], left: int, width: int, line: int = 15
-) -> tuple[list[str], int]:
-    """Marks with their names from ``line`` on, in as many lines as they need; and the last line."""
-    out = []
-    across = left
-    for shape, name in marks:
-        length = 28 + 6.4 * len(name)
+def _legend(keys: Sequence[Key], left: int, width: int) -> tuple[list[str], int]:
+    """The legend in as many lines as it needs, and the last line's level."""
+    out: list[str] = []
+    across, line = left, 15
+    for entry in keys:
+        length = 28 + 6.4 * len(entry.text)
         if across + length > left + width and across > left:
             across, line = left, line + 16
-        out.append(shape.replace("{x}", str(across)).replace("{y}", str(line - 9)))
-        out.append(text_at(across + 16, line, name, "start"))
+        out.append(_sample(entry, across, line - 9))
+        out.append(_text(across + 16, line, entry.text, "start"))
         across += round(length)
     return out, line
+
+
+def _sample(entry: Key, x: int, y: int) -> str:
+    fill = fill_of(entry.color)
+    if entry.mark == "miss":
+        shape = f"M{x} {y}m1 1l8 8m0 -8l-8 8"
+        return f'<path d="{shape}" stroke="{fill}" stroke-width="3" fill="none"/>'
+    if entry.mark:
+        return f'<path d="M{x} {y}{_TRIANGLES[entry.mark][1]}" fill="{fill}"/>'
+    box = f'<rect x="{x}" y="{y}" width="12" height="10"'
+    if entry.style == "late":
+        return f'{box} fill="#ffffff" stroke="{LATE}" stroke-width="1.5"/>'
+    alpha = ALPHA[entry.style]
+    return f'{box} fill="{fill}"' + (f' fill-opacity="{alpha}"/>' if alpha < 1 else "/>")

@@ -134,7 +134,7 @@ def ecrts2017() -> Observed:
 def _observed(gpu: GPU, launches: Launches, ticks: int) -> Observed:
     from gpusched import simulate
 
-    run = simulate.hierarchy(gpu, launches)
+    run = simulate.hierarchy(launches, gpu)
     columns: dict[str, Any] = {
         "kernel": list(launches.name),
         "stream": launches.stream,

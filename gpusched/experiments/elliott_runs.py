@@ -36,8 +36,8 @@ RUN_METHODS = ("SRM", "Driver", "Container", "Container, idling")
 kernels; a container whose server idles."""
 
 _WAYS: tuple[dict[str, Any], ...] = (
-    *({"gpu": "omlp"}, {"gpu": "driver"}),
-    *({"gpu": "container", "mode": mode} for mode in ("suspend", "busy")),
+    *({"protocol": "omlp"}, {"protocol": "driver"}),
+    *({"protocol": "container", "mode": mode} for mode in ("suspend", "busy")),
 )
 _SECOND = 1_000_000_000
 
@@ -218,7 +218,7 @@ def elliott_table2(
     columns: dict[str, list[Any]] = {}
     for c, word in enumerate(CATEGORIES):
         for m, method in enumerate(RUN_METHODS):
-            these = (category == c) & (fits | (_WAYS[m]["gpu"] != "container"))
+            these = (category == c) & (fits | (_WAYS[m]["protocol"] != "container"))
             row = {
                 "category": word,
                 "method": method,

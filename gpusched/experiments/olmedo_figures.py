@@ -153,7 +153,8 @@ def _shared(gpu: GPU | str, placement: str, most: int, before: tuple[int, ...]) 
     for x in range(1, top + 1):
         for y in range(1, top + 1):
             blocks = [*(device.sms - 1 for _ in before), 1, 1]
-            placed = place(device, blocks, [32 * w for w in (*before, x, y)], placement=placement)
+            threads = [32 * w for w in (*before, x, y)]
+            placed = place(device, blocks, threads, placement=placement)
             first, second = placed.sm[-2:].tolist()
             if second < 0:
                 raise ValueError(
@@ -178,13 +179,13 @@ class Figure5(Results):
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the SMs of both runs side by side; returns the array of axes."""
-        from gpusched.simulate import hierarchy_picture
+        from gpusched._draw import timeline_axes
 
         axes = plot.panels(axes, 2, (9.4, 4.2), sharex=True)
         until = max(run.now for run in self.runs)
         warps = max(int(run.occupancy().warps.max()) for run in self.runs)  # one scale for both
         for ax, run in zip(axes, self.runs, strict=True):
-            hierarchy_picture.plot(run, ax, "sm", None, 0, until, warps)
+            timeline_axes.plot(run._picture("sm", None, 0, until, warps), ax)
             threads = run.launches.threads.tolist()
             ax.set_title(f"blocks of {threads[0]} and {threads[1]} threads", fontsize=10, pad=24)
         return axes
@@ -231,7 +232,7 @@ def olmedo_fig5(
             interference=interference,
             name=["stream 0", "stream 1"],
         )
-        run = simulate.hierarchy(gpu, launches, policy=placement)
+        run = simulate.hierarchy(launches, gpu, placement=placement)
         assert run.blocks is not None
         runs.append(run)
         columns.setdefault("panel", []).extend([panel] * len(run.blocks))
@@ -441,7 +442,7 @@ def _beside_copies(
         stream_context=range(processes + 1),
         interference=[[1, 1, 1, float(factor)]] * (n + 1),
     )
-    run = simulate.hierarchy(gpu, launches, timeslice=kernel, blocks=False)
+    run = simulate.hierarchy(launches, gpu, timeslice=kernel, blocks=False)
     return int(run.response[0])
 
 
@@ -527,7 +528,7 @@ def olmedo_fig9(
                 threads=256,
                 interference=[1.0, same, other, 1.0],
             )
-            run = simulate.hierarchy(_ordered(device, target), launches)
+            run = simulate.hierarchy(launches, _ordered(device, target))
             assert run.blocks is not None
             mine = (run.blocks.kernel == 0) & (run.blocks.sm == 0)
             beside = run.blocks.sm[run.blocks.kernel == 1]

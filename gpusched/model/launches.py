@@ -298,7 +298,7 @@ class Launches(Saved):
     def from_schedule(schedule: Schedule, *, interference: Numbers = None) -> Launches:
         """Make a launch of each kernel of a schedule, at the start of its frame.
 
-        ``gs.simulate.hierarchy(gpu, Launches.from_schedule(schedule))`` simulates the schedule
+        ``gs.simulate.hierarchy(Launches.from_schedule(schedule), gpu)`` simulates the schedule
         without waiting for the ends of frames: with the right batch table, no kernel ends after
         its frame.
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._draw import chrome_trace, svg, timeline_axes
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
-from gpusched.model import schedule_picture
+from gpusched.model import schedule_timeline
 from gpusched.model.batches import members
 from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
@@ -312,12 +313,12 @@ class Schedule:
         until
             Draw up to this time (ticks) instead of the first 60 frames.
         """
-        drawn: Axes = schedule_picture.plot(self, ax, unit, until)
+        drawn: Axes = timeline_axes.plot(schedule_timeline.picture(self, unit, until), ax)
         return drawn
 
     def to_svg(self, *, unit: str | None = None, until: int | None = None) -> str:
         """The same picture as an SVG document, without matplotlib; see ``plot``."""
-        return schedule_picture.svg(self, unit, until)
+        return svg.svg(schedule_timeline.picture(self, unit, until))
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -354,9 +355,7 @@ class Schedule:
         is the length of a tick in ns. The file is written whole or not at all; a name that ends
         in .gz is compressed. Raises OSError, and ValueError for a ``tick`` below 1.
         """
-        from gpusched.model.schedule_file import write_chrome
-
-        write_chrome(self, path, tick)
+        chrome_trace.write_timeline(schedule_timeline.trace(self), path, tick)
 
     # What these share
 

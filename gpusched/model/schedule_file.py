@@ -1,18 +1,15 @@
-"""Files of schedules: JSON, written and read, and Chrome traces, written."""
+"""Schedules in JSON files, written and read."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, NoReturn, TypeVar
 
-from gpusched._draw import chrome_trace
 from gpusched._support.files import replacing
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
 
 _FORMAT = "gpusched schedule"
@@ -22,7 +19,7 @@ Made = TypeVar("Made")
 
 
 def write(schedule: Any, path: str | os.PathLike[str]) -> None:
-    """What `Schedule.save` describes."""
+    """Write a schedule as JSON; see `Schedule.save`."""
     tasks = {name: getattr(schedule.tasks, name) for name in _TASK_FIELDS}
     document = {
         "format": _FORMAT,
@@ -45,12 +42,12 @@ def write(schedule: Any, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
-    """What `Schedule.load` describes; ``make`` is the class of schedules."""
+    """Read a schedule by the class ``make``; see `Schedule.load`."""
     return _Reader(os.fspath(path)).schedule(make)
 
 
 class _Reader:
-    """Reader of a schedule's file; its errors name the file and the field."""
+    """Decoder of a schedule's file, with errors that name the field."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -133,34 +130,3 @@ class _Reader:
     def fail(self, field: str, problem: str, expected: str = "") -> NoReturn:
         text = f"{problem}, expected {expected}" if expected else problem
         raise ValueError(f"{self.path}: {field}: {text}") from None
-
-
-def write_chrome(schedule: Any, path: str | os.PathLike[str], tick: int) -> None:
-    """What `Schedule.to_chrome_trace` describes."""
-    if tick < 1:
-        raise ValueError(f"tick: got {tick}, expected at least 1 ns")
-    names = schedule.tasks.name
-    events: list[dict[str, Any]] = [
-        chrome_trace.process_name(0, "GPU"),
-        chrome_trace.thread_name(0, 0, "frames"),
-        *(chrome_trace.thread_name(0, i + 1, name) for i, name in enumerate(names)),
-    ]
-    for frame in range(len(schedule)):
-        start, end = int(schedule.start[frame]) * tick, int(schedule.end[frame]) * tick
-        members = schedule.members(frame)
-        batch = {"frame": frame, "submission order": [names[i] for i in members]}
-        label = " + ".join(names[i] for i in members)
-        events.append(chrome_trace.complete_event(label, 0, 0, start, end - start, batch))
-        events.append(chrome_trace.counter_event("kernels", 0, start, {"running": len(members)}))
-        if frame + 1 == len(schedule) or schedule.start[frame + 1] > schedule.end[frame]:
-            events.append(chrome_trace.counter_event("kernels", 0, end, {"running": 0}))
-    jobs = schedule.jobs()
-    rows = zip(*(getattr(jobs, f.name).tolist() for f in fields(Jobs)), strict=True)
-    for task, job, release, deadline, begin, finish in rows:
-        ticks = {"release": release, "deadline": deadline, "response": finish - release}
-        args: dict[str, Any] = {"job": job, **{k: v * tick for k, v in ticks.items()}}
-        args["missed"] = finish > deadline
-        duration = (finish - begin) * tick
-        label = f"{names[task]} #{job}"
-        events.append(chrome_trace.complete_event(label, 0, task + 1, begin * tick, duration, args))
-    chrome_trace.write_chrome_trace(path, events)

@@ -1,18 +1,18 @@
 """Simulators: runs of task sets, job by job, under the scheduling rules that GPUs follow.
 
-``fifo`` runs the model of Yang and Anderson 2017: m threads, and kernels whose blocks start in FIFO
-order; ``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
-``hierarchy`` runs all levels of Olmedo et al. 2020 above the SM: applications, streams, copies, and
-blocks on SMs with all their limits. ``host`` runs tasks with CPU and GPU segments on cores and a
-GPU that they share in one of several ways, and ``host_responses`` stacks of them. ``warps`` runs
-what is inside an SM, and ``block_times`` uses it to say how long blocks take that share one.
+``fifo`` is the model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order;
+``fifo_responses`` runs stacks of task sets and keeps only the largest responses. ``hierarchy`` is
+that of [RTAS20] above the SM: applications, streams, copies, and blocks on SMs with all their
+limits. ``host`` runs tasks with CPU and GPU segments on cores and a GPU under one of several
+protocols, ``host_responses`` stacks of them. ``warps`` is the model of the inside of an SM, and
+``block_times`` uses it for the execution times of blocks that share one.
 """
 
 from __future__ import annotations
 
 from gpusched.simulate.fifo_result import FifoResponses, FifoRun, Waves
 from gpusched.simulate.fifo_run import Order, fifo, fifo_responses
-from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
+from gpusched.simulate.hierarchy_result import Blocks, Deadlock, Hierarchy, Occupancy, Slices, Waits
 from gpusched.simulate.hierarchy_run import hierarchy
 from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.host_run import host, host_responses
@@ -20,12 +20,14 @@ from gpusched.simulate.warps_run import block_times, warps
 
 __all__ = [
     "Blocks",
+    "Deadlock",
     "FifoResponses",
     "FifoRun",
     "Hierarchy",
     "HostResponses",
     "HostRun",
     "Intervals",
+    "Occupancy",
     "Order",
     "Slices",
     "Waits",

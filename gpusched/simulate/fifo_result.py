@@ -1,22 +1,27 @@
-"""What comes of simulating kernels whose blocks start in FIFO order (``gs.simulate.fifo``)."""
+"""Results of simulations of kernels in FIFO order: jobs, waves of blocks, responses."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._draw import chrome_trace, svg, timeline_axes
 from gpusched._support.arguments import Int64Array
-from gpusched._support.frozen import Frozen
+from gpusched._support.saved import Saved
 from gpusched.model.fifo_order import ORDERS
 from gpusched.model.jobs import Jobs, RunJobs
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.simulate import fifo_picture
-from gpusched.simulate.responses import Responses
+from gpusched.simulate import fifo_timeline, run_results
+from gpusched.simulate.run_results import Responses, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 __all__ = ["ORDERS", "OUTCOMES", "FifoResponses", "FifoRun", "Waves"]
 
@@ -24,19 +29,21 @@ OUTCOMES = ("done", "repeats", "diverges", "budget")
 """What is known at the end of a simulation; see ``FifoRun``."""
 
 
-@dataclass(frozen=True, eq=False)
-class Waves(Frozen):
-    """Blocks of one job that start and end together, in order of start: read-only int64 arrays.
+@dataclass(frozen=True, eq=False, repr=False)
+class Waves(Table):
+    """Blocks of one job that start and end together, in order of start: int64 arrays, (waves,).
 
     Attributes
     ----------
     task, job
         The task's index, and the number of its job, from 0.
     blocks
-        How many of its blocks.
+        Number of its blocks.
     start, end
         In ticks.
     """
+
+    _KIND: ClassVar[str] = "Waves"
 
     task: Int64Array
     job: Int64Array
@@ -44,43 +51,33 @@ class Waves(Frozen):
     start: Int64Array
     end: Int64Array
 
-    def __len__(self) -> int:
-        return len(self.task)
-
-    def to_frame(self) -> Any:
-        """A pandas table with one row per wave."""
-        import pandas as pd
-
-        return pd.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
-
-    def __repr__(self) -> str:
-        return f"<Waves: {len(self)}>"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FifoRun(RunJobs):
-    """Jobs whose blocks started in FIFO order, by release; see ``gs.simulate.fifo``.
+class FifoRun(Saved, RunJobs):
+    """Jobs of kernels whose blocks start in FIFO order, by release; see ``gs.simulate.fifo``.
 
-    Beside the columns of ``Jobs``, whose ``start`` is that of the first block and whose ``finish``
-    that of the last (-1 for what has not happened):
+    Arrays are read-only, one entry per job or per task, times in ticks. Beside the columns of
+    ``Jobs``, whose ``start`` is that of the first block and whose ``finish`` that of the last (-1
+    for what has not happened):
 
     Attributes
     ----------
     dispatched
-        When the job's last block started.
+        Start of the job's last block.
     waves
-        The blocks as ``Waves``; None if they were not wanted.
+        The blocks as ``Waves``; None for a run with ``waves=False``.
     tasks, threads, order
-        What was simulated.
+        The task set, the GPU's threads and the reading of FIFO.
     outcome
-        "repeats": from ``cycle_from`` on everything happens again every ``cycle_length`` ticks, so
+        "repeats": from ``cycle_from`` on everything repeats every ``cycle_length`` ticks, so that
         no later response exceeds ``worst``. "diverges": the responses of the tasks in ``grows``
-        have no bound, as everything happens again with ever longer backlogs. "done": neither is
-        known, and every job released before ``until`` has finished. "budget": it was spent before.
+        have no bound, because everything repeats with larger and larger backlogs. "done": neither
+        is known, and every job released before ``until`` has finished. "budget": it was spent
+        first.
     worst
-        Per task, the largest response time seen; 0 where no job has finished.
+        Per task, the largest response time; 0 where no job has finished.
     finished
-        Per task, how many jobs have.
+        Per task, the number of finished jobs.
     grows
         Per task, whether its responses are known to grow without bound.
     cycle_from, cycle_length
@@ -88,10 +85,12 @@ class FifoRun(RunJobs):
     now
         The instant at which the simulation ended.
     reason
-        Which budget ended it, "states" (jobs), "bytes" or "seconds"; None if none did.
+        The budget that ended it, "states" (jobs), "bytes" or "seconds"; None if none did.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "dispatched")
+    _KIND: ClassVar[str] = "FifoRun"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, Waves)
 
     dispatched: Int64Array
     waves: Waves | None
@@ -108,49 +107,92 @@ class FifoRun(RunJobs):
     reason: str | None
 
     def __repr__(self) -> str:
-        known = self.outcome if self.reason is None else f"{self.outcome} ({self.reason})"
         return (
-            f"<FifoRun: {len(self)} jobs of {self.tasks.n} tasks on {self.threads} threads, "
-            f"order {self.order}, {known}>"
+            f"<FifoRun: {run_results.plural(len(self), 'job')} of "
+            f"{run_results.plural(self.tasks.n, 'task')} on {self.threads} threads, order "
+            f"{self.order}; {run_results.misses(self)}; {self._ended()}>"
         )
+
+    def _ended(self) -> str:
+        if self.outcome == "repeats":
+            return f"repeats every {self.cycle_length} ticks from {self.cycle_from} on"
+        if self.outcome == "diverges":
+            return f"{run_results.plural(int(self.grows.sum()), 'task')} with growing responses"
+        return run_results.ended(self.outcome, self.reason, self.now)
+
+    def _repr_html_(self) -> str:
+        return run_results.html_of(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per job as a ``pandas.DataFrame``."""
+        frame: pd.DataFrame = super().to_frame()
+        return frame
+
+    def why(self, task: int | str | None = None) -> str:
+        """The largest response of a task in words: where its ticks went.
+
+        ``task``: its index or name; without it, the task that is closest to its deadline, or
+        exceeds it most. Raises IndexError and ValueError for a task that the set does not have.
+        """
+        number, row = run_results.worst_job(self, task)
+        text = run_results.job_text(self, number, row)
+        if row is not None:
+            release, first = int(self.release[row]), int(self.start[row])
+            last, finish = int(self.dispatched[row]), int(self.finish[row])
+            text += (
+                f": {first - release} until its first block starts, {last - first} until its last "
+                f"block starts, {finish - last} until that ends"
+            )
+        if self.grows[number]:
+            text += "; its responses grow without bound"
+        return text
 
     # Pictures
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         unit: str | None = None,
         since: int = 0,
         until: int | None = None,
         labels: Mapping[tuple[int, int], str] | None = None,
-    ) -> Any:
-        """Draws which threads run which blocks, with matplotlib, and returns the axes.
+    ) -> Axes:
+        """Draw which threads run which blocks, with Matplotlib.
 
-        One rectangle per block, in its task's colour and with its job's number; blocks get the
-        lowest free threads of the picture, side by side where there is room (the model does not
-        say which threads a block runs on). Blocks of a job that misses its deadline are hatched
-        with red edges. Below, each task's releases.
+        One rectangle per block, in its task's colour, with its job's number. Blocks are drawn on
+        the lowest free threads, side by side where there is room (the model does not say which
+        threads a block runs on). Blocks of a job that misses its deadline are hatched with red
+        edges. Below, the releases of each task.
 
         Parameters
         ----------
         ax
             Axes to draw on; a new figure unless given.
         unit
-            What a tick is: None, "ns", "us", "ms" or "s".
+            Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks; up to the 300th wave unless ``until`` is given, and never more
-            than 3000.
+            The window in ticks. Without ``until``, up to the 300th wave; with it, at most 3000.
         labels
             Texts instead of the job's number, by (task, job).
 
-        Raises ValueError for a run without its waves.
+        Returns
+        -------
+        matplotlib.axes.Axes
+            ``ax``, or those of the new figure.
+
+        Raises
+        ------
+        ValueError
+            A run without its waves, an empty window.
         """
-        return fifo_picture.plot(self, ax, unit, since, until, labels or {})
+        drawn = fifo_timeline.picture(self, unit, since, until, labels)
+        shown: Axes = timeline_axes.plot(drawn, ax)
+        return shown
 
     def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
-        """The same picture as an SVG document, without matplotlib; see ``plot``."""
-        return fifo_picture.svg(self, unit, since, until)
+        """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        return svg.svg(fifo_timeline.picture(self, unit, since, until))
 
     def _repr_svg_(self) -> str | None:
         return None if self.waves is None else self.to_svg()
@@ -158,42 +200,54 @@ class FifoRun(RunJobs):
     # Files
 
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
-        """Writes the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
+        """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
         A process "jobs" with a lane per task, in which a job lasts from its first block's start to
         its finish (more lanes where its jobs overlap; release, deadline and response in their
         arguments), and with waves a process "GPU" with the blocks of each task and a counter of
-        the busy threads. ``tick`` is the length of a tick in ns. The file is written whole or not
-        at all; a name that ends in .gz is compressed. Raises OSError, and ValueError for a
-        ``tick`` below 1.
-        """
-        from gpusched.simulate import fifo_trace
+        the busy threads.
 
-        fifo_trace.write(self, path, tick)
+        Parameters
+        ----------
+        path
+            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+        tick
+            Length of a tick in ns.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        TypeError, ValueError
+            ``tick`` is not a positive integer.
+        """
+        chrome_trace.write_timeline(fifo_timeline.trace(self), path, tick)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FifoResponses(Responses):
-    """The largest responses of many simulated sets; see ``gs.simulate.fifo_responses``.
+    """Largest responses of simulated sets; see ``gs.simulate.fifo_responses``.
 
     For a stack of N sets of n tasks; a single set has no first axis.
 
     Attributes
     ----------
     worst
-        The largest response time of each task, (N, n); 0 where no job finished.
+        The largest response time of each task, (N, n), in ticks; 0 where no job finished.
     finished
-        How many jobs did, (N, n).
+        Number of finished jobs, (N, n).
     outcome
-        One of ``OUTCOMES`` for each set, (N,); see ``FifoRun``.
+        One of ``OUTCOMES`` per set, (N,); see ``FifoRun``.
     waves
-        How many waves of blocks were started, (N,).
+        Number of waves of blocks that were started, (N,).
     """
+
+    _KIND: ClassVar[str] = "FifoResponses"
 
     waves: Int64Array
 
     def __repr__(self) -> str:
         names, counts = np.unique(np.atleast_1d(self.outcome), return_counts=True)
         known = "".join(f", {k} {name}" for name, k in zip(names, counts, strict=True))
-        of = f"{len(self)} sets of " if self.is_stack else ""
+        of = f"{run_results.plural(len(self), 'set')} of " if self.is_stack else ""
         return f"<FifoResponses: {of}{self.worst.shape[-1]} tasks{known}>"

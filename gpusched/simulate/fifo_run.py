@@ -1,8 +1,7 @@
-"""What happens when, job by job, if blocks start in FIFO order (``gs.simulate.fifo``).
+"""Simulation of kernels whose blocks start in FIFO order (``gs.simulate.fifo``).
 
-The model of the FIFO paper (M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent
-GPU Scheduling, ECRTS 2017, work in progress): m threads, and kernels whose blocks start in FIFO
-order. ``fifo_responses`` does it for stacks of task sets and keeps the largest responses alone.
+The model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order.
+``fifo_responses`` runs stacks of task sets and keeps only the largest responses.
 """
 
 from __future__ import annotations
@@ -73,9 +72,9 @@ def fifo(
     progress: Progress = None,
     stop: Any = None,
 ) -> FifoRun:
-    """Simulates kernels on a GPU of ``threads`` threads that start their blocks in FIFO order.
+    """Simulate kernels on a GPU of ``threads`` threads that start their blocks in FIFO order.
 
-    Yang and Anderson 2017, section III. A job is a kernel of ``blocks`` blocks, each of which
+    [ECRTS17], section III. A job is a kernel of ``blocks`` blocks, each of which
     occupies as many threads as the task's ``threads`` for ``block_time`` ticks. Only the kernel at
     the head of the queue may start blocks; a block starts as soon as its threads are free and runs
     to its end. At one instant, blocks end first, then jobs are released, then blocks start. Jobs
@@ -84,50 +83,50 @@ def fifo(
     Parameters
     ----------
     tasks
-        One task set; ``offset`` is the first release. ``wcet``, registers and shared memory play
-        no role.
+        One task set; ``offset`` is the first release. ``wcet``, registers and shared memory are
+        not used.
     threads
-        Of the GPU (m in the paper).
+        Number of the GPU's threads (m in the paper).
     order
-        What FIFO means. "hardware": a kernel joins the queue when it gets to the head of its stream
+        Reading of FIFO. "hardware": a kernel joins the queue when it gets to the head of its stream
         (rules R1 and R2). "release": of the kernels at the heads of their streams, the earliest
         release goes first (section IV). "strict": all kernels queue by release, and one that is not
         at the head of its stream yet holds up everything behind it (property P1 to the letter).
         "overlap": all kernels queue by release, each in a stream of its own.
     until
-        Jobs released before it run to their end. None: run until it is known what happens for
-        ever, which needs periodic releases and constant execution times.
+        In ticks; jobs released before it run to their end. None: run until the schedule is known to
+        repeat or to diverge, which needs periodic releases and constant execution times.
     stream
         One number per task; tasks with equal numbers share a stream, whose jobs run one after the
         other, by release. A stream for each task unless given.
     execution
-        How long blocks run, as a share of ``block_time``: one number, or (low, high) for times
+        Execution times of blocks as a share of ``block_time``: one number, or (low, high) for times
         drawn uniformly from ceil(low block_time) .. floor(high block_time), at least one tick.
         0.1 means a tenth exactly.
     draw
-        What a time is drawn for: each "job", each "wave" of blocks that start together, or each
-        "block".
+        Unit for which a time is drawn: each "job", each "wave" of blocks that start together, or
+        each "block".
     gap
         Up to this share of the period, drawn uniformly, is added to the time between two releases:
         sporadic tasks. 0: periodic ones.
     victim
-        The index of a task that the others are out to delay: they are released when ``triggers``
-        say so, as far as their periods allow, and ahead of the victim's jobs. The victim's own
-        releases are as without it.
+        Index of the task under analysis. The other tasks' releases are chosen to maximise its
+        response time: they come at the instants of ``triggers``, as far as their periods allow, and
+        ahead of its jobs. Its own releases are as without it.
     triggers
-        When the victim's job gets to the "head" of its stream, when its last block starts
-        ("tail"), when it finishes ("finish"): one of them, or several.
+        Instants of the victim's jobs, one or several of: "head" (a job gets to the head of its
+        stream), "tail" (its last block starts), "finish".
     seed, index
-        What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
+        Random numbers depend on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
         the number of the set under it, on task and job, and on nothing else: set i of
         ``fifo_responses`` behaves like ``index=i`` here.
     settle
-        Whether to find out what happens for ever: "no", "note" (and go on until ``until``) or
-        "stop" (as soon as it is known); False and True mean "no" and "stop". By default "stop"
-        without ``until``, otherwise "note" where nothing is random. Some sets never settle; those
-        whose hyperperiod is beyond the clock cannot.
+        Whether to detect that the schedule repeats or diverges: "no", "note" (and go on until
+        ``until``) or "stop" (as soon as it is known); False and True mean "no" and "stop". By
+        default "stop" without ``until``, otherwise "note" where nothing is random. Some sets never
+        settle; those whose hyperperiod exceeds 2**59 ticks cannot.
     waves
-        Whether to keep the waves of blocks, which pictures need.
+        Whether to keep the waves of blocks, for pictures and traces.
     budget
         A ``gs.Budget``, whose states are jobs; by default 2 GiB.
     progress
@@ -139,15 +138,15 @@ def fifo(
     Returns
     -------
     FifoRun
-        Jobs and waves, and what is known about all jobs to come.
+        Jobs and waves, and what is known about all later jobs.
 
     Raises
     ------
     ValueError
-        A stack of sets, blocks wider than the GPU, no ``until`` where nothing can be known for
-        ever, options that are unknown or do not go together.
+        A stack of sets, blocks wider than the GPU, no ``until`` where the schedule cannot be known
+        to repeat, options that are unknown or do not go together.
     OverflowError
-        Times beyond the clock (2^59 ticks for releases).
+        Times that are too large (releases: 2**59 ticks).
     gpusched.Cancelled
         Stopped by ``stop``.
     """
@@ -155,8 +154,8 @@ def fifo(
     budget = as_budget(budget)
     if tasks.is_stack:
         raise ValueError(
-            f"tasks: a stack of {len(tasks)} sets; one run is of one set, for the largest "
-            "responses of many there is fifo_responses"
+            f"tasks: got a stack of {len(tasks)} sets, expected one set; fifo_responses gives the "
+            "largest responses of a stack"
         )
     m = _threads(threads)
     one_of(order, ORDERS, "order")
@@ -164,7 +163,7 @@ def fifo(
     n = tasks.n
     victims = -1 if victim is None else integer(victim, "victim")
     if victim is not None and not 0 <= victims < n:
-        raise ValueError(f"victim = {victims}: must be the index of one of {n} tasks")
+        raise ValueError(f"victim: got {victims}, expected 0 to {n - 1}, a task's index")
     streams = _streams(stream, n, order, victims)
     least, most = _execution(tasks, execution)
     slack = _slack(tasks, gap)
@@ -175,7 +174,7 @@ def fifo(
     late = np.flatnonzero(tasks.deadline >= 2**62)
     if late.size:
         i = int(late[0])
-        raise OverflowError(f"deadline[{i}] = {tasks.deadline[i]}: is too large for the clock")
+        raise OverflowError(f"deadline[{i}]: got {tasks.deadline[i]}, expected less than 2**62")
     simulation = _core.fifo_open(
         *(tasks.period, most, tasks.blocks, tasks.threads, tasks.offset, tasks.priority),
         *(streams, least),
@@ -251,18 +250,18 @@ def fifo_responses(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> FifoResponses:
-    """The largest response of each task in ``fifo`` simulations of many sets: one call into C.
+    """Largest response of each task in ``fifo`` simulations of many sets: one call into C.
 
     Parameters
     ----------
     tasks
         A stack of N sets, or one set.
     threads, until
-        As in ``fifo``; one number, or one for each set.
+        As in ``fifo``; one number, or one per set.
     order, execution, draw, gap, triggers
         As in ``fifo``, the same for all sets.
     victim
-        As in ``fifo``; one index, or one for each set (-1: no adversary).
+        As in ``fifo``; one index, or one per set (-1: periodic or sporadic releases).
     seed, first
         Set i draws as set number ``first + i`` of the seed.
     settle
@@ -328,13 +327,13 @@ def fifo_responses(
     return FifoResponses(worst, finished, np.asarray(outcome), np.asarray(waves))
 
 
-# What both take
+# Arguments of both functions
 
 
 def _threads(threads: Any) -> int:
     m = integer(threads, "threads")
     if not 1 <= m < 2**31:
-        raise ValueError(f"threads = {m}: must be positive, and within 31 bits")
+        raise ValueError(f"threads: got {m}, expected 1 to 2**31 - 1")
     return m
 
 
@@ -344,14 +343,14 @@ def _streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:
         return None
     given = int_array(stream, "stream")
     if given.shape != (n,):
-        raise ValueError(f"stream: shape {given.shape}; must be one number for each of {n} tasks")
+        raise ValueError(f"stream: got shape {given.shape}, expected one number per task ({n})")
     names, numbers = np.unique(given, return_inverse=True)
     if len(names) == n:
         return None
     if order == "overlap":
-        raise ValueError("stream: with order 'overlap' every job has a stream of its own")
+        raise ValueError("stream: got shared streams, expected none with order='overlap'")
     if victim >= 0:
-        raise ValueError("stream: with a victim every task has a stream of its own")
+        raise ValueError("stream: got shared streams, expected none with a victim")
     return numbers.astype(np.int64)
 
 
@@ -371,7 +370,9 @@ def _slack(tasks: KernelTasks, gap: Any) -> Int64Array:
     except OverflowError:
         pass
     longest = int(tasks.period.max())
-    raise OverflowError(f"gap = {gap}: so much more than a period of {longest} is beyond the clock")
+    raise OverflowError(
+        f"gap: got {gap}, expected a share of the longest period ({longest}) below 2**59 ticks"
+    )
 
 
 def _scaled(times: Int64Array, share: Fraction, up: bool) -> Int64Array:
@@ -391,50 +392,50 @@ def _triggers(triggers: Any) -> int:
     for name in some_of(triggers, _TRIGGERS, "triggers"):
         bits |= 1 << _TRIGGERS.index(name)
     if bits == 0:
-        raise ValueError(f"triggers: must be some of {', '.join(_TRIGGERS)}")
+        raise ValueError(f"triggers: got none, expected some of {', '.join(_TRIGGERS)}")
     return bits
 
 
 def _settle(
     settle: Any, until: Any, fixed: bool, usual: tuple[Settle, Settle]
 ) -> tuple[Settle, int | None]:
-    """What to find out, and the bound on releases; ``usual``: random, and where nothing is."""
+    """``settle`` and the bound on releases; ``usual``: defaults with and without random times."""
     last = None if until is None else ticks(until, "until")
     if last is not None and last < 0:
-        raise ValueError(f"until = {last}: must not be negative")
+        raise ValueError(f"until: got {last}, expected 0 or more")
     if last is not None and last > _core.FIFO_LATEST:
-        raise OverflowError(f"until = {last}: is too large for the clock")
+        raise OverflowError(f"until: got {last}, expected at most {_core.FIFO_LATEST}")
     if isinstance(settle, bool):
         settle = "stop" if settle else "no"
     if settle is not None:
         one_of(settle, _SETTLE, "settle")
     if last is None:
         if settle not in (None, "stop"):
-            raise ValueError(f"until: with settle = {settle!r} it is needed, or nothing ends")
+            raise ValueError(f"until: got None, expected ticks with settle={settle!r}")
         if not fixed:
             raise ValueError(
-                "until: is needed unless releases are periodic (gap = 0, no victim) and execution "
-                "times constant"
+                "until: got None, expected ticks unless releases are periodic (gap=0, no victim) "
+                "and execution times constant"
             )
         return "stop", None
     if settle is None:
         return usual[fixed], last
     if settle != "no" and not fixed:
         raise ValueError(
-            f"settle = {settle!r}: needs periodic releases (gap = 0, no victim) and constant "
-            "execution times"
+            f"settle: got {settle!r}, expected 'no' unless releases are periodic (gap=0, no "
+            "victim) and execution times constant"
         )
     chosen: Settle = settle
     return chosen, last
 
 
 def _check_endless(tasks: KernelTasks, order: str, where: str = "") -> None:
-    """Refuses sets of which the core cannot find out what happens for ever."""
+    """Refuse sets whose schedules the core cannot follow until they repeat."""
     hyperperiod = tasks.hyperperiod
     if 2 * hyperperiod + int(tasks.offset.max()) >= _core.FIFO_LATEST:
-        raise ValueError(f"{where}until: is needed, as the hyperperiod is beyond the clock")
+        raise ValueError(f"{where}until: got None, expected ticks, as the hyperperiod is too large")
     if order == "release" and tasks.n > _core.FIFO_SETTLE_TASKS:
         raise ValueError(
-            f"{where}until: is needed with more than {_core.FIFO_SETTLE_TASKS} tasks in order "
-            "'release'"
+            f"{where}until: got None, expected ticks with more than {_core.FIFO_SETTLE_TASKS} "
+            "tasks in order 'release'"
         )

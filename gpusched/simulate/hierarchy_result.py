@@ -1,20 +1,36 @@
-"""What comes of simulating the scheduling hierarchy (``gs.simulate.hierarchy``)."""
+"""Results of simulations of the scheduling hierarchy: launches, blocks, waits."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, integer, one_of
+from gpusched._draw import chrome_trace, svg, timeline_axes
+from gpusched._draw.timeline import Timeline
+from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
-from gpusched._support.text import clip
+from gpusched._support.saved import Saved
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import KINDS, Launches
+from gpusched.simulate import hierarchy_timeline, hierarchy_why, run_results
+from gpusched.simulate.hierarchy_tables import (
+    REASONS,
+    Blocks,
+    Deadlock,
+    Occupancy,
+    Slices,
+    Waits,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 __all__ = [
     "OUTCOMES",
@@ -30,220 +46,51 @@ __all__ = [
 OUTCOMES = ("done", "deadlock", "budget")
 """How a simulation ends; see ``Hierarchy``."""
 
-REASONS = (
-    *("stream", "after", "null_stream", "channel", "slice", "priority", "queue"),
-    *("warps", "blocks", "registers", "shared_memory", "copy_engine"),
-)
-"""Why a launch waits, by the core's numbers; see ``Waits``."""
-
-_SHOWN = 40
 _COLUMNS = ("head", "joined", "first", "dispatched", "end")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Table(Frozen):
-    """Columns of one length: read-only arrays."""
+class Hierarchy(Saved, Frozen):
+    """Launches under the scheduling hierarchy; see ``gs.simulate.hierarchy``.
 
-    def __len__(self) -> int:
-        return len(getattr(self, fields(self)[0].name))
-
-    def _shown(self) -> dict[str, npt.NDArray[Any]]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    def to_frame(self) -> Any:
-        """A pandas table with these columns."""
-        import pandas as pd
-
-        return pd.DataFrame(self._shown())
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self)}>"
-
-    def _repr_html_(self) -> str:
-        return Results(self._shown())._repr_html_()
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Blocks(_Table):
-    """Blocks in order of start: read-only int64 arrays.
-
-    Attributes
-    ----------
-    kernel
-        The index of the launch.
-    block
-        The block's number in its grid.
-    sm
-        Where it ran.
-    start, end
-        In ticks; ``end`` is -1 for a block that still ran at the end of the simulation. While
-        another context has the GPU, a block that has started is frozen: see ``Slices``.
-    """
-
-    kernel: Int64Array
-    block: Int64Array
-    sm: Int64Array
-    start: Int64Array
-    end: Int64Array
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Waits(_Table):
-    """What launches waited for, in order of the waits' ends: read-only int64 arrays.
-
-    Attributes
-    ----------
-    launch
-        Which one waited.
-    why
-        The position in ``REASONS`` of: "stream" (for the launch before it in its stream), "after"
-        (for a launch that it was told to wait for), "null_stream" (for one that the NULL stream
-        keeps before it), "channel" (for the kernel before it in its channel to be fully
-        dispatched), "slice" (for a time slice of its context), "priority" (for a more urgent queue
-        to become empty), "queue" (behind another kernel), "warps", "blocks", "registers",
-        "shared_memory" (at the head of the queue: no SM has enough of that for one more block; what
-        most SMs lack, if they lack different things), "copy_engine" (for other copies).
-    blocker
-        The launch that it waited for, -1 if none.
-    sm
-        Where room was found at the end of a wait for room; -1 otherwise.
-    start, end
-        In ticks; ``end`` is -1 where it still waits. A kernel that has started some of its blocks
-        may wait for room or priority again, for the others: until the last has started.
-    """
-
-    launch: Int64Array
-    why: Int64Array
-    blocker: Int64Array
-    sm: Int64Array
-    start: Int64Array
-    end: Int64Array
-
-    @property
-    def reason(self) -> npt.NDArray[np.str_]:
-        """``why`` in words."""
-        return np.array(REASONS)[self.why]
-
-    def _shown(self) -> dict[str, npt.NDArray[Any]]:
-        columns = super()._shown()
-        del columns["why"]
-        return {"launch": columns.pop("launch"), "reason": self.reason, **columns}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Slices(_Table):
-    """Which context had the GPU when: read-only int64 arrays.
-
-    Attributes
-    ----------
-    context
-        Its index.
-    start, end
-        In ticks; ``end`` is -1 where it still had the GPU at the end of the simulation. Slices of
-        one context that follow each other are one.
-    """
-
-    context: Int64Array
-    start: Int64Array
-    end: Int64Array
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Occupancy(_Table):
-    """How much each SM holds over time, as step functions: read-only int64 arrays.
-
-    One row for every change, by SM and time; what it says holds until the SM's next row, and there
-    is nothing on an SM before its first. Frozen blocks do not count.
-
-    Attributes
-    ----------
-    sm, time
-        The SM, and the instant in ticks.
-    warps, threads, blocks
-        On it from then on.
-    """
-
-    sm: Int64Array
-    time: Int64Array
-    warps: Int64Array
-    threads: Int64Array
-    blocks: Int64Array
-
-    def of(self, sm: int) -> tuple[Int64Array, Int64Array]:
-        """One SM's step function of warps: (times, warps from each of them on)."""
-        low, high = np.searchsorted(self.sm, [sm, sm + 1])
-        return self.time[low:high], self.warps[low:high]
-
-    def total(self) -> tuple[Int64Array, Int64Array]:
-        """The whole GPU's step function of warps: (times, warps from each of them on)."""
-        first = np.diff(self.sm, prepend=-1) != 0
-        change = np.diff(self.warps, prepend=0)
-        change[first] = self.warps[first]
-        times, at = np.unique(self.time, return_inverse=True)
-        sums = np.zeros(len(times), dtype=np.int64)
-        np.add.at(sums, at, change)
-        return times, np.cumsum(sums)
-
-
-@dataclass(frozen=True)
-class Deadlock:
-    """Launches that wait for each other for ever.
-
-    Attributes
-    ----------
-    chain
-        Each as (launch, reason, blocker): the next one in the chain is the blocker, that of the
-        last one the first.
-    sentence
-        The same in words, which ``str`` gives, too.
-    """
-
-    chain: tuple[tuple[int, str, int], ...]
-    sentence: str
-
-    def __str__(self) -> str:
-        return self.sentence
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy(Frozen):
-    """What the scheduling hierarchy made of launches; see ``gs.simulate.hierarchy``.
-
-    Arrays are read-only int64 with one entry per launch, in ticks, and -1 for what has not happened
-    (columns of copies and kernels alike).
+    Arrays are read-only int64 with one entry per launch, copies and kernels alike, in ticks; -1 for
+    what has not happened.
 
     Attributes
     ----------
     head
-        All launches before it in its stream had ended.
+        When all launches before it in its stream had ended.
     joined
-        It joined the queue of kernels, or that of a copy engine.
+        When it joined the queue of kernels, or that of a copy engine.
     first, dispatched
-        Its first block and its last one started; a copy started.
+        Starts of its first block and of its last one; of a copy.
     end
-        It was done.
+        When it was done.
     blocks
-        The log of blocks; None if it was not wanted.
+        The log of blocks; None for a run with ``blocks=False``.
     waits, pending
-        What launches waited for, and what those wait for that do not go on.
+        What launches waited for, and what those still wait for that have not gone on.
     slices
         Which context had the GPU when.
     outcome
-        "done": every launch has ended. "deadlock": some wait for each other for ever; see
-        ``deadlock``. "budget": it was spent before.
+        "done": every launch has ended. "deadlock": some wait for each other; see ``deadlock``.
+        "budget": it was spent first.
     reason
-        Which budget ended it, "states" (blocks), "bytes" or "seconds"; None if none did.
+        The budget that ended it, "states" (blocks), "bytes" or "seconds"; None if none did.
     now
         The last instant of the simulation.
     started
-        How many blocks have started.
-    launches, gpu, policy, copy_engines, channels, timeslice, runlist, switch_time, sms_per_gpc
-        What was simulated.
+        Number of blocks that have started.
+    launches, gpu, placement, copy_engines, channels, timeslice, runlist, switch_time, sms_per_gpc
+        The workload, the platform and the options.
     """
+
+    _KIND: ClassVar[str] = "Hierarchy"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (Launches, GPU, Blocks, Waits, Slices)
 
     launches: Launches
     gpu: GPU
-    policy: str
+    placement: str
     copy_engines: int
     channels: int | None
     timeslice: Int64Array | None
@@ -268,28 +115,45 @@ class Hierarchy(Frozen):
         return len(self.launches)
 
     def __repr__(self) -> str:
-        known = self.outcome if self.reason is None else f"{self.outcome} ({self.reason})"
         kernels = int((self.launches.kind == 0).sum())
-        copies = f" and {len(self) - kernels} copies" if kernels < len(self) else ""
+        copies = len(self) - kernels
+        what = run_results.plural(kernels, "kernel")
+        if copies:
+            what += f" and {copies} {'copy' if copies == 1 else 'copies'}"
         where = f"{self.gpu.sms} SMs{f' of a {self.gpu.name}' if self.gpu.name else ''}"
-        return f"<Hierarchy: {kernels} kernels{copies} on {where}, {known} at {self.now}>"
+        return f"<Hierarchy: {what} on {where}; {self._ended()}>"
+
+    def _ended(self) -> str:
+        left = run_results.plural(int((self.end < 0).sum()), "launch").replace(
+            "launchs", "launches"
+        )
+        if self.outcome == "deadlock":
+            return f"deadlock at {self.now}, {left} not ended"
+        if self.outcome == "budget":
+            return f"the budget ({self.reason}) was spent at {self.now}, {left} not ended"
+        return f"all ended by {self.now}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self)[1:-1])}</p>{self._repr_svg_()}"
 
     # Tables
 
     @property
     def response(self) -> Int64Array:
-        """From the launch to its end; -1 for what has not ended."""
+        """Ticks from the launch to its end; -1 for what has not ended."""
         return np.where(self.end >= 0, self.end - self.launches.time, np.int64(-1))
 
     @property
     def kernels(self) -> Results:
-        """The kernels as a table: launch, name, stream, time, head, joined, first, dispatched, end
-        and response."""
+        """Table of the kernels.
+
+        Columns: launch, name, stream, time, head, joined, first, dispatched, end, response.
+        """
         return self._results(np.flatnonzero(self.launches.kind == 0))
 
     @property
     def copies(self) -> Results:
-        """The copies as a table with the same columns."""
+        """Table of the copies, with the columns of ``kernels``."""
         return self._results(np.flatnonzero(self.launches.kind != 0))
 
     def _results(self, rows: Int64Array) -> Results:
@@ -301,8 +165,8 @@ class Hierarchy(Frozen):
         columns["response"] = self.response[rows]
         return Results(columns)
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per launch."""
+    def to_frame(self) -> pd.DataFrame:
+        """One row per launch as a ``pandas.DataFrame``."""
         import pandas as pd
 
         columns = dict(self._results(np.arange(len(self))).columns)
@@ -312,8 +176,10 @@ class Hierarchy(Frozen):
         return frame
 
     def overlap(self, one: int, other: int) -> int:
-        """For how many ticks two launches were both under way, from the start of the first block
-        to the end of the last."""
+        """Ticks in which two launches were both between their first block's start and their end.
+
+        ``one``, ``other``: indices of launches; raises IndexError for others.
+        """
         a, b = self._launch(one), self._launch(other)
         if self.first[a] < 0 or self.first[b] < 0:
             return 0
@@ -322,35 +188,55 @@ class Hierarchy(Frozen):
 
     # Why
 
-    def why(self, launch: int) -> list[str]:
-        """What a launch waited for, one sentence for each wait, by time.
+    def why(self, launch: int | None = None) -> str:
+        """The waits of a launch in words, one line per wait, by time.
 
-        Such as "waited 20 .. 100 behind kernel 0 in the queue". Empty if it never waited. Raises
-        IndexError for what is no launch.
+        Parameters
+        ----------
+        launch
+            Its index. Without it, the circle of a deadlock; or else the launch with the largest
+            response, whose name and response are on the first line.
+
+        Returns
+        -------
+        str
+            Lines such as "waited 20 .. 100 behind kernel 0 in the queue"; empty for a launch that
+            never waited.
+
+        Raises
+        ------
+        IndexError
+            No such launch.
         """
-        from gpusched.simulate import hierarchy_why
-
-        return hierarchy_why.sentences(self, self._launch(launch))
+        if launch is not None:
+            return "\n".join(hierarchy_why.sentences(self, self._launch(launch)))
+        if self.deadlock is not None:
+            return str(self.deadlock)
+        response = self.response
+        if not (response >= 0).any():
+            return "no launch has ended"
+        longest = int(np.argmax(response))
+        first = (
+            f"{hierarchy_why.label(self.launches, longest)}, launch {longest}: the largest "
+            f"response, {response[longest]} ticks from {self.launches.time[longest]} on"
+        )
+        return "\n".join([first, *hierarchy_why.sentences(self, longest)])
 
     @property
     def deadlock(self) -> Deadlock | None:
-        """Which launches wait for each other for ever; None unless the outcome is "deadlock"."""
-        if self.outcome != "deadlock":
-            return None
-        from gpusched.simulate import hierarchy_why
-
-        return hierarchy_why.deadlock(self)
+        """The launches that wait for each other; None unless the outcome is "deadlock"."""
+        return hierarchy_why.deadlock(self) if self.outcome == "deadlock" else None
 
     def _launch(self, launch: int) -> int:
         number = integer(launch, "launch")
         if not 0 <= number < len(self):
-            raise IndexError(f"launch = {number}: there are {len(self)}")
+            raise IndexError(f"launch: got {number}, expected 0 to {len(self) - 1}")
         return number
 
     # Where the blocks are
 
     def occupancy(self) -> Occupancy:
-        """How many warps, threads and blocks each SM holds over time.
+        """Warps, threads and blocks on each SM over time.
 
         Raises ValueError for a run without its blocks.
         """
@@ -376,11 +262,11 @@ class Hierarchy(Frozen):
 
     def _log(self) -> Blocks:
         if self.blocks is None:
-            raise ValueError("blocks: this run was simulated without its log of blocks")
+            raise ValueError("blocks: got a run without its log, expected one with blocks=True")
         return self.blocks
 
     def _pieces(self) -> tuple[npt.NDArray[np.bool_], Int64Array, Int64Array, Int64Array]:
-        """Spans of time in which blocks run, or are frozen: (frozen, block, start, end)."""
+        """Spans of time in which blocks run or are frozen: (frozen, block, start, end)."""
         log = self._log()
         end = np.where(log.end >= 0, log.end, self.now)
         every = np.flatnonzero(end > log.start)
@@ -421,37 +307,42 @@ class Hierarchy(Frozen):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         by: Literal["sm", "stream"] = "sm",
         unit: str | None = None,
         since: int = 0,
         until: int | None = None,
-    ) -> Any:
-        """Draws the run with matplotlib, and returns the axes.
+    ) -> Axes:
+        """Draw the run with Matplotlib.
 
         Parameters
         ----------
         ax
             Axes to draw on; a new figure unless given.
         by
-            "sm": a row per SM, as high as its warps (or as half of them, a quarter, ... where no
-            more are used), with the blocks in it (pale while they are frozen), and one per copy
-            engine. "stream": a row per stream, with its kernels and
-            copies from their first start to their end, triangles where they are launched, and
-            below them what the launch at the stream's head waited for.
+            "sm": a lane per SM, as high as its warps (or half of them, a quarter, ... where no more
+            are used), with its blocks (pale while they are frozen), and one per copy engine.
+            "stream": a lane per stream, with its kernels and copies from their first start to their
+            end, triangles where they are launched, and below them what the launch at the stream's
+            head waited for.
         unit
-            What a tick is: None, "ns", "us", "ms" or "s".
+            Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks; as far as there are some hundred boxes unless ``until`` is given,
-            and never more than some thousand.
+            The window in ticks. Without ``until``, up to the 700th box; with it, at most 4000.
 
-        Raises ValueError for SMs of a run without its blocks.
+        Returns
+        -------
+        matplotlib.axes.Axes
+            ``ax``, or those of the new figure.
+
+        Raises
+        ------
+        ValueError
+            SMs of a run without its blocks, an empty window.
         """
-        from gpusched.simulate import hierarchy_picture
-
-        one_of(by, ("sm", "stream"), "by")
-        return hierarchy_picture.plot(self, ax, by, unit, since, until)
+        shown: Axes = timeline_axes.plot(self._picture(by, unit, since, until), ax)
+        return shown
 
     def to_svg(
         self,
@@ -461,11 +352,12 @@ class Hierarchy(Frozen):
         since: int = 0,
         until: int | None = None,
     ) -> str:
-        """The same picture as an SVG document, without matplotlib; see ``plot``."""
-        from gpusched.simulate import hierarchy_picture
+        """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        return svg.svg(self._picture(by, unit, since, until))
 
-        one_of(by, ("sm", "stream"), "by")
-        return hierarchy_picture.svg(self, by, unit, since, until)
+    def _picture(self, by: str, unit: Any, since: Any, until: Any, warps: int = 1) -> Timeline:
+        """Timeline of a picture; a lane of an SM has room for ``warps`` at least."""
+        return hierarchy_timeline.picture(self, by, unit, since, until, warps)
 
     def _repr_svg_(self) -> str:
         return self.to_svg(by="stream" if self.blocks is None else "sm")
@@ -473,20 +365,25 @@ class Hierarchy(Frozen):
     # Files
 
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
-        """Writes the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
+        """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        A process "streams" with a lane per stream, in which launches last from their first start to
-        their end and say what they waited for; one with the copy engines; with several contexts one
-        with their time slices; and with the log of blocks a process per SM, with lanes of blocks
-        (in pieces where they are frozen) and a counter of its warps. ``tick`` is the length of a
-        tick in ns. The file is written whole or not at all; a name that ends in .gz is compressed.
-        Raises OSError, and ValueError for a ``tick`` below 1.
+        With the log of blocks a process per SM, with lanes of blocks (in pieces where they are
+        frozen) and a counter of its warps; a process "streams" with a lane per stream, in which
+        launches last from their first start to their end and say what they waited for; one with the
+        copy engines; with several contexts one with their time slices.
+
+        Parameters
+        ----------
+        path
+            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+        tick
+            Length of a tick in ns.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        TypeError, ValueError
+            ``tick`` is not a positive integer.
         """
-        from gpusched.simulate import hierarchy_trace
-
-        hierarchy_trace.write(self, path, tick)
-
-
-def label(launches: Launches, launch: int) -> str:
-    """A launch's name in a sentence."""
-    return clip(launches.name[launch], _SHOWN)
+        chrome_trace.write_timeline(hierarchy_timeline.trace(self), path, tick)

@@ -1,4 +1,4 @@
-"""Runs the scheduling hierarchy (``gs.simulate.hierarchy``): arguments into arrays, in slices."""
+"""Simulation of the scheduling hierarchy (``gs.simulate.hierarchy``)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _SLICE = 1 << 16
 
 
 def hierarchy(
-    gpu: GPU | str,
     launches: Launches,
+    gpu: GPU | str,
     *,
-    policy: str = "most_room",
+    placement: str = "most_room",
     copy_engines: int | None = None,
     channels: int | None = None,
     timeslice: Any = None,
@@ -56,30 +56,30 @@ def hierarchy(
     progress: Progress = None,
     stop: Any = None,
 ) -> Hierarchy:
-    """Simulates what NVIDIA's scheduling hierarchy makes of kernels and copies.
+    """Simulate kernels and copies under NVIDIA's scheduling hierarchy.
 
-    Olmedo et al. 2020, section III; the queue rules are those of Amert et al. (RTSS 2017), the
-    false dependencies those of Bakita and Anderson (RTAS 2024). A launch joins the FIFO of its
-    stream; at that stream's head it waits for what it was told to wait for, for the NULL stream's
-    rules and for its channel; then a kernel joins its context's queue of its stream's priority, a
-    copy that of its copy engine. Only the kernel at the head of the most urgent queue may start
-    blocks, each on the SM that the policy chooses; what does not fit holds up everything behind it
-    and everything less urgent. A kernel leaves the queue when all its blocks have started. Running
-    blocks are never interrupted but by the end of their context's time slice, which freezes them.
+    [RTAS20], section III; the queue rules are those of [RTSS17], the false dependencies those of
+    Bakita and Anderson (RTAS 2024). A launch joins the FIFO of its stream; at that stream's head it
+    waits for what it was told to wait for, for the NULL stream's rules and for its channel; then a
+    kernel joins its context's queue of its stream's priority, a copy that of its copy engine. Only
+    the kernel at the head of the most urgent queue may start blocks, each on the SM that the
+    placement chooses; what does not fit holds up everything behind it and everything less urgent. A
+    kernel leaves the queue when all its blocks have started. Running blocks are interrupted only by
+    the end of their context's time slice, which freezes them.
 
     At one instant: blocks and copies end; operations are launched; those that may join their queues
     do so in the order of launch; contexts change; blocks start.
 
     Parameters
     ----------
+    launches
+        Kernels and copies, with the times of their launches.
     gpu
         A ``GPU``, or the name of a preset.
-    launches
-        What is launched when.
-    policy
-        Which SM a block goes to: "most_room", "olmedo" or "round_robin", as in ``gs.place``.
+    placement
+        Rule for the SM of a block: "most_room", "olmedo" or "round_robin", as in ``gs.place``.
     copy_engines
-        1: both directions share it; 2: one for each. What the GPU has unless given.
+        1: both directions share it; 2: one for each. As many as the GPU has unless given.
     channels
         Hardware queues for the kernels of each context, which its streams get in turns; a kernel
         waits until those launched before it in its channel are fully dispatched. None or 0: no
@@ -87,9 +87,9 @@ def hierarchy(
     timeslice
         Ticks, one number or one per context; needed for several contexts.
     context_priority
-        "low", "medium" or "high", for all contexts or for each: how often it has a slice in a
-        round. A round has one for every low context, before it one for every medium one, and before
-        each of these and of the low ones one for every high one, as the driver of NVIDIA's embedded
+        "low", "medium" or "high", for all contexts or for each: the frequency of its slices in a
+        round. A round has one for each low context, before it one for each medium one, and before
+        each of these and of the low ones one for each high one, as the driver of NVIDIA's embedded
         boards lays out its runlist. Where the lowest level is empty, the next one takes its place.
     runlist
         The round itself instead, as indices of contexts; one slice for each context unless one of
@@ -97,9 +97,9 @@ def hierarchy(
     switch_time
         Ticks between the time slices of two contexts.
     sms_per_gpc
-        SMs with neighbouring ids form a GPC, which matters for ``launches.interference``.
+        Number of SMs with consecutive ids that form a GPC, for ``launches.interference``.
     blocks
-        Whether to keep the log of blocks, which pictures of SMs, occupancy and traces need.
+        Whether to keep the log of blocks, for pictures of SMs, occupancy and traces.
     seed, index
         What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
         ``index``, on launch and block, and on nothing else: not on the order in which they run.
@@ -114,21 +114,27 @@ def hierarchy(
     Returns
     -------
     Hierarchy
-        When everything happened, on which SM, and what each launch waited for. Launches that wait
-        for each other for ever are a result, too: ``outcome`` is "deadlock".
+        Times, SMs and waits of all launches. Launches that wait for each other are a result, too:
+        ``outcome`` is "deadlock".
 
     Raises
     ------
     ValueError, OverflowError, TypeError
         A block that fits no SM, an unknown priority, a runlist without one of the contexts, times
-        beyond the clock (2^59 ticks); the message names the launch and the value.
+        that exceed 2**59 ticks, arguments in another order; the message names the launch and the
+        value.
     gpusched.Cancelled
         Stopped by ``stop``.
     """
+    if isinstance(launches, (GPU, str)) or isinstance(gpu, Launches):
+        raise TypeError(
+            f"launches: got {type(launches).__name__}, expected Launches; the order is "
+            "hierarchy(launches, gpu)"
+        )
     gpu = as_gpu(gpu)
     hint = "Launches.from_tasks(tasks, until)" if isinstance(launches, KernelTasks) else ""
     instance(launches, Launches, "launches", hint)
-    one_of(policy, PLACEMENTS, "policy")
+    one_of(placement, PLACEMENTS, "placement")
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)
     rounds = _round(context_priority, runlist, contexts)
@@ -139,22 +145,22 @@ def hierarchy(
     budget = as_budget(budget)
     number = integer(index, "index")
     if not 0 <= number < 2**63:
-        raise ValueError(f"index = {number}: must not be negative, and within 63 bits")
+        raise ValueError(f"index: got {number}, expected 0 to 2**63 - 1")
     cost = integer(switch_time, "switch_time")
     per_gpc = integer(sms_per_gpc, "sms_per_gpc")
     for name, value in (("channels", limit), ("switch_time", cost), ("sms_per_gpc", per_gpc)):
         if not -(2**63) <= value < 2**63:
-            raise OverflowError(f"{name} = {value}: does not fit 64 bits")
+            raise OverflowError(f"{name}: got {value}, expected a number that fits 64 bits")
     if not 1 <= engines <= 2:
-        raise ValueError(f"copy_engines = {engines}: must be 1 or 2")
+        raise ValueError(f"copy_engines: got {engines}, expected 1 or 2")
     if per_gpc < 1:
-        raise ValueError(f"sms_per_gpc = {per_gpc}: must be positive")
+        raise ValueError(f"sms_per_gpc: got {per_gpc}, expected 1 or more")
     given_begin, given = _ragged(launches.block_times)
     after_begin, after = _ragged(launches.after)
     simulation = _core.hierarchy_open(
         gpu._limits,
         gpu.sm_order,
-        policy=PLACEMENTS[policy],
+        policy=PLACEMENTS[placement],
         copy_engines=engines,
         channels=limit,
         switch_time=cost,
@@ -191,7 +197,7 @@ def hierarchy(
     return Hierarchy(
         launches=launches,
         gpu=gpu,
-        policy=policy,
+        placement=placement,
         copy_engines=engines,
         channels=limit or None,
         timeslice=None if timeslice is None else frozen(slices),
@@ -217,7 +223,7 @@ def hierarchy(
 def _run(
     simulation: Any, launches: int, budget: Budget, progress: Progress, stop: Any
 ) -> tuple[str | None, int, int, int]:
-    """To its end, or that of the budget: (reason, now, launches ended, blocks started)."""
+    """Run to the end, or that of the budget: (reason, now, launches ended, blocks started)."""
     began = monotonic()
     status, done, now, ended, started, seconds = 0, False, 0, 0, 0, 0.0
     with reporter(progress, launches, "launch", delay=1.0) as report:
@@ -240,30 +246,33 @@ def _run(
 def _timeslices(given: Any, contexts: int) -> Int64Array:
     if given is None:
         if contexts > 1:
-            raise ValueError(f"timeslice: is needed, as there are {contexts} contexts")
+            raise ValueError(f"timeslice: got None, expected ticks, for {contexts} contexts")
         return np.ones(1, dtype=np.int64)
     slices = int_array(given, "timeslice")
     if slices.shape not in ((), (contexts,)):
         raise ValueError(
-            f"timeslice: shape {slices.shape}; must be one number, or one for each of {contexts} "
-            "contexts"
+            f"timeslice: got shape {slices.shape}, expected one number, or one per context "
+            f"({contexts})"
         )
     at_least(slices, 1, "timeslice")
     return np.array(np.broadcast_to(slices, (contexts,)))
 
 
 def _round(priority: Any, runlist: Any, contexts: int) -> Int64Array | None:
-    """A round of time slices, as contexts; None: one for each."""
+    """A round of time slices, as indices of contexts; None: one for each."""
     if priority is None:
         return None if runlist is None else int_array(runlist, "runlist")
     if runlist is not None:
-        raise ValueError("runlist: follows from context_priority; give one of them")
+        raise ValueError("runlist: got one beside context_priority, expected one of the two")
     if not isinstance(priority, Iterable):
-        raise TypeError(f"context_priority: must be {', '.join(_LEVELS)}, or one for each context")
+        raise TypeError(
+            f"context_priority: got {priority!r:.60}, expected one of {', '.join(_LEVELS)}, or one "
+            "per context"
+        )
     levels = [priority] * contexts if isinstance(priority, str) else list(priority)
     if len(levels) != contexts:
         raise ValueError(
-            f"context_priority: has {len(levels)} entries, there are {contexts} contexts"
+            f"context_priority: got {len(levels)} entries, expected one per context ({contexts})"
         )
     for c, level in enumerate(levels):
         one_of(level, _LEVELS, f"context_priority[{c}]")
@@ -271,7 +280,8 @@ def _round(priority: Any, runlist: Any, contexts: int) -> Int64Array | None:
     slices = max(len(low), 1) * (len(medium) + 1) * (len(high) + 1)  # or a few less
     if slices > _MOST_TURNS:
         raise ValueError(
-            f"context_priority: about {slices} slices in a round; at most {_MOST_TURNS}"
+            f"context_priority: got about {slices} slices in a round, expected at most "
+            f"{_MOST_TURNS}"
         )
     before = [turn for c in medium for turn in (*high, c)]
     order = [turn for c in low for turn in (*before, *high, c)] or before or high

@@ -1,16 +1,18 @@
-"""Why launches wait, in words."""
+"""Sentences on the waits of launches."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
-from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Waits, label
+from gpusched._support.text import clip
+from gpusched.model.gpu import GPU
+from gpusched.model.launches import Launches
+from gpusched.simulate.hierarchy_tables import REASONS, Deadlock, Waits
 
-if TYPE_CHECKING:
-    from gpusched.simulate.hierarchy_result import Hierarchy
+_SHOWN = 40  # characters of a name
 
 _ROOM = {
     "warps": "no SM has enough free warps",
@@ -20,8 +22,23 @@ _ROOM = {
 }
 
 
-def sentences(run: Hierarchy, launch: int, rows: Int64Array | None = None) -> list[str]:
-    """What a launch waited for, by time; ``rows``: where it is in the waits, if that is known."""
+class Records(Protocol):
+    """Protocol of a run: launches and waits, the contents of sentences."""
+
+    @property
+    def launches(self) -> Launches: ...
+    @property
+    def gpu(self) -> GPU: ...
+    @property
+    def first(self) -> Int64Array: ...
+    @property
+    def waits(self) -> Waits: ...
+    @property
+    def pending(self) -> Waits: ...
+
+
+def sentences(run: Records, launch: int, rows: Int64Array | None = None) -> list[str]:
+    """One sentence per wait of a launch, by time; ``rows``: its rows in the waits, if known."""
     waits = run.waits
     found = np.flatnonzero(waits.launch == launch) if rows is None else rows
     told = []
@@ -34,11 +51,11 @@ def sentences(run: Hierarchy, launch: int, rows: Int64Array | None = None) -> li
     return told
 
 
-def deadlock(run: Hierarchy) -> Deadlock:
-    """The launches that wait for each other: from the first that has not ended along its waits."""
+def deadlock(run: Records) -> Deadlock:
+    """The circle of launches that wait for each other, from the first launch that has not ended."""
     pending = run.pending
     place = {launch: k for k, launch in enumerate(pending.launch.tolist())}
-    walk: dict[int, int] = {}  # the launches in the order in which they come, with their places
+    walk: dict[int, int] = {}  # launches in the order in which they are reached
     launch = int(pending.launch[0])
     while launch not in walk:
         walk[launch] = len(walk)
@@ -53,7 +70,7 @@ def deadlock(run: Hierarchy) -> Deadlock:
     return Deadlock(tuple(chain), f"{'; '.join(parts)}: this never ends")
 
 
-def reason_of(run: Hierarchy, waits: Waits, k: int) -> str:
+def reason_of(run: Records, waits: Waits, k: int) -> str:
     """The rest of a sentence that begins with "waits"."""
     launches = run.launches
     launch, blocker = int(waits.launch[k]), int(waits.blocker[k])
@@ -82,3 +99,8 @@ def reason_of(run: Hierarchy, waits: Waits, k: int) -> str:
     partly = 0 <= run.first[launch] <= waits.start[k]
     found = f", until SM {waits.sm[k]} had room" if waits.sm[k] >= 0 else ""
     return f"for room{' for its other blocks' if partly else ''}: {_ROOM[reason]}{found}"
+
+
+def label(launches: Launches, launch: int) -> str:
+    """A launch's name in a sentence."""
+    return clip(launches.name[launch], _SHOWN)

@@ -1,35 +1,36 @@
-"""What comes of simulating tasks on CPUs and a GPU (``gs.simulate.host``)."""
+"""Results of simulations of tasks on CPUs and a GPU: jobs, intervals, response times."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._draw import chrome_trace, svg, timeline_axes
 from gpusched._support.arguments import Int64Array
-from gpusched._support.frozen import Frozen
+from gpusched._support.saved import Saved
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.jobs import RunJobs
-from gpusched.simulate.responses import Responses
+from gpusched.simulate import host_timeline, run_results
+from gpusched.simulate.host_timeline import WHAT
+from gpusched.simulate.run_results import Responses, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 __all__ = ["WHAT", "HostResponses", "HostRun", "Intervals"]
 
-WHAT = (
-    *("", "cpu", "copy in", "kernel", "copy out", "spin", "overhead"),
-    *("wait for core", "wait for copy engine", "wait for SMs", "wait for GPU", "served"),
-)
-"""What an interval can be, in the order of the core's numbers; see ``Intervals``."""
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals(Table):
+    """Intervals in which jobs ran or waited: read-only int64 arrays, (intervals,).
 
-@dataclass(frozen=True, eq=False)
-class Intervals(Frozen):
-    """What jobs did and what they waited for, from when to when: read-only int64 arrays.
-
-    In the order in which they ended, kernels in that in which they started. Those of a job that are
-    not kernels do not overlap; where the job suspends during kernels, all of them together are its
+    In the order of their ends, kernels in that of their starts. Those of a job that are not kernels
+    do not overlap; where the job suspends during kernels, the lengths of all of them add up to its
     response time.
 
     Attributes
@@ -37,17 +38,18 @@ class Intervals(Frozen):
     task, job
         The task's index, and the number of its job, from 0; -1 for the GPU server when it wakes up.
     what
-        An index into ``WHAT``. "cpu", "copy in", "copy out" (which are on the copy engine, too),
-        "spin" (keeps a core while it waits or its kernel runs) and "overhead" (the server's) are on
-        a core; "kernel" is on SMs; in "wait for core" the job could run but something more urgent
-        does (or, in a container, the server does not serve it); "wait for copy engine" and "wait
-        for SMs" are of STGM, "wait for GPU" is for the lock or the server, and in "served" the
-        server has its GPU segment in hand.
+        Index into ``WHAT``. On a core: "cpu", "copy in" and "copy out" (on the copy engine, too),
+        "spin" (keeps a core while it waits or its kernel runs), "overhead" (of the server). On SMs:
+        "kernel". Waiting: "wait for core" (ready, but something more urgent runs; in a container,
+        the server does not serve it), "wait for copy engine" and "wait for SMs" (with STGM),
+        "wait for GPU" (for the lock or the server), "served" (the server handles its segment).
     core
-        -1 for what is on none.
+        The core; -1 for what is on none.
     start, end
         In ticks.
     """
+
+    _KIND: ClassVar[str] = "Intervals"
 
     task: Int64Array
     job: Int64Array
@@ -56,58 +58,55 @@ class Intervals(Frozen):
     start: Int64Array
     end: Int64Array
 
-    def __len__(self) -> int:
-        return len(self.task)
-
     @property
     def label(self) -> npt.NDArray[np.str_]:
         """``what`` in words."""
         words: npt.NDArray[np.str_] = np.array(WHAT)[self.what]
         return words
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per interval, ``what`` in words."""
+    def to_frame(self) -> pd.DataFrame:
+        """One row per interval as a ``pandas.DataFrame``, ``what`` in words."""
         import pandas as pd
 
-        columns = {f.name: getattr(self, f.name) for f in fields(self)}
-        return pd.DataFrame(columns | {"what": pd.Categorical.from_codes(self.what, list(WHAT))})
-
-    def __repr__(self) -> str:
-        return f"<Intervals: {len(self)}>"
+        return super().to_frame().assign(what=pd.Categorical.from_codes(self.what, list(WHAT)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HostRun(RunJobs):
+class HostRun(Saved, RunJobs):
     """Jobs of tasks on CPUs and a GPU, by release; see ``gs.simulate.host``.
 
-    Beside the columns of ``Jobs``, whose ``start`` is when the job first ran (or the server took
-    its request) and whose ``finish`` is -1 for what has not happened:
+    Arrays are read-only, one entry per job or per task, times in ticks. Beside the columns of
+    ``Jobs``, whose ``start`` is when the job first ran (or the server took its request) and whose
+    ``finish`` is -1 for what has not happened:
 
     Attributes
     ----------
     intervals
-        What jobs did when, as ``Intervals``; None if it was not wanted.
-    tasks, cpus, policy, gpu, mode, sms, server, overhead, server_period
-        What was simulated; ``server`` is None without one, ``server_period`` without a container.
+        What jobs did when, as ``Intervals``; None for a run with ``intervals=False``.
+    tasks, cpus, policy, protocol, mode, sms, server, overhead, server_period
+        The task set and the options; ``server`` is None unless the protocol is "gpu_server",
+        ``server_period`` unless it is "container".
     outcome
-        "done": every job released before ``until`` has finished; "budget": it was spent before.
+        "done": every job released before ``until`` has finished; "budget": it was spent first.
     worst
-        Per task, the largest response time seen; 0 where no job has finished.
+        Per task, the largest response time; 0 where no job has finished.
     finished, missed
-        Per task, how many jobs have finished, and how many of them after their deadlines.
+        Per task, the number of finished jobs, and of those that finished after their deadlines.
     now
         The instant at which the simulation ended.
     reason
-        Which budget ended it, "states" (jobs), "bytes" or "seconds"; None if none did.
+        The budget that ended it, "states" (jobs), "bytes" or "seconds"; None if none did.
     """
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("done", "budget")
+    _KIND: ClassVar[str] = "HostRun"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Intervals)
 
     intervals: Intervals | None
     tasks: HostTasks
     cpus: int
     policy: str
-    gpu: str
+    protocol: str
     mode: str
     sms: int
     server: int | None
@@ -120,11 +119,29 @@ class HostRun(RunJobs):
     now: int
     reason: str | None
 
-    def spent(self) -> dict[str, Int64Array]:
-        """How long each job did each thing, by the words of ``WHAT``: why its response is so long.
+    def __repr__(self) -> str:
+        mode = f", {self.mode}" if self.mode else ""
+        return (
+            f"<HostRun: {run_results.plural(len(self), 'job')} of "
+            f"{run_results.plural(self.tasks.n, 'task')} on "
+            f"{run_results.plural(self.cpus, 'CPU')}, {self.policy}, {self.protocol}{mode}; "
+            f"{run_results.misses(self)}; "
+            f"{run_results.ended(self.outcome, self.reason, self.now)}>"
+        )
 
-        One entry per job, in the run's order. "spin" and "served" go on beside the job's own
-        kernels (and the server's copies for it). Raises ValueError for a run without intervals.
+    def _repr_html_(self) -> str:
+        return run_results.html_of(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per job as a ``pandas.DataFrame``."""
+        frame: pd.DataFrame = super().to_frame()
+        return frame
+
+    def spent(self) -> dict[str, Int64Array]:
+        """Ticks that each job spent on each kind of interval, by the words of ``WHAT``.
+
+        Arrays (jobs,), in the run's order. "spin" and "served" overlap the job's own kernels (and
+        the server's copies for it). Raises ValueError for a run without intervals.
         """
         log = self._intervals()
         order = np.lexsort((self.job, self.task))
@@ -143,50 +160,69 @@ class HostRun(RunJobs):
 
     def _intervals(self) -> Intervals:
         if self.intervals is None:
-            raise ValueError("intervals: this run was simulated without them")
+            raise ValueError("intervals: got a run without them, expected one with intervals=True")
         return self.intervals
 
-    def __repr__(self) -> str:
-        known = self.outcome if self.reason is None else f"{self.outcome} ({self.reason})"
-        mode = f", {self.mode}" if self.mode else ""
-        return (
-            f"<HostRun: {len(self)} jobs of {self.tasks.n} tasks on {self.cpus} CPUs, "
-            f"{self.policy}, {self.gpu}{mode}, {int(self.missed.sum())} late, {known}>"
-        )
+    def why(self, task: int | str | None = None) -> str:
+        """The largest response of a task in words, with intervals also where its ticks went.
+
+        ``task``: its index or name; without it, the task that is closest to its deadline, or
+        exceeds it most. Raises IndexError and ValueError for a task that the set does not have.
+        """
+        number, row = run_results.worst_job(self, task)
+        text = run_results.job_text(self, number, row)
+        if row is None or self.intervals is None:
+            return text
+        log = self.intervals
+        mine = (log.task == number) & (log.job == self.job[row])
+        what, length = log.what[mine], (log.end - log.start)[mine]
+        parts = [
+            f"{int(length[what == kind].sum())} {WHAT[kind]}" for kind in np.unique(what).tolist()
+        ]
+        return f"{text}: {', '.join(parts)}" if parts else text
 
     # Pictures
 
     def plot(
-        self, ax: Any = None, *, unit: str | None = None, since: int = 0, until: int | None = None
-    ) -> Any:
-        """Draws who used which core, the copy engine and the SMs, with matplotlib.
+        self,
+        ax: Axes | None = None,
+        *,
+        unit: str | None = None,
+        since: int = 0,
+        until: int | None = None,
+    ) -> Axes:
+        """Draw who used which core, the copy engine and the SMs, with Matplotlib.
 
-        One row per core in use, one for the copy engine (with STGM) and one per SM in use; each
-        bar is in its task's colour and has its job's number. Copies are paler than the rest,
-        spinning and overhead palest; parts of a job that misses its deadline have red edges, and
-        arrows are releases, in the row of the core (with global scheduling below the CPUs).
+        One lane per core in use, one for the copy engine and one per SM in use. Each bar is in its
+        task's colour and has its job's number. Copies are paler than the rest, spinning and
+        overhead palest. Parts of a job that misses its deadline are hatched with red edges.
+        Triangles are releases, in the lane of the core (with global scheduling below the CPUs).
 
         Parameters
         ----------
         ax
             Axes to draw on; a new figure unless given.
         unit
-            What a tick is: None, "ns", "us", "ms" or "s".
+            Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks; up to the 300th bar unless ``until`` is given, and never more than
-            3000.
+            The window in ticks. Without ``until``, up to the 300th bar; with it, at most 3000.
 
-        Returns the axes. Raises ValueError for a run without its intervals.
+        Returns
+        -------
+        matplotlib.axes.Axes
+            ``ax``, or those of the new figure.
+
+        Raises
+        ------
+        ValueError
+            A run without its intervals, an empty window.
         """
-        from gpusched.simulate import host_picture
-
-        return host_picture.plot(self, ax, unit, since, until)
+        shown: Axes = timeline_axes.plot(host_timeline.picture(self, unit, since, until), ax)
+        return shown
 
     def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
-        """The same picture as an SVG document, without matplotlib; see ``plot``."""
-        from gpusched.simulate import host_picture
-
-        return host_picture.svg(self, unit, since, until)
+        """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        return svg.svg(host_timeline.picture(self, unit, since, until))
 
     def _repr_svg_(self) -> str | None:
         return None if self.intervals is None else self.to_svg()
@@ -194,39 +230,54 @@ class HostRun(RunJobs):
     # Files
 
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
-        """Writes the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
+        """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
         A process "jobs" with a lane per task, in which a job lasts from its release to its finish
         (more lanes where its jobs overlap; response and, with intervals, what it waited for in
         their arguments); with intervals also processes "CPUs" and "GPU", with a lane per core, for
-        the copy engine and per SM. ``tick`` is the length of a tick in ns. The file is written
-        whole or not at all; a name that ends in .gz is compressed. Raises OSError, and ValueError
-        for a ``tick`` below 1.
-        """
-        from gpusched.simulate import host_trace
+        the copy engine and per SM.
 
-        host_trace.write(self, path, tick)
+        Parameters
+        ----------
+        path
+            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+        tick
+            Length of a tick in ns.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        TypeError, ValueError
+            ``tick`` is not a positive integer.
+        """
+        chrome_trace.write_timeline(host_timeline.trace(self), path, tick)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HostResponses(Responses):
-    """The largest responses of many simulated sets; see ``gs.simulate.host_responses``.
+    """Largest responses of simulated sets; see ``gs.simulate.host_responses``.
 
     For a stack of N sets of n tasks; a single set has no first axis.
 
     Attributes
     ----------
     worst
-        The largest response time of each task, (N, n); 0 where no job finished.
+        The largest response time of each task, (N, n), in ticks; 0 where no job finished.
     finished, missed
-        How many jobs have finished, and how many of them after their deadlines, (N, n).
+        Number of finished jobs, and of those that finished after their deadlines, (N, n).
     outcome
-        One of ``HostRun.OUTCOMES`` for each set, (N,); see there.
+        One of ``HostRun.OUTCOMES`` per set, (N,); see there.
     """
+
+    _KIND: ClassVar[str] = "HostResponses"
 
     missed: Int64Array
 
+    def _more(self, task: int) -> str:
+        return f", {self.missed[task]} of them late"
+
     def __repr__(self) -> str:
-        of = f"{len(self)} sets of " if self.is_stack else ""
+        of = f"{run_results.plural(len(self), 'set')} of " if self.is_stack else ""
         jobs, missed = int(self.finished.sum()), int(self.missed.sum())
         return f"<HostResponses: {of}{self.worst.shape[-1]} tasks, {jobs} jobs, {missed} late>"

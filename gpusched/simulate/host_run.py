@@ -1,8 +1,8 @@
-"""What happens when, on CPUs and a GPU, job by job (``gs.simulate.host``).
+"""Simulation of tasks with CPU and GPU segments (``gs.simulate.host``, ``host_responses``).
 
-The STGM paper (STGM and what it is compared with, partitioned fixed priorities) and Elliott and
-Anderson 2010 (a GPU under global EDF). ``host_responses`` does it for stacks of task sets and keeps
-the largest responses alone.
+The models of [RTCSA19] (STGM and the protocols that it is compared with, partitioned fixed
+priorities) and of [RTNS10] (a GPU under global EDF). ``host_responses`` runs stacks of task sets
+and keeps only the largest responses.
 """
 
 from __future__ import annotations
@@ -25,30 +25,18 @@ from gpusched.simulate.run_arguments import execution_shares, gap_share, per_set
 __all__ = ["host", "host_responses"]
 
 Policy = Literal["partitioned", "gedf"]
-Gpu = Literal[
-    "stgm",
-    "mpcp",
-    "fmlp+",
-    "fmlp_plus",
-    "server",
-    "gpu_server",
-    "fmlp",
-    "omlp",
-    "driver",
-    "container",
-]
+Protocol = Literal["stgm", "mpcp", "fmlp_plus", "gpu_server", "fmlp", "omlp", "driver", "container"]
 Mode = Literal["suspend", "busy", "spin"]
 
 _POLICIES = ("partitioned", "gedf")
-# The ways to share the GPU under each policy, and the core's numbers for them.
-_GPUS: dict[str, dict[str, int]] = {
-    "partitioned": {"stgm": 0, "mpcp": 1, "fmlp+": 2, "server": 3},
+# The protocols of each policy, and the core's numbers for them.
+_PROTOCOLS: dict[str, dict[str, int]] = {
+    "partitioned": {"stgm": 0, "mpcp": 1, "fmlp_plus": 2, "gpu_server": 3},
     "gedf": {"fmlp": 2, "omlp": 4, "driver": 5, "container": 6},
 }
-_ALSO = {"fmlp_plus": "fmlp+", "gpu_server": "server"}  # as the tests of gs.analysis are called
 _MODES = ("suspend", "busy", "spin")
 _MODES_OF = {
-    **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp+": _MODES, "driver": ("spin",)},
+    **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp_plus": _MODES, "driver": ("spin",)},
     "container": _MODES[:2],
 }
 _TRIGGERS = ("release", "request", "resume", "finish")
@@ -58,9 +46,9 @@ _SLICE = 1 << 16
 
 
 class _Model(NamedTuple):
-    """What both functions hand to the core first."""
+    """Checked options, and those arguments of the core that both functions share."""
 
-    gpu: str
+    protocol: str
     mode: str
     sms: int
     server: Int64Array
@@ -74,7 +62,7 @@ def host(
     hosts: HostTasks,
     cpus: int,
     policy: Policy = "partitioned",
-    gpu: Gpu | None = None,
+    protocol: Protocol | None = None,
     *,
     until: int,
     mode: Mode | None = None,
@@ -93,8 +81,7 @@ def host(
     progress: Progress = None,
     stop: Any = None,
 ) -> HostRun:
-    """Simulates tasks with CPU and GPU segments, under the rules that the tests of ``gs.analysis``
-    assume.
+    """Simulate tasks with CPU and GPU segments under the rules of the tests of ``gs.analysis``.
 
     The jobs of a task run one after the other. A GPU segment begins when its task is the one that
     its core runs and has no CPU work left before the segment; after it the task is back at its own
@@ -107,22 +94,22 @@ def host(
     hosts
         One task set; ``offset`` is the first release.
     cpus
-        How many there are.
+        Number of CPUs.
     policy
         "partitioned": preemptive fixed priorities on each core, by ``hosts.core`` and
         ``hosts.priority`` (a smaller number is more urgent; all different). "gedf": the jobs of the
         earliest absolute deadlines run, on any CPU (ties: priority, then index).
-    gpu
-        How it is shared; ``test`` of a verdict will do, too (``"fmlp_plus"``, ``"gpu_server"``).
-        With "partitioned": "stgm" (the STGM paper, unless given): one copy engine, first come,
-        first served over all cores, copies at boosted priority; kernels on the SMs of ``hosts.sm``,
-        in order of launch on each SM, tasks on disjoint SMs at the same time. "mpcp": one lock on
-        the whole GPU, the most urgent waiting task next; its holder is boosted. "fmlp+": the same
-        lock, first come, first served. "server": a task more urgent than all others of its core
-        does all GPU segments, one after the other, the most urgent client's next; clients suspend
-        until they are told.
+    protocol
+        How the tasks share the GPU; named as the tests of ``gs.analysis``, so that a verdict's
+        ``test`` serves. With "partitioned": "stgm" ([RTCSA19], unless given): one copy engine,
+        first come, first served over all cores, copies at boosted priority; kernels on the SMs of
+        ``hosts.sm``, in order of launch on each SM, tasks on disjoint SMs at the same time. "mpcp":
+        one lock on the whole GPU, the most urgent waiting task next; its holder is boosted.
+        "fmlp_plus": the same lock, first come, first served. "gpu_server": a task more urgent than
+        all others of its core does all GPU segments, one after the other, the most urgent client's
+        next; clients suspend until they are told.
 
-        With "gedf" (Elliott and Anderson 2010): "fmlp" (FMLP-Long, unless given): one lock, first
+        With "gedf" ([RTNS10]): "fmlp" (FMLP-Long, unless given): one lock, first
         come, first served, whose holder inherits the earliest deadline of those that wait. "omlp":
         the same with a FIFO queue of ``cpus`` jobs at most, and a queue by deadline behind it.
         "driver": no lock; the GPU does whole segments, copies and kernel, in the order in which
@@ -133,46 +120,45 @@ def host(
         Jobs released before it run to their end.
     mode
         "suspend" (unless given): tasks suspend while they wait for the GPU and during kernels.
-        "busy": with
-        "stgm", a task keeps its core from the start of a GPU segment to its end; with a lock, its
-        holder does, while those that wait suspend. "spin": with "mpcp" and "fmlp+", those that wait
-        spin at their own priority; what the driver does. With "container", "suspend" is the paper's
-        work-conserving variant: while the first job in the container is suspended on the GPU, the
-        server serves another, or nobody, and its CPU is free; with "busy" it idles on its CPU.
-        Suspension counts as execution in either.
+        "busy": with "stgm", a task keeps its core from the start of a GPU segment to its end; with
+        a lock, its holder does, while those that wait suspend. "spin": with "mpcp" and "fmlp_plus",
+        those that wait spin at their own priority; the only mode of "driver". With "container",
+        "suspend" is the paper's work-conserving variant: while the first job in the container is
+        suspended on the GPU, the server serves another if there is one, and its CPU is free; with
+        "busy" it idles on its CPU. Suspension counts as execution in either.
     sms
-        SMs of the GPU: with "stgm" those of ``hosts.sm``, elsewhere what all kernels run on (unless
-        given, as many as kernel times are given for, like the tests; or ``hosts.sms`` if that is
-        more).
+        Number of SMs of the GPU: with "stgm" those of ``hosts.sm``; elsewhere all kernels run on
+        all of them (unless given, as many as kernel times are given for, as in the tests, or
+        ``hosts.sms`` if that is more).
     server, overhead
-        The server's core (``cpus``, one of its own, unless given), and for how long it computes
-        when it is woken up, and after each segment before it tells the client.
+        With "gpu_server": the server's core (``cpus``, one of its own, unless given), and its
+        execution time in ticks at each wake-up and after each segment, before it notifies the
+        client.
     server_period
         With "container": the period P of its server, whose budget is w P, rounded up to a tick and
         P at most, where w is the sum of (e + s) / p of the tasks inside; the shortest of their
         periods unless given (as in ``gs.analysis.container``, whose bounds for this budget are
         those with ``whole_budget=True``).
     execution
-        How long parts take, as a share of the worst case: one number, or (low, high) for times
-        drawn uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
+        Execution times as a share of the worst case: one number, or (low, high) for times drawn
+        uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
         tick. 0.1 means a tenth exactly.
     gap
         Up to this share of the period, drawn uniformly, is added to the time between two releases:
         sporadic tasks. 0: periodic ones.
     victim
-        The index of a task that the others are out to delay: they are released when ``triggers``
-        say so, as far as their periods allow, and its requests come after theirs. The victim's own
-        releases are as without it.
+        Index of the task under analysis. The other tasks' releases are chosen to maximise its
+        response time: they come at the instants of ``triggers``, as far as their periods allow, and
+        its requests are queued after theirs. Its own releases are as without it.
     triggers
-        When a job of the victim becomes its task's present one ("release"), when a GPU segment of
-        it begins ("request") or has ended ("resume"), when it finishes ("finish"): one of them, or
-        several.
+        Instants of the victim's jobs, one or several of: "release" (a job becomes its task's
+        present one), "request" (a GPU segment begins), "resume" (one has ended), "finish".
     seed, index
-        What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
+        Random numbers depend on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
         the number of the set under it, on task, job and part, and on nothing else: set i of
         ``host_responses`` behaves like ``index=i`` here.
     intervals
-        Whether to keep who did what when, which pictures need.
+        Whether to keep the intervals, for pictures, ``spent`` and traces.
     budget
         A ``gs.Budget``, whose states are jobs; by default 2 GiB.
     progress
@@ -184,7 +170,7 @@ def host(
     Returns
     -------
     HostRun
-        Jobs, and what they did when.
+        Jobs, and the intervals in which they ran and waited.
 
     Raises
     ------
@@ -192,22 +178,22 @@ def host(
         A stack of sets, tasks without a core (or, with "stgm", without an SM), equal priorities,
         options that are unknown or do not go together.
     OverflowError
-        Times beyond the clock (2^59 ticks for releases).
+        Times that are too large (releases: 2**59 ticks).
     gpusched.Cancelled
         Stopped by ``stop``.
     """
     instance(hosts, HostTasks, "hosts")
     if hosts.is_stack:
         raise ValueError(
-            f"hosts: a stack of {len(hosts)} sets; one run is of one set, for the largest "
-            "responses of many there is host_responses"
+            f"hosts: got a stack of {len(hosts)} sets, expected one set; host_responses gives the "
+            "largest responses of a stack"
         )
     last = _until(until, 1)
     model = _model(
         hosts,
         cpus,
         policy,
-        gpu,
+        protocol,
         mode,
         sms,
         server,
@@ -260,12 +246,12 @@ def host(
         tasks=hosts,
         cpus=integer(cpus, "cpus"),
         policy=policy,
-        gpu=model.gpu,
+        protocol=model.protocol,
         mode=model.mode,
         sms=model.sms,
-        server=int(model.server[0]) if model.gpu == "server" else None,
+        server=int(model.server[0]) if model.protocol == "gpu_server" else None,
         overhead=model.overhead,
-        server_period=int(model.server_period[0]) if model.gpu == "container" else None,
+        server_period=int(model.server_period[0]) if model.protocol == "container" else None,
         outcome="done" if status == 0 else "budget",
         worst=worst,
         finished=finished,
@@ -279,7 +265,7 @@ def host_responses(
     hosts: HostTasks,
     cpus: int,
     policy: Policy = "partitioned",
-    gpu: Gpu | None = None,
+    protocol: Protocol | None = None,
     *,
     until: Any,
     mode: Mode | None = None,
@@ -296,29 +282,29 @@ def host_responses(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> HostResponses:
-    """The largest response of each task in ``host`` simulations of many sets: one call into C.
+    """Largest response of each task in ``host`` simulations of many sets: one call into C.
 
     Parameters
     ----------
     hosts
         A stack of N sets, or one set.
     until, server, server_period
-        As in ``host``; one number, or one for each set.
-    cpus, policy, gpu, mode, sms, overhead, execution, gap, triggers
+        As in ``host``; one number, or one per set.
+    cpus, policy, protocol, mode, sms, overhead, execution, gap, triggers
         As in ``host``, the same for all sets.
     victim
-        As in ``host``; one index, or one for each set (-1: no adversary).
+        As in ``host``; one index, or one per set (-1: periodic or sporadic releases).
     seed, first
         Set i draws as set number ``first + i`` of the seed.
     budget
-        Of each set; its states (jobs) count.
+        Of each set; only its states (jobs) are used.
     stop
         A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 
     Returns
     -------
     HostResponses
-        Arrays (N, n), and (N,) for what is known of a set; one axis less for one set.
+        Arrays (N, n), and (N,) for facts about a set; one axis less for one set.
 
     Raises
     ------
@@ -328,7 +314,7 @@ def host_responses(
     instance(hosts, HostTasks, "hosts")
     sets = len(hosts) if hosts.is_stack else 1
     model = _model(
-        *(hosts, cpus, policy, gpu, mode, sms, server, overhead, server_period),
+        *(hosts, cpus, policy, protocol, mode, sms, server, overhead, server_period),
         *(execution, gap, victim, sets),
     )
     worst, finished, missed, status = _core.host_responses(
@@ -347,14 +333,14 @@ def host_responses(
     return HostResponses(worst, finished, np.asarray(outcome), missed)
 
 
-# What both take
+# Arguments of both functions
 
 
 def _model(
     hosts: HostTasks,
     cpus: Any,
     policy: Any,
-    gpu: Any,
+    protocol: Any,
     mode: Any,
     sms: Any,
     server: Any,
@@ -366,43 +352,47 @@ def _model(
     sets: int,
 ) -> _Model:
     one_of(policy, _POLICIES, "policy")
-    ways = _GPUS[policy]
-    gpu = next(iter(ways)) if gpu is None else gpu
-    gpu = _ALSO.get(gpu, gpu) if isinstance(gpu, str) else gpu
-    one_of(gpu, ways, "gpu")
-    modes = _MODES_OF.get(gpu, _MODES[:1])
+    known = _PROTOCOLS[policy]
+    protocol = next(iter(known)) if protocol is None else protocol
+    one_of(protocol, known, "protocol")
+    modes = _MODES_OF.get(protocol, _MODES[:1])
     mode = modes[0] if mode is None else mode
     one_of(mode, _MODES, "mode")
     if mode not in modes:
-        raise ValueError(f"mode = {mode!r}: with gpu = {gpu!r}, one of {', '.join(modes)}")
+        raise ValueError(
+            f"mode: got {mode!r}, expected one of {', '.join(modes)} with protocol={protocol!r}"
+        )
     count = integer(cpus, "cpus")
     if not 1 <= count < 2**31:
-        raise ValueError(f"cpus = {count}: must be positive, and within 31 bits")
-    width = _sms(hosts, sms, gpu)
+        raise ValueError(f"cpus: got {count}, expected 1 to 2**31 - 1")
+    width = _sms(hosts, sms, protocol)
     homeless = np.argwhere(hosts.core < 0)
     if policy == "partitioned" and len(homeless):
         at = homeless[0].tolist()
         raise ValueError(
-            f"core{at} = {hosts.core[tuple(at)]}: must be one of the cores; give core=, or the "
+            f"core{at}: got {hosts.core[tuple(at)]}, expected one of the cores; give core=, or the "
             "hosts of a verdict by gs.analysis.partition or stgm_allocate"
         )
     homeless = np.argwhere((hosts.segments > 0) & ~hosts.sm.any(axis=-1))
-    if gpu == "stgm" and len(homeless):
+    if protocol == "stgm" and len(homeless):
         raise ValueError(
-            f"sm{homeless[0].tolist()} = 0: a task with GPU segments has no SM; give sm=, or the "
-            "hosts of gs.analysis.stgm_allocate, or another gpu= than 'stgm'"
+            f"sm{homeless[0].tolist()}: got none, expected an SM for a task with GPU segments; "
+            "give sm=, or the hosts of gs.analysis.stgm_allocate, or another protocol than 'stgm'"
         )
-    if gpu != "server" and (server is not None or overhead != 0):
-        raise ValueError(f"{'overhead' if server is None else 'server'}: with gpu = 'server' only")
-    if gpu != "container" and server_period is not None:
-        raise ValueError("server_period: with gpu = 'container' only")
+    if protocol != "gpu_server" and (server is not None or overhead != 0):
+        name, value = ("overhead", overhead) if server is None else ("server", server)
+        raise ValueError(f"{name}: got {value!r:.60}, expected none without protocol='gpu_server'")
+    if protocol != "container" and server_period is not None:
+        raise ValueError(
+            f"server_period: got {server_period!r:.60}, expected none without protocol='container'"
+        )
     periods = _server_periods(hosts, server_period, sets)
     servers = per_set(count if server is None else server, sets, "server")
     late = integer(overhead, "overhead")
     victims = victim_per_set(victim, sets, hosts.n)
     rows = (sets, hosts.n)
     sm = None
-    if gpu == "stgm":
+    if protocol == "stgm":
         sm = np.zeros((*rows, width), np.uint8)
         sm[..., : hosts.sms] = hosts.sm.reshape(*rows, hosts.sms)
     arguments = {
@@ -413,13 +403,13 @@ def _model(
         "cpus": count,
         "sms": width,
         "policy": _POLICIES.index(policy),
-        "gpu": ways[gpu],
+        "gpu": known[protocol],
         "mode": _MODES.index(mode),
-        "server": periods if gpu == "container" else servers,
+        "server": periods if protocol == "container" else servers,
         "overhead": late,
         "shares": _shares(execution, gap),
     }
-    return _Model(gpu, mode, width, servers, late, periods, victims, arguments)
+    return _Model(protocol, mode, width, servers, late, periods, victims, arguments)
 
 
 def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Array:
@@ -427,27 +417,26 @@ def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Arr
         return container_period(hosts).reshape(sets)
     periods = per_set(server_period, sets, "server_period")
     if (periods < 1).any():
-        raise ValueError(f"server_period = {int(periods.min())}: must be positive")
+        raise ValueError(f"server_period: got {int(periods.min())}, expected 1 or more")
     return periods
 
 
-def _sms(hosts: HostTasks, sms: Any, gpu: str) -> int:
+def _sms(hosts: HostTasks, sms: Any, protocol: str) -> int:
     if sms is None:
-        return max(hosts.sms, 1 if gpu == "stgm" else hosts.columns, 1)
+        return max(hosts.sms, 1 if protocol == "stgm" else hosts.columns, 1)
     count = integer(sms, "sms")
     if not 1 <= count < 2**31:
-        raise ValueError(f"sms = {count}: must be positive, and within 31 bits")
-    if gpu == "stgm" and count < hosts.sms:
-        raise ValueError(f"sms = {count}: hosts.sm speaks of {hosts.sms}")
-    if gpu == "stgm" and count > 2**16:
-        raise ValueError(f"sms = {count}: with gpu = 'stgm' at most 65536")
+        raise ValueError(f"sms: got {count}, expected 1 to 2**31 - 1")
+    if protocol == "stgm" and not hosts.sms <= count <= 2**16:
+        least = f"{hosts.sms} (the SMs of hosts.sm)"
+        raise ValueError(f"sms: got {count}, expected {least} to 65536 with protocol='stgm'")
     return count
 
 
 def _until(until: Any, sets: int) -> Int64Array:
     lasts = per_set(until, sets, "until")
     if (lasts < 0).any():
-        raise ValueError(f"until = {int(lasts.min())}: must not be negative")
+        raise ValueError(f"until: got {int(lasts.min())}, expected 0 or more")
     return lasts
 
 
@@ -456,7 +445,7 @@ def _shares(execution: Any, gap: Any) -> Int64Array:
     low, high = execution_shares(execution, "worst case")
     more = gap_share(gap)
     if more >= 2**59:
-        raise OverflowError(f"gap = {gap}: is too large for the clock")
+        raise OverflowError(f"gap: got {gap}, expected less than 2**59")
     flat: list[int] = []
     for share in (low, high, more):
         # Beyond 62 bits: numbers below a billionth with all digits, where no tick depends on them.
@@ -476,5 +465,5 @@ def _triggers(triggers: Any) -> int:
         one_of(name, _TRIGGERS, "triggers")
         bits |= 1 << _TRIGGERS.index(name)
     if bits == 0:
-        raise ValueError(f"triggers: must be some of {', '.join(_TRIGGERS)}")
+        raise ValueError(f"triggers: got none, expected some of {', '.join(_TRIGGERS)}")
     return bits

@@ -1,4 +1,4 @@
-"""What the simulators of releases take alike: a value for each set, shares of times, a victim."""
+"""Arguments that the simulators of releases share: values per set, shares of times, victims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpusched._support.arguments import Int64Array, int_array, integer
 
 
 def is_one(value: Any, name: str) -> bool:
-    """Whether this is one value for all sets, and not one for each."""
+    """Whether this is one value for all sets, as opposed to one per set."""
     try:
         return np.ndim(value) == 0
     except ValueError as error:  # rows of different lengths
@@ -20,17 +20,17 @@ def is_one(value: Any, name: str) -> bool:
 
 
 def per_set(value: Any, sets: int, name: str) -> Int64Array:
-    """One number for each set."""
+    """One number per set, (sets,)."""
     array = int_array(value, name)
     if array.shape not in ((), (sets,)):
         raise ValueError(
-            f"{name}: shape {array.shape}; must be one number, or one for each of {sets} sets"
+            f"{name}: got shape {array.shape}, expected one number, or one per set ({sets})"
         )
     return np.ascontiguousarray(np.broadcast_to(array, (sets,)))
 
 
 def victim_per_set(victim: Any, sets: int, n: int) -> Int64Array:
-    """The index of each set's victim; -1: none (None for all sets, -1 in a row of them)."""
+    """Index of each set's victim, (sets,); -1: none (None for all sets, -1 in a row of them)."""
     one = is_one(victim, "victim")
     given = victim
     if one:
@@ -40,34 +40,34 @@ def victim_per_set(victim: Any, sets: int, n: int) -> Int64Array:
     if victim is not None and wrong.size:
         i = int(wrong[0])
         which = "" if one else f"[{i}]"
-        raise ValueError(f"victim{which} = {victims[i]}: must be the index of one of {n} tasks")
+        raise ValueError(f"victim{which}: got {victims[i]}, expected 0 to {n - 1}, a task's index")
     return victims
 
 
 def execution_shares(execution: Any, of: str) -> tuple[Fraction, Fraction]:
-    """The shortest and the longest time, as shares of what it says."""
+    """The shortest and the longest time, as shares of ``of``."""
     pair = execution if isinstance(execution, (tuple, list)) else (execution, execution)
     if len(pair) != 2:
-        raise ValueError(f"execution: {len(pair)} numbers; must be one, or (low, high)")
+        raise ValueError(f"execution: got {len(pair)} numbers, expected one, or (low, high)")
     low, high = (_share(value, "execution") for value in pair)
     if not 0 <= low <= high <= 1 or high == 0:
         raise ValueError(
-            f"execution = {repr(execution)[:60]}: must be shares of the {of}, within 0 .. 1 "
+            f"execution: got {repr(execution)[:60]}, expected shares of the {of}, within 0 .. 1 "
             "and in order"
         )
     return low, high
 
 
 def gap_share(gap: Any) -> Fraction:
-    """The longest delay of a release, as a share of the period."""
+    """Longest delay of a release, as a share of the period."""
     share = _share(gap, "gap")
     if share < 0:
-        raise ValueError(f"gap = {gap}: must not be negative")
+        raise ValueError(f"gap: got {gap}, expected 0 or more")
     return share
 
 
 def _share(value: Any, name: str) -> Fraction:
-    """A share as the number that it is written as: 0.1 is a tenth."""
+    """A share as an exact fraction of its decimal digits: 0.1 is a tenth."""
     if isinstance(value, Fraction):
         return value
     try:
@@ -75,7 +75,7 @@ def _share(value: Any, name: str) -> Fraction:
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
+        raise TypeError(f"{name}: got {repr(value)[:60]}, expected a number") from None
     if not math.isfinite(number):
-        raise ValueError(f"{name} = {number}: must be finite")
+        raise ValueError(f"{name}: got {number}, expected a finite number")
     return Fraction(repr(number))

@@ -1,4 +1,4 @@
-"""How long warps take that share an SM (``gs.simulate.warps``): Olmedo et al. 2020, section IV."""
+"""Simulation of warps that share an SM (``gs.simulate.warps``): [RTAS20], section IV."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def warps(
     scheduler: Any = None,
     stop: Any = None,
 ) -> Int64Array:
-    """When each warp on an SM is done, with loose round-robin schedulers, in cycles.
+    """Finish times of the warps on an SM with loose round-robin schedulers, in cycles.
 
-    Olmedo et al. 2020, section IV. Every scheduler issues one instruction a cycle at most: the next
+    [RTAS20], section IV. Every scheduler issues one instruction a cycle at most: the next
     one of the first warp, after the one that issued last, that can go. A warp's next instruction
     waits for the result of the one before it, and for its pipeline. The warps' integer and
     floating-point instructions alternate as evenly as they can. The usual numbers are those of
@@ -36,7 +36,7 @@ def warps(
     integer, floating
         Instructions of each warp; one number, or one for each.
     schedulers
-        Of the SM; warp i belongs to scheduler i modulo ``schedulers``.
+        Number of the SM's schedulers; warp i belongs to scheduler i modulo ``schedulers``.
     separate
         Whether integer and floating-point instructions have pipelines of their own, as from Volta
         on, or share one, as up to Pascal.
@@ -46,7 +46,7 @@ def warps(
     latency
         Cycles until its result is there, and the warp can go on.
     scheduler
-        The scheduler of each warp instead.
+        The scheduler of each warp, (warps,), instead.
     stop
         A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 
@@ -72,7 +72,7 @@ def warps(
         (n,) = np.broadcast_shapes(*(column.shape for column in columns.values()))
     except ValueError:
         shapes = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
-        raise ValueError(f"warps: must be one row, with one entry per warp: {shapes}") from None
+        raise ValueError(f"warps: got {shapes}, expected one entry per warp") from None
     if scheduler is None:
         columns["scheduler"] = np.arange(n) % _positive(schedulers, "schedulers")
     for name, column in columns.items():
@@ -92,7 +92,7 @@ def warps(
 def block_times(
     blocks: int, warps: int, integer: Any, floating: Any, *, schedulers: int = 4, **pipelines: Any
 ) -> Int64Array:
-    """How long equal blocks take that start on an SM together, in cycles: an execution-time model.
+    """Execution times of equal blocks that start on an SM together, in cycles.
 
     A kernel whose SMs hold k of its blocks at once has blocks of about
     ``block_times(k, ...).max()`` cycles; k is ``gs.occupancy(gpu, threads)`` for a large grid.
@@ -100,9 +100,9 @@ def block_times(
     Parameters
     ----------
     blocks
-        On the SM at once.
+        Number of blocks on the SM at once.
     warps
-        Of a block: its threads / 32, rounded up.
+        Warps of a block: its threads / 32, rounded up.
     integer, floating
         Instructions of each warp; one number, or one for each warp of a block.
     schedulers, pipelines
@@ -111,17 +111,17 @@ def block_times(
     Returns
     -------
     int64 array
-        Per block, when the last of its warps is done.
+        Per block, (blocks,), when the last of its warps is done.
     """
     count, each = _positive(blocks, "blocks"), _positive(warps, "warps")
     if count * each > 2**24:
-        raise ValueError(f"blocks = {count}: {count * each} warps; at most {2**24}")
+        raise ValueError(f"blocks: got {count * each} warps, expected at most {2**24}")
     rows = []
     for name, given in (("integer", integer), ("floating", floating)):
         row = int_array(given, name)
         if row.shape not in ((), (each,)):
             raise ValueError(
-                f"{name}: shape {row.shape}; must be one number, or one for each of {each} warps"
+                f"{name}: got shape {row.shape}, expected one number, or one per warp ({each})"
             )
         rows.append(np.tile(np.broadcast_to(row, (each,)), count))
     finish = _warps(*rows, schedulers=schedulers, **pipelines)
@@ -134,5 +134,5 @@ _warps = warps
 def _positive(value: Any, name: str) -> int:
     number = integer(value, name)
     if not 1 <= number < 2**62:
-        raise ValueError(f"{name} = {number}: must be positive, and within 62 bits")
+        raise ValueError(f"{name}: got {number}, expected 1 to 2**62 - 1")
     return number

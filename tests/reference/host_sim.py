@@ -9,7 +9,7 @@ stgm    one copy engine, FIFO over all cores; kernels wait for all earlier launc
 mpcp    one lock around a GPU segment, for the most urgent waiter; the holder is boosted.
         suspend: waiters suspend, and the holder during its kernel; busy: waiters suspend, the
         holder keeps its core; spin: waiters spin at their base priority, the holder keeps its core.
-fmlp+   the same lock, first come first served; suspend or busy.
+fmlp_plus   the same lock, first come first served; suspend or busy.
 server  a server on one core, above everything there, runs the GPU segments, the most urgent first,
         suspended during kernels.  It computes for eps when it is woken, before it takes a request,
         and after each segment, before it takes the next request and, at once, tells the client.
@@ -60,7 +60,7 @@ class Simulation:
         self,
         tasks,
         cpus,
-        gpu="stgm",
+        protocol="stgm",
         mode="suspend",
         server=None,
         eps=0,
@@ -70,14 +70,14 @@ class Simulation:
         back=False,
         victim=None,
     ):
-        assert gpu in ("stgm", "mpcp", "fmlp+", "server")
-        assert mode in ("suspend", "busy") or (mode == "spin" and gpu == "mpcp")
-        self.tasks, self.gpu, self.mode, self.eps = tasks, gpu, mode, eps
+        assert protocol in ("stgm", "mpcp", "fmlp_plus", "gpu_server")
+        assert mode in ("suspend", "busy") or (mode == "spin" and protocol == "mpcp")
+        self.tasks, self.protocol, self.mode, self.eps = tasks, protocol, mode, eps
         self.cores = list(range(cpus if server is None else max(cpus, server + 1)))
         self.back, self.victim = back, victim
         self.server_core = server
         self.eager, self.grants, self.waits = eager, grants, waits
-        self.holds_core = gpu != "server" and mode != "suspend"
+        self.holds_core = protocol != "gpu_server" and mode != "suspend"
         self.pending = [[] for _ in tasks]  # released, not done; the first is the task's current
         self.engine, self.engine_queue = None, []
         self.launched = []  # kernels launched and not done, in that order
@@ -94,7 +94,7 @@ class Simulation:
     def boosted(self, job):
         if self.holds_core:
             return job.state in ("engine", "in", "launched", "kernel", "out")
-        return job.state in ("in", "out") and self.gpu != "server"
+        return job.state in ("in", "out") and self.protocol != "gpu_server"
 
     def wants_core(self, job):
         spins = self.mode == "spin" and job.state == "lock"
@@ -117,9 +117,9 @@ class Simulation:
 
     def request(self, job):
         """A GPU segment begins."""
-        if self.gpu == "stgm":
+        if self.protocol == "stgm":
             self.copy(job, "in")
-        elif self.gpu == "server":
+        elif self.protocol == "gpu_server":
             job.state = "served"
             self.server_queue.append(job)
         else:
@@ -135,7 +135,7 @@ class Simulation:
         length = job.gpu[job.segment][0 if which == "in" else 2]
         if length == 0 and not self.waits:
             self.copied(job, which)
-        elif self.gpu == "stgm":
+        elif self.protocol == "stgm":
             job.state, job.left = "engine", length
             job.which, job.turn = which, self.turn(job)
             self.engine_queue.append(job)
@@ -170,7 +170,7 @@ class Simulation:
         self.done.append(job)
 
     def conflict(self, a, b):
-        if self.gpu != "stgm":
+        if self.protocol != "stgm":
             return True
         return bool(self.tasks[a.task].sms & self.tasks[b.task].sms)
 
@@ -248,7 +248,7 @@ class Simulation:
             job.state = job.which
             changed = True
         if self.lock is None and self.lock_queue:
-            prio = self.gpu == "mpcp"
+            prio = self.protocol == "mpcp"
             job = min(
                 self.lock_queue,
                 key=lambda job: self.tasks[job.task].prio if prio else job.turn,
@@ -350,7 +350,7 @@ class Simulation:
 
 def simulate(tasks, cpus, releases, execution=None, sms=None, **options):
     """The jobs of a Simulation; all as long as can be unless `execution` says otherwise."""
-    k = [len(t.sms) if options.get("gpu", "stgm") == "stgm" else sms or 10**9 for t in tasks]
+    k = [len(t.sms) if options.get("protocol", "stgm") == "stgm" else sms or 10**9 for t in tasks]
     full = [worst(t, count) for t, count in zip(tasks, k, strict=True)]
     return Simulation(tasks, cpus, **options).run(
         releases, execution or (lambda i, number: full[i])

@@ -1,0 +1,366 @@
+"""Timeline: lanes with pieces of time and marks, the one model behind pictures and traces.
+
+A result describes itself as a `Timeline`; `timeline_axes` (Matplotlib), `svg` (notebooks) and
+`chrome_trace` (Perfetto) know nothing else. All times are ticks, integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from gpusched._draw.axes import LATE, MUTED, TimeAxis, color, time_axis
+from gpusched._support.arguments import Int64Array, integer
+from gpusched._support.text import clip
+
+__all__ = [
+    "ALPHA",
+    "BODY",
+    "Counter",
+    "Key",
+    "Lane",
+    "Mark",
+    "Piece",
+    "Rows",
+    "Timeline",
+    "fill_of",
+    "in_window",
+    "window",
+]
+
+Span = tuple[float, float]
+"""Top and bottom of a rectangle as shares of its lane, 0 at the lane's top."""
+
+BODY: tuple[Span, ...] = ((0.14, 0.86),)
+"""The rectangle of a piece that has a lane for itself."""
+
+ALPHA: Mapping[str, float] = MappingProxyType(
+    {"run": 1.0, "copy": 0.75, "idle": 0.35, "frozen": 0.3, "wait": 1.0, "band": 1.0}
+)
+"""Opacity by style of piece. "band" is drawn behind all lanes, over the whole height."""
+
+_LABEL = 28  # characters of a lane's name
+_NAME = 200  # of a piece's, in its tooltip
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Rows(Generic[Item]):
+    """Items that are made anew each time they are iterated over, so that none are kept."""
+
+    make: Callable[[], Iterator[Item]]
+
+    def __iter__(self) -> Iterator[Item]:
+        return self.make()
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A horizontal lane.
+
+    Attributes
+    ----------
+    name
+        Its label.
+    group
+        What it is part of: a process in a trace.
+    height
+        In a picture, in points; 0 for a lane that only traces show.
+    scale
+        Labels in the lane instead of its name: (share of the height from the top, text).
+    line
+        Whether a line is drawn below it.
+    """
+
+    name: str
+    group: str = ""
+    height: float = 28.0
+    scale: tuple[tuple[float, str], ...] = ()
+    line: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something that lasts from ``start`` to ``end`` in a lane.
+
+    Attributes
+    ----------
+    lane
+        Index of the lane.
+    start, end
+        In ticks, not cut at the picture's window.
+    name
+        What it is: the name in a trace, the beginning of the tooltip.
+    color
+        Index into the palette, or an RGB text such as "#999999".
+    label
+        Short text on the piece, where there is room.
+    style
+        One of ``ALPHA``.
+    late
+        Whether it belongs to a job that misses its deadline.
+    unfinished
+        Whether ``end`` is only as far as is known.
+    spans
+        Its rectangles in a picture. The label is on the largest run of adjacent ones.
+    times
+        Further instants and durations in ticks, by name; None where there is none.
+    args
+        Further values, for traces only.
+    """
+
+    lane: int
+    start: int
+    end: int
+    name: str
+    color: int | str
+    label: str = ""
+    style: str = "run"
+    late: bool = False
+    unfinished: bool = False
+    spans: tuple[Span, ...] = BODY
+    times: Mapping[str, int | None] = field(default_factory=dict)
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    def tip(self, axis: TimeAxis) -> str:
+        """One line that says everything a picture knows of it."""
+        until = "the end" if self.unfinished else axis.text(self.end)
+        parts = [f"{clip(self.name, _NAME)}, {axis.text(self.start)} to {until}"]
+        parts += [f"{k} {axis.text(v)}" for k, v in self.times.items() if v is not None]
+        return ", ".join(parts) + (" (late)" if self.late else "")
+
+    def place(self) -> Span:
+        """The largest run of adjacent rectangles, for the label; the lowest of equal ones."""
+        best, run = (0.0, 0.0), (0.0, 0.0)
+        for top, bottom in sorted(self.spans):
+            run = (run[0], bottom) if top - run[1] < 1e-9 and run != (0.0, 0.0) else (top, bottom)
+            if run[1] - run[0] >= best[1] - best[0] - 1e-9:
+                best = run
+        return best
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An instant in a lane.
+
+    Attributes
+    ----------
+    lane, time
+        Where and when.
+    kind
+        "release" (triangle upwards), "deadline" or "launch" (triangle downwards), "miss" (cross).
+    color
+        As of a `Piece`.
+    at
+        Share of the lane's height.
+    shaft
+        Whether a line over the lane's height makes it an arrow.
+    label, tip
+        A word beside it; a tooltip.
+    """
+
+    lane: int
+    time: int
+    kind: str
+    color: int | str = MUTED
+    at: float = 0.93
+    shaft: bool = False
+    label: str = ""
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of the legend: a patch of a colour and style, or the mark of a kind."""
+
+    text: str
+    color: int | str = MUTED
+    style: str = "run"
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Values that hold from an instant on; in traces only."""
+
+    group: str
+    name: str
+    time: int
+    values: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A window of time and what is in it.
+
+    Attributes
+    ----------
+    lanes
+        From top to bottom; lanes of one group follow each other.
+    pieces
+        In order of start within each lane; a `Rows` where there are too many to keep.
+    marks, keys, notes
+        Instants, the legend, and what the picture leaves out.
+    counters
+        For traces.
+    since, end
+        The window in ticks. Pictures cut pieces at it.
+    unit
+        What a tick is: None, "ns", "us", "ms" or "s".
+    title
+        What the lanes are, on the vertical axis.
+    width
+        Of the time axis in inches.
+    other
+        Facts about the whole, for traces.
+    """
+
+    lanes: tuple[Lane, ...]
+    pieces: Iterable[Piece]
+    since: int = 0
+    end: int = 1
+    unit: str | None = None
+    marks: tuple[Mark, ...] = ()
+    keys: tuple[Key, ...] = ()
+    notes: tuple[str, ...] = ()
+    counters: Iterable[Counter] = ()
+    title: str = ""
+    width: float = 7.2
+    other: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def axis(self) -> TimeAxis:
+        """The time axis of the window."""
+        return time_axis(self.unit, self.end)
+
+    @property
+    def note(self) -> str:
+        """The notes in one line."""
+        return "; ".join(self.notes)
+
+    @property
+    def height(self) -> float:
+        """Of all lanes, in points; at least 1."""
+        return max(sum(lane.height for lane in self.lanes), 1.0)
+
+    def tops(self) -> list[float]:
+        """Top of each lane, in points from the picture's top."""
+        tops, top = [], 0.0
+        for lane in self.lanes:
+            tops.append(top)
+            top += lane.height
+        return tops
+
+    def cut(self, piece: Piece) -> tuple[int, int]:
+        """Start and end of a piece in the window; not in order if it is outside."""
+        return max(piece.start, self.since), min(piece.end, self.end)
+
+    def misses(self) -> dict[int, list[int]]:
+        """Instants with a cross, by lane: labels stay clear of them."""
+        found: dict[int, list[int]] = {}
+        for mark in self.marks:
+            if mark.kind == "miss":
+                found.setdefault(mark.lane, []).append(mark.time)
+        return found
+
+    def label_span(self, piece: Piece, misses: Mapping[int, list[int]]) -> tuple[int, int]:
+        """The part of a piece in the window, on the larger side of a cross."""
+        low, high = self.cut(piece)
+        for time in misses.get(piece.lane, ()):
+            if low < time < high:
+                low, high = (low, time) if time - low >= high - time else (time, high)
+        return low, high
+
+    def labels(self, room: float) -> list[tuple[float, str]]:
+        """Labels of the vertical axis, in points from the top, each ``room`` points high.
+
+        Where lanes are narrower than that, numbers are thinned out evenly.
+        """
+        kept: list[tuple[float, str]] = []
+        numbered: list[tuple[float, str]] = []
+        for top, lane in zip(self.tops(), self.lanes, strict=True):
+            if lane.scale:
+                kept += [(top + lane.height * share, text) for share, text in lane.scale]
+            elif lane.height and lane.name.isdigit():
+                numbered.append((top + lane.height / 2, lane.name))
+            elif lane.height and lane.name:
+                middle = top + lane.height / 2
+                if not kept or middle - kept[-1][0] >= room - 1e-6:
+                    kept.append((middle, clip(lane.name, _LABEL)))
+        if numbered:
+            narrow = min(lane.height for lane in self.lanes if lane.name.isdigit() and lane.height)
+            every = numbered[:: max(1, -(-int(room * 1000) // int(narrow * 1000)))]
+            kept += [at for at in every if all(abs(at[0] - k[0]) >= room - 1e-6 for k in kept)]
+        return sorted(kept)
+
+
+def fill_of(shade: int | str) -> str:
+    """A colour as RGB text."""
+    return shade if isinstance(shade, str) else color(shade)
+
+
+def late_key() -> Key:
+    """The legend's entry for pieces of late jobs."""
+    return Key("late", LATE, "late")
+
+
+def window(since: Any, until: Any) -> tuple[int, int | None]:
+    """A window of time, checked.
+
+    Raises TypeError for what is not an integer, ValueError for a negative or empty window.
+    """
+    low = integer(since, "since")
+    high = None if until is None else integer(until, "until")
+    if low < 0:
+        raise ValueError(f"since: got {low}, expected 0 or more")
+    if high is not None and high <= low:
+        raise ValueError(f"until: got {high}, expected more than since = {low}")
+    return low, high
+
+
+def in_window(
+    start: Int64Array,
+    end: Int64Array,
+    since: int,
+    until: int | None,
+    last: int,
+    most: tuple[int, int],
+) -> tuple[Int64Array, int, int]:
+    """Choose the pieces that a picture shows.
+
+    Parameters
+    ----------
+    start, end
+        Of all pieces, (n,), in ticks.
+    since, until
+        The window; ``until`` None: to the end, ``last``, or as far as the number of pieces allows.
+    most
+        Largest numbers of pieces: without ``until``, and with it. Where more begin at the window's
+        first instant, up to the second number of those are shown.
+
+    Returns
+    -------
+    tuple
+        Their indices by start, where the window ends, and how many are left out.
+    """
+    inside = np.flatnonzero((end > since) & (start < (last + 1 if until is None else until)))
+    inside = inside[np.argsort(start[inside], kind="stable")]
+    limit = most[until is not None]
+    if len(inside):
+        first = max(since, int(start[inside[0]]))
+        at_once = int(np.searchsorted(start[inside], first, side="right"))
+        limit = max(limit, min(at_once, most[1]))
+    stop = last if until is None else until
+    hidden = len(inside) - limit
+    if hidden <= 0:
+        return inside, max(stop, since + 1), 0
+    stop = int(start[inside[limit]])
+    chosen = inside[:limit]
+    if stop > since:  # what starts at that instant is not shown either
+        chosen = chosen[start[chosen] < stop]
+    return chosen, max(stop, since + 1), len(inside) - len(chosen)

@@ -1,0 +1,254 @@
+"""Timelines of runs of tasks on CPUs and a GPU: cores, copy engine and SMs, jobs in lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._draw.timeline import (
+    Key,
+    Lane,
+    Mark,
+    Piece,
+    Rows,
+    Timeline,
+    in_window,
+    late_key,
+    window,
+)
+from gpusched._support.arguments import Int64Array
+from gpusched._support.text import clip
+from gpusched.model.host_tasks import HostTasks
+
+WHAT = (
+    *("", "cpu", "copy in", "kernel", "copy out", "spin", "overhead"),
+    *("wait for core", "wait for copy engine", "wait for SMs", "wait for GPU", "served"),
+)
+"""Kinds of intervals, in the order of the core's numbers; see ``Intervals``."""
+
+COPIES = (WHAT.index("copy in"), WHAT.index("copy out"))
+KERNEL = WHAT.index("kernel")
+_IDLE = (WHAT.index("spin"), WHAT.index("overhead"))
+
+# Intervals that a picture shows: without ``until``, and with it. More are only counted.
+SHOWN = (300, 3000)
+_MOST_RELEASES = 600
+_MOST_SMS = 64  # lanes of SMs
+_LEGEND = 10  # tasks in the legend
+_LABEL = 28  # characters of a task's name
+_SERVER = "#999999"
+_JOBS, _CPUS, _GPU = "jobs", "CPUs", "GPU"
+
+
+class IntervalColumns(Protocol):
+    """Columns of intervals."""
+
+    @property
+    def task(self) -> Int64Array: ...
+    @property
+    def job(self) -> Int64Array: ...
+    @property
+    def what(self) -> Int64Array: ...
+    @property
+    def core(self) -> Int64Array: ...
+    @property
+    def start(self) -> Int64Array: ...
+    @property
+    def end(self) -> Int64Array: ...
+
+
+class Records(Protocol):
+    """Protocol of a run: the records that are drawn."""
+
+    @property
+    def task(self) -> Int64Array: ...
+    @property
+    def job(self) -> Int64Array: ...
+    @property
+    def release(self) -> Int64Array: ...
+    @property
+    def deadline(self) -> Int64Array: ...
+    @property
+    def finish(self) -> Int64Array: ...
+    @property
+    def response(self) -> Int64Array: ...
+    @property
+    def late(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def intervals(self) -> IntervalColumns | None: ...
+    @property
+    def tasks(self) -> HostTasks: ...
+    @property
+    def cpus(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def protocol(self) -> str: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def sms(self) -> int: ...
+    @property
+    def server(self) -> int | None: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def now(self) -> int: ...
+    def spent(self) -> dict[str, Int64Array]: ...
+
+
+def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
+    """Timeline of a window: lanes of cores, copy engine and SMs."""
+    log = run.intervals
+    if log is None:
+        raise ValueError("intervals: got a run without them, expected one with intervals=True")
+    low, high = window(since, until)
+    busy = np.flatnonzero((log.core >= 0) | (log.what == KERNEL))
+    last = int(log.end[busy].max(initial=1))
+    shown, end, hidden = in_window(log.start[busy], log.end[busy], low, high, last, SHOWN)
+    places = _Places(run, log, _MOST_SMS)
+    pieces = tuple(_pieces(run, log, busy[shown], places))
+    marks = tuple(_releases(run, places, low, end))
+    tasks = sorted({int(piece.color) for piece in pieces if not isinstance(piece.color, str)})
+    keys = [Key(clip(run.tasks.name[task], _LABEL), task) for task in tasks[:_LEGEND]]
+    if marks:
+        keys.append(Key("release", mark="release"))
+    styles = {piece.style for piece in pieces}
+    for style, text in (("copy", "copies"), ("idle", "spins, overhead")):
+        if style in styles:
+            keys.append(Key(text, style=style))
+    if any(piece.late for piece in pieces):
+        keys.append(late_key())
+    return Timeline(
+        lanes=tuple(places.lanes),
+        pieces=pieces,
+        since=low,
+        end=end,
+        unit=unit,
+        marks=marks,
+        keys=tuple(keys),
+        notes=(f"{hidden} later bars not shown",) if hidden else (),
+    )
+
+
+def trace(run: Records) -> Timeline:
+    """Timeline of the whole run: jobs from release to finish, and who used what."""
+    jobs = [Lane(name, _JOBS) for name in run.tasks.name]
+    log = run.intervals
+    places = None if log is None else _Places(run, log, run.sms, len(jobs))
+
+    def pieces() -> Iterator[Piece]:
+        yield from _jobs(run)
+        if log is not None and places is not None:
+            yield from _pieces(run, log, np.arange(len(log.start)), places)
+
+    return Timeline(
+        lanes=(*jobs, *(places.lanes if places is not None else ())),
+        pieces=Rows(pieces),
+        other={
+            "policy": run.policy,
+            "protocol": run.protocol,
+            "mode": run.mode,
+            "outcome": run.outcome,
+        },
+    )
+
+
+class _Places:
+    """Lanes of the cores, the copy engine and the SMs that were used.
+
+    Attributes
+    ----------
+    cores, sms
+        Index of the lane, by core and by SM.
+    copies
+        Index of the copy engine's lane, None where there is none.
+    used
+        SMs of each task's kernels.
+    """
+
+    def __init__(self, run: Records, log: IntervalColumns, most: int, first: int = 0) -> None:
+        self.lanes: list[Lane] = []
+        self.first = first
+        self.cores: dict[int, int] = {}
+        for core in np.unique(log.core[log.core >= 0]).tolist():
+            own = run.server is not None and core == run.cpus
+            self.cores[core] = self._add("server" if own else f"core {core}", _CPUS)
+        self.copies: int | None = None
+        if np.isin(log.what, COPIES).any():
+            self.copies = self._add("copies", _GPU)
+        tasks = np.unique(log.task[log.what == KERNEL]).tolist()
+        every = list(range(run.sms))
+        self.used = {t: every for t in tasks}
+        if run.protocol == "stgm":
+            self.used = {t: np.flatnonzero(run.tasks.sm[t]).tolist() for t in tasks}
+        numbers = sorted({sm for sms in self.used.values() for sm in sms})[:most]
+        self.sms = {sm: self._add(f"SM {sm}", _GPU) for sm in numbers}
+
+    def _add(self, name: str, group: str) -> int:
+        self.lanes.append(Lane(name, group))
+        return self.first + len(self.lanes) - 1
+
+
+def _pieces(
+    run: Records, log: IntervalColumns, rows: Int64Array, places: _Places
+) -> Iterator[Piece]:
+    """Pieces of some intervals, in every lane that they occupy."""
+    late = set(zip(run.task[run.late].tolist(), run.job[run.late].tolist(), strict=True))
+    columns = (log.task, log.job, log.what, log.core, log.start, log.end)
+    for task, job, what, core, start, end in zip(*(c[rows].tolist() for c in columns), strict=True):
+        lanes = [places.cores[core]] if core >= 0 else []
+        if what == KERNEL:
+            lanes += [places.sms[sm] for sm in places.used[task] if sm in places.sms]
+        elif what in COPIES and places.copies is not None:
+            lanes.append(places.copies)
+        who = "server" if task < 0 else f"{run.tasks.name[task]} #{job}"
+        for lane in lanes:
+            yield Piece(
+                lane=lane,
+                start=start,
+                end=end,
+                name=f"{who}: {WHAT[what]}",
+                color=_SERVER if task < 0 else task,
+                label="" if task < 0 else str(job),
+                style="idle" if what in _IDLE else "copy" if what in COPIES else "run",
+                late=(task, job) in late,
+            )
+
+
+def _releases(run: Records, places: _Places, since: int, end: int) -> Iterator[Mark]:
+    """Releases in the lane of the task's core; below the CPUs with global scheduling."""
+    if not places.cores:
+        return
+    lowest = max(places.cores.values())
+    seen = np.flatnonzero((run.release >= since) & (run.release < end))[:_MOST_RELEASES]
+    for task, time in zip(run.task[seen].tolist(), run.release[seen].tolist(), strict=True):
+        lane = lowest
+        if run.policy == "partitioned":
+            lane = places.cores.get(int(run.tasks.core[task]), lowest)
+        yield Mark(lane, time, "release", task)
+
+
+def _jobs(run: Records) -> Iterator[Piece]:
+    spent = run.spent() if run.intervals is not None else {}
+    ends = np.where(run.finish >= 0, run.finish, np.maximum(run.now, run.release))
+    response, late = run.response, run.late
+    for k in range(len(run.task)):
+        task, job = int(run.task[k]), int(run.job[k])
+        times: dict[str, int | None] = {"deadline": int(run.deadline[k])}
+        times["response"] = int(response[k]) if response[k] >= 0 else None
+        times |= {word: int(time[k]) for word, time in spent.items() if time[k]}
+        yield Piece(
+            lane=task,
+            start=int(run.release[k]),
+            end=int(ends[k]),
+            name=f"{run.tasks.name[task]} #{job}",
+            color=task,
+            late=bool(late[k]),
+            unfinished=bool(run.finish[k] < 0),
+            times=times,
+            args={"job": job, "missed": bool(late[k])},
+        )

@@ -1,0 +1,206 @@
+"""Common parts of results of simulations: tables, largest responses of stacks, sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._draw.axes import axes, color, grid
+from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.frozen import Frozen
+from gpusched._support.results import Results
+from gpusched._support.saved import Saved
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_MOST_DOTS = 20_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Saved, Frozen):
+    """Columns of equal length: read-only arrays."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))
+
+    def _shown(self) -> dict[str, npt.NDArray[Any]]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The columns as a ``pandas.DataFrame``."""
+        import pandas as pd
+
+        return pd.DataFrame(self._shown())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} rows>"
+
+    def _repr_html_(self) -> str:
+        return Results(self._shown())._repr_html_()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Responses(Saved, Frozen):
+    """Largest responses of simulated sets: columns of shape (N, n) for a stack of N sets of n
+    tasks, and an outcome per set; a single set has no first axis."""
+
+    worst: Int64Array
+    finished: Int64Array
+    outcome: npt.NDArray[np.str_]
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is about a stack of sets."""
+        return self.worst.ndim == 2
+
+    @property
+    def response(self) -> Int64Array:
+        """The largest response time of each task, ``worst``."""
+        return self.worst
+
+    def __len__(self) -> int:
+        """Number of sets in a stack, of tasks in a single set."""
+        return len(self.worst)
+
+    def __getitem__(self, index: Any) -> Self:
+        """Sets of a stack: a number gives a single set; a slice, numbers or a bool mask a stack.
+
+        Raises IndexError as an array does, TypeError for a single set.
+        """
+        if not self.is_stack:
+            raise TypeError("index: got a single set, expected a stack of sets")
+        parts = {f.name: np.asarray(getattr(self, f.name)[index]) for f in fields(self)}
+        if parts["worst"].ndim not in (1, 2):
+            raise IndexError(f"index: got {index!r:.60}, expected sets of a stack")
+        return type(self)(**parts)
+
+    def why(self, task: int | None = None) -> str:
+        """The largest response of a task in words; without ``task``, of the one with the largest.
+
+        Raises ValueError for a stack, IndexError for a task that the set does not have.
+        """
+        if self.is_stack:
+            raise ValueError(f"why: got a stack of {len(self)} sets, expected one set, as by [0]")
+        number = int(np.argmax(self.worst)) if task is None else task
+        number = task_number(number, tuple(f"task {i}" for i in range(len(self))))
+        count = int(self.finished[number])
+        if count == 0:
+            return f"task {number}: no job has finished ({self.outcome})"
+        return (
+            f"task {number}: the largest response of {plural(count, 'finished job')} is "
+            f"{self.worst[number]} ticks{self._more(number)} ({self.outcome})"
+        )
+
+    def _more(self, task: int) -> str:
+        return ""
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per task (and set) as a ``pandas.DataFrame``."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        sets, n = np.atleast_2d(self.worst).shape
+        columns: dict[str, npt.NDArray[Any]] = {}
+        if self.is_stack:
+            columns["set"] = np.repeat(np.arange(sets), n)
+        columns["task"] = np.tile(np.arange(n), sets)
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if column.shape == self.worst.shape:
+                columns[field.name] = column.ravel()
+        columns["outcome"] = np.repeat(np.atleast_1d(self.outcome), n)
+        return columns
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the largest response of each task over all sets as bars, each set's as a dot.
+
+        ``ax``: axes to draw on; a new figure unless given. Returns the axes.
+        """
+        ax = axes(ax, (6.4, 3.6))
+        worst = np.atleast_2d(self.worst)
+        task = np.arange(worst.shape[1])
+        ax.bar(task, worst.max(axis=0, initial=0), color=color(4), width=0.7)
+        if self.is_stack:
+            shown = worst[: max(1, _MOST_DOTS // max(1, len(task)))]
+            x = np.tile(task, len(shown))
+            ax.plot(x, shown.ravel(), ".", color=color(0), markersize=3, alpha=0.4)
+        ax.set_xticks(task[:: max(1, len(task) // 16)])
+        ax.set_xlabel("task")
+        ax.set_ylabel("largest response (ticks)")
+        grid(ax, "y")
+        return ax
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self)[1:-1])}</p>" + Results(self._columns())._repr_html_()
+
+
+def html_of(run: Any) -> str:
+    """HTML of a run: its text, and below it the picture, or a table where there is none."""
+    picture = run._repr_svg_()
+    if picture is None:
+        picture = Results({name: getattr(run, name) for name in run.COLUMNS})._repr_html_()
+    return f"<p>{escape(repr(run)[1:-1])}</p>{picture}"
+
+
+def ended(outcome: str, reason: str | None, now: int) -> str:
+    """The end of a run in words, for the outcomes that all have."""
+    if outcome == "budget":
+        return f"the budget ({reason}) was spent at {now}"
+    return f"all jobs finished by {now}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def misses(run: Any) -> str:
+    """The number of deadlines that a run misses, in words."""
+    late = int(run.late.sum())
+    return "no deadline missed" if late == 0 else f"{plural(late, 'deadline')} missed"
+
+
+def worst_job(run: Any, task: int | str | None) -> tuple[int, int | None]:
+    """A task, the one with the least slack where none is given, and its job of largest response.
+
+    The job is its row in the run, None where no job of the task has finished.
+    """
+    response, tasks = run.response, run.tasks
+    if task is None:
+        slack = tasks.deadline - run.worst
+        unfinished = run.late & (run.finish < 0)
+        slack = np.where(np.bincount(run.task[unfinished], minlength=tasks.n) > 0, -(2**62), slack)
+        number = int(np.argmin(slack))
+    else:
+        number = task_number(task, tasks.name)
+    mine = np.flatnonzero((run.task == number) & (run.finish >= 0))
+    if not len(mine):
+        return number, None
+    return number, int(mine[np.argmax(response[mine])])
+
+
+def job_text(run: Any, task: int, row: int | None) -> str:
+    """The beginning of a sentence on a task's job of largest response."""
+    name = run.tasks.name[task]
+    waiting = np.flatnonzero((run.task == task) & (run.finish < 0) & run.late)
+    left = ""
+    if len(waiting):
+        left = f"; {plural(len(waiting), 'job')} had not finished at {run.now}, after the deadline"
+    if row is None:
+        return f"{name}: no job has finished by {run.now}{left}"
+    response, deadline = int(run.response[row]), int(run.tasks.deadline[task])
+    verb = "within" if response <= deadline else "later than"
+    return (
+        f"{name}: job {run.job[row]}, released at {run.release[row]}, has the largest response, "
+        f"{plural(response, 'tick')}, {verb} its deadline of {deadline}{left}"
+    )
