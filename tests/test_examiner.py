@@ -386,7 +386,7 @@ def test_checks_that_are_refused() -> None:
     with pytest.raises(OverflowError, match=f"tolerance = {2**62}: must be within 62 bits"):
         check_rules(example(), GPU, tolerance=2**62)
     with pytest.raises(ValueError, match="policy = 'olmedo'"):
-        check_rules(example(), GPU, policy="olmedo")
+        check_rules(example(), GPU, placement="olmedo")
     with pytest.raises(ValueError, match=r"sm\[3\] = 7: the GPU has 2 SMs"):
         check_rules(example(**put("sm", (3, 7))), GPU)
     with pytest.raises(ValueError, match=r"kernel 1 \(second\): no block of it fits an SM"):

@@ -236,7 +236,7 @@ def test_v2_of_many_tasks(n: int) -> None:
 
 def footprint(gpu: gs.GPU, threads: int, regs: int, smem: int) -> tuple[int, int, int, int, int]:
     """Warps, slots, registers and shared memory of a block, and the registers it can use."""
-    load = gs.place(gpu, 1, threads, regs=regs, smem=smem).load[0].tolist()
+    load = gs.place(gpu, 1, threads, regs=regs, smem=smem).after[0].tolist()
     per_warp = -(-regs * 32 // 256) * 256
     usable = 4 * (gpu.regs_per_sm // 4 // per_warp) * per_warp if per_warp else 0
     return (*load, usable)

@@ -169,7 +169,7 @@ def test_one_instant_is_placed_as_place_does(policy: str) -> None:
             [0] * n, 10, stream=range(n), blocks=blocks, threads=threads, regs=regs, smem=smem
         )
         run = gs.simulate.hierarchy(gpu, launches, policy=policy)
-        placed = gs.place(gpu, blocks, threads, regs, smem, policy=policy)
+        placed = gs.place(gpu, blocks, threads, regs, smem, placement=policy)
         assert run.blocks is not None
         now = run.blocks.start == 0
         order = np.lexsort((run.blocks.block[now], run.blocks.kernel[now]))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.model.host_tasks import HostTasks
 
-ARRAYS = [f.name for f in dataclasses.fields(HostTasks) if f.name != "name"]
+ARRAYS = list(HostTasks._ARRAYS)
 LISTS: dict[str, Any] = {
     "period": [60, 80, 120, 160],
     "cpu": [[3, 2], [5, 1], [10], [6, 2, 1]],

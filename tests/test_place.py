@@ -36,29 +36,29 @@ def test_tables_ii_and_iii(gpu, policy):
     mw = gpu.warps_per_sm
     for x in range(1, 33):
         for y in range(1, 33):
-            placed = warps(gpu, [1, 1], [x, y], policy=policy)
+            placed = warps(gpu, [1, 1], [x, y], placement=policy)
             first, second = placed.sm.tolist()
             assert first == 0
             assert second == (0 if mw - x >= ((mw - y) // y + 1) * y else 2), (x, y)
-            assert mw - placed.load[0, 0] == mw - x - (y if second == 0 else 0)
+            assert mw - placed.after[0, 0] == mw - x - (y if second == 0 else 0)
 
 
 def test_figure_5():
     for policy in ("most_room", "olmedo"):
-        left = gs.place(XAVIER, blocks=[4, 4], threads=[128, 128], policy=policy)
+        left = gs.place(XAVIER, blocks=[4, 4], threads=[128, 128], placement=policy)
         assert sms(left) == [[0, 2, 4, 6], [1, 3, 5, 7]]
-        right = gs.place(XAVIER, blocks=[4, 4], threads=[128, 160], policy=policy)
+        right = gs.place(XAVIER, blocks=[4, 4], threads=[128, 160], placement=policy)
         assert sms(right) == [[0, 2, 4, 6], [0, 2, 4, 6]]
-    naive = gs.place(XAVIER, blocks=[4, 4], threads=[128, 160], policy="round_robin")
+    naive = gs.place(XAVIER, blocks=[4, 4], threads=[128, 160], placement="round_robin")
     assert sms(naive) == [[0, 2, 4, 6], [1, 3, 5, 7]]
 
 
 @pytest.mark.parametrize("policy", ["most_room", "olmedo"])
 def test_load_balancing(policy):
     """Paper 003: 6 SMs hold a block of 512 threads, then come 16 blocks of 64 or of 128 threads."""
-    small = gs.place(XAVIER, [6, 16], [512, 64], policy=policy)
+    small = gs.place(XAVIER, [6, 16], [512, 64], placement=policy)
     assert small.sms(1).tolist() == [5, 7] * 8
-    large = gs.place(XAVIER, [6, 16], [512, 128], policy=policy)
+    large = gs.place(XAVIER, [6, 16], [512, 128], placement=policy)
     assert large.sms(1).tolist() == [5, 7] * 4 + EVENS_THEN_ODDS
 
 
@@ -76,8 +76,8 @@ def test_sixty_eight_turing_sms():
     turing = gs.GPU.preset("RTX 2080 Ti")
     first = gs.place(turing, 67, 512)
     assert sorted(first.sm.tolist()) == list(range(67))
-    assert gs.place(turing, 9, 33, load=first.load).sm.tolist() == [67] * 8 + [0]
-    assert gs.place(turing, 5, 32, load=first.load).sm.tolist() == [67, 0, 2, 4, 6]
+    assert gs.place(turing, 9, 33, load=first.after).sm.tolist() == [67] * 8 + [0]
+    assert gs.place(turing, 5, 32, load=first.after).sm.tolist() == [67, 0, 2, 4, 6]
 
 
 # Where the paper's rules and most_room part
@@ -86,7 +86,7 @@ def test_sixty_eight_turing_sms():
 def test_the_probe_that_tells_the_rules_apart():
     for gpu in (XAVIER, gs.GPU.preset("A100"), gs.GPU.preset("V100")):
         n, last = gpu.sms, int(gpu.sm_order[-1])
-        where = {p: warps(gpu, [n - 1, 1, 1], [6, 1, 11], policy=p) for p in POLICIES}
+        where = {p: warps(gpu, [n - 1, 1, 1], [6, 1, 11], placement=p) for p in POLICIES}
         assert where["most_room"].sms(1).tolist() == where["olmedo"].sms(1).tolist() == [last]
         assert where["most_room"].sms(2).tolist() == [0]
         assert where["olmedo"].sms(2).tolist() == [last]
@@ -112,7 +112,7 @@ def test_where_olmedo_and_most_room_differ(mw, pairs, by_rule, by_policy, other_
             most = warps(gpu, blocks, per_block)
             if not most.all_placed:
                 continue
-            olmedo = warps(gpu, blocks, per_block, policy="olmedo")
+            olmedo = warps(gpu, blocks, per_block, placement="olmedo")
             at_x, at_y = most.sm[-2:].tolist()
             z = 0 if at_x == 7 else 6
             says = reference.definition_2(mw, z, x, y) or reference.definition_3(mw, 6, x, y)
@@ -154,7 +154,7 @@ def test_agrees_with_the_twin(policy):
     stuck = 0
     for _ in range(250):
         gpu, blocks, threads, regs, smem, load = random_case(rng, int(rng.integers(1, 12)))
-        mine = gs.place(gpu, blocks, threads, regs, smem, policy=policy, load=load)
+        mine = gs.place(gpu, blocks, threads, regs, smem, placement=policy, load=load)
         per_block = -(-threads // 32)
         per_warp = -(-regs * 32 // 256) * 256
         columns = (blocks, per_block, per_block * per_warp, -(-smem // 256) * 256)
@@ -176,24 +176,24 @@ def test_no_sm_holds_more_than_it_can(policy):
     for _ in range(150):
         gpu, blocks, threads, _, smem, load = random_case(rng, int(rng.integers(1, 20)))
         regs = rng.integers(0, 256, len(blocks))
-        placed = gs.place(gpu, blocks, threads, regs, smem, policy=policy, load=load)
+        placed = gs.place(gpu, blocks, threads, regs, smem, placement=policy, load=load)
         limits = [gpu.warps_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm, gpu.smem_per_sm]
-        assert (placed.load <= limits).all()
-        assert (placed.load >= placed.before).all()
+        assert (placed.after <= limits).all()
+        assert (placed.after >= placed.before).all()
         # nothing after the first block without room
         gone = np.flatnonzero(placed.sm < 0)
         assert len(gone) == 0 or gone[0] == len(placed.sm) - len(gone)
         # and that block fits nowhere
         if len(gone):
             k = int(placed.kernel[gone[0]])
-            again = gs.place(gpu, 1, threads[k], regs[k], smem[k], load=placed.load)
+            again = gs.place(gpu, 1, threads[k], regs[k], smem[k], load=placed.after)
             assert not again.all_placed
         # the load is the sum of what was placed
         per_block = np.stack([placed.warps, np.ones_like(placed.warps)], axis=1)
         total = placed.before[:, :2].copy()
         on = placed.sm >= 0
         np.add.at(total, placed.sm[on], per_block[placed.kernel[on]])
-        assert (total == placed.load[:, :2]).all()
+        assert (total == placed.after[:, :2]).all()
         assert placed.placed.sum() == on.sum()
 
 
@@ -217,7 +217,7 @@ def test_every_choice_of_most_room_had_the_most_room():
                 room.append(int((alone.sm >= 0).sum()))
             best = max(gpu.sm_order.tolist(), key=lambda s: room[s])
             assert whole.sm[i] == best
-            now = gs.place(gpu, 1, threads[k], regs[k], smem[k], load=now).load
+            now = gs.place(gpu, 1, threads[k], regs[k], smem[k], load=now).after
             if i > 12:
                 break
 
@@ -231,7 +231,7 @@ def test_an_empty_gpu_holds_its_occupancy(policy):
             threads, regs = int(rng.integers(1, 1025)), int(rng.integers(0, 129))
             smem = int(rng.integers(0, 40000))
             capacity = gpu.sms * gs.occupancy(gpu, threads, regs, smem)
-            placed = gs.place(gpu, capacity + 3, threads, regs, smem, policy=policy)
+            placed = gs.place(gpu, capacity + 3, threads, regs, smem, placement=policy)
             assert placed.placed.tolist() == [capacity]
             assert placed.sm[capacity:].tolist() == [-1, -1, -1]
             counts = np.bincount(placed.sm[:capacity], minlength=gpu.sms)
@@ -247,10 +247,10 @@ def test_in_pieces_most_room_places_the_same():
         for k in range(len(blocks)):
             part = gs.place(gpu, blocks[k], threads[k], regs[k], smem[k], load=load)
             assert part.sm.tolist() == whole.sms(k).tolist()
-            load = part.load
+            load = part.after
             if not part.all_placed:
                 break
-        assert np.array_equal(load, whole.load)
+        assert np.array_equal(load, whole.after)
 
 
 def test_registers_and_shared_memory_are_part_of_the_room():
@@ -259,11 +259,11 @@ def test_registers_and_shared_memory_are_part_of_the_room():
     heavy = gs.place(XAVIER, [1, 1], 32, smem=[0, 3073])
     assert light.sm.tolist() == [0, 2]
     assert heavy.sm.tolist() == [0, 0]
-    assert heavy.load[0].tolist() == [2, 2, 0, 3328]
+    assert heavy.after[0].tolist() == [2, 2, 0, 3328]
     # 40 registers: 1,280 a warp
-    assert gs.place(XAVIER, 1, 64, regs=40).load[0].tolist() == [2, 1, 2560, 0]
+    assert gs.place(XAVIER, 1, 64, regs=40).after[0].tolist() == [2, 1, 2560, 0]
     # cc 8: 1,024 bytes of each block's share are the system's
-    assert gs.place(gs.GPU.preset("A100"), 1, 32, smem=1).load[0].tolist() == [1, 1, 0, 1152]
+    assert gs.place(gs.GPU.preset("A100"), 1, 32, smem=1).after[0].tolist() == [1, 1, 0, 1152]
 
 
 def test_the_head_of_the_queue_blocks_what_would_fit():
@@ -284,7 +284,7 @@ def test_placement():
     assert placed.kernel.tolist() == [0, 0, 0, 1, 1]
     assert placed.block.tolist() == [0, 1, 2, 0, 1]
     assert placed.warps.tolist() == [4, 5]
-    assert placed.policy == "most_room"
+    assert placed.placement == "most_room"
     assert placed.gpu == XAVIER
     assert placed.all_placed
     assert repr(placed) == "<Placement: 5 of 5 blocks of 2 kernels on 8 SMs, most_room>"
@@ -318,7 +318,7 @@ def test_the_load_given_is_not_touched():
     assert not load.any()
     load[:] = 1
     assert not placed.before.any()
-    assert placed.load[0].tolist() == [1, 1, 0, 0]
+    assert placed.after[0].tolist() == [1, 1, 0, 0]
 
 
 def test_to_frame():
@@ -399,7 +399,11 @@ def test_plot():
         ({"smem": [-1]}, ValueError, r"smem\[0\] = -1: must not be negative"),
         ({"blocks": [1, 1], "smem": [1, 2, 3]}, ValueError, "shapes do not fit each other: blocks"),
         ({"blocks": [[1, 1]]}, ValueError, r"kernels: must be one row, have shape \(1, 2\)"),
-        ({"policy": "best"}, ValueError, "policy = 'best': must be one of most_room, olmedo, roun"),
+        (
+            {"placement": "best"},
+            ValueError,
+            "placement",
+        ),
         ({"load": [0] * 4}, ValueError, r"load: must have shape \(8, 4\), has \(4,\)"),
         ({"load": [[0] * 4] * 7 + [[65, 0, 0, 0]]}, ValueError, r"load.warps\[7\] = 65: is more"),
         ({"load": [[0, 0, 0, -1]] * 8}, ValueError, r"load.smem\[0\] = -1: must not be negative"),

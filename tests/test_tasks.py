@@ -18,7 +18,7 @@ import gpusched as gs
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs import graph
 
-ARRAYS = [field.name for field in dataclasses.fields(KernelTasks) if field.name != "name"]
+ARRAYS = list(KernelTasks._ARRAYS)
 POSITIVE = ["period", "wcet", "deadline", "block_time", "blocks", "threads"]
 NOT_NEGATIVE = ["regs", "smem", "offset"]
 

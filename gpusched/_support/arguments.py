@@ -1,4 +1,7 @@
-"""Arguments into arrays: what is accepted, and how a refusal names the offender."""
+"""Argument checks shared by all packages: conversion to arrays, numbers, names, choices, seeds.
+
+Messages read ``name[row]: got <value>, expected <what>``.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._support.text import shown
+
 Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _LIMIT = 2**63
-# What is no time; a time that is no whole number wants a smaller unit.
+_FITS = "a number that fits 64 bits"
+# Arguments that are not times: the message about a fraction does not suggest a smaller unit.
 _COUNTS = (
     *("blocks", "threads", "regs", "smem", "priority", "stream", "core", "sms", "segments", "load"),
     *("order", "sm_order", "stream_priority", "stream_context", "runlist", "bytes", "server"),
@@ -26,8 +32,16 @@ Array = TypeVar("Array", bound=npt.NDArray[Any])
 def int_array(value: Any, name: str) -> Int64Array:
     """``value`` as a new int64 array.
 
-    Floating-point numbers are taken when they are whole; anything else raises a ``ValueError``
-    (``OverflowError`` beyond 64 bits, ``TypeError`` for what is no number) that names the entry.
+    Floating-point numbers are accepted when they are whole.
+
+    Raises
+    ------
+    ValueError
+        A number that is not whole. The message names the entry.
+    OverflowError
+        A number that does not fit 64 bits.
+    TypeError
+        An entry that is not a number.
     """
     try:
         array = np.asarray(value)
@@ -35,7 +49,7 @@ def int_array(value: Any, name: str) -> Int64Array:
             array = np.asarray(value, dtype=object)  # [4, 2**63]: a float would lose digits
     except ValueError as error:  # rows of different lengths
         raise ValueError(f"{name}: {error}") from None
-    if array.dtype.kind in "USb":  # no numbers; among numbers, ["1", 2], the text is named
+    if array.dtype.kind in "USb":  # the message names the first text in ["1", 2]
         array = np.asarray(value, dtype=object)
     if array.dtype.kind == "O":  # Python integers beyond 64 bits, or mixed content
         exact = np.empty(array.shape, np.int64)
@@ -45,21 +59,21 @@ def int_array(value: Any, name: str) -> Int64Array:
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.trunc(array))
         _refuse(~whole, array, name, _whole_number(name))
-        _refuse(np.abs(array) >= 2.0**63, array, name, "does not fit 64 bits", OverflowError)
+        _refuse(np.abs(array) >= 2.0**63, array, name, _FITS, OverflowError)
         return array.astype(np.int64)
     if array.dtype.kind == "u":
-        _refuse(array >= _LIMIT, array, name, "does not fit 64 bits", OverflowError)
+        _refuse(array >= _LIMIT, array, name, _FITS, OverflowError)
         return array.astype(np.int64)
     if array.dtype.kind == "i":
         return array.astype(np.int64)
     if array.size == 0:
         return array.astype(np.int64)
-    raise TypeError(f"{name}: must be numbers, got dtype {array.dtype}")
+    raise TypeError(f"{name}: got dtype {array.dtype}, expected numbers")
 
 
 def at_least(array: Int64Array, least: int, name: str) -> None:
-    """Raises a ``ValueError`` that names the first entry below ``least``."""
-    what = {0: "must not be negative", 1: "must be positive"}.get(least, f"must be >= {least}")
+    """Raise a ``ValueError`` that names the first entry below ``least``."""
+    what = {0: "a non-negative number", 1: "a positive number"}.get(least, f"at least {least}")
     _refuse(array < least, array, name, what)
 
 
@@ -70,22 +84,22 @@ def frozen(array: Array) -> Array:
 
 
 def instance(value: Any, kind: type, name: str, hint: str = "") -> None:
-    """A ``TypeError`` that names it, and says what might help, for what is none of ``kind``."""
+    """Raise a ``TypeError`` with ``hint`` when ``value`` is not an instance of ``kind``."""
     if not isinstance(value, kind):
-        wanted = f"{name}: must be {kind.__name__}, not {type(value).__name__}"
+        wanted = f"{name}: got {type(value).__name__}, expected {kind.__name__}"
         raise TypeError(f"{wanted} ({hint})" if hint else wanted)
 
 
 def names(given: Any, name: str, usual: list[str], each: str) -> tuple[str, ...]:
-    """``given`` as strings, one per ``each`` (task, launch, ...); the usual ones for None."""
+    """``given`` as a tuple of strings, one per ``each`` (task, launch, ...); ``usual`` for None."""
     if given is None:
         return tuple(usual)
-    wanted = f"{name}: must be {len(usual)} strings, one per {each}"
+    what = f"expected {len(usual)} strings, one per {each}"
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(wanted)
+        raise TypeError(f"{name}: got {shown(given)}, {what}")
     found = tuple(given)
     if len(found) != len(usual) or not all(isinstance(one, str) for one in found):
-        raise ValueError(wanted)
+        raise ValueError(f"{name}: got {shown(found)}, {what}")
     return found
 
 
@@ -95,92 +109,100 @@ def task_names(given: Any, n: int) -> tuple[str, ...]:
 
 
 def integer(value: Any, name: str) -> int:
-    """``value`` as an int; a ``TypeError`` that names it for what is none, and for a bool."""
+    """``value`` as an int; ``TypeError`` when it is not an integer (a bool is not one)."""
     try:
         if isinstance(value, bool):
             raise TypeError
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} = {repr(value)[:60]}: must be an integer") from None
+        raise TypeError(f"{name}: got {shown(value)}, expected an integer") from None
 
 
 def ticks(value: Any, name: str) -> int:
-    """One time as an int, which may be written as a whole float (1e6), as times in arrays may."""
+    """One time as an int. A whole float (1e6) is accepted, as it is in arrays of times."""
     array = int_array(value, name)
     if array.ndim:
-        raise TypeError(f"{name}: must be one number, has shape {array.shape}")
+        raise TypeError(f"{name}: got shape {array.shape}, expected one number")
     return int(array)
 
 
 def integer64(value: Any, name: str) -> int:
-    """As ``integer``; an ``OverflowError`` that names it for what the core cannot take."""
+    """As ``integer``; ``OverflowError`` when the number does not fit 64 bits."""
     number = integer(value, name)
     if not -_LIMIT <= number < _LIMIT:
-        shown = "" if number.bit_length() > 200 else f" = {number}"
-        raise OverflowError(f"{name}{shown}: does not fit 64 bits")
+        raise OverflowError(f"{name}: got {shown(number)}, expected {_FITS}")
     return number
 
 
 def real(value: Any, name: str) -> float:
-    """``value`` as a float; a ``TypeError`` that names it for what is no number."""
+    """``value`` as a float; ``TypeError`` when it is not a number (text and bool are not)."""
     try:
         if isinstance(value, (str, bytes, bool)):
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
+        raise TypeError(f"{name}: got {shown(value)}, expected a number") from None
     except OverflowError:
-        raise OverflowError(f"{name}: is too large for a floating-point number") from None
+        raise OverflowError(
+            f"{name}: got {shown(value)}, expected a number that fits a double"
+        ) from None
 
 
 def task_number(task: Any, names: tuple[str, ...]) -> int:
-    """The index of a task that is given by its index or its name."""
+    """The index of a task given by its index or its name."""
     if isinstance(task, str):
         one_of(task, names, "task")
         return names.index(task)
     index = integer(task, "task")
     if not 0 <= index < len(names):
-        raise IndexError(f"task = {index}: the set has {len(names)} tasks")
+        raise IndexError(f"task: got {index}, expected 0 to {len(names) - 1}")
     return index
 
 
 def set_index(number: Any, sets: int | None) -> tuple[int, ...]:
-    """Where the argument ``set`` of an answer points to: one of so many, or () for a single set."""
+    """The argument ``set`` of an answer as an array index: ``(k,)`` in a stack, else ``()``.
+
+    ``sets`` is the number of sets of the stack, None for a single set.
+    """
     if sets is None:
         if number is not None:
-            raise ValueError(f"set = {number!r:.60}: there is only one task set, leave it out")
+            raise ValueError(
+                f"set: got {shown(number)}, expected None (there is only one task set)"
+            )
         return ()
     if number is None:
-        raise ValueError("set: say which set of the stack")
+        raise ValueError(f"set: got None, expected 0 to {sets - 1}, a set of the stack")
     index = integer(number, "set")
     if not 0 <= index < sets:
-        raise IndexError(f"set = {index}: the stack has {sets} sets")
+        raise IndexError(f"set: got {index}, expected 0 to {sets - 1}, a set of the stack")
     return (index,)
 
 
 def set_number(value: Any, name: str = "first") -> int:
-    """``value`` as the number of a task set under its seed."""
+    """``value`` as the number of a task set under its seed, from 0 to 2**63 - 1."""
     number = integer(value, name)
     if not 0 <= number < _LIMIT:
-        raise ValueError(f"{name} = {number}: must be the number of a set, within 63 bits")
+        raise ValueError(
+            f"{name}: got {shown(number)}, expected the number of a set, 0 to 2**63 - 1"
+        )
     return number
 
 
 def one_of(value: Any, known: Iterable[str], name: str) -> None:
-    """Raises a ``ValueError`` that lists what is known, when ``value`` is none of it."""
+    """Raise a ``ValueError`` that lists the choices when ``value`` is not among ``known``."""
     known = tuple(known)
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} = {repr(value)[:60]}: must be one of {', '.join(known)}")
+        raise ValueError(f"{name}: got {shown(value)}, expected one of {', '.join(known)}")
 
 
 def some_of(value: Any, known: Iterable[str], name: str) -> tuple[str, ...]:
-    """One string, or several, as a tuple; each is one of those that are known."""
+    """One or several strings as a tuple; each must be among ``known``."""
     known = tuple(known)
     try:
         given = (value,) if isinstance(value, str) else tuple(value)
     except TypeError:
         raise TypeError(
-            f"{name} = {repr(value)[:60]}: must be some of {', '.join(known)}"
+            f"{name}: got {shown(value)}, expected some of {', '.join(known)}"
         ) from None
     for item in given:
         one_of(item, known, name)
@@ -194,12 +216,12 @@ def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
         return drawn
     if not isinstance(seed, np.random.SeedSequence):
         if isinstance(seed, (bool, float)) or (isinstance(seed, int) and seed < 0):
-            raise ValueError(f"seed = {seed!r}: must be a non-negative integer")
+            raise ValueError(f"seed: got {shown(seed)}, expected a non-negative integer")
         try:
             seed = np.random.SeedSequence(seed)
         except (TypeError, ValueError):
             raise TypeError(
-                f"seed = {repr(seed)[:60]}: must be a non-negative integer, a SeedSequence, "
+                f"seed: got {shown(seed)}, expected a non-negative integer, a SeedSequence, "
                 "a Generator or None"
             ) from None
     words: npt.NDArray[np.uint64] = seed.generate_state(4, np.uint64)
@@ -208,23 +230,21 @@ def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
 
 def _whole_number(name: str) -> str:
     if name in _COUNTS:
-        return "must be a whole number"
-    return "must be a whole number of ticks (count in a smaller unit)"
+        return "a whole number"
+    return "a whole number of ticks (count in a smaller unit)"
 
 
 def _whole(item: Any, name: str, index: tuple[int, ...]) -> int:
-    """One whole number of an object array; not by way of a float, which holds 53 bits only."""
+    """One whole number of an object array, without conversion to a float of 53 bits."""
     entry = _entry(name, index)
     if isinstance(item, (float, np.floating)):
         if not float(item).is_integer():
-            raise ValueError(f"{entry} = {item}: {_whole_number(name)}")
+            raise ValueError(f"{entry}: got {item}, expected {_whole_number(name)}")
     elif isinstance(item, bool) or not isinstance(item, (int, np.integer)):
-        raise TypeError(f"{entry} = {repr(item)[:60]}: must be a number")
+        raise TypeError(f"{entry}: got {shown(item)}, expected a number")
     whole = int(item)
     if not -_LIMIT <= whole < _LIMIT:
-        # Python refuses to print integers of thousands of digits.
-        shown = "" if isinstance(item, int) and whole.bit_length() > 200 else f" = {item}"
-        raise OverflowError(f"{entry}{shown}: does not fit 64 bits")
+        raise OverflowError(f"{entry}: got {shown(item)}, expected {_FITS}")
     return whole
 
 
@@ -237,7 +257,7 @@ def _refuse(
 ) -> None:
     if bad.any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise error(f"{_entry(name, index)} = {array[index]}: {what}")
+        raise error(f"{_entry(name, index)}: got {array[index]}, expected {what}")
 
 
 def _entry(name: str, index: tuple[int, ...]) -> str:

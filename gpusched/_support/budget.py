@@ -1,4 +1,4 @@
-"""What a long computation may cost."""
+"""Limits on the states, memory and time of a computation."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ __all__ = ["Budget", "as_budget"]
 
 @dataclass(frozen=True)
 class Budget:
-    """What one task set may cost; None is no limit.
+    """Limits on the computation of one task set; None means no limit.
 
     Parameters
     ----------
     states
-        States that a search looks at, jobs that a simulation releases, blocks that
-        ``gs.simulate.hierarchy`` starts. The only budget that gives the same answers on every
+        Number of states that a search visits, of jobs that a simulation releases, or of blocks
+        that ``gs.simulate.hierarchy`` starts. This limit alone gives the same answers on every
         machine.
     bytes
-        Memory of the computation (2 GiB).
+        Memory in bytes (default 2 GiB).
     seconds
         Wall-clock time.
+
+    Raises
+    ------
+    ValueError
+        A limit that is not positive.
     """
 
     states: int | None = None
@@ -33,12 +38,14 @@ class Budget:
         for name in ("states", "bytes", "seconds"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ValueError(f"budget: {name} = {value!r}: must be positive, or None")
+                raise ValueError(
+                    f"budget.{name}: got {value!r}, expected a positive number or None"
+                )
 
 
 def as_budget(budget: Budget | None) -> Budget:
-    """The argument ``budget``: the usual one for None; a ``TypeError`` for what is none."""
+    """The argument ``budget``; ``Budget()`` for None, ``TypeError`` for another type."""
     if budget is None:
         return Budget()
-    instance(budget, Budget, "budget", "gs.Budget(seconds=1), say")
+    instance(budget, Budget, "budget", "for example gs.Budget(seconds=1)")
     return budget

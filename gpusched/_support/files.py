@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place and then moved into it."""
+"""Atomic file replacement (temporary file, then rename)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from typing import IO, Any
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """A new file to write to, which replaces ``path`` when the block ends without an exception.
+    """Open a temporary file that replaces ``path`` when the block ends without an exception.
 
-    It is written under another name in the same folder. When anything fails (also an interrupt)
-    it is removed, and a file that was there stays as it was. Where ``path`` is a link, what it
-    points to is replaced. Raises OSError that names ``path``, not the file beside it.
+    The temporary file is in the same folder. On an exception or an interrupt it is removed, and an
+    existing file at ``path`` is unchanged. Where ``path`` is a symbolic link, its target is
+    replaced.
+
+    Raises
+    ------
+    OSError
+        A failed open or rename; the error names ``path``, not the temporary file.
     """
     target = os.path.realpath(path)
     unfinished = os.path.join(os.path.dirname(target), f".{os.urandom(16).hex()}.tmp")
@@ -35,7 +40,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
 
 @contextlib.contextmanager
 def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Operating system errors inside the block are about ``path``."""
+    """Re-raise operating system errors of the block with ``path`` as their file name."""
     try:
         yield
     except OSError as error:

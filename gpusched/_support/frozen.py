@@ -1,4 +1,4 @@
-"""What all results are: frozen dataclasses of read-only arrays."""
+"""Base class of results: frozen dataclasses of read-only arrays."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gpusched._support.arguments import frozen
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two fields hold the same, arrays by their contents."""
+    """True when two fields are equal; arrays are compared by their contents."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)
     return one is other or bool(one == other)
 
 
 class Frozen:
-    """The base of frozen dataclasses that hold arrays.
+    """Base class of frozen dataclasses that hold arrays.
 
-    Makes the arrays read-only, compares by contents (hence no hash), and pickles by the
-    constructor, which makes the arrays read-only again.
+    Arrays are made read-only. Objects are compared by their contents and therefore have no hash.
+    Unpickling calls the constructor, so that the arrays are read-only again.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]

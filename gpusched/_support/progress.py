@@ -1,4 +1,4 @@
-"""How far a long computation is: a callable of the caller's, or a bar in the terminal."""
+"""Progress reports of long computations: a callable or a tqdm bar."""
 
 from __future__ import annotations
 
@@ -17,11 +17,21 @@ Progress = bool | Callable[[int, int], object] | None
 def reporter(
     progress: Progress, total: int | None, unit: str, delay: float = 0.0, initial: int = 0
 ) -> Iterator[Callable[[int], object]]:
-    """A function to call with what is done, out of ``total`` (None: nobody knows).
+    """Yield a function to call with the number of units done so far.
 
-    ``progress``: a callable (done, total); or whether to show a bar, by default in a terminal
-    (with tqdm; without it none is shown). ``delay``: seconds before a bar appears. ``initial``:
-    what was done before, which says nothing about the time left.
+    Parameters
+    ----------
+    progress
+        A callable ``(done, total)``; True or False to show or hide a tqdm bar; None for a bar when
+        the standard error is a terminal. Without tqdm no bar is shown.
+    total
+        Number of units; None when it is unknown.
+    unit
+        Name of a unit in the bar.
+    delay
+        Seconds before a bar appears.
+    initial
+        Units done before; the bar's estimate of the remaining time leaves them out.
     """
     if callable(progress):
         call: Callable[..., object] = progress

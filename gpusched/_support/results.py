@@ -1,4 +1,4 @@
-"""Tidy tables of results: named columns of equal length, and what one does with them."""
+"""Tidy tables of results: named columns of equal length; selection, CSV, text and HTML."""
 
 from __future__ import annotations
 
@@ -18,14 +18,24 @@ from gpusched._support.text import clip
 
 __all__ = ["Results", "wilson"]
 
-# The 97.5 % quantile of the normal distribution: intervals hold 95 %.
+# The 97.5 % quantile of the normal distribution, for intervals of 95 %.
 _QUANTILE = 1.959963984540054
 
 
 def wilson(successes: Any, count: int) -> tuple[Any, Any]:
-    """The 95 % confidence interval of a share, after Wilson (1927): low, high.
+    """95 % confidence interval (low, high) of a share, by Wilson (1927).
 
-    ``successes`` of ``count`` trials; an array gives arrays.
+    Parameters
+    ----------
+    successes
+        Number of successes, or an array of them.
+    count
+        Number of trials of each.
+
+    Returns
+    -------
+    tuple
+        Lower and upper limits, arrays of the shape of ``successes``; (0, 1) without trials.
     """
     if count == 0:
         return np.zeros_like(successes, dtype=float), np.ones_like(successes, dtype=float)
@@ -33,7 +43,7 @@ def wilson(successes: Any, count: int) -> tuple[Any, Any]:
     square = _QUANTILE**2 / count
     middle = (share + square / 2) / (1 + square)
     half = np.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
-    # At no success and at all of them the bound is exact; rounding must not pass it.
+    # With no success, and with successes only, the limit is exact in spite of rounding.
     low = np.where(share == 0, 0.0, middle - half)
     high = np.where(share == 1, 1.0, middle + half)
     return low, high
@@ -48,11 +58,11 @@ class Results:
     def __post_init__(self) -> None:
         columns: dict[str, npt.NDArray[Any]] = {}
         for name, values in self.columns.items():
-            columns[name] = frozen(np.array(values))  # a copy of our own
+            columns[name] = frozen(np.array(values))  # a copy, which the caller cannot change
         lengths = {array.shape for array in columns.values()}
         if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
             shapes = ", ".join(f"{name} {array.shape}" for name, array in columns.items())
-            raise ValueError(f"columns must be one-dimensional and equally long: {shapes}")
+            raise ValueError(f"columns: got {shapes}, expected one dimension, equal lengths")
         object.__setattr__(self, "columns", MappingProxyType(columns))
 
     def __len__(self) -> int:
@@ -60,12 +70,12 @@ class Results:
         return len(next(iter(self.columns.values()), ()))
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        """A column."""
+        """The column of this name; ``KeyError`` when there is none."""
         try:
             return self.columns[name]
         except KeyError:
             known = ", ".join(self.columns)
-            raise KeyError(f"no column {name!r}; there are {known}") from None
+            raise KeyError(f"column: got {name!r}, expected one of {known}") from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
@@ -81,20 +91,23 @@ class Results:
         return (type(self), (dict(values[0]), *values[1:]))
 
     def where(self, **values: Any) -> Results:
-        """The rows in which every named column has the given value."""
+        """Rows in which every named column has the given value."""
         chosen = np.ones(len(self), dtype=bool)
         for name, value in values.items():
             chosen &= self[name] == value
         return Results({name: column[chosen] for name, column in self.columns.items()})
 
     def to_frame(self) -> Any:
-        """A pandas table with these columns."""
+        """The table as a ``pandas.DataFrame`` with the same columns."""
         import pandas as pd
 
         return pd.DataFrame(dict(self.columns))
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
-        """Writes the table with a header line, whole or not at all; floats in full precision."""
+        """Write the table as CSV with a header line and floats in full precision.
+
+        The file is replaced atomically.
+        """
         with replacing(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
@@ -104,7 +117,7 @@ class Results:
         return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
 
     def __str__(self) -> str:
-        """What ``print`` shows: the table; a table too wide for that lies on its side."""
+        """Text of the first rows. A table wider than a line is transposed: columns become rows."""
         if not self.columns:
             return ""
         cells = [
@@ -143,7 +156,7 @@ _SHOWN_WIDTH = 120
 
 
 def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    """Equal arrays; a NaN, where a quantity has no value, equals a NaN."""
+    """True when two arrays are equal; a NaN (a missing value) equals a NaN."""
     floats = one.dtype.kind == other.dtype.kind == "f"
     return bool(np.array_equal(one, other, equal_nan=floats))
 

@@ -1,4 +1,4 @@
-"""How values are written in pictures, tables and messages."""
+"""Text of values in pictures, tables and messages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from decimal import Decimal
 from html import escape
 from typing import Any
 
+import numpy as np
+
 UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 """Nanoseconds in a unit of time."""
 
 
 def time_text(ns: int, digits: int) -> str:
-    """A time in the largest unit that leaves it at 1 or more: 1.5 ms."""
+    """A time in the largest unit in which it is 1 or more, such as 1.5 ms."""
     for unit in ("s", "ms", "us"):
         if ns >= UNITS[unit]:
             return f"{ns / UNITS[unit]:.{digits}g} {unit}"
@@ -19,18 +21,22 @@ def time_text(ns: int, digits: int) -> str:
 
 
 def clip(text: str, length: int) -> str:
-    """At most ``length`` characters, blanks instead of control characters."""
+    """``text`` cut to ``length`` characters, with blanks for control characters."""
     text = _printable(text)
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def xml(text: str) -> str:
-    """Text for an SVG: control characters, which XML cannot hold, become blanks."""
+    """Text escaped for an SVG, with blanks for control characters (not allowed in XML)."""
     return escape(_printable(text))
 
 
 def shown(value: Any, length: int = 60) -> str:
-    """A value as an error's text shows it, short."""
+    """A value for an error message, cut after ``length`` characters."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, int) and value.bit_length() > 200:  # Python limits digits of str(int)
+        return f"an integer of {value.bit_length()} bits"
     text = str(value) if isinstance(value, (int, float, Decimal)) else repr(value)
     return text if len(text) <= length else f"{text[:length]}..."
 

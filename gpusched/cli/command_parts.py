@@ -11,7 +11,7 @@ from gpusched._support.text import time_text
 
 
 class Refusal(Exception):
-    """What the user asked for cannot be done; the message is the one line that is shown."""
+    """Request that cannot be fulfilled; the message is the one line that is printed."""
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
@@ -30,30 +30,30 @@ def duration(ns: int) -> str:
 def positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+        raise argparse.ArgumentTypeError(f"got {text}, expected a positive number")
     return number
 
 
 def natural(text: str) -> int:
     number = int(text)
     if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
+        raise argparse.ArgumentTypeError(f"got {text}, expected a non-negative number")
     return number
 
 
-positive.__name__ = natural.__name__ = "whole number"  # how argparse calls it
+positive.__name__ = natural.__name__ = "whole number"  # the name in messages of argparse
 
 
 def drawable(path: str) -> str:
-    """The ending of a figure's file; refuses what could not be drawn in the end."""
+    """Extension of a figure's file; ``Refusal`` when matplotlib cannot write the format."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise Refusal("drawing needs matplotlib: pip install 'gpusched[plot]'")
+        raise Refusal("expected matplotlib for drawing: pip install 'gpusched[plot]'")
     import matplotlib
     from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")  # no window, also where there is a display
+    matplotlib.use("Agg")  # without windows
     known = Figure().canvas.get_supported_filetypes()
     ending = os.path.splitext(path)[1].lstrip(".").lower()
     if ending not in known:
-        raise Refusal(f"{path}: cannot draw a file of this ending; known are {', '.join(known)}")
+        raise Refusal(f"{path}: got the ending {ending!r}, expected one of {', '.join(known)}")
     return ending

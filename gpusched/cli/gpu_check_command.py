@@ -1,4 +1,4 @@
-"""The command ``gpu-check``: probes, measurements and error checks on a CUDA device."""
+"""Command ``gpu-check``: probes, measurements and error checks on a CUDA device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpusched.cli.command_parts import Refusal, natural
 
 
 def add(commands: Any) -> None:
-    """Adds the command to the parser."""
+    """Add the command to the parser."""
     check = commands.add_parser(
         "gpu-check",
         help="run every probe, measurement and error check on a CUDA device",
@@ -18,13 +18,15 @@ def add(commands: Any) -> None:
         "Prints a table of pass, fail and figure, and writes a report.",
         epilog="Exit code: 0 when nothing failed, 1 when something did, 2 without a device.",
     )
-    check.add_argument("--device", type=natural, default=0, metavar="N", help="which one (0)")
+    check.add_argument(
+        "--device", type=natural, default=0, metavar="N", help="number of the device (0)"
+    )
     check.add_argument("--quick", action="store_true", help="fewer cases")
     check.add_argument(
         "--processes",
         default="1,2,4",
         metavar="N,...",
-        help="how many other processes copy beside a kernel, in turn (1,2,4); none: ''",
+        help="numbers of other processes that copy beside a kernel, in turn (1,2,4); none: ''",
     )
     check.add_argument(
         "--output",
@@ -44,9 +46,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         processes = [int(part) for part in options.processes.split(",") if part.strip()]
     except ValueError:
-        raise Refusal(f"--processes: {options.processes!r} are no numbers") from None
+        raise Refusal(f"--processes: got {options.processes!r}, expected numbers") from None
     if not all(1 <= count <= 64 for count in processes):
-        raise Refusal(f"--processes: {options.processes}: must be 1 to 64")
+        raise Refusal(f"--processes: got {options.processes}, expected 1 to 64")
     try:
         findings = check.check(
             options.device, options.output, quick=options.quick, processes=processes, say=print

@@ -1,4 +1,4 @@
-"""The command ``gpus``: the presets and their limits."""
+"""Command ``gpus``: the presets and their limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpusched.cli.command_parts import columns
 
 
 def add(commands: Any) -> None:
-    """Adds the command to the parser."""
+    """Add the command to the parser."""
     gpus = commands.add_parser(
         "gpus", help="list the known GPUs", description="Lists the known GPUs and their limits."
     )

@@ -13,7 +13,7 @@ from gpusched.study.sweeps import SweepError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command and returns the exit code: 0 yes, 1 no or not decided, 2 refused."""
+    """Run a command and return its exit code: 0 yes, 1 no or undecided, 2 an error."""
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))

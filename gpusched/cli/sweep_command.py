@@ -1,4 +1,4 @@
-"""The command ``sweep``: shares of schedulable random sets, Figure 4 of [RTNS24]."""
+"""Command ``sweep``: shares of schedulable random sets, Figure 4 of [RTNS24]."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpusched.cli.command_parts import Refusal, drawable, natural, positive
 
 
 def add(commands: Any) -> None:
-    """Adds the command to the parser."""
+    """Add the command to the parser."""
     sweep = commands.add_parser(
         "sweep",
-        help="how many random task sets are schedulable (Figure 4 of the GPUSched paper)",
+        help="shares of schedulable random task sets (Figure 4 of the GPUSched paper)",
         description="Generates random task sets as section 6.1 of the GPUSched paper (RTNS 2024) "
-        "does, asks for each whether the exact PBS search, EDFserial and EDFParallel get it "
-        "scheduled, prints the shares with their 95 % confidence intervals and draws them.",
+        "does, decides for each whether it is schedulable by the exact PBS search, EDFserial and "
+        "EDFParallel, prints the shares with their 95 % confidence intervals and draws them.",
     )
     sweep.add_argument(
         "--panel",
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     ending = drawable(options.output)
     for path in (options.output, options.csv):
         if path is not None and not os.path.isdir(os.path.dirname(os.path.realpath(path))):
-            raise Refusal(f"{path}: there is no such folder")
+            raise Refusal(f"{path}: expected an existing folder")
     result = experiments.gpusched_fig4(
         options.panel,
         n=options.tasks,
@@ -68,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
 def _tasks(text: str) -> int:
     number = positive(text)
     if number > MAX_TASKS:
-        raise argparse.ArgumentTypeError(f"{text} is more than {MAX_TASKS}")
+        raise argparse.ArgumentTypeError(f"got {text}, expected at most {MAX_TASKS}")
     return number
 
 
-_tasks.__name__ = "whole number"  # how argparse calls it
+_tasks.__name__ = "whole number"  # the name in messages of argparse

@@ -1,4 +1,4 @@
-"""The command ``trace``: a PBS schedule for kernels of a recorded trace."""
+"""Command ``trace``: a PBS schedule for kernels of a recorded trace."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Adds the command to the parser."""
+    """Add the command to the parser."""
     trace = commands.add_parser(
         "trace",
         help="schedule the kernels of a PyTorch profiler or Nsight Systems trace",
         description="Takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
-        "them periods, works out by block placement which of them fit the GPU together, and "
-        "searches a schedule. The durations in a trace contain whatever ran beside a kernel: the "
-        "result is a realistic example, no guarantee for the traced program.",
+        "them periods, determines by block placement which of them fit the GPU together, and "
+        "searches a schedule. The durations in a trace include interference: the result is a "
+        "realistic example, not a guarantee for the traced program.",
         epilog="Exit code: 0 when schedulable, 1 when not (or not decided), 2 for an error.",
     )
     trace.add_argument(
         "file",
         metavar="FILE",
-        help="the trace: JSON of the PyTorch profiler, or what 'nsys export --type sqlite' or "
-        "'nsys stats -r cuda_gpu_trace --format csv' writes",
+        help="the trace: JSON of the PyTorch profiler, or output of 'nsys export --type sqlite' or "
+        "'nsys stats -r cuda_gpu_trace --format csv'",
     )
     trace.add_argument(
         "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); the one that the trace describes"
     )
     trace.add_argument(
-        "--count", type=positive, default=5, metavar="N", help="how many kernels (5)"
+        "--count", type=positive, default=5, metavar="N", help="number of kernels (5)"
     )
     trace.add_argument(
         "--pattern", metavar="RE", help="only kernels whose name contains a match of this"
@@ -73,7 +73,7 @@ def add(commands: Any) -> None:
     )
     trace.add_argument("--seed", type=natural, default=1, metavar="N", help="of the slowdowns (1)")
     trace.add_argument(
-        "--output", default=".", metavar="DIR", help="where the files go, made if missing (.)"
+        "--output", default=".", metavar="DIR", help="folder of the output, created if missing (.)"
     )
     trace.set_defaults(run=run)
 
@@ -84,10 +84,10 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.model.batch_table import BatchTable
 
     if options.period is not None and options.utilization is not None:
-        raise Refusal("--period and --utilization: give one of them")
+        raise Refusal("--utilization: got it with --period, expected one of them")
     read = read_trace(options.file, gpu=options.gpu)
     if read.gpu is None:
-        raise Refusal(f"{options.file}: does not describe its GPU: give --gpu (see 'gpus')")
+        raise Refusal(f"{options.file}: got no description of its GPU: give --gpu (see 'gpus')")
     kernels = read.choose(options.count, options.pattern)
     periods = None if options.period is None else _times(options.period, len(kernels))
     utilization = 1.0 if options.utilization is None else options.utilization
@@ -147,7 +147,7 @@ def _outcome(tasks: KernelTasks, found: Any) -> str:
 
 
 def _why_not(tasks: KernelTasks, result: Search) -> str:
-    """What the search says about a set without a schedule."""
+    """Text of the search's answer for a set without a schedule."""
     if result.schedulable is None:
         return f"not decided ({result.reason})"
     proof = result.certificate
@@ -161,7 +161,7 @@ def _why_not(tasks: KernelTasks, result: Search) -> str:
 
 
 def _hopeless(tasks: KernelTasks) -> str:
-    """A hint where one kernel alone makes another one late, "" where none does."""
+    """Hint when one kernel alone makes another one late; "" otherwise."""
     long, short = int(tasks.wcet.argmax()), int(tasks.deadline.argmin())
     if tasks.wcet[long] < tasks.deadline[short] or long == short:
         return ""
@@ -179,24 +179,28 @@ def _slowdown(text: str) -> str | tuple[float, float]:
         low, high = map(float, text.split(","))
     except ValueError:
         known = ", ".join(SLOWDOWNS)
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {known} or LOW,HIGH") from None
+        raise argparse.ArgumentTypeError(
+            f"got {text!r}, expected one of {known} or LOW,HIGH"
+        ) from None
     if not 1 <= low <= high or math.isinf(high):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be 1 <= LOW <= HIGH")
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected 1 <= LOW <= HIGH")
     return low, high
 
 
 def _times(text: str, count: int) -> list[int]:
-    """Times such as 4ms,5ms in ns: one for all, or one per kernel."""
+    """Times such as 4ms,5ms in ns; one for all, or one per kernel."""
     times = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)(?:\.(\d+))?\s*(ns|us|µs|ms|s)\s*", part)
         if match is None:
-            raise Refusal(f"--period: {part!r} is no time such as 4ms or 0.5ms")
+            raise Refusal(f"--period: got {part!r}, expected a time such as 4ms or 0.5ms")
         digits, fraction, unit = match[1], match[2] or "", match[3]
         time, rest = divmod(int(digits + fraction) * UNITS[unit], 10 ** len(fraction))
         if rest or time == 0:
-            raise Refusal(f"--period: {part!r} is no positive whole number of nanoseconds")
+            raise Refusal(
+                f"--period: got {part!r}, expected a positive whole number of nanoseconds"
+            )
         times.append(time)
     if len(times) not in (1, count):
-        raise Refusal(f"--period: {len(times)} times for {count} kernels")
+        raise Refusal(f"--period: got {len(times)} times, expected 1 or {count}, one per kernel")
     return times * count if len(times) == 1 else times

@@ -1,7 +1,7 @@
-"""CUDA devices of this machine: their limits, and kernels that run on them and log when and where.
+"""CUDA devices of this machine: limits, measurements, probes of scheduling rules, and playback.
 
-All of it is optional: ``is_available()`` is False where there is no NVIDIA driver, and nothing else
-of gpusched needs it. Times are ns.
+The package is optional: ``is_available()`` is False without an NVIDIA driver, and no other part of
+gpusched requires it. Times are in ns.
 """
 
 from __future__ import annotations
@@ -38,4 +38,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion

@@ -1,4 +1,4 @@
-"""Everything that only hardware can show, in one report."""
+"""Report of all probes, measurements and error checks on a device (``gpu-check``)."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from gpusched.model.kernel_tasks import KernelTasks
 US = 1000
 NOT_SUPPORTED = 801
 AIM_NS = 20_000
-"""The aim for the player's overhead per frame on a data-centre GPU."""
+"""Target of the player's overhead per frame on a data-centre GPU."""
 
 
 LIMIT_S = 180
-"""How long a step may take. The longest takes a tenth of it on the devices that this is for."""
+"""Time limit of a step. On data-centre GPUs the longest step takes about a tenth of it."""
 
 
 def check(
@@ -50,10 +50,28 @@ def check(
     processes: Sequence[int],
     say: Callable[[str], None],
 ) -> list[Finding]:
-    """Runs all checks, says a line for each, and keeps the report up to date after each.
+    """Run all checks; print a line and update the report after each.
 
-    The steps run in a process of their own: one that hangs, crashes, or costs its process the
-    device is a failure of that step, and the steps behind it run in a new process.
+    The steps run in a separate process. A step that hangs, crashes, or loses the device has failed,
+    and the remaining steps run in a new process.
+
+    Parameters
+    ----------
+    index
+        Number of the device.
+    output
+        File of the report (JSON); logs of blocks go to a folder of the same name without suffix.
+    quick
+        Fewer cases.
+    processes
+        Numbers of other processes that copy beside a kernel, in turn.
+    say
+        Function that gets each line.
+
+    Returns
+    -------
+    list of Finding
+        One per step.
     """
     name, limits = driver.limits(index)
     version, _, _, _ = driver.driver().info()
@@ -74,7 +92,7 @@ def check(
     }
     say(f"{name}, {limits['sms']} SMs, driver for CUDA {report['driver_cuda']}")
     if report["stand_in"]:
-        say("GPUSCHED_CUDA_DRIVER stands in for the driver: these are no figures of a GPU")
+        say("GPUSCHED_CUDA_DRIVER replaces the driver: the figures are not those of a GPU")
     folder = Path(output).with_suffix("")
     findings: list[Finding] = []
 
@@ -110,8 +128,6 @@ def check(
     return findings
 
 
-# Steps in a process of their own
-
 WORKER = "from gpusched.cuda.check import work; work()"
 
 
@@ -121,12 +137,12 @@ def supervise(
     add: Callable[[Finding], None],
     limit: float = LIMIT_S,
 ) -> None:
-    """Has the steps done by a process as `work` does them, and by another one where that ended.
+    """Run the steps (``work``) in a process, and the remaining ones in a new one when it ends.
 
     Raises
     ------
     CudaError
-        The first process cannot open the device.
+        The first process could not open the device.
     """
     names: list[str] | None = None
     done: list[str] = []
@@ -160,7 +176,7 @@ def supervise(
 def _messages(
     command: Sequence[str], request: dict[str, Any], limit: float
 ) -> Iterator[dict[str, Any]]:
-    """What a process says, line by line, and at last why it says no more, if it does."""
+    """Messages of a process, one per line; at the end the error, if there was one."""
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -191,8 +207,11 @@ def _messages(
 
 
 def work() -> None:
-    """The steps that are not done yet, as the request on the standard input says; what they find is
-    written to the standard output, an object of JSON per line. Ends where the device is lost."""
+    """Run the remaining steps of the request on the standard input.
+
+    Findings are written to the standard output, one JSON object per line. The function returns
+    when the device is lost.
+    """
 
     def tell(**message: Any) -> None:
         print(json.dumps(message), flush=True)
@@ -230,7 +249,7 @@ def _works(device: Device) -> bool:
 def all_steps(
     bench: Bench, processes: Sequence[int], folder: Path
 ) -> list[tuple[str, Callable[[], Finding]]]:
-    """The probes, then the measurements, by name."""
+    """Probes, then measurements, with their names."""
     device, quick = bench.device, bench.quick
     steps = probe_steps(bench, processes)
     steps.insert(
@@ -252,7 +271,7 @@ def all_steps(
 
 
 def logs(bench: Bench, folder: Path) -> Finding:
-    """The blocks of the probe before, for others to look at."""
+    """Write the block log of the probe of queues."""
     from gpusched.io import write_examiner
 
     if bench.log is None:
@@ -263,7 +282,7 @@ def logs(bench: Bench, folder: Path) -> Finding:
 
 
 def calibration(device: Device) -> Finding:
-    """Spin kernels by their work, against the times asked for."""
+    """Times of spin kernels with calibrated work, compared with the requested times."""
     errors = {}
     for ns in (50 * US, 1000 * US):
         for shape in (Operation(threads=256), Operation(blocks=2 * device.gpu.sms, threads=256)):
@@ -278,7 +297,7 @@ def calibration(device: Device) -> Finding:
 
 
 def small_set(device: Device, heavy: bool) -> KernelTasks:
-    """Four tasks; heavy ones do not all fit the device together."""
+    """Four tasks; with ``heavy``, not all batches fit the device."""
     sms = device.gpu.sms
     threads = device.gpu.threads_per_sm // 2 if heavy else 256
     return KernelTasks(
@@ -290,7 +309,7 @@ def small_set(device: Device, heavy: bool) -> KernelTasks:
 
 
 def overlap(device: Device, quick: bool) -> Finding:
-    """The oracle: does what overlaps on the device agree with what is computed to fit?"""
+    """The oracle: batches that overlap on the device, compared with the placement rules."""
     tasks = small_set(device, heavy=True)
     measured = cuda.measure(tasks, device, repeats=3 if quick else 30)
     computed = BatchTable.from_gpu(tasks, device.gpu, slowdown=None)
@@ -307,14 +326,19 @@ def overlap(device: Device, quick: bool) -> Finding:
 
 
 def schedulable(device: Device, quick: bool) -> tuple[KernelTasks, BatchTable]:
-    """Tasks with measured times that can be scheduled: a sample that this process was held up in
-    for milliseconds is longer than a period, and is taken again."""
+    """Schedulable tasks with measured times.
+
+    A sample in which this process was delayed by milliseconds exceeds a period; the measurement is
+    then repeated.
+    """
     tasks = small_set(device, heavy=False)
     for _ in range(3):
         table = cuda.measure(tasks, device, repeats=10 if quick else 100).table()
         if pbs.search(tasks, table).schedulable:
             return tasks, table
-    raise RuntimeError("no schedule for the measured times, three times over")
+    raise RuntimeError(
+        "tasks: got times without a schedule in three measurements, expected a schedulable set"
+    )
 
 
 def playing(
@@ -355,14 +379,14 @@ def playing(
 
 
 def partitions(device: Device, quick: bool) -> Finding:
-    """Figure 3 of the STGM paper: a kernel of as many blocks as the device holds, on k SMs."""
+    """Figure 3 of [RTCSA19]: a kernel with as many blocks as the device can host, on k SMs."""
     shape = Operation(blocks=4 * device.gpu.sms, threads=512, name="spin")
     op = replace(shape, iterations=device.iterations(replace(shape, blocks=1), 200 * US))
     most = device.gpu.sms
     asked = sorted({min(8, most), most}) if quick else None
     try:
         measured = cuda.partition_times([op], device, sms=asked)
-    except ValueError as error:  # a driver without them
+    except ValueError as error:  # a driver without green contexts
         return Finding("partitions", "skip", str(error.args[0]), {})
     except cuda.CudaError as error:
         if error.args[2] != NOT_SUPPORTED:
@@ -375,7 +399,7 @@ def partitions(device: Device, quick: bool) -> Finding:
 
 
 def out_of_memory(device: Device) -> Finding:
-    """More memory than there is: a clear error, and the device goes on."""
+    """Allocation of more memory than the device has: an error, after which the device works."""
     try:
         device.run([Operation(bytes=2 * device.limits["memory_bytes"])])
     except cuda.CudaError as error:
@@ -432,7 +456,7 @@ print("works:", len(Device({index}).run([Operation()])), "run")
 
 
 def in_a_process(name: str, code: str) -> Finding:
-    """A check in a process of its own, which may be lost to it."""
+    """Check in a separate process, which may crash."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S

@@ -1,4 +1,4 @@
-"""One device in use, and runs of kernels and copies on it with all that they recorded."""
+"""A device in use, and runs of kernels and copies on it with their recorded times."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
@@ -18,7 +19,7 @@ from gpusched.model.gpu import GPU, occupancy
 KINDS = ("kernel", "copy_in", "copy_out", "memset", "graph")
 INVALID_VALUE = 1
 WARM_NS = 50_000_000
-"""How long a device is kept busy before work is calibrated on it."""
+"""Time for which a device is kept busy before calibration."""
 STREAM_KINDS = ("blocking", "non_blocking", "null")
 
 
@@ -29,29 +30,28 @@ class Operation:
     Attributes
     ----------
     stream
-        The index of its stream.
+        Index of its stream.
     blocks, threads, regs, smem
-        Of a kernel: blocks, threads per block, the least registers per thread (the kernel's
-        variant with the fewest that has them is taken; 0: the smallest one), and bytes of dynamic
-        shared memory per block.
+        Of a kernel: blocks, threads per block, least registers per thread (the variant with the
+        fewest registers that has them is used; 0 for the smallest), and bytes of dynamic shared
+        memory per block.
     ns
-        How long each block takes at least, by the device's clock: this time does not depend on
-        what else runs.
+        Least time of each block by the device's clock, independent of interference.
     iterations
-        Steps of arithmetic that each thread does, whose time does depend on it; see
+        Arithmetic steps of each thread, whose time depends on interference; see
         ``Device.iterations``.
     bytes
-        Of a kernel the memory that its steps read and write, of others what is copied or set: the
-        copies and memsets of one stream use the same memory.
+        Of a kernel, the memory that its steps read and write; of other operations, the bytes copied
+        or set. Copies and memsets of one stream use the same memory.
     at
-        ns after the begin of the run before which it is not launched.
+        Earliest launch, in ns after the start of the run.
     graph
-        The handle of an instantiated graph (CUgraphExec), such as one captured by PyTorch or CuPy
-        on this device. It is launched as it is, and a wrong one crashes the process.
+        Handle of an instantiated graph (CUgraphExec), such as one captured by PyTorch or CuPy on
+        this device. It is not checked; an invalid handle crashes the process.
     kind
         "kernel", "copy_in", "copy_out", "memset" or "graph".
     name
-        For logs.
+        Name in logs.
     """
 
     stream: int = 0
@@ -70,8 +70,11 @@ class Operation:
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream: "non_blocking", "blocking" (it and the NULL stream wait for each other) or "null"
-    (the NULL stream itself); a smaller priority is more urgent."""
+    """A stream.
+
+    ``kind`` is "non_blocking", "blocking" (synchronises with the NULL stream) or "null" (the NULL
+    stream). A smaller ``priority`` is more urgent.
+    """
 
     priority: int = 0
     kind: str = "non_blocking"
@@ -79,22 +82,22 @@ class Stream:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """What R repetitions of N operations with B blocks recorded; times in ns, arrays int64.
+    """Record of R repetitions of N operations with B blocks; times in ns, int64 arrays.
 
     Attributes
     ----------
     begin, end
-        Host: before the first launch, and after the wait for all; shape ``(R,)``.
+        Host: before the first launch, and after the final wait; shape ``(R,)``.
     called, returned
         Host: before and after the launch of each operation; ``(R, N)``.
     block_start, block_end, block_sm
-        Device: of each block, kernel after kernel; ``(R, B)``.
+        Device: start, end and SM of each block, ordered by kernel; ``(R, B)``.
     kernel, block
         The operation of each block and its number in the grid; ``(B,)``.
     regs
-        Registers per thread that each operation's kernel has; ``(N,)``.
+        Registers per thread of each operation's kernel; ``(N,)``.
     sms
-        SMs of the green context, 0 where all of the device was used.
+        SMs of the green context; 0 when the whole device was used.
     """
 
     operations: tuple[Operation, ...]
@@ -119,7 +122,7 @@ class Run:
 
     @property
     def elapsed(self) -> Int64Array:
-        """From the first launch to the return of the wait, ``(R,)``."""
+        """Time from the first launch to the return of the wait, ``(R,)``."""
         return self.end - self.begin
 
     def _reduced(self, function: np.ufunc, values: Int64Array) -> Int64Array:
@@ -132,25 +135,25 @@ class Run:
 
     @property
     def first(self) -> Int64Array:
-        """Device: when each kernel's first block started, ``(R, N)``; -1 for others."""
+        """Device: start of each kernel's first block, ``(R, N)``; -1 for other operations."""
         return self._reduced(np.minimum, self.block_start)
 
     @property
     def dispatched(self) -> Int64Array:
-        """Device: when each kernel's last block started, ``(R, N)``; -1 for others."""
+        """Device: start of each kernel's last block, ``(R, N)``; -1 for other operations."""
         return self._reduced(np.maximum, self.block_start)
 
     @property
     def last(self) -> Int64Array:
-        """Device: when each kernel's last block ended, ``(R, N)``; -1 for others."""
+        """Device: end of each kernel's last block, ``(R, N)``; -1 for other operations."""
         return self._reduced(np.maximum, self.block_end)
 
     @property
-    def resident_at_once(self) -> Any:
-        """Whether at some instant all blocks of all kernels were there, ``(R,)`` of bool."""
+    def resident_at_once(self) -> npt.NDArray[np.bool_]:
+        """True when all blocks of all kernels were resident at one instant, ``(R,)``."""
         if not len(self.kernel):
             return np.ones(len(self), np.bool_)
-        return self.block_start.max(axis=1) < self.block_end.min(axis=1)
+        return np.asarray(self.block_start.max(axis=1) < self.block_end.min(axis=1))
 
     def sm(self, operation: int, repeat: int = 0) -> list[int]:
         """The SMs of a kernel's blocks, in block order."""
@@ -159,23 +162,30 @@ class Run:
 
     @property
     def clock_offset(self) -> tuple[int, int]:
-        """Bounds on host minus device time: no block starts before its launch is called, and
-        none ends after the wait for it returns. Of all repetitions: in a long run, in which one
-        clock gains on the other, the bounds cross."""
+        """Lower and upper bound of host time minus device time, in ns, over all repetitions.
+
+        No block starts before the call of its launch, and none ends after the return of the wait.
+        In a long run, clock drift can make the lower bound exceed the upper one.
+        """
         return self._offset(slice(None))
 
     def _offset(self, rows: slice) -> tuple[int, int]:
         if not len(self.kernel):
-            raise ValueError("this run has no kernels, whose blocks know the device's time")
+            raise ValueError(
+                "operations: got no kernel, expected at least one to compare the clocks"
+            )
         low = int((self.called[rows, self.kernel] - self.block_start[rows]).max())
         high = int((self.end[rows, None] - self.block_end[rows]).min())
         return low, high
 
     def log(self, repeat: int = 0) -> BlockLog:
-        """One repetition as a log; launches are put on the device's clock by the middle of its
-        bounds on the ``clock_offset``, and no later than the kernel's first block."""
+        """Block log of one repetition.
+
+        Launch times are converted to the device's clock with the middle of the bounds of the
+        ``clock_offset``, and are not later than the kernel's first block.
+        """
         if not 0 <= integer(repeat, "repeat") < len(self):
-            raise ValueError(f"repeat = {repeat}: there are {len(self)} repetitions")
+            raise ValueError(f"repeat: got {repeat}, expected 0 to {len(self) - 1}")
         rows = [i for i, op in enumerate(self.operations) if op.kind == "kernel"]
         number = {i: row for row, i in enumerate(rows)}
         ops = [self.operations[i] for i in rows]
@@ -202,8 +212,15 @@ class Run:
 
 @dataclass(frozen=True)
 class OccupancyCheck:
-    """Shapes of blocks (rows of threads, registers, shared memory in bytes), how many of each an
-    SM holds by our arithmetic, and by the driver's; int64 arrays."""
+    """Comparison of computed occupancies with the driver's.
+
+    Attributes
+    ----------
+    threads, regs, smem
+        Shapes of blocks: threads, registers per thread, bytes of shared memory; shape ``(K,)``.
+    ours, driver
+        Blocks per SM by ``gs.occupancy`` and by the driver; shape ``(K,)``.
+    """
 
     threads: Int64Array
     regs: Int64Array
@@ -213,11 +230,11 @@ class OccupancyCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether there is no difference."""
+        """True when there is no difference."""
         return bool((self.ours == self.driver).all())
 
     def differences(self) -> list[tuple[int, int, int, int, int]]:
-        """The rows that differ: threads, registers, shared memory, ours, the driver's."""
+        """Rows that differ: (threads, registers, shared memory, ours, driver)."""
         rows = np.flatnonzero(self.ours != self.driver)
         columns = [getattr(self, f.name)[rows].tolist() for f in fields(self)]
         return [(a, b, c, d, e) for a, b, c, d, e in zip(*columns, strict=True)]
@@ -230,21 +247,22 @@ class Device:
     Parameters
     ----------
     index
-        Which one, from 0.
+        Number of the device, from 0.
     channels
-        Hardware queues for streams, 1 to 32 (CUDA_DEVICE_MAX_CONNECTIONS): works only when nothing
-        in this process has used the device before. None: what the driver takes, 8 as a rule.
+        Hardware queues for streams, 1 to 32 (CUDA_DEVICE_MAX_CONNECTIONS). It has an effect only
+        before the first use of the device in this process. None for the driver's default, usually
+        8.
 
     Raises
     ------
     CudaError
-        What ``why_not()`` says, or the driver's error.
+        No device can be used (see ``why_not()``), or an error of the driver.
     ValueError
-        No such device; channels out of range, or too late.
+        An unknown device; channels out of range, or set after the first use of the device.
 
-    A device is used by one thread at a time, is given back by ``close()`` or ``with``, and does
-    not survive a fork of the process. After an error that destroyed its context, such as a kernel
-    that wrote where it must not, it can no longer be used in this process.
+    A device is used by one thread at a time, is released by ``close()`` or ``with``, and cannot be
+    used in a forked process. After an error that destroyed its context, such as an illegal memory
+    access, it cannot be used in this process.
     """
 
     index: int = 0
@@ -257,12 +275,12 @@ class Device:
 
     def __post_init__(self) -> None:
         if self.channels is not None and not 1 <= integer(self.channels, "channels") <= 32:
-            raise ValueError(f"channels = {self.channels}: must be 1 to 32")
+            raise ValueError(f"channels: got {self.channels}, expected 1 to 32")
         variable = "CUDA_DEVICE_MAX_CONNECTIONS"
         before = os.environ.get(variable)
         if self.channels is not None:
             os.environ[variable] = str(self.channels)
-        try:  # a driver may read it as soon as it is opened, not when it makes the context
+        try:  # a driver may read it when it is opened, before it creates the context
             if (reason := why_not()) is not None:
                 raise _core.CudaError(reason, "", 0)
             self.name, self.limits = limits(integer(self.index, "index"))
@@ -277,13 +295,13 @@ class Device:
                     os.environ[variable] = before
         if was_active and self.channels is not None:
             self.close()
-            raise ValueError("channels: this process uses the device already, it is too late")
+            raise ValueError("channels: expected None, as this process already uses the device")
         self.regs = tuple(regs.tolist())
         self.priorities = (greatest, least)
         self._steps: dict[Operation, tuple[float, float]] = {}
 
     def close(self) -> None:
-        """Gives the device back; safe twice."""
+        """Release the device; may be called twice."""
         self._handle.close()
 
     def __enter__(self) -> Device:
@@ -293,13 +311,13 @@ class Device:
         self.close()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a device belongs to its process: open it there by its index")
+        raise TypeError("device: got one of another process, expected its index (open it there)")
 
     def variant(self, regs: int) -> int:
-        """The spin kernel with the fewest registers per thread that has at least so many."""
+        """Index of the spin kernel with the fewest, but at least ``regs``, registers per thread."""
         fitting = [(have, i) for i, have in enumerate(self.regs) if have >= regs]
         if not fitting:
-            raise ValueError(f"regs = {regs}: the largest kernel has {max(self.regs)}")
+            raise ValueError(f"regs: got {regs}, expected at most {max(self.regs)}")
         return min(fitting)[1]
 
     def run(
@@ -311,10 +329,25 @@ class Device:
         sms: int = 0,
         stop: Any = None,
     ) -> Run:
-        """Launches the operations in their order and waits for all, ``repeats`` times.
+        """Launch the operations in their order and wait for all of them, ``repeats`` times.
 
-        ``streams``: those that the operations name; as many non-blocking ones of priority 0 as are
-        needed, unless given. ``sms``: run on at least so many SMs in a green context.
+        Parameters
+        ----------
+        operations
+            Kernels, copies, memsets and graphs.
+        streams
+            The streams by index; default non-blocking ones of priority 0.
+        repeats
+            Number of repetitions R.
+        sms
+            Run on at least this many SMs in a green context; 0 for the whole device.
+        stop
+            A writable byte; a value other than 0 cancels the run.
+
+        Returns
+        -------
+        Run
+            Times of all repetitions.
         """
         ops = tuple(operations)
         used = max((op.stream for op in ops), default=-1) + 1
@@ -365,25 +398,27 @@ class Device:
         )
 
     def iterations(self, operation: Operation, ns: int) -> int:
-        """How many steps make each block of this kernel take ``ns``, when it has the device alone.
+        """Number of steps with which each block of this kernel takes ``ns`` when it runs alone.
 
-        Measured with two numbers of steps, a line through the medians of the longest blocks; kept
-        for the shape.
+        Measured with two numbers of steps, as a line through the medians of the longest blocks. The
+        result is stored per shape of kernel.
         """
         shape = replace(operation, stream=0, ns=0, iterations=0, at=0, name="")
-        if not self._steps:  # a device that was idle runs at a lower clock at first
+        if not self._steps:  # an idle device starts at a lower clock rate
             wide = Operation(blocks=self.gpu.sms, threads=128, ns=WARM_NS // 10)
             self.run([wide], repeats=10)
         if shape not in self._steps:
             few, many = 2000, 2000
             t_few = self._longest(shape, few)
-            while True:  # until the steps take long enough to be told from everything else
+            while True:  # until the steps dominate the measured time
                 many *= 4
                 t_many = self._longest(shape, many)
                 if t_many - t_few > 200_000 or many > 1 << 28:
                     break
             if t_many <= t_few:
-                raise RuntimeError("more steps take no longer: the device's clock does not run")
+                raise RuntimeError(
+                    "iterations: got equal times for more steps (the device's clock stopped)"
+                )
             each = (t_many - t_few) / (many - few)
             self._steps[shape] = each, t_few - few * each
         each, alone = self._steps[shape]
@@ -398,8 +433,11 @@ class Device:
         threads: Sequence[int] = (32, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024),
         smem: Sequence[int] | None = None,
     ) -> OccupancyCheck:
-        """How many blocks an SM holds, by our arithmetic and by the driver's, for a grid of block
-        sizes, the registers of all variants, and bytes of shared memory (some, unless given)."""
+        """Compare computed occupancies with the driver's.
+
+        The shapes are all combinations of block sizes, registers of the variants of the kernel, and
+        bytes of shared memory (default: ten sizes up to the limit).
+        """
         if smem is None:
             most = self.limits["smem_per_block"]
             smem = sorted({0, 1, 256, 1024, 3072, 5000, most // 8, most // 4, most // 2, most})
@@ -419,20 +457,22 @@ class Device:
         except _core.CudaError as error:
             if error.args[2] != INVALID_VALUE:
                 raise
-            return 0  # a driver that refuses what does not fit, instead of saying that none does
+            return 0  # some drivers return an error, not 0, for a block that does not fit
 
     def offset(self, repeats: int = 50) -> tuple[int, int]:
-        """Bounds on host minus device time in ns, from empty kernels."""
+        """Lower and upper bound of host minus device time in ns, measured with empty kernels."""
         return self.run([Operation()], repeats=repeats).clock_offset
 
     def fault(self) -> None:
-        """Runs a kernel that writes to address 0, to see what happens: CudaError, and this process
-        has lost the device."""
+        """Run a kernel that writes to address 0, as a test of error handling.
+
+        Raises ``CudaError``; this process cannot use the device afterwards.
+        """
         self._handle.fault()
 
 
 def whole(values: Sequence[Any], name: str) -> Int64Array:
-    """A column; numbers that are not whole are refused, not cut."""
+    """Integers as an int64 array; ``TypeError`` for a number that is not an integer."""
     return np.array([integer(v, f"{name}[{i}]") for i, v in enumerate(values)], dtype=np.int64)
 
 

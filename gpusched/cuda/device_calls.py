@@ -1,4 +1,4 @@
-"""Functions of ``gs.cuda``: what devices there are, and calls that open one for their length."""
+"""Public functions of ``gs.cuda``; those with a ``device`` open it for the call if needed."""
 
 from __future__ import annotations
 
@@ -32,25 +32,31 @@ __all__ = [
 
 
 def why_not() -> str | None:
-    """Why there is no device to use, in a sentence; None when there is one."""
+    """Reason why no device can be used, one sentence; None when one can be used."""
     return driver.why_not()
 
 
 def is_available() -> bool:
-    """Whether there is a device to use."""
+    """True when a device can be used."""
     return why_not() is None
 
 
 def devices() -> tuple[str, ...]:
-    """The names of the devices, in the order of their indices; empty without any."""
+    """Names of the devices, in the order of their indices."""
     return driver.names()
 
 
 def gpu(index: int = 0) -> GPU:
-    """The GPU of the CUDA device with that index, by what its driver says.
+    """The GPU of a CUDA device, with the limits that its driver reports.
 
-    The SM order is an assumption (evens then odds) until ``gs.cuda.probe`` has measured it. Raises
-    ``gs.cuda.CudaError`` where there is no driver, and ValueError for an index that is not there.
+    The SM order is an assumption (evens then odds); ``gs.cuda.probe`` measures it.
+
+    Raises
+    ------
+    CudaError
+        There is no driver.
+    ValueError
+        There is no device with this index.
     """
     return from_limits(*driver.limits(index))
 
@@ -68,36 +74,45 @@ def measure(
     graphs: Mapping[int, int] | None = None,
     stop: Any = None,
 ) -> Measurement:
-    """Measures when every batch of the tasks ends, and which may run at all.
+    """Measure the completion time and the eligibility of every batch of tasks.
 
-    The GPUSched paper, section 4.2: the kernels of a batch are submitted one after the other, each
-    in a stream of its own, and waited for together; the time from before the first submission to
-    the return of the wait is a sample. A batch of two or more is eligible when all blocks of all
-    its kernels were there at one instant, in every one of ``checks`` runs of an order of submission
-    with kernels of the same shape that last long enough to be told apart.
+    Method of [RTNS24], section 4.2: the kernels of a batch are submitted one after the other, each
+    to its own stream; a sample is the time from before the first submission to the return of the
+    wait for all. A batch of two or more is eligible when, for some order of submission, all blocks
+    of all kernels were resident at one instant in each of ``checks`` runs with longer kernels of
+    the same shapes.
 
     Parameters
     ----------
     tasks
-        One set of up to 10 tasks; blocks, threads, regs, smem and block_time make the kernels.
+        One set of up to 10 tasks, whose blocks, threads, regs, smem and block_time are used.
     device
-        A `Device`, or the index of one that is opened for the call.
+        A ``Device``, or the index of one, which is opened for the call.
     repeats
-        Samples of each batch.
+        Samples per batch.
     orders
-        The most orders of submission to try for a batch, until one is eligible.
+        Largest number of orders of submission to try per batch.
+    checks
+        Runs per order of submission.
     tick
-        ns of a tick of the task set.
+        Length of a tick of the task set in ns.
     timed
-        Kernels that take their time by the clock, whatever runs beside them; unless set, they do
-        as much work as takes the time when alone, and slow each other.
+        True: blocks take their time by the clock, independent of interference. False: they do an
+        amount of work that takes this time alone, and slow each other.
     footprint
         Bytes of memory that each kernel's work reads and writes, one number or one per task.
     graphs
-        CUgraphExec handles by task, launched instead of a spin kernel: of a captured graph, CuPy's
-        ``graphExec``, or PyTorch's ``raw_cuda_graph_exec()`` where its version has it. The graph
+        CUgraphExec handles by task, launched instead of a spin kernel: CuPy's ``graphExec`` of a
+        captured graph, or PyTorch's ``raw_cuda_graph_exec()``, in versions that have it. The graph
         must outlive the call. Eligibility then follows from the declared shapes by placement
         (``BatchTable.from_gpu``).
+    stop
+        A writable byte; a value other than 0 cancels the measurement.
+
+    Returns
+    -------
+    Measurement
+        Samples and eligibility of all batches; ``table()`` gives a ``BatchTable``.
 
     Raises
     ------
@@ -131,49 +146,61 @@ def play(
     lock_memory: bool = False,
     stop: Any = None,
 ) -> Played:
-    """Plays a schedule on a device, or follows a run-time policy.
+    """Execute a schedule or a run-time policy on a device.
 
-    The GPUSched paper, section 4.1: each task has a stream, a frame submits one batch and waits for
-    it. A thread of its own does that.
+    Method of [RTNS24], section 4.1: each task has a stream; a dispatcher thread submits one batch
+    per frame and waits for it.
 
     Parameters
     ----------
     plan
-        A `Schedule` of one hyperperiod, or the `Policy` of ``gs.pbs.search(..., policy=True)``.
+        A ``Schedule`` of one hyperperiod, or the ``Policy`` of ``gs.pbs.search(..., policy=True)``.
+    device
+        A ``Device``, or the index of one, which is opened for the call.
     strategy
-        "table": every frame starts at its instant, or as soon after it as the one before is done.
-        "reclaim": as soon as the frame before it is done and its jobs are released. "policy": what
-        the policy says; when nothing is safe any more, the most urgent job runs alone. By default
-        "table" or "policy".
+        "table": a frame starts at its planned time, or later when the previous one ends.
+        "reclaim": a frame starts when the previous one has ended and its jobs are released.
+        "policy": the policy chooses the batches; without a safe one, the most urgent job runs
+        alone. Default "table" for a schedule, "policy" for a policy.
     tick, timed, footprint, graphs
-        As in `measure`. ``kernels``: the operations to launch, one per task, instead.
+        As in ``measure``.
+    kernels
+        The operations to launch, one per task, instead of spin kernels or graphs.
     cycles
-        How many hyperperiods.
+        Number of hyperperiods.
     wait
-        For the end of a batch: "context" (cuCtxSynchronize, as the paper does it), "streams" (each
-        stream of the batch), or "poll" (asking them without a pause).
+        Wait for the end of a batch: "context" (cuCtxSynchronize, as in the paper), "streams" (each
+        stream of the batch), or "poll" (busy waiting).
     awake
-        The dispatcher stops sleeping so many ns before an instant, and looks at the clock.
+        Time before a planned start, in ns, at which the dispatcher changes from sleeping to
+        polling the clock.
     lead
-        ns from the start of the thread to tick 0.
+        Time from the start of the thread to tick 0, in ns.
     realtime
-        SCHED_FIFO priority of the thread, 1 to 99; 0: as it is.
+        SCHED_FIFO priority of the thread, 1 to 99; 0 leaves it unchanged.
     lock_memory
-        Whether the process' memory is locked (mlockall) meanwhile. The system keeps one lock for
-        all of it: what you had locked before is unlocked afterwards, too (munlockall).
+        Lock the memory of the process (mlockall) during the call. Memory that was locked before is
+        unlocked afterwards, too (munlockall), because the system has one lock per process.
+    stop
+        A writable byte; a value other than 0 cancels the playback.
+
+    Returns
+    -------
+    Played
+        Times of all frames and jobs.
 
     Raises
     ------
     CudaError, ValueError, gpusched.Cancelled
     OSError
-        The system grants no real-time priority, or no locked memory.
+        The system does not permit real-time priority or locked memory.
     """
     from gpusched.cuda import player
     from gpusched.model.schedule import Schedule
     from gpusched.pbs.policy import Policy
 
     if not isinstance(plan, Schedule | Policy):
-        raise TypeError(f"plan: must be a Schedule or a Policy, not {type(plan).__name__}")
+        raise TypeError(f"plan: got {type(plan).__name__}, expected a Schedule or a Policy")
     with _opened(device) as opened:
         made = (
             player.operations(
@@ -205,16 +232,25 @@ def probe(
     processes: Sequence[int] = (),
     say: Callable[[str], None] | None = None,
 ) -> Probe:
-    """Measures the device's SM order and interference, and checks the placement rules.
+    """Measure the device's SM order and interference, and check the placement rules.
+
+    Sources: [RTAS20] for placement and interference; [RTSS17] for queues and priorities.
 
     Parameters
     ----------
+    device
+        A ``Device``, or the index of one, which is opened for the call.
     quick
         Fewer cases.
     processes
-        How many other processes copy beside a kernel, in turn (Figure 7), each 1 to 64.
+        Numbers of other processes that copy beside a kernel, in turn (Figure 7), each 1 to 64.
     say
-        Gets a line for every probe when it is done, such as ``print``.
+        Function that gets a line after each probe, such as ``print``.
+
+    Returns
+    -------
+    Probe
+        One finding per probe.
 
     Raises
     ------
@@ -237,20 +273,33 @@ def partition_times(
     tick: int = 1,
     stop: Any = None,
 ) -> PartitionTimes:
-    """Measures how long kernels take on k SMs (the STGM paper, Figure 3), in green contexts.
+    """Measure execution times of kernels on k SMs ([RTCSA19], Figure 3), in green contexts.
 
     Parameters
     ----------
     kernels
-        Operations, or a task set (whose ``block_time`` is the work of a block, in ticks).
+        Operations, or a task set, whose ``block_time`` is the work of a block in ticks.
+    device
+        A ``Device``, or the index of one, which is opened for the call.
     sms
-        The sizes of partitions to ask for; the driver rounds them up. Unless given, all SMs and
-        those multiples of 8 that the driver can make.
+        Sizes of the partitions; the driver rounds them up. Default: all SMs, and the multiples of 8
+        that the driver supports.
+    repeats
+        Samples per kernel and partition.
+    tick
+        Length of a tick of the task set in ns.
+    stop
+        A writable byte; a value other than 0 cancels the measurement.
+
+    Returns
+    -------
+    PartitionTimes
+        Samples of each kernel on each partition.
 
     Raises
     ------
     ValueError
-        More SMs than there are, or a driver without green contexts (older than CUDA 12.4).
+        More SMs than the device has, or a driver without green contexts (before CUDA 12.4).
     CudaError
     """
     from gpusched.cuda import partitions
@@ -267,7 +316,7 @@ def partition_times(
 
 @contextmanager
 def _opened(device: Device | int) -> Iterator[Device]:
-    """The device, closed afterwards if it was opened for this."""
+    """The device; one given by its index is closed at the end of the block."""
     if isinstance(device, Device):
         yield device
         return

@@ -1,7 +1,7 @@
-"""Is there a driver with a device, and if not, why?
+"""CUDA driver: opened once per process on first use, limits of its devices, availability.
 
-The driver is opened once per process, when something first asks for it. GPUSCHED_CUDA_DRIVER names
-another library than libcuda.so.1, such as the stand-in of the tests; kernels are then not needed.
+GPUSCHED_CUDA_DRIVER names a library to use instead of libcuda.so.1, such as the stand-in of the
+tests, which does not need compiled kernels.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ LIMITS = (
     *("smem_reserved", "copy_engines", "cc_major", "cc_minor", "concurrent_kernels", "l2_bytes"),
     *("integrated", "timeout", "compute_mode", "memory_bytes"),
 )
-"""What `limits` tells of a device, in the core's order."""
+"""Keys of ``limits``, in the order of the core."""
 
 _lock = threading.Lock()
 _opened: dict[str, _core.CudaDriver] = {}
 
 
 def standing_in() -> bool:
-    """Whether another library stands in for the driver."""
+    """True when another library replaces the driver."""
     return bool(os.environ.get("GPUSCHED_CUDA_DRIVER"))
 
 
 def image() -> bytes | None:
-    """What to load as kernels: None for those of the build. A stand-in looks at none."""
+    """Image of the kernels to load; None for those of the build. A stand-in ignores it."""
     return b"stand-in" if standing_in() else None
 
 
 def driver() -> _core.CudaDriver:
-    """The capsule of the driver, opened when first asked for. Raises CudaError."""
+    """The driver's handle, opened on first use. Raises ``CudaError``."""
     path = os.environ.get("GPUSCHED_CUDA_DRIVER") or "libcuda.so.1"
     with _lock:
         if path not in _opened:
@@ -46,6 +46,7 @@ def version_text(version: int) -> str:
 
 
 def why_not() -> str | None:
+    """See ``gpusched.cuda.why_not``."""
     if _core.CUDA_MISSING and not standing_in():
         return _core.CUDA_MISSING
     try:
@@ -54,8 +55,8 @@ def why_not() -> str | None:
         return str(error.args[0])
     if pid != os.getpid():
         return (
-            "this process was forked from one that uses the CUDA driver, which does not survive "
-            "that: start processes by spawn instead"
+            "this process was forked from one that uses the CUDA driver, which does not support "
+            "fork: start processes by spawn instead"
         )
     if devices == 0:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -70,12 +71,13 @@ def why_not() -> str | None:
 
 
 def limits(index: int) -> tuple[str, dict[str, int]]:
-    """Name and limits of a device. Raises CudaError, and ValueError for one that is not there."""
+    """Name and limits of a device. Raises ``CudaError``; ``ValueError`` for an unknown device."""
     name, values = driver().limits(index)
     return name, dict(zip(LIMITS, values.tolist(), strict=True))
 
 
 def names() -> tuple[str, ...]:
+    """Names of the devices; empty when none can be used."""
     if why_not() is not None:
         return ()
     devices = driver().info()[1]

@@ -1,4 +1,4 @@
-"""The oracle by measurement: how long does every batch take on this device, and may it run?"""
+"""Measured oracle: completion time and eligibility of every batch on a device."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Measurement:
     tasks
         The task set.
     samples
-        ns from before the first launch of the batch to the return of the wait for all of it; shape
-        ``(2**n, R)``, 0 for the empty batch and those that are not eligible.
+        Time in ns from before the first launch of the batch to the return of the wait for all;
+        shape ``(2**n, R)``, 0 for the empty batch and batches that are not eligible.
     eligible
-        Shape ``(2**n,)`` of bool: in some order of submission all blocks of all kernels were there
-        at one instant, every time. A task alone always is.
+        Shape ``(2**n,)`` of bool: for some order of submission, all blocks of all kernels were
+        resident at one instant in every run. Single tasks are eligible.
     order
-        Shape ``(2**n, n)``: that order, which the times stand for, then -1.
+        Shape ``(2**n, n)``: the order of submission of the samples, then -1.
     tried
-        Shape ``(2**n,)``: how many orders were tried.
+        Shape ``(2**n,)``: number of orders tried.
     tick
-        ns.
+        Length of a tick in ns.
     """
 
     tasks: KernelTasks
@@ -50,7 +50,7 @@ class Measurement:
     tick: int
 
     def table(self, statistic: str = "worst") -> BatchTable:
-        """The batch table, in ticks rounded up, by "worst", "median" or "mean"."""
+        """Batch table in ticks, rounded up, of the "worst", "median" or "mean" samples."""
         one_of(statistic, STATISTICS, "statistic")
         if statistic == "worst":
             ns = self.samples.max(axis=1)
@@ -60,7 +60,7 @@ class Measurement:
         return BatchTable(-(-ns // self.tick), order=self.order)
 
     def to_frame(self) -> Any:
-        """A pandas table with one row per sample: batch, eligible, sample, ns."""
+        """A ``pandas.DataFrame`` with one row per sample: batch, sample, ns."""
         import pandas as pd
 
         mask, sample = np.nonzero(self.samples)
@@ -84,14 +84,16 @@ def measure(
     tick: int,
     stop: Any,
 ) -> Measurement:
+    """See ``gpusched.cuda.measure``."""
     n = tasks.n
     if n > MOST_TASKS:
-        raise ValueError(f"tasks: {n} tasks have {2**n} batches, at most {MOST_TASKS} are measured")
-    if repeats < 1 or orders < 1 or checks < 1:
-        raise ValueError("repeats, orders and checks must be at least 1")
+        raise ValueError(f"tasks: got {n} tasks ({2**n} batches), expected at most {MOST_TASKS}")
+    for name, value in (("repeats", repeats), ("orders", orders), ("checks", checks)):
+        if value < 1:
+            raise ValueError(f"{name}: got {value}, expected a positive number")
     believed = None
     if any(op.kind == "graph" for op in kernels):
-        # A graph's blocks say nothing: what the declared shapes allow has to do.
+        # Blocks of graphs are not recorded: eligibility follows from the declared shapes.
         believed = BatchTable.from_gpu(tasks, device.gpu, slowdown=None)
     samples = np.zeros((2**n, repeats), np.int64)
     eligible = np.zeros(2**n, np.bool_)
@@ -116,7 +118,7 @@ def measure(
         eligible[mask] = True
         order[mask, : len(found)] = found
         run = device.run(_streams([kernels[i] for i in found]), repeats=repeats + 1, stop=stop)
-        samples[mask] = run.elapsed[1:]  # the first one warms up
+        samples[mask] = run.elapsed[1:]  # without the first one, a warm-up
     return Measurement(tasks, frozen(samples), frozen(eligible), frozen(order), frozen(tried), tick)
 
 
@@ -125,7 +127,7 @@ def _streams(kernels: Sequence[Operation]) -> list[Operation]:
 
 
 def _orders(kernels: Sequence[Operation], group: Sequence[int], most: int) -> list[tuple[int, ...]]:
-    """Orders to try: by index, by decreasing size of the blocks, then all others."""
+    """Orders of submission: by index, by decreasing size of the blocks, then all others."""
     by_size = sorted(group, key=lambda i: (-kernels[i].threads, -kernels[i].smem, i))
     found = {tuple(group): None, tuple(by_size): None}
     for candidate in permutations(group):
@@ -136,8 +138,11 @@ def _orders(kernels: Sequence[Operation], group: Sequence[int], most: int) -> li
 
 
 def _fit(kernels: Sequence[Operation], device: Device, checks: int, stop: Any) -> bool:
-    """Whether all blocks are there at one instant. The blocks are made to last until all kernels
-    are surely submitted: else a short kernel would be over before the last one is launched."""
+    """True when all blocks are resident at one instant in every run.
+
+    The blocks last until all kernels are submitted; otherwise a short kernel would end before the
+    last one is launched.
+    """
     lasting = [replace(op, iterations=0, ns=1_000_000 + 50_000 * len(kernels)) for op in kernels]
     run = device.run(_streams(lasting), repeats=checks, stop=stop)
     return bool(run.resident_at_once.all())

@@ -1,4 +1,4 @@
-"""Other processes that copy or set memory beside a kernel."""
+"""Processes that copy or set memory beside a kernel."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from gpusched.cuda.device import Device, Operation
 
 LIMIT_S = 60
-"""How long another process may take to start or to end."""
+"""Time limit for a process to start or to end."""
 
 _CODE = "from gpusched.cuda.noise import make_noise; make_noise({index}, {kind!r}, {size})"
 
 
 def make_noise(index: int, kind: str, size: int) -> None:
-    """Copies or sets memory until the standard input ends; says when it has begun."""
+    """Copy or set memory until the standard input ends; print "ready" after the start."""
     import select
 
     with Device(index) as device:
@@ -30,7 +30,7 @@ def make_noise(index: int, kind: str, size: int) -> None:
 
 @contextmanager
 def noisy(index: int, kind: str, count: int) -> Iterator[None]:
-    """So many processes that copy, until the end; none is left behind."""
+    """Run ``count`` processes that copy or set memory during the block."""
     code = _CODE.format(index=index, kind=kind, size=50 << 20)
     running: list[subprocess.Popen[str]] = []
     try:
@@ -50,7 +50,7 @@ def noisy(index: int, kind: str, count: int) -> Iterator[None]:
     finally:
         for process in running:
             assert process.stdin is not None
-            process.stdin.close()  # which ends it
+            process.stdin.close()  # ends the process
         for process in running:
             try:
                 process.wait(LIMIT_S)
@@ -65,6 +65,8 @@ def _wait_until_ready(process: subprocess.Popen[str], until: float) -> None:
     assert process.stdout is not None
     left = max(0.0, until - time.monotonic())
     if not select.select([process.stdout], [], [], left)[0]:
-        raise RuntimeError(f"a process that should copy beside the kernel took {LIMIT_S} s")
+        raise RuntimeError(
+            f"noise: got no answer of a copying process within {LIMIT_S} s, expected 'ready'"
+        )
     if process.stdout.readline().strip() != "ready":
-        raise RuntimeError("a process that should copy beside the kernel did not start")
+        raise RuntimeError("noise: got a copying process that did not start, expected 'ready'")

@@ -1,4 +1,4 @@
-"""How long does a kernel take on k SMs? The STGM paper, Figure 3, with green contexts."""
+"""Execution times of kernels on k SMs ([RTCSA19], Figure 3), with green contexts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class PartitionTimes:
     Attributes
     ----------
     name
-        Of the kernels.
+        Names of the kernels.
     sms
         SMs of each partition, as the driver made it (it rounds up), ascending; shape ``(K,)``.
     samples
-        ns from before the launch to the return of the wait; shape ``(n, K, R)``.
+        Time in ns from before the launch to the return of the wait; shape ``(n, K, R)``.
     """
 
     name: tuple[str, ...]
@@ -36,23 +36,22 @@ class PartitionTimes:
 
     @property
     def worst(self) -> Int64Array:
-        """The longest samples, shape ``(n, K)``."""
+        """Longest samples, shape ``(n, K)``."""
         worst: Int64Array = self.samples.max(axis=2)
         return worst
 
     def times(self, sms: int) -> Int64Array:
-        """G(k) for k = 1 .. sms, shape ``(n, sms)``, the form in which STGM asks for it.
+        """Upper bounds G(k) for k = 1 .. sms, shape ``(n, sms)``, the input of STGM.
 
-        On k SMs a kernel takes no longer than on the largest measured partition of at most k, nor
-        does it get slower with more (the STGM paper, section III: a monotone bound from above).
-        Below the smallest partition nothing was measured: -1.
+        The bound for k SMs is the time on the largest measured partition of at most k SMs, made
+        monotone in k ([RTCSA19], section III). It is -1 below the smallest partition.
         """
         bound = np.maximum.accumulate(self.worst[:, ::-1], axis=1)[:, ::-1]
         at = np.searchsorted(self.sms, np.arange(1, sms + 1), side="right") - 1
         return frozen(np.where(at >= 0, bound[:, np.maximum(at, 0)], np.int64(-1)))
 
     def to_frame(self) -> Any:
-        """A pandas table with one row per kernel and partition: kernel, sms, worst, median."""
+        """A ``pandas.DataFrame`` with rows kernel, sms, worst, median."""
         import pandas as pd
 
         n, count = self.worst.shape
@@ -72,12 +71,15 @@ class PartitionTimes:
 def partition_times(
     device: Device, kernels: Sequence[Operation], sms: Sequence[int] | None, repeats: int, stop: Any
 ) -> PartitionTimes:
+    """See ``gpusched.cuda.partition_times``."""
     most = device.gpu.sms
-    if not kernels or repeats < 1:
-        raise ValueError("kernels and repeats: must be at least one")
+    if not kernels:
+        raise ValueError("kernels: got none, expected at least one")
+    if repeats < 1:
+        raise ValueError(f"repeats: got {repeats}, expected a positive number")
     asked = sorted(set(range(8, most, 8)) | {most}) if sms is None else sorted({*map(int, sms)})
     if not asked or asked[0] < 1 or asked[-1] > most:
-        raise ValueError(f"sms = {asked}: must be 1 to {most}")
+        raise ValueError(f"sms: got {asked}, expected 1 to {most}")
     rows: dict[int, list[Int64Array]] = {}
     for k in asked:
         try:
@@ -86,11 +88,11 @@ def partition_times(
                 for op in (_alone(op) for op in kernels)
             ]
         except CudaError as error:
-            # Not every size can be had: SMs of a cluster stay together, and some are left over.
+            # Not every size is supported: the SMs of a cluster cannot be separated.
             if sms is None and k != most and error.args[2] == NO_SUCH_PARTITION:
                 continue
             raise
-        rows[runs[0].sms] = [run.elapsed[1:] for run in runs]  # the first one warms up
+        rows[runs[0].sms] = [run.elapsed[1:] for run in runs]  # without the first one, a warm-up
     names = tuple(op.name or f"kernel {i}" for i, op in enumerate(kernels))
     had = sorted(rows)
     samples = np.stack([np.stack([rows[k][i] for k in had]) for i in range(len(kernels))])

@@ -1,4 +1,4 @@
-"""Schedules on a device: what was planned, what happened, and what dispatching costs."""
+"""Playback of schedules and policies on a device; jobs, lateness and dispatch overhead."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
+from gpusched._support.text import shown
 from gpusched.cuda.device import Device, Operation, whole
 from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
@@ -24,11 +25,20 @@ NEVER = (2**63 - 1) // 4
 
 @dataclass(frozen=True)
 class Overhead:
-    """Of the dispatcher, in ns: from the dispatch of a frame to its first block, and from the end
-    of its last block to the next dispatch (or, where that was not due yet, to the return of the
-    wait). ``each`` has one entry per frame whose blocks are known, the sum of both: it does not
-    depend on how the clocks of host and device are related, while the parts are known to within
-    ``uncertainty`` ns.
+    """Overhead of the dispatcher, in ns.
+
+    Attributes
+    ----------
+    each
+        Sum of both parts, one entry per frame whose blocks are known. It does not depend on the
+        offset between the clocks of host and device.
+    to_first
+        From the dispatch of a frame to the start of its first block.
+    from_last
+        From the end of its last block to the next dispatch, or to the return of the wait where the
+        next frame was not due yet.
+    uncertainty
+        Uncertainty of ``to_first`` and ``from_last``.
     """
 
     each: Int64Array
@@ -37,7 +47,7 @@ class Overhead:
     uncertainty: int
 
     def quantile(self, share: float) -> float:
-        """Of ``each``: 0.5 is the median. NaN without frames."""
+        """Quantile of ``each`` (0.5 is the median); NaN without frames."""
         return float(np.quantile(self.each, share)) if len(self.each) else float("nan")
 
     def __repr__(self) -> str:
@@ -49,30 +59,29 @@ class Overhead:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Played:
-    """What happened in F frames with J jobs. Times in ns after tick 0 of the play.
+    """Record of the playback of F frames with J jobs; times in ns after tick 0.
 
     Attributes
     ----------
     planned
-        The frames' instants by the schedule; -1 where a policy chose.
+        Start of each frame in the schedule, ``(F,)``; -1 with a policy.
     due
-        From when on the frame could be dispatched, by the strategy: its planned instant, the last
-        release of its jobs, or what the policy waited for; negative: at once.
+        Earliest dispatch of each frame by the strategy, ``(F,)``: its planned start, the last
+        release of its jobs, or the time for which the policy waited; negative: immediately.
     dispatch, submitted, done
-        Host: before the first launch, after the last one, and when the wait had returned.
+        Host: before the first launch, after the last one, and at the return of the wait; ``(F,)``.
     batch
-        The tasks as bit masks.
+        Tasks of each frame as a bit mask, ``(F,)``.
     task, job, frame
-        Of each job in the order of submission.
+        Task, number and frame of each job in the order of submission, ``(J,)``.
     start, end
-        Of its first and last block, on the device's clock put onto the host's by
-        ``clock_offset``; -1 for graphs, whose blocks say nothing.
+        Start of its first and end of its last block, converted to the host's clock, ``(J,)``; -1
+        for graphs, whose blocks are not recorded.
     unsafe
-        Frames that the policy found no safe batch for; the most urgent job ran alone then.
+        Number of frames for which the policy had no safe batch; the most urgent job ran alone.
     clock_offset
-        Bounds on what to add to the device's clock in the middle of the play, of which the greater
-        one was used: nothing seems to end earlier than it did. How much faster one clock runs than
-        the other was estimated and taken out.
+        Lower and upper bound of host minus device time at the middle of the playback, with clock
+        drift removed. The upper one was used, so that no end is earlier than the actual one.
     """
 
     tasks: KernelTasks
@@ -105,8 +114,11 @@ class Played:
         )
 
     def jobs(self) -> Jobs:
-        """All jobs of the play in ns, by task and number; start and finish -1 where one was not
-        executed. A graph's job starts and finishes with its frame."""
+        """All jobs in ns, ordered by task and number.
+
+        Start and finish are -1 for a job that was not executed. The job of a graph starts and
+        finishes with its frame.
+        """
         own = [
             -(-(self.tasks.hyperperiod - offset) // period)
             for offset, period in zip(
@@ -129,24 +141,24 @@ class Played:
 
     @property
     def misses(self) -> int:
-        """Jobs that ended late or were not executed."""
+        """Number of jobs that ended late or were not executed."""
         return int(np.count_nonzero(self.jobs().late))
 
     @property
     def lateness(self) -> Int64Array:
-        """How much later than planned each frame was dispatched; empty with a policy."""
+        """Dispatch of each frame minus its planned start, in ns; empty with a policy."""
         if self.strategy == "policy":
             return np.zeros(0, np.int64)
         return self.dispatch - self.planned
 
     def overhead(self) -> Overhead:
-        """What dispatching costs; see `Overhead`."""
+        """Overhead of dispatching; see ``Overhead``."""
         frames = len(self.dispatch)
         first, last = np.full(frames, NEVER), np.full(frames, -1)
         np.minimum.at(first, self.frame, np.where(self.end >= 0, self.start, -1))
         np.maximum.at(last, self.frame, self.end)
         known = (first >= 0) & (last >= 0) & (first != NEVER)
-        after = self.done.copy()  # or the next dispatch, where that was due
+        after = self.done.copy()  # replaced by the next dispatch where it was due
         if frames > 1:
             after[:-1] = np.where(self.due[1:] <= self.done[:-1], self.dispatch[1:], after[:-1])
         return Overhead(
@@ -157,7 +169,7 @@ class Played:
         )
 
     def to_frame(self) -> Any:
-        """A pandas table with one row per frame, times in ns."""
+        """A ``pandas.DataFrame`` with one row per frame, times in ns."""
         import pandas as pd
 
         names = ("planned", "due", "dispatch", "submitted", "done", "batch")
@@ -173,23 +185,27 @@ def operations(
     footprint: Any = 0,
     graphs: Mapping[int, int] | None = None,
 ) -> list[Operation]:
-    """The tasks' kernels: spin kernels of their shapes whose blocks take ``block_time``, or their
-    graphs."""
+    """Operations of the tasks: spin kernels of their shapes and ``block_time``, or their graphs.
+
+    The parameters are those of ``gpusched.cuda.measure``.
+    """
     if tasks.is_stack:
-        raise ValueError("tasks: must be one task set, not a stack")
+        raise ValueError(f"tasks: got a stack of {len(tasks)} sets, expected one task set")
     given = np.asarray(footprint)
     if given.dtype.kind not in "iu" or given.shape not in ((), (tasks.n,)):
-        raise ValueError(f"footprint: must be bytes, one whole number or one per task ({tasks.n})")
+        raise ValueError(
+            f"footprint: got {shown(footprint)}, expected bytes, one whole number or one per task"
+        )
     sizes = np.broadcast_to(given, (tasks.n,)).tolist()
     for i in graphs or {}:
         if not 0 <= integer(i, "graphs") < tasks.n:
-            raise ValueError(f"graphs: {i} is no task of {tasks.n}")
+            raise ValueError(f"graphs: got task {i}, expected 0 to {tasks.n - 1}")
     made = []
     for i in range(tasks.n):
         if graphs is not None and i in graphs:
             handle = integer(graphs[i], f"graphs[{i}]")
             if handle <= 0:
-                raise ValueError(f"graphs[{i}] = {handle}: is no graph")
+                raise ValueError(f"graphs[{i}]: got {handle}, expected the handle of a graph")
             made.append(Operation(stream=i, kind="graph", graph=handle, name=tasks.name[i]))
             continue
         ns = int(tasks.block_time[i]) * tick
@@ -223,27 +239,32 @@ def play(
     lock_memory: bool,
     stop: Any,
 ) -> Played:
+    """See ``gpusched.cuda.play``."""
     following = isinstance(plan, Policy)
     chosen = strategy if strategy is not None else "policy" if following else "table"
     one_of(chosen, STRATEGIES, "strategy")
     one_of(wait, WAITS, "wait")
     if (chosen == "policy") != following:
         raise ValueError(
-            f"strategy = {chosen!r}: a schedule is played by table or reclaim, and a "
-            "policy by policy"
+            f"strategy: got {chosen!r}, expected "
+            + ("'policy' for a Policy" if following else "'table' or 'reclaim' for a Schedule")
         )
     tasks = plan.tasks
     if len(kernels) != tasks.n:
-        raise ValueError(f"kernels: has {len(kernels)} entries for {tasks.n} tasks")
+        raise ValueError(
+            f"kernels: got {len(kernels)} operations, expected {tasks.n}, one per task"
+        )
     for i, op in enumerate(kernels):
         if op.kind not in ("kernel", "graph") or (op.kind == "graph") != (op.graph != 0):
-            raise ValueError(f"kernels[{i}]: must be a kernel, or of kind 'graph' with a handle")
+            raise ValueError(
+                f"kernels[{i}]: got kind {op.kind!r}, expected a kernel, or a graph with a handle"
+            )
     if isinstance(plan, Policy):
         start: Int64Array = np.zeros(0, np.int64)
         batch = start
         order = None if plan.table.order is None else plan.table.order.astype(np.int64)
         if cycles > 1 and not plan.repeats:
-            raise ValueError("cycles: this policy is for one hyperperiod")
+            raise ValueError(f"cycles: got {cycles}, expected 1 for this policy of one hyperperiod")
     else:
         start, batch = plan.start, plan.batch.astype(np.int64)
         order = np.full((len(plan), tasks.n), -1, np.int64)
@@ -251,7 +272,7 @@ def play(
             members = plan._order(mask)
             order[f, : len(members)] = members
         if plan.cycle is not None or (cycles > 1 and (plan.end > tasks.hyperperiod).any()):
-            raise ValueError("plan: only schedules within one hyperperiod can be played")
+            raise ValueError("plan: got a schedule beyond one hyperperiod, expected one within it")
 
     def column(key: str) -> Int64Array:
         return whole([getattr(op, key) for op in kernels], key)
@@ -309,18 +330,18 @@ def play(
 
 
 MOST_DRIFT = 2e-4
-"""Two oscillators differ by no more: each is within 100 parts per million."""
+"""Largest relative drift of two clocks, each within 100 parts per million."""
 
 
 def _clock(
     dispatch: Int64Array, first: Int64Array, last: Int64Array, done: Int64Array, known: Any
 ) -> tuple[Int64Array, tuple[int, int]]:
-    """What to add to the device's time of each job for the host's, and its bounds.
+    """Offset of each job from device to host time, and the bounds of the offset.
 
-    No job starts before its dispatch, and none ends after the wait for it has returned. The clocks
-    run at slightly different speeds, which over seconds is more than a dispatch takes: so the
-    greatest line below all upper bounds is taken, not a constant (the edge of their lower hull at
-    the middle of the play: Moon, Skelly and Towsley 1999). The bounds are with the drift removed.
+    No job starts before its dispatch, and none ends after the return of its wait. Over seconds,
+    clock drift exceeds the time of a dispatch; therefore the offset is not a constant but the
+    greatest line below all upper bounds: the edge of their lower hull at the middle of the
+    playback (Moon, Skelly and Towsley 1999). The bounds are those with the drift removed.
     """
     if not known.any():
         return np.zeros(len(known), np.int64), (-(2**62), 2**62)
@@ -336,7 +357,7 @@ def _clock(
 
 
 def _edge(x: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> float:
-    """The slope of the lower convex hull of the points at x = 0; 0 where it is one point wide."""
+    """Slope of the lower convex hull of the points at x = 0; 0 for a single x."""
     hull: list[tuple[float, float]] = []
     for i in np.lexsort((y, x)).tolist():
         at, value = float(x[i]), float(y[i])

@@ -87,7 +87,7 @@ def rtss2017(number: int) -> Observed:
 
     chosen = integer(number, "number")
     if chosen not in _KERNELS:
-        raise ValueError(f"number = {chosen}: must be one of {', '.join(map(str, _KERNELS))}")
+        raise ValueError(f"number: got {chosen}, expected one of {', '.join(map(str, _KERNELS))}")
     names, rows = zip(*_KERNELS[chosen], strict=True)
     stream, time, duration, blocks, threads, smem, priority = zip(*rows, strict=True)
     launches = Launches(

@@ -198,7 +198,7 @@ def elliott_table2(
 
     sets = integer(count, "count")
     if sets < 1:
-        raise ValueError(f"count = {sets}: must be positive")
+        raise ValueError(f"count: got {sets}, expected a positive number")
     chosen = _scenarios(utilization, cpus)
     until = _until(seconds)
     category = np.zeros(sets, np.int64)
@@ -314,7 +314,7 @@ def _scenarios(utilization: Any, cpus: Any) -> list[int]:
     one_of(utilization, UTILIZATIONS, "utilization")
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
-        raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
+        raise ValueError(f"cpus: got {m}, expected 1 to 2**31 - 1 CPUs")
     found = []
     for scenario in SCENARIOS:
         if scenario.utilization == utilization:
@@ -334,7 +334,9 @@ def _scenarios(utilization: Any, cpus: Any) -> list[int]:
 def _until(seconds: Any) -> int:
     length = real(seconds, "seconds")
     if not 1 / _SECOND <= length <= 10_000:
-        raise ValueError(f"seconds = {length}: must be at least a nanosecond, and at most 10000")
+        raise ValueError(
+            f"seconds: got {length}, expected at least a nanosecond, and at most 10000"
+        )
     return round(length * _SECOND)
 
 

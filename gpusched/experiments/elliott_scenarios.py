@@ -64,7 +64,7 @@ def numbers_of(scenarios: Any, periods: str) -> tuple[int, ...]:
         one_of(scenarios, ("all",), "scenarios")
         return tuple(range(len(SCENARIOS)))
     if isinstance(scenarios, Scenario) or not isinstance(scenarios, Iterable):
-        raise TypeError(f"scenarios = {shown(scenarios)}: must be a list of numbers")
+        raise TypeError(f"scenarios: got {shown(scenarios)}, expected a list of numbers")
     numbers = tuple(
         integer(s.number if isinstance(s, Scenario) else s, "scenarios") for s in scenarios
     )

@@ -112,21 +112,23 @@ def elliott_fig5(
     numbers = numbers_of(scenarios, periods)
     total = integer(count, "count")
     if total < 1:
-        raise ValueError(f"count = {total}: must be at least 1")
+        raise ValueError(f"count: got {total}, expected at least 1")
     if total > _MOST:
-        raise ValueError(f"count = {total}: must be at most {_MOST}")
+        raise ValueError(f"count: got {total}, expected at most {_MOST}")
     threads = worker_count(workers)
     one_of(variant, ("sound", "paper"), "variant")
     parts = integer(bins, "bins")
     if not 1 <= parts <= 10_000:
-        raise ValueError(f"bins = {parts}: must be 1 to 10000")
+        raise ValueError(f"bins: got {parts}, expected 1 to 10000")
     if not isinstance(speed_ups, Iterable):
-        raise TypeError(f"speed_ups = {shown(speed_ups)}: must be a list of whole numbers")
+        raise TypeError(f"speed_ups: got {shown(speed_ups)}, expected a list of whole numbers")
     factors = tuple(integer(c, "speed_ups") for c in speed_ups)
     if len(set(factors)) != len(factors):
         raise ValueError(f"speed_ups = {factors}: one is given twice")
     if len(factors) > 16 or any(not 1 <= c <= 10**6 for c in factors):
-        raise ValueError(f"speed_ups = {factors}: must be up to 16 whole numbers from 1 to 10^6")
+        raise ValueError(
+            f"speed_ups: got {factors}, expected up to 16 whole numbers from 1 to 10^6"
+        )
     if store is not None and seed is None:
         raise ValueError("seed: a study that is to be resumed needs one")
     tests = {"paper": variant == "paper", "speed_ups": np.array(factors, np.int64), "bins": parts}

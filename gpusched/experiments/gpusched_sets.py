@@ -41,7 +41,7 @@ def panels_of(panel: str | None, known: tuple[str, ...]) -> list[str]:
     if panel is None:
         return list(known)
     if panel not in known:
-        raise ValueError(f"panel = {panel!r}: must be one of {', '.join(known)} or None")
+        raise ValueError(f"panel: got {panel!r}, expected one of {', '.join(known)} or None")
     return [panel]
 
 

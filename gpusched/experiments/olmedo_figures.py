@@ -17,6 +17,7 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer
 from gpusched._support.results import Results
+from gpusched._support.text import shown
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
@@ -144,17 +145,17 @@ def _shared(gpu: Any, policy: str, most: int, before: tuple[int, ...]) -> Shared
     device = as_gpu(gpu)
     mw, top = device.warps_per_sm, integer(most, "most")
     if not 1 <= top <= 32:
-        raise ValueError(f"most = {top}: must be within 1 .. 32 warps, the most of a block")
+        raise ValueError(f"most: got {top}, expected within 1 .. 32 warps, the most of a block")
     rows = []
     for x in range(1, top + 1):
         for y in range(1, top + 1):
             blocks = [*(device.sms - 1 for _ in before), 1, 1]
-            placed = place(device, blocks, [32 * w for w in (*before, x, y)], policy=policy)
+            placed = place(device, blocks, [32 * w for w in (*before, x, y)], placement=policy)
             first, second = placed.sm[-2:].tolist()
             if second < 0:
                 raise ValueError(f"most = {top}: blocks of {x} and {y} warps find no room")
             same = first == second
-            held = int(placed.load[first, 0]) - (y if same else 0)
+            held = int(placed.after[first, 0]) - (y if same else 0)
             z = held - x
             rule = mw - z - x >= ((mw - z - y) // y + 1) * y
             rows.append((x, y, mw - held, same, rule and y <= mw - z - x))
@@ -292,9 +293,9 @@ def olmedo_fig6(
 
     count, each = integer(warps, "warps"), integer(instructions, "instructions")
     if count < 2:
-        raise ValueError(f"warps = {count}: must be at least 2")
+        raise ValueError(f"warps: got {count}, expected at least 2")
     if each < 1:
-        raise ValueError(f"instructions = {each}: must be positive")
+        raise ValueError(f"instructions: got {each}, expected a positive number")
     whole = np.arange(count) < count // 2
     rows: list[tuple[str, str, int, float]] = []
     for name, pipelines in architectures.items():
@@ -340,9 +341,9 @@ def _factor(value: Any, name: str) -> float:
     try:
         factor = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} = {repr(value)[:60]}: must be a number") from None
+        raise TypeError(f"{name}: got {shown(value)}, expected a number") from None
     if not 1 <= factor <= 1000:
-        raise ValueError(f"{name} = {factor}: must be within 1 .. 1000")
+        raise ValueError(f"{name}: got {factor}, expected within 1 .. 1000")
     return factor
 
 
@@ -351,14 +352,14 @@ def _pairs(
 ) -> list[tuple[int, int, tuple[float, float]]]:
     """Footprints, what a kernel of each takes alone, and the two factors."""
     if integer(bandwidth, "bandwidth") < 1:
-        raise ValueError(f"bandwidth = {bandwidth}: must be positive")
+        raise ValueError(f"bandwidth: got {bandwidth}, expected a positive number")
     rows = []
     for footprint, given in factors.items():
         name, size = f"factors[{footprint}]", integer(footprint, "footprint")
         if size < 1:
-            raise ValueError(f"footprint = {size}: must be positive")
+            raise ValueError(f"footprint: got {size}, expected a positive number")
         if np.shape(given) != (2,):
-            raise TypeError(f"{name} = {repr(given)[:60]}: must be two numbers")
+            raise TypeError(f"{name}: got {shown(given)}, expected two numbers")
         one, other = (_factor(value, f"{name}[{k}]") for k, value in enumerate(given))
         rows.append((size, -(-size // bandwidth), (one, other)))
     return rows
@@ -400,7 +401,7 @@ def olmedo_fig7(
     values = {"kernel": kernel, "copy": copy, "period": period}
     for name, value in values.items():
         if integer(value, name) < 1:
-            raise ValueError(f"{name} = {value}: must be positive")
+            raise ValueError(f"{name}: got {value}, expected a positive number")
     rows = []
     for operation, slower in given.items():
         factor = _factor(slower, f"factors[{operation!r}]")
@@ -420,7 +421,7 @@ def _beside_copies(
     from gpusched.model.launches import Launches
 
     if processes < 0:
-        raise ValueError(f"processes = {processes}: must not be negative")
+        raise ValueError(f"processes: got {processes}, expected a non-negative number")
     n = len(times)
     launches = Launches(
         [0, *(time for time, _ in times)],
@@ -465,7 +466,7 @@ def olmedo_fig8(
         Rows with columns by (the operation), footprint, factor, response and relative.
     """
     if integer(copied, "copied") < 1:
-        raise ValueError(f"copied = {copied}: must be positive")
+        raise ValueError(f"copied: got {copied}, expected a positive number")
     rows = []
     for k, operation in enumerate(("memcpy", "memset")):
         for size, kernel, pair in _pairs(factors, bandwidth):

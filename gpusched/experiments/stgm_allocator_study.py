@@ -14,6 +14,7 @@ from gpusched._draw import axes as plot
 from gpusched._support.arguments import one_of
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results, wilson
+from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import SETS, arguments, points_of
 from gpusched.study.sweeps import run, spawn
 
@@ -193,12 +194,12 @@ def _allocated(
 
 def _check(allocators: Any) -> None:
     if not isinstance(allocators, Mapping):
-        raise TypeError(f"allocators = {repr(allocators)[:60]}: must be a dict of dicts")
+        raise TypeError(f"allocators: got {shown(allocators)}, expected a dict of dicts")
     if not allocators:
         raise ValueError("allocators: has no entries")
     for label, how in allocators.items():
         if how is not None and not isinstance(how, Mapping):
             raise TypeError(
-                f"allocators[{label!r}] = {repr(how)[:60]}: must be a dict of arguments of "
+                f"allocators[{label!r}]: got {shown(how)}, expected a dict of arguments of "
                 "stgm_allocate, or None"
             )

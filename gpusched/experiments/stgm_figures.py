@@ -19,6 +19,7 @@ from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer, one_of, some_of
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results, wilson
+from gpusched._support.text import shown
 from gpusched.study.sweeps import run, spawn
 
 __all__ = ["STGM_TESTS", "StgmSchedulability", "stgm_fig4", "stgm_fig5"]
@@ -217,7 +218,7 @@ def stgm_fig5(
     """
     numbers, widths = _numbers(tasks, cpus), points_of(sms, "sms")
     if integer(count, "count") < 1:
-        raise ValueError(f"count = {count}: must be at least 1")
+        raise ValueError(f"count: got {count}, expected at least 1")
     each = -(-count // len(numbers))
     points = [{"n": n, "cpus": cpus, "sms": k} for k in widths for n in numbers]
     root = spawn(seed)
@@ -236,7 +237,7 @@ def stgm_fig5(
 def points_of(values: Any, name: str) -> list[int]:
     """The points of a diagram; at least one."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} = {repr(values)[:60]}: must be a list of numbers")
+        raise TypeError(f"{name}: got {shown(values)}, expected a list of numbers")
     numbers = [integer(value, name) for value in values]
     if not numbers:
         raise ValueError(f"{name}: has no values")
@@ -248,7 +249,7 @@ def arguments(sets: Any) -> dict[str, Any]:
     if sets is None:
         return {}
     if not isinstance(sets, Mapping):
-        raise TypeError(f"sets = {repr(sets)[:60]}: must be a dict of arguments of stgm")
+        raise TypeError(f"sets: got {shown(sets)}, expected a dict of arguments of stgm")
     return dict(sets)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
+from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import CPUS, SMS, stgm_fig4
 
 __all__ = ["OPTIONS", "Options", "stgm_options"]
@@ -103,11 +104,11 @@ def stgm_options(
 
 def _check(options: Any) -> None:
     if not isinstance(options, Mapping):
-        raise TypeError(f"options = {repr(options)[:60]}: must be a dict of pairs")
+        raise TypeError(f"options: got {shown(options)}, expected a dict of pairs")
     if not options:
         raise ValueError("options: has no entries")
     for label, choice in options.items():
         if not isinstance(choice, (tuple, list)) or len(choice) != 2:
             raise TypeError(
-                f"options[{label!r}] = {repr(choice)[:60]}: must be a pair of baselines and a dict"
+                f"options[{label!r}]: got {shown(choice)}, expected a pair of baselines and a dict"
             )

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched._draw import axes as plot
 from gpusched._support.results import Results
+from gpusched._support.text import shown
 
 __all__ = ["Profiles", "stgm_fig3"]
 
@@ -80,11 +81,11 @@ def _check(profiles: Any) -> None:
         for name, profile in named.items():
             if not isinstance(profile, Profile):
                 where = f"profiles[{gpu!r}][{name!r}]"
-                raise TypeError(f"{where} = {repr(profile)[:60]}: must be a gs.profiles.Profile")
+                raise TypeError(f"{where}: got {shown(profile)}, expected a gs.profiles.Profile")
 
 
 def _check_dict(value: Any, where: str, of: str) -> None:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{where} = {repr(value)[:60]}: must be a dict of {of}")
+        raise TypeError(f"{where}: got {shown(value)}, expected a dict of {of}")
     if not value:
         raise ValueError(f"{where}: has no entries")

@@ -22,6 +22,7 @@ from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer, one_of, some_of
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results, wilson
+from gpusched._support.text import shown
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.study.sweeps import run, spawn
 
@@ -98,7 +99,7 @@ def yang_fig2(order: Order = "hardware") -> Figure2:
 def _listed(values: Any, name: str) -> list[Any]:
     """What a figure goes through: one value at least."""
     if np.ndim(values) != 1 or len(values) == 0:
-        raise ValueError(f"{name} = {repr(values)[:60]}: must be a list of one value at least")
+        raise ValueError(f"{name}: got {shown(values)}, expected a list of one value at least")
     return list(values)
 
 
@@ -196,7 +197,7 @@ def yang_fig3(
     from gpusched import simulate
 
     if integer(jobs, "jobs") < 1:
-        raise ValueError(f"jobs = {jobs}: must be positive")
+        raise ValueError(f"jobs: got {jobs}, expected a positive number")
     columns: dict[str, list[Any]] = {}
     sizes, parts = _listed(b_max, "b_max"), _listed(epsilons, "epsilons")
     for order in _orders(orders):
@@ -233,11 +234,11 @@ def _theorem_1(threads: int, b_max: int, epsilon: float, ticks: int) -> KernelTa
 
     m, widest, scale = integer(threads, "threads"), integer(b_max, "b_max"), integer(ticks, "ticks")
     if not 1 <= m < 2**31:
-        raise ValueError(f"threads = {m}: must be positive, and within 31 bits")
+        raise ValueError(f"threads: got {m}, expected 1 to 2**31 - 1")
     if scale < 1:
-        raise ValueError(f"ticks = {scale}: must be positive")
+        raise ValueError(f"ticks: got {scale}, expected a positive number")
     if not 1 <= widest <= m:
-        raise ValueError(f"b_max = {widest}: must be within 1 .. {m} threads")
+        raise ValueError(f"b_max: got {widest}, expected within 1 .. {m} threads")
     if not 0 < _number(epsilon, "epsilons") < 1:
         raise ValueError(f"epsilons: {epsilon} is not between 0 and 1")
     length = Fraction(repr(float(epsilon))) * scale
@@ -352,7 +353,7 @@ def yang_bounds(
     orders = _orders(orders)
     utilizations = [_number(u, "utilizations") for u in _listed(utilizations, "utilizations")]
     if integer(horizon, "horizon") < 1:
-        raise ValueError(f"horizon = {horizon}: must be positive")
+        raise ValueError(f"horizon: got {horizon}, expected a positive number")
     root = spawn(seed)
     keys = [(order, i, u) for order in orders for i, u in enumerate(utilizations)]
     points = [{"order": order, "utilization": u} for order, _, u in keys]

@@ -1,8 +1,8 @@
-"""Random task sets, drawn in C: ``count=N`` sets in one call.
+"""Generators of random task sets, computed in C: ``count=N`` sets per call.
 
-Set ``first + i`` of a seed is the same whatever the count, so that a sweep may cut its sets into
-chunks as it likes; the same on every machine, too. An int or a ``SeedSequence`` names the same
-sets in every call, a ``Generator`` is advanced by each call, and None draws a fresh seed.
+Set ``first + i`` of a seed does not depend on ``count`` or on the machine, so that a sweep may be
+cut into chunks of any size. An int or a ``SeedSequence`` gives the same sets in every call; a
+``Generator`` is advanced by each call; None draws a fresh seed.
 """
 
 from __future__ import annotations
@@ -23,4 +23,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion

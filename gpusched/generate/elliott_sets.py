@@ -1,7 +1,4 @@
-"""Elliott and Anderson 2010, section 5.1: random sets of CPU-only and GPU-using tasks.
-
-``gpusched.generate`` hands ``elliott`` out.
-"""
+"""Random sets of CPU-only and GPU-using tasks of [RTNS10], section 5.1."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ PERIODS = {"short": (3, 33), "moderate": (15, 60), "long": (50, 250)}
 """The paper's intervals of periods, in milliseconds."""
 
 ROUNDINGS = ("nearest", "down", "up")
-"""How a share of the tasks becomes a number of tasks."""
+"""Ways to round a share of the tasks to a number of tasks."""
 
 
 def elliott(
@@ -42,19 +39,19 @@ def elliott(
     empty: bool = True,
     ticks: int = 1_000_000,
 ) -> Any:
-    """Task sets as in the experiments of Elliott and Anderson 2010 (section 5.1), in nanoseconds.
+    """Random task sets of the experiments in [RTNS10], section 5.1, in nanoseconds.
 
-    A cap on the utilization is drawn uniformly from (0, cpus]. Tasks are drawn until they exceed
-    it, and the last one goes: utilization u and period p uniform over their intervals, E = u p (to
-    the nearest tick, at least one) the time of a job on CPU and GPU. A share, uniform in its
-    interval, of the tasks uses the GPU: for them, the kernel is s = ``gpu`` E, the copies are
-    ``overhead`` E and part of the CPU time e = E - s, and the critical section is s with the
-    copies. (Printed is (x + epsilon) e for the critical section; it must be the whole E of which s
-    is the share x, or observation 4 would not hold.) A set is drawn anew when it has no task, one
-    GPU-using task, or critical sections that take more than all of the GPU (Ineq. 7).
+    A limit of the utilization is drawn uniformly from (0, cpus]. Tasks are drawn until their sum
+    exceeds it, and the last one is removed. Utilization u and period p are uniform over their
+    intervals; E = u p (to the nearest tick, at least one) is the time of a job on CPU and GPU. A
+    share of the tasks, uniform in its interval, uses the GPU: the kernel is s = ``gpu`` E, the
+    copies are ``overhead`` E and part of the CPU time e = E - s, and the critical section is s
+    with the copies. (The paper prints (x + epsilon) e for the critical section; observation 4
+    holds only if s is the share x of the whole E.) A set is drawn again when it has no task, one
+    GPU-using task, or critical sections with a utilization above 1 (Ineq. 7).
 
-    Tasks are drawn independently, so the GPU-using ones come first: the law is that of a random
-    choice.
+    The GPU-using tasks come first. Tasks are drawn independently, so that this has the same
+    distribution as a random choice of them.
 
     Parameters
     ----------
@@ -67,33 +64,32 @@ def elliott(
         The kernel's share of a job (25, 50, 75 % in the paper); in steps of a thousandth, like
         ``overhead``.
     share
-        From where to where the share of GPU-using tasks is drawn.
+        Interval of the share of GPU-using tasks.
     count
-        How many sets; None for a single one.
+        Number of sets; None for a single one.
     seed, first
         As in `uunifast`.
     cpus
-        m.
+        Number of CPUs (m in the paper).
     overhead
         The copies' share of a job.
     rounding
-        Of the number of GPU-using tasks: ``nearest`` (halves up), ``down`` or ``up``.
+        Rounding of the number of GPU-using tasks: ``nearest`` (halves up), ``down`` or ``up``.
     empty
-        Whether sets without any are taken.
+        Accept sets without GPU-using tasks.
     ticks
-        Per unit of ``periods``: a million, nanoseconds for the paper's milliseconds.
+        Ticks per unit of ``periods``. With the default, ticks are ns and periods are in ms.
 
     Returns
     -------
-    HostTasks
-        One set; with ``count`` a list of them, as they differ in size.
+    HostTasks or list of HostTasks
+        One set; with ``count`` a list, because the sets differ in size.
 
     Raises
     ------
     ValueError
-        Utilizations above 1, negative, NaN or in the wrong order, and the same of the shares;
-        periods that are not positive; copies and kernel above the whole job; no CPU; 100,000
-        rejections in a row.
+        Utilizations or shares above 1, negative, NaN or in the wrong order; periods that are not
+        positive; copies and kernel longer than the job; no CPU; 100,000 rejections in a row.
     OverflowError
         A period of 2^31 ticks or more.
     """
@@ -102,7 +98,7 @@ def elliott(
     )
     number = 1 if count is None else integer(count, "count")
     if number < 0:
-        raise ValueError(f"count = {number}: must not be negative")
+        raise ValueError(f"count: got {number}, expected a non-negative number")
     sizes, users, period, work, _ = _core.elliott_draw(
         seed_key(seed), **arguments, first=set_number(first), count=number, stop=None
     )
@@ -135,19 +131,19 @@ def scenario(
     empty: bool,
     ticks: Any = 1_000_000,
 ) -> dict[str, Any]:
-    """The arguments of ``_core.elliott_draw`` and ``elliott_study`` that describe a scenario."""
+    """Checked arguments of ``_core.elliott_draw`` and ``elliott_study``, without the key."""
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
-        raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
+        raise ValueError(f"cpus: got {m}, expected 1 to 2**31 - 1 CPUs")
     one_of(rounding, ROUNDINGS, "rounding")
     unit = integer(ticks, "ticks")
     if unit < 1:
-        raise ValueError(f"ticks = {unit}: must be positive")
+        raise ValueError(f"ticks: got {unit}, expected a positive number")
     kernel, copies = _per_mille(gpu, "gpu"), _per_mille(overhead, "overhead")
     if kernel + copies > 1000:
         raise ValueError(
-            f"overhead = {overhead}: with kernels of {gpu} a critical section is longer than its "
-            "job"
+            f"overhead: got {overhead}, expected at most {1 - kernel / 1000:g}, the part of a job "
+            "beside its kernel"
         )
     return {
         "cpus": m,
@@ -169,7 +165,7 @@ def _pair(value: Any, known: dict[str, Any], name: str) -> tuple[Any, Any]:
         low, high = value
     except (TypeError, ValueError):
         names = f" or one of {', '.join(known)}" if known else ""
-        raise ValueError(f"{name} = {shown(value)}: must be two numbers{names}") from None
+        raise ValueError(f"{name}: got {shown(value)}, expected two numbers{names}") from None
     return low, high
 
 
@@ -177,19 +173,19 @@ def _number(value: Any, name: str) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
-        raise TypeError(f"{name} = {shown(value)}: must be a number")
+        raise TypeError(f"{name}: got {shown(value)}, expected a number")
     return float(value)
 
 
 def _interval(value: Any, known: dict[str, Any], name: str, above: float | None) -> Any:
-    """Two numbers up to 1, from 0 on or above it."""
+    """Two numbers from 0 to 1, in order; not below 2^-32 where ``above`` is given."""
     low, high = (_number(item, name) for item in _pair(value, known, name))
     for item in (low, high):
         if not (0 <= item <= 1) or (above is not None and item < 2.0**-32):
             what = "at most 1 and " + ("positive" if above is not None else "not negative")
-            raise ValueError(f"{name} = {item}: must be {what}")
+            raise ValueError(f"{name}: got {item}, expected {what}")
     if high < low:
-        raise ValueError(f"{name} = ({low}, {high}): the smaller number comes first")
+        raise ValueError(f"{name}: got ({low}, {high}), expected the smaller number first")
     return np.array([low, high])
 
 
@@ -198,18 +194,18 @@ def _span(value: Any, ticks: int) -> Any:
     span = [integer(low, "periods"), integer(high, "periods")]
     if span[0] < 1 or span[1] < span[0]:
         raise ValueError(
-            f"periods = ({span[0]}, {span[1]}): must be positive, the shorter one first"
+            f"periods: got ({span[0]}, {span[1]}), expected positive numbers, the shorter first"
         )
     if span[1] * ticks >= 2**31:
-        raise OverflowError(f"periods: {span[1]} times {ticks} ticks does not fit 31 bits")
+        raise OverflowError(f"periods: got {span[1]} times {ticks} ticks, expected less than 2**31")
     return np.array([span[0] * ticks, span[1] * ticks])
 
 
 def _per_mille(value: Any, name: str) -> int:
     number = _number(value, name)
     if not 0 <= number <= 1:
-        raise ValueError(f"{name} = {number}: must be a share, from 0 to 1")
+        raise ValueError(f"{name}: got {number}, expected a share, from 0 to 1")
     whole = round(number * 1000)
     if not math.isclose(number * 1000, whole, abs_tol=1e-9):
-        raise ValueError(f"{name} = {number}: must be a multiple of 0.001")
+        raise ValueError(f"{name}: got {number}, expected a multiple of 0.001")
     return whole

@@ -1,4 +1,4 @@
-"""Task sets of the block-level model: kernels whose blocks start in FIFO order [ECRTS17]."""
+"""Random task sets of the block-level model with FIFO order of blocks [ECRTS17]."""
 
 from __future__ import annotations
 
@@ -29,21 +29,19 @@ def fifo(
     block_sizes: Any = None,
     blocks_max: int = 32,
 ) -> KernelTasks:
-    """Task sets of the block-level model, for a GPU of ``threads`` threads.
+    """Random task sets of the block-level model for a GPU of ``threads`` threads.
 
-    By Yang and Anderson 2017, section IV.
-
-    Drawn are, for every task on its own:
+    Source: [ECRTS17], section IV. Drawn independently for every task:
 
     - its share of ``utilization`` by `uunifast`; u is the share times ``threads``, the number of
       threads that the task keeps busy on average (the paper's utilization);
     - its period T, about log-uniform from ``periods[0]`` to ``periods[1]``: uniform within each
-      octave (x to 2x), all octaves as likely, the last one as far as it goes; no logarithm is
-      taken, so that every machine draws the same;
-    - its block size b, uniform over the ``block_sizes`` with which a task can have u at all: u must
-      not exceed the min(floor(threads / b), ``blocks_max``) b threads that can be busy at once;
-    - its grid g, uniform over the 1 .. ``blocks_max`` blocks of a kernel that, alone on the GPU,
-      ends within its period, and whose blocks last at least a tick.
+      octave (x to 2x), with equal probabilities of the octaves, the last one truncated. No
+      logarithm is computed, so that the result is the same on every machine;
+    - its block size b, uniform over the ``block_sizes`` that allow u: u must not exceed the
+      min(floor(threads / b), ``blocks_max``) b threads that can be busy at once;
+    - its number of blocks g, uniform over the numbers 1 .. ``blocks_max`` with which the kernel,
+      alone on the GPU, ends within its period and its blocks last at least a tick.
 
     ``block_time`` is u T / (g b) to the nearest tick, but at least 1 and at most what lets the
     kernel alone end within its period; ``wcet`` is block_time times ceil(g / floor(threads / b)).
@@ -56,17 +54,17 @@ def fifo(
         A share of the threads: 0.75 keeps three quarters of them busy on average. One number, or
         with ``count`` one for each set.
     threads
-        Of the GPU (m in the paper; 4096 on its Jetson TX1).
+        Threads of the GPU (m in the paper; 4096 on its Jetson TX1).
     periods
-        The shortest and the longest, in units of ``ticks``.
+        Shortest and longest period, in units of ``ticks``.
     ticks
-        Ticks per unit of ``periods``: every period is a multiple of it, so that hyperperiods are
-        not longer than they must be, while block times are whole ticks.
+        Ticks per unit of ``periods``. Every period is a multiple of it, which keeps hyperperiods
+        short, while block times are any number of ticks.
     block_sizes
-        What to choose from, each as likely; 32, 64, ... up to 1024, as far as the GPU has threads,
-        unless given.
+        Block sizes in threads, chosen with equal probabilities. Default: 32, 64, ... up to 1024,
+        those that do not exceed ``threads``.
     blocks_max
-        The most blocks of a kernel.
+        Largest number of blocks of a kernel.
 
     Returns
     -------
@@ -80,34 +78,34 @@ def fifo(
         ``threads`` and ``blocks_max`` suffices to fill them), block sizes outside 1 .. ``threads``,
         and periods that are not positive or in the wrong order.
     OverflowError
-        A period beyond the clock.
+        A period that exceeds the range of times.
     """
     sums = sums_of(n, utilization, count, discard=False)
     m, most = integer(threads, "threads"), integer(blocks_max, "blocks_max")
     for name, value in (("threads", m), ("blocks_max", most)):
         if not 1 <= value < 2**31:
-            raise ValueError(f"{name} = {value}: must be positive, and within 31 bits")
+            raise ValueError(f"{name}: got {value}, expected 1 to 2**31 - 1")
     if block_sizes is None:
         block_sizes = [size for size in BLOCK_SIZES if size <= m] or [min(m, 32)]
     sizes = np.atleast_1d(int_array(block_sizes, "block_sizes"))
     at_least(sizes, 1, "block_sizes")
     if sizes.ndim != 1 or sizes.size == 0:
-        raise ValueError("block_sizes: must be a list of block sizes")
+        raise ValueError(f"block_sizes: got shape {sizes.shape}, expected a list of block sizes")
     if (wide := np.flatnonzero(sizes > m)).size:
         i = int(wide[0])
-        raise ValueError(f"block_sizes[{i}] = {sizes[i]}: is more than the {m} threads")
+        raise ValueError(f"block_sizes[{i}]: got {sizes[i]}, expected at most {m} threads")
     span = int_array(periods, "periods")
     if span.shape != (2,):
-        raise ValueError(f"periods: shape {span.shape}; must be the shortest and the longest")
+        raise ValueError(f"periods: got shape {span.shape}, expected the shortest and the longest")
     scale = integer(ticks, "ticks")
     if not 1 <= scale < 2**63:
-        raise ValueError(f"ticks = {scale}: must be positive, and within 63 bits")
+        raise ValueError(f"ticks: got {scale}, expected 1 to 2**63 - 1")
     capacity = int((np.minimum(m // sizes, most) * sizes).max())
     if (over := np.flatnonzero(sums * m > capacity)).size:
         which = f"[{int(over[0])}]" if np.ndim(utilization) else ""
         raise ValueError(
-            f"utilization{which} = {float(sums[over[0]])}: with these blocks one task can keep at "
-            f"most {capacity} of {m} threads busy, {capacity / m:.4g}"
+            f"utilization{which}: got {float(sums[over[0]])}, expected at most {capacity / m:.4g}: "
+            f"with these blocks one task can keep {capacity} of {m} threads busy"
         )
     columns = _core.generate_fifo(
         seed_key(seed),

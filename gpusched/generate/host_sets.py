@@ -1,4 +1,4 @@
-"""Random tasks with CPU and GPU segments, by Table I of the STGM paper (``generate.stgm``)."""
+"""Random tasks with CPU and GPU segments, Table I of [RTCSA19]."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
+from gpusched._support.text import shown
 from gpusched.model import profiles
 from gpusched.model.host_tasks import HostTasks, _ranks
 
@@ -47,29 +48,29 @@ def stgm(
     priority: Literal["rm", "index"] = "rm",
     ticks: int = 1000,
 ) -> HostTasks:
-    """Tasks with CPU and GPU segments by Table I of the STGM paper.
+    """Random tasks with CPU and GPU segments, Table I of [RTCSA19].
 
-    Every quantity is uniform in its range (a pair, both ends included), drawn for each task but
-    for ``gpu_ratio``, which is drawn for the set. With the r drawn there, the share r / (1 + r) of
-    the tasks uses the GPU, to the nearest whole number, any of them as likely.
+    Every quantity is uniform in its range (a pair, both ends included). It is drawn for each task;
+    ``gpu_ratio`` is drawn once per set. For a ratio r, the share r / (1 + r) of the tasks, to the
+    nearest whole number, uses the GPU; these tasks are chosen with equal probabilities.
 
     Parameters
     ----------
     n
-        Tasks in a set: 3 ``cpus`` unless given, the middle of Table I's 2 to 4 per core.
+        Tasks per set; default 3 ``cpus``, the middle of Table I's 2 to 4 per core.
     count
-        How many sets; None for a single one.
+        Number of sets; None for a single one.
     seed, first
-        As in ``uunifast``: set ``first + i`` of a seed is the same whatever the count.
+        As in ``uunifast``: set ``first + i`` of a seed does not depend on ``count``.
     cpus
-        For the number of tasks alone.
+        Number of CPUs, which determines the default ``n`` only.
     sms
-        For how many SMs kernel times are wanted; 13 on the paper's GTX 970.
+        Largest number of SMs for which kernel times are computed; 13 on the paper's GTX 970.
     periods
-        T in units of ``ticks``; deadlines are equal to them. Every period is a multiple of
-        ``ticks``, milliseconds with the default if a tick is 1 us.
+        Periods T in units of ``ticks``; deadlines equal periods. Every period is a multiple of
+        ``ticks``; with the default, the unit is 1 ms if a tick is 1 us.
     utilization
-        U of each task.
+        Utilization U of each task.
     gpu_ratio
         GPU-using tasks per CPU-only task.
     segments
@@ -77,22 +78,22 @@ def stgm(
     cpu_ratio, kernel_ratio
         C / G, and the kernels' share of G.
     profile
-        How kernel times depend on the SMs: a ``gs.profiles.Profile``, or several of them, of which
-        each task gets one; ``gs.profiles.benchmarks("gtx970")`` unless given, shapes in the spirit
-        of the paper's Figure 3.
+        Dependence of kernel times on the number of SMs: a ``gs.profiles.Profile``, or several of
+        which each task gets one; default ``gs.profiles.benchmarks("gtx970")``, shapes similar to
+        the paper's Figure 3.
 
-    The paper leaves open (options, with the choice made here first):
+    Options that the paper leaves open, the default first:
 
     at
-        With how many SMs U, C / G and the kernels' share hold: 1, any other number, or None for
-        ``sms``.
+        Number of SMs for which U, C / G and the kernels' share hold: 1, another number, or None
+        for ``sms``.
     utilization_of
-        "job": U = (C + G) / T. "cpu": U = (C + G^m) / T, what the CPU does if tasks suspend.
+        "job": U = (C + G) / T. "cpu": U = (C + G^m) / T, the CPU time of tasks that suspend.
     split
-        How G and C are divided among segments (a GPU segment is a tick at least, CPU segments are
-        one more than GPU segments): cut at uniform places, or evenly.
+        Division of G and C among segments (a GPU segment takes at least a tick; there is one more
+        CPU segment than GPU segments): "random" cuts at uniform points, "even" divides evenly.
     copies
-        How what is no kernel is divided between copy in and copy out: evenly, or cut at random.
+        Division of the copies between copy in and copy out: "even", or "random".
     priority
         "rm": rate-monotonic, ties by index; "index": in the order of the tasks, which is random.
     ticks
@@ -106,16 +107,16 @@ def stgm(
     Raises
     ------
     ValueError
-        Ranges that are empty, negative or beyond what makes sense, and counts that are none.
+        A range that is empty, negative or above its limit; a negative number of sets; no tasks.
     OverflowError
-        Periods beyond the clock.
+        A period that exceeds the range of times.
     """
     tasks = 3 * integer(cpus, "cpus") if n is None else integer(n, "n")
     if not 1 <= tasks < 2**31:
-        raise ValueError(f"n = {tasks}: must be a positive number of tasks")
+        raise ValueError(f"n: got {tasks}, expected a positive number of tasks")
     sets = 1 if count is None else integer64(count, "count")
     if sets < 0:
-        raise ValueError(f"count = {sets}: must not be negative")
+        raise ValueError(f"count: got {sets}, expected a non-negative number")
     one_of(utilization_of, ("job", "cpu"), "utilization_of")
     one_of(split, ("random", "even"), "split")
     one_of(copies, ("even", "random"), "copies")
@@ -157,6 +158,7 @@ def stgm(
         copy_in=copy_in,
         kernel=kernel,
         copy_out=copy_out,
+        derived=["priority"] if priority == "rm" else [],
     )
 
 
@@ -170,9 +172,9 @@ def _profiles(profile: Any) -> list[profiles.Profile]:
     if not isinstance(profile, Sequence) or not all(
         isinstance(p, profiles.Profile) for p in profile
     ):
-        raise TypeError(f"profile = {repr(profile)[:60]}: must be profiles of gs.profiles")
+        raise TypeError(f"profile: got {shown(profile)}, expected profiles of gs.profiles")
     if not profile:
-        raise ValueError("profile: the list of profiles is empty")
+        raise ValueError("profile: got an empty list, expected at least one profile")
     return list(profile)
 
 
@@ -180,7 +182,7 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
     try:
         least, most = value
     except (TypeError, ValueError):
-        raise ValueError(f"{name} = {repr(value)[:60]}: must be a pair, least and most") from None
+        raise ValueError(f"{name}: got {shown(value)}, expected a pair, least and most") from None
     return least, most
 
 
@@ -189,11 +191,11 @@ def _whole(value: Any, name: str) -> Int64Array:
 
 
 def _parts(value: Any, name: str, limit: float) -> Int64Array:
-    """A range of shares or ratios in millionths."""
+    """A range of shares or ratios, in millionths."""
     ends = [real(end, f"{name}[{i}]") for i, end in enumerate(_pair(value, name))]
     for i, share in enumerate(ends):
         if not (math.isfinite(share) and 0 <= share <= limit):
-            raise ValueError(f"{name}[{i}] = {share}: must be within 0 .. {limit}")
+            raise ValueError(f"{name}[{i}]: got {share}, expected 0 to {limit}")
     if ends[0] > ends[1]:
-        raise ValueError(f"{name}[1] = {ends[1]}: the range ends before it begins")
+        raise ValueError(f"{name}[1]: got {ends[1]}, expected at least {ends[0]}")
     return np.array([round(share * profiles.PARTS) for share in ends], np.int64)

@@ -1,4 +1,4 @@
-"""Task sets of the PBS experiments and the utilizations they are made of [RTNS24]."""
+"""Random task sets of the experiments of [RTNS24], and random utilizations with a given sum."""
 
 from __future__ import annotations
 
@@ -25,38 +25,39 @@ __all__ = ["gpusched", "uunifast", "uunifast_discard"]
 
 
 PERIODS = (400, 480, 600, 800, 1200, 1600)
-CAPACITY = 256  # of the GPUSched paper's GPU: 8 SMs of 32 blocks each
+CAPACITY = 256  # of the GPU in [RTNS24]: 8 SMs of 32 blocks each
 
 
 def uunifast(
     n: int, utilization: Any, count: int | None = None, seed: Any = None, first: int = 0
 ) -> FloatArray:
-    """Utilizations of ``n`` tasks, uniform over all that add up to ``utilization``.
+    """Utilizations of ``n`` tasks, uniform over all vectors with the sum ``utilization``.
 
-    The law of UUniFast (Bini and Buttazzo, "Measuring the performance of schedulability tests",
-    2005): each share is ``utilization`` times a Beta(1, n-1) variable, and may exceed 1.
+    UUniFast (Bini and Buttazzo, "Measuring the performance of schedulability tests", 2005): each
+    share has the distribution of ``utilization`` times a Beta(1, n-1) variable, and may exceed 1.
 
     Parameters
     ----------
     n
-        Tasks in a set, at least 1.
+        Tasks per set, at least 1.
     utilization
-        The sum: one number, or with ``count`` one for each set.
+        Sum of the utilizations: one number, or with ``count`` one per set.
     count
-        How many sets; None for a single one.
+        Number of sets; None for a single one.
     seed
         An int, a ``SeedSequence``, a ``Generator``, or None.
     first
-        The number of the first set.
+        Number of the first set.
 
     Returns
     -------
-    A float64 array of shape ``(n,)``, or ``(count, n)`` where ``count`` is given.
+    float64 array
+        Shape ``(n,)``, or ``(count, n)`` when ``count`` is given.
 
     Raises
     ------
     ValueError
-        ``n`` below 1; a utilization that is negative, infinite or NaN; a wrong number of them.
+        ``n`` below 1; a utilization that is negative, infinite or NaN; not one sum per set.
     """
     sums = sums_of(n, utilization, count, discard=False)
     shares = _core.generate_uunifast(
@@ -72,17 +73,17 @@ def uunifast(
 def uunifast_discard(
     n: int, utilization: Any, count: int | None = None, seed: Any = None, first: int = 0
 ) -> FloatArray:
-    """Utilizations as by `uunifast`, but none above 1: sets with a larger one are drawn anew.
+    """Utilizations as by `uunifast`, with no task above 1: other sets are discarded.
 
-    UUniFast-Discard (Davis and Burns 2009; the GPUSched paper, section 6.1). Above ``n / 2``, sets
-    are drawn for ``n - utilization`` and every share u becomes 1 - u: the law is the same, and sets
-    are seldom discarded. Parameters and result are those of `uunifast`.
+    UUniFast-Discard (Davis and Burns 2009; [RTNS24], section 6.1). Above ``n / 2``, sets are drawn
+    for ``n - utilization`` and every share u is replaced by 1 - u, which has the same distribution
+    and discards few sets. Parameters and result are those of `uunifast`.
 
     Raises
     ------
     ValueError
-        As `uunifast`; also a utilization above ``n``, and one for which a million draws gave no
-        set (from about 40 tasks at n / 2 on).
+        As `uunifast`; also a utilization above ``n``, or one for which a million draws gave no set
+        (about 40 tasks and more at n / 2).
     """
     sums = sums_of(n, utilization, count, discard=True)
     shares = _core.generate_uunifast(
@@ -105,22 +106,22 @@ def gpusched(
     ticks: int = 1000,
     gpu: GPU | str | None = None,
 ) -> KernelTasks:
-    """Task sets as in the experiments of the GPUSched paper (section 6.1).
+    """Random task sets of the experiments in [RTNS24], section 6.1.
 
     Periods are drawn from a list and utilizations u by `uunifast_discard`; ``wcet`` is u times the
-    period, to the nearest tick but at least one; a kernel has ``floor(u * capacity)`` blocks, at
-    least one, of 32 threads, where the capacity is the number of such blocks that the GPU holds.
+    period, to the nearest tick and at least one. A kernel has ``floor(u * capacity)`` blocks of 32
+    threads, at least one, where the capacity is the number of such blocks that the GPU can host.
 
     Parameters
     ----------
     n, utilization, count, seed, first
         As in `uunifast_discard`.
     periods
-        What to choose from, each equally likely, in units of ``ticks``.
+        Periods to choose from with equal probabilities, in units of ``ticks``.
     ticks
         Ticks per unit of ``periods``.
     gpu
-        A GPU or the name of a preset; the paper's (``"pbs2024"``, 256 blocks) unless given.
+        A GPU or the name of a preset; default the paper's (``"pbs2024"``, 256 blocks).
 
     Returns
     -------
@@ -132,19 +133,19 @@ def gpusched(
     ValueError
         As `uunifast_discard`; also an empty list of periods, or one that is not positive.
     OverflowError
-        A period beyond the clock.
+        A period that exceeds the range of times.
     """
     sums = sums_of(n, utilization, count, discard=True)
     choice = np.atleast_1d(int_array(periods, "periods"))
     at_least(choice, 1, "periods")
     scale = integer(ticks, "ticks")
     if scale < 1:
-        raise ValueError(f"ticks = {scale}: must be positive")
+        raise ValueError(f"ticks: got {scale}, expected a positive number")
     if choice.size == 0:
-        raise ValueError("periods: the list of periods is empty")
+        raise ValueError("periods: got an empty list, expected at least one")
     if int(choice.max()) * scale >= 2**63:
         raise OverflowError(
-            f"periods: {int(choice.max())} times {scale} ticks does not fit 64 bits"
+            f"periods: got {int(choice.max())} times {scale} ticks, expected a time of 64 bits"
         )
     period, wcet, blocks = _core.generate_kernels(
         key=seed_key(seed),
@@ -160,7 +161,7 @@ def gpusched(
 
 
 def _capacity(gpu: GPU | str | None) -> int:
-    """Blocks of 32 threads that the whole GPU holds."""
+    """Number of blocks of 32 threads that the whole GPU can host."""
     if gpu is None:
         return CAPACITY
     from gpusched.model.gpu import as_gpu, occupancy

@@ -1,4 +1,4 @@
-"""Utilization sums of random task sets: one number for each set."""
+"""Checks of the utilization sums of random task sets."""
 
 from __future__ import annotations
 
@@ -8,37 +8,38 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.arguments import FloatArray, integer
+from gpusched._support.text import shown
 
 __all__ = ["sums_of"]
 
 
 def sums_of(n: Any, utilization: Any, count: int | None, discard: bool) -> FloatArray:
-    """One sum per set; a single number is checked here, where it has no index."""
+    """One sum per set, shape ``(sets,)``. A single number is checked here, arrays in C."""
     tasks = integer(n, "n")
     if not 1 <= tasks < 2**31:
-        raise ValueError(f"n = {tasks}: must be a positive number of tasks")
+        raise ValueError(f"n: got {tasks}, expected a positive number of tasks")
     sets = 1 if count is None else integer(count, "count")
     if sets < 0:
-        raise ValueError(f"count = {sets}: must not be negative")
+        raise ValueError(f"count: got {sets}, expected a non-negative number")
     sums = _floats(utilization, "utilization")
     if sums.ndim == 0:
         value = float(sums)
         if not math.isfinite(value) or value < 0:
-            raise ValueError(f"utilization = {value}: must be finite and not negative")
+            raise ValueError(f"utilization: got {value}, expected a finite, non-negative number")
         if discard and value > tasks:
             raise ValueError(
-                f"utilization = {value}: {tasks} tasks with at most 1 each cannot have it"
+                f"utilization: got {value}, expected at most {tasks}, 1 for each of the tasks"
             )
         return np.full(sets, value)
     if count is None or sums.shape != (sets,):
         raise ValueError(
-            f"utilization: shape {sums.shape}; must be one number, or one for each of count sets"
+            f"utilization: got shape {sums.shape}, expected one number or one per set ({sets})"
         )
     return sums
 
 
 def _floats(value: Any, name: str) -> FloatArray:
-    """``value`` as a float64 array; a ``TypeError`` that names it for what is no number."""
+    """``value`` as a float64 array; ``TypeError`` when it is not numeric."""
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "iufO":
@@ -46,5 +47,5 @@ def _floats(value: Any, name: str) -> FloatArray:
         return given.astype(np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{name} = {repr(value)[:60]}: must be a number, or a row of numbers"
+            f"{name}: got {shown(value)}, expected a number or a list of numbers"
         ) from None

@@ -1,22 +1,22 @@
-"""Trace readers: which kernels of a real program ran, their shapes and durations.
+"""Readers of recorded kernels: traces of real programs, and logs of blocks.
 
     trace = gs.io.read_trace("step.pt.trace.json.gz")       # PyTorch profiler (Kineto)
     trace = gs.io.read_trace("report1.sqlite")              # Nsight Systems
     tasks = trace.choose(5).tasks()                         # five of its kernels as periodic tasks
 
-The formats of such traces are the JSON of the PyTorch profiler; the database that Nsight Systems
-exports (``nsys export --type sqlite``); and the CSV of its statistics (``nsys stats -r
-cuda_gpu_trace --format csv``), which rounds shared memory to 1 kB, where the database is exact.
+Formats of traces: the JSON of the PyTorch profiler; the database that Nsight Systems exports
+(``nsys export --type sqlite``); and the CSV of its statistics (``nsys stats -r cuda_gpu_trace
+--format csv``), which rounds shared memory to 1 kB, whereas the database is exact.
 
-The logs of cuda_scheduling_examiner tell when and where each block ran, which the rules of the
-scheduling hierarchy can be held against:
+Logs of cuda_scheduling_examiner contain the SM and the times of each block. ``check_rules``
+compares them with the rules of the scheduling hierarchy:
 
     log = gs.io.read_examiner("results/")
-    gs.io.check_rules(log, "Xavier", tolerance=20_000)      # [] or what is broken where
+    gs.io.check_rules(log, "Xavier", tolerance=20_000)      # list of violations, [] without any
 
-Every time is an integer number of nanoseconds. A duration in a trace is what one launch took from
-its first block's start to its last block's end, beside whatever else ran on the GPU meanwhile: it
-is no execution time of the kernel alone, and never that of one of its blocks.
+Every time is an integer number of nanoseconds. A duration in a trace is the time from the start of
+a launch's first block to the end of its last block, and includes interference by concurrent
+kernels. It is neither the execution time of the kernel alone nor that of one block.
 """
 
 from __future__ import annotations
@@ -55,4 +55,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion

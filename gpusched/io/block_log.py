@@ -1,7 +1,7 @@
-"""Which block of which kernel ran when, on which SM: what a GPU or a simulator recorded.
+"""Log of the blocks that ran on a GPU or in a simulation: kernel, SM, start and end of each.
 
-`gpusched.io.read_examiner` makes a `BlockLog` of files; `gpusched.io.check_rules` tells which of
-the scheduling hierarchy's rules it breaks.
+`gpusched.io.read_examiner` reads a `BlockLog` from files; `gpusched.io.check_rules` compares it
+with the rules of the scheduling hierarchy.
 """
 
 from __future__ import annotations
@@ -29,38 +29,39 @@ _LEAST = {"blocks": 1, "threads": 1} | dict.fromkeys(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BlockLog(Frozen):
-    """K kernels (one launch each) and the B blocks that they ran as.
+    """K kernels (one launch each) and their B blocks.
 
-    All columns are stored as read-only int64 arrays; one number stands for the same everywhere.
-    Times are ns (or any other ticks) on one clock.
+    Columns are stored as read-only int64 arrays; a single number is repeated for all rows. Times
+    are integer ticks of one clock, ns when read from files.
 
     Parameters
     ----------
     name
         Shape ``(K,)``: the kernels' names (str).
     stream, launch
-        Shape ``(K,)``: the stream, from 0, and when the kernel was launched into it. The kernels
-        of one stream run in the order of their launch times, equal ones in that of the rows.
+        Shape ``(K,)``: the stream, from 0, and the time of the launch. Kernels of one stream run
+        in the order of their launch times; equal times in the order of the rows.
     blocks, threads, regs, smem
-        Shape ``(K,)``: blocks of the grid, threads per block, registers per thread (0: they do not
-        matter), bytes of shared memory per block.
+        Shape ``(K,)``: blocks of the grid, threads per block, registers per thread (0: no
+        constraint), bytes of shared memory per block.
     kernel, block, sm, start, end
-        Shape ``(B,)``: the kernel's row, the block's number in its grid, its SM, and when it
-        started and ended. Every kernel has all its blocks, in any order.
+        Shape ``(B,)``: the kernel's row, the block's number in its grid, its SM, start and end.
+        All blocks of every kernel are present, in any order.
     priority, context
-        Shape ``(K,)``: of the stream (smaller is more urgent) and of the application. 0.
+        Shape ``(K,)``: priority of the stream (smaller is more urgent) and number of the
+        application. Default 0.
     joined
-        Shape ``(K,)``: when the kernel joined its queue, for a simulator that knows it. Else it is
-        taken to be the launch or the end of the kernel before it in its stream, whichever is
-        later: right unless something that is not in the log (a copy, an event) held it up.
+        Shape ``(K,)``: the time at which the kernel joined its queue. Default: the later of its
+        launch and the end of the previous kernel of its stream, which is correct unless something
+        that is not in the log (a copy, an event) delayed the kernel.
     stream_name
-        One per stream; "stream 0", ... unless given.
+        One per stream; default "stream 0", ...
 
     Raises
     ------
     ValueError
-        A column of another length, a number out of range, a block that ends before it starts or
-        is missing or there twice. The message names the column and row.
+        A column of another length, a number out of range, a block that ends before it starts, is
+        missing or occurs twice. The message names the column and row.
     """
 
     name: npt.NDArray[np.object_]
@@ -104,7 +105,7 @@ class BlockLog(Frozen):
         names[:] = list(name)
         for row, value in enumerate(names):
             if not isinstance(value, str):
-                raise ValueError(f"name[{row}] = {shown(value)}: must be a string")
+                raise ValueError(f"name[{row}]: got {shown(value)}, expected a string")
         values: dict[str, Any] = {"name": names}
         for keys, count in ((_KERNELS, len(names)), (_BLOCKS, np.size(kernel))):
             for key in keys:
@@ -112,7 +113,7 @@ class BlockLog(Frozen):
         self._check(values)
         for row in np.flatnonzero(values["stream"] >= _MOST_STREAMS)[:1].tolist():
             raise ValueError(
-                f"stream[{row}] = {values['stream'][row]}: must be below {_MOST_STREAMS}"
+                f"stream[{row}]: got {values['stream'][row]}, expected less than {_MOST_STREAMS}"
             )
         streams = int(values["stream"].max(initial=-1)) + 1
         if joined is None:
@@ -123,7 +124,7 @@ class BlockLog(Frozen):
             stream_name = [f"stream {s}" for s in range(streams)]
         values["stream_name"] = tuple(str(label) for label in stream_name)
         if len(values["stream_name"]) < streams:
-            raise ValueError(f"stream_name: has {len(stream_name)} entries for {streams} streams")
+            raise ValueError(f"stream_name: got {len(stream_name)} names, expected {streams}")
         for key, value in values.items():
             object.__setattr__(self, key, value if key == "stream_name" else frozen(value))
 
@@ -132,50 +133,53 @@ class BlockLog(Frozen):
         kernels, kernel, block = len(values["name"]), values["kernel"], values["block"]
         if wrong := np.flatnonzero(kernel >= kernels).tolist():
             raise ValueError(
-                f"kernel[{wrong[0]}] = {kernel[wrong[0]]}: there are {kernels} kernels"
+                f"kernel[{wrong[0]}]: got {kernel[wrong[0]]}, expected 0 to {kernels - 1}"
             )
         if wrong := np.flatnonzero(values["end"] < values["start"]).tolist():
             raise ValueError(
-                f"end[{wrong[0]}] = {values['end'][wrong[0]]}: "
-                f"is before the block's start at {values['start'][wrong[0]]}"
+                f"end[{wrong[0]}]: got {values['end'][wrong[0]]}, expected at least the block's "
+                f"start, {values['start'][wrong[0]]}"
             )
         grid = values["blocks"]
         if wrong := np.flatnonzero(block >= grid[kernel]).tolist():
             row = wrong[0]
             raise ValueError(
-                f"block[{row}] = {block[row]}: kernel {kernel[row]} has {grid[kernel[row]]} blocks"
+                f"block[{row}]: got {block[row]}, expected 0 to {grid[kernel[row]] - 1}, "
+                f"a block of kernel {kernel[row]}"
             )
         order = np.lexsort((block, kernel))
         if twice := np.flatnonzero(
             (np.diff(kernel[order]) == 0) & (np.diff(block[order]) == 0)
         ).tolist():
             row = int(order[twice[0] + 1])
-            raise ValueError(f"block[{row}] = {block[row]}: is there twice in kernel {kernel[row]}")
+            raise ValueError(
+                f"block[{row}]: got {block[row]} of kernel {kernel[row]} twice, expected once"
+            )
         ran = np.bincount(kernel, minlength=kernels)
         if missing := np.flatnonzero(ran != grid).tolist():
             row = missing[0]
-            raise ValueError(f"blocks[{row}] = {grid[row]}: the log has {ran[row]} of them")
+            raise ValueError(f"blocks[{row}]: got {grid[row]}, expected {ran[row]}, as in the log")
 
     def __len__(self) -> int:
         return len(self.name)
 
     @property
     def first(self) -> Int64Array:
-        """When each kernel's first block started, shape ``(K,)``."""
+        """Start of each kernel's first block, shape ``(K,)``."""
         return _reduced(np.minimum, self.kernel, self.start, len(self))
 
     @property
     def dispatched(self) -> Int64Array:
-        """When each kernel's last block started, shape ``(K,)``."""
+        """Start of each kernel's last block, shape ``(K,)``."""
         return _reduced(np.maximum, self.kernel, self.start, len(self))
 
     @property
     def ended(self) -> Int64Array:
-        """When each kernel's last block ended, shape ``(K,)``."""
+        """End of each kernel's last block, shape ``(K,)``."""
         return _reduced(np.maximum, self.kernel, self.end, len(self))
 
     def to_frame(self) -> Any:
-        """A pandas table with one row per block: its columns and those of its kernel."""
+        """A ``pandas.DataFrame`` with one row per block: its columns and those of its kernel."""
         import pandas as pd
 
         table = {key: getattr(self, key) for key in _BLOCKS}
@@ -200,7 +204,7 @@ def _restored(values: dict[str, Any]) -> BlockLog:
 def _column(value: Any, name: str, count: int) -> Int64Array:
     array = int_array(value, name)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != count):
-        raise ValueError(f"{name}: must have shape ({count},), has {array.shape}")
+        raise ValueError(f"{name}: got shape {array.shape}, expected ({count},)")
     if name in _LEAST:
         at_least(array, _LEAST[name], name)
     return np.broadcast_to(array, (count,)).copy()
@@ -209,7 +213,7 @@ def _column(value: Any, name: str, count: int) -> Int64Array:
 def _reduced(
     function: np.ufunc, kernel: Int64Array, values: Int64Array, kernels: int
 ) -> Int64Array:
-    """One number per kernel, each of which has blocks."""
+    """``function`` over the blocks of each kernel, shape ``(kernels,)``."""
     order = np.argsort(kernel, kind="stable")
     starts = np.searchsorted(kernel[order], np.arange(kernels))
     if not kernels:

@@ -1,11 +1,11 @@
-"""Logs of cuda_scheduling_examiner: one JSON file per benchmark, that is, per stream.
+"""Logs of cuda_scheduling_examiner: one JSON file per benchmark (that is, per stream).
 
 The format is that of the tool's runner: `times` holds objects, the first one empty; those with
-`block_times` are kernels, the others hold times of the CPU. Seconds become nanoseconds exactly:
-numbers are read as decimals, never as floats.
+`block_times` are kernels, the others hold times of the CPU. Seconds are converted to nanoseconds
+exactly: numbers are read as decimals, never as floats.
 
-The files say nothing of registers and priorities. Those written here have them in two fields of
-their own (`registers`, `stream_priority`), which the tool's scripts pass over.
+The tool does not log registers and priorities. Files written here have two additional fields
+(`registers`, `stream_priority`), which the tool's scripts ignore.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def read(
     regs: Any = None,
     priority: Any = None,
 ) -> BlockLog:
+    """See ``gpusched.io.read_examiner``."""
     files = _files(paths)
     documents = [_File(path) for path in files]
     kernels: dict[str, list[Any]] = {key: [] for key in (*_KERNELS, "priority", "context")}
@@ -62,13 +63,14 @@ def read(
 def write(
     folder: str | os.PathLike[str], log: BlockLog, gpu: GPU | None, scenario: str
 ) -> tuple[Path, ...]:
+    """See ``gpusched.io.write_examiner``."""
     rows_of: list[list[int]] = [[] for _ in log.stream_name]
     for row in np.argsort(log.launch, kind="stable").tolist():
         rows_of[int(log.stream[row])].append(row)
     for stream, rows in enumerate(rows_of):
         for key in ("context", "priority"):
             if len(np.unique(getattr(log, key)[rows])) > 1:
-                raise ValueError(f"stream {stream}: its kernels differ in {key}")
+                raise ValueError(f"{key}: got several values in stream {stream}, expected one")
     order = np.lexsort((log.block, log.kernel))
     begin = np.searchsorted(log.kernel[order], np.arange(len(log) + 1))
     digits = len(str(max(len(rows_of) - 1, 0)))
@@ -96,7 +98,7 @@ def write(
 
 
 def _entry(log: BlockLog, row: int, blocks: Any) -> str:
-    """A kernel as an object of `times`, its numbers written by hand: a float would round them."""
+    """A kernel as an object of `times`, with decimal numbers that no float has rounded."""
     fields = {
         "kernel_name": json.dumps(log.name[row]),
         "block_count": str(log.blocks[row]),
@@ -122,18 +124,18 @@ def _seconds(ns: int) -> str:
 
 
 def _files(paths: Any) -> list[str]:
-    """The files meant: those named, or all of a folder."""
+    """The named files, or all JSON files of a folder."""
     if not isinstance(paths, (str, os.PathLike)):
         files = [os.fsdecode(path) for path in paths]
     elif os.path.isdir(paths):
         folder = os.fsdecode(paths)
         files = sorted(str(path) for path in Path(folder).glob("*.json"))
         if not files:
-            raise ValueError(f"{folder}: no .json files")
+            raise ValueError(f"paths: got the folder {folder}, expected one with .json files")
     else:
         files = [os.fsdecode(paths)]
     if not files:
-        raise ValueError("paths: names no file")
+        raise ValueError("paths: got no file, expected at least one")
     return files
 
 
@@ -143,12 +145,12 @@ def _per_file(value: Any, name: str, stream: int, files: int) -> int | None:
     if np.ndim(value) == 0:
         return integer(value, name)
     if len(value) != files:
-        raise ValueError(f"{name}: has {len(value)} entries for {files} files")
+        raise ValueError(f"{name}: got {len(value)} numbers, expected {files}, one per file")
     return integer(value[stream], f"{name}[{stream}]")
 
 
 class _File:
-    """One log; knows how to say what is wrong with it."""
+    """One log file. Errors name the file, the kernel and the field."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -157,12 +159,15 @@ class _File:
         try:
             document = json.loads(data.decode("utf-8-sig"), parse_float=Decimal)
         except RecursionError:
-            raise ValueError(f"{source}: not valid JSON: nested too deeply") from None
+            raise ValueError(f"{source}: expected JSON: nested too deeply") from None
         except (ValueError, ArithmeticError) as error:
-            raise ValueError(f"{source}: not valid JSON: {str(error)[:200]}") from error
+            raise ValueError(f"{source}: expected JSON: {str(error)[:200]}") from error
         times = document.get("times") if isinstance(document, dict) else None
         if not isinstance(times, list):
-            raise ValueError(f"{source}: no list of times: not a log of cuda_scheduling_examiner")
+            raise ValueError(
+                f"{source}: got JSON without a list of times, expected a log of "
+                "cuda_scheduling_examiner"
+            )
         self.times = times
         self.process = self._integer(document, "PID", 0, 0, self.source)
         self.priority = self._integer(document, "stream_priority", 0, -INT64_MAX, self.source)
@@ -175,7 +180,7 @@ class _File:
         for index, entry in enumerate(self.times):
             where = f"{self.source}: times[{index}]"
             if not isinstance(entry, dict):
-                raise ValueError(f"{where} is {shown(entry)}, not an object")
+                raise ValueError(f"{where}: got {shown(entry)}, expected an object")
             if "block_times" in entry:
                 entries.append(self._kernel(entry, where))
         return entries
@@ -185,11 +190,16 @@ class _File:
         times = self._times(entry, "block_times", 2 * blocks, where)
         sms = entry.get("block_smids")
         if not isinstance(sms, list) or len(sms) != blocks:
-            raise ValueError(f"{where}: block_smids must be a list of {blocks} numbers")
+            raise ValueError(
+                f"{where}: block_smids: got {shown(sms)}, expected a list of {blocks} numbers"
+            )
         for b in range(blocks):
             self._integer({f"block_smids[{b}]": sms[b]}, f"block_smids[{b}]", None, 0, where)
             if times[2 * b + 1] < times[2 * b]:
-                raise ValueError(f"{where}: block_times: block {b} ends before it starts")
+                raise ValueError(
+                    f"{where}: block_times[{2 * b + 1}]: got {times[2 * b + 1]} ns, expected at "
+                    f"least the block's start, {times[2 * b]}"
+                )
         name = entry.get("kernel_name")
         return {
             "name": name if isinstance(name, str) and name else self.label,
@@ -209,18 +219,23 @@ class _File:
     ) -> int:
         value = entry.get(key, default)
         if type(value) is not int or not least <= value <= INT64_MAX:
-            raise ValueError(f"{where}: {key} is {shown(value)}, must be an integer >= {least}")
+            raise ValueError(
+                f"{where}: {key}: got {shown(value)}, expected an integer from {least} on, of 64 "
+                "bits"
+            )
         return value
 
     @staticmethod
     def _times(entry: dict[str, Any], key: str, count: int, where: str) -> list[int]:
-        """Seconds as nanoseconds."""
+        """A list of times in seconds, as nanoseconds."""
         values = entry.get(key)
         if not isinstance(values, list) or len(values) != count:
-            raise ValueError(f"{where}: {key} must be a list of {count} times")
+            raise ValueError(
+                f"{where}: {key}: got {shown(values)}, expected a list of {count} times"
+            )
         ns = []
         for i, value in enumerate(values):
             if type(value) not in (int, Decimal) or abs(value) > INT64_MAX // 10**9:
-                raise ValueError(f"{where}: {key}[{i}] is {shown(value)}, must be seconds")
+                raise ValueError(f"{where}: {key}[{i}]: got {shown(value)}, expected seconds")
             ns.append(round(value * 10**9))
         return ns

@@ -1,4 +1,4 @@
-"""Short names of kernels: no return type, namespaces, template arguments, parameters."""
+"""Short names of kernels, without return type, namespaces, template arguments, parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NESTED = {"<": ">", "(": ")", "[": "]", "{": "}"}
 
 
 def labels(names: Iterable[str]) -> list[str]:
-    """Short names, all different and at most LABEL_LENGTH long."""
+    """Short names, all different, of at most ``LABEL_LENGTH`` characters."""
     used: set[str] = set()
     last: dict[str, int] = {}
     chosen = []
@@ -28,7 +28,7 @@ def labels(names: Iterable[str]) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """A kernel's own name: no return type, namespaces, template arguments, parameters."""
+    """A kernel's own name, without return type, namespaces, template arguments, parameters."""
     text = re.sub(r"\((anonymous namespace|anonymous)\)|<unnamed>", "anonymous", name)
     kept: list[str] = []
     closing: list[str] = []
@@ -49,14 +49,14 @@ def _short(name: str) -> str:
     parts = [part for part in words[-1].split("::") if part] if words else []
     short = parts[-1] if parts else ""
     if short.lower() == "kernel":
-        # Says nothing: cutlass::Kernel<the_real_name> does, else at least its namespace.
+        # Not distinctive: take the_real_name of cutlass::Kernel<the_real_name>, or the namespace.
         named = re.search(rf"\b{short}<([A-Za-z]\w*_\w*)[,>]", text)
         short = named[1] if named else "::".join(parts[-2:])
     return short or "".join(c for c in name if c.isprintable()).strip() or "kernel"
 
 
 def _fit(text: str, length: int) -> str:
-    """At most ``length`` characters: the middle goes, since ends tell similar names apart."""
+    """``text`` cut to ``length`` characters in its middle; similar names differ at their ends."""
     if len(text) <= length:
         return text
     tail = (length - 2) // 2

@@ -1,7 +1,7 @@
-"""Traces of the PyTorch profiler: Kineto's JSON, plain or in gzip.
+"""Traces of the PyTorch profiler: Kineto's JSON, plain or compressed with gzip.
 
-Microseconds, whole or fractional, become nanoseconds exactly: numbers are read as decimals, never
-as floats.
+Microseconds, whole or fractional, are converted to nanoseconds exactly: numbers are read as
+decimals, never as floats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WIDE = Context(prec=60)
 
 
 class File:
-    """A file of this format, its content unpacked; a ValueError with the path for any other."""
+    """Content of such a file, uncompressed; ``ValueError`` with the path for another format."""
 
     def __init__(self, source: str, data: bytes, packed: bool) -> None:
         self.source = source
@@ -33,11 +33,13 @@ class File:
         events = parts.get("traceEvents")
         if isinstance(parts.get("times"), list) and events is None:
             raise ValueError(
-                f"{source}: a log of cuda_scheduling_examiner: gs.io.read_examiner reads it"
+                f"{source}: got a log of cuda_scheduling_examiner, expected a trace (read it with "
+                "gs.io.read_examiner)"
             )
         if not isinstance(events, list):
             raise ValueError(
-                f"{source}: no list of traceEvents: not a trace of the PyTorch profiler"
+                f"{source}: got JSON without a list of traceEvents, expected a trace of the "
+                "PyTorch profiler"
             )
         self.events = events
 
@@ -47,50 +49,52 @@ class File:
         for index, event in enumerate(self.events):
             if not isinstance(event, dict):
                 where = f"{self.source}: traceEvents[{index}]"
-                raise ValueError(f"{where} is {shown(event)}, not an object")
+                raise ValueError(f"{where}: got {shown(event)}, expected an object")
             if event.get("cat") in _KERNEL and event.get("ph") == "X":
                 rows.append(_Event(self.source, index, event).row())
         if not rows:
-            raise ValueError(f"{self.source}: no kernels among its {len(self.events)} events")
+            raise ValueError(
+                f"{self.source}: got no kernels among {len(self.events)} events, expected at least "
+                "one"
+            )
         names, *columns = zip(*rows, strict=True)
         return Trace(column(names, object), *map(column, columns))
 
     def gpu(self, device: int) -> GPU | None:
-        """The GPU that the file describes as this device, None when it describes none at all."""
+        """The GPU that the file describes as this device; None when it describes no device."""
         return _described_gpu(self.source, self.document.get("deviceProperties"), device)
 
 
 def like_json(data: bytes) -> bool:
-    """Whether these bytes start as such a file does."""
+    """True when the bytes start as JSON does."""
     return data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
 
 
 def _drop_others(value: dict[str, Any]) -> dict[str, Any]:
-    """Events that are no kernels become one empty object while the file is parsed.
+    """Replace events that are not kernels by one empty object while the file is parsed.
 
-    They are nine in ten, and to keep them all would take several times the memory and the time.
+    They are about nine in ten events; keeping them would take several times the memory and time.
     """
     return _OTHER if "ph" in value and value.get("cat") not in _KERNEL else value
 
 
 def _load(source: str, data: bytes, packed: bool) -> Any:
-    """The document, of its events only the kernels; decimals are exact."""
-    inside = "the gzip holds no valid JSON" if packed else "not valid JSON"
+    """The document, with its kernel events only and exact decimals."""
+    inside = "expected JSON in the gzip" if packed else "expected JSON"
     if not like_json(data):
-        # Whoever reads a file of another kind needs to know what would have been right.
-        inside = f"neither a trace of the PyTorch profiler nor of Nsight Systems: {inside}"
+        inside += " of the PyTorch profiler, or a trace of Nsight Systems"
     try:
         text = data.decode("utf-8-sig")
         return json.loads(text, parse_float=Decimal, object_hook=_drop_others)
     except RecursionError:
         raise ValueError(f"{source}: {inside}: nested too deeply") from None
     except (ValueError, ArithmeticError) as error:
-        # Text that stops early, that is no UTF-8, or a number beyond what Python converts.
+        # Truncated text, text that is not UTF-8, or a number with too many digits for Python.
         raise ValueError(f"{source}: {inside}: {str(error)[:200]}") from error
 
 
 class _Event:
-    """One kernel event while it is taken apart; knows how to say what is wrong with it."""
+    """One kernel event. Errors name the file, the event, the kernel and the field."""
 
     def __init__(self, source: str, index: int, event: dict[str, Any]) -> None:
         self.source, self.index, self.event = source, index, event
@@ -98,17 +102,17 @@ class _Event:
         self.args: dict[str, Any] = args if isinstance(args, dict) else {}
 
     def row(self) -> tuple[Any, ...]:
-        """The launch's entries in the order of Trace's arrays."""
+        """Entries of the launch, in the order of the arrays of ``Trace``."""
         name = self.event.get("name")
         if not isinstance(name, str) or not name:
-            self.fail("name", name, "must be the kernel's name")
+            self.fail("name", name, "the kernel's name")
         if not self.args:
-            self.fail("args", self.event.get("args"), "must be an object with the kernel's data")
+            self.fail("args", self.event.get("args"), "an object with the kernel's data")
         start, duration = self.time("ts"), self.time("dur")
         if duration < 0:
-            self.fail("dur", self.event["dur"], "must not be negative")
+            self.fail("dur", self.event["dur"], "a non-negative number")
         if start + duration > INT64_MAX:
-            self.fail("ts", self.event["ts"], "plus dur must fit in 64 bits of nanoseconds")
+            self.fail("ts", self.event["ts"], "a time that, with dur, fits 64 bits of ns")
         return (
             name,
             start,
@@ -124,28 +128,29 @@ class _Event:
         )
 
     def time(self, field: str) -> int:
-        """Microseconds as nanoseconds, exactly where the file has three decimals at most."""
+        """Microseconds as nanoseconds; exact for up to three decimals, else rounded."""
         value = self.event.get(field)
         if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < 30:
-            # In a context of our own: the caller's may round to fewer digits.
+            # With an explicit context: the caller's may round to fewer digits.
             time = int(value.scaleb(3, _WIDE).to_integral_value(ROUND_HALF_EVEN, _WIDE))
         elif isinstance(value, int) and not isinstance(value, bool):
             time = value * 1000
         else:
-            self.fail(field, value, "must be a time in microseconds")
+            self.fail(field, value, "a time in microseconds")
         if abs(time) > INT64_MAX:
-            self.fail(field, self.event[field], "must fit in 64 bits of nanoseconds")
+            self.fail(field, self.event[field], "a time that fits 64 bits of ns")
         return time
 
     def integer(self, field: str, least: int = -INT64_MAX, absent: int | None = None) -> int:
+        """An integer of at least ``least``; ``absent`` when the event lacks the field."""
         value = self.args.get(field)
         if value is None and absent is not None:
             return absent
         whole = _whole(value)
         if whole is None:
-            self.fail(field, value, "must be an integer")
+            self.fail(field, value, "an integer")
         if not least <= whole <= INT64_MAX:
-            self.fail(field, value, f"must be at least {least} and fit in 64 bits")
+            self.fail(field, value, f"at least {least}, of 64 bits")
         return whole
 
     def product(self, field: str) -> int:
@@ -153,38 +158,45 @@ class _Event:
         value = self.args.get(field)
         sides = [_whole(v) for v in value] if isinstance(value, list) else []
         if len(sides) != 3 or any(side is None or side < 1 for side in sides):
-            self.fail(field, value, "must be three positive integers")
+            self.fail(field, value, "three positive integers")
         product = math.prod(cast(list[int], sides))
         if product > INT64_MAX:
-            self.fail(field, value, "must have a product that fits in 64 bits")
+            self.fail(field, value, "numbers with a product that fits 64 bits")
         return product
 
-    def fail(self, field: str, value: Any, rule: str) -> NoReturn:
+    def fail(self, field: str, value: Any, what: str) -> NoReturn:
+        """Raise a ``ValueError`` about a field; ``what`` is expected."""
         where = f"{self.source}: traceEvents[{self.index}], kernel {shown(self.event.get('name'))}"
         absent = value is None and field not in self.event and field not in self.args
-        found = "is missing" if absent else f"is {shown(value)}"
-        raise ValueError(f"{where}: {field!r} {found}, {rule}")
+        found = "nothing" if absent else shown(value)
+        raise ValueError(f"{where}: {field!r}: got {found}, expected {what}")
 
 
 def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
-    """The GPU that the file describes, None when it describes none at all."""
+    """The GPU that the file describes as ``device``; None when it describes no device."""
     from gpusched.model.gpu import GPU
 
     if not properties:
         return None
     if not isinstance(properties, list) or not all(isinstance(p, dict) for p in properties):
-        raise ValueError(f"{source}: deviceProperties is no list of objects: give gpu=")
+        raise ValueError(
+            f"{source}: deviceProperties: got {shown(properties)}, expected a list of objects "
+            "(or give gpu=)"
+        )
     ids = [_whole(p.get("id", position)) for position, p in enumerate(properties)]
     if device not in ids:
-        raise ValueError(f"{source}: deviceProperties lacks device {device}: give gpu=")
+        raise ValueError(
+            f"{source}: deviceProperties: got devices {shown(ids)}, expected device {device} "
+            "(or give gpu=)"
+        )
     try:
         return GPU.from_properties(properties[ids.index(device)])
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{source}: device {device}: {error}: give gpu=") from error
+        raise ValueError(f"{source}: device {device}: {error} (or give gpu=)") from error
 
 
 def _whole(value: Any) -> int | None:
-    """A JSON number that is an integer (also written as 256.0), or None."""
+    """A JSON number as an int when it is whole (256 or 256.0), else None."""
     if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < 30:
         return int(value) if value == value.to_integral_value() else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,8 +1,8 @@
-"""Traces of Nsight Systems: what ``nsys stats -r cuda_gpu_trace --format csv`` prints.
+"""Traces of Nsight Systems: the CSV of ``nsys stats -r cuda_gpu_trace --format csv``.
 
-Older versions call the report gputrace. Headers name the units (``--timeunit`` and the version
-choose them); without one, times are ns and sizes bytes. Numbers are read as decimals, never as
-floats. Sizes in MB have three decimals, so that shared memory is only known to 500 bytes.
+Older versions call the report gputrace. Headers name the units, which depend on ``--timeunit`` and
+the version; without a unit, times are ns and sizes bytes. Numbers are read as decimals, never as
+floats. Sizes in MB have three decimals, so that shared memory is known to 500 bytes only.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CHUNK = 2048  # small enough for the processor's cache
 
 
 def start(data: bytes) -> int | None:
-    """Where the report's line of headers starts, after any lines of text; None without one."""
+    """Offset of the report's line of headers, after any lines of text; None without one."""
     at = data.find(b"GrdX")
     while at >= 0:
         line = data.rfind(b"\n", 0, at) + 1
@@ -56,7 +56,7 @@ def start(data: bytes) -> int | None:
 
 
 class File:
-    """A file of this format; ``start`` is the place of its headers. Raises ValueError."""
+    """Content of such a file; ``start`` is the offset of its headers. Raises ``ValueError``."""
 
     def __init__(self, source: str, data: bytes, start: int) -> None:
         self.source, self.data, self.start = source, data, start
@@ -76,15 +76,15 @@ class File:
                 convert = self._shared if key in ("Device", "Name") else self._numbers
                 parts[key].append(convert(key, columns[key], lines))
         if not parts["line"]:
-            raise ValueError(f"{self.source}: no kernels in this report")
+            raise ValueError(f"{self.source}: got a report without kernels, expected at least one")
         of = {key: np.concatenate(those) for key, those in parts.items()}
 
         shapes = Shapes(lambda i: self._where(int(of["line"][i])))
         for key in ("Start", "Duration", "Reg/Trd"):
             shapes.at_least(of[key], 0, key)
         late = of["Start"] > INT64_MAX - of["Duration"]
-        shapes.refuse(late, of["Start"], "Start", "plus Duration must fit in 64 bits of ns")
-        shapes.refuse(of["Name"] == "", of["Name"], "Name", "must be a name")
+        shapes.refuse(late, of["Start"], "Start", "a time that, with Duration, fits 64 bits of ns")
+        shapes.refuse(of["Name"] == "", of["Name"], "Name", "a name")
         return Trace(
             name=column(of["Name"], object),
             start=column(of["Start"]),
@@ -100,11 +100,11 @@ class File:
         )
 
     def gpu(self, device: int) -> GPU | None:
-        """The preset of the device's name, None where there is none."""
+        """The preset of the device's name; None when there is none."""
         return preset(self.names.get(device, ""))
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The headers and the kernels' rows, with the numbers of their lines."""
+        """Headers and rows of kernels, each with the number of its line."""
         stream = io.BytesIO(self.data)
         stream.seek(self.start)
         table = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""), strict=True)
@@ -122,23 +122,23 @@ class File:
                 elif not row:
                     blank = True
                 elif blank:
-                    break  # what nsys prints after the report
+                    break  # text that nsys prints after the report
                 else:
-                    what = f"has {len(row)} of {len(head)} fields"
+                    what = f"got {len(row)} fields, expected {len(head)}"
                     raise ValueError(f"{self._where(self.above + table.line_num)}: {what}")
         except csv.Error as error:
             where = self._where(self.above + table.line_num)
-            raise ValueError(f"{where}: no valid CSV: {error}") from error
+            raise ValueError(f"{where}: expected CSV: {error}") from error
         except UnicodeDecodeError:
             try:
                 self.data.decode()
             except UnicodeDecodeError as error:
                 line = self.data.count(b"\n", 0, error.start) + 1
-                raise ValueError(f"{self._where(line)}: not UTF-8") from None
+                raise ValueError(f"{self._where(line)}: expected UTF-8") from None
             raise
 
     def _headers(self, head: list[str]) -> None:
-        """The place of each column, and what its unit is worth."""
+        """Set the index of each column and the factor of its unit."""
         self.places: dict[str, int] = {}
         self.worth: dict[str, int] = {}
         self.texts: dict[str, str] = {}
@@ -152,22 +152,25 @@ class File:
             if name in _UNITS and unit is not None:
                 worth = _UNITS[name].get(unit.strip().lower())
                 if worth is None:
-                    raise ValueError(f"{where}: {name!r} has the unknown unit {shown(unit)}")
+                    raise ValueError(
+                        f"{where}: {name!r}: got the unit {shown(unit)}, expected one of "
+                        f"{', '.join(_UNITS[name])}"
+                    )
                 self.worth[name] = worth
         if missing := [key for key in _NEEDED if key not in self.places]:
-            raise ValueError(f"{where}: the headers lack {', '.join(missing)}")
+            raise ValueError(f"{where}: got headers without {', '.join(missing)}")
 
     def _where(self, line: int) -> str:
         return f"{self.source}: line {line}"
 
     def _shared(self, _: str, cells: Sequence[str], __: Sequence[int]) -> NDArray[np.object_]:
-        """Texts, equal ones once in memory."""
+        """A column of text; equal texts share one object."""
         texts = np.empty(len(cells), dtype=object)
         texts[:] = [self.texts.setdefault(cell, cell) for cell in cells]
         return texts
 
     def _numbers(self, key: str, cells: Sequence[str], lines: Sequence[int]) -> Int64Array:
-        """A column in ns, bytes or pieces."""
+        """A column of numbers, in ns, bytes or as counts."""
         worth = self.worth.get(key, 1)
         try:
             if worth == 1:
@@ -184,19 +187,19 @@ class File:
         try:
             value = Decimal(cell)
         except InvalidOperation:
-            raise ValueError(f"{where}: {key!r} is {shown(cell)}, must be a number") from None
+            raise ValueError(f"{where}: {key!r}: got {shown(cell)}, expected a number") from None
         if not value.is_finite() or value.adjusted() >= 30:
-            raise ValueError(f"{where}: {key!r} is {shown(cell)}, must be a number of 64 bits")
+            raise ValueError(f"{where}: {key!r}: got {shown(cell)}, expected a number of 64 bits")
         if key not in _UNITS and value != value.to_integral_value():
-            raise ValueError(f"{where}: {key!r} is {shown(cell)}, must be an integer")
+            raise ValueError(f"{where}: {key!r}: got {shown(cell)}, expected an integer")
         scaled = _WIDE.multiply(value, Decimal(worth))
         number = int(scaled.to_integral_value(ROUND_HALF_EVEN, _WIDE))
         if abs(number) > INT64_MAX:
-            raise ValueError(f"{where}: {key!r} is {shown(cell)}, must fit in 64 bits")
+            raise ValueError(f"{where}: {key!r}: got {shown(cell)}, expected a number of 64 bits")
         return number
 
     def _devices(self, cells: NDArray[np.object_]) -> Int64Array:
-        """The number that ends a device's name, or else the next free one."""
+        """Device numbers: the number at the end of a device's name, else the next free number."""
         number_of: dict[str, int] = {}
         bare = []
         for cell in dict.fromkeys(cells.tolist()):

@@ -1,9 +1,9 @@
 """Traces of Nsight Systems: the database of ``nsys export --type sqlite``.
 
-Tables and columns differ between versions: those of 2021 describe the GPUs in TARGET_INFO_CUDA_GPU,
-later ones in TARGET_INFO_GPU, and name each process' devices in TARGET_INFO_CUDA_DEVICE.
+Tables and columns differ between versions: those of 2021 describe GPUs in TARGET_INFO_CUDA_GPU,
+later ones in TARGET_INFO_GPU, and list the devices of each process in TARGET_INFO_CUDA_DEVICE.
 
-The database is only read: no lock, journal or shared-memory file is left beside it.
+The database is opened read-only; no lock, journal or shared-memory file is created.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _NEEDED = (
     *("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"),
     *("staticSharedMemory", "dynamicSharedMemory"),
 )
-_NAMES = ("demangledName", "shortName", "mangledName")  # the first that says something
+_NAMES = ("demangledName", "shortName", "mangledName")  # the first that is not empty is used
 _NO_NAME = -1
 _CHUNK = 4096
 
-# What of a GPU is in which column, by version.
+# Columns of the limits of a GPU, by version.
 _LIMITS = {
     "sms": ("smCount", "numMultiprocessors"),
     "warps": ("maxWarpsPerSm", "maxWarpsPerMultiprocessor"),
@@ -62,10 +62,17 @@ _LIMITS = {
 
 
 class File:
-    """A file of this format. Raises OSError, and ValueError with the path for any other database.
+    """Content of such a file.
 
     Where processes see different GPUs under the same number, devices have the numbers of
-    TARGET_INFO_GPU instead; contexts of several processes are numbered from 1 on.
+    TARGET_INFO_GPU; contexts of several processes are numbered from 1 on.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read or is being written.
+    ValueError
+        Another database, or a damaged one. The message names the path.
     """
 
     def __init__(self, source: str) -> None:
@@ -86,19 +93,19 @@ class File:
         return self._launches
 
     def gpu(self, device: int) -> GPU | None:
-        """The GPU that the file describes as this device, None when it says too little of it."""
+        """The GPU that the file describes as this device; None without a sufficient description."""
         if (gpu := self.physical.get(device)) not in self.gpus:
             return None
         where, row = self.gpus[gpu]
         try:
             return _gpu(row)
         except (ValueError, TypeError, OverflowError) as error:
-            raise ValueError(f"{self.source}: {where}: {error}: give gpu=") from error
+            raise ValueError(f"{self.source}: {where}: {error} (or give gpu=)") from error
 
     # Reading
 
     def _tables(self) -> dict[str, list[str]]:
-        """The columns of each table."""
+        """Columns of each known table."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table'"
         names = [_text(name) for (name,) in self.database.execute(query)]
         known = [n for n in names if n in (_KERNELS, _GRAPHS, _STRINGS, _DEVICES, *_GPUS)]
@@ -108,13 +115,13 @@ class File:
         }
 
     def _read_kernels(self) -> tuple[Trace, Int64Array]:
-        """The launches, and each one's process."""
+        """The launches, and the process of each."""
         present = self.tables[_KERNELS]
         if missing := [name for name in _NEEDED if name not in present]:
-            raise ValueError(f"{self.source}: {_KERNELS} lacks {', '.join(missing)}")
+            raise ValueError(f"{self.source}: {_KERNELS}: got no column {', '.join(missing)}")
         names = [name for name in _NAMES if name in present]
         if not names:
-            raise ValueError(f"{self.source}: {_KERNELS} lacks {' and '.join(_NAMES[:2])}")
+            raise ValueError(f"{self.source}: {_KERNELS}: got no column {' or '.join(_NAMES[:2])}")
         process = ["globalPid"] if "globalPid" in present else []
         selected = ["rowid", *(f'"{name}"' for name in (*_NEEDED, *process))]
         selected += [f'ifnull("{name}", {_NO_NAME})' for name in names]
@@ -130,7 +137,7 @@ class File:
         for name in ("start", "deviceId", "registersPerThread"):
             shapes.at_least(of[name], 0, name)
         early = of["end"] < of["start"]
-        shapes.refuse(early, of["end"], "end", "must not be before start")
+        shapes.refuse(early, of["end"], "end", "at least start")
         launches = Trace(
             name=self._names(rows, {name: of[name] for name in names}),
             start=column(of["start"]),
@@ -144,12 +151,12 @@ class File:
             stream=column(of["streamId"]),
             occupancy=column(np.full(len(values), -1)),
         )
-        # A global id holds the process' own in the middle, above the thread's 24 bits.
+        # A global id contains the id of the process above the 24 bits of the thread.
         pids = (of["globalPid"] >> 24) & 0xFFFFFF if process else np.zeros_like(rows)
         return launches, pids
 
     def _integers(self, query: str, keys: tuple[str, ...]) -> Int64Array:
-        """The rows of a query, all of integers, the first of them the row's number."""
+        """The rows of a query of integers, whose first column is the number of the row."""
         parts: list[Int64Array] = [np.empty((0, len(keys)), np.int64)]
         cursor = self.database.execute(query)
         while rows := cursor.fetchmany(_CHUNK):
@@ -159,16 +166,17 @@ class File:
         return np.concatenate(parts)
 
     def _blame(self, rows: list[Any], keys: tuple[str, ...]) -> NoReturn:
+        """Raise a ``ValueError`` for the first entry that is not an integer."""
         for row in rows:
             for key, value in zip(keys, row, strict=True):
                 if type(value) is not int:
-                    self._fail(_KERNELS, row[0], key, value, "must be an integer")
+                    self._fail(_KERNELS, row[0], key, value, "an integer")
         raise AssertionError("all are integers")
 
     def _names(self, rows: Int64Array, ids: dict[str, Int64Array]) -> NDArray[np.object_]:
-        """The full name of each launch: what the first of the columns that says something means."""
+        """The full name of each launch, by the first of the columns ``ids`` that has one."""
         if _STRINGS not in self.tables:
-            raise ValueError(f"{self.source}: no table {_STRINGS}, which has the kernels' names")
+            raise ValueError(f"{self.source}: got no table {_STRINGS} of the kernels' names")
         names = np.full(len(rows), "", dtype=object)
         for key, values in ids.items():
             if not (open_ := np.flatnonzero(names == "")).size:
@@ -181,27 +189,25 @@ class File:
             key = next(iter(ids))
             value = int(ids[key][open_[0]])
             what = None if value == _NO_NAME else value
-            self._fail(
-                _KERNELS, int(rows[open_[0]]), key, what, f"must be the id of a name in {_STRINGS}"
-            )
+            self._fail(_KERNELS, int(rows[open_[0]]), key, what, f"the id of a name in {_STRINGS}")
         return cast("NDArray[np.object_]", column(names, object))
 
     def _strings(self, key: str) -> dict[int, str]:
-        """The names that this column of the kernels refers to."""
+        """The names to which a column of the kernels refers, by id."""
         used = f'SELECT "{key}" FROM "{_KERNELS}"'
         query = f'SELECT id, value FROM "{_STRINGS}" WHERE id IN ({used})'
         strings = {}
         for number, value in self.database.execute(query):
             if not isinstance(value, bytes):
-                self._fail(_STRINGS, number, "value", value, "must be a kernel's name")
+                self._fail(_STRINGS, number, "value", value, "a kernel's name")
             try:
                 strings[number] = value.decode()
             except UnicodeDecodeError:
-                self._fail(_STRINGS, number, "value", value, "must be UTF-8")
+                self._fail(_STRINGS, number, "value", value, "UTF-8")
         return strings
 
     def _read_gpus(self) -> dict[int, tuple[str, dict[str, Any]]]:
-        """The descriptions of GPUs: where they stand, and their columns."""
+        """Descriptions of GPUs by number: table and row, and columns."""
         table = next((name for name in _GPUS if name in self.tables), None)
         if table is None:
             return {}
@@ -210,18 +216,18 @@ class File:
         useful = {"name"}.union(*_LIMITS.values())
         columns = [name for name in columns if name in useful]
         gpus: dict[int, tuple[str, dict[str, Any]]] = {}
-        # By the row's number where there is no other: the first is device 0.
+        # Without a column of numbers, the first row is device 0.
         number = f'"{key}"' if key != "rowid" else "rowid - 1"
         selected = ", ".join(["rowid", number, *(f'"{name}"' for name in columns)])
         query = f'SELECT {selected} FROM "{table}" ORDER BY rowid'
         for row, gpu, *values in self.database.execute(query):
             if type(gpu) is not int:
-                self._fail(table, row, key, gpu, "must be an integer")
+                self._fail(table, row, key, gpu, "an integer")
             gpus.setdefault(gpu, (f"{table}, row {row}", dict(zip(columns, values, strict=True))))
         return gpus
 
     def _physical(self, ran: list[list[int]]) -> dict[tuple[int, int], int]:
-        """Which GPU each process' device is, of those that ran kernels and are described."""
+        """GPU of each (process, device) that ran kernels and is described."""
         columns = self.tables.get(_DEVICES, [])
         described: dict[tuple[int, int], int] = {}
         of_any: dict[int, set[int]] = {}
@@ -232,7 +238,7 @@ class File:
                 if gpu in self.gpus:
                     described[pid, cuda] = gpu
                     of_any.setdefault(cuda, set()).add(gpu)
-                    # Some versions have the number of SMs only here.
+                    # Some versions store the number of SMs in this table only.
                     self.gpus[gpu][1].setdefault("numMultiprocessors", sms)
         if not described:
             return {(pid, cuda): cuda for pid, cuda in ran}
@@ -244,7 +250,7 @@ class File:
     def _number(
         self, launches: Trace, pids: Int64Array, physical: dict[tuple[int, int], int]
     ) -> Trace:
-        """Devices and contexts that have one number in several processes told apart."""
+        """Renumber devices and contexts that have the same number in several processes."""
         gpus: dict[int, set[int]] = {}
         for (_, cuda), gpu in physical.items():
             gpus.setdefault(cuda, set()).add(gpu)
@@ -261,33 +267,35 @@ class File:
         return replace(launches, device=column(device), context=column(context))
 
     def _no_kernels(self) -> NoReturn:
+        """Raise a ``ValueError`` about the missing kernels."""
         if _GRAPHS in self.tables:
-            why = "only whole CUDA graphs: record it with --cuda-graph-trace=node"
+            why = "it has whole CUDA graphs only: record with --cuda-graph-trace=node"
         elif _KERNELS in self.tables or _STRINGS in self.tables:
             why = f"{_KERNELS} is {'empty' if _KERNELS in self.tables else 'missing'}"
         else:
             raise ValueError(
-                f"{self.source}: an SQLite database, but no export of Nsight Systems: no table "
-                f"{_KERNELS}"
+                f"{self.source}: got an SQLite database without the table {_KERNELS}, expected an "
+                "export of Nsight Systems"
             )
-        raise ValueError(f"{self.source}: no kernels: {why}")
+        raise ValueError(f"{self.source}: got no kernels, expected at least one: {why}")
 
-    def _fail(self, table: str, row: int, key: str, value: Any, rule: str) -> NoReturn:
+    def _fail(self, table: str, row: int, key: str, value: Any, what: str) -> NoReturn:
+        """Raise a ``ValueError`` about an entry; ``what`` is expected."""
         value = _text(value[:100]) if isinstance(value, bytes) else value
         where = f"{self.source}: {table}, {'id' if table == _STRINGS else 'row'} {row}"
-        raise ValueError(f"{where}: {key!r} is {shown(value)}, {rule}")
+        raise ValueError(f"{where}: {key!r}: got {shown(value)}, expected {what}")
 
 
 @contextlib.contextmanager
 def _opened(source: str) -> Iterator[sqlite3.Connection]:
-    """The database, to be read and nothing else; its errors name the file."""
+    """The database, opened read-only; errors inside the block name the file."""
     import sqlite3
 
     with open(source, "rb") as file:
         versions = file.read(20)[18:20]
     address = f"{Path(os.path.abspath(source)).as_uri()}?mode=ro"
     if b"\x02" in versions:
-        # With a write-ahead log, even reading makes files beside it, unless nothing can change.
+        # With a write-ahead log, reading creates files beside it unless it is immutable.
         with contextlib.suppress(FileNotFoundError):
             if os.path.getsize(f"{source}-wal"):
                 reason = f"{os.path.basename(source)}-wal has changes that are not in it yet"
@@ -298,19 +306,19 @@ def _opened(source: str) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(database):
             database.text_factory = bytes
             database.execute("PRAGMA trusted_schema = OFF")
-            database.execute("BEGIN")  # one state of the database for all that is read
+            database.execute("BEGIN")  # all queries see one state of the database
             yield database
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for what SQLite says
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from messages of SQLite
         if "locked" in str(error) or "readonly" in str(error):
             reason = f"another program is writing it, or was stopped while it did ({error})"
             raise OSError(errno.EBUSY, reason, source) from error
         raise ValueError(
-            f"{source}: damaged or foreign SQLite database: {str(error)[:200]}"
+            f"{source}: expected an intact SQLite database: {str(error)[:200]}"
         ) from error
 
 
 def _pairs(first: Int64Array, second: Int64Array) -> tuple[list[list[int]], Int64Array]:
-    """The different pairs, sorted, and which of them each one is."""
+    """The distinct pairs, sorted, and the index of each row's pair among them."""
     firsts, i = np.unique(first, return_inverse=True)
     seconds, j = np.unique(second, return_inverse=True)
     codes, where = np.unique(i * len(seconds) + j, return_inverse=True)
@@ -323,7 +331,7 @@ def _text(value: Any) -> str:
 
 
 def _gpu(row: dict[str, Any]) -> GPU | None:
-    """The GPU of a row: by its limits, those missing by compute capability, else by its name."""
+    """The GPU of a row: its limits, missing ones by compute capability; else a preset by name."""
     from gpusched.model.gpu import GPU, limits_of
 
     values = {ours: _limit(row, theirs) for ours, theirs in _LIMITS.items()}
@@ -337,7 +345,7 @@ def _gpu(row: dict[str, Any]) -> GPU | None:
     if sms is None or (cc is None and not {"threads_per_sm", "blocks_per_sm"} <= set(known)):
         gpu = preset(name)
         if gpu is not None and sms not in (None, gpu.sms):
-            order: Any = None  # the preset's order is of another number of SMs
+            order: Any = None  # the preset's order is for another number of SMs
             gpu = replace(gpu, sms=sms, sm_order=order)
         return gpu
     if cc is not None and {"threads_per_sm", "blocks_per_sm", "smem_per_sm"} - set(known):
@@ -348,7 +356,7 @@ def _gpu(row: dict[str, Any]) -> GPU | None:
 
 
 def preset(name: str) -> GPU | None:
-    """The preset that a driver's name of a GPU means."""
+    """The preset for a driver's name of a GPU; None when there is none."""
     from gpusched.model.gpu import GPU
 
     try:
@@ -358,12 +366,12 @@ def preset(name: str) -> GPU | None:
 
 
 def _limit(row: dict[str, Any], names: tuple[str, ...]) -> int | None:
-    """The value of the first of these columns that the table has; 0 and NULL say nothing."""
+    """The value of the first of these columns that is neither absent, NULL nor 0."""
     for name in names:
         value = row.get(name)
         if value is None or (value == 0 and "Minor" not in name):
             continue
         if type(value) is not int or value < 0:
-            raise ValueError(f"{name!r} is {shown(_text(value))}, must be a positive integer")
+            raise ValueError(f"{name!r}: got {shown(_text(value))}, expected a positive integer")
         return value
     return None

@@ -1,4 +1,4 @@
-"""Functions of ``gs.io``: traces and block logs, read, written and checked."""
+"""Public functions of ``gs.io``: readers, writers and checks of traces and block logs."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ def read_trace(
     gpu: GPU | str | None = None,
     device: SupportsIndex | None = None,
 ) -> Trace:
-    """Read the kernel launches of a trace: of the PyTorch profiler or of Nsight Systems.
+    """Read the kernel launches of a trace of the PyTorch profiler or of Nsight Systems.
 
-    Times become nanoseconds exactly: numbers are read as decimals, never as floats. The durations
-    contain whatever ran beside a kernel; see the module's text. Copies and memsets are left out.
+    Times are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
+    Durations include interference by concurrent kernels. Copies and memsets are left out.
 
     Parameters
     ----------
     path
         Kineto's JSON or the CSV of ``nsys stats -r cuda_gpu_trace`` (formerly gputrace), plain or
-        in gzip, or the database of ``nsys export --type sqlite``; the content decides, not the
-        name. A database is opened for reading only, and nothing is left beside it.
+        compressed with gzip, or the database of ``nsys export --type sqlite``. The format is
+        detected by the content, not by the name. A database is opened read-only; no file is
+        created beside it.
     gpu
-        A GPU, or the name of a preset: replaces what the file says about the device. Without it,
-        that is "deviceProperties" in JSON, with the blocks per SM of the compute capability;
-        TARGET_INFO_GPU in a database, where limits that it lacks are those of the compute
-        capability; else the preset of the device's name. Where none of these is known, the
-        trace's ``gpu`` is None.
+        A GPU or the name of a preset, instead of the file's description of the device. That is
+        "deviceProperties" in JSON, with the blocks per SM of the compute capability;
+        TARGET_INFO_GPU in a database, where missing limits are those of the compute capability;
+        else the preset of the device's name. Without any of these, the trace's ``gpu`` is None.
     device
-        Whose kernels to read; needed when kernels ran on several devices.
+        The device whose kernels to read; required when kernels ran on several devices.
 
     Returns
     -------
@@ -80,11 +80,11 @@ def read_trace(
     OSError
         The file cannot be read, or a database is being written.
     ValueError
-        It is no such trace: a damaged gzip or database, text that is neither JSON nor such CSV, no
+        Not a trace: a damaged gzip or database, text that is neither JSON nor such CSV, no
         traceEvents or table of kernels, no kernels (on ``device``), a kernel with a missing,
-        non-numeric, negative or huge field, a device description that lacks something; or
-        ``device`` is needed. Names the file and the offender. Also for a log of
-        cuda_scheduling_examiner, which ``read_examiner`` reads: it tells blocks, and no registers.
+        non-numeric, negative or huge field, an incomplete description of the device; or ``device``
+        is required. The message names the file and the field. Also a log of
+        cuda_scheduling_examiner, which ``read_examiner`` reads.
     """
     source = os.fsdecode(path)
     given = None if gpu is None else as_gpu(gpu)
@@ -92,10 +92,15 @@ def read_trace(
     launches = file.launches()
     devices = np.unique(launches.device).tolist()
     if device is None and len(devices) > 1:
-        raise ValueError(f"{source}: kernels ran on devices {_list(devices)}: choose with device=")
+        raise ValueError(
+            f"device: got None, expected one of {_list(devices)}, on which kernels of {source} ran"
+        )
     device = devices[0] if device is None else integer(device, "device")
     if device not in devices:
-        raise ValueError(f"{source}: no kernels on device {device}, only on {_list(devices)}")
+        raise ValueError(
+            f"device: got {device}, expected one of {_list(devices)}, on which kernels of "
+            f"{source} ran"
+        )
     order = np.argsort(launches.start, kind="stable")
     chosen = order[launches.device[order] == device]
     described = file.gpu(device) if given is None else given
@@ -104,14 +109,14 @@ def read_trace(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OccupancyAgreement:
-    """The profiler's occupancy beside the one computed from the GPU's limits, per launch.
+    """Comparison of the profiler's occupancy with the occupancy by the GPU's limits, per launch.
 
     Attributes
     ----------
     expected, reported
         Whole percent, in the order of the trace; ``reported`` is -1 where the file has none.
     reason
-        "" where both are equal; else why they differ, "differs" when nothing explains it.
+        "" where both are equal; else the reason of the difference, "differs" when it is unknown.
     """
 
     expected: Int64Array
@@ -122,7 +127,7 @@ class OccupancyAgreement:
         return len(self.expected)
 
     def counts(self) -> dict[str, int]:
-        """How many launches have each reason, "" first."""
+        """Number of launches per reason, "" first."""
         reasons = ("", OPT_IN, NOT_REPORTED, DIFFERS)
         return {r: n for r in reasons if (n := int(np.sum(self.reason == r)))}
 
@@ -136,13 +141,26 @@ class OccupancyAgreement:
 
 
 def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
-    """Does the profiler's occupancy agree with the GPU's limits? Compared for every launch.
+    """Compare the profiler's occupancy with the occupancy by the GPU's limits.
 
     The profiler's estimate is min(resident blocks per SM, blocks / SMs) * threads / threads per
-    SM in whole percent, rounded half up; here it is computed exactly in integers. The profiler
-    does not know of shared memory above 48 KiB, which a kernel must opt in to, and reports 0.
+    SM in whole percent, rounded half up; here it is computed exactly in integers. For kernels with
+    shared memory above 48 KiB, which is an opt-in, the profiler reports 0.
 
-    Raises ValueError when the trace's GPU is unknown.
+    Parameters
+    ----------
+    trace
+        Launches with a known GPU.
+
+    Returns
+    -------
+    OccupancyAgreement
+        One entry per launch.
+
+    Raises
+    ------
+    ValueError
+        The trace's GPU is unknown.
     """
     gpu = known_gpu(trace.gpu)
     resident = np.minimum(trace.blocks, gpu.sms * occupancy_of(gpu, trace))
@@ -161,26 +179,26 @@ def read_examiner(
     regs: Any = None,
     priority: Any = None,
 ) -> BlockLog:
-    """Read the logs of a run of cuda_scheduling_examiner: when and where each block ran.
+    """Read the logs of a run of cuda_scheduling_examiner: SM, start and end of each block.
 
     Each file is a stream, in the order given; files with different process ids are different
-    contexts. A kernel's launch is the first of its ``cuda_launch_times``, before the call. Seconds
-    become nanoseconds exactly: numbers are read as decimals, never as floats.
+    contexts. The launch of a kernel is the first of its ``cuda_launch_times``, before the call.
+    Seconds are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
 
     Parameters
     ----------
     paths
         A file, several, or a folder (its .json files in the order of their names).
     regs, priority
-        Registers per thread and stream priority, which the tool does not write: one number or
-        one per file. Unless given, what ``write_examiner`` noted, else 0.
+        Registers per thread and stream priority, which the tool does not log: one number or one
+        per file. Default: the values written by ``write_examiner``, else 0.
 
     Raises
     ------
     OSError
         A file cannot be read.
     ValueError
-        It is no such log, or a field is missing or malformed; names the file and the offender.
+        Not such a log, or a field is missing or malformed. The message names file and field.
     """
     return examiner.read(paths, regs, priority)
 
@@ -191,22 +209,21 @@ def write_examiner(
     gpu: GPU | str | None = None,
     scenario: str = "gpusched",
 ) -> tuple[Path, ...]:
-    """Write a log as files that the scripts of cuda_scheduling_examiner draw.
+    """Write a log in the format of cuda_scheduling_examiner, whose scripts draw it.
 
-    One file per stream, ``stream_0.json`` and so on, in a folder that exists; files of these names
-    are replaced. ``read_examiner`` gives the same log back if its rows are in the order of streams
-    and launches. Times are written as seconds, of nanoseconds.
+    One file per stream, ``stream_0.json`` and so on; files of these names are replaced.
+    ``read_examiner`` returns an equal log if the rows are in the order of streams and launches.
 
     Parameters
     ----------
     folder
-        Where to.
+        An existing folder.
     log
-        What to write. Contexts become process ids.
+        The blocks; times in ns, written as seconds. Contexts are written as process ids.
     gpu
-        Only for ``max_resident_threads``, which is 0 without it.
+        The GPU, for ``max_resident_threads``, which is 0 without it.
     scenario
-        A title for the drawing.
+        Title of the drawing.
 
     Returns
     -------
@@ -227,66 +244,67 @@ def check_rules(
     log: BlockLog,
     gpu: GPU | str,
     tolerance: SupportsIndex = 0,
-    policy: str | None = "most_room",
+    placement: str | None = "most_room",
 ) -> list[Violation]:
-    """Which rules of the scheduling hierarchy a log breaks, and which event breaks them.
+    """Compare a log with the rules of the scheduling hierarchy and list the violations.
 
-    The rules are (Amert et al., RTSS 2017; Gilman et al., 2020):
+    The rules ([RTSS17] for queues; Gilman et al., 2020, for SMs):
 
     limits
-        An SM has room for each block that starts on it: warps, block slots, registers, shared
-        memory, beside the context's other blocks there.
+        An SM has enough warps, block slots, registers and shared memory for each block that starts
+        on it, in addition to the context's other blocks there.
     stream
-        A kernel starts after its launch and after the end of the one before it in its stream.
+        A kernel starts after its launch and after the end of its stream's previous kernel.
     queue
-        A kernel starts after all blocks of those that joined the queue of its priority earlier.
+        A kernel starts after all blocks of the kernels that joined the queue of its priority
+        earlier have started.
     priority
         No block starts while a kernel of a more urgent queue of its context waits.
     placement
-        A block starts on the first SM, in the GPU's order, of those that take the most further
-        blocks of its kernel.
+        A block starts on an SM that can host the most further blocks of its kernel; among equal
+        SMs, on the first in the GPU's order.
     idle
-        The kernel at the head of the most urgent queue does not wait while an SM has room.
+        The kernel at the head of the most urgent queue does not wait while an SM can host a block.
 
-    A kernel joins its queue when it is the first in its stream (``BlockLog.joined``): what else
-    may hold it up, such as copies, events, the NULL stream or more streams than the GPU has
-    channels, is not in a log and shows as a broken rule. Kernels that join at the same time may
-    be queued in either order. Contexts are looked at one by one, and "idle" only when there is
-    just one: time slices are not in a log.
+    A kernel joins its queue when it is the first in its stream (``BlockLog.joined``). Other causes
+    of delay, such as copies, events, the NULL stream or more streams than the GPU has channels,
+    are not in a log and appear as violations. Kernels that join at the same time may be queued in
+    either order. Each context is checked separately, and "idle" only for logs of one context,
+    because time slices are not in a log.
 
     Parameters
     ----------
     log
-        What was recorded or simulated.
+        Recorded or simulated blocks.
     gpu
-        The GPU that it ran on, or the name of a preset; its ``sm_order`` decides between equal SMs.
+        The GPU, or the name of a preset; its ``sm_order`` decides between equal SMs.
     tolerance
-        Times less than this apart may have been in either order; 0 for exact times. For measured
-        logs, some microseconds: what a block takes to start, and the error of the clocks.
-    policy
-        "most_room", or None: do not look at the placement.
+        In ticks; times that differ by less may have been in either order. 0 for exact times; some
+        microseconds for measured logs (the time to start a block, and the error of the clocks).
+    placement
+        "most_room", or None to skip the rule.
 
     Returns
     -------
     list of Violation
-        By time; of "stream", "queue" and "priority" at most one per kernel. Empty: none broken.
+        Sorted by time; at most one per kernel of "stream", "queue" and "priority".
 
     Raises
     ------
     ValueError
-        A block on an SM that the GPU has not, or that fits no SM; names it.
+        A block on an SM that the GPU does not have, or a block that fits no SM.
     OverflowError
-        A time or tolerance beyond 2^62.
+        A time or tolerance of 2**62 or more.
     """
     instance(log, BlockLog, "log")
     margin = integer(tolerance, "tolerance")
     if margin < 0:
-        raise ValueError(f"tolerance = {margin}: must not be negative")
+        raise ValueError(f"tolerance: got {margin}, expected a non-negative number")
     if margin >= rule_check.LATEST:
-        raise OverflowError(f"tolerance = {margin}: must be within 62 bits")
-    if policy is not None:
-        one_of(policy, ("most_room",), "policy")
-    return rule_check.check(log, as_gpu(gpu), margin, policy)
+        raise OverflowError(f"tolerance: got {margin}, expected less than 2**62")
+    if placement is not None:
+        one_of(placement, ("most_room",), "placement")
+    return rule_check.check(log, as_gpu(gpu), margin, placement)
 
 
 def _list(items: Sequence[Any]) -> str:

@@ -1,9 +1,9 @@
-"""Which rules of the scheduling hierarchy does a log of blocks break, and where?
+"""Check of a log of blocks against the rules of the scheduling hierarchy.
 
-The rules are those of Amert et al. (RTSS 2017) for queues and of Gilman et al. (2020) for SMs.
-Nothing is simulated: each rule is a question to the recorded times. A measured time is the
-program's, not the scheduler's, and late by an unknown bit; with a tolerance only that is reported
-which no shift of single times by less than it explains.
+Sources: [RTSS17] for queues; Gilman et al. (2020) for SMs. Nothing is simulated: each rule is a
+condition on the recorded times. A measured time is later than the scheduler's decision by an
+unknown amount; with a tolerance, a violation is reported only if no shift of single times by less
+than the tolerance explains it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from gpusched._support.arguments import Int64Array
 from gpusched.io.block_log import BlockLog
 from gpusched.model.gpu import GPU, occupancy
 
-# Beyond all times and tolerances: sums and differences of two fit 64 bits.
+# Exclusive bound of times and tolerances, so that sums and differences of two fit 64 bits.
 LATEST = 2**62
 RESOURCES = ("warps", "block slots", "registers", "shared memory")
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One broken rule, and the event that breaks it.
+    """A violation of a rule, with the event that violates it.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class Violation:
     kernel, block
         The kernel's row in the log and the block's number in its grid.
     time
-        The block's start; for "idle" the time from which on it could have started.
+        The block's start; for "idle" the earliest time at which it could have started.
     message
-        What happened, in a sentence.
+        Description of the violation, one sentence.
     """
 
     rule: str
@@ -50,17 +50,23 @@ class Violation:
         return f"{self.rule}: {self.message}"
 
 
-def check(log: BlockLog, gpu: GPU, tolerance: int, policy: str | None) -> list[Violation]:
+def check(log: BlockLog, gpu: GPU, tolerance: int, placement: str | None) -> list[Violation]:
+    """See ``gpusched.io.check_rules``."""
     if wrong := np.flatnonzero(log.sm >= gpu.sms).tolist():
-        raise ValueError(f"sm[{wrong[0]}] = {log.sm[wrong[0]]}: the GPU has {gpu.sms} SMs")
+        raise ValueError(
+            f"sm[{wrong[0]}]: got {log.sm[wrong[0]]}, expected 0 to {gpu.sms - 1}, an SM of the GPU"
+        )
     for key in ("launch", "joined", "start", "end"):
         times = getattr(log, key)
         far = (times >= LATEST) | (times <= -LATEST)
         for row in np.flatnonzero(far)[:1].tolist():
-            raise OverflowError(f"{key}[{row}] = {times[row]}: must be within 62 bits")
+            raise OverflowError(f"{key}[{row}]: got {times[row]}, expected less than 2**62")
     fit = occupancy(gpu, log.threads, log.regs, log.smem)
     if none := np.flatnonzero(fit == 0).tolist():
-        raise ValueError(f"kernel {none[0]} ({log.name[none[0]]}): no block of it fits an SM")
+        raise ValueError(
+            f"kernel {none[0]} ({log.name[none[0]]}): got a block that fits no SM, expected one "
+            "within the limits of the GPU"
+        )
     found: list[Violation] = []
     found += _streams(log, tolerance)
     contexts = np.unique(log.context).tolist()
@@ -68,7 +74,7 @@ def check(log: BlockLog, gpu: GPU, tolerance: int, policy: str | None) -> list[V
         rows = np.flatnonzero(log.context == context)
         found += _queues(log, rows, tolerance)
         found += _priorities(log, rows, tolerance)
-        found += _Device(log, gpu, rows, tolerance).placements(policy)
+        found += _Device(log, gpu, rows, tolerance).placements(placement)
     if len(contexts) == 1:
         found += _Device(log, gpu, np.arange(len(log)), tolerance).idle_times()
     return sorted(found, key=lambda v: (v.time, v.kernel, v.block, v.rule))
@@ -79,14 +85,14 @@ def _told(log: BlockLog, kernel: int, block: int) -> str:
 
 
 def _first_blocks(log: BlockLog) -> Int64Array:
-    """The row of each kernel's first block."""
+    """Row of each kernel's first block."""
     order = np.lexsort((log.block, log.start, log.kernel))
     rows: Int64Array = order[np.searchsorted(log.kernel[order], np.arange(len(log)))]
     return rows
 
 
 def _streams(log: BlockLog, tolerance: int) -> Iterator[Violation]:
-    """Nothing starts before it is launched, or before its stream's previous kernel has ended."""
+    """Kernels that start before their launch or the end of their stream's previous kernel."""
     first, ended = _first_blocks(log), log.ended
     order = np.lexsort((log.launch, log.stream)).tolist()
     before = -1
@@ -104,7 +110,7 @@ def _streams(log: BlockLog, tolerance: int) -> Iterator[Violation]:
 
 
 def _queues(log: BlockLog, rows: Int64Array, tolerance: int) -> Iterator[Violation]:
-    """No block starts before all those of each kernel that joined the same queue earlier."""
+    """Kernels that start before all blocks of a kernel that joined the same queue earlier."""
     first, dispatched = _first_blocks(log), log.dispatched
     for priority in np.unique(log.priority[rows]).tolist():
         queue = _Latest(log, rows[log.priority[rows] == priority], dispatched)
@@ -120,7 +126,7 @@ def _queues(log: BlockLog, rows: Int64Array, tolerance: int) -> Iterator[Violati
 
 
 def _priorities(log: BlockLog, rows: Int64Array, tolerance: int) -> Iterator[Violation]:
-    """No block starts while a kernel of a more urgent queue waits for room."""
+    """Kernels of which a block starts while a kernel of a more urgent queue waits."""
     dispatched = log.dispatched
     for priority in np.unique(log.priority[rows]).tolist()[1:]:
         urgent = _Latest(log, rows[log.priority[rows] < priority], dispatched)
@@ -140,7 +146,7 @@ def _priorities(log: BlockLog, rows: Int64Array, tolerance: int) -> Iterator[Vio
 
 
 class _Latest:
-    """Of some kernels, which of those that joined before an instant is dispatched last?"""
+    """Latest dispatched kernel among those that joined before an instant, for a set of kernels."""
 
     def __init__(self, log: BlockLog, kernels: Int64Array, dispatched: Int64Array) -> None:
         self.kernels = kernels[np.argsort(log.joined[kernels], kind="stable")]
@@ -151,15 +157,16 @@ class _Latest:
             self._last.append(k if dispatched[k] > dispatched[last] else last)
 
     def joined_before(self, instant: int) -> int:
+        """The kernel, or -1 when none joined before ``instant``."""
         count = int(np.searchsorted(self._joined, instant, side="left"))
         return self._last[count - 1] if count else -1
 
 
 class _Device:
-    """What the SMs hold of one context's blocks, from instant to instant.
+    """Occupancy of the SMs by the blocks of one context over time.
 
-    A block's place among those that started at the same time: a more urgent kernel before others,
-    then the one that joined or was launched earlier, then in the order of the grid.
+    Blocks that started at the same time are ordered by the kernel's priority, the time at which it
+    joined its queue, its launch, and the block's number in the grid.
     """
 
     def __init__(self, log: BlockLog, gpu: GPU, rows: Int64Array, tolerance: int) -> None:
@@ -180,7 +187,7 @@ class _Device:
         self.position[gpu.sm_order] = np.arange(gpu.sms)
 
     def _load(self, at: Int64Array) -> Int64Array:
-        """Shape (SMs, 4): what the SMs hold if these blocks are there."""
+        """Resources that these blocks occupy, shape ``(SMs, 4)``."""
         sm, take = self.sm[at], self.take[self.kernel[at]]
         columns = [
             np.bincount(sm, weights=take[:, r], minlength=self.gpu.sms)  # exact: below 2**53
@@ -194,15 +201,15 @@ class _Device:
         return limits
 
     def _room(self, load: Int64Array, kernel: int) -> Int64Array:
-        """Shape (SMs,): how many more blocks of a kernel each one takes."""
+        """Number of further blocks of a kernel that each SM can host, shape ``(SMs,)``."""
         take = self.take[kernel]
         needed = take > 0
         free = (self._limits_for(kernel) - load)[:, needed] // take[needed]
         room: Int64Array = np.maximum(free.min(axis=1), 0)
         return room
 
-    def placements(self, policy: str | None) -> Iterator[Violation]:
-        """Limits of the SMs, and where the policy would not have put a block."""
+    def placements(self, placement: str | None) -> Iterator[Violation]:
+        """Violations of the limits of SMs and of the placement rule."""
         tolerance = self.tolerance
         seen, alive = 0, np.zeros(0, np.int64)
         for i in range(len(self.blocks)):
@@ -223,7 +230,7 @@ class _Device:
                     f"{load[sm][r]} are taken, {take[r]} needed"
                 )
                 yield Violation("limits", k, int(self.number[i]), now, message)
-            elif policy is not None:
+            elif placement is not None:
                 least = self._room(load, k)
                 most = int(least[sm])
                 if len(perhaps):
@@ -236,9 +243,9 @@ class _Device:
                     yield Violation("placement", k, int(self.number[i]), now, message)
 
     def _others(self, i: int, alive: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """The blocks that were surely there when block i was placed, and those that may have been.
+        """Blocks certainly resident, and blocks possibly resident, when block i was placed.
 
-        ``alive`` has those that start by then or within the tolerance and end after it.
+        ``alive``: blocks that start by then, or within the tolerance after it, and end later.
         """
         now, tolerance = int(self.start[i]), self.tolerance
         alive = alive[alive != i]
@@ -261,14 +268,14 @@ class _Device:
         return np.stack([log.priority[kernel], log.joined[kernel], log.launch[kernel]], axis=-1)
 
     def idle_times(self) -> Iterator[Violation]:
-        """When the kernel at the head of the queues had room for longer than the tolerance."""
+        """Times for which the kernel at the head could have started, longer than the tolerance."""
         log = self.log
         instants = np.unique(np.concatenate([self.start, self.end, log.joined[self.rows]]))
         joins = self.rows[np.argsort(log.joined[self.rows], kind="stable")]
         dispatched = log.dispatched
         queued: list[int] = []
         joined, seen, alive = 0, 0, np.zeros(0, np.int64)
-        since: tuple[list[int], int] | None = None  # heads that fit, from when on
+        since: tuple[list[int], int] | None = None  # heads that fit, and since when
         told = False
         for now in instants.tolist():
             if since is not None and not told and now - since[1] > self.tolerance:
@@ -290,7 +297,7 @@ class _Device:
                 since, told = (heads, now), False
 
     def _heads(self, queued: list[int]) -> list[int]:
-        """The kernel at the head of the most urgent queue; several where the log cannot tell."""
+        """The kernel at the head of the most urgent queue; several where the log is ambiguous."""
         priority, joined = self.log.priority, self.log.joined
         first = min(((priority[k], joined[k]) for k in queued), default=None)
         return [
@@ -316,8 +323,11 @@ def _first_sign(difference: Int64Array) -> npt.NDArray[Any]:
 
 
 def _footprints(log: BlockLog, gpu: GPU) -> tuple[Int64Array, Int64Array]:
-    """What a block of each kernel takes of an SM, shape (K, 4), and the registers that blocks of
-    its kind can use, shape (K,): a warp's registers lie in one register file."""
+    """Resources of an SM that a block of each kernel occupies, and registers usable by its blocks.
+
+    The shapes are ``(K, 4)`` and ``(K,)``. Not all registers are usable, because the registers of a
+    warp are in one register file.
+    """
     reserved, smem_unit, reg_unit, files = gpu._limits[6:10]
     warps = -(-log.threads // 32)
     per_warp = _up(log.regs * 32, reg_unit)

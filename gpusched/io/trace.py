@@ -1,6 +1,6 @@
-"""Traces of real programs: which kernels ran, which of them to schedule, with what periods.
+"""Traces of real programs: launches, kernels, and periodic tasks made of them.
 
-`gpusched.io.read_trace` makes a `Trace` of a file; the formats are none of this file's business.
+`gpusched.io.read_trace` reads a `Trace` from a file.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ HYPERPERIOD_RATIO = 48
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace:
-    """The kernel launches of one device, sorted by start: read-only arrays, one entry per launch.
+    """Kernel launches of one device, sorted by start: read-only arrays, one entry per launch.
 
     Attributes
     ----------
     name
         Full names of the kernels (object array of str).
     start, duration
-        ns; ``start`` is on the file's own clock.
+        Times in ns; ``start`` is on the file's clock.
     blocks, threads
         Blocks of the grid, threads of one block.
     regs, smem
         Registers of one thread, bytes of shared memory of one block (static and dynamic).
     device, context, stream
-        Where it ran; ``device`` is the same number everywhere.
+        Device, context and stream of the launch; ``device`` has one value only.
     occupancy
         The PyTorch profiler's "est. achieved occupancy %", -1 where the file has none.
     gpu
@@ -77,19 +77,20 @@ class Trace:
         return len(self.name)
 
     def select(self, pattern: str | re.Pattern[str]) -> Trace:
-        """The launches of kernels whose full name contains a match of a regular expression.
+        """Launches of the kernels whose full name contains a match of a regular expression.
 
-        Empty when none does. Raises ValueError for a malformed expression.
+        The result is empty when there is no match. Raises ``ValueError`` for a malformed
+        expression.
         """
         search = _searcher(pattern)
         known = {name: search(name) for name in set(self.name)}
         return take(self, np.array([known[name] for name in self.name], dtype=bool))
 
     def kernels(self) -> TraceKernels:
-        """The launches grouped by equal (name, blocks, threads, regs, smem), heaviest first.
+        """Launches grouped by equal (name, blocks, threads, regs, smem), by decreasing total time.
 
-        "Heaviest" is the total time of all launches; ties keep the order of the first launches.
-        Raises ValueError when a total exceeds 64 bits.
+        Kernels with equal total times are in the order of their first launches. Raises
+        ``ValueError`` when a total exceeds 64 bits.
         """
         groups: dict[tuple[Any, ...], list[int]] = {}
         shapes = (self.blocks, self.threads, self.regs, self.smem)
@@ -100,7 +101,10 @@ class Trace:
         totals = {key: sum(times) for key, times in groups.items()}
         keys = sorted(groups, key=totals.__getitem__, reverse=True)
         if keys and totals[keys[0]] > INT64_MAX:
-            raise ValueError(f"kernel {shown(keys[0][0])}: its total time exceeds 64 bits of ns")
+            raise ValueError(
+                f"kernel {shown(keys[0][0])}: got a total time of {totals[keys[0]]} ns, expected "
+                "64 bits"
+            )
         times = [sorted(groups[key]) for key in keys]
         medians = [(t[(len(t) - 1) // 2] + t[len(t) // 2]) // 2 for t in times]
         names, blocks, threads, regs, smem = zip(*keys, strict=True) if keys else [()] * 5
@@ -124,27 +128,43 @@ class Trace:
         pattern: str | re.Pattern[str] | None = None,
         together: bool = True,
     ) -> TraceKernels:
-        """A few kernels worth scheduling, by total time, heaviest first.
+        """Choose the kernels with the largest total times.
 
-        With ``together`` and no pattern, those that fit the GPU all at once (on an empty GPU all
-        their blocks are resident, see ``TraceKernels.fits``) come before heavier ones that do not:
-        only they can share the GPU with others in a batch. Where fewer than ``count`` fit, the
-        heaviest others fill up; each runs alone in its batches. Without ``together``, simply the
-        heaviest. With ``pattern`` (a regular expression on full names), the heaviest of those that
-        match, whether they fit or not. Fewer than ``count`` where the trace has no more.
+        Parameters
+        ----------
+        count
+            Number of kernels; fewer are returned where the trace has fewer.
+        pattern
+            Regular expression on full names: only kernels that match are considered, whether they
+            fit the GPU or not.
+        together
+            Without a pattern: prefer kernels all of whose blocks are resident at once on the empty
+            GPU (``TraceKernels.fits``), because only these can share the GPU with others in a
+            batch. Where fewer than ``count`` fit, the largest others follow; each of them runs
+            alone in its batches.
 
-        Raises ValueError when nothing matches, when no kernel can run on the GPU, and when
-        ``together`` has to decide but the GPU is unknown.
+        Returns
+        -------
+        TraceKernels
+            By decreasing total time.
+
+        Raises
+        ------
+        ValueError
+            Nothing matches; no kernel can run on the GPU; the GPU is unknown and ``together``
+            requires it.
         """
         count = integer(count, "count")
         if count < 1:
-            raise ValueError(f"count is {count}, must be at least 1")
+            raise ValueError(f"count: got {count}, expected a positive number")
         kernels = self.kernels()
         if pattern is not None:
             search = _searcher(pattern)
             chosen = np.flatnonzero([search(name) for name in kernels.name])[:count]
             if chosen.size == 0:
-                raise ValueError(f"no kernel of the trace matches {shown(_written(pattern))}")
+                raise ValueError(
+                    f"pattern: got {shown(_written(pattern))}, expected one that matches a kernel"
+                )
         elif together:
             fits = kernels.fits()
             others = (kernels.occupancy() > 0) & ~fits
@@ -152,7 +172,9 @@ class Trace:
             fill = np.flatnonzero(others)[: count - chosen.size]
             chosen = np.sort(np.concatenate([chosen, fill]))
             if chosen.size == 0:
-                raise ValueError(f"no kernel of the trace can run on {_gpu_text(self.gpu)}")
+                raise ValueError(
+                    f"gpu: got {_gpu_text(self.gpu)}, expected one that can run a kernel"
+                )
         else:
             chosen = np.arange(len(kernels))[:count]
         return take(kernels, chosen)
@@ -170,9 +192,9 @@ class Trace:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraceKernels:
-    """Kernels of a trace: launches with equal name and shape together, heaviest first.
+    """Kernels of a trace (launches with equal name and shape), by decreasing total time.
 
-    All but ``gpu`` are read-only arrays with one entry per kernel.
+    All attributes but ``gpu`` are read-only arrays with one entry per kernel.
 
     Attributes
     ----------
@@ -184,8 +206,8 @@ class TraceKernels:
     count
         Number of launches.
     wcet, median, total
-        ns; the largest, the median (rounded down) and the sum of the measured durations. ``wcet``
-        is the largest duration *seen*, beside whatever ran then: no bound.
+        Largest, median (rounded down) and sum of the measured durations, in ns. ``wcet`` is the
+        largest *observed* duration, with the interference of that run; it is not a bound.
     gpu
         As in ``Trace``.
     """
@@ -206,28 +228,31 @@ class TraceKernels:
         return len(self.name)
 
     def occupancy(self) -> Int64Array:
-        """How many blocks of each kernel one empty SM hosts; 0 for a block that fits nowhere.
+        """Number of blocks of each kernel that an empty SM can host; 0 when a block does not fit.
 
-        Raises ValueError when the GPU is unknown.
+        Raises ``ValueError`` when the GPU is unknown.
         """
         return occupancy_of(self.gpu, self)
 
     def fits(self) -> NDArray[np.bool_]:
-        """Whether all blocks of a kernel are resident at once on the empty GPU.
+        """True per kernel when all its blocks are resident at once on the empty GPU.
 
-        That is blocks <= SMs * occupancy. Raises ValueError when the GPU is unknown.
+        That is blocks <= SMs * occupancy. Raises ``ValueError`` when the GPU is unknown.
         """
         return np.asarray(self.blocks <= known_gpu(self.gpu).sms * self.occupancy())
 
     def waves(self) -> Int64Array:
-        """ceil(blocks / (SMs * occupancy)): how many times a kernel alone fills the empty GPU.
+        """Number of waves in which each kernel runs alone: ceil(blocks / (SMs * occupancy)).
 
-        Raises ValueError when the GPU is unknown or a kernel's block fits on no SM.
+        Raises ``ValueError`` when the GPU is unknown or a kernel's block fits on no SM.
         """
         resident = known_gpu(self.gpu).sms * self.occupancy()
         if np.any(resident == 0):
             label = self.label[np.argmin(resident)]
-            raise ValueError(f"kernel {label!r}: its block fits on no SM of {_gpu_text(self.gpu)}")
+            raise ValueError(
+                f"kernel {label!r}: got a block that fits no SM, expected one within the limits of "
+                f"{_gpu_text(self.gpu)}"
+            )
         return cast(Int64Array, -(-self.blocks // resident))
 
     def tasks(
@@ -238,31 +263,47 @@ class TraceKernels:
     ) -> KernelTasks:
         """These kernels as periodic tasks, named by their labels; all times in ns.
 
-        ``wcet`` is the largest duration the trace has. **A measured duration already contains
-        whatever ran beside the kernel, and it is the time of the whole grid, not of one block**:
-        take the result as a realistic example, not as a safe model of the program. When the GPU
-        is known, ``block_time`` = ceil(wcet / waves), as if the grid ran in ``waves()`` rounds of
-        equal blocks; otherwise it is left out, and then equals wcet.
+        ``wcet`` is the largest duration in the trace. **A measured duration includes interference
+        by concurrent kernels, and it is the time of the whole grid, not of one block**: the result
+        is a realistic example, not a safe model of the program. When the GPU is known,
+        ``block_time`` = ceil(wcet / waves), which assumes ``waves()`` rounds of equal blocks;
+        otherwise it equals ``wcet``.
 
-        ``period`` and ``deadline`` are one number for all or one per kernel; deadlines default to
-        periods. Without ``period``, the periods are chosen from the trace's durations alone (they
-        are not the program's) by ``harmonic_periods(wcet, utilization)``: the tasks share the
-        utilization, no period is less than twice the longest execution time, and the periods are
-        rounded up to few values so that the hyperperiod stays small.
+        Parameters
+        ----------
+        period, deadline
+            In ns; one number for all, or one per kernel. Deadlines default to periods. Without
+            ``period``, the periods are chosen by ``harmonic_periods(wcet, utilization)``; they
+            are not the program's.
+        utilization
+            Utilization of all tasks together when the periods are chosen.
 
-        Raises ValueError for no kernels at all, a kernel with a measured duration of 0, a kernel
-        whose block fits on no SM, and whatever ``KernelTasks`` refuses.
+        Returns
+        -------
+        KernelTasks
+            One task per kernel.
+
+        Raises
+        ------
+        ValueError
+            No kernels, a kernel with a measured duration of 0, a kernel whose block fits on no SM,
+            or values that ``KernelTasks`` does not accept.
         """
         from gpusched.model.kernel_tasks import KernelTasks
 
         if len(self) == 0:
-            raise ValueError("no kernels to make tasks of")
+            raise ValueError("kernels: got none, expected at least one")
         if np.any(self.wcet < 1):
             label = self.label[np.argmin(self.wcet)]
-            raise ValueError(f"kernel {label!r} has a measured duration of 0: leave it out")
+            raise ValueError(
+                f"kernel {label!r}: got a measured duration of 0, expected a positive number "
+                "(leave it out)"
+            )
         for what, values in (("period", period), ("deadline", deadline)):
             if values is not None and np.shape(values) not in ((), (len(self),)):
-                raise ValueError(f"{what} must be one number, or one for each of {len(self)}")
+                raise ValueError(
+                    f"{what}: got shape {np.shape(values)}, expected one number or {len(self)}"
+                )
         if period is None:
             period = harmonic_periods(self.wcet, utilization)
         # Without a GPU there are no waves to divide by, and KernelTasks then takes wcet itself.
@@ -296,27 +337,48 @@ def harmonic_periods(
     utilization: float = 1.0,
     step: SupportsIndex = PERIOD_STEP,
 ) -> Int64Array:
-    """Periods for execution times such that all tasks together have about a utilization, in ns.
+    """Periods, in ns, with which tasks of given execution times have about a given utilization.
 
-    Kernels cannot be interrupted, so no period is less than twice the longest execution time; the
-    tasks that this makes lighter leave their share of the utilization to the others, who divide it
-    evenly. The periods are rounded **up** to the next of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... steps,
-    so the tasks' utilization is at most the one asked for. Such periods have a hyperperiod of at
-    most three times the largest; where it would exceed 48 times the smallest period, the smallest
-    are raised further until it does not.
+    No period is less than twice the longest execution time, because kernels cannot be preempted.
+    Where this reduces the utilization of a task, the difference is divided evenly among the others.
+    The periods are rounded **up** to the next of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... steps, so that
+    the tasks' utilization is at most ``utilization``. The hyperperiod of such periods is at most
+    three times the largest; where it would exceed 48 times the smallest period, the smallest
+    periods are increased.
 
-    Raises ValueError when ``utilization`` is not in (0, n], when a wcet or ``step`` is below 1, or
-    when a period exceeds 64 bits.
+    Parameters
+    ----------
+    wcet
+        Execution times in ns, one per task.
+    utilization
+        Utilization of all tasks together, in (0, n].
+    step
+        Unit of the periods, in ns.
+
+    Returns
+    -------
+    int64 array
+        One period per task.
+
+    Raises
+    ------
+    ValueError
+        ``utilization`` is not in (0, n], an execution time or ``step`` is not positive, or a period
+        exceeds 64 bits.
     """
     times = [operator.index(c) for c in wcet]
     step = integer(step, "step")
-    if step < 1 or any(c < 1 for c in times):
-        raise ValueError("step and execution times must be at least 1")
+    if step < 1:
+        raise ValueError(f"step: got {step}, expected a positive number")
+    if wrong := [i for i, c in enumerate(times) if c < 1]:
+        raise ValueError(f"wcet[{wrong[0]}]: got {times[wrong[0]]}, expected a positive number")
     if not 0 < utilization <= max(len(times), 1):
-        raise ValueError(f"utilization is {utilization}, must be above 0 and at most {len(times)}")
+        raise ValueError(
+            f"utilization: got {utilization}, expected more than 0 and at most {len(times)}"
+        )
     floor, rest, left = 2 * max(times, default=0), Fraction(utilization), len(times)
     periods = dict.fromkeys(times, 0)
-    for c in sorted(times):  # the lightest first: they may not use their share
+    for c in sorted(times):  # by increasing time, since these may not use their share
         periods[c] = max(floor, math.ceil(c / (rest / left)))
         rest -= Fraction(c, periods[c])
         left -= 1
@@ -325,28 +387,27 @@ def harmonic_periods(
         least = _grid(min(steps) + 1)
         steps = [max(s, least) for s in steps]
     if steps and max(steps) * step > INT64_MAX:
-        raise ValueError("a period exceeds 64 bits of ns")
+        raise ValueError(
+            f"utilization: got {utilization}, expected more (a period exceeds 64 bits of ns)"
+        )
     return cast(Int64Array, column([s * step for s in steps]))
 
 
 def _grid(steps: int) -> int:
-    """The next of 1, 2, 3, 4, 6, 8, 12, ... (2^k and 3 * 2^k) from ``steps`` on."""
+    """The least of 1, 2, 3, 4, 6, 8, 12, ... (2^k and 3 * 2^k) that is at least ``steps``."""
     third = -(-steps // 3)
     return min(1 << (steps - 1).bit_length(), 3 << (third - 1).bit_length())
 
 
-# The GPU
-
-
 def known_gpu(gpu: GPU | None) -> GPU:
-    """The GPU, or a ValueError that says how to give it."""
+    """``gpu``, or a ``ValueError`` when it is None."""
     if gpu is None:
-        raise ValueError("the trace does not describe its GPU: read it with gpu=")
+        raise ValueError("gpu: got None, expected the GPU of the trace (read the trace with gpu=)")
     return gpu
 
 
 def occupancy_of(gpu: GPU | None, shapes: Trace | TraceKernels) -> Int64Array:
-    """How many blocks of each launch or kernel one empty SM hosts."""
+    """Number of blocks of each launch or kernel that an empty SM can host."""
     from gpusched.model.gpu import occupancy
 
     gpu = known_gpu(gpu)
@@ -358,9 +419,6 @@ def _gpu_text(gpu: GPU | None) -> str:
     if gpu is None:
         return "an unknown GPU"
     return f"{str(gpu.name)[:60] or 'a GPU'} ({gpu.sms} SMs)"
-
-
-# What the classes share
 
 
 Table = TypeVar("Table", Trace, TraceKernels)
@@ -377,7 +435,7 @@ def column(values: Iterable[Any], dtype: Any = np.int64) -> Any:
 
 
 def take(table: Table, chosen: NDArray[Any]) -> Table:
-    """The same table with only the chosen entries of every array."""
+    """The table restricted to the chosen entries of every array."""
     columns = {}
     for field in fields(table):
         value = getattr(table, field.name)
@@ -398,15 +456,14 @@ def _searcher(pattern: str | re.Pattern[str]) -> Any:
     try:
         search = re.compile(pattern).search
     except re.error as error:
-        raise ValueError(f"pattern {shown(_written(pattern))} is malformed: {error}") from error
+        raise ValueError(
+            f"pattern: got {shown(_written(pattern))}, expected a regular expression: {error}"
+        ) from error
     return lambda name: search(name) is not None
 
 
 def _written(pattern: str | re.Pattern[str]) -> str:
     return pattern if isinstance(pattern, str) else pattern.pattern
-
-
-# How they are shown
 
 
 def _summary(trace: Trace) -> str:

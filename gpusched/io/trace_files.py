@@ -1,4 +1,4 @@
-"""Which program wrote a file of kernel launches? Its content decides, never its name."""
+"""Detection of the format of a file of kernel launches by its content."""
 
 from __future__ import annotations
 
@@ -19,19 +19,27 @@ _REPORTS = (".nsys-rep", ".qdrep")
 
 
 class Reader(Protocol):
-    """A file of launches in one of the formats."""
+    """Interface of a file of launches in one of the formats."""
 
     def launches(self) -> Trace:
         """The launches of all devices, in the order of the file."""
 
     def gpu(self, device: int) -> GPU | None:
-        """The GPU that the file describes as this device, None when it describes none at all."""
+        """The GPU that the file describes as this device; None without a description."""
 
 
 def reader(source: str) -> Reader:
-    """Raises OSError, and ValueError with the path for a file that is none of these formats."""
+    """Open a file with the reader of its format.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read, or is a folder.
+    ValueError
+        Another format, or a damaged file. The message names the path.
+    """
     if os.path.isdir(source):
-        reason = "a folder; logs of cuda_scheduling_examiner are read by gs.io.read_examiner"
+        reason = "got a folder, expected a file (read logs of blocks with gs.io.read_examiner)"
         raise IsADirectoryError(errno.EISDIR, reason, source)
     with open(source, "rb") as file:
         if file.read(len(nsys_sqlite.MAGIC)) == nsys_sqlite.MAGIC:
@@ -43,15 +51,15 @@ def reader(source: str) -> Reader:
         try:
             data = gzip.decompress(data)
         except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(f"{source}: damaged or truncated gzip: {error}") from error
+            raise ValueError(f"{source}: expected an intact gzip: {error}") from error
         if data.startswith(nsys_sqlite.MAGIC):
-            raise ValueError(f"{source}: an SQLite database in gzip: unpack it first")
+            raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
     if not data:
-        raise ValueError(f"{source}: {'the gzip' if packed else 'the file'} is empty")
+        raise ValueError(f"{source}: got an empty {'gzip' if packed else 'file'}, expected a trace")
     if not kineto.like_json(data):
         if (start := nsys_csv.start(data)) is not None:
             return nsys_csv.File(source, data, start)
         if source.lower().endswith(_REPORTS):
-            what = "a report of Nsight Systems"
+            what = "got a report of Nsight Systems"
             raise ValueError(f"{source}: {what}: convert it with nsys export --type sqlite")
     return kineto.File(source, data, packed)

@@ -20,31 +20,33 @@ from gpusched._support.arguments import (
     set_number,
 )
 from gpusched._support.files import replacing
-from gpusched.model.batch_table_check import (
-    ascending,
-    check_orders,
-    check_singletons,
-    check_times,
-    refuse,
-    tasks_of,
-)
+from gpusched._support.saved import read_npz
 from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
     Orders,
+    ascending,
     by_index,
+    check_orders,
+    check_singletons,
+    check_times,
     completion_time,
     key_order,
     members,
     order_text,
+    refuse,
     set_text,
     task_count,
     task_index,
+    tasks_of,
 )
+from gpusched.model.frames import Table
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.slowdown import factors
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gpusched.model.gpu import GPU
 
 __all__ = ["BatchTable"]
@@ -335,17 +337,14 @@ class BatchTable:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> BatchTable:
         """Reads what `save` wrote. Raises ValueError for any other file."""
-        where = os.fspath(path)
-        with open(where, "rb") as file:
-            try:
-                with np.load(file, allow_pickle=False) as arrays:
-                    if str(arrays["format"]) != _FORMAT:
-                        raise ValueError("another format or version")
-                    names = [name for name in ("undecided", "order") if name in arrays]
-                    return cls(arrays["completion"], **{name: arrays[name] for name in names})
-            except Exception as error:  # zip, zlib, header and content errors of many types
-                text = str(error) or type(error).__name__
-                raise ValueError(f"{where}: is no saved BatchTable: {text}") from error
+        arrays = read_npz(path, "BatchTable")
+        try:
+            if str(arrays.pop("format")) != _FORMAT:
+                raise ValueError("another format or version")
+            return cls(arrays.pop("completion"), **arrays)
+        except (LookupError, OverflowError, TypeError, ValueError) as error:
+            text = f"got a file with {error}, expected a saved BatchTable"
+            raise ValueError(f"{os.fspath(path)}: {text}") from error
 
     # What tables say ----------------------------------------------------------------------------
 
@@ -419,9 +418,13 @@ class BatchTable:
     def __reduce__(self) -> Any:
         return (BatchTable._make, self._arrays())
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per eligible or undecided batch: ``set`` (of a stack),
-        ``mask``, ``size``, ``tasks`` in the order of submission, ``completion``, ``undecided``."""
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per eligible or undecided batch.
+
+        The columns are ``set`` (of a stack), ``mask``, ``size``, ``tasks`` in the order of
+        submission, ``completion`` (for an undecided batch the time it would take) and
+        ``undecided``.
+        """
         import pandas as pd
 
         completion = np.atleast_2d(self.completion)
@@ -442,6 +445,65 @@ class BatchTable:
             "undecided": ~decided,
         }
         return pd.DataFrame(columns)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> BatchTable:
+        """Make a table or stack of a pandas table such as `to_frame` makes.
+
+        Parameters
+        ----------
+        frame
+            One row per batch. Needed are ``completion`` and one of ``tasks`` and ``mask``; without
+            ``tasks``, batches are submitted by increasing index. Batches without a row are not
+            eligible. With the column ``set`` the result is a stack.
+
+        Returns
+        -------
+        BatchTable
+            ``from_frame(table.to_frame()) == table`` for all but empty stacks.
+
+        Raises
+        ------
+        ValueError
+            Missing values, unknown columns, the same batch twice, and what the class raises.
+        TypeError
+            An object that is not a pandas table.
+
+        >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (1, 0): 4})
+        >>> gs.BatchTable.from_frame(table.to_frame()) == table
+        True
+        """
+        known = ["set", "mask", "size", "tasks", "undecided"]
+        rows = Table(frame, ["completion"], known, ["set"])
+        if "tasks" not in rows and "mask" not in rows:
+            raise ValueError("frame: got no column 'tasks', expected tasks or mask")
+        keys = rows.entries("tasks") if "tasks" in rows else rows.whole("mask")
+        masks = rows.whole("mask") if "mask" in rows else None
+        most = max(_largest_task(key, row) for row, key in enumerate(keys))
+        n = task_count(most + 1)
+        sets = rows.whole("set") if "set" in rows else [0] * rows.length
+        if sorted(set(sets)) != list(range(max(sets) + 1)):
+            raise ValueError("frame: got sets that are not numbered from 0, expected all of them")
+        collected = [Collected(n) for _ in range(max(sets) + 1)]
+        seen = set()
+        times, undecided = rows.whole("completion"), rows.entries("undecided")
+        for row, key in enumerate(keys):
+            what = f"frame: row {row}"
+            order = key_order(key, n, what)
+            mask = sum(1 << task for task in order)
+            if masks is not None and masks[row] != mask:
+                raise ValueError(f"{what}: got mask {masks[row]}, expected {mask} as of the tasks")
+            if (sets[row], mask) in seen:
+                raise ValueError(f"{what}: got batch {set_text(mask)} twice, expected it once")
+            if undecided[row] not in (None, False, True):
+                raise ValueError(f"{what}: got undecided = {undecided[row]!r:.60}, expected a bool")
+            seen.add((sets[row], mask))
+            time = completion_time(times[row], what)
+            collected[sets[row]].add(order, time, not undecided[row])
+        parts = [one.arrays() for one in collected]
+        if "set" not in rows:
+            return cls(*parts[0])
+        return cls(*(np.stack(arrays) for arrays in zip(*parts, strict=True)))
 
     def __repr__(self) -> str:
         if self.is_stack:
@@ -468,6 +530,15 @@ class BatchTable:
             f"<table><caption>BatchTable: {self._counts()}</caption>"
             f"<tr><th>batch</th><th>completion</th></tr>{rows}</table>{more}"
         )
+
+
+def _largest_task(key: Any, row: int) -> int:
+    """The largest index of a batch, by its tasks or its mask."""
+    if isinstance(key, int):
+        return key.bit_length() - 1
+    if not isinstance(key, (tuple, list)) or not all(isinstance(task, int) for task in key):
+        raise ValueError(f"frame: tasks[{row}]: got {key!r:.60}, expected a tuple of indices")
+    return max(key, default=0)
 
 
 def _check_tasks(tasks: Any) -> None:

@@ -10,12 +10,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from operator import index
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
+from gpusched._support.saved import Saved
 
 KB = 1024
 WARP_THREADS = 32
@@ -119,7 +120,7 @@ def limits_of(cc: Any) -> SMLimits:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GPU:
+class GPU(Saved):
     """The limits of one GPU; all its SMs are alike.
 
     Parameters
@@ -159,6 +160,8 @@ class GPU:
     ValueError, OverflowError, TypeError
         For what is no such limit; the message names the field.
     """
+
+    _KIND: ClassVar[str] = "GPU"
 
     sms: int
     threads_per_sm: int

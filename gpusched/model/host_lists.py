@@ -1,4 +1,4 @@
-"""Nested lists into the arrays of ``HostTasks``: segments of jobs, and sets of SMs."""
+"""Arrays of `HostTasks` from nested lists, from sets of SMs and from times per job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array
+from gpusched._support.arguments import Int64Array, at_least, int_array
 
 
 def is_ragged(value: Any) -> bool:
@@ -198,3 +198,32 @@ def _is_list(value: Any) -> bool:
 def _is_group(value: Any) -> bool:
     """Whether this can be a set of SMs."""
     return _is_list(value) or isinstance(value, (set, frozenset))
+
+
+def to_segments(period: Any, cpu: Any, gpu: Any, section: Any) -> dict[str, Any]:
+    """Arguments of `HostTasks` for jobs that use the GPU once or not at all ([RTNS10])."""
+    e, s = int_array(cpu, "cpu"), int_array(gpu, "gpu")
+    cs = s if section is None else int_array(section, "section")
+    try:
+        shape = np.broadcast_shapes(int_array(period, "period").shape, e.shape, s.shape, cs.shape)
+    except ValueError as error:
+        raise ValueError(f"period, cpu, gpu, section: {error}") from None
+    e, s, cs = (np.broadcast_to(array, shape or (1,)) for array in (e, s, cs))
+    for name, array in (("cpu", e), ("gpu", s), ("section", cs)):
+        at_least(array, 0, name)
+    _refuse_section(cs < s, cs, "is shorter than the kernel in it")
+    _refuse_section(cs - s > e, cs, "is longer than the job: its copies are part of the CPU time")
+    return {
+        "cpu": np.stack([e - (cs - s), np.zeros_like(e)], axis=-1),
+        "copy_in": (cs - s)[..., None],
+        "kernel": s[..., None, None],
+        "copy_out": np.zeros_like(e)[..., None],
+        "segments": (cs > 0).astype(np.int64),
+    }
+
+
+def _refuse_section(bad: Any, section: Int64Array, why: str) -> None:
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = f"[{', '.join(map(str, at))}]" if at else ""
+        raise ValueError(f"section{where} = {section[at]}: {why}")

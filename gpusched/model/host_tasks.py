@@ -1,11 +1,11 @@
-"""Tasks that compute on CPUs and on a GPU: what a job runs, how often, and by when."""
+"""Sporadic tasks with CPU and GPU segments: execution times, periods, cores, SMs."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,13 @@ from gpusched._support.arguments import (
     one_of,
     task_names,
 )
-from gpusched._support.frozen import Frozen
 from gpusched._support.text import clip
-from gpusched.model.gpu_times import to_segments
-from gpusched.model.host_lists import from_lists, is_ragged, jobs_to_rows, sm_sets
+from gpusched.model.frames import Table
+from gpusched.model.host_lists import from_lists, is_ragged, jobs_to_rows, sm_sets, to_segments
+from gpusched.model.task_sets import TaskSet, unless_derived
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["MAX_SMS", "MODES", "HostTasks"]
 
@@ -34,6 +37,12 @@ MAX_SMS = 1024
 
 BoolArray = npt.NDArray[np.bool_]
 
+Times = npt.ArrayLike | Sequence[Any]
+"""Numbers of segments: an array, or lists of lists that differ in length."""
+
+SMSets = npt.NDArray[np.bool_] | Sequence[Any]
+"""Sets of SMs: bool flags, or lists of SM indices."""
+
 _Columns = tuple[
     Int64Array, Int64Array, Int64Array, Int64Array,
     Int64Array, Int64Array, Int64Array, Int64Array,
@@ -41,18 +50,50 @@ _Columns = tuple[
 
 _ROW = ("period", "deadline", "priority", "offset", "core", "segments")
 _GPU = ("copy_in", "kernel", "copy_out")
+_JOB = ("cpu", *_GPU)
 _LEAST = {"period": 1, "deadline": 1, "core": -1}
 _SHOWN_ROWS = 40
 
 
+class _Options(TypedDict, total=False):
+    """The keyword arguments of `HostTasks` that say nothing of segments."""
+
+    deadline: npt.ArrayLike | None
+    priority: npt.ArrayLike | None
+    offset: npt.ArrayLike
+    core: npt.ArrayLike
+    sm: SMSets | None
+    monotone: bool
+    name: Sequence[str] | None
+
+
+class _Changes(_Options, total=False):
+    """The arguments of `HostTasks`."""
+
+    period: npt.ArrayLike
+    cpu: Times
+    copy_in: Times
+    kernel: Times
+    copy_out: Times
+    segments: npt.ArrayLike | None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class HostTasks(Frozen):
+class HostTasks(TaskSet):
     """Sporadic tasks with CPU and GPU segments: one set of n tasks, or a stack of N such sets.
 
     A job runs CPU segment 0, GPU segment 0, CPU segment 1, ..., one after the other, and ends with
-    a CPU segment; a CPU segment of length 0 is none. A GPU segment is a copy in (with whatever else
-    the CPU does before the kernel), a kernel, and a copy out (the STGM paper, section III: mhd, e,
-    mdh). How long a kernel takes depends on the number of SMs it has. Times are integer ticks.
+    a CPU segment; a CPU segment of length 0 is skipped. A GPU segment is a copy in (with whatever
+    else the CPU does before the kernel), a kernel, and a copy out ([RTCSA19], section III: mhd, e,
+    mdh). The time of a kernel depends on its number of SMs. Times are integer ticks; the unit is
+    the caller's.
+
+    >>> hosts = gs.HostTasks([60, 80, 120], cpu=[[3, 2], [5, 2, 1], [10]],
+    ...     copy_in=[[1], [2, 2], []], kernel=[[[6, 4]], [8, [9, 5]], []], copy_out=1)
+    >>> hosts.cpu_time.tolist(), hosts.gpu_time(sms=2).tolist()
+    ([5, 8, 10], [6, 19, 0])
+    >>> hosts[:2].replace(period=[50, 40]).priority.tolist()
+    [1, 0]
 
     Parameters
     ----------
@@ -67,21 +108,22 @@ class HostTasks(Frozen):
         Its time on 1, 2, ..., K SMs, ``(n, w, K)`` or ``(N, n, w, K)``; on more than K as on K.
         Also ``(n, w)``, ``(n,)`` or one number, for kernels that do not depend on the SMs (0).
     deadline
-        Relative deadline (D); the period unless given.
+        Relative deadline (D); derived from the period (equal to it) unless given.
     priority
-        Smaller is more urgent; deadline-monotonic, ties by index, unless given. Priorities may tie
-        here; tests and simulations of fixed priorities refuse ties.
+        Smaller is more urgent; derived from the deadlines (deadline-monotonic, ties by index)
+        unless given. Priorities may tie here; tests and simulations of fixed priorities refuse
+        ties.
     offset
-        Of the first release (0); the tests do not look at it, as releases are sporadic.
+        Time of the first release (0); the tests ignore it, as releases are sporadic.
     core
-        The core that each task is assigned to; -1 while it is not (the default).
+        The core that each task is assigned to; -1 for a task without one (the default).
     sm
         The SMs that each task's kernels use: bool ``(n, M)`` or ``(N, n, M)``, or lists of SM
         indices, one list per task (one for all is refused: that would let all of them share).
-        None given: M = 0.
+        None: M = 0.
     segments
-        The number of GPU segments of each task's jobs; w unless given. What the arrays hold beyond
-        must be 0.
+        The number of GPU segments of each task's jobs; derived from the lists' lengths, or w,
+        unless given. The arrays must be 0 beyond.
     monotone
         Whether a kernel time that grows with the number of SMs is replaced by the largest time with
         as many SMs or more, which is a safe over-approximation; it is refused otherwise.
@@ -89,23 +131,22 @@ class HostTasks(Frozen):
         One label per task; ``task 0``, ``task 1``, ... unless given.
 
     For one set, ``cpu``, ``copy_in``, ``kernel`` and ``copy_out`` may be lists of lists that differ
-    in length; a task with k GPU segments then has k + 1 entries in ``cpu`` and k in the others::
-
-        HostTasks([60, 80, 120], cpu=[[3, 2], [5, 2, 1], [10]],
-                  copy_in=[[1], [2, 2], []], kernel=[[[6, 4]], [8, [9, 5]], []], copy_out=1)
-
+    in length; a task with k GPU segments then has k + 1 entries in ``cpu`` and k in the others.
     `from_segments` takes them in the order in which a job runs them.
 
     Raises
     ------
     ValueError
         Zero, negative, fractional or NaN entries, shapes that do not fit each other, kernels that
-        take longer on more SMs, jobs that do nothing, SM indices that are none.
+        take longer on more SMs, jobs without any work, SM indices out of range.
     OverflowError
-        Entries beyond 64 bits.
+        Entries that do not fit 64 bits; jobs whose times add up to 2**60 ticks.
     TypeError
-        What is no number.
+        Entries that are not numbers.
     """
+
+    _KIND: ClassVar[str] = "HostTasks"
+    _ARRAYS: ClassVar[tuple[str, ...]] = (*_ROW, *_JOB, "sm")
 
     period: Int64Array
     deadline: Int64Array
@@ -119,30 +160,47 @@ class HostTasks(Frozen):
     copy_out: Int64Array
     sm: BoolArray
     name: tuple[str, ...]
+    _derived: Mapping[str, Any] = field(repr=False)
 
     def __init__(
         self,
-        period: Any,
-        cpu: Any,
-        copy_in: Any = 0,
-        kernel: Any = 0,
-        copy_out: Any = 0,
+        period: npt.ArrayLike,
+        cpu: Times,
+        copy_in: Times = 0,
+        kernel: Times = 0,
+        copy_out: Times = 0,
         *,
-        deadline: Any = None,
-        priority: Any = None,
-        offset: Any = 0,
-        core: Any = -1,
-        sm: Any = None,
-        segments: Any = None,
+        deadline: npt.ArrayLike | None = None,
+        priority: npt.ArrayLike | None = None,
+        offset: npt.ArrayLike = 0,
+        core: npt.ArrayLike = -1,
+        sm: SMSets | None = None,
+        segments: npt.ArrayLike | None = None,
         monotone: bool = False,
         name: Sequence[str] | None = None,
+        _derived: Mapping[str, Any] | None = None,  # passed by dataclasses.replace
     ) -> None:
-        jobs = {"cpu": cpu, "copy_in": copy_in, "kernel": kernel, "copy_out": copy_out}
+        deadline = unless_derived(deadline, "deadline", _derived)
+        priority = unless_derived(priority, "priority", _derived)
+        name = unless_derived(name, "name", _derived)
+        sources = {"deadline": deadline, "priority": priority, "segments": segments, "name": name}
+        derived = [key for key, given in sources.items() if given is None]
+        if _derived and segments is _derived.get("segments"):
+            derived.append("segments")
+        jobs: dict[str, Any] = {
+            "cpu": cpu,
+            "copy_in": copy_in,
+            "kernel": kernel,
+            "copy_out": copy_out,
+        }
         if any(is_ragged(value) for value in jobs.values()):
             if segments is not None:
-                raise ValueError("segments: follows from lists of different lengths; give arrays")
+                raise ValueError(
+                    "segments: got numbers, expected None, as they follow from the lists of cpu; "
+                    "to change them in a set, see its method replace"
+                )
             jobs, segments = from_lists(jobs)
-        row = {
+        row: dict[str, Any] = {
             "period": period,
             "deadline": period if deadline is None else deadline,
             "priority": 0 if priority is None else priority,
@@ -173,96 +231,162 @@ class HostTasks(Frozen):
         _check_jobs(arrays)
         if priority is None:
             arrays["priority"] = _ranks(arrays["deadline"])
-        for f in fields(self):
-            if f.name in arrays:
-                object.__setattr__(self, f.name, frozen(arrays[f.name]))
+        for key, array in arrays.items():
+            object.__setattr__(self, key, frozen(array))
         object.__setattr__(self, "sm", frozen(_fit_sm(sets, shape)))
         object.__setattr__(self, "name", task_names(name, shape[-1]))
+        self._remember(derived)
 
     @classmethod
-    def from_segments(cls, period: Any, jobs: Iterable[Any], **options: Any) -> HostTasks:
-        """One set of tasks whose jobs are listed as they run.
+    def from_segments(
+        cls, period: npt.ArrayLike, jobs: Iterable[Iterable[Any]], **options: Unpack[_Options]
+    ) -> HostTasks:
+        """Make one set of tasks from jobs, each a list of segments in the order of execution.
 
-        Each job is a list of CPU segments, which are numbers, and GPU segments, which are triples
-        ``(copy_in, kernel, copy_out)`` whose kernel is a number or a list of its times on 1, 2, ...
-        SMs::
+        Parameters
+        ----------
+        period
+            As in the class.
+        jobs
+            One list per task of CPU segments, which are numbers, and GPU segments, which are
+            triples ``(copy_in, kernel, copy_out)`` whose kernel is a number or a list of its times
+            on 1, 2, ... SMs.
+        options
+            The other parameters of `HostTasks`.
 
-            HostTasks.from_segments([60, 80, 120], [[3, (1, 6, 1), 2],
-                                                    [5, (2, [8, 5], 1), (2, 9, 1)], [10]])
+        Raises
+        ------
+        ValueError
+            An empty list, two CPU segments in a row, and what the class refuses.
+        TypeError
+            A segment that is neither a number nor a triple.
 
-        ``options`` are the other parameters of ``HostTasks``. Raises what that raises, ValueError
-        for an empty list and for two CPU segments in a row, and TypeError for what is neither a
-        number nor a triple.
+        >>> gs.HostTasks.from_segments([60, 80], [[3, (1, [6, 4], 1), 2], [5, (2, 9, 1)]]).segments
+        array([1, 1])
         """
         cpu, *gpu = jobs_to_rows(jobs)
         periods = int_array(period, "period")
         if periods.ndim and periods.shape[-1] != len(cpu):
-            raise ValueError(f"jobs: has {len(cpu)} entries for {periods.shape[-1]} tasks")
+            raise ValueError(
+                f"jobs: got {len(cpu)} entries, expected {periods.shape[-1]} as period"
+            )
         return cls(period, cpu, *gpu, **options)
 
     @classmethod
     def from_gpu_times(
-        cls, period: Any, cpu: Any, gpu: Any = 0, section: Any = None, **options: Any
+        cls,
+        period: npt.ArrayLike,
+        cpu: npt.ArrayLike,
+        gpu: npt.ArrayLike = 0,
+        section: npt.ArrayLike | None = None,
+        **options: Unpack[_Options],
     ) -> HostTasks:
-        """Tasks that use the GPU once per job or never, as Elliott and Anderson 2010 has them.
+        """Make tasks that use the GPU once per job or never, as in [RTNS10].
 
-        ``cpu`` is a job's CPU time with its copies (e), ``gpu`` its kernel (s; 0 for a task that
-        does not use the GPU) and ``section`` its critical section, the kernel with the copies (cs;
-        the kernel alone unless given): arrays of shape ``(n,)`` or ``(N, n)``, or one number for
-        all. The copies, cs - s, become the segment's copy in::
+        Parameters
+        ----------
+        period
+            As in the class.
+        cpu
+            A job's CPU time with its copies (e): shape ``(n,)`` or ``(N, n)``, or one number.
+        gpu
+            Its kernel (s), 0 for a task that does not use the GPU; shapes as of ``cpu``.
+        section
+            Its critical section (cs): the kernel with the copies, the kernel alone unless given.
+            The copies, cs - s, become the segment's copy in.
+        options
+            The other parameters of `HostTasks`.
 
-            HostTasks.from_gpu_times([30, 30, 30], cpu=[5, 3, 3], gpu=[0, 2, 2], section=[0, 4, 4])
+        Raises
+        ------
+        ValueError
+            A critical section shorter than its kernel or longer than the job, and what the class
+            refuses.
 
-        ``options`` are the other parameters of ``HostTasks``. Raises what that raises, and
-        ValueError for a critical section shorter than its kernel or longer than the job.
+        >>> hosts = gs.HostTasks.from_gpu_times([30, 30], cpu=[5, 3], gpu=[0, 2], section=[0, 4])
+        >>> hosts.copy_in.tolist(), hosts.kernel_time(sms=1).tolist()
+        ([[0], [2]], [[0], [2]])
         """
         return cls(period, **to_segments(period, cpu, gpu, section), **options)
 
-    # Sizes and parts
+    def replace(self, **changes: Unpack[_Changes]) -> HostTasks:
+        """Make a set with other fields; what had been derived from them is derived anew.
 
-    @property
-    def n(self) -> int:
-        """Tasks in a set."""
-        return int(self.period.shape[-1])
+        Parameters
+        ----------
+        changes
+            Arguments as of `HostTasks`. None lets ``deadline``, ``priority``, ``segments`` or
+            ``name`` be derived although they were given before.
+
+        Returns
+        -------
+        HostTasks
+            Fields that were given before, and are not among the changes, are kept. So are the
+            numbers of GPU segments where ``cpu`` keeps its number of columns; otherwise, and where
+            lists differ in length, they follow from ``cpu``.
+
+        Raises what the class raises.
+
+        >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1)], [5, (2, 9, 1)]])
+        >>> hosts.replace(deadline=[60, 50]).priority.tolist()
+        [1, 0]
+        """
+        kept = self._given()
+        if "segments" not in kept:
+            kept["segments"] = self.segments
+        lists = [changes.get(key) for key in _JOB if key in changes]
+        if any(is_ragged(value) for value in lists):
+            if not self.is_stack:
+                kept |= {key: self._lists(key) for key in _JOB}
+            else:
+                raise ValueError("cpu: got lists of different lengths, expected arrays for a stack")
+            del kept["segments"]
+        elif "segments" in self._derived and "cpu" in changes:
+            if np.shape(changes["cpu"])[-1:] != self.cpu.shape[-1:] or np.ndim(changes["cpu"]) < 2:
+                del kept["segments"]
+        made = HostTasks(**{**kept, **changes})
+        if "segments" not in changes and "segments" in self._derived:
+            made._remember({*made._derived, "segments"})
+        return made
+
+    def _lists(self, key: str) -> list[list[Any]]:
+        """A field of the segments as lists that are as long as each task needs."""
+        more = 1 if key == "cpu" else 0
+        rows = zip(getattr(self, key).tolist(), self.segments.tolist(), strict=True)
+        return [row[: count + more] for row, count in rows]
+
+    # Sizes
 
     @property
     def width(self) -> int:
-        """The most GPU segments that there is room for (w)."""
+        """Number of GPU segments that the arrays have room for (w)."""
         return int(self.copy_in.shape[-1])
 
     @property
     def columns(self) -> int:
-        """For how many SMs kernel times are given (K)."""
+        """Number of SMs for which kernel times are given (K)."""
         return int(self.kernel.shape[-1])
 
     @property
     def sms(self) -> int:
-        """How many SMs ``sm`` speaks of (M)."""
+        """Number of SMs in ``sm`` (M)."""
         return int(self.sm.shape[-1])
-
-    @property
-    def is_stack(self) -> bool:
-        """Whether this is a stack of sets."""
-        return self.period.ndim == 2
 
     @property
     def is_placed(self) -> bool:
         """Whether every task has a core, and every task with GPU segments an SM."""
         return bool((self.core >= 0).all() and (self.sm.any(axis=-1) | (self.segments == 0)).all())
 
-    def __len__(self) -> int:
-        """Sets in a stack, tasks in a single set."""
-        return int(self.period.shape[0])
+    # Sets of other arrays
 
-    def __getitem__(self, index: int | slice | npt.NDArray[Any]) -> HostTasks:
-        """Set ``index`` of a stack, or a part of the stack (a slice, or an array of sets)."""
-        if not self.is_stack:
-            raise TypeError("this is one task set; only a stack of sets can be indexed")
-        parts = {f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != "name"}
-        return self._replaced(**{key: np.ascontiguousarray(part) for key, part in parts.items()})
+    def with_placement(
+        self, core: npt.ArrayLike | None = None, sm: SMSets | None = None
+    ) -> HostTasks:
+        """Make a set with other cores, other SMs, or both; see the parameters of the class.
 
-    def with_placement(self, core: Any = None, sm: Any = None) -> HostTasks:
-        """A copy with other cores, other SMs, or both; see the parameters of ``HostTasks``."""
+        >>> gs.HostTasks([10, 20], cpu=[3, 4]).with_placement(core=[0, 1]).core.tolist()
+        [0, 1]
+        """
         shape = self.period.shape
         changed: dict[str, Any] = {}
         if core is not None:
@@ -274,36 +398,55 @@ class HostTasks(Frozen):
         return self._replaced(**changed)
 
     @classmethod
-    def _of(cls, **arrays: Any) -> HostTasks:
-        """Of arrays that are as they have to be: nobody checks or copies them."""
+    def _of(cls, *, derived: Iterable[str] = (), **arrays: Any) -> HostTasks:
+        """A set of arrays that are known to be right; they are not copied."""
         shape = arrays["period"].shape
         rest = {
             "deadline": arrays["period"],
             "offset": np.zeros(shape, np.int64),
             "core": np.full(shape, -1, np.int64),
             "sm": np.zeros((*shape, 0), np.bool_),
-            "name": task_names(None, shape[-1]),
         }
-        other = object.__new__(cls)
-        for key, value in (rest | arrays).items():
-            object.__setattr__(other, key, frozen(value) if key != "name" else value)
-        return other
+        usual = [key for key in ("deadline", "name") if key not in arrays]
+        name = arrays.pop("name", None) or task_names(None, shape[-1])
+        return cls._made(rest | arrays, name, {*usual, *derived})
 
     def _replaced(self, **changed: Any) -> HostTasks:
-        """A copy with other arrays, which nobody checks or copies."""
-        other = object.__new__(HostTasks)
-        for f in fields(self):
-            value = changed.get(f.name, getattr(self, f.name))
-            if isinstance(value, np.ndarray):
-                frozen(value)
-            object.__setattr__(other, f.name, value)
-        return other
+        """A set with some other arrays, which are known to be right; they are not copied."""
+        arrays = {key: changed.get(key, getattr(self, key)) for key in self._ARRAYS}
+        return self._made(arrays, self.name, [key for key in self._derived if key not in changed])
+
+    @classmethod
+    def _derive(
+        cls, arrays: dict[str, npt.NDArray[Any]], name: tuple[str, ...], derived: Iterable[str]
+    ) -> Self:
+        if "priority" in derived:
+            arrays["priority"] = _ranks(arrays["deadline"])
+        return cls._made(arrays, name, derived)
+
+    @classmethod
+    def _alike(cls, parts: Sequence[Self]) -> list[dict[str, npt.NDArray[Any]]]:
+        """The arrays with room for the same numbers of segments and SMs."""
+        width = max(part.width for part in parts)
+        columns = max(part.columns for part in parts)
+        sms = max(part.sms for part in parts)
+        found = []
+        for arrays, part in zip(super()._alike(parts), parts, strict=True):
+            for key in _JOB:
+                axis = part.period.ndim
+                arrays[key] = _padded(arrays[key], axis, width - part.width)
+            last = arrays["kernel"][..., -1:]
+            more = np.repeat(last, columns - part.columns, axis=-1)
+            arrays["kernel"] = np.concatenate([arrays["kernel"], more], axis=-1)
+            arrays["sm"] = _padded(arrays["sm"], part.period.ndim, sms - part.sms)
+            found.append(arrays)
+        return found
 
     # What jobs take
 
     @property
     def cpu_segments(self) -> Int64Array:
-        """CPU segments of a job that are not empty (theta of the STGM paper), per task."""
+        """CPU segments of a job that are not empty (theta in [RTCSA19]), per task."""
         count: Int64Array = (self.cpu > 0).sum(axis=-1, dtype=np.int64)
         return count
 
@@ -319,7 +462,7 @@ class HostTasks(Frozen):
         total: Int64Array = self.copy_in.sum(axis=-1) + self.copy_out.sum(axis=-1)
         return total
 
-    def kernel_time(self, sms: Any = None) -> Int64Array:
+    def kernel_time(self, sms: npt.ArrayLike | None = None) -> Int64Array:
         """Time of each kernel, shape ``(n, w)`` or ``(N, n, w)``.
 
         ``sms``: on how many SMs, one number or one per task; the number that each task has in
@@ -340,7 +483,7 @@ class HostTasks(Frozen):
         times: Int64Array = np.take_along_axis(self.kernel, at_column, axis=-1)[..., 0]
         return times
 
-    def gpu_time(self, sms: Any = None) -> Int64Array:
+    def gpu_time(self, sms: npt.ArrayLike | None = None) -> Int64Array:
         """Sum of a job's GPU segments, copies and kernels (G), shape of ``period``.
 
         ``sms`` as in `kernel_time`.
@@ -348,22 +491,20 @@ class HostTasks(Frozen):
         total: Int64Array = self.copy_time + self.kernel_time(sms).sum(axis=-1)
         return total
 
-    def utilization(self, mode: str = "suspend", sms: Any = None) -> FloatArray:
-        """What share of a core each task needs, shape of ``period`` (the STGM paper, section III).
+    def utilization(
+        self,
+        mode: str = "suspend",
+        sms: npt.ArrayLike | None = None,
+    ) -> FloatArray:
+        """Share of a core that each task needs, shape of ``period`` ([RTCSA19], section III).
 
         (C + G^m) / T for tasks that suspend during kernels, (C + G) / T for tasks that keep their
-        CPU; ``sms`` as in `kernel_time`, looked at in mode "busy" only.
+        CPU (``mode`` "busy"); ``sms`` as in `kernel_time`, used in mode "busy" only.
         """
         one_of(mode, MODES, "mode")
         gpu = self.copy_time if mode == "suspend" else self.gpu_time(sms)
         share: FloatArray = (self.cpu_time + gpu) / self.period
         return share
-
-    @property
-    def hyperperiod(self) -> Any:
-        """Least common multiple of the periods: an int, or a list of ints for a stack."""
-        values = [math.lcm(*row) for row in np.atleast_2d(self.period).tolist()]
-        return values if self.is_stack else values[0]
 
     def _columns(self) -> _Columns:
         """The arrays as the core takes them, with an axis for the sets in any case."""
@@ -377,32 +518,130 @@ class HostTasks(Frozen):
 
     # As any object
 
-    def __reduce__(self) -> Any:
-        return (_unpickle, ({f.name: getattr(self, f.name) for f in fields(self)},))
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per segment pair, of every task and set.
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task (and set); times are sums over a job.
+        Row ``segment`` of a task has its CPU segment of that number and the GPU segment after it,
+        so that a task with k GPU segments has k + 1 rows; its last row, which ends the job, has
+        missing values for the GPU segment. The columns are ``set`` (of a stack), ``task``,
+        ``name``, ``segment``; ``cpu``, ``copy_in``, ``kernel_1`` to ``kernel_K`` (the kernel's time
+        on 1 to K SMs), ``copy_out``; and, the same in all rows of a task, ``period``, ``deadline``,
+        ``priority``, ``offset``, ``core`` (missing where there is none), ``sm`` (a tuple of SM
+        indices), ``sms`` (M) and ``width`` (w).
 
-        The kernels' time is that on one SM (``kernel``) and on as many as there are times for
-        (``kernel_least``).
+        >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1)], [5]])
+        >>> hosts.to_frame()[["task", "cpu", "kernel_1", "period"]].values.tolist()
+        [[0, 3, 6, 60], [0, 0, <NA>, 60], [1, 5, <NA>, 80]]
         """
         import pandas as pd
 
-        sets, n = np.atleast_2d(self.period).shape
+        count = np.atleast_2d(self.segments).ravel() + 1  # rows of each task of each set
+        tasks = np.repeat(np.arange(len(count)), count)
+        segment = np.arange(len(tasks)) - np.repeat(np.cumsum(count) - count, count)
+        last = segment == count[tasks] - 1
         columns: dict[str, Any] = {}
         if self.is_stack:
-            columns["set"] = np.repeat(np.arange(sets), n)
-        columns["task"] = np.tile(np.arange(n), sets)
-        columns["name"] = np.tile(np.array(self.name, dtype=object), sets)
-        for key in _ROW:
-            columns[key] = getattr(self, key).ravel()
-        columns["cpu"] = self.cpu_time.ravel()
-        columns["copy_in"] = self.copy_in.sum(axis=-1).ravel()
-        columns["kernel"] = self.kernel[..., 0].sum(axis=-1).ravel()
-        columns["kernel_least"] = self.kernel[..., -1].sum(axis=-1).ravel()
-        columns["copy_out"] = self.copy_out.sum(axis=-1).ravel()
-        columns["sms"] = self.sm.sum(axis=-1).ravel()
+            columns["set"] = tasks // self.n
+        columns["task"] = tasks % self.n
+        columns["name"] = np.array(self.name, dtype=object)[tasks % self.n]
+        columns["segment"] = segment
+        size = (len(count), self.width)
+        columns["cpu"] = self.cpu.reshape(len(count), self.width + 1)[tasks, segment]
+        at = np.minimum(segment, max(self.width - 1, 0))
+        kernel = self.kernel.reshape(*size, self.columns)
+        gpu = {"copy_in": self.copy_in.reshape(size)}
+        gpu |= {f"kernel_{k + 1}": kernel[..., k] for k in range(self.columns)}
+        gpu["copy_out"] = self.copy_out.reshape(size)
+        for key, array in gpu.items():
+            values = array[tasks, at] if self.width else np.zeros(len(tasks), np.int64)
+            columns[key] = pd.arrays.IntegerArray(values, last)
+        for key in _ROW[:-2]:
+            columns[key] = getattr(self, key).ravel()[tasks]
+        core = self.core.ravel()[tasks]
+        columns["core"] = pd.arrays.IntegerArray(core, core < 0)
+        flags = self.sm.reshape(len(count), self.sms)
+        sets = [tuple(np.flatnonzero(row).tolist()) for row in flags]
+        columns["sm"] = pd.Series([sets[i] for i in tasks.tolist()], dtype=object)
+        columns["sms"] = self.sms
+        columns["width"] = self.width
         return pd.DataFrame(columns)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> HostTasks:
+        """Make tasks of a pandas table such as `to_frame` makes.
+
+        Parameters
+        ----------
+        frame
+            One row per segment pair. Needed are ``task``, ``segment``, ``cpu`` and ``period``; the
+            others are as in the class unless given. With the column ``set`` the result is a stack.
+
+        Returns
+        -------
+        HostTasks
+            ``from_frame(hosts.to_frame()) == hosts`` for all but empty stacks. Every column counts
+            as given: leave ``priority`` out, say, to have it derived.
+
+        Raises
+        ------
+        ValueError
+            Missing values, segments that are not numbered from 0, unknown columns, rows of a task
+            that contradict each other, and what the class raises.
+        TypeError
+            An object that is not a pandas table.
+        """
+        known = [*_ROW[1:-1], "copy_in", "copy_out", "sm", "sms", "width", "set", "name"]
+        kernels = sorted(
+            (key for key in map(str, getattr(frame, "columns", ())) if _kernel_sms(key)),
+            key=_kernel_sms,
+        )
+        if [_kernel_sms(key) for key in kernels] != list(range(1, len(kernels) + 1)):
+            raise ValueError(f"frame: got {', '.join(kernels)}, expected kernel_1, kernel_2, ...")
+        needed = ["task", "segment", "cpu", "period"]
+        table = Table(frame, needed, [*known, *kernels], ["set", "task", "segment"])
+        segment = np.array(table.whole("segment"))
+        first = np.flatnonzero(segment == 0)
+        count = np.diff(np.append(first, table.length))
+        expected = np.arange(table.length) - np.repeat(first, count) if len(first) else segment + 1
+        if not np.array_equal(segment, expected):
+            row = int(np.argmax(segment != expected)) if len(first) and first[0] == 0 else 0
+            raise ValueError(
+                f"frame: segment[{row}]: got {segment[row]}, expected the segments of each task, "
+                "numbered from 0"
+            )
+        tasks = np.repeat(np.arange(len(first)), count)
+        rows = table.first(first.tolist(), tasks.tolist(), [*_ROW[:-1], *known[-5:], "task"])
+        stack = rows.groups()
+        shape = stack or (rows.length,)
+        most = int(count.max()) - 1
+        width = max(rows.whole("width")) if "width" in rows else most
+        sms = max(rows.whole("sms")) if "sms" in rows else 0
+        sets = rows.entries("sm")
+        for row, item in enumerate(sets):
+            if not isinstance(item, (tuple, list, range, type(None))):
+                raise ValueError(f"frame: sm[{row}]: got {item!r:.60}, expected a tuple of indices")
+        chosen = sm_sets([item or () for item in sets], MAX_SMS)
+        assert chosen is not None
+        values: dict[str, Any] = {"sm": _padded(chosen, 1, sms - chosen.shape[1])}
+        for key in _ROW[:-1]:
+            if key in rows:
+                values[key] = np.array(rows.whole(key, -1 if key == "core" else None), np.int64)
+        values["segments"] = count - 1
+        room = {"cpu": (max(width, most) + 1,), "copy_in": (max(width, most),)}
+        room |= {"copy_out": room["copy_in"], "kernel": (*room["copy_in"], max(len(kernels), 1))}
+        inside = segment < (count - 1)[tasks]
+        for key, size in room.items():
+            array = values[key] = np.zeros((len(first), *size), np.int64)
+            if key == "cpu":
+                array[tasks, segment] = table.whole("cpu")
+                continue
+            for k, column in enumerate(kernels if key == "kernel" else [key]):
+                if column in table:
+                    entries = _only(table, column, inside)
+                    where = (tasks[inside], segment[inside])
+                    array[(*where, k) if key == "kernel" else where] = entries
+        reshaped = {key: v.reshape(*shape, *v.shape[1:]) for key, v in values.items()}
+        return cls(**reshaped, name=rows.constant("name", shape[-1]))
 
     def _job(self, i: int) -> list[Any]:
         """Task i's job as `from_segments` takes it."""
@@ -438,8 +677,6 @@ class HostTasks(Frozen):
     def _repr_html_(self) -> str:
         if self.is_stack:
             return f"<p>HostTasks: {len(self)} sets of {self.n} tasks</p>"
-        from html import escape
-
         placed = bool((self.core >= 0).any() or self.sms)
         keys = ["period", "deadline", "priority", "job", *(["core", "SMs"] if placed else [])]
         head = "".join(f"<th>{key}</th>" for key in keys)
@@ -449,7 +686,8 @@ class HostTasks(Frozen):
             + "</tr>"
             for i in range(min(self.n, _SHOWN_ROWS))
         )
-        return f"<table><tr><th></th>{head}</tr>{rows}</table>"
+        note = f"<p>and {self.n - _SHOWN_ROWS} more tasks</p>" if self.n > _SHOWN_ROWS else ""
+        return f"<table><tr><th></th>{head}</tr>{rows}</table>{note}"
 
     def _cell(self, i: int, key: str) -> str:
         if key == "job":
@@ -586,12 +824,34 @@ def _first(bad: BoolArray) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(bad)[0])
 
 
-def _unpickle(values: dict[str, Any]) -> HostTasks:
-    return HostTasks(**values)
+def _padded(array: npt.NDArray[Any], axis: int, more: int) -> npt.NDArray[Any]:
+    """The array with ``more`` zeros at the end of an axis."""
+    if more <= 0:
+        return array
+    return np.pad(array, [(0, more if i == axis else 0) for i in range(array.ndim)])
+
+
+def _kernel_sms(column: str) -> int:
+    """The number of SMs of a column ``kernel_1``, ``kernel_2``, ...; 0 for other columns."""
+    number = column.removeprefix("kernel_")
+    ours = number != column and number.isascii() and number.isdecimal() and len(number) < 5
+    return int(number) if ours else 0
+
+
+def _only(table: Table, column: str, inside: BoolArray) -> list[int]:
+    """The whole numbers of the rows that have a GPU segment; missing in the others."""
+    entries = table.entries(column)
+    for row, there in enumerate(inside.tolist()):
+        if not there and entries[row] is not None:
+            raise ValueError(
+                f"frame: {column}[{row}]: got {entries[row]!r:.60}, expected a missing value in "
+                "the last row of a task"
+            )
+    return [value for value, there in zip(table.whole(column, 0), inside, strict=True) if there]
 
 
 def container_period(hosts: HostTasks) -> Int64Array:
-    """The period of the container's server unless given: the shortest of the GPU-using tasks."""
+    """Usual period of a container's server: the shortest of the tasks that use the GPU."""
     inside = hosts.segments > 0
     shortest = np.where(inside, hosts.period, np.iinfo(np.int64).max).min(axis=-1)
     found: Int64Array = np.where(inside.any(axis=-1), shortest, hosts.period.min(axis=-1))

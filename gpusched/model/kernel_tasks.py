@@ -1,46 +1,79 @@
-"""Task sets: what has to run, how often, and by when."""
+"""Periodic GPU kernels: execution times, periods, deadlines, grid shapes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
-from gpusched._support.frozen import Frozen
+from gpusched.model.frames import Table
+from gpusched.model.task_sets import TaskSet, unless_derived
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["KernelTasks"]
 
 _LEAST = {"offset": 0, "regs": 0, "smem": 0}
 _SHAPE = ("blocks", "threads", "regs", "smem")
+_ROWS = 40  # shown in a notebook
+_ENTRIES = 20  # of an array in a repr
+
+
+class _Changes(TypedDict, total=False):
+    """The arguments of `KernelTasks`."""
+
+    period: npt.ArrayLike
+    wcet: npt.ArrayLike | None
+    deadline: npt.ArrayLike | None
+    block_time: npt.ArrayLike | None
+    blocks: npt.ArrayLike
+    threads: npt.ArrayLike
+    regs: npt.ArrayLike
+    smem: npt.ArrayLike
+    priority: npt.ArrayLike
+    offset: npt.ArrayLike
+    name: Sequence[str] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelTasks(Frozen):
+class KernelTasks(TaskSet):
     """Periodic GPU kernels: one set of n tasks, or a stack of N such sets.
 
-    Every field is an int64 array of shape ``(n,)`` or ``(N, n)``; a field given as one number or
-    as one row is repeated. Times are integer ticks (the unit is yours).
+    Every field is a read-only int64 array of shape ``(n,)`` or ``(N, n)``; a field given as one
+    number or as one row is repeated. Times are integer ticks; the unit is the caller's.
+
+    >>> tasks = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=["camera", "map", "plan"])
+    >>> tasks.utilization
+    1.15
+    >>> tasks["map"]
+    KernelTasks(period=[5], wcet=[3])
+    >>> tasks[:2].replace(period=[8, 9]).deadline.tolist()
+    [8, 9]
 
     Parameters
     ----------
     period
-        Ticks between two releases of a task.
+        Ticks between two releases of a task; positive.
     wcet
-        Execution time of the whole kernel alone on the GPU (C in the GPUSched paper, section 2.2).
+        Execution time of the whole kernel alone on the GPU, in ticks (C in [RTNS24], section 2.2).
     deadline
-        Relative deadline; the period unless given.
+        Relative deadline in ticks; derived from the period (equal to it) unless given.
     block_time
-        Execution time of one block. ``wcet`` and ``block_time`` are equal where only one is given,
-        which is right when all blocks of the kernel fit at once.
+        Execution time of one block in ticks. Where only one of ``wcet`` and ``block_time`` is
+        given, the other is derived (equal to it), which is right when all blocks fit at once.
     blocks, threads, regs, smem
-        Grid size in blocks, threads per block (1), registers per thread (0) and shared memory per
-        block in bytes (0).
+        Grid size in blocks (1), threads per block (1), registers per thread (0) and shared memory
+        per block in bytes (0).
     priority
         Smaller is more urgent (0).
     offset
-        Of the first release (0).
+        Time of the first release in ticks (0).
     name
         One label per task; ``task 0``, ``task 1``, ... unless given.
 
@@ -49,8 +82,16 @@ class KernelTasks(Frozen):
     ValueError
         Zero, negative, fractional or NaN entries, or shapes that do not fit each other.
     OverflowError
-        Entries beyond 64 bits.
+        Entries that do not fit 64 bits.
+    TypeError
+        Entries that are not numbers; neither ``wcet`` nor ``block_time``.
     """
+
+    _KIND: ClassVar[str] = "KernelTasks"
+    _ARRAYS: ClassVar[tuple[str, ...]] = (
+        *("period", "wcet", "deadline", "block_time", "blocks", "threads", "regs", "smem"),
+        *("priority", "offset"),
+    )
 
     period: Int64Array
     wcet: Int64Array
@@ -63,28 +104,37 @@ class KernelTasks(Frozen):
     priority: Int64Array
     offset: Int64Array
     name: tuple[str, ...]
+    _derived: Mapping[str, Any] = field(repr=False)
 
     def __init__(
         self,
-        period: Any,
-        wcet: Any = None,
-        deadline: Any = None,
-        block_time: Any = None,
-        blocks: Any = 1,
-        threads: Any = 1,
-        regs: Any = 0,
-        smem: Any = 0,
-        priority: Any = 0,
-        offset: Any = 0,
+        period: npt.ArrayLike,
+        wcet: npt.ArrayLike | None = None,
+        deadline: npt.ArrayLike | None = None,
+        block_time: npt.ArrayLike | None = None,
+        blocks: npt.ArrayLike = 1,
+        threads: npt.ArrayLike = 1,
+        regs: npt.ArrayLike = 0,
+        smem: npt.ArrayLike = 0,
+        priority: npt.ArrayLike = 0,
+        offset: npt.ArrayLike = 0,
         name: Sequence[str] | None = None,
+        _derived: Mapping[str, Any] | None = None,  # passed by dataclasses.replace
     ) -> None:
+        wcet = unless_derived(wcet, "wcet", _derived)
+        deadline = unless_derived(deadline, "deadline", _derived)
+        block_time = unless_derived(block_time, "block_time", _derived)
+        name = unless_derived(name, "name", _derived)
         if wcet is None and block_time is None:
-            raise TypeError("KernelTasks needs wcet, block_time, or both")
-        given = {
+            raise TypeError("wcet: got None, expected wcet, block_time, or both")
+        sources = {
+            "deadline": (deadline, period),
+            "wcet": (wcet, block_time),
+            "block_time": (block_time, wcet),
+        }
+        given: dict[str, Any] = {
             "period": period,
-            "wcet": block_time if wcet is None else wcet,
-            "deadline": period if deadline is None else deadline,
-            "block_time": wcet if block_time is None else block_time,
+            **{key: other if own is None else own for key, (own, other) in sources.items()},
             "blocks": blocks,
             "threads": threads,
             "regs": regs,
@@ -92,17 +142,19 @@ class KernelTasks(Frozen):
             "priority": priority,
             "offset": offset,
         }
-        arrays = {key: int_array(value, key) for key, value in given.items()}
+        derived = [key for key, (own, _) in sources.items() if own is None]
+        order = sorted(self._ARRAYS, key=lambda key: key in derived)  # refusals name what was given
+        arrays = {key: int_array(given[key], key) for key in order}
         shape, widest = arrays["period"].shape, "period"
         for key, array in arrays.items():  # one stack makes all of them stacks
             if array.ndim > len(shape):
                 shape, widest = array.shape, key
             if array.ndim > 2:
-                raise ValueError(f"{key}: must have 1 or 2 dimensions, has {array.ndim}")
+                raise ValueError(f"{key}: got {array.ndim} dimensions, expected 1 or 2")
         if len(shape) == 0:
-            raise ValueError("period: must be a sequence with one entry per task")
+            raise ValueError("period: got one number, expected a sequence with one entry per task")
         if shape[-1] == 0:
-            raise ValueError("period: a task set needs at least one task")
+            raise ValueError("period: got no entries, expected at least one task")
         for key, array in arrays.items():
             if key != "priority":
                 at_least(array, _LEAST.get(key, 1), key)
@@ -110,52 +162,47 @@ class KernelTasks(Frozen):
                 array = np.ascontiguousarray(np.broadcast_to(array, shape))
             except ValueError:
                 raise ValueError(
-                    f"{key}: shape {array.shape} does not fit {shape} of {widest}"
+                    f"{key}: got shape {array.shape}, expected {shape} as of {widest}"
                 ) from None
             object.__setattr__(self, key, frozen(array))
         object.__setattr__(self, "name", task_names(name, shape[-1]))
+        self._remember([*derived, *(["name"] if name is None else [])])
+
+    def replace(self, **changes: Unpack[_Changes]) -> KernelTasks:
+        """Make a set with other fields; what had been derived from them is derived anew.
+
+        Parameters
+        ----------
+        changes
+            Fields as in `KernelTasks`. None lets ``deadline``, ``wcet``, ``block_time`` or
+            ``name`` be derived although they were given before.
+
+        Returns
+        -------
+        KernelTasks
+            Fields that were given before, and are not among the changes, are kept. The function
+            ``dataclasses.replace`` does the same.
+
+        Raises what the class raises.
+
+        >>> tasks = gs.KernelTasks(period=[4, 5], wcet=[1, 3], deadline=[4, 4])
+        >>> changed = tasks.replace(period=[6, 7], wcet=[2, 2])
+        >>> changed.block_time.tolist(), changed.deadline.tolist()
+        ([2, 2], [4, 4])
+        """
+        return KernelTasks(**{**self._given(), **changes})
 
     @property
-    def n(self) -> int:
-        """Tasks in a set."""
-        return int(self.period.shape[-1])
-
-    @property
-    def is_stack(self) -> bool:
-        """Whether this is a stack of sets."""
-        return self.period.ndim == 2
-
-    def __len__(self) -> int:
-        """Sets in a stack, tasks in a single set."""
-        return int(self.period.shape[0])
-
-    def __getitem__(self, index: int | slice) -> KernelTasks:
-        """Set ``index`` of a stack, or a part of the stack."""
-        if not self.is_stack:
-            raise TypeError("this is one task set; only a stack of sets can be indexed")
-        return KernelTasks(
-            **{f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != "name"},
-            name=self.name,
-        )
-
-    @property
-    def hyperperiod(self) -> Any:
-        """Least common multiple of the periods: an int, or a list of ints for a stack."""
-        rows = np.atleast_2d(self.period).tolist()
-        values = [math.lcm(*row) for row in rows]
-        return values if self.is_stack else values[0]
-
-    @property
-    def utilization(self) -> Any:
+    def utilization(self) -> Any:  # a float or an array, as is_stack says
         """Sum of wcet / period: a float, or an array of shape (N,) for a stack."""
         total = (self.wcet / self.period).sum(axis=-1)
         return total if self.is_stack else float(total)
 
-    def __reduce__(self) -> Any:
-        return (_unpickle, tuple(getattr(self, f.name) for f in fields(self)))
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per task, of every set of a stack.
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task (and set)."""
+        The columns are ``set`` (of a stack), ``task``, ``name`` and the fields.
+        """
         import pandas as pd
 
         sets, n = np.atleast_2d(self.period).shape
@@ -164,10 +211,44 @@ class KernelTasks(Frozen):
             columns["set"] = np.repeat(np.arange(sets), n)
         columns["task"] = np.tile(np.arange(n), sets)
         columns["name"] = np.tile(np.array(self.name, dtype=object), sets)
-        for f in fields(self):
-            if f.name != "name":
-                columns[f.name] = getattr(self, f.name).ravel()
+        columns |= {key: getattr(self, key).ravel() for key in self._ARRAYS}
         return pd.DataFrame(columns)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> KernelTasks:
+        """Make tasks of a pandas table such as `to_frame` makes.
+
+        Parameters
+        ----------
+        frame
+            One row per task. Needed are ``period`` and one of ``wcet`` and ``block_time``; the
+            other fields, and ``set``, ``task`` and ``name``, are as in the class unless given.
+            With the column ``set`` the result is a stack.
+
+        Returns
+        -------
+        KernelTasks
+            ``from_frame(tasks.to_frame()) == tasks`` for all but empty stacks. Every column
+            counts as given: leave ``deadline`` out, say, to have it derived.
+
+        Raises
+        ------
+        ValueError
+            Missing values, unknown columns, sets that differ in size or names, and what the class
+            raises.
+        TypeError
+            An object that is not a pandas table.
+        """
+        known = [*cls._ARRAYS[1:], "set", "task", "name"]
+        table = Table(frame, ["period"], known, ["set", "task"])
+        stack = table.groups()
+        count, n = stack or (1, table.length)
+        values: dict[str, Any] = {
+            key: np.reshape(table.whole(key), (count, n) if stack else (n,))
+            for key in cls._ARRAYS
+            if key in table
+        }
+        return cls(**values, name=table.constant("name", n))
 
     def __repr__(self) -> str:
         if self.is_stack:
@@ -175,6 +256,8 @@ class KernelTasks(Frozen):
         shown = [f"period={_short(self.period)}", f"wcet={_short(self.wcet)}"]
         if not np.array_equal(self.deadline, self.period):
             shown.append(f"deadline={_short(self.deadline)}")
+        if not np.array_equal(self.block_time, self.wcet):
+            shown.append(f"block_time={_short(self.block_time)}")
         if self.offset.any():
             shown.append(f"offset={_short(self.offset)}")
         return f"KernelTasks({', '.join(shown)})"
@@ -182,23 +265,21 @@ class KernelTasks(Frozen):
     def _repr_html_(self) -> str:
         if self.is_stack:
             return f"<p>KernelTasks: {len(self)} sets of {self.n} tasks</p>"
-        from html import escape
-
-        keys = ["period", "deadline", "wcet", *(k for k in _SHAPE if getattr(self, k).any())]
+        keys = ["period", "deadline", "wcet"]
+        if not np.array_equal(self.block_time, self.wcet):
+            keys.append("block_time")
+        keys += [k for k in (*_SHAPE, "offset") if getattr(self, k).any()]
         head = "".join(f"<th>{key}</th>" for key in keys)
         rows = "".join(
             f"<tr><th>{escape(self.name[i][:60])}</th>"
             + "".join(f"<td>{int(getattr(self, key)[i])}</td>" for key in keys)
             + "</tr>"
-            for i in range(min(self.n, 40))
+            for i in range(min(self.n, _ROWS))
         )
-        return f"<table><tr><th></th>{head}</tr>{rows}</table>"
+        note = f"<p>and {self.n - _ROWS} more tasks</p>" if self.n > _ROWS else ""
+        return f"<table><tr><th></th>{head}</tr>{rows}</table>{note}"
 
 
 def _short(array: Int64Array) -> str:
-    values = [str(v) for v in array[:20].tolist()]
-    return f"[{', '.join(values)}{', ...' if len(array) > 20 else ''}]"
-
-
-def _unpickle(*values: Any) -> KernelTasks:
-    return KernelTasks(*values)
+    values = [str(v) for v in array[:_ENTRIES].tolist()]
+    return f"[{', '.join(values)}{', ...' if len(array) > _ENTRIES else ''}]"

@@ -1,16 +1,19 @@
-"""What a program asks of the GPU: kernels and copies, when they are launched, and in which stream.
+"""Launches: kernels and copies of programs, with their launch times and streams.
 
-The operations of Olmedo et al. 2020, section III: an application (context) has streams, a stream is
-a FIFO of operations. ``gs.simulate.hierarchy`` says what becomes of them.
+The operations of [RTAS20], section III: an application (context) has streams, a stream is a FIFO
+of operations. ``gs.simulate.hierarchy`` simulates them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._support.arguments import (
     Int64Array,
@@ -21,7 +24,9 @@ from gpusched._support.arguments import (
     names,
     ticks,
 )
+from gpusched._support.saved import Saved
 from gpusched._support.text import clip
+from gpusched.model.frames import Table
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import (
     KINDS,
@@ -39,6 +44,8 @@ from gpusched.model.launch_columns import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gpusched.model.launch_builder import Recorder
     from gpusched.model.schedule import Schedule
 
@@ -53,19 +60,27 @@ _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
 _SHOWN = 40
 
 
+Numbers = npt.ArrayLike | None
+Codes = npt.ArrayLike | Sequence[str]
+_FACTORS = tuple(f"interference_{what}" for what in ("sm", "gpc", "gpu", "copy"))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Launches:
+class Launches(Saved):
     """Kernels and copies, one row each, and the streams that they are launched in.
 
-    All columns are stored as read-only int64 arrays of shape ``(n,)``; what is given as one number
-    is repeated. Times are integer ticks (the unit is yours). Equal times: in the order of the rows.
-    ``Launches.build()`` records them one by one, ``from_tasks`` makes periodic ones, and
-    ``from_schedule`` those of a schedule.
+    All columns are stored as read-only int64 arrays of shape ``(n,)``; a column given as one number
+    is repeated. Times are integer ticks; the unit is the caller's. Launches of equal times are
+    ordered as the rows. `build` records launches one by one, `from_tasks` makes periodic ones, and
+    `from_schedule` those of a schedule.
+
+    >>> gs.Launches([0, 0, 5], [3, 2, 4], kind=["copy_in", "kernel", "kernel"], stream=[0, 0, 1])
+    <Launches: 2 kernels and 1 copies in 2 streams>
 
     Parameters
     ----------
     time
-        When it is launched: from then on it is in its stream.
+        Time of the launch: from then on it is in its stream.
     duration
         Ticks that one block takes, or the copy. Not needed for rows whose time follows from
         ``block_times`` or from ``bytes`` and ``bandwidth`` (None, or 0 in those rows).
@@ -90,9 +105,9 @@ class Launches:
     bandwidth
         Bytes per tick: a copy with ``bytes`` and no duration takes bytes / bandwidth, rounded up.
     interference
-        Shape ``(n, 4)`` or ``(4,)``: how many times slower a block runs while blocks of another
+        Shape ``(n, 4)`` or ``(4,)``: the factor by which a block slows down while blocks of another
         kernel run on its SM; else on another SM of its GPC; else on another GPC; and, times that,
-        while a copy runs (Olmedo et al. 2020, section V). Factors within 1 .. 1000, read as
+        while a copy runs ([RTAS20], section V). Factors within 1 .. 1000, read as
         decimals (1.7); thousandths (1700) if all of them are whole numbers from 1000 on. Stored as
         thousandths, rounded up. None: blocks do not disturb each other.
     name
@@ -108,13 +123,16 @@ class Launches:
     stream_name
         One label per stream; "stream 0", ..., or "NULL stream", unless given.
 
-    There are as many streams as the longest of the last four says, or as ``stream`` needs.
+    The number of streams is the length of the longest of the last four, or else the smallest that
+    ``stream`` needs.
 
     Raises
     ------
     ValueError, OverflowError, TypeError
-        For what is no such launch; the message names the row and the value.
+        Values that are not possible; the message names the row and the value.
     """
+
+    _KIND: ClassVar[str] = "Launches"
 
     time: Int64Array
     kind: Int64Array
@@ -137,25 +155,25 @@ class Launches:
 
     def __init__(
         self,
-        time: Any,
-        duration: Any = None,
+        time: npt.ArrayLike,
+        duration: Numbers = None,
         *,
-        kind: Any = "kernel",
-        stream: Any = 0,
-        blocks: Any = 1,
-        threads: Any = 32,
-        regs: Any = 0,
-        smem: Any = 0,
-        longest: Any = None,
-        after: Sequence[Any] | None = None,
-        block_times: Sequence[Any] | None = None,
-        bytes: Any = 0,
-        bandwidth: Any = None,
-        interference: Any = None,
+        kind: Codes = "kernel",
+        stream: npt.ArrayLike = 0,
+        blocks: npt.ArrayLike = 1,
+        threads: npt.ArrayLike = 32,
+        regs: npt.ArrayLike = 0,
+        smem: npt.ArrayLike = 0,
+        longest: Numbers = None,
+        after: Sequence[Sequence[int] | int | None] | None = None,
+        block_times: Sequence[Numbers] | None = None,
+        bytes: npt.ArrayLike = 0,
+        bandwidth: float | Fraction | None = None,
+        interference: Numbers = None,
         name: Sequence[str] | None = None,
-        stream_context: Any = 0,
-        stream_priority: Any = 0,
-        stream_kind: Any = "blocking",
+        stream_context: npt.ArrayLike = 0,
+        stream_priority: npt.ArrayLike = 0,
+        stream_kind: Codes = "blocking",
         stream_name: Sequence[str] | None = None,
     ) -> None:
         given = {
@@ -190,7 +208,7 @@ class Launches:
                 rows["longest"][i] = each.max()
         for i in np.flatnonzero(rows["longest"] < rows["duration"])[:1].tolist():
             raise ValueError(
-                f"longest[{i}] = {rows['longest'][i]}: must not be less than the duration, "
+                f"longest[{i}]: got {rows['longest'][i]}, expected at least the duration, "
                 f"{rows['duration'][i]}"
             )
         values: dict[str, Any] = {key: frozen(rows[key]) for key in _COLUMNS}
@@ -209,15 +227,18 @@ class Launches:
             object.__setattr__(self, key, value)
 
     @staticmethod
-    def build(*, bandwidth: Any = None) -> Recorder[Launches]:
-        """A recorder, which collects streams and launches one by one."""
+    def build(*, bandwidth: float | Fraction | None = None) -> Recorder[Launches]:
+        """Make a recorder, which collects streams and launches one by one.
+
+        ``bandwidth``: bytes per tick of copies that are recorded with ``bytes`` alone.
+        """
         from gpusched.model.launch_builder import Recorder
 
         return Recorder(Launches, bandwidth=bandwidth)
 
     @staticmethod
-    def from_tasks(tasks: KernelTasks, until: int, *, stream: Any = None) -> Launches:
-        """The jobs that periodic kernels release before ``until``, each a launch.
+    def from_tasks(tasks: KernelTasks, until: int, *, stream: Numbers = None) -> Launches:
+        """Make a launch of each job that periodic kernels release before ``until``.
 
         Parameters
         ----------
@@ -234,16 +255,22 @@ class Launches:
         Launches
             By time, then priority, then task: the order of ``gs.simulate.fifo``'s jobs. Names are
             those of the tasks.
+
+        >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[1, 2])
+        >>> gs.Launches.from_tasks(tasks, until=10).time.tolist()
+        [0, 0, 4, 6, 8]
         """
         instance(tasks, KernelTasks, "tasks")
         if tasks.is_stack:
-            raise ValueError(f"tasks: a stack of {len(tasks)} sets; launches are those of one set")
+            raise ValueError(f"tasks: got a stack of {len(tasks)} sets, expected one set")
         last = ticks(until, "until")
         if last < 0:
-            raise ValueError(f"until = {last}: must not be negative")
+            raise ValueError(f"until: got {last}, expected a non-negative number")
         counts = np.maximum(0, -((tasks.offset - last) // tasks.period))
         if int(counts.sum()) > 10**8:
-            raise ValueError(f"until = {last}: {counts.sum()} launches; at most 100000000")
+            raise ValueError(
+                f"until: got {last} with {counts.sum()} launches, expected at most {10**8}"
+            )
         task = np.repeat(np.arange(tasks.n), counts)
         job = np.arange(len(task)) - np.repeat(np.cumsum(counts) - counts, counts)
         time = tasks.offset[task] + job * tasks.period[task]
@@ -253,7 +280,7 @@ class Launches:
         streams = one_each(streams, tasks.n, "stream", "tasks")
         at_least(streams, 0, "stream")
         for i in np.flatnonzero(streams >= MOST_STREAMS)[:1].tolist():
-            raise ValueError(f"stream[{i}] = {streams[i]}: must be below {MOST_STREAMS}")
+            raise ValueError(f"stream[{i}]: got {streams[i]}, expected less than {MOST_STREAMS}")
         return Launches(
             time,
             tasks.block_time[task],
@@ -268,18 +295,19 @@ class Launches:
         )
 
     @staticmethod
-    def from_schedule(schedule: Schedule, *, interference: Any = None) -> Launches:
-        """A schedule's kernels, each frame's launched at its start: to play it without a GPU.
+    def from_schedule(schedule: Schedule, *, interference: Numbers = None) -> Launches:
+        """Make a launch of each kernel of a schedule, at the start of its frame.
 
-        ``gs.simulate.hierarchy(gpu, Launches.from_schedule(schedule))`` says when they end where
-        nobody waits for the end of a frame: where the plan is right, before their frames do.
+        ``gs.simulate.hierarchy(gpu, Launches.from_schedule(schedule))`` simulates the schedule
+        without waiting for the ends of frames: with the right batch table, no kernel ends after
+        its frame.
 
         Parameters
         ----------
         schedule
             Of tasks with blocks, threads and so on; blocks take ``block_time``.
         interference
-            How much kernels slow each other, as in the class; not at all unless given.
+            Factors by which kernels slow each other, as in the class; 1 unless given.
 
         Returns
         -------
@@ -290,7 +318,7 @@ class Launches:
         from gpusched.model.schedule import Schedule as Plan
 
         if not isinstance(schedule, Plan):
-            raise TypeError(f"schedule: must be a Schedule, got {type(schedule).__name__}")
+            raise TypeError(f"schedule: got {type(schedule).__name__}, expected Schedule")
         tasks = schedule.tasks
         batches = [schedule.members(frame) for frame in range(len(schedule))]
         task = np.array([i for batch in batches for i in batch], dtype=np.int64)
@@ -310,17 +338,17 @@ class Launches:
 
     @property
     def n(self) -> int:
-        """How many launches."""
+        """Number of launches."""
         return len(self.time)
 
     @property
     def streams(self) -> int:
-        """How many streams."""
+        """Number of streams."""
         return len(self.stream_context)
 
     @property
     def contexts(self) -> int:
-        """How many contexts: one more than the largest."""
+        """Number of contexts: one more than the largest."""
         return int(self.stream_context.max()) + 1
 
     def __len__(self) -> int:
@@ -349,18 +377,117 @@ class Launches:
     def __reduce__(self) -> Any:
         return (_unpickle, ({f.name: getattr(self, f.name) for f in fields(self)},))
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per launch: names for codes, and its stream's settings."""
+    def _fields(self) -> dict[str, Any]:
+        """As few arrays: those of the rows are put end to end, with their lengths."""
+        values = super()._fields()
+        values["after"] = np.array([i for row in self.after for i in row], dtype=np.int64)
+        values["after_count"] = np.array([len(row) for row in self.after], dtype=np.int64)
+        values["block_times_count"] = None
+        if self.block_times is not None:
+            rows = [() if row is None else row for row in self.block_times]
+            values["block_times"] = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
+            values["block_times_count"] = np.array([len(row) for row in rows], dtype=np.int64)
+        return values
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Launches:
+        counts = {key: values.pop(f"{key}_count") for key in ("after", "block_times")}
+        after = [row.tolist() for row in _cut(values["after"], counts["after"], "after")]
+        values["after"] = after
+        if values["block_times"] is not None:
+            rows = _cut(values["block_times"], counts["block_times"], "block_times")
+            values["block_times"] = [row if len(row) else None for row in rows]
+        return cls(**values)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per launch.
+
+        The columns are ``name``; the fields of the launch, with names for codes and tuples in
+        ``after``; its stream's ``stream_name``, ``stream_context``, ``stream_priority`` and
+        ``stream_kind``; and, where there are any, ``block_times`` (tuples, missing for launches
+        without) and ``interference_sm``, ``_gpc``, ``_gpu`` and ``_copy`` in thousandths. Streams
+        without launches, if any, follow with a row each in which the rest is missing.
+        """
         import pandas as pd
 
-        columns: dict[str, Any] = {"name": np.array(self.name, dtype=object)}
-        columns |= {key: getattr(self, key) for key in _COLUMNS}
-        columns["kind"] = np.array(KINDS)[self.kind]
-        columns["after"] = np.fromiter(self.after, dtype=object, count=len(self))
+        unused = np.setdiff1d(np.arange(self.streams), self.stream)
+        columns: dict[str, Any] = {key: getattr(self, key) for key in _COLUMNS}
+        if self.interference is not None:
+            columns |= dict(zip(_FACTORS, self.interference.T, strict=True))
+        gone = np.arange(len(self) + len(unused)) >= len(self)
+        for key, column in columns.items() if len(unused) else ():
+            columns[key] = pd.arrays.IntegerArray(np.append(column, unused * 0), gone)
+        stream = np.append(self.stream, unused)
+        absent: list[Any] = [None] * len(unused)
+        columns["stream"] = stream
+        kinds = np.array(KINDS, dtype=object)[self.kind].tolist()
+        columns["kind"] = pd.Series([*kinds, *absent], dtype=object)
+        columns["after"] = pd.Series([*self.after, *absent], dtype=object)
+        if self.block_times is not None:
+            times = [None if row is None else tuple(row.tolist()) for row in self.block_times]
+            columns["block_times"] = pd.Series([*times, *absent], dtype=object)
         for key in _STREAM_COLUMNS:
-            columns[key] = getattr(self, key)[self.stream]
-        columns["stream_kind"] = np.array(STREAM_KINDS)[columns["stream_kind"]]
-        return pd.DataFrame(columns)
+            columns[key] = getattr(self, key)[stream]
+        columns["stream_kind"] = np.array(STREAM_KINDS, dtype=object)[columns["stream_kind"]]
+        columns["stream_name"] = np.array(self.stream_name, dtype=object)[stream]
+        name = pd.Series([*self.name, *absent], dtype=object)
+        return pd.DataFrame({"name": name} | columns)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> Launches:
+        """Make launches of a pandas table such as `to_frame` makes.
+
+        Parameters
+        ----------
+        frame
+            One row per launch. Needed is ``time``; the others are as in the class unless given.
+
+        Returns
+        -------
+        Launches
+            ``from_frame(launches.to_frame()) == launches``.
+
+        Raises
+        ------
+        ValueError
+            Missing values, unknown columns, rows that say different things of one stream, streams
+            without a row, and what the class raises.
+        TypeError
+            An object that is not a pandas table.
+        """
+        known = [*_COLUMNS[1:], "name", "after", "block_times", *_FACTORS]
+        table = Table(frame, ["time"], [*known, *_STREAM_COLUMNS, "stream_name"], [])
+        stream = table.whole("stream") if "stream" in table else [0] * table.length
+        launched = [row for row, time in enumerate(table.entries("time")) if time is not None]
+        first = {number: row for row, number in reversed(list(enumerate(stream)))}
+        if sorted(first) != list(range(len(first))):
+            raise ValueError(f"frame: got streams {sorted(first)!r:.60}, expected a row for each")
+        group = [stream[row] for row in range(table.length)]
+        starts = [first[number] for number in range(len(first))]
+        streams = table.first(starts, group, [*_STREAM_COLUMNS, "stream_name"])
+        rows = table.rows(launched)
+        values: dict[str, Any] = {"stream": [stream[row] for row in launched]}
+        for key in _COLUMNS:
+            if key in rows and key not in ("kind", "stream"):
+                values[key] = np.array(rows.whole(key), np.int64)
+        for key in ("stream_context", "stream_priority"):
+            if key in streams:
+                values[key] = streams.whole(key)
+        if "stream_context" not in values:
+            values["stream_context"] = [0] * len(first)
+        for part, key in ((rows, "kind"), (rows, "name"), (streams, "stream_kind")):
+            if key in part:
+                values[key] = part.text(key)
+        if "stream_name" in streams:
+            values["stream_name"] = streams.text("stream_name")
+        for key in ("after", "block_times"):
+            if key in rows:
+                values[key] = rows.entries(key)
+        if factors := [key for key in _FACTORS if key in rows]:
+            if len(factors) < len(_FACTORS):
+                raise ValueError(f"frame: got {', '.join(factors)}, expected {', '.join(_FACTORS)}")
+            values["interference"] = np.stack([np.array(rows.whole(k)) for k in _FACTORS], axis=-1)
+        return cls(**values)
 
     def __repr__(self) -> str:
         kernels = int((self.kind == 0).sum())
@@ -369,8 +496,6 @@ class Launches:
         return f"<Launches: {kernels} kernels{copies} in {self.streams} streams{contexts}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         shown = [key for key in _COLUMNS if key == "time" or getattr(self, key).any()]
         if np.array_equal(self.longest, self.duration):
             shown.remove("longest")
@@ -394,3 +519,11 @@ class Launches:
 
 def _unpickle(values: dict[str, Any]) -> Launches:
     return Launches(**values)
+
+
+def _cut(flat: Any, counts: Any, name: str) -> list[Int64Array]:
+    """The rows of an array that holds them end to end."""
+    ends = np.cumsum(counts)
+    if len(flat) != (ends[-1] if len(ends) else 0) or (np.asarray(counts) < 0).any():
+        raise ValueError(f"{name}: got {len(flat)} entries, expected {counts.sum()}")
+    return np.split(flat, ends[:-1]) if len(ends) else []

@@ -1,55 +1,65 @@
-"""Which SM each block of a kernel is given to.
+"""Placement of blocks on SMs: the rules of [RTAS20], most room first, and round robin.
 
-Olmedo et al. 2020, section III-C, and the most-room rule of Gilman et al. (2020), of which the
-paper's definitions are special cases.
+[RTAS20], section III-C, and the most-room rule of Gilman et al. (2020), of which the paper's
+definitions are special cases.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._draw.axes import axes
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
 from gpusched._support.frozen import Frozen
+from gpusched._support.saved import Saved
 from gpusched.model.gpu import GPU, as_gpu, kernel_columns
 
-# The core's numbers of the policies.
-POLICIES = {"most_room": 0, "olmedo": 1, "round_robin": 2}
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["PLACEMENTS", "Placement", "place"]
+
+PLACEMENTS: dict[str, int] = {"most_room": 0, "olmedo": 1, "round_robin": 2}
+"""The rules of placement, with the core's numbers of them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Placement(Frozen):
-    """Where the blocks of some kernels went; made by :func:`place`.
+class Placement(Saved, Frozen):
+    """The SMs of the blocks of some kernels; made by `place`.
 
     All arrays are read-only and int64. B is the number of blocks, K of kernels.
 
     Attributes
     ----------
+    gpu, placement
+        The GPU and the rule, as given.
     kernel, block, sm
-        Shape ``(B,)``, in dispatch order: the kernel (an index into the arguments of
-        :func:`place`), the block's number in its grid, and its SM, -1 where there was no room.
-    load
+        Shape ``(B,)``, in dispatch order: the kernel (an index into the arguments of `place`), the
+        block's number in its grid, and its SM, -1 where there was no room.
+    before, after
         Shape ``(sms, 4)``: warps, blocks, registers and shared memory in bytes (with what the
-        system reserves) that each SM holds afterwards. Can be passed to :func:`place` as ``load``.
-    before
-        The same, before the first block was placed.
+        system reserves) that each SM holds before the first block is placed and after the last
+        one. ``after`` can be passed to `place` as ``load``.
     warps
         Shape ``(K,)``: warps per block.
-    gpu, policy
-        As given.
     """
 
+    _KIND: ClassVar[str] = "Placement"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (GPU,)
+
     gpu: GPU
-    policy: str
+    placement: str
     kernel: Int64Array
     block: Int64Array
     sm: Int64Array
-    load: Int64Array
     before: Int64Array
+    after: Int64Array
     warps: Int64Array
 
     @property
@@ -59,32 +69,53 @@ class Placement(Frozen):
 
     @property
     def placed(self) -> Int64Array:
-        """How many blocks of each kernel found an SM, shape ``(K,)``."""
+        """Number of blocks of each kernel that found an SM, shape ``(K,)``."""
         counts = np.bincount(self.kernel[self.sm >= 0], minlength=len(self.warps))
         return counts.astype(np.int64)
 
     def sms(self, kernel: int) -> Int64Array:
         """The SMs of a kernel's blocks, in block order; -1 where there was no room."""
         if not 0 <= kernel < len(self.warps):
-            raise IndexError(f"kernel = {kernel}: there are {len(self.warps)} kernels")
+            most = len(self.warps) - 1
+            raise IndexError(f"kernel: got {kernel}, expected an index from 0 to {most}")
         start, stop = np.searchsorted(self.kernel, [kernel, kernel + 1])
         return self.sm[start:stop]
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per block: kernel, block, sm."""
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Placement:
+        made = cls(**values)
+        if not isinstance(made.gpu, GPU):
+            raise TypeError(f"gpu: got {type(made.gpu).__name__}, expected GPU")
+        one_of(made.placement, PLACEMENTS, "placement")
+        size, sms = np.shape(made.kernel), made.gpu.sms
+        shapes = {"kernel": size, "block": size, "sm": size, "before": (sms, 4), "after": (sms, 4)}
+        for key, shape in (shapes | {"warps": np.shape(made.warps)[:1]}).items():
+            array = getattr(made, key)
+            if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.shape != shape:
+                raise ValueError(f"{key}: got other values, expected int64 of shape {shape}")
+        bounds = {"sm": (-1, sms), "kernel": (0, len(made.warps))}
+        for key, (least, most) in bounds.items():
+            array = getattr(made, key)
+            if array.ndim != 1 or ((array < least) | (array >= most)).any():
+                raise ValueError(f"{key}: got entries out of range, expected {least} to {most - 1}")
+        return made
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per block: kernel, block, sm (missing without room)."""
         import pandas as pd
 
-        return pd.DataFrame({key: getattr(self, key) for key in ("kernel", "block", "sm")})
+        sm = pd.arrays.IntegerArray(self.sm.copy(), self.sm < 0)
+        return pd.DataFrame({"kernel": self.kernel, "block": self.block, "sm": sm})
 
     def __repr__(self) -> str:
         placed = int((self.sm >= 0).sum())
         return (
             f"<Placement: {placed} of {len(self.sm)} blocks of {len(self.warps)} kernels "
-            f"on {self.gpu.sms} SMs, {self.policy}>"
+            f"on {self.gpu.sms} SMs, {self.placement}>"
         )
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draws the SMs as columns in which the blocks are stacked by their warps.
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the SMs as columns in which the blocks are stacked by their warps.
 
         ``ax`` is a matplotlib axes, a new one unless given; returns it. In a notebook the
         placement itself shows as the same picture, without matplotlib.
@@ -110,45 +141,45 @@ class Placement(Frozen):
 
 def place(
     gpu: GPU | str,
-    blocks: Any,
-    threads: Any,
-    regs: Any = 0,
-    smem: Any = 0,
-    policy: str = "most_room",
-    load: Any = None,
+    blocks: npt.ArrayLike,
+    threads: npt.ArrayLike,
+    regs: npt.ArrayLike = 0,
+    smem: npt.ArrayLike = 0,
+    placement: str = "most_room",
+    load: npt.ArrayLike | None = None,
 ) -> Placement:
-    """Gives the blocks of kernels to SMs, one after the other; none ends meanwhile.
+    """Give the blocks of kernels to SMs, one after the other; none ends meanwhile.
 
     The kernels are dispatched in the order given, each block by block. The first block that fits
     on no SM, and all that is behind it, are not placed (SM -1): only the kernel at the head of the
-    queue is looked at (rules X1, R1 to R3 of Amert et al. 2017).
+    queue is dispatched (rules X1, R1 to R3 of Amert et al. 2017).
 
     Parameters
     ----------
     gpu
-        A ``GPU``, or the name of a preset; where SMs are equal, its ``sm_order`` decides.
+        A `GPU`, or the name of a preset; where SMs are equal, its ``sm_order`` decides.
     blocks, threads, regs, smem
-        One entry per kernel, or numbers that are the same for all: blocks of the grid, threads
-        per block, registers per thread, bytes of shared memory per block. At most 100,000,000
-        blocks in all.
-    policy
+        One entry per kernel, shape ``(K,)``, or numbers that are the same for all: blocks of the
+        grid, threads per block, registers per thread, bytes of shared memory per block. At most
+        100,000,000 blocks in all.
+    placement
         ``"most_room"``: the SM that can host the most further blocks of the kernel, in warps,
         block slots, registers and shared memory (Gilman et al. 2020); Definitions III.1 to III.3
-        of Olmedo et al. 2020 are special cases.
+        of [RTAS20] are special cases.
 
-        ``"olmedo"``: the rules of Olmedo et al. 2020 as they are written, for a block of y warps.
-        First the SMs that hold a block of the kernel dispatched before, in SM order: the first one
-        for which Definition III.2 holds, x being the warps of the block put there last (of any
-        kernel) and z those there before it. Else, when all other SMs carry the same number z' of
-        warps and the remaining one fewer, and a block of the kernel dispatched before is there:
-        that SM if Definition III.3 holds, x being all the warps on it. Else the SM with the fewest
-        warps, which is not the SM that III.3 refused as long as another one has room.
+        ``"olmedo"``: the rules of [RTAS20] as they are written, for a block of y warps. First the
+        SMs that hold a block of the kernel dispatched before, in SM order: the first one for which
+        Definition III.2 holds, x being the warps of the block put there last (of any kernel) and z
+        those there before it. Else, when all other SMs carry the same number z' of warps and the
+        remaining one fewer, and a block of the kernel dispatched before is there: that SM if
+        Definition III.3 holds, x being all the warps on it. Else the SM with the fewest warps,
+        which is not the SM that III.3 refused as long as another one has room.
 
         ``"round_robin"``: the SMs in cyclic order, over all kernels; the next one that has room.
     load
-        What the SMs hold already: shape ``(sms, 4)`` with warps, blocks, registers and bytes of
-        shared memory, such as ``load`` of another placement. The policies know of it only what
-        the numbers say, not which kernels it belongs to.
+        What the SMs hold before: shape ``(sms, 4)`` with warps, blocks, registers and bytes of
+        shared memory, such as ``after`` of another placement. The rules use these numbers alone,
+        not the kernels behind them.
 
     Returns
     -------
@@ -157,17 +188,20 @@ def place(
     Raises
     ------
     ValueError, OverflowError, TypeError
-        For what is no kernel, no policy or no load; the message names the entry.
+        Kernels, a rule or a load that are not possible; the message names the entry.
+
+    >>> gs.place("pbs2024", blocks=[4, 4], threads=[128, 160], placement="most_room").sm.tolist()
+    [0, 2, 4, 6, 1, 3, 5, 7]
     """
-    one_of(policy, POLICIES, "policy")
+    one_of(placement, PLACEMENTS, "placement")
     gpu = as_gpu(gpu)
     columns = kernel_columns(blocks=blocks, threads=threads, regs=regs, smem=smem)
     if columns[0].ndim > 1:
-        raise ValueError(f"kernels: must be one row, have shape {columns[0].shape}")
+        raise ValueError(f"blocks: got kernels of shape {columns[0].shape}, expected one row")
     grid, width, each_regs, each_smem = (column.ravel() for column in columns)
     before = np.zeros((gpu.sms, 4), dtype=np.int64) if load is None else int_array(load, "load")
     if before.shape != (gpu.sms, 4):
-        raise ValueError(f"load: must have shape ({gpu.sms}, 4), has {before.shape}")
+        raise ValueError(f"load: got shape {before.shape}, expected ({gpu.sms}, 4)")
     sm, after = _core.place(
         gpu._limits,
         gpu.sm_order,
@@ -175,19 +209,19 @@ def place(
         width,
         each_regs,
         each_smem,
-        policy=POLICIES[policy],
+        policy=PLACEMENTS[placement],
         load=before,
     )
     kernel = np.repeat(np.arange(len(grid)), grid)
     first = np.cumsum(grid) - grid
     return Placement(
         gpu=gpu,
-        policy=policy,
+        placement=placement,
         kernel=frozen(kernel),
         block=frozen(np.arange(len(sm)) - first[kernel]),
         sm=frozen(sm.astype(np.int64)),
-        load=frozen(after),
         before=frozen(before),
+        after=frozen(after),
         warps=frozen(-(-width // 32)),
     )
 

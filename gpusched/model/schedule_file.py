@@ -15,13 +15,14 @@ from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
 
 _FORMAT = "gpusched schedule"
+_TASK_FIELDS = (*KernelTasks._ARRAYS, "name")
 
 Made = TypeVar("Made")
 
 
 def write(schedule: Any, path: str | os.PathLike[str]) -> None:
     """What `Schedule.save` describes."""
-    tasks = {f.name: getattr(schedule.tasks, f.name) for f in fields(KernelTasks)}
+    tasks = {name: getattr(schedule.tasks, name) for name in _TASK_FIELDS}
     document = {
         "format": _FORMAT,
         "version": 1,
@@ -65,7 +66,7 @@ class _Reader:
 
     def schedule(self, make: Callable[..., Made]) -> Made:
         given = self.mapping(self.document, "tasks", "tasks")
-        names = [field.name for field in fields(KernelTasks)]
+        names = _TASK_FIELDS
         if unknown := sorted(set(given) - set(names)):
             self.fail(f"tasks.{unknown[0]}", "is not known")
         columns = {name: self.sequence(given, name, f"tasks.{name}") for name in names}

@@ -24,7 +24,7 @@ from gpusched._support.progress import Progress, reporter
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
-from gpusched.model.placement import POLICIES
+from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
 
 __all__ = ["hierarchy"]
@@ -128,7 +128,7 @@ def hierarchy(
     gpu = as_gpu(gpu)
     hint = "Launches.from_tasks(tasks, until)" if isinstance(launches, KernelTasks) else ""
     instance(launches, Launches, "launches", hint)
-    one_of(policy, POLICIES, "policy")
+    one_of(policy, PLACEMENTS, "policy")
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)
     rounds = _round(context_priority, runlist, contexts)
@@ -154,7 +154,7 @@ def hierarchy(
     simulation = _core.hierarchy_open(
         gpu._limits,
         gpu.sm_order,
-        policy=POLICIES[policy],
+        policy=PLACEMENTS[policy],
         copy_engines=engines,
         channels=limit,
         switch_time=cost,

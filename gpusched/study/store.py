@@ -1,10 +1,10 @@
-"""Where a long study keeps what is done: one SQLite file, from which it resumes.
+"""Store of the finished chunks of a study: one SQLite file, from which the study resumes.
 
-A study is a function of its definition; its work is cut into chunks that are the same however
-many workers there are, and what a chunk found is an array of counts, or arrays with names. The
-file holds the definition and the arrays of the chunks that are done. It is written in transactions,
-about one a second, with SQLite's rollback journal: after a crash (or kill -9) it holds what the
-last transaction left. A file that is not a store of this study is never written to.
+A study is determined by its definition. Its work is divided into chunks that do not depend on the
+number of workers; the result of a chunk is an array of counts, or a dict of arrays. The file
+contains the definition and the results of finished chunks. It is written in transactions, about one
+per second, with SQLite's rollback journal, so that it is intact after a crash. A file that is not a
+store of this study is never written to.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Chunk", "Store", "StoreError", "open_store"]
 Chunk = tuple[int, int, int]
 """A chunk: (point of the study, first set, number of sets)."""
 
-# "gpsS": marks our files among all SQLite files; the version changes with the tables below.
+# "gpsS": SQLite application id of these files; the version changes with the tables below.
 _APPLICATION = 0x67707353
 _SCHEMA = 1
 _SECONDS = 1.0  # between transactions
@@ -45,11 +45,11 @@ _TABLES = """
 
 
 class StoreError(RuntimeError):
-    """A file is no store, or not of this study, or damaged, or in use; it was left as it was."""
+    """A file is not a store of this study, or is damaged or in use; it was not changed."""
 
 
 class _Counts:
-    """What a chunk found is one array of ``length`` counts."""
+    """Encoding of results that are one array of ``length`` counts."""
 
     def __init__(self, length: int) -> None:
         self._length = length
@@ -64,12 +64,14 @@ class _Counts:
 
 
 class _Named:
-    """What a chunk found is a dict of arrays."""
+    """Encoding of results that are dicts of arrays."""
 
     def pack(self, arrays: Mapping[str, Any]) -> bytes:
         for name, array in arrays.items():
             if array.dtype.hasobject:
-                raise StoreError(f"{name!r}: a store keeps numbers and text, not {array.dtype}")
+                raise StoreError(
+                    f"{name}: got dtype {array.dtype}, expected numbers or text for a store"
+                )
         file = io.BytesIO()
         np.savez(file, np.array(list(arrays), dtype=str), *arrays.values())
         return file.getvalue()
@@ -84,7 +86,7 @@ class _Named:
 
 
 class Store:
-    """An open store. ``done`` maps the chunks it holds to what they found."""
+    """An open store. ``done`` maps finished chunks to their results."""
 
     def __init__(self, path: str, connection: sqlite3.Connection, form: _Counts | _Named) -> None:
         self._path = path
@@ -95,7 +97,7 @@ class Store:
         self.done: dict[Chunk, Any] = {}
 
     def add(self, chunk: Chunk, counts: Any) -> None:
-        """Keeps what a chunk found; it is written within about a second, or by `flush`."""
+        """Add the result of a chunk; it is written within about a second, or by ``flush``."""
         data = self._form.pack(counts)
         self._waiting.append((*chunk, data, zlib.crc32(data)))
         self.done[chunk] = counts
@@ -103,7 +105,7 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what waits, as one transaction."""
+        """Write the added results as one transaction."""
         if self._waiting:
             with _blaming(self._path):
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -127,7 +129,7 @@ class Store:
                 found = self._form.unpack(data) if whole else None
                 if found is None:
                     raise StoreError(
-                        f"{self._path}: the counts of chunk ({point}, {first}) are damaged"
+                        f"{self._path}: got damaged counts of chunk ({point}, {first})"
                     )
                 self.done[point, first, size] = found
 
@@ -136,21 +138,33 @@ class Store:
 def open_store(
     path: str | os.PathLike[str], study: Mapping[str, Any], length: int | None = None
 ) -> Iterator[Store]:
-    """The store at ``path``, made if there is none, for as long as the block lasts.
+    """Open the store at ``path``, or create it, for the length of the block.
 
-    ``study``: what defines the study, as JSON can hold it; ``length``: numbers in a chunk's counts;
-    without it, chunks are dicts of arrays.
-    What was added is written at the end, also when the block is left by an exception. Raises
-    ``StoreError`` for a file that is no store, of another version, of another study, damaged or in
-    use by another process; ``OSError`` where there can be no file.
+    Added results are written at the end of the block, also after an exception.
+
+    Parameters
+    ----------
+    path
+        The file.
+    study
+        Definition of the study, of values that JSON can hold.
+    length
+        Numbers in a chunk's counts; None when results are dicts of arrays.
+
+    Raises
+    ------
+    StoreError
+        Not a store, or a store of another version or study, damaged or in use by another process.
+    OSError
+        The file cannot be created.
     """
     name = os.fspath(path)
     name = name.decode() if isinstance(name, bytes) else name
     if os.path.isdir(name):
-        raise IsADirectoryError(f"{name}: is a folder, not a store")
+        raise IsADirectoryError(f"{name}: got a folder, expected a file")
     if os.path.exists(name):
-        if not os.path.isfile(name):  # reading a pipe would wait for ever
-            raise StoreError(f"{name}: is no ordinary file")
+        if not os.path.isfile(name):  # opening a pipe would block
+            raise StoreError(f"{name}: expected an ordinary file")
         _check_header(name)
     else:
         _make(name, study)
@@ -169,32 +183,33 @@ def open_store(
 
 
 def _check_header(name: str) -> None:
-    """Before SQLite opens the file, which it would take for a new one if it were short."""
+    """Check the header first: SQLite would treat a short file as a new database."""
     with open(name, "rb") as file:
         head = file.read(100)
         size = file.seek(0, os.SEEK_END)
     if not head:
-        raise StoreError(f"{name}: is empty, not a store; remove it or name another file")
+        raise StoreError(
+            f"{name}: got an empty file, expected a store; remove it or name another file"
+        )
     if len(head) < 100 or not head.startswith(b"SQLite format 3\0"):
-        raise StoreError(f"{name}: is no store, or damaged")
+        raise StoreError(f"{name}: expected a store (another file, or damaged)")
     page, pages, schema, application = (
         int.from_bytes(head[at : at + length], "big")
         for at, length in ((16, 2), (28, 4), (60, 4), (68, 4))
     )
     if application != _APPLICATION:
-        raise StoreError(f"{name}: is an SQLite file, but not a store of a study")
+        raise StoreError(f"{name}: got an SQLite file that is not a store, expected a store")
     if schema != _SCHEMA:
         raise StoreError(
-            f"{name}: was written by another version of gpusched (format {schema}, this one reads "
-            f"{_SCHEMA})"
+            f"{name}: got format {schema} of another version of gpusched, expected {_SCHEMA}"
         )
-    # A journal of a killed process may bring back what is missing.
+    # The journal of a killed process may restore the missing pages.
     if size < pages * (65536 if page == 1 else page) and not os.path.exists(f"{name}-journal"):
-        raise StoreError(f"{name}: is damaged: it was cut off")
+        raise StoreError(f"{name}: got a truncated file, expected a store")
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    # By a quoted address: no sign in the name has a meaning, and no file is made by mistake.
+    # By a quoted address: no character of the name is special, and no file is created.
     with _blaming(name):
         return sqlite3.connect(
             f"file:{_quoted(name)}?mode=rw",
@@ -212,7 +227,7 @@ def _quoted(name: str) -> str:
 
 
 def _make(name: str, study: Mapping[str, Any]) -> None:
-    """A new store, whole or not at all: made beside its place, then moved there."""
+    """Create a store atomically: under a temporary name, then linked or renamed."""
     beside = f"{name}.{os.urandom(8).hex()}.tmp"
     try:
         with _blaming(name):
@@ -248,7 +263,7 @@ def _definition(study: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _lock(name: str, connection: sqlite3.Connection) -> None:
-    """For this connection alone, until it is closed or its process ends."""
+    """Lock the file for this connection until it is closed or its process ends."""
     with _blaming(name):
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("BEGIN EXCLUSIVE")
@@ -259,32 +274,31 @@ def _check(name: str, connection: sqlite3.Connection, study: Mapping[str, Any]) 
     with _blaming(name):
         (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
-            raise StoreError(f"{name}: is damaged: {clip(str(state), 100)}")
+            raise StoreError(f"{name}: got a damaged store: {clip(str(state), 100)}")
         held = dict(connection.execute("SELECT key, value FROM study").fetchall())
     wanted = dict(_definition(study))
     version, mine = held.pop("gpusched", "null"), wanted.pop("gpusched")
     if held.get("numbers") != wanted.get("numbers"):
         raise StoreError(
-            f"{name}: was written by another version of gpusched ({version}, this is {mine}), "
-            "whose numbers differ"
+            f"{name}: got results of gpusched {version}, expected {mine}, whose numbers differ"
         )
     for key in [*wanted, *held]:
         if held.get(key) != wanted.get(key):
             raise StoreError(
-                f"{name}: holds another study: {key} is {clip(held.get(key, 'missing'), 60)} "
-                f"there, {clip(wanted.get(key, 'missing'), 60)} here"
+                f"{name}: got another study: {key} is {clip(held.get(key, 'missing'), 60)}, "
+                f"expected {clip(wanted.get(key, 'missing'), 60)}"
             )
 
 
 @contextlib.contextmanager
 def _blaming(name: str) -> Iterator[None]:
-    """SQLite's errors inside the block, as errors about the store."""
+    """Re-raise SQLite's errors inside the block as ``StoreError``."""
     try:
         yield
     except sqlite3.OperationalError as error:
         text = str(error)
         if "locked" in text:
-            raise StoreError(f"{name}: is in use by another process") from None
+            raise StoreError(f"{name}: in use by another process") from None
         raise StoreError(f"{name}: {text}") from None
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"{name}: is no store, or damaged: {error}") from None
+        raise StoreError(f"{name}: expected a store (another file, or damaged): {error}") from None

@@ -1,9 +1,9 @@
-"""What makes a sweep the same sweep: by this a store knows whether it may be gone on with.
+"""Definition of a sweep, by which a store decides whether it may be resumed.
 
-The function counts by its name and its compiled body, so that a function that was changed does not
-go on with numbers of the old one; what it calls is not looked at. Values of the grid count as they
-are where they are numbers or text, otherwise by their pickles. Whatever is in doubt is another
-sweep: its store is refused, never mixed.
+The function is identified by its name and compiled body, so that a changed function does not resume
+from results of the old one; functions that it calls are not compared. Values of the grid are
+identified by themselves when they are numbers or text, otherwise by their pickles. In case of doubt
+two sweeps are different, and the store is rejected.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ def definition(
     seed: Any,
     root: np.random.SeedSequence,
 ) -> dict[str, Any]:
-    """The study that a sweep is, as `open_store` takes it; ``root`` is what ``seed`` became.
+    """Definition of a sweep for ``open_store``; ``root`` is the ``SeedSequence`` of ``seed``.
 
-    Raises ValueError for a seed that names no numbers, and for values that cannot be told apart.
+    Raises ``ValueError`` for a seed that is not reproducible, and for values without a pickle.
     """
     if seed is None or isinstance(seed, np.random.Generator):
-        raise ValueError(f"seed = {seed!r}: a sweep with a store needs an int or a SeedSequence")
+        raise ValueError(
+            f"seed: got {seed!r}, expected an int or a SeedSequence for a sweep with a store"
+        )
     bound: list[Any] = []
     while isinstance(function, functools.partial):
         words = {name: _value(v, name) for name, v in sorted(function.keywords.items())}
@@ -42,7 +44,7 @@ def definition(
         function = function.func
     call: Any = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
-    if not hasattr(call, "__code__"):  # an object that can be called
+    if not hasattr(call, "__code__"):  # a callable object
         call, owner = type(function).__call__, function
     code = getattr(call, "__code__", None)
     return {
@@ -64,7 +66,7 @@ def definition(
 
 
 def _value(value: Any, where: str) -> Any:
-    """A value as JSON holds it: itself, or the digest of its pickle."""
+    """A value for JSON: itself, or the digest of its pickle."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -77,7 +79,7 @@ def _value(value: Any, where: str) -> Any:
         return [type(value).__name__, _digest(pickle.dumps(value))]
     except Exception as error:
         raise ValueError(
-            f"{where}: a store cannot tell a {type(value).__name__} from another: {error}"
+            f"{where}: got a {type(value).__name__}, expected a value that can be pickled: {error}"
         ) from None
 
 
@@ -91,7 +93,7 @@ def _closure(call: Any) -> Iterable[Any]:
 
 
 def _body(code: CodeType) -> bytes:
-    """A function's instructions and constants, without where they stand in a file."""
+    """A function's instructions and constants, without its place in a file."""
     constants = []
     for item in code.co_consts:
         if isinstance(item, CodeType):

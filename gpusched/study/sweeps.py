@@ -1,7 +1,7 @@
-"""Sweeps: one function, a grid of parameters, many task sets for each point of it.
+"""Sweeps: evaluation of a function on many task sets for each point of a grid of parameters.
 
-The function gets chunks of task sets and answers with arrays, so a chunk is one call into C.
-What comes out depends on the seed alone, never on how the work was divided::
+The function gets chunks of task sets and returns arrays, so that a chunk is one call into C. The
+result depends on the seed only, not on the chunks, the workers or their order::
 
     def schedulable(*, utilization, n, count, first, seed, stop=None):
         tasks = gs.generate.gpusched(n, utilization, count=count, seed=seed, first=first)
@@ -39,14 +39,14 @@ __all__ = ["Sweep", "SweepError", "spawn", "sweep"]
 
 Chunk = Mapping[str, npt.NDArray[Any]]
 
-# How many chunks each worker gets: enough for an even load and a moving progress bar. And how
-# many sets a chunk has at most, since what it is computed from is in memory at once.
+# Chunks per worker, for an even load and regular progress; and the largest number of sets of a
+# chunk, which limits its memory.
 _CHUNKS_PER_WORKER = 8
 _LARGEST_CHUNK = 1024
 
 
 class SweepError(RuntimeError):
-    """The function failed at a point: ``point`` is its parameters, ``__cause__`` the error."""
+    """Failure of the function at a point; ``point`` has its parameters, ``__cause__`` the error."""
 
     def __init__(self, message: str, point: Mapping[str, Any]) -> None:
         super().__init__(message, dict(point))
@@ -58,16 +58,18 @@ class SweepError(RuntimeError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep(Results):
-    """A tidy table with one row per point of the grid.
+    """Result of a sweep: a tidy table with one row per point of the grid.
 
-    ``columns`` has the grid's parameters, ``count`` (task sets per point), and for each quantity q
-    that the function returned its mean in column q. Booleans and verdicts (int8: 1 yes, 0 no, -1
-    undecided) have in ``q_low`` and ``q_high`` the 95 % confidence interval (Wilson), and verdicts
-    in ``q_undecided`` the share of -1: q is the share of what was proved, and the interval reaches
-    from no undecided set being a yes to all of them.
-
-    ``values`` maps each quantity to what the function returned, an array of shape (points, count).
-    ``to_frame()`` makes a pandas table, ``save_csv(path)`` a file, ``plot()`` a picture.
+    Attributes
+    ----------
+    columns
+        The grid's parameters, ``count`` (task sets per point), and for each quantity q that the
+        function returned its mean in column q. For booleans and verdicts (int8: 1 yes, 0 no, -1
+        undecided), ``q_low`` and ``q_high`` are the 95 % confidence interval (Wilson); for
+        verdicts, q is the share of 1, ``q_undecided`` the share of -1, and the interval covers the
+        cases that none and that all of the undecided sets are 1.
+    values
+        The values of each quantity, arrays of shape (points, count).
     """
 
     values: Mapping[str, npt.NDArray[Any]]
@@ -82,12 +84,28 @@ class Sweep(Results):
         return (Sweep, (dict(self.columns), dict(self.values)))
 
     def plot(self, *quantities: str, x: str | None = None, ax: Any = None) -> Any:
-        """Draws quantities over a parameter of the grid, and returns the axes.
+        """Draw quantities over a parameter of the grid.
 
-        ``quantities``: what the function returned; unless given, what has a confidence interval,
-        which is drawn as a band, or else everything. ``x``: the parameter; unless given, the one
-        with the most values of those that are numbers. Every combination of the others has lines
-        of its own. Raises ValueError for what there is not, and where no parameter is a number.
+        Each combination of the other parameters has its own lines. Confidence intervals are drawn
+        as bands.
+
+        Parameters
+        ----------
+        quantities
+            Names of quantities; default those with a confidence interval, or else all.
+        x
+            The parameter; default the numeric one with the most values.
+        ax
+            A Matplotlib axes; None for a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ValueError
+            An unknown quantity or parameter, or no numeric parameter.
         """
         from gpusched._draw import axes as plot
 
@@ -95,7 +113,9 @@ class Sweep(Results):
         parameters = names[: names.index("count")]
         numbers = [p for p in parameters if self[p].dtype.kind in "iuf"]
         if x is None and not numbers:
-            raise ValueError("x: no parameter of the grid is a number")
+            raise ValueError(
+                "x: got None, expected a parameter (no parameter of the grid is numeric)"
+            )
         over = max(numbers, key=lambda p: len(np.unique(self[p]))) if x is None else x
         one_of(over, parameters, "x")
         for name in quantities:
@@ -126,13 +146,13 @@ class Sweep(Results):
 def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
     """The child ``key`` of a seed (an int, a SeedSequence, a Generator or None).
 
-    Unlike ``SeedSequence.spawn`` it does not change the parent: the same key is the same child.
+    Unlike ``SeedSequence.spawn``, it does not change the parent: equal keys give equal children.
     """
     if not isinstance(seed, np.random.SeedSequence):
         if isinstance(seed, np.random.Generator):
             seed = np.random.SeedSequence(seed_key(seed).tolist())
         else:
-            seed_key(seed)  # refuses what is no seed
+            seed_key(seed)  # raises for a value that is not a seed
             seed = np.random.SeedSequence(seed)
     return np.random.SeedSequence(
         entropy=seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size
@@ -151,19 +171,18 @@ def sweep(
     progress: Progress = None,
     store: str | os.PathLike[str] | None = None,
 ) -> Sweep:
-    """Calls ``function`` for ``count`` task sets at every point of a grid.
+    """Call ``function`` for ``count`` task sets at every point of a grid.
 
     Parameters
     ----------
     function
         Called as ``function(count=, first=, seed=, **point)``; returns a dict of arrays of length
         ``count``, one entry for each of the task sets ``first`` .. ``first + count - 1`` of
-        ``seed``. A set must be the same whatever the chunk it comes in, as those of
-        ``gs.generate`` are. A function with a parameter ``stop`` gets a byte that is set to 1 when
-        the sweep is to end early, for the parameter of that name of ``gs.pbs.search``; it gets
-        None where workers share no memory.
+        ``seed``. A set must not depend on its chunk; those of ``gs.generate`` do not. A function
+        with a parameter ``stop`` gets a byte that is set to 1 when the sweep ends early, to be
+        passed on, for example to ``gs.pbs.search``; None where workers share no memory.
     grid
-        The values of each parameter; the points are their combinations, the last one varying
+        The values of each parameter; the points are all combinations, the last parameter varying
         fastest.
     count
         Task sets per point.
@@ -171,44 +190,51 @@ def sweep(
         An int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy). Point number i gets
         child i of it.
     chunk
-        Task sets per call; chosen from the number of workers unless given.
+        Task sets per call; default chosen by the number of workers.
     executor
-        Any ``concurrent.futures.Executor``, not shut down afterwards; a pool of ``workers``
-        threads unless given. For processes the function must be picklable.
+        Any ``concurrent.futures.Executor``, which is not shut down; default a pool of ``workers``
+        threads. For processes the function must be picklable.
     workers
-        Threads of the default pool: the CPUs this process may use unless given.
+        Threads of the default pool; default the number of CPUs that this process may use.
     progress
-        A callable (done, total) in task sets, called in this thread; or whether to show a progress
-        bar, by default in a terminal (with tqdm; without it none is shown).
+        A callable (done, total) in task sets, called in this thread; or True or False to show or
+        hide a progress bar, by default shown in a terminal (requires tqdm).
     store
-        A file (SQLite) to keep what is done in: called again in the same way, a sweep that was
-        interrupted or killed goes on from there, to the same table. ``count`` may grow, workers and
-        chunks may change. The function is known by its name and its body, not by what it calls:
-        where that has changed, take another file. Needs a ``seed`` that can be named again.
+        An SQLite file for finished chunks. With the same arguments, an interrupted or killed sweep
+        resumes from it and returns the same table. ``count`` may grow; workers and chunks may
+        change. The function is identified by its name and body, not by functions that it calls:
+        when these change, use another file. Requires an int or a ``SeedSequence`` as ``seed``.
+
+    Returns
+    -------
+    Sweep
+        One row per point of the grid.
 
     Raises
     ------
     SweepError
-        The function raised, or returned something else than equally long arrays with the same
-        names everywhere; it carries the point. Nothing of the sweep goes on running.
+        The function raised, or did not return arrays of length ``count`` with the same names at
+        all points. The error has the point. No part of the sweep keeps running.
     KeyboardInterrupt
-        On Ctrl-C, after the running chunks were told to stop and the others were cancelled.
+        On Ctrl-C, after running chunks were told to stop and the others were cancelled.
     ValueError
-        A grid with a parameter without values, a count or chunk below 1, a store without a seed.
+        A parameter without values, a count or chunk below 1, a store without a seed.
     gpusched.StoreError
-        A store of another sweep or version, damaged or in use; it is left as it was.
+        A store of another sweep or version, damaged or in use; it is not changed.
     """
     count = integer(count, "count")
     if not isinstance(grid, Mapping):
-        raise TypeError(f"grid: must be a dict of lists, got {type(grid).__name__}")
+        raise TypeError(f"grid: got {type(grid).__name__}, expected a dict of lists")
     names = list(grid)
     axes = {name: _choice(name, choice) for name, choice in grid.items()}
     for name, choice in axes.items():
         if not choice:
-            raise ValueError(f"grid[{name!r}]: has no values")
+            raise ValueError(f"grid[{name!r}]: got no values, expected at least one")
     for name in ("count", "first", "seed", "stop"):
         if name in axes:
-            raise ValueError(f"grid[{name!r}]: the sweep itself passes {name}")
+            raise ValueError(
+                f"grid: got the parameter {name!r}, expected another name (the sweep passes it)"
+            )
     points = [dict(zip(names, p, strict=True)) for p in itertools.product(*axes.values())]
     root = spawn(seed)
     seeds = [spawn(root, index) for index in range(len(points))]
@@ -234,13 +260,15 @@ def sweep(
     columns["count"] = np.full(len(points), count)
     for name, array in values.items():
         if name in columns:
-            raise ValueError(f"the function returns {name!r}, which is a column already")
+            raise ValueError(
+                f"function: got a quantity {name!r}, expected another name than the columns'"
+            )
         columns.update(summary(name, array))
     return Sweep(columns, values)
 
 
 def summary(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-    """The columns that sum up a quantity: ``values`` has shape (points, count). See ``Sweep``."""
+    """Columns of ``Sweep`` for a quantity; ``values`` has shape (points, count)."""
     count = values.shape[1]
     if values.dtype not in (np.bool_, np.int8):
         return {name: values.mean(axis=1)}
@@ -269,17 +297,18 @@ def run(
     progress: Progress = None,
     kept: Store | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
-    """What ``function`` returns at every point, as arrays of shape (points, count).
+    """Results of ``function`` at every point, as arrays of shape (points, count).
 
-    Each point has its seed in ``seeds``; ``largest`` bounds the chunks that are chosen here; what
-    is done is in ``kept``, and goes there. The rest is as in ``sweep``.
+    ``seeds`` has one seed per point; ``largest`` limits the default size of chunks; ``kept`` is the
+    store from which finished chunks are taken and to which new ones are added. The other
+    parameters are those of ``sweep``.
     """
-    # Imported with the first sweep: gpusched itself should load quickly.
+    # Imported with the first sweep, so that ``import gpusched`` is fast.
     import inspect
 
     for name, number in (("count", count), ("chunk", chunk)):
         if number is not None and integer(number, name) < 1:
-            raise ValueError(f"{name} = {number}: must be at least 1")
+            raise ValueError(f"{name}: got {number}, expected at least 1")
     threads = worker_count(workers)
     if chunk is None:
         chunk = -(-len(points) * count // (_CHUNKS_PER_WORKER * threads))
@@ -314,14 +343,14 @@ def run(
 
 
 def _pieces(part: Mapping[int, Chunk]) -> list[tuple[int, int]]:
-    """(first set, number of sets) of each chunk of a point that is there, in order."""
+    """(first set, number of sets) of each finished chunk of a point, in order."""
     return [(first, len(next(iter(part[first].values()), ()))) for first in sorted(part)]
 
 
 def _missing(
     pieces: Sequence[tuple[int, int]], count: int, chunk: int
 ) -> Iterator[tuple[int, int]]:
-    """(first set, number of sets) of what is still to do for ``count`` sets."""
+    """(first set, number of sets) of each chunk that is missing for ``count`` sets."""
     at = 0
     for first, size in [*pieces, (count, 0)]:
         yield from ((k, min(chunk, first - k)) for k in range(at, first, chunk))
@@ -331,23 +360,25 @@ def _missing(
 def _choice(name: str, choice: Any) -> list[Any]:
     """The values of a parameter of the grid."""
     if isinstance(choice, (str, bytes)) or not isinstance(choice, Iterable):
-        raise TypeError(f"grid[{name!r}] = {choice!r:.60}: must be a list of values")
+        raise TypeError(f"grid[{name!r}]: got {choice!r:.60}, expected a list of values")
     return list(choice)
 
 
 def _checked(future: Future[Chunk], point: Mapping[str, Any], first: int, size: int) -> Chunk:
-    """A chunk's arrays, of the right length."""
+    """The arrays of a chunk; ``SweepError`` for a failure or a wrong length."""
     where = f"at {_describe(point)}, task sets {first} to {first + size - 1}"
     try:
         result = future.result()
     except Exception as error:
         raise SweepError(f"{where}: {type(error).__name__}: {error}", point) from error
     if not isinstance(result, Mapping):
-        raise SweepError(f"{where}: returned {type(result).__name__}, not a dict of arrays", point)
+        raise SweepError(f"{where}: got {type(result).__name__}, expected a dict of arrays", point)
     arrays = {name: np.asarray(values) for name, values in result.items()}
     for name, array in arrays.items():
         if array.shape != (size,):
-            raise SweepError(f"{where}: {name!r} has shape {array.shape}, must be ({size},)", point)
+            raise SweepError(
+                f"{where}: {name!r}: got shape {array.shape}, expected ({size},)", point
+            )
     return arrays
 
 
@@ -359,7 +390,7 @@ def _joined(
         for arrays in chunks.values():
             if set(arrays) != set(names):
                 raise SweepError(
-                    f"at {_describe(point)}: returned {sorted(arrays)}, elsewhere {sorted(names)}",
+                    f"at {_describe(point)}: got {sorted(arrays)}, expected {sorted(names)}",
                     point,
                 )
     return {
@@ -369,7 +400,7 @@ def _joined(
 
 
 def _column(values: list[Any]) -> npt.NDArray[Any]:
-    """The grid's values as a column; what is no number or text stays an object."""
+    """The grid's values as a column, of dtype object unless all are numbers or all text."""
     if all(isinstance(v, (bool, int, float, np.generic)) for v in values) or all(
         isinstance(v, str) for v in values
     ):

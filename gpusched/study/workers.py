@@ -1,4 +1,4 @@
-"""Who computes the parts of a long study, and how does Ctrl-C end them all?"""
+"""Worker pool with cooperative cancellation."""
 
 from __future__ import annotations
 
@@ -16,37 +16,46 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 
-# Calls handed out at a time, at least: enough for an executor with many workers of its own.
+# Least number of calls submitted at a time, enough for an executor with many workers.
 _WINDOW = 128
 
 
 def worker_count(workers: int | None) -> int:
-    """The argument ``workers``: the CPUs that this process may use for None."""
+    """The argument ``workers``; for None, the number of CPUs that this process may use."""
     if workers is None:
         with contextlib.suppress(AttributeError):  # not on every system
             return len(os.sched_getaffinity(0))
         return os.cpu_count() or 1
     number = integer(workers, "workers")
     if number < 1:
-        raise ValueError(f"workers = {number}: must be at least 1")
+        raise ValueError(f"workers: got {number}, expected at least 1")
     return number
 
 
 class Workers:
-    """An executor, or threads of its own, for the length of a ``with`` block.
+    """A given executor, or a pool of threads, for the length of a ``with`` block.
 
-    When the block ends early, what is running is told to stop by ``flag``, a byte for the parameter
-    ``stop`` of the calls (None where workers share no memory), and the rest is cancelled.
-    ``patient``: whether the calls heed it; others must not hold up a Ctrl-C.
+    When the block ends early, ``flag`` is set and calls that have not started are cancelled.
+    ``flag`` is a byte for the parameter ``stop`` of the calls, None where workers share no memory.
+
+    Parameters
+    ----------
+    executor
+        An executor, or None for a pool of ``workers`` threads.
+    workers
+        Number of threads.
+    patient
+        The calls check ``flag``; the pool waits for them at the end. Otherwise Ctrl-C does not
+        wait for running calls.
     """
 
     def __init__(self, executor: Executor | None, workers: int, patient: bool) -> None:
-        # Imported with the first study: gpusched itself should load quickly.
+        # Imported with the first study, so that ``import gpusched`` is fast.
         from concurrent.futures import ThreadPoolExecutor
 
         if executor is not None and not callable(getattr(executor, "submit", None)):
             raise TypeError(
-                f"executor: must be a concurrent.futures.Executor, not {type(executor).__name__}"
+                f"executor: got {type(executor).__name__}, expected a concurrent.futures.Executor"
             )
         self._own = executor is None
         self._pool: Executor = ThreadPoolExecutor(workers) if executor is None else executor
@@ -65,7 +74,7 @@ class Workers:
     def __exit__(self, *error: Any) -> None:
         finished = False
         try:
-            self._interrupts.__exit__(*error)  # which may raise what came late
+            self._interrupts.__exit__(*error)  # may raise a late interrupt
             finished = error[0] is None
         finally:
             if not finished:
@@ -78,8 +87,10 @@ class Workers:
     def run(
         self, function: Callable[..., Any], calls: Iterable[tuple[Key, dict[str, Any]]]
     ) -> Iterator[tuple[Key, Future[Any]]]:
-        """The futures of ``function(**arguments)`` for all calls (key, arguments), by key, each as
-        soon as it is done. Calls are taken from the iterable as workers become free."""
+        """Yield (key, future) of ``function(**arguments)`` for all calls (key, arguments).
+
+        Each is yielded when it is done. Calls are taken from the iterable as workers become free.
+        """
         todo = iter(calls)
         while True:
             for key, arguments in itertools.islice(todo, self._window - len(self._running)):
@@ -97,11 +108,11 @@ class Workers:
 
 @contextlib.contextmanager
 def _interrupts(ready: SimpleQueue[Any]) -> Iterator[Callable[[], None]]:
-    """While the block runs, Ctrl-C puts None into the queue instead of raising anywhere.
+    """Make Ctrl-C put None into the queue during the block, instead of raising.
 
-    An exception in the middle of concurrent.futures' own code can leave the lock of a future taken
-    for ever. What is yielded then does what Ctrl-C does otherwise: raise KeyboardInterrupt, as a
-    rule. Nothing is changed outside the main thread, or where Ctrl-C is ignored.
+    An exception inside the code of concurrent.futures can leave the lock of a future locked. The
+    yielded function calls the previous handler, which usually raises KeyboardInterrupt. Nothing is
+    changed outside the main thread, or where Ctrl-C is ignored.
     """
     import signal
     import threading
@@ -125,5 +136,5 @@ def _interrupts(ready: SimpleQueue[Any]) -> Iterator[Callable[[], None]]:
         yield interrupt
     finally:
         signal.signal(signal.SIGINT, usual)
-    if waiting:  # it came when nothing was left to wait for
+    if waiting:  # the interrupt arrived after the last result
         interrupt()

@@ -1,4 +1,4 @@
-"""What a probe of a device works with, and what it found."""
+"""State and findings of the probes of a device."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ MS = 1_000_000
 
 @dataclass(frozen=True)
 class Finding:
-    """What one probe found.
+    """Result of one probe.
 
     Attributes
     ----------
     probe
-        Its name.
+        Name of the probe.
     status
-        "pass" or "fail" where there is something to agree with, "figure" for a measurement, "skip"
-        where the device cannot be asked.
+        "pass" or "fail" for a comparison with an expectation, "figure" for a measurement, "skip"
+        when the probe cannot run on the device.
     text
         A sentence with the figure, or the first disagreement.
     data
-        Numbers, lists and strings: what JSON can hold.
+        Details, of values that JSON can hold.
     """
 
     probe: str
@@ -36,12 +36,12 @@ class Finding:
     data: dict[str, Any] = field(default_factory=dict)
 
     def line(self) -> str:
-        """For a table of findings."""
+        """Line of a table of findings."""
         return f"{self.status:6} {self.probe:22} {self.text}"
 
 
 def attempt(name: str, ask: Callable[[], Finding]) -> Finding:
-    """What was found; an exception is a failure like others, so that one does not hide the rest."""
+    """Run a probe; an exception becomes a finding with status "fail"."""
     try:
         return ask()
     except (RuntimeError, ValueError, OSError, OverflowError, MemoryError) as error:
@@ -50,7 +50,7 @@ def attempt(name: str, ask: Callable[[], Finding]) -> Finding:
 
 
 class Bench:
-    """A device under test, and what the probes have learned of it so far."""
+    """A device under test with the results that later probes use."""
 
     def __init__(self, device: Device, quick: bool) -> None:
         self.device = device

@@ -1,8 +1,8 @@
-"""Probes: which SMs do blocks go to?
+"""Probes of the placement of blocks on SMs.
 
-Olmedo et al. 2020: the order of SMs, Tables II and III, Definition III.2 and shared memory,
-compared with what ``gs.place`` says; before them the clock and the occupancy that all of it builds
-on.
+Source: [RTAS20], the order of SMs, Tables II and III, Definition III.2 and shared memory, compared
+with ``gs.place``. The probes of the clock and the occupancy come first, because the others depend
+on them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 from gpusched.cuda.device import Operation, Run
 from gpusched.cuda.probes.bench import MS, Bench, Finding
 from gpusched.model.gpu import GPU
-from gpusched.model.placement import POLICIES, place
+from gpusched.model.placement import PLACEMENTS, place
 
 
 def timer(bench: Bench) -> Finding:
+    """Resolution of the device's clock, and bounds of its offset from the host's."""
     run = bench.device.run([Operation(blocks=bench.gpu.sms, ns=20_000)], repeats=50)
     times = np.unique(np.concatenate([run.block_start.ravel(), run.block_end.ravel()]))
     steps = np.diff(times)
@@ -30,6 +31,7 @@ def timer(bench: Bench) -> Finding:
 
 
 def occupancy(bench: Bench) -> Finding:
+    """Computed occupancies compared with the driver's."""
     check = bench.device.check_occupancy()
     wrong = check.differences()
     text = f"{len(check.ours)} shapes of blocks, {len(wrong)} differ from the driver"
@@ -40,7 +42,7 @@ def occupancy(bench: Bench) -> Finding:
 
 
 def sm_order(bench: Bench) -> Finding:
-    """One block per SM, so that most-room follows the order; the most frequent one is taken."""
+    """Order of SMs, measured with one block per SM; the most frequent order is used."""
     sms = bench.gpu.sms
     op = Operation(blocks=sms, threads=1024, ns=MS // 2)
     run = bench.device.run([op], repeats=5 if bench.quick else 40)
@@ -72,7 +74,7 @@ def pairs(bench: Bench) -> Finding:
 
 
 def third_kernel(bench: Bench) -> Finding:
-    """Which of the rules? n-1 blocks of 6 warps, one of 1, then one of 11 (and others)."""
+    """Cases that distinguish the rules, such as n-1 blocks of 6 warps, one of 1, one of 11."""
     n = bench.gpu.sms
     cases = [
         [
@@ -88,7 +90,7 @@ def third_kernel(bench: Bench) -> Finding:
 
 
 def shared_memory(bench: Bench) -> Finding:
-    """A block with shared memory, then one without, of 3 warps (Olmedo et al. 2020, III-C2)."""
+    """A block with shared memory, then one without, of 3 warps ([RTAS20], III-C2)."""
     step = 4096 if bench.quick else 256
     sizes = [*range(0, 12_288 + 1, step), bench.device.limits["smem_per_block"] // 2]
     cases = [[Operation(threads=32, smem=m), Operation(threads=96)] for m in sizes]
@@ -104,7 +106,7 @@ def shared_memory(bench: Bench) -> Finding:
 
 
 def registers(bench: Bench) -> Finding:
-    """A block of each variant of registers, then one of few."""
+    """A block of each variant of registers, then one with few registers."""
     cases = [
         [Operation(threads=t, regs=regs), Operation(threads=96)]
         for regs in bench.device.regs
@@ -114,7 +116,7 @@ def registers(bench: Bench) -> Finding:
 
 
 def mixtures(bench: Bench) -> Finding:
-    """Random kernels that all fit at once."""
+    """Random kernels that all fit the device at once."""
     chance = np.random.default_rng(1)
     cases: list[list[Operation]] = []
     while len(cases) < (8 if bench.quick else 60):
@@ -141,14 +143,12 @@ def mixtures(bench: Bench) -> Finding:
     return compare(bench, "mixtures", "random kernels", cases)
 
 
-# What they share
-
-
 def _placed(bench: Bench, kernels: Sequence[Operation]) -> tuple[Run, list[int]]:
-    """Kernels in a stream each, all there at once, and their blocks' SMs in dispatch order.
+    """Run kernels concurrently, each in its own stream; the run and the SMs in dispatch order.
 
-    Once more, and longer, where this process was held up between two launches: the first
-    kernel was then gone when the second one came, which says nothing about placement."""
+    The run is repeated with longer kernels when this process was delayed between two launches, so
+    that a kernel ended before the last one started.
+    """
     for lasting in (MS // 2, 2 * MS, 10 * MS):
         ns = lasting + 20_000 * len(kernels)
         run = bench.device.run([replace(op, stream=s, ns=ns) for s, op in enumerate(kernels)])
@@ -157,27 +157,28 @@ def _placed(bench: Bench, kernels: Sequence[Operation]) -> tuple[Run, list[int]]
     return run, run.block_sm[0].tolist()
 
 
-def _expected(bench: Bench, run: Run, policy: str = "most_room") -> list[int]:
+def _expected(bench: Bench, run: Run, placement: str = "most_room") -> list[int]:
+    """SMs of the blocks by ``gs.place``."""
     ops = run.operations
-    placement = place(
+    placed = place(
         bench.gpu,
-        blocks=[op.blocks for op in ops],
-        threads=[op.threads for op in ops],
-        regs=run.regs,
-        smem=[op.smem for op in ops],
-        policy=policy,
+        [op.blocks for op in ops],
+        [op.threads for op in ops],
+        run.regs,
+        [op.smem for op in ops],
+        placement,
     )
-    sms: list[int] = placement.sm.tolist()
+    sms: list[int] = placed.sm.tolist()
     return sms
 
 
 def compare(bench: Bench, name: str, what: str, cases: Sequence[Sequence[Operation]]) -> Finding:
-    """Whether the blocks of all cases went where most-room says."""
+    """Compare the SMs of the blocks of all cases with the rule "most_room"."""
     wrong: list[dict[str, Any]] = []
-    agree = dict.fromkeys(POLICIES, 0)
+    agree = dict.fromkeys(PLACEMENTS, 0)
     for case in cases:
         run, seen = _placed(bench, case)
-        for policy in POLICIES:
+        for policy in PLACEMENTS:
             agree[policy] += seen == _expected(bench, run, policy)
         if seen != (told := _expected(bench, run)):
             shapes = [

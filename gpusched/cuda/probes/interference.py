@@ -21,7 +21,7 @@ NOISE = ("copy_in", "copy_out", "memset")
 
 
 def interference_of(findings: Sequence[Finding]) -> tuple[float, float, float, float] | None:
-    """What two of the probes found, as the simulator takes it; None without them."""
+    """Slowdowns of two probes in the form of ``Launches.interference``; None without them."""
     data = {found.probe: found.data for found in findings}
     beside, copies = data.get("figure 9"), data.get("copy engine")
     if not beside or not copies:
@@ -35,7 +35,7 @@ def interference_of(findings: Sequence[Finding]) -> tuple[float, float, float, f
 
 
 def neighbours(bench: Bench) -> Finding:
-    """Figure 9: a block with memory traffic, and another one at each other place in turn."""
+    """Figure 9: slowdown of a block with memory traffic by another one on each SM in turn."""
     footprint = 1 << 20 if bench.quick else 8 << 20
     victim = _victim(bench, 1, 256, footprint)
     other = replace(victim, iterations=3 * victim.iterations, name="other")
@@ -50,7 +50,7 @@ def neighbours(bench: Bench) -> Finding:
     misplaced = 0
 
     def look(before: Sequence[Operation], same: bool) -> None:
-        """Where the two blocks were is read off, not believed."""
+        """Record the slowdown with the measured SMs of the two blocks."""
         nonlocal misplaced
         ops = [replace(op, stream=s) for s, op in enumerate(before)]
         run = _beside(bench, victim, ops)
@@ -71,7 +71,7 @@ def neighbours(bench: Bench) -> Finding:
     for p in sorted(positions):
         look([other, *quiet(p - 1)], same=False)
     if -1 not in factors:
-        text = "no two blocks came to the same SM, though no other had as much room"
+        text = "no two blocks were placed on the same SM, although it had the most room"
         return Finding("figure 9", "fail", text, {})
     same = float(np.median(factors.pop(-1)))
     by_sm = {sm: float(np.median(found)) for sm, found in factors.items()}
@@ -93,7 +93,7 @@ def neighbours(bench: Bench) -> Finding:
 
 
 def copies(bench: Bench) -> Finding:
-    """Copies and memsets of the same process in other streams."""
+    """Slowdown by copies and memsets of the same process in other streams."""
     victim = _victim(bench, bench.gpu.sms, 256, 8 << 20)
     size = (8 if bench.quick else 50) << 20
     slow = {kind: _slowdown(bench, victim, noise_for(bench, kind, size, 5 * MS)) for kind in NOISE}
@@ -103,7 +103,7 @@ def copies(bench: Bench) -> Finding:
 
 
 def footprints(bench: Bench) -> Finding:
-    """Figure 8: copies of 50 MB beside kernels of growing footprints."""
+    """Figure 8: slowdown by copies of 50 MB for growing footprints of the kernel."""
     sizes = [1 << 19, 1 << 21] if bench.quick else [1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27]
     noise = noise_for(bench, "memset", (8 if bench.quick else 50) << 20, 5 * MS)
     slow = {
@@ -117,9 +117,9 @@ def footprints(bench: Bench) -> Finding:
 
 
 def other_processes(bench: Bench, counts: Sequence[int]) -> Finding:
-    """Figure 7: processes that copy or set memory beside a kernel."""
+    """Figure 7: slowdown by other processes that copy or set memory."""
     if not counts:
-        return Finding("figure 7", "skip", "no other processes were asked for", {})
+        return Finding("figure 7", "skip", "no other processes were requested", {})
     victim = _victim(bench, bench.gpu.sms, 256, 50 << 20 if not bench.quick else 1 << 20)
     alone = bench.device.run([victim], repeats=5)
     base = _longest(alone)
@@ -137,29 +137,28 @@ def other_processes(bench: Bench, counts: Sequence[int]) -> Finding:
     return Finding("figure 7", "figure", text, {"slowdown": slow})
 
 
-# What they share
-
-
 def _victim(bench: Bench, blocks: int, threads: int, footprint: int) -> Operation:
     shape = Operation(blocks=blocks, threads=threads, bytes=footprint, name="victim")
     return replace(shape, iterations=bench.device.iterations(shape, 2 * MS))
 
 
 def _beside(bench: Bench, victim: Operation, before: Sequence[Operation]) -> Run:
-    """The victim, launched last, in a stream of its own."""
+    """Run of the victim, launched last in its own stream, beside other operations."""
     own = max((op.stream for op in before), default=-1) + 1
     launched = [*before, replace(victim, stream=own)]
     return bench.device.run(launched, repeats=3 if bench.quick else 9)
 
 
 def _slowdown(bench: Bench, victim: Operation, before: Sequence[Operation]) -> float:
-    """The victim's longest block beside what was launched before, over that alone: medians."""
+    """Ratio of the victim's longest block beside other operations to that alone (medians)."""
     return _longest(_beside(bench, victim, before)) / _longest(_beside(bench, victim, []))
 
 
 def noise_for(bench: Bench, kind: str, size: int, ns: int) -> list[Operation]:
-    """Copies or memsets in four streams that go on for about so long: a fast memory has set 50
-    MB long before a kernel of some milliseconds ends."""
+    """Copies or memsets in four streams for about ``ns``.
+
+    One memset of 50 MB can be much shorter than a kernel of some milliseconds.
+    """
     one = Operation(kind=kind, bytes=size)
     few, many = (
         float(np.median(bench.device.run([one] * count, repeats=5).elapsed)) for count in (2, 10)
@@ -170,6 +169,6 @@ def noise_for(bench: Bench, kind: str, size: int, ns: int) -> list[Operation]:
 
 
 def _longest(run: Run) -> float:
-    """The longest block of the last kernel, as a median of the repetitions."""
+    """Longest block of the last kernel, median of the repetitions."""
     mine = run.kernel == len(run.operations) - 1
     return float(np.median((run.block_end - run.block_start)[:, mine].max(axis=1)))

@@ -1,7 +1,7 @@
-"""Which of the rules of the scheduling hierarchy does this device follow?
+"""Probes of the rules of the scheduling hierarchy on a device.
 
-Each probe launches kernels that last long enough to be submitted together, and compares where and
-when their blocks ran with what the rules say.
+Each probe launches kernels that last until all are submitted, and compares the SMs and times of
+their blocks with the rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_PROCESSES = 64
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What the probes found on a device.
+    """Result of the probes of a device.
 
     Attributes
     ----------
@@ -31,12 +31,12 @@ class Probe:
     findings
         One per probe.
     interference
-        Slowdown of a kernel with memory traffic by another one on the same SM, on the SM beside it
-        (the ids 2i and 2i+1 are taken for one GPC, as on the paper's GPU), elsewhere, and by
-        copies: what ``Launches`` takes as ``interference``. None where it was not measured.
+        Slowdown of a kernel with memory traffic by another one on the same SM, on the neighbouring
+        SM (ids 2i and 2i+1 are assumed to form a GPC, as on the paper's GPU), on other SMs, and by
+        copies; the form of ``Launches.interference``. None when it was not measured.
     log
         Kernels in streams of several priorities, for ``gs.io.write_examiner`` and
-        ``gs.io.check_rules``; None where they did not run.
+        ``gs.io.check_rules``; None when they did not run.
     """
 
     gpu: GPU
@@ -46,11 +46,11 @@ class Probe:
 
     @property
     def agrees(self) -> bool:
-        """Whether no probe failed."""
+        """True when no probe failed."""
         return all(found.status != "fail" for found in self.findings)
 
     def finding(self, probe: str) -> Finding:
-        """The finding of this name; KeyError without."""
+        """The finding of this name; ``KeyError`` when there is none."""
         for found in self.findings:
             if found.probe == probe:
                 return found
@@ -64,6 +64,7 @@ class Probe:
 def probe(
     device: Device, *, quick: bool, say: Callable[[str], None], processes: Sequence[int]
 ) -> Probe:
+    """See ``gpusched.cuda.probe``."""
     bench = Bench(device, quick)
     findings: list[Finding] = []
     for name, ask in steps(bench, processes):
@@ -74,10 +75,10 @@ def probe(
 
 
 def steps(bench: Bench, processes: Sequence[int]) -> list[tuple[str, Callable[[], Finding]]]:
-    """All probes by name, in their order: those behind the SM order build on it."""
+    """All probes with their names, in order; those after the SM order depend on it."""
     for count in processes:
         if not 1 <= integer(count, "processes") <= MOST_PROCESSES:
-            raise ValueError(f"processes = {count}: must be 1 to {MOST_PROCESSES}")
+            raise ValueError(f"processes: got {count}, expected 1 to {MOST_PROCESSES}")
     return [
         ("timer", partial(block_order.timer, bench)),
         ("occupancy", partial(block_order.occupancy, bench)),

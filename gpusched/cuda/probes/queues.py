@@ -1,7 +1,6 @@
-"""Probes: in which order do kernels of several streams start?
+"""Probes of the order in which kernels of several streams start.
 
-Hardware channels, the NULL stream (rules N1 and N2), and the queues and priorities of Amert et al.
-(2017).
+Hardware channels, the NULL stream (rules N1 and N2), and the queues and priorities of [RTSS17].
 """
 
 from __future__ import annotations
@@ -11,8 +10,10 @@ from gpusched.cuda.probes.bench import MS, Bench, Finding
 
 
 def channels(bench: Bench) -> Finding:
-    """Two kernels in each of many streams: a stream that shares its channel with an earlier
-    one waits behind that one's second kernel."""
+    """Number of hardware channels, measured with two kernels in each of many streams.
+
+    A stream that shares its channel with an earlier one waits for that one's second kernel.
+    """
     streams = 8 if bench.quick else 64
     ops = [Operation(stream=s, ns=streams * 50_000) for s in range(streams) for _ in range(2)]
     run = bench.device.run(ops)
@@ -21,7 +22,7 @@ def channels(bench: Bench) -> Finding:
     text = f"{at_once} of {streams} streams start at once"
     limit = bench.device.channels
     if limit is not None:
-        text += f", {limit} channels were asked for"
+        text += f", {limit} channels were requested"
     return Finding("channels", "figure", text, {"streams": streams, "at_once": at_once})
 
 
@@ -44,8 +45,10 @@ def null_stream(bench: Bench) -> Finding:
 
 
 def queues(bench: Bench) -> Finding:
-    """Streams, queues and priorities (rules G, X1, A1, A2) by the rule checker: a kernel that
-    fills the device twice, an urgent one, and small ones behind them."""
+    """Streams, queues and priorities (rules G, X1, A1, A2), by ``gs.io.check_rules``.
+
+    The kernels are one that fills the device twice, an urgent one, and small ones behind them.
+    """
     from gpusched.io import check_rules
 
     full = 2 * bench.gpu.sms * (bench.gpu.threads_per_sm // 1024)
@@ -59,7 +62,7 @@ def queues(bench: Bench) -> Finding:
     run = bench.device.run(ops, [Stream(least), Stream(least), Stream(greatest)])
     bench.log = log = run.log()
     tolerance = 50_000
-    broken = check_rules(log, bench.gpu, tolerance=tolerance, policy=None)
+    broken = check_rules(log, bench.gpu, tolerance=tolerance, placement=None)
     first, dispatched = run.first[0], run.dispatched[0]
     if first[2] > dispatched[0] and greatest < least:
         text = "the urgent kernel started after the last block of the one that it should pass"

@@ -1,0 +1,145 @@
+"""Columns of pandas tables, checked and ordered, for the classes that have ``from_frame``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched._support.text import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Table"]
+
+
+class Table:
+    """The rows of a frame, sorted by some of its columns; entries as Python's own values.
+
+    ``needed`` and ``known`` are names of columns; other columns are refused, so that a misspelt
+    one is not left out silently.
+    """
+
+    def __init__(
+        self, frame: pd.DataFrame, needed: Iterable[str], known: Iterable[str], order: Sequence[str]
+    ) -> None:
+        import pandas as pd
+
+        if not isinstance(frame, pd.DataFrame):
+            raise TypeError(f"frame: got {type(frame).__name__}, expected a pandas table")
+        needed = tuple(needed)
+        columns = [*needed, *known]
+        for column in needed:
+            if column not in frame.columns:
+                raise ValueError(f"frame: got no column {column!r}, expected {', '.join(needed)}")
+        for column in frame.columns:
+            if column not in columns:
+                names = ", ".join(columns)
+                raise ValueError(f"frame: got a column {shown(column)}, expected some of {names}")
+        if not frame.columns.is_unique:
+            raise ValueError("frame: got a column twice, expected different names")
+        if len(frame) == 0:
+            raise ValueError("frame: got no rows, expected at least one")
+        self.length = len(frame)
+        self._columns: dict[str, list[Any]] = {}
+        for column in frame.columns:
+            entries = frame[column]
+            missing = entries.isna().tolist()
+            self._columns[str(column)] = [
+                None if gone else value
+                for value, gone in zip(entries.tolist(), missing, strict=True)
+            ]
+        keys = [self.whole(column) for column in order if column in self]
+        if keys:
+            rows = sorted(range(self.length), key=lambda row: [key[row] for key in keys])
+            for column, values in self._columns.items():
+                self._columns[column] = [values[row] for row in rows]
+
+    def first(self, rows: Sequence[int], group: Sequence[int], columns: Iterable[str]) -> Table:
+        """Some columns of some rows, which the other rows of each row's group have to repeat."""
+        part = object.__new__(Table)
+        part.length = len(rows)
+        part._columns = {}
+        for column in columns:
+            if column not in self:
+                continue
+            entries = self._columns[column]
+            for row, value in enumerate(entries):
+                if value != entries[rows[group[row]]]:
+                    raise ValueError(
+                        f"frame: {column}[{row}]: got {shown(value)}, expected "
+                        f"{shown(entries[rows[group[row]]])} as in the other rows of the task"
+                    )
+            part._columns[column] = [entries[row] for row in rows]
+        return part
+
+    def rows(self, rows: Sequence[int]) -> Table:
+        """Some rows, with all columns."""
+        part = object.__new__(Table)
+        part.length = len(rows)
+        part._columns = {key: [of[row] for row in rows] for key, of in self._columns.items()}
+        return part
+
+    def __contains__(self, column: str) -> bool:
+        return column in self._columns
+
+    def entries(self, column: str) -> list[Any]:
+        """The entries of a column; None for missing values, and where there is no such column."""
+        return self._columns.get(column, [None] * self.length)
+
+    def whole(self, column: str, missing: int | None = None) -> list[int]:
+        """The whole numbers of a column, with ``missing`` in the place of missing values."""
+        found = []
+        for row, value in enumerate(self.entries(column)):
+            entry = missing if value is None else value
+            if isinstance(entry, (float, np.floating)) and float(entry).is_integer():
+                entry = int(entry)
+            if isinstance(entry, bool) or not isinstance(entry, (int, np.integer)):
+                got = "a missing value" if value is None else shown(value)
+                raise ValueError(f"frame: {column}[{row}]: got {got}, expected a whole number")
+            found.append(int(entry))
+        return found
+
+    def text(self, column: str) -> list[str]:
+        """The strings of a column."""
+        for row, value in enumerate(self.entries(column)):
+            if not isinstance(value, str):
+                got = "a missing value" if value is None else shown(value)
+                raise ValueError(f"frame: {column}[{row}]: got {got}, expected a string")
+        return self.entries(column)
+
+    def groups(self) -> tuple[int, int] | None:
+        """Sets and tasks of rows that are sorted by set and task, with one row for each task.
+
+        None for rows without the column ``set``, which are one set.
+        """
+        sets = self.whole("set") if "set" in self else [0] * self.length
+        count = len(set(sets))
+        n = self.length // count
+        expected = [(i, j) for i in range(count) for j in range(n)]
+        tasks = (
+            self.whole("task") if "task" in self else [j for _ in range(count) for j in range(n)]
+        )
+        found = list(zip(sets, tasks, strict=False))
+        if len(tasks) != self.length or found != expected:
+            raise ValueError(
+                f"frame: got {self.length} rows for {count} sets, expected one row for each task "
+                "of each set, with sets and tasks numbered from 0"
+            )
+        return (count, n) if "set" in self else None
+
+    def constant(self, column: str, size: int) -> tuple[Any, ...] | None:
+        """The entries of the first ``size`` rows, which repeat; None where there is no column."""
+        if column not in self:
+            return None
+        entries: list[Hashable] = list(self.text(column))
+        first = entries[:size]
+        for row, value in enumerate(entries):
+            if value != first[row % size]:
+                raise ValueError(
+                    f"frame: {column}[{row}]: got {shown(value)}, expected "
+                    f"{shown(first[row % size])} as in the first set"
+                )
+        return tuple(first)

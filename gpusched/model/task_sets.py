@@ -1,0 +1,333 @@
+"""Sets of tasks and stacks of such sets: selection, joining, equality, pickling.
+
+Base of `KernelTasks` and `HostTasks`. A set remembers which of its fields were derived from others
+(a deadline from the period, say), so that a change derives them anew.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, frozen, task_names
+from gpusched._support.frozen import Frozen
+from gpusched._support.saved import Saved
+from gpusched._support.text import clip, shown
+
+__all__ = ["TaskSet"]
+
+Index = (
+    SupportsIndex
+    | slice
+    | str
+    | Sequence[int]
+    | Sequence[str]
+    | npt.NDArray[np.integer[Any]]
+    | npt.NDArray[np.bool_]
+)
+"""What selects sets or tasks: a number, a slice, numbers, a bool mask, a name or names."""
+
+
+class TaskSet(Saved, Frozen):
+    """Base of sets of tasks: one set of n tasks, or a stack of N sets of n tasks each.
+
+    A set indexes like a list of its tasks, a stack like a list of its sets; names select tasks in
+    both. All results are objects of the same class.
+    """
+
+    _ARRAYS: ClassVar[tuple[str, ...]]
+    """The fields that are arrays; their leading axes are those of ``period``."""
+
+    period: Int64Array
+    name: tuple[str, ...]
+    _derived: Mapping[str, Any]  # the fields that were derived, with their values
+
+    # Sizes
+
+    @property
+    def n(self) -> int:
+        """Number of tasks in a set."""
+        return int(self.period.shape[-1])
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is a stack of sets."""
+        return self.period.ndim == 2
+
+    def __len__(self) -> int:
+        """Number of sets in a stack, of tasks in a single set."""
+        return int(self.period.shape[0])
+
+    @property
+    def hyperperiod(self) -> Any:  # an int or a list, as is_stack says
+        """Least common multiple of the periods: an int, or a list of N ints for a stack."""
+        values = [math.lcm(*row) for row in np.atleast_2d(self.period).tolist()]
+        return values if self.is_stack else values[0]
+
+    # Parts
+
+    def __iter__(self) -> Iterator[Self]:
+        """The sets of a stack; the tasks of a single set, each as a set of one task."""
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: object) -> bool:
+        """Whether a task of this name, or an equal set or task, is in it."""
+        if isinstance(item, str):
+            return item in self.name
+        return any(part == item for part in self)
+
+    def __getitem__(self, index: Index) -> Self:
+        """Tasks of a set, or sets of a stack.
+
+        Parameters
+        ----------
+        index
+            Of a single set: a task's number, a slice, numbers or a bool mask. Of a stack: the
+            same for sets, where a number selects one set and everything else a stack. Of both: the
+            name of a task, or a list of names, which select tasks (of every set of a stack).
+
+        Raises
+        ------
+        IndexError, KeyError
+            A number or a name that does not exist.
+        ValueError
+            No task, or the same task twice.
+        TypeError
+            An index of another type.
+        """
+        if not self.is_stack or isinstance(index, str) or _are_names(index):
+            return self.select(index)
+        if isinstance(index, slice):
+            return self._sets(index)
+        numbers = _numbers(index, len(self), "set")
+        return self._sets(numbers if isinstance(numbers, int) else np.array(numbers, np.int64))
+
+    def select(self, tasks: Index) -> Self:
+        """Select tasks by number, slice, numbers, bool mask, name or names.
+
+        In a stack, the same tasks of every set: ``stack.select([0, 2])``. Priorities that were
+        derived are derived anew for the selected tasks. Raises as indexing does.
+        """
+        names = [tasks] if isinstance(tasks, str) else tasks
+        if _are_names(names):
+            numbers = [self._number(name) for name in names]  # type: ignore[union-attr]
+        elif isinstance(tasks, slice):
+            numbers = list(range(self.n))[tasks]
+        else:
+            found = _numbers(tasks, self.n, "task")
+            numbers = [found] if isinstance(found, int) else found
+        if not numbers:
+            raise ValueError(f"tasks: got {shown(tasks)}, expected at least one of {self.n} tasks")
+        if twice := _repeated(numbers):
+            raise ValueError(f"tasks: got {self.name[twice[0]]!r:.60} twice, expected it once")
+        axis = self.period.ndim - 1
+        arrays = {key: np.take(getattr(self, key), numbers, axis) for key in self._ARRAYS}
+        return self._derive(arrays, tuple(self.name[i] for i in numbers), self._derived)
+
+    def _number(self, name: str) -> int:
+        if (count := self.name.count(name)) != 1:
+            known = clip(", ".join(self.name), 200)
+            many = f", the name of {count} tasks" if count else ""
+            raise KeyError(f"tasks: got {name!r:.60}{many}, expected one of {known}")
+        return self.name.index(name)
+
+    def _sets(self, index: int | slice | Int64Array) -> Self:
+        arrays = {key: np.ascontiguousarray(getattr(self, key)[index]) for key in self._ARRAYS}
+        return self._made(arrays, self.name, self._derived)
+
+    # Joining
+
+    def __add__(self, other: Self) -> Self:
+        """Join two sets into one: the tasks of the first, then those of the second.
+
+        A field is derived anew where it had been derived in both sets. Names that both sets left
+        to be derived are numbered through.
+
+        Raises
+        ------
+        ValueError
+            A name that is in both sets; priorities that were given in one set and derived in the
+            other.
+        TypeError
+            Stacks, or sets of different classes.
+        """
+        if type(other) is not type(self):
+            return NotImplemented
+        if self.is_stack or other.is_stack:
+            kind = type(self).__name__
+            raise TypeError(f"tasks: got a stack, expected single sets; join with {kind}.stack")
+        derived = [key for key in self._derived if key in other._derived]
+        if "priority" in {*self._derived, *other._derived} - {*derived}:
+            raise ValueError(
+                "priority: got given ones in one set and derived ones in the other, expected the "
+                "same in both; see replace(priority=...)"
+            )
+        names = self.name + other.name
+        if "name" in derived:
+            names = task_names(None, len(names))
+        elif twice := _repeated(names):
+            raise ValueError(
+                f"name: got {twice[0]!r:.60} twice, expected different names; see replace(name=...)"
+            )
+        one, two = self._alike([self, other])
+        arrays = {key: np.concatenate([one[key], two[key]]) for key in self._ARRAYS}
+        return self._derive(arrays, names, derived)
+
+    @classmethod
+    def stack(cls, sets: Iterable[Self]) -> Self:
+        """Put sets of the same number of tasks, and stacks of such sets, into one stack.
+
+        Raises
+        ------
+        ValueError
+            No sets; sets of different sizes or with different names.
+        TypeError
+            Objects of another class.
+        """
+        parts = list(sets)
+        for i, part in enumerate(parts):
+            if not isinstance(part, cls):
+                found = type(part).__name__
+                raise TypeError(f"sets[{i}]: got {found}, expected {cls.__name__}")
+            if part.n != parts[0].n:
+                raise ValueError(f"sets[{i}]: got {part.n} tasks, expected {parts[0].n}")
+            if part.name != parts[0].name:
+                i, first = next(
+                    (at, name) for at, name in enumerate(part.name) if name != parts[0].name[at]
+                )
+                raise ValueError(
+                    f"name: got {first!r:.60}, expected {parts[0].name[i]!r:.60} as in the first "
+                    "set; see replace(name=...)"
+                )
+        if not parts:
+            raise ValueError("sets: got none, expected at least one")
+        columns = cls._alike(parts)
+        arrays = {}
+        for key in cls._ARRAYS:
+            blocks = [
+                column[key] if part.is_stack else column[key][None]
+                for part, column in zip(parts, columns, strict=True)
+            ]
+            arrays[key] = np.concatenate(blocks)
+        derived = [key for key in parts[0]._derived if all(key in p._derived for p in parts)]
+        return cls._made(arrays, parts[0].name, derived)
+
+    @classmethod
+    def _alike(cls, parts: Sequence[Self]) -> list[dict[str, npt.NDArray[Any]]]:
+        """The arrays of sets, brought to sizes that can be concatenated."""
+        return [{key: getattr(part, key) for key in cls._ARRAYS} for part in parts]
+
+    # Making sets of arrays that were checked before
+
+    @classmethod
+    def _derive(
+        cls, arrays: dict[str, npt.NDArray[Any]], name: tuple[str, ...], derived: Iterable[str]
+    ) -> Self:
+        """A set of arrays whose tasks are other ones than before."""
+        return cls._made(arrays, name, derived)
+
+    @classmethod
+    def _made(
+        cls, arrays: Mapping[str, npt.NDArray[Any]], name: tuple[str, ...], derived: Iterable[str]
+    ) -> Self:
+        """A set of arrays that are known to be right; they are not copied."""
+        made = object.__new__(cls)
+        for key in cls._ARRAYS:
+            object.__setattr__(made, key, frozen(arrays[key]))
+        object.__setattr__(made, "name", name)
+        made._remember(derived)
+        return made
+
+    def _remember(self, derived: Iterable[str]) -> None:
+        """Note which fields were derived, once all are set."""
+        kept = {key: getattr(self, key) for key in derived}
+        if "name" in kept and self.name != task_names(None, self.n):
+            del kept["name"]
+        object.__setattr__(self, "_derived", kept)
+
+    def _given(self) -> dict[str, Any]:
+        """The fields that were not derived: what the constructor needs to make an equal set."""
+        keys = (*self._ARRAYS, "name")
+        return {key: getattr(self, key) for key in keys if key not in self._derived}
+
+    # As any object
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.name == other.name and all(
+            np.array_equal(getattr(self, key), getattr(other, key)) for key in self._ARRAYS
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        arrays = {key: getattr(self, key) for key in self._ARRAYS}
+        return (type(self)._made, (arrays, self.name, tuple(self._derived)))
+
+    def _fields(self) -> dict[str, Any]:
+        arrays = {key: getattr(self, key) for key in self._ARRAYS}
+        return arrays | {"name": self.name, "derived": tuple(self._derived)}
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Self:
+        derived = values.pop("derived")
+        made = cls(**values)
+        if not isinstance(derived, tuple) or not {*derived} <= {*cls._ARRAYS, "name"}:
+            raise ValueError(f"derived: got {shown(derived)}, expected names of fields")
+        made._remember(derived)
+        return made
+
+
+def unless_derived(given: Any, key: str, derived: Mapping[str, Any] | None) -> Any:
+    """An argument of a constructor, or None where ``dataclasses.replace`` passes a derived one.
+
+    It passes the fields of the old object, ``derived`` among them, and those that change.
+    """
+    return None if derived and given is derived.get(key) else given
+
+
+def _are_names(index: Any) -> bool:
+    if isinstance(index, np.ndarray):
+        return index.dtype.kind in "US" or (index.dtype == object and _are_names(index.tolist()))
+    return isinstance(index, (list, tuple)) and bool(index) and isinstance(index[0], str)
+
+
+def _numbers(index: Any, count: int, what: str) -> int | list[int]:
+    """Positions from 0, of ``count`` tasks or sets."""
+    if not isinstance(index, (list, np.ndarray)) or np.ndim(index) == 0:
+        return _position(index, count, what)
+    array = np.asarray(index)
+    if array.ndim == 1 and array.dtype == np.bool_:
+        if len(array) != count:
+            raise IndexError(f"{what}s: got a mask of {len(array)}, expected {count} entries")
+        return [int(i) for i in np.flatnonzero(array)]
+    return [_position(item, count, what) for item in (index if array.ndim == 1 else [index])]
+
+
+def _position(index: Any, count: int, what: str) -> int:
+    expected = f"expected a number, a slice, numbers, a mask or names of {what}s"
+    try:
+        if isinstance(index, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(index)
+    except TypeError:
+        raise TypeError(f"{what}s: got {shown(index)}, {expected}") from None
+    if not -count <= number < count:
+        raise IndexError(f"{what}s: got {number}, expected a number below {count}")
+    return number % count
+
+
+def _repeated(items: Sequence[Any]) -> list[Any]:
+    """The first item that is there twice, if any."""
+    seen = set()
+    for item in items:
+        if item in seen:
+            return [item]
+        seen.add(item)
+    return []
