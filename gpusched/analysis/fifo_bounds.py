@@ -124,7 +124,7 @@ class FifoBound(Answer):
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
     >>> answer = gs.analysis.fifo_bound(tasks, threads=256)
     >>> answer.schedulable, answer.response.tolist(), answer.theorem.tolist()
-    (True, [40, 70], ['P', 'P'])
+    (True, [54, 57], ['V1, case 1', 'V1, case 1'])
 
     Attributes
     ----------
@@ -298,8 +298,6 @@ class FifoLimit(Answer):
     saturation
         Least number of threads that are busy while a block waits, at least the limit; 0 when no
         block ever waits. An int, or int64 ``(N,)``.
-    utilization
-        Threads that the tasks need on average: a ``Fraction``, or a float array ``(N,)``.
     within
         Whether the utilization is at most the limit (decided exactly): a bool, or bool ``(N,)``.
     rejected
@@ -315,7 +313,6 @@ class FifoLimit(Answer):
     threads: Ticks
     limit: Ticks
     saturation: Ticks
-    utilization: npt.NDArray[np.float64] | Any
     within: Flags
     rejected: Flags
     seconds: float = field(default=0.0, compare=False)
@@ -338,6 +335,13 @@ class FifoLimit(Answer):
     def accepted(self) -> Flags:
         """False for every set: a bool, or bool ``(N,)``."""
         return np.zeros(len(self.tasks), np.bool_) if self.is_stack else False
+
+    @property
+    def utilization(self) -> Any:  # a Fraction or an array, as is_stack says
+        """Threads that the tasks need on average: a ``Fraction``, or a float array ``(N,)``."""
+        tasks = self.tasks
+        rows = (tasks.period, tasks.block_time, tasks.blocks, tasks.threads)
+        return _utilization(*rows) if self.is_stack else _exact_utilization(rows)
 
     @property
     def bounded(self) -> BoolArray:
@@ -442,7 +446,7 @@ def fifo_bound(
 
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
     >>> gs.analysis.fifo_bound(tasks, threads=256).response.tolist()
-    [40, 70]
+    [54, 57]
 
     Parameters
     ----------
@@ -595,13 +599,12 @@ def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
     within, over = ~_exceeds(rows, share, limit), _exceeds(rows, share, m)
     if tasks.is_stack:
         seconds = perf_counter() - began
-        return FifoLimit(tasks, m, limit, beta, share, within, over, seconds)
+        return FifoLimit(tasks, m, limit, beta, within, over, seconds)
     return FifoLimit(
         tasks=tasks,
         threads=int(m[0]),
         limit=int(limit[0]),
         saturation=int(beta[0]),
-        utilization=_exact_utilization(rows, 0),
         within=bool(within[0]),
         rejected=bool(over[0]),
         seconds=perf_counter() - began,
@@ -614,7 +617,7 @@ def _exceeds(
     """Which utilizations exceed a number of threads; fractions decide close cases."""
     above = share > limit
     for i in np.flatnonzero(np.abs(share - limit) <= 1e-9 * limit):
-        above[i] = _exact_utilization(rows, int(i)) > int(limit[i])
+        above[i] = _exact_utilization(tuple(row[int(i)] for row in rows)) > int(limit[i])
     found: BoolArray = above
     return found
 
@@ -653,6 +656,7 @@ def _utilization(
     return total
 
 
-def _exact_utilization(rows: tuple[Int64Array, ...], index: int) -> Fraction:
-    columns = (row[index].tolist() for row in rows)
+def _exact_utilization(rows: tuple[Int64Array, ...]) -> Fraction:
+    """The same exactly, for one set."""
+    columns = (row.tolist() for row in rows)
     return sum((Fraction(c * g * b, t) for t, c, g, b in zip(*columns, strict=True)), Fraction(0))

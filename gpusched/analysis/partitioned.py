@@ -135,7 +135,7 @@ def mpcp(
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
     >>> gs.analysis.mpcp(hosts).response.tolist()
-    [13, 18]
+    [13, 12]
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def gpu_server(
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
     >>> gs.analysis.gpu_server(hosts, overhead=1).response.tolist()
-    [15, 18]
+    [15, 10]
 
     Parameters
     ----------

@@ -78,10 +78,10 @@ class Verdict(Answer):
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
     >>> answer = gs.analysis.mpcp(hosts)
     >>> answer.schedulable, answer.response.tolist(), answer.slack.tolist()
-    (True, [13, 18], [47, 62])
+    (True, [13, 12], [47, 68])
     >>> answer.why(1)
-    'task 1: response at most 18, 62 before its deadline of 80: 5 its own segments, 13 more \
-urgent tasks on its core.'
+    'task 1: response at most 12, 68 before its deadline of 80: 7 more urgent tasks on its core, 5 \
+its own segments.'
 
     Attributes
     ----------

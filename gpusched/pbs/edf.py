@@ -35,7 +35,7 @@ class Edf(BatchAnswer):
     >>> answer.schedulable, answer.missed
     (True, None)
     >>> answer.response.tolist(), answer.slack.tolist()
-    ([3, 5], [1, 1])
+    ([4, 5], [0, 1])
 
     Attributes
     ----------

@@ -78,9 +78,9 @@ class Search(BatchAnswer):
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
     >>> answer = gs.pbs.search(tasks, table)
     >>> answer.schedulable, answer.stage, answer.response.tolist()
-    (True, 'edf_serial', [3, 5])
+    (True, 'edf_serial', [4, 5])
     >>> answer.why()
-    "EDFserial's schedule meets every deadline; task 0 has the least slack, with 3 of 4."
+    "EDFserial's schedule meets every deadline; task 0 has the least slack, with 4 of 4."
 
     Attributes
     ----------
@@ -239,11 +239,11 @@ def search(
 ) -> Search:
     """Decide exactly whether PBS can meet every deadline ([RTNS24], section 3).
 
-    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 4])
-    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 4, (0, 1): 5})
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4, (0, 1): 6})
     >>> answer = gs.pbs.search(tasks, table)
-    >>> answer.schedulable, answer.stage
-    (False, 'overload')
+    >>> answer.schedulable, answer.why()
+    (False, 'Every sequence of batches misses a deadline.')
 
     Parameters
     ----------

@@ -402,7 +402,7 @@ def search(
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
     >>> answer = gs.pbs.graph.search(tasks, table, first_only=False)
     >>> answer.schedulable, answer.reason, answer.vertices
-    (True, 'complete', 9)
+    (True, 'complete', 7)
 
     Parameters
     ----------
