@@ -174,11 +174,17 @@ SOUND: tuple[tuple[str, str, Test], ...] = (
     ("MPCP busy", "MPCP busy", lambda s: gs.analysis.mpcp(s.hosts, s.cpus, s.sms, mode="busy")),
     ("MPCP spin", "MPCP spin", lambda s: gs.analysis.mpcp(s.hosts, s.cpus, s.sms, mode="spin")),
     ("FMLP+ suspend", "FMLP+ suspend", lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms)),
-    ("FMLP+ busy", "FMLP+ busy", lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms, mode="busy")),
+    (
+        "FMLP+ busy",
+        "FMLP+ busy",
+        lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms, mode="busy"),
+    ),
     (
         "GPU server",
         "server",
-        lambda s: gs.analysis.gpu_server(s.hosts, s.cpus, server=s.server, overhead=s.overhead, sms=s.sms),
+        lambda s: gs.analysis.gpu_server(
+            s.hosts, s.cpus, s.sms, server=s.server, overhead=s.overhead
+        ),
     ),
 )
 PRINTED: tuple[tuple[str, str, Test], ...] = (
@@ -223,8 +229,8 @@ class Row:
 
     def add(self, observed: np.ndarray, verdict: Any, deadline: np.ndarray) -> np.ndarray:
         """Takes in a stack; True for the sets in which a bound is exceeded."""
-        use = verdict.schedulable & verdict.bounded.all(axis=-1)
-        bound = np.where(use[:, None], verdict.response, 1)
+        use = verdict.accepted & verdict.bounded.all(axis=-1)
+        bound = np.where(use[:, None], verdict.response.data, 1)
         ratio = observed[use] / np.maximum(bound[use], 1)  # 0: kernels that SMs make vanish
         above = use & (observed > bound).any(axis=1)
         self.sets += int(use.sum())

@@ -46,7 +46,8 @@ def small(count: int, seed: int) -> list[str]:
                     ("interval", True),
                     ("graph", False),
                 ):
-                    found = gs.pbs.search(tasks, table, method=method, idling=idling, thorough=thorough)
+                    options = {"thorough": True} if thorough else {}
+                    found = gs.pbs.search(tasks, table, method=method, idling=idling, **options)
                     if found.schedulable is not (twin is not None):
                         raise SystemExit(f"{method} says {found.schedulable}: {case}, {idling}")
                     if found.schedulable:

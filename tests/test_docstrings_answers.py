@@ -10,7 +10,7 @@ import gpusched as gs
 from gpusched import analysis, pbs
 
 MODULES = [
-    "gpusched.model.answer",
+    "gpusched.model.answers.answer",
     *(
         info.name
         for package in (analysis, pbs)

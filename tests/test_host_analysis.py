@@ -489,7 +489,7 @@ def test_an_allocation_is_not_a_test() -> None:
             call(vector_a4(), 0, 4)
         with pytest.raises(ValueError, match=r"sms(: got| =) 0"):
             call(vector_a4(), 2, 0)
-        with pytest.raises(TypeError, match="hosts: .*HostTasks"):
+        with pytest.raises(TypeError, match=r"hosts: .*HostTasks"):
             call(7, 2, 4)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"printed(: got| =) 'line 25'"):
         gs.analysis.stgm_allocate(vector_a4(), 2, 4, printed=["line 25"])

@@ -34,7 +34,7 @@ from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf
 from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
 from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
 from gpusched.analysis.verdict import TERMS, Verdict
-from gpusched.model.answer import Answer
+from gpusched.model.answers.answer import Answer
 
 __all__ = [
     "GEDF_BOUNDS",

@@ -22,7 +22,7 @@ from gpusched._support.arguments import (
     task_number,
 )
 from gpusched._support.text import shown
-from gpusched.model.answer import Answer, Claim, Flags, Ticks
+from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks

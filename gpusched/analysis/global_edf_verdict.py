@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched.model.answer import Answer, Claim, Flags, Ticks, Times, missing
+from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, Times, missing
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["GEDF_BOUNDS", "LOCKS", "GedfVerdict"]

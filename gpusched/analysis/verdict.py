@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
-from gpusched.model.answer import Answer, Claim, Flags, Ticks, missing
+from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["TERMS", "Verdict"]

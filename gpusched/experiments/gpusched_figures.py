@@ -30,7 +30,7 @@ from gpusched.study.sweeps import run, spawn, summary
 
 if TYPE_CHECKING:
     from gpusched._support.budget import Budget
-    from gpusched.model.answer import Answer
+    from gpusched.model.answers.answer import Answer
 
 __all__ = ["SCHEDULERS", "SLOWDOWNS", "UTILIZATIONS", "Schedulability", "gpusched_fig4"]
 

@@ -13,7 +13,7 @@ All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``s
 from __future__ import annotations
 
 from gpusched._support.budget import Budget
-from gpusched.model.answer import Answer
+from gpusched.model.answers.answer import Answer
 from gpusched.pbs import graph
 from gpusched.pbs.certificates import DeadInterval, Overload
 from gpusched.pbs.edf import Edf, edf_parallel, edf_serial

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import Budget, as_budget
-from gpusched.model.answer import Claim, Flags, missing
+from gpusched.model.answers.answer import Claim, Flags, missing
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule

@@ -14,7 +14,7 @@ from gpusched._support.arguments import integer, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
-from gpusched.model.answer import Claim, Flags, Ticks
+from gpusched.model.answers.answer import Claim, Flags, Ticks
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks

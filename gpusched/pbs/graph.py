@@ -23,7 +23,7 @@ from gpusched._support.files import replacing
 from gpusched._support.frozen import Frozen
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
-from gpusched.model.answer import Claim
+from gpusched.model.answers.answer import Claim
 from gpusched.model.batches import members
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance
-from gpusched.model.answer import Answer
+from gpusched.model.answers.answer import Answer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule

@@ -6,7 +6,6 @@ Every method of ``gs.pbs`` and ``gs.analysis`` answers with an object of a class
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from html import escape
@@ -20,10 +19,9 @@ from gpusched._support.arguments import Int64Array, frozen, task_number
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
-from gpusched.model.batch_table import BatchTable
+from gpusched.model.answers.stack_parts import part_of, position
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.task_sets import TaskSet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,8 +240,8 @@ class Answer(Saved, Frozen):
         """
         if not self.is_stack:
             raise TypeError("answer: got an index for a single set, expected a stack")
-        at = _position(index, len(self))
-        changed = {f.name: _part(getattr(self, f.name), at) for f in fields(self)}
+        at = position(index, len(self))
+        changed = {f.name: part_of(getattr(self, f.name), at) for f in fields(self)}
         return type(self)(**changed)
 
     def __iter__(self) -> Iterator[Self]:
@@ -437,50 +435,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
         return f"{int(value):,}"
     return clip(f"{value:.6g}" if isinstance(value, float) else str(value), 60)
-
-
-def _position(index: Any, count: int) -> int | slice | npt.NDArray[Any]:
-    """A set's number, or what selects several sets."""
-    if isinstance(index, slice):
-        return index
-    if isinstance(index, (list, np.ndarray)) and np.ndim(index) == 1:
-        array = np.asarray(index)
-        if array.dtype == np.bool_ and len(array) != count:
-            raise IndexError(f"sets: got a mask of {len(array)}, expected {count} entries")
-        if array.dtype != np.bool_ and array.size:
-            return np.array([_number(i, count) for i in array.tolist()], np.int64)
-        return np.flatnonzero(array) if array.size else np.zeros(0, np.int64)
-    return _number(index, count)
-
-
-def _number(index: Any, count: int) -> int:
-    try:
-        if isinstance(index, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(index)
-    except TypeError:
-        raise TypeError(
-            f"sets: got {shown(index)}, expected a number, a slice, numbers or a mask of sets"
-        ) from None
-    if not -count <= number < count:
-        raise IndexError(f"sets: got {number}, expected a number below {count}")
-    return number % count
-
-
-def _part(value: Any, at: int | slice | npt.NDArray[Any]) -> Any:
-    """A field of some sets of a stack."""
-    if isinstance(value, np.ndarray):
-        part = value[at]
-        return part.copy() if isinstance(part, np.ndarray) else part.item()
-    if isinstance(value, TaskSet):
-        return value[at] if value.is_stack else value
-    if isinstance(value, BatchTable):
-        if not value.is_stack:
-            return value
-        return BatchTable._make(*(None if a is None else a[at].copy() for a in value._arrays()))
-    if isinstance(value, Mapping):
-        return {key: _part(part, at) for key, part in value.items()}
-    return value
 
 
 def _same(one: Any, other: Any) -> bool:
