@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import numpy
@@ -31,6 +32,12 @@ if sanitizers := os.environ.get("GPUSCHED_SANITIZE"):
     # Python's own flags make signed overflow wrap, which would hide it from the sanitizer.
     compile_args += ["-fno-sanitize-recover=undefined", "-fno-wrapv"]
     link_args += [f"-fsanitize={sanitizers}"]
+
+# One build serves every later version of Python, but for those without the GIL, which have no
+# limited API.
+limited_api = [("Py_LIMITED_API", "0x030b0000")]
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    limited_api = []
 
 # What a driver translates for all GPUs from Turing on, and code for the data-centre GPUs, from the
 # version of the toolkit on that knows them.
@@ -106,6 +113,7 @@ class Build(build_ext):
 
 setup(
     cmdclass={"build_ext": Build},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if limited_api else {},
     ext_modules=[
         Extension(
             "gpusched._core",
@@ -118,7 +126,9 @@ setup(
                 ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
                 ("GPUSCHED_VERSION", f'"{version}"'),
                 ("GS_CUDA_CONFIG", None),
+                *limited_api,
             ],
+            py_limited_api=bool(limited_api),
             # As system headers, so that the project's warnings are about its own code.
             extra_compile_args=[*compile_args, f"-isystem{numpy.get_include()}"],
             extra_link_args=link_args,

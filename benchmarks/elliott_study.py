@@ -1,4 +1,4 @@
-"""How long does paper 004's study take, and what does it say?
+"""Time and results of the study of [RTNS10].
 
 First the cost of drawing a set and testing it with all methods (SRM with both locks, Container, the
 CPUs alone at four speed-ups), in processor time on one core: the mean over the 90 scenarios of each

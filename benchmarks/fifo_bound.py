@@ -1,4 +1,4 @@
-"""How long does a response-time bound for kernels in FIFO order take, and how often is there one?
+"""Time of response-time bounds for kernels in FIFO order, and shares of bounded tasks.
 
 Random sets of 10 tasks on a GPU with 4,096 threads: periods log-uniform in 1 ms to 1 s (in ns),
 block sizes as named below, 1 to 8 blocks, and the given utilization, any split of it as likely. One

@@ -1,4 +1,4 @@
-"""Is any response-time bound of FIFO scheduling ever exceeded? See results/fifo_falsification.txt.
+"""Search for responses above the bounds of FIFO scheduling; results/fifo_falsification.txt.
 
 Small random sets (2 to 6 tasks, m of 2 to 16 threads, periods of a few dozen ticks, so that equal
 instants are common) are simulated in every order under release patterns made to hurt: all at once,

@@ -1,4 +1,4 @@
-"""How many waves a second does the FIFO simulator start? See results/fifo_simulation.txt.
+"""Waves per second of the FIFO simulator; results/fifo_simulation.txt.
 
 Sets of ten kernels at m = 4096 and U of about 0.7 m, block sizes multiples of 32, grids of up to 8,
 30 or 200 blocks, in every order: with both logs, and with neither (as stacks are simulated). A wave

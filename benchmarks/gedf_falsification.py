@@ -1,9 +1,9 @@
-"""Is a response bound under global EDF ever exceeded? See results/gedf_falsification.txt.
+"""Search for responses above the bounds of global EDF; results/gedf_falsification.txt.
 
 Small random sets (2 to 8 tasks on 1 to 3 CPUs, times of a few ticks, so that equal instants are
 common; up to two GPU segments a job, copies and kernels of length 0; deadlines that are the periods
-or shorter) are simulated with the GPU behind FMLP-Long, OMLP and in the container of Elliott and
-Anderson 2010, whose server idles during kernels (busy) or not (suspend), with the release patterns
+or shorter) are simulated with the GPU behind FMLP-Long, OMLP and in the container of
+[RTNS10], whose server idles during kernels (busy) or not (suspend), with the release patterns
 of host_falsification.py. Each largest response of a set that a test accepts is compared with the
 test's bound: the Shared Resource Method with both locks (OMLP as corrected, and as printed), the
 Container Method with whole_budget, half of the server periods such that w P is whole without it,

@@ -1,4 +1,4 @@
-"""How often is the paper's listing wrong, and is the repaired graph ever?
+"""Disagreements of the printed and of the repaired graph with the exact answer.
 
 Random small task sets (see ``draw``; set i of a seed is the same whatever the count). For each: the
 repaired graph, the paper's listing in both orders of extraction, for the first ``--brute`` of them

@@ -1,4 +1,4 @@
-"""How many blocks a second does gs.simulate.hierarchy start?
+"""Blocks per second of gs.simulate.hierarchy.
 
 Eight streams of random kernels (1 to 8 waves of blocks of 32 to 1,024 threads, most of them without
 shared memory), launched as fast as the GPU takes them: with block times that are the same for all

@@ -1,4 +1,4 @@
-"""Is a bound for CPU and GPU segments ever exceeded? See results/host_falsification.txt.
+"""Search for responses above bounds with GPU segments; results/host_falsification.txt.
 
 Small random sets (2 to 6 tasks on 1 to 3 cores, 1 to 4 SMs, times of a few ticks, so that equal
 instants are common; GPU segments without CPU work between them, copies and kernels of length 0)
@@ -218,7 +218,7 @@ PRINTED: tuple[tuple[str, str, Test], ...] = (
 
 @dataclass
 class Row:
-    """What is known of a test."""
+    """Results of a test."""
 
     sets: int = 0  # accepted
     above: int = 0  # of them, a response above its bound

@@ -1,4 +1,4 @@
-"""How many jobs a second does the host simulator run? See results/host_simulation.txt.
+"""Jobs per second of the host simulator; results/host_simulation.txt.
 
 Sixteen tasks on four cores, U = 0.6 on each; two thirds of them have one or two GPU segments, a
 quarter of their time. Without logs (as stacks are simulated) in every way to share the GPU, with

@@ -1,6 +1,6 @@
-"""How long do the response-time tests and allocations for tasks with GPU segments take?
+"""Times of the response-time tests and allocations for tasks with GPU segments.
 
-Sets of 16 tasks on 4 cores by Table I of the STGM paper (gs.generate.stgm), and sets of half that
+Sets of 16 tasks on 4 cores by Table I of [RTCSA19] (gs.generate.stgm), and sets of half that
 utilization, which take longer: nearly all of them pass. One call for the whole stack, its processor
 time on one core; the fastest of several. Cores of the tests are those of the partition for MPCP;
 STGM gets one SM per task there, round the end. Beside them, the published figures of SchedCAT for
@@ -34,6 +34,30 @@ APART = 32
 SCHEDCAT = {"mpcp suspend": 102, "fmlp_plus suspend": 134}  # us, on another machine
 
 
+def lock_test(
+    method: str,
+    hosts: Any,
+    cores: Any,
+    server: Any = None,
+    mode: int = 0,
+    paper: bool = False,
+    overhead: int = 0,
+) -> Any:
+    """The response-time test of a method with one GPU at a time, for a stack of sets."""
+    return _core.host_lock_test(
+        hosts,
+        cores,
+        server,
+        method=method,
+        cpus=CPUS,
+        sms=SMS,
+        mode=mode,
+        paper=paper,
+        overhead=overhead,
+        stop=None,
+    )
+
+
 def timed(call: Callable[[], Any], rounds: int) -> tuple[float, Any]:
     """The least processor time of several calls, and the answer."""
     seconds = []
@@ -53,26 +77,18 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
     spread = np.zeros((sets, TASKS, SMS), np.uint8)
     spread[:, np.arange(TASKS), np.arange(TASKS) % SMS] = 1
     cores = [
-        _core.host_partition(h, cpus=CPUS, sms=SMS, test=0, mode=0, overhead=0, stop=None)[4]
+        _core.host_partition(h, cpus=CPUS, sms=SMS, method="mpcp", mode=0, overhead=0, stop=None)[4]
         for h in stacks
     ]
     server = np.full(sets, CPUS)
     calls: dict[str, Callable[[Any, Any], Any]] = {
-        "mpcp suspend": lambda h, c: _core.host_mpcp(h, c, cpus=CPUS, sms=SMS, mode=0, stop=None),
-        "mpcp busy": lambda h, c: _core.host_mpcp(h, c, cpus=CPUS, sms=SMS, mode=1, stop=None),
-        "mpcp spin": lambda h, c: _core.host_mpcp(h, c, cpus=CPUS, sms=SMS, mode=2, stop=None),
-        "fmlp_plus suspend": lambda h, c: _core.host_fmlp_plus(
-            h, c, cpus=CPUS, sms=SMS, busy=False, paper=False, stop=None
-        ),
-        "fmlp_plus busy": lambda h, c: _core.host_fmlp_plus(
-            h, c, cpus=CPUS, sms=SMS, busy=True, paper=False, stop=None
-        ),
-        "fmlp_plus code": lambda h, c: _core.host_fmlp_plus(
-            h, c, cpus=CPUS, sms=SMS, busy=False, paper=True, stop=None
-        ),
-        "gpu_server": lambda h, c: _core.host_gpu_server(
-            h, c, server, cpus=CPUS, sms=SMS, overhead=50, stop=None
-        ),
+        "mpcp suspend": lambda h, c: lock_test("mpcp", h, c),
+        "mpcp busy": lambda h, c: lock_test("mpcp", h, c, mode=1),
+        "mpcp spin": lambda h, c: lock_test("mpcp", h, c, mode=2),
+        "fmlp_plus suspend": lambda h, c: lock_test("fmlp_plus", h, c),
+        "fmlp_plus busy": lambda h, c: lock_test("fmlp_plus", h, c, mode=1),
+        "fmlp_plus code": lambda h, c: lock_test("fmlp_plus", h, c, paper=True),
+        "gpu_server": lambda h, c: lock_test("gpu_server", h, c, server, overhead=50),
         "stgm suspend": lambda h, c: _core.host_stgm(
             h, c, spread, cpus=CPUS, busy=False, paper=0, stop=None
         ),
@@ -83,7 +99,7 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
             h, c, spread, cpus=CPUS, busy=False, paper=1, stop=None
         ),
         "partition + mpcp": lambda h, c: _core.host_partition(
-            h, cpus=CPUS, sms=SMS, test=0, mode=0, overhead=0, stop=None
+            h, cpus=CPUS, sms=SMS, method="mpcp", mode=0, overhead=0, stop=None
         ),
     }
     lines = [

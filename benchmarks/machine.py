@@ -1,4 +1,4 @@
-"""What machine, interpreter and package did a figure come from?"""
+"""Machine, interpreter and package version of a benchmark result."""
 
 from __future__ import annotations
 

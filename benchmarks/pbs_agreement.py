@@ -1,9 +1,9 @@
-"""Do the interval engine, the graph and brute force agree? See results/pbs_agreement.txt.
+"""Agreement of interval engine, graph and brute force; results/pbs_agreement.txt.
 
 Small random sets (1 to 4 tasks, periods from {4, 6, 8, 12} or {3, 5, 6, 10}; deadlines below, at
 and above the periods; offsets; ineligible batches; with and without inserted idle time) go to the
 interval engine with and without its quick answers, to the graph, and to a brute force over all
-frame sequences. Sets of five and six tasks as in the GPUSched paper, section 6.1, go to the
+frame sequences. Sets of five and six tasks as in [RTNS24], section 6.1, go to the
 interval engine and the graph. Every schedule is replayed. The tests run a hundredth of this.
 
     python benchmarks/pbs_agreement.py [--small 100000] [--large 10000] [--save]

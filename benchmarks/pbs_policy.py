@@ -1,6 +1,6 @@
-"""Does the run-time policy ever miss, and what does it gain? See results/pbs_policy.txt.
+"""Deadline misses and gain of the run-time policy; results/pbs_policy.txt.
 
-Schedulable sets of five tasks (the GPUSched paper, section 6.1, microsecond ticks, U in {0.8, 1.0})
+Schedulable sets of five tasks ([RTNS24], section 6.1, microsecond ticks, U in {0.8, 1.0})
 are played for many hyperperiods in which every batch takes a random part of its time: from the
 table at its planned times and as soon as possible (the two strategies of section 4.1), and by the
 policy. Response times are means over all jobs, relative to those of the table at its planned times.

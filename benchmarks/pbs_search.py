@@ -1,6 +1,6 @@
-"""How long does an exact PBS search take? Prints the rows of benchmarks/results/pbs_search.txt.
+"""Times of the exact PBS search, the rows of benchmarks/results/pbs_search.txt.
 
-Task sets as in the GPUSched paper, section 6.1, with periods of 400 to 1600 us in nanosecond ticks;
+Task sets as in [RTNS24], section 6.1, with periods of 400 to 1600 us in nanosecond ticks;
 U in {0.8, 1.0, 1.2, 1.4}; slowdowns [1.0, 1.4] and [1.7, 1.9]; a set of tasks is eligible iff its
 utilizations sum to 1 or less. Tables are given, so their construction is not timed. One core.
 

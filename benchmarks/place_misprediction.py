@@ -1,6 +1,6 @@
-"""How often is a simple model of block placement wrong, and what does it cost to place?
+"""Mispredictions of simple models of block placement, and the time of placement.
 
-Figure 3 of Olmedo et al. 2020 compares round robin with a Xavier, for 7,000 launch configurations
+Figure 3 of [RTAS20] compares round robin with a Xavier, for 7,000 launch configurations
 with 2 to 8 streams, a kernel of 1 to 4 blocks in each, and 1 to 1,024 threads per block; its rate
 grows with the streams to 96 %. Here the GPU is the most-room rule, so the figures say how far the
 models are apart, not how far they are from a GPU.

@@ -1,4 +1,4 @@
-"""Figures 4 and 5 of the STGM paper: every test and point, 10,000 sets each; how long do they take?
+"""Figures 4 and 5 of [RTCSA19] with 10,000 sets per test and point, and their times.
 
 Writes a table and a picture for each figure, for the two readings of what a lock or a server is
 given (see gs.experiments.stgm_fig4), the effect of everything else that the paper leaves open, how

@@ -9,8 +9,8 @@
  *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20]
  *   generate/   random task sets, one file per paper's generator
  *   model/      gpu, placement, periodic tasks, kernel tasks, host tasks, batch table, schedule
- *   core/       context (errors, memory budget, poll), heap, hash index, 128-bit integers, rational
- *               sums, random numbers
+ *   core/       context (errors, memory budget, poll), vector, heap, hash index, 128-bit integers,
+ *               rational sums, random numbers
  *
  * A symbol's prefix is its folder: gs_<folder>_<object>_<verb>. core/ and model/ are shared by all
  * and leave the folder out: gs_<file>_<verb>. Arguments come in the order (self, context, inputs,
@@ -37,13 +37,18 @@
 #include "analysis/global_edf/tardiness.h"
 #include "analysis/partitioned/fmlp_plus.h"
 #include "analysis/partitioned/gpu_server.h"
+#include "analysis/partitioned/lock_methods.h"
+#include "analysis/partitioned/lock_test.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
 #include "core/context.h"
+#include "core/enumeration.h"
 #include "core/heap.h"
 #include "core/int128.h"
+#include "core/method.h"
 #include "core/rational.h"
 #include "core/rng.h"
+#include "core/vector.h"
 #include "cuda/image.h"
 #include "cuda/player.h"
 #include "generate/elliott_sets.h"

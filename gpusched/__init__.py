@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from gpusched import simulate as simulate
     from gpusched._core import CudaError as CudaError
     from gpusched._support.budget import Budget as Budget
+    from gpusched._support.registry import Method as Method
+    from gpusched._support.registry import methods as methods
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_table import BatchTable as BatchTable
     from gpusched.model.gpu import GPU as GPU
@@ -79,10 +81,12 @@ _MEMBERS = {
     "Placement": "model.placement",
     "Schedule": "model.schedule",
     "ScheduleError": "model.schedule",
+    "Method": "_support.registry",
     "StoreError": "study.store",
     "Sweep": "study.sweeps",
     "SweepError": "study.sweeps",
     "occupancy": "model.gpu",
+    "methods": "_support.registry",
     "place": "model.placement",
     "sweep": "study.sweeps",
 }

@@ -15,10 +15,13 @@ _In: TypeAlias = npt.ArrayLike
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 
+METHODS: Final[tuple[dict[str, Any], ...]]  # descriptors; see gpusched.methods
+ENUMERATIONS: Final[dict[str, tuple[str, ...]]]  # names by value or, for flags, by bit
+LIMITS: Final[dict[str, int]]
 CUDA_MISSING: Final[str]  # why the build has no kernels; "" with them
 CUDA_TOOLKIT: Final[int]  # 1000 * major + 10 * minor of what compiled them; 0 without
 FIFO_LATEST: Final[int]  # no simulated job is released at or after it
-FIFO_SETTLE_TASKS: Final[int]  # the most tasks whose infinite horizon order "release" can decide
+FIFO_SETTLE_TASKS: Final[int]  # most tasks with an infinite horizon in order "release"
 MAX_TASKS: Final[int]
 __version__: Final[str]
 
@@ -523,24 +526,28 @@ _Flags: TypeAlias = npt.NDArray[np.int8]
 def host_stgm(
     hosts: _Hosts, core: _In, sm: _In, *, cpus: int, busy: bool, paper: int, stop: Buffer | None
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_mpcp(
-    hosts: _Hosts, core: _In, *, cpus: int, sms: int, mode: int, stop: Buffer | None
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_fmlp_plus(
-    hosts: _Hosts, core: _In, *, cpus: int, sms: int, busy: bool, paper: bool, stop: Buffer | None
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_gpu_server(
+def host_lock_test(
     hosts: _Hosts,
     core: _In,
-    server: _In,
+    server: _In | None,
     *,
+    method: str,
     cpus: int,
     sms: int,
+    mode: int,
+    paper: bool,
     overhead: int,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(
-    hosts: _Hosts, *, cpus: int, sms: int, test: int, mode: int, overhead: int, stop: Buffer | None
+    hosts: _Hosts,
+    *,
+    method: str,
+    cpus: int,
+    sms: int,
+    mode: int,
+    overhead: int,
+    stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
 def host_stgm_allocate(
     hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, flags: int, stop: Buffer | None

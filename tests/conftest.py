@@ -1,4 +1,4 @@
-"""What the tests share: the twins on the path, the C core as a library, hypothesis' settings.
+"""Shared test set-up: path of the twins, the C core as a library, settings of hypothesis.
 
 Environment variables:
 

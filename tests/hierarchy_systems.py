@@ -1,4 +1,4 @@
-"""Random systems for the scheduling hierarchy, small enough that every limit binds.
+"""Random systems of the scheduling hierarchy, small enough that every limit is reached.
 
 They are dicts as reference.hierarchy takes them; simulated() gives them to the core.
 """
@@ -215,7 +215,7 @@ def opened(system: System, log_blocks: bool = True) -> Any:
 
 
 def simulated(system: System, step: int = NEVER) -> Result:
-    """What the core makes of a system, in the form of reference.hierarchy.simulate."""
+    """Result of the core for a system, in the form of reference.hierarchy.simulate."""
     simulation = opened(system)
     done = False
     while not done:

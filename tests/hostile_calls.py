@@ -151,6 +151,7 @@ ARGUMENTS: dict[str, Any] = {
     "low": 0.5,
     "m": np.array([8]),
     "merge": True,
+    "method": "mpcp",
     "methods": 30,
     "mode": 0,
     "most": 19 * 10**8,
@@ -201,7 +202,6 @@ ARGUMENTS: dict[str, Any] = {
     "stream_kind": np.array([2, 0, 1]),
     "stream_priority": np.array([0, -1]),
     "switch_time": 3,
-    "test": 0,
     "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
@@ -270,6 +270,8 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"core": np.array([[0, 1, 0]]), "cpus": 2, "sms": 2, "gpu": 0, "mode": 0}
         values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
         values |= {"overhead": 1, "triggers": 2}
+    if name in ("host_lock_test", "host_partition"):
+        values["method"] = "gpu_server"
     if "hosts" in parameters_of(name):
         values["sms"] = 2
     if name in GEDF:
@@ -340,7 +342,7 @@ def wrong_policies(chance: random.Random) -> Iterator[tuple[str, Any]]:
 
 
 class Boom(Exception):
-    """What the objects below raise."""
+    """Exception of the objects below."""
 
 
 class Raises:

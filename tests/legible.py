@@ -1,4 +1,4 @@
-"""Can the texts of a figure be read?"""
+"""Check that the texts of a figure do not overlap or leave it."""
 
 from itertools import combinations
 

@@ -112,9 +112,9 @@ def stack_of(sets: int, *rows: tuple[int, int]) -> Any:
 def host_test() -> Callable[[Any], Any]:
     # The first two take all of the core, so the last one's window grows by a few ticks a step.
     hosts = stack_of(1, (2, 1), (4, 2), (2**58, 1))
-    return lambda stop: _core.host_mpcp(
-        hosts, np.zeros((1, 3), int), cpus=1, sms=1, mode=0, stop=stop
-    )
+    options = {"method": "mpcp", "cpus": 1, "sms": 1, "mode": 0, "paper": False, "overhead": 0}
+    cores = np.zeros((1, 3), int)
+    return lambda stop: _core.host_lock_test(hosts, cores, None, **options, stop=stop)
 
 
 def host_allocation() -> Callable[[Any], Any]:

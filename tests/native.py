@@ -1,4 +1,4 @@
-"""How do the tests build C? With the project's warnings, and with sanitizers when asked."""
+"""Compilation of C code for tests, with the project's warnings and optional sanitizers."""
 
 from __future__ import annotations
 

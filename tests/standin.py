@@ -1,4 +1,4 @@
-"""The stand-in driver: how it is built, set up and asked what was left behind."""
+"""Stand-in for the CUDA driver: build, configuration, and check for leaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of the C core: every tests/c/test_*.c is built and run."""
+"""Build and run of the C tests, tests/c/test_*.c."""
 
 from __future__ import annotations
 

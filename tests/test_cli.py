@@ -1,4 +1,4 @@
-"""The command line, as a user runs it: in a process of its own, in an empty folder."""
+"""The command line, run in a separate process and an empty folder."""
 
 import importlib.util
 import json
@@ -57,16 +57,16 @@ def test_sweep_prints_the_table_and_draws_it(tmp_path):
 
 def test_sweep_refuses_before_it_works(tmp_path):
     line = refused(tmp_path, "sweep", "--output", "no/where.png")
-    assert line == "gpusched sweep: no/where.png: there is no such folder\n"
+    assert line == "gpusched sweep: no/where.png: expected an existing folder\n"
     line = refused(tmp_path, "sweep", "--output", "fig4.xyz")
-    assert line.startswith("gpusched sweep: fig4.xyz: cannot draw a file of this ending; known are")
+    assert line.startswith("gpusched sweep: fig4.xyz: got the ending 'xyz', expected one of")
     assert line.count("\n") == 1
     for option, value, text in (
-        ("--count", "0", "0 is not at least 1"),
+        ("--count", "0", "got 0, expected a positive number"),
         ("--count", "x", "invalid whole number value: 'x'"),
-        ("--seed", "-1", "-1 is negative"),
+        ("--seed", "-1", "got -1, expected a non-negative number"),
         ("--panel", "d", "invalid choice: 'd'"),
-        ("--tasks", "21", "21 is more than 20"),
+        ("--tasks", "21", "got 21, expected at most 20"),
     ):
         assert text in refused(tmp_path, "sweep", option, value)
 
@@ -83,7 +83,7 @@ def test_sweep_without_matplotlib_says_what_to_install(tmp_path):
     env = {"PYTHONPATH": os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     line = refused(tmp_path, "sweep", "--count", "2", env=env)
-    expected = "gpusched sweep: drawing needs matplotlib: pip install 'gpusched[plot]'\n"
+    expected = "gpusched sweep: expected matplotlib for drawing: pip install 'gpusched[plot]'\n"
     assert line == expected
     # A trace can be drawn without it.
     out = tmp_path / "out"
@@ -156,15 +156,20 @@ def test_trace_refuses(tmp_path):
 
     assert "no.json" in line("no.json")
     assert "TX3" in line(TRACE, "--gpu", "TX3")
-    assert "no kernel of the trace matches" in line(TRACE, "--pattern", "nothing$")
-    assert "is malformed" in line(TRACE, "--pattern", "(")
-    assert line(TRACE, "--period", "4ms,5ms") == "--period: 2 times for 5 kernels\n"
-    assert line(TRACE, "--period", "4") == "--period: '4' is no time such as 4ms or 0.5ms\n"
-    assert "'0.5ns' is no positive whole number" in line(TRACE, "--period", "0.5ns")
-    assert line(TRACE, "--period", "4ms", "--utilization", "1") == (
-        "--period and --utilization: give one of them\n"
+    assert "expected one that matches a kernel" in line(TRACE, "--pattern", "nothing$")
+    assert "expected a regular expression" in line(TRACE, "--pattern", "(")
+    assert (
+        line(TRACE, "--period", "4ms,5ms")
+        == "--period: got 2 times, expected 1 or 5, one per kernel\n"
     )
-    assert "utilization is 9" in line(TRACE, "--utilization", "9")
+    assert (
+        line(TRACE, "--period", "4") == "--period: got '4', expected a time such as 4ms or 0.5ms\n"
+    )
+    assert "got '0.5ns', expected a positive whole number" in line(TRACE, "--period", "0.5ns")
+    assert line(TRACE, "--period", "4ms", "--utilization", "1") == (
+        "--utilization: got it with --period, expected one of them\n"
+    )
+    assert "utilization: got 9" in line(TRACE, "--utilization", "9")
     (tmp_path / "bad.json").write_text("{")
     assert line("bad.json").startswith("bad.json: ")
     (tmp_path / "file").write_text("")

@@ -1,4 +1,4 @@
-"""The CUDA backend on a stand-in driver: devices, errors, forks, and what runs record."""
+"""The CUDA backend on a stand-in driver: devices, errors, forks and recorded runs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_no_device(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gs.cuda.why_not() == "the driver finds no device"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert gs.cuda.why_not() == "the driver finds no device (CUDA_VISIBLE_DEVICES is '')"
-    with pytest.raises(ValueError, match="there is no such device"):
+    with pytest.raises(ValueError, match="device: got 0, expected a device of this machine"):
         gs.cuda.gpu(0)
 
 
@@ -121,7 +121,7 @@ def test_limits(standin: Standin) -> None:
     assert (gpu.sms, gpu.threads_per_sm, gpu.blocks_per_sm, gpu.cc) == (12, 2048, 32, (9, 0))
     assert (gpu.smem_per_sm, gpu.smem_per_block) == (228 * 1024, 227 * 1024)
     assert gpu.name == "Stand-in 1"
-    with pytest.raises(ValueError, match=r"device = 2: there is no such device"):
+    with pytest.raises(ValueError, match="device: got 2, expected a device of this machine"):
         gs.cuda.gpu(2)
 
 
@@ -130,7 +130,7 @@ def test_two_devices(standin: Standin) -> None:
     with Device(0) as one, Device(1) as other:
         assert (one.name, other.name) == ("Stand-in 0", "Stand-in 1")
         assert len(one.run([Operation(ns=10)])) == len(other.run([Operation(ns=10)])) == 1
-    with pytest.raises(ValueError, match="device = 0: was closed"):
+    with pytest.raises(ValueError, match="device: got 0, expected an open device"):
         one.run([Operation()])
     one.close()
 
@@ -147,18 +147,18 @@ def test_occupancy_agrees_with_the_driver(standin: Standin) -> None:
 
 
 def test_a_device_is_not_pickled(standin: Standin) -> None:
-    with Device() as device, pytest.raises(TypeError, match="belongs to its process"):
+    with Device() as device, pytest.raises(TypeError, match="device: got one of another process,"):
         pickle.dumps(device)
 
 
 def test_channels(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_DEVICE_MAX_CONNECTIONS", raising=False)
-    with pytest.raises(ValueError, match="channels = 33: must be 1 to 32"):
+    with pytest.raises(ValueError, match="channels: got 33, expected 1 to 32"):
         Device(channels=33)
     Device(channels=4).close()
     assert "CUDA_DEVICE_MAX_CONNECTIONS" not in os.environ
     standin.set(active=1)
-    with pytest.raises(ValueError, match="it is too late"):
+    with pytest.raises(ValueError, match="channels: expected None, as this process already"):
         Device(channels=4)
 
 
@@ -297,15 +297,15 @@ def test_a_device_has_one_user_at_a_time(standin: Standin) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"blocks": 0}, r"blocks\[0\] = 0"),
-        ({"threads": 1025}, r"threads\[0\] = 1025"),
-        ({"smem": 1 << 20}, r"smem\[0\] = 1048576"),
-        ({"ns": -1}, r"ns\[0\] = -1"),
-        ({"ns": 10**11}, r"ns\[0\] = 100000000000"),
-        ({"stream": -1}, r"stream\[0\] = -1"),
-        ({"kind": "copy_in"}, r"bytes\[0\] = 0: a copy needs some"),
-        ({"kind": "jump"}, "kind = 'jump'"),
-        ({"regs": 255}, "regs = 255: the largest kernel has 248"),
+        ({"blocks": 0}, r"blocks\[0\]: got 0"),
+        ({"threads": 1025}, r"threads\[0\]: got 1025"),
+        ({"smem": 1 << 20}, r"smem\[0\]: got 1048576"),
+        ({"ns": -1}, r"ns\[0\]: got -1"),
+        ({"ns": 10**11}, r"ns\[0\]: got -?\d+"),
+        ({"stream": -1}, r"stream\[0\]: got -1"),
+        ({"kind": "copy_in"}, r"bytes\[0\]: got 0, expected a copy needs some"),
+        ({"kind": "jump"}, "kind: got 'jump', expected one of kernel,"),
+        ({"regs": 255}, "regs: got 255, expected at most 248"),
     ],
 )
 def test_refused_operations(standin: Standin, change: dict[str, object], told: str) -> None:
@@ -316,13 +316,13 @@ def test_refused_operations(standin: Standin, change: dict[str, object], told: s
 
 def test_refused_streams(standin: Standin) -> None:
     with Device() as device:
-        with pytest.raises(ValueError, match=r"stream_priority\[0\] = -6: is no priority"):
+        with pytest.raises(ValueError, match=r"stream_priority\[0\]: got -6, expected a stream"):
             device.run([], [Stream(-6)])
-        with pytest.raises(ValueError, match="has no priority and no green context"):
+        with pytest.raises(ValueError, match=r"stream_kind\[0\]: got 2, expected priority 0 and"):
             device.run([], [Stream(kind="null")], sms=8)
-        with pytest.raises(ValueError, match="sms = 17: the device has not so many SMs"):
+        with pytest.raises(ValueError, match="sms: got 17, expected at most the SMs of the device"):
             device.run([], [], sms=17)
-        with pytest.raises(ValueError, match="repeats = 0"):
+        with pytest.raises(ValueError, match="repeats: got 0"):
             device.run([], [], repeats=0)
 
 
@@ -367,7 +367,7 @@ def test_null_stream(standin: Standin) -> None:
         run = device.run(ops, [Stream(kind="blocking"), Stream(kind="null"), Stream()])
         assert run.first[0, 1] >= run.last[0, 0]
         assert run.first[0, 2] < run.last[0, 1] + 3000
-        with pytest.raises(ValueError, match="kind = 'other'"):
+        with pytest.raises(ValueError, match="stream kind: got 'other', expected one of"):
             device.run(ops, [Stream(kind="other")] * 3)
 
 
@@ -569,9 +569,9 @@ def test_runs_without_kernels(standin: Standin) -> None:
     with Device() as device:
         run = device.run([Operation(kind="memset", bytes=64)], repeats=2)
         assert run.resident_at_once.tolist() == [True, True]
-        with pytest.raises(ValueError, match="this run has no kernels"):
+        with pytest.raises(ValueError, match="operations: got no kernel, expected at least one"):
             _ = run.clock_offset
-        with pytest.raises(ValueError, match="repeat = 2: there are 2 repetitions"):
+        with pytest.raises(ValueError, match="repeat: got 2, expected 0 to 1"):
             device.run([Operation()], repeats=2).log(2)
 
 

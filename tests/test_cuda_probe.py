@@ -138,7 +138,7 @@ def test_partition_times_of_tasks(device: Device) -> None:
     tasks = gs.KernelTasks(period=[10**6], wcet=[50_000], blocks=[4], threads=[128])
     assert gs.cuda.partition_times(tasks, device, sms=[3, 5], repeats=2).sms.tolist() == [8]
     for wrong in ([0], [17], []):
-        with pytest.raises(ValueError, match="must be 1 to 16"):
+        with pytest.raises(ValueError, match=r"sms: got \[.*\], expected 1 to 16"):
             gs.cuda.partition_times(tasks, device, sms=wrong)
 
 
@@ -216,9 +216,9 @@ def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.Monke
         pass
     monkeypatch.setattr("gpusched.cuda.noise._CODE", "import time; time.sleep(60)")
     monkeypatch.setattr("gpusched.cuda.noise.LIMIT_S", 0.5)
-    with pytest.raises(RuntimeError, match=r"took 0\.5 s"), noisy(0, "memset", 1):
+    with pytest.raises(RuntimeError, match="noise: got no answer of a"), noisy(0, "memset", 1):
         pass
-    with pytest.raises(ValueError, match="processes = 65: must be 1 to 64"):
+    with pytest.raises(ValueError, match="processes: got 65, expected 1 to 64"):
         gs.cuda.probe(0, processes=[65])
 
 
@@ -244,7 +244,7 @@ def test_gpu_check(
     code, report = check(tmp_path, "--device", "1")
     printed = capsys.readouterr().out
     assert code == 0, printed
-    assert report["stand_in"] is True and "no figures of a GPU" in printed
+    assert report["stand_in"] is True and "are not those of a GPU" in printed
     assert (report["device"], report["quick"]) == ("Stand-in 1", True)
     findings = {found["probe"]: found for found in report["findings"]}
     assert {found["status"] for found in findings.values()} == {"pass", "figure", "skip"}
@@ -361,11 +361,11 @@ def test_gpu_check_without_a_device(
     standin: Standin, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert check(tmp_path, "--processes", "many") == (2, None)
-    assert "are no numbers" in capsys.readouterr().err
+    assert "expected numbers" in capsys.readouterr().err
     assert check(tmp_path, "--processes", "1,65") == (2, None)
-    assert "--processes: 1,65: must be 1 to 64" in capsys.readouterr().err
+    assert "--processes: got 1,65, expected 1 to 64" in capsys.readouterr().err
     assert check(tmp_path, "--device", "7") == (2, None)
-    assert "device = 7: there is no such device" in capsys.readouterr().err
+    assert "device: got 7, expected a device of this machine" in capsys.readouterr().err
     standin.fail("cuDeviceGetName", 1, 999)
     assert check(tmp_path) == (2, None)
     assert "cuDeviceGetName" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Table 2 and Figure 6 of paper 004 in a model: what the lock, the driver and a container do."""
+"""Table 2 and Figure 6 of [RTNS10]: simulations of the lock, the driver and a container."""
 
 from __future__ import annotations
 
@@ -95,20 +95,20 @@ def test_heavy_tasks():
     assert len(set(table.scenario.tolist())) == 72 and shares.min() == 0.2
     assert table.scenario[72] == table.scenario[0] and not table.fits.any()
     assert np.isnan(table.where(method="Container")["response"]).all()
-    with pytest.raises(TypeError, match=r"seconds = 'long': must be a number"):
+    with pytest.raises(TypeError, match="seconds: got 'long', expected a number"):
         elliott_table2(1, seconds="long")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"count": 0}, r"count = 0: must be positive"),
-        ({"utilization": "none"}, r"utilization = 'none': must be one of light, medium, heavy"),
-        ({"seconds": 0}, r"seconds = 0.0: must be at least a nanosecond"),
-        ({"seconds": 1e-12}, r"seconds = 1e-12: must be at least a nanosecond"),
-        ({"seconds": float("nan")}, r"seconds = nan: must be at least"),
-        ({"utilization": "heavy", "cpus": 1}, r"'heavy': hardly any sets for 1 CPUs have several"),
-        ({"cpus": 0, "count": 1}, r"cpus = 0: must be a positive number"),
+        ({"count": 0}, "count: got 0, expected a positive number"),
+        ({"utilization": "none"}, "utilization: got 'none', expected one of light,"),
+        ({"seconds": 0}, r"seconds: got 0\.0, expected at least a nanosecond"),
+        ({"seconds": 1e-12}, "seconds: got 1e-12, expected at least a"),
+        ({"seconds": float("nan")}, "seconds: got nan, expected at least a nanosecond"),
+        ({"utilization": "heavy", "cpus": 1}, "utilization: got 'heavy', expected one with"),
+        ({"cpus": 0, "count": 1}, r"cpus: got 0, expected 1 to 2\*\*31 - 1 CPUs"),
     ],
 )
 def test_refusals(changes, message):

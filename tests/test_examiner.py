@@ -1,4 +1,4 @@
-"""Logs of blocks: files of cuda_scheduling_examiner, and the rules that a log may break."""
+"""Logs of blocks: files of cuda_scheduling_examiner, and violations of the rules."""
 
 from __future__ import annotations
 
@@ -308,22 +308,22 @@ def test_times_are_exact(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"times": [{}', '"tames": [{}', "no list of times"),
-        ("{}", "3", r"times\[0\] is 3, not an object"),
-        ("]}", "", "not valid JSON"),
-        ('"block_count": 2', '"block_count": 2.5', r"times\[2\]: block_count is 2.5"),
-        ('"block_count": 2', '"block_count": 3', "block_times must be a list of 6 times"),
-        ('"block_count": 2', '"block_count": true', "block_count is True"),
-        ('"thread_count": 512, ', "", "thread_count is None"),
-        ("[0,1]", "[0]", "block_smids must be a list of 2"),
-        ("[0,1]", "[0,-1]", r"block_smids\[1\] is -1"),
-        ("0.450000033", "0.2", "block 1 ends before it starts"),
-        ("0.450000033", "NaN", r"block_times\[3\] is nan"),
-        ("0.450000033", "1e400", r"block_times\[3\] is 1E\+400"),
-        ("0.450000033", "9" * 400, r"block_times\[3\] is 9+\.\.\."),
-        ("0.450000033", '"0.5"', r"block_times\[3\] is '0.5'"),
-        ("4213", "-1", "PID is -1"),
-        ('"shared_memory": 4096', '"shared_memory": -1', "shared_memory is -1"),
+        ('"times": [{}', '"tames": [{}', "got JSON without a list of times, expected a log"),
+        ("{}", "3", r"times\[0\]: got 3, expected an object"),
+        ("]}", "", "expected JSON: Expecting ',' delimiter: line 17"),
+        ('"block_count": 2', '"block_count": 2.5', r"block_count: got 2\.5, expected an integer"),
+        ('"block_count": 2', '"block_count": 3', r"block_times: got \[Decimal\('0\.200100001'\),"),
+        ('"block_count": 2', '"block_count": true', "block_count: got True, expected an integer"),
+        ('"thread_count": 512, ', "", "thread_count: got None, expected an integer from"),
+        ("[0,1]", "[0]", r"block_smids: got \[0\], expected a list of 2 numbers"),
+        ("[0,1]", "[0,-1]", r"block_smids\[1\]: got -1, expected an integer from"),
+        ("0.450000033", "0.2", r"block_times\[3\]: got 200000000 ns, expected at"),
+        ("0.450000033", "NaN", r"block_times\[3\]: got nan, expected seconds"),
+        ("0.450000033", "1e400", r"block_times\[3\]: got 1E\+400, expected seconds"),
+        ("0.450000033", "9" * 400, r"block_times\[3\]: got an integer of 1329 bits,"),
+        ("0.450000033", '"0.5"', r"block_times\[3\]: got '0\.5', expected seconds"),
+        ("4213", "-1", "PID: got -1, expected an integer from 0 on, of 64"),
+        ('"shared_memory": 4096', '"shared_memory": -1', "shared_memory: got -1, expected an"),
     ],
 )
 def test_files_that_are_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -338,31 +338,31 @@ def test_files_that_are_refused(tmp_path: Path, old: str, new: str, said: str) -
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_examiner(tmp_path / "none.json")
-    with pytest.raises(ValueError, match=r"no \.json files"):
+    with pytest.raises(ValueError, match="paths: got the folder"):
         read_examiner(tmp_path)
-    with pytest.raises(ValueError, match="names no file"):
+    with pytest.raises(ValueError, match="paths: got no file, expected at least one"):
         read_examiner([])
     (tmp_path / "a.json").write_text(FILE)
-    with pytest.raises(ValueError, match="regs: has 2 entries for 1 files"):
+    with pytest.raises(ValueError, match="regs: got 2 numbers, expected 1, one per file"):
         read_examiner(tmp_path, regs=[1, 2])
     with pytest.raises(FileNotFoundError):
         write_examiner(tmp_path / "nowhere", example())
-    with pytest.raises(ValueError, match="stream 0: its kernels differ in priority"):
+    with pytest.raises(ValueError, match="priority: got several values in stream 0,"):
         write_examiner(tmp_path, example(priority=[0, 0, -1, -1]))
 
 
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        (put("kernel", (10, 4)), r"kernel\[10\] = 4: there are 4 kernels"),
-        (put("block", (1, 4)), r"block\[1\] = 4: kernel 0 has 4 blocks"),
-        (put("block", (1, 0)), r"block\[1\] = 0: is there twice in kernel 0"),
-        (put("blocks", (3, 2)), r"blocks\[3\] = 2: the log has 1 of them"),
-        (put("end", (0, -1)), r"end\[0\] = -1: is before the block's start at 0"),
-        (put("threads", (1, 0)), r"threads\[1\] = 0: must be positive"),
-        ({"sm": [0, 1]}, r"sm: must have shape \(11,\)"),
-        ({"name": ["a", "b", 3, "d"]}, r"name\[2\] = 3: must be a string"),
-        ({"stream_name": ["a"]}, "has 1 entries for 3 streams"),
+        (put("kernel", (10, 4)), r"kernel\[10\]: got 4, expected 0 to 3"),
+        (put("block", (1, 4)), r"block\[1\]: got 4, expected 0 to 3, a block of"),
+        (put("block", (1, 0)), r"block\[1\]: got 0 of kernel 0 twice, expected once"),
+        (put("blocks", (3, 2)), r"blocks\[3\]: got 2, expected 1, as in the log"),
+        (put("end", (0, -1)), r"end\[0\]: got -1, expected at least the block's"),
+        (put("threads", (1, 0)), r"threads\[1\]: got 0, expected a positive number"),
+        ({"sm": [0, 1]}, r"sm: got shape \(2,\), expected \(11,\)"),
+        ({"name": ["a", "b", 3, "d"]}, r"name\[2\]: got 3, expected a string"),
+        ({"stream_name": ["a"]}, "stream_name: got 1 names, expected 3"),
     ],
 )
 def test_logs_that_are_refused(columns: dict[str, Any], said: str) -> None:
@@ -372,24 +372,24 @@ def test_logs_that_are_refused(columns: dict[str, Any], said: str) -> None:
 
 def test_times_and_streams_beyond_reason_are_refused() -> None:
     for value in (2**62, -(2**62), -(2**63)):
-        with pytest.raises(OverflowError, match=rf"launch\[1\] = {value}: must be within 62 bits"):
+        with pytest.raises(OverflowError, match=rf"launch\[1\]: got {value}, expected less than"):
             check_rules(example(**put("launch", (1, value))), GPU)
-    with pytest.raises(ValueError, match=rf"stream\[1\] = {2**40}: must be below"):
+    with pytest.raises(ValueError, match=rf"stream\[1\]: got {2**40}, expected less than"):
         example(**put("stream", (1, 2**40)))
 
 
 def test_checks_that_are_refused() -> None:
-    with pytest.raises(TypeError, match="log: must be BlockLog, not dict"):
+    with pytest.raises(TypeError, match="log: got dict, expected BlockLog"):
         check_rules({}, GPU)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="tolerance = -1"):
+    with pytest.raises(ValueError, match="tolerance: got -1, expected a non-negative number"):
         check_rules(example(), GPU, tolerance=-1)
-    with pytest.raises(OverflowError, match=f"tolerance = {2**62}: must be within 62 bits"):
+    with pytest.raises(OverflowError, match=f"tolerance: got {2**62}, expected less than"):
         check_rules(example(), GPU, tolerance=2**62)
-    with pytest.raises(ValueError, match="policy = 'olmedo'"):
+    with pytest.raises(ValueError, match="placement: got 'olmedo', expected one of most_room"):
         check_rules(example(), GPU, placement="olmedo")
-    with pytest.raises(ValueError, match=r"sm\[3\] = 7: the GPU has 2 SMs"):
+    with pytest.raises(ValueError, match=r"sm\[3\]: got 7, expected 0 to 1, an SM of the GPU"):
         check_rules(example(**put("sm", (3, 7))), GPU)
-    with pytest.raises(ValueError, match=r"kernel 1 \(second\): no block of it fits an SM"):
+    with pytest.raises(ValueError, match=r"kernel 1 \(second\): got a block that fits no SM,"):
         check_rules(example(**put("smem", (1, 10**9))), GPU)
 
 

@@ -1,4 +1,4 @@
-"""The papers' figures: what their tables hold, and that they can be read."""
+"""Figures of the papers: contents of the tables, legible drawings."""
 
 import pickle
 
@@ -144,11 +144,11 @@ def test_figure_5c():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: experiments.gpusched_fig4("d"), "panel = 'd': must be one of a, b, c or None"),
-        (lambda: experiments.gpusched_fig5("d"), "panel = 'd'"),
-        (lambda: experiments.gpusched_fig5("a", methods=["x"]), "methods: 'x' is not one of"),
-        (lambda: experiments.gpusched_fig4(count=0), "count = 0: must be at least 1"),
-        (lambda: experiments.gpusched_fig4(seed=-1), "seed = -1"),
+        (lambda: experiments.gpusched_fig4("d"), "panel: got 'd', expected one of a, b, c or None"),
+        (lambda: experiments.gpusched_fig5("d"), "panel: got 'd', expected one of a, b, c or None"),
+        (lambda: experiments.gpusched_fig5("a", methods=["x"]), "methods: got 'x', expected"),
+        (lambda: experiments.gpusched_fig4(count=0), "count: got 0, expected at least 1"),
+        (lambda: experiments.gpusched_fig4(seed=-1), "seed: got -1, expected a non-negative"),
     ],
 )
 def test_refusals(call, message):

@@ -1,4 +1,4 @@
-"""The programs under benchmarks/ that look for a counterexample: a hundredth of their kept runs."""
+"""Programs under benchmarks/ that search counterexamples, with a hundredth of their runs."""
 
 import subprocess
 import sys

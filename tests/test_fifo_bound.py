@@ -1,4 +1,4 @@
-"""Bounds on FIFO responses: the twin, the paper, tiny GPUs, stacks, and what a refusal says."""
+"""Bounds on FIFO responses: twin, paper, tiny GPUs, stacks, errors."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_recurrences_are_fixed_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the twin would take long from the start on, it confirms the end."""
+    """The twin confirms fixed points whose iteration from the start would take long."""
     monkeypatch.setattr(twin, "JOBS", 400000)
     args = ([51, 49], [14, 17], [1, 2], [11, 10], 12)
     period, block_time, blocks, threads, m = args
@@ -289,7 +289,7 @@ def test_saturation_of_tiny_gpus(overlap: bool) -> None:
         if not gs.place(gpu, [1] * n, threads, regs=regs, smem=smem).all_placed and any(
             gs.occupancy(gpu, t, r, s) == 0 for t, r, s in zip(threads, regs, smem, strict=True)
         ):
-            with pytest.raises(ValueError, match="fits no SM"):
+            with pytest.raises(ValueError, match=r"expected a block that, .* fits an idle SM"):
                 positional(_core.fifo_saturation_gpu)(
                     ones, ones, *columns, gpu._limits, overlap, None
                 )
@@ -661,7 +661,11 @@ def test_long_bounds_are_whole() -> None:
             r"blocks\[1\](: got| =) 1073741824",
             lambda: fifo_bound(gs.KernelTasks([9, 9], 2**31, blocks=[1, 2**30]), 3),
         ),
-        (TypeError, "gpu: must be a GPU", lambda: fifo_bound(THREE, gpu=8)),
+        (
+            TypeError,
+            "gpu: got int, expected a GPU or the name of a preset",
+            lambda: fifo_bound(THREE, gpu=8),
+        ),
     ],
 )
 def test_refusals(error: Any, message: str, call: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of FIFO runs: every block where it can be, nothing over anything else, legible."""
+"""Pictures of FIFO runs: every block is drawn, none overlap, the text is legible."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_svg() -> None:
 def test_refused() -> None:
     run = gs.simulate.fifo(EXAMPLE, 4096, until=81)
     for name, value in (("since", 1.5), ("since", None), ("until", float("nan")), ("until", "x")):
-        with pytest.raises(TypeError, match=f"{name} = .*: must be an integer"):
+        with pytest.raises(TypeError, match=f"{name}: got .*, expected an integer"):
             run.to_svg(**{name: value})
     for arguments, message in (
         ({"since": -1}, "since = -1: must not be negative"),

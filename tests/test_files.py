@@ -1,4 +1,4 @@
-"""Are files whole or not there, and does an error name the file that was asked for?"""
+"""Atomic file replacement and the file names in errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated task sets: their laws, not only their sums, and that a set is the same in any stack."""
+"""Generated task sets: distributions, and independence of the stack."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_reflection_is_exact() -> None:
 
 
 def test_gpusched_sets() -> None:
-    """Paper 001, section 6.1."""
+    """[RTNS24], section 6.1."""
     tasks = gs.generate.gpusched(5, 0.8, count=SETS, seed=6)
     assert tasks.is_stack and len(tasks) == SETS and tasks.n == 5
     assert set(np.unique(tasks.period)) == {1000 * p for p in (400, 480, 600, 800, 1200, 1600)}
@@ -207,7 +207,7 @@ def test_seeds() -> None:
     assert (first != second).any()
     np.testing.assert_array_equal(first, draw(3, 1.0, seed=np.random.default_rng(5)))
     for bad in (-1, 1.5, True):
-        with pytest.raises(ValueError, match="seed = "):
+        with pytest.raises(ValueError, match=r"seed: got .*, expected a non-negative integer"):
             draw(3, 1.0, seed=bad)
 
 
@@ -225,19 +225,19 @@ def test_empty_and_single() -> None:
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"n": 0}, "n = 0: must be a positive number of tasks"),
-        ({"n": 2**31}, "n = 2147483648: must be a positive number"),
-        ({"utilization": -0.5}, "utilization = -0.5: must be finite and not negative"),
-        ({"utilization": np.nan}, "utilization = nan: must be finite"),
-        ({"utilization": np.inf}, "utilization = inf: must be finite"),
-        ({"utilization": 3.001}, "utilization = 3.001: 3 tasks with at most 1 each cannot"),
+        ({"n": 0}, "n: got 0, expected a positive number of tasks"),
+        ({"n": 2**31}, "n: got 2147483648, expected a positive number of"),
+        ({"utilization": -0.5}, r"utilization: got -0\.5, expected a finite,"),
+        ({"utilization": np.nan}, "utilization: got nan, expected a finite,"),
+        ({"utilization": np.inf}, "utilization: got inf, expected a finite,"),
+        ({"utilization": 3.001}, r"utilization: got 3\.001, expected at most 3, 1 for"),
         ({"utilization": [1, 4], "count": 2}, r"utilization\[1\] = 4.0: 3 tasks with at most 1"),
         ({"utilization": [np.nan, 1], "count": 2}, r"utilization\[0\] = nan: must be finite"),
-        ({"utilization": [1, 2]}, r"utilization: shape \(2,\); must be one number"),
-        ({"utilization": [1, 2], "count": 3}, r"utilization: shape \(2,\); must be one number"),
-        ({"count": -1}, "count = -1: must not be negative"),
-        ({"first": -1}, "first = -1: must be the number of a set"),
-        ({"first": 2**63}, "first = 9223372036854775808: must be the number of a set"),
+        ({"utilization": [1, 2]}, r"utilization: got shape \(2,\), expected one number"),
+        ({"utilization": [1, 2], "count": 3}, r"utilization: got shape \(2,\), expected one"),
+        ({"count": -1}, "count: got -1, expected a non-negative number"),
+        ({"first": -1}, "first: got -1, expected the number of a set, 0 to"),
+        ({"first": 2**63}, "first: got 9223372036854775808, expected the"),
         ({"first": 2**63 - 1, "count": 2}, "first = 9223372036854775807: must be the number"),
     ],
 )
@@ -251,14 +251,14 @@ def test_refused(arguments: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     "arguments, error, message",
     [
-        ({"periods": []}, ValueError, "periods: the list of periods is empty"),
-        ({"periods": [4, 0]}, ValueError, r"periods\[1\] = 0: must be positive"),
-        ({"periods": [4.5]}, ValueError, r"periods\[0\] = 4.5: must be a whole number"),
-        ({"periods": [2**60], "ticks": 8}, OverflowError, "times 8 ticks does not fit 64 bits"),
-        ({"periods": [2**60], "ticks": 1}, OverflowError, "is too large for the clock"),
-        ({"ticks": 0}, ValueError, "ticks = 0: must be positive"),
-        ({"ticks": 0.5}, TypeError, "ticks = 0.5: must be an integer"),
-        ({"n": 2.0}, TypeError, "n = 2.0: must be an integer"),
+        ({"periods": []}, ValueError, "periods: got an empty list, expected at least one"),
+        ({"periods": [4, 0]}, ValueError, r"periods\[1\]: got 0, expected a positive number"),
+        ({"periods": [4.5]}, ValueError, r"periods\[0\]: got 4\.5, expected a whole number of"),
+        ({"periods": [2**60], "ticks": 8}, OverflowError, "periods: got 1152921504606846976 times"),
+        ({"periods": [2**60], "ticks": 1}, OverflowError, r"periods\[0\]: got -?\d+, expected a"),
+        ({"ticks": 0}, ValueError, "ticks: got 0, expected"),
+        ({"ticks": 0.5}, TypeError, r"ticks: got 0\.5, expected an integer"),
+        ({"n": 2.0}, TypeError, r"n: got 2\.0, expected an integer"),
         ({"gpu": "no such"}, ValueError, "no such"),
     ],
 )
@@ -268,7 +268,7 @@ def test_kernels_refused(arguments: dict[str, Any], error: type[Exception], mess
 
 
 def test_hopeless_discard_says_so() -> None:
-    with pytest.raises(ValueError, match="set 1: tasks = 60: 1000000 draws gave no set"):
+    with pytest.raises(ValueError, match="tasks: got 60, expected 1000000 draws gave no set"):
         gs.generate.uunifast_discard(60, [0.5, 30.0], count=2, seed=1)
 
 
@@ -398,35 +398,35 @@ def test_fifo_sets_are_the_same_in_any_stack_and_on_every_machine() -> None:
 @pytest.mark.parametrize(
     "arguments, error, message",
     [
-        ({"n": 0}, ValueError, "n = 0: must be a positive number of tasks"),
-        ({"utilization": -0.1}, ValueError, "utilization = -0.1: must be finite and not"),
-        ({"utilization": np.nan}, ValueError, "utilization = nan: must be finite"),
+        ({"n": 0}, ValueError, "n: got 0, expected a positive number of tasks"),
+        ({"utilization": -0.1}, ValueError, r"utilization: got -0\.1, expected a finite,"),
+        ({"utilization": np.nan}, ValueError, "utilization: got nan, expected a finite,"),
         ({"utilization": [0.5, np.nan], "count": 2}, ValueError, r"utilization\[1\] = nan"),
-        ({"utilization": "0.5"}, TypeError, "utilization = '0.5': must be a number"),
-        ({"utilization": True}, TypeError, "utilization = True: must be a number"),
-        ({"utilization": [[1], [1, 2]]}, TypeError, r"utilization = \[\[1\], \[1, 2\]\]: must be"),
-        ({"ticks": 2**70}, ValueError, "ticks = 1180591620717411303424: must be positive, and"),
-        ({"utilization": 1.01}, ValueError, "one task can keep at most 4096 of 4096 threads busy"),
+        ({"utilization": "0.5"}, TypeError, r"utilization: got '0\.5', expected a number or a"),
+        ({"utilization": True}, TypeError, "utilization: got True, expected a number or a"),
+        ({"utilization": [[1], [1, 2]]}, TypeError, r"utilization: got \[\[1\], \[1, 2\]\],"),
+        ({"ticks": 2**70}, ValueError, "ticks: got 1180591620717411303424, expected 1 to"),
+        ({"utilization": 1.01}, ValueError, r"utilization: got 1\.01, expected at most 1: with"),
         (
             {"utilization": [0.5, 0.99], "count": 2, "block_sizes": [768]},
             ValueError,
-            r"utilization\[1\] = 0.99: with .* at most 3840 of 4096 threads busy, 0.9375",
+            r"utilization\[1\]: got 0\.99, expected at most",
         ),
-        ({"blocks_max": 2}, ValueError, "at most 2048 of 4096"),
-        ({"threads": 0}, ValueError, "threads = 0: must be positive"),
-        ({"threads": 2**31}, ValueError, "threads = 2147483648: must be positive, and within 31"),
-        ({"threads": 40.5}, TypeError, "threads = 40.5: must be an integer"),
-        ({"blocks_max": 0}, ValueError, "blocks_max = 0: must be positive"),
-        ({"block_sizes": []}, ValueError, "block_sizes: must be a list"),
-        ({"block_sizes": [32, 0]}, ValueError, r"block_sizes\[1\] = 0: must be positive"),
-        ({"block_sizes": [8192]}, ValueError, r"block_sizes\[0\] = 8192: is more than the 4096"),
-        ({"periods": (10,)}, ValueError, r"periods: shape \(1,\); must be the shortest"),
-        ({"periods": (0, 10)}, ValueError, r"periods\[0\] = 0: must be positive"),
-        ({"periods": (10, 9)}, ValueError, r"periods\[1\] = 9: must not be below the shortest"),
-        ({"periods": (10, 2**50)}, OverflowError, r"periods\[1\] = 1125899906842624: is too large"),
-        ({"ticks": 0}, ValueError, "ticks = 0: must be positive"),
-        ({"count": -1}, ValueError, "count = -1: must not be negative"),
-        ({"first": -1}, ValueError, "first = -1: must be the number of a set"),
+        ({"blocks_max": 2}, ValueError, r"utilization: got 0\.7, expected at most 0\.5: with"),
+        ({"threads": 0}, ValueError, r"threads: got 0, expected 1 to 2\*\*31 - 1"),
+        ({"threads": 2**31}, ValueError, r"threads: got 2147483648, expected 1 to 2\*\*31 - 1"),
+        ({"threads": 40.5}, TypeError, r"threads: got 40\.5, expected an integer"),
+        ({"blocks_max": 0}, ValueError, r"blocks_max: got 0, expected 1 to 2\*\*31 - 1"),
+        ({"block_sizes": []}, ValueError, r"block_sizes: got shape \(0,\), expected a list of"),
+        ({"block_sizes": [32, 0]}, ValueError, r"block_sizes\[1\]: got 0, expected a positive"),
+        ({"block_sizes": [8192]}, ValueError, r"block_sizes\[0\]: got 8192, expected at most 4096"),
+        ({"periods": (10,)}, ValueError, r"periods: got shape \(1,\), expected the shortest"),
+        ({"periods": (0, 10)}, ValueError, r"periods\[0\]: got 0, expected a positive number"),
+        ({"periods": (10, 9)}, ValueError, r"periods\[1\]: got 9, expected at least the shortest"),
+        ({"periods": (10, 2**50)}, OverflowError, r"periods\[1\]: got -?\d+, expected a period"),
+        ({"ticks": 0}, ValueError, "ticks: got 0, expected"),
+        ({"count": -1}, ValueError, "count: got -1, expected a non-negative number"),
+        ({"first": -1}, ValueError, "first: got -1, expected the number of a set, 0 to"),
     ],
 )
 def test_fifo_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -463,8 +463,8 @@ def test_module_refuses_hostile_arrays(arguments: tuple[Any, ...], message: str)
 
 def test_module_refuses_hostile_lists() -> None:
     for periods, message in (
-        (np.array([], dtype=np.int64), "the list of periods is empty"),
-        (np.array([5, -5]), r"periods\[1\] = -5: must be positive"),
+        (np.array([], dtype=np.int64), "periods: got 0, expected at least one period"),
+        (np.array([5, -5]), r"periods\[1\]: got -5, expected a positive number"),
         (np.array([0.5]), "periods: "),
         (np.ones((2, 2), dtype=np.int64), "periods: must have 1 dimension"),
     ):
@@ -472,7 +472,7 @@ def test_module_refuses_hostile_lists() -> None:
             _core.generate_kernels(
                 key=KEY, n=2, utilization=ONE, first=0, periods=periods, capacity=10
             )
-    with pytest.raises(ValueError, match="capacity = 0"):
+    with pytest.raises(ValueError, match="capacity: got 0"):
         _core.generate_kernels(
             key=KEY, n=2, utilization=ONE, first=0, periods=np.array([5]), capacity=0
         )

@@ -1,4 +1,4 @@
-"""The scheduling graph: exact where repaired, wrong where printed, and drawn."""
+"""The scheduling graph: the repaired one is exact, the printed one is not; its drawing."""
 
 import itertools
 import pickle
@@ -215,7 +215,7 @@ def test_listing_agrees_with_its_twin(variant, order, merge):
 
 
 def answers(period, deadline, completion, order="fifo"):
-    """What the listing says, what is true (twice), and the listing's schedule."""
+    """Answer of the listing, exact answer (by two methods), and the listing's schedule."""
     listing = run(period, deadline, completion, variant="paper", order=order)
     truth = run(period, deadline, completion)["schedulable"]
     assert truth == (pbs_brute.search(period, deadline, completion) is not None)

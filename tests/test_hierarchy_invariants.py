@@ -1,4 +1,4 @@
-"""What holds in every simulated schedule, checked on the logs alone.
+"""Invariants of every simulated schedule, checked on the logs.
 
 Nothing here simulates: each check reads the columns of the core and asks whether one rule of
 csrc/simulate/hierarchy/hierarchy.h was kept.
@@ -54,7 +54,7 @@ class Log:
         return warps, 1, warps * regs, smem
 
     def room(self, load: list[int], k: int) -> int:
-        """How many more blocks of a kernel an SM takes, counted one by one."""
+        """Number of further blocks of a kernel that an SM can host, counted one by one."""
         _, warps, slots, regs, smem = self.system["limits"][:5]
         if self.asks[k][2]:  # what is left over in each register file is lost
             files, per_warp = self.system["limits"][9], self.asks[k][2] // self.asks[k][0]

@@ -32,7 +32,7 @@ TWO_SMS = [2, 64, 32, 65536, 64 * KB, 48 * KB, 0, 256, 256, 4]
 def amert(kernels: list[tuple[int, ...]]) -> System:
     """Kernels (stream, launch, duration, blocks, threads, KB, priority).
 
-    The goldens of the design notes, after Amert et al. (RTSS 2017).
+    Schedules worked by hand, after [RTSS17].
     """
     streams = sorted({k[0] for k in kernels})
     stream, time, duration, blocks, threads, shared, _ = zip(*kernels, strict=True)
@@ -211,7 +211,7 @@ def test_agreement_at_the_edges(rng: random.Random, step: int) -> None:
 
 
 def test_the_random_systems_have_everything() -> None:
-    """What is never random is never compared."""
+    """Every feature occurs in some random system, so that it is compared."""
     why: Counter[int] = Counter()
     policies = set()
     deadlocks = slices = 0

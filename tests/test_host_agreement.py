@@ -1,4 +1,4 @@
-"""Tests and simulator for CPU and GPU segments in C: the same answers as the slow twins."""
+"""Agreement of tests and simulator for CPU and GPU segments in C with the slow twins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ nothing = bytearray(1)  # never asks a call to stop
 
 
 def columns(stack):
-    """What the core calls hosts: a tuple of eight arrays, of sets of equally many tasks."""
+    """The core's form of hosts: a tuple of eight arrays, for sets of equally many tasks."""
     sets, n = len(stack), len(stack[0])
     width = max(t.eta for tasks in stack for t in tasks)
     k = max((len(e) for tasks in stack for t in tasks for _, e, _ in t.gpu), default=1)
@@ -88,15 +88,36 @@ def test_stgm(busy, paper):
     assert fine > 10
 
 
+def lock_test(method, stack, server=None, *, sms=2, mode=0, paper=False, overhead=0):
+    """The core's answer for a stack of sets on three cores."""
+    return _core.host_lock_test(
+        *(columns(stack), cores(stack), server),
+        **{"method": method, "cpus": 3, "sms": sms, "mode": mode, "paper": paper},
+        **{"overhead": overhead, "stop": nothing},
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "edf"}, "method: got 'edf', expected a test with one GPU"),
+        ({"method": "fmlp_plus", "mode": 2}, "mode: got 2, expected 0 .suspend., 1"),
+        ({"method": "gpu_server", "mode": 1}, "mode: got 1, expected 0 .suspend., 1"),
+        ({"method": "mpcp", "mode": -1}, "mode: got -1, expected 0 .suspend., 1"),
+    ],
+)
+def test_unknown_methods_and_modes(change, message):
+    with pytest.raises(ValueError, match=message):
+        lock_test(stack=[A], **change)
+
+
 @pytest.mark.parametrize("sms", [1, 2, 5])
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_mpcp(mode, sms):
     name = ("suspend", "busy", "spin")[mode]
     fine = 0
     for stack in [[A], *stacks(f"mpcp {mode}", 40, 3, 2)]:
-        answer = _core.host_mpcp(
-            columns(stack), cores(stack), cpus=3, sms=sms, mode=mode, stop=nothing
-        )
+        answer = lock_test("mpcp", stack, sms=sms, mode=mode)
         same(answer, [ht.mpcp(tasks, name, sms) for tasks in stack])
         fine += answer[0].sum()
     assert fine > 10
@@ -107,9 +128,7 @@ def test_mpcp(mode, sms):
 def test_fmlp_plus(busy, paper):
     fine = 0
     for stack in [[A], *stacks(f"fmlp {busy} {paper}", 40, 3, 2)]:
-        answer = _core.host_fmlp_plus(
-            columns(stack), cores(stack), cpus=3, sms=2, busy=busy, paper=paper, stop=nothing
-        )
+        answer = lock_test("fmlp_plus", stack, mode=busy, paper=paper)
         variant = "code" if paper else "sound"
         same(answer, [ht.fmlp_plus(tasks, bool(busy), variant, 2) for tasks in stack])
         fine += answer[0].sum()
@@ -122,15 +141,7 @@ def test_gpu_server(eps):
     fine = 0
     for stack in [[A], *stacks(f"server {eps}", 40, 3, 2)]:
         server = [rng.randint(0, 3) for _ in stack]
-        answer = _core.host_gpu_server(
-            columns(stack),
-            cores(stack),
-            np.array(server, np.int64),
-            cpus=3,
-            sms=2,
-            overhead=eps,
-            stop=nothing,
-        )
+        answer = lock_test("gpu_server", stack, np.array(server, np.int64), overhead=eps)
         same(
             answer,
             [ht.gpu_server(tasks, p, eps, 2) for tasks, p in zip(stack, server, strict=True)],
@@ -142,12 +153,12 @@ def test_gpu_server(eps):
 @pytest.mark.parametrize(
     "test, mode, name",
     [
-        (0, 0, "mpcp"),
-        (0, 1, "mpcp"),
-        (0, 2, "mpcp"),
-        (1, 0, "fmlp+"),
-        (1, 1, "fmlp+"),
-        (2, 0, "server"),
+        ("mpcp", 0, "mpcp"),
+        ("mpcp", 1, "mpcp"),
+        ("mpcp", 2, "mpcp"),
+        ("fmlp_plus", 0, "fmlp+"),
+        ("fmlp_plus", 1, "fmlp+"),
+        ("gpu_server", 0, "server"),
     ],
 )
 def test_partition(test, mode, name):
@@ -156,7 +167,7 @@ def test_partition(test, mode, name):
     for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2)]:
         for cpus in (1, 2, 3):
             answer = _core.host_partition(
-                columns(stack), cpus=cpus, sms=2, test=test, mode=mode, overhead=eps, stop=nothing
+                columns(stack), cpus=cpus, sms=2, method=test, mode=mode, overhead=eps, stop=nothing
             )
             found = [
                 ht.partition(tasks, cpus, name, ("suspend", "busy", "spin")[mode], eps, 2)
@@ -233,7 +244,7 @@ def test_logs_are_lent(look):
 
 
 def lengths(tasks, k, intervals):
-    """What each job's parts took, from what it did when: (task, number) -> (cpu, gpu)."""
+    """Times of each job's parts from its intervals: (task, number) -> (cpu, gpu)."""
     done = {}
     for task, number, what, _, start, end in sorted(intervals, key=lambda row: row[4]):
         if task >= 0 and what in (CPU, COPY_IN, KERNEL, COPY_OUT):
@@ -421,7 +432,7 @@ def test_any_allocation_at_all():
 
 
 def test_groups():
-    """Which tasks share SMs, and how many, in the try that found cores for all."""
+    """Groups of tasks that share SMs in the attempt that found cores for all."""
     rng, tries = random.Random("groups"), []
     for _ in range(400):
         n, sms = rng.randint(4, 8), rng.randint(2, 4)

@@ -1,4 +1,4 @@
-"""gs.analysis of tasks with CPU and GPU segments: verdicts, placement, refusals."""
+"""gs.analysis of tasks with CPU and GPU segments: verdicts, placement, errors."""
 
 from __future__ import annotations
 
@@ -412,7 +412,7 @@ def test_line_16_is_unsafe() -> None:
 @pytest.mark.parametrize("line", ["line 16", "load", "line 23", "line 24", "line 26"])
 @pytest.mark.parametrize("mode", ["suspend", "busy"])
 def test_printed_lines_are_those_of_the_rounds(mode: Any, line: str) -> None:
-    """What the allocator before them finds passes; what it does not, they answer as alone."""
+    """Allocations of the preceding allocator pass; for other sets the answer is their own."""
     sets = gs.generate.stgm(10, 120, seed=8, cpus=2, sms=4)
     alone = gs.analysis.stgm_allocate(sets, 2, 4, mode=mode, printed=line)
     both = gs.analysis.stgm_allocate(sets, 2, 4, mode=mode, printed=line, apart=True)

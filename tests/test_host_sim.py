@@ -1,4 +1,4 @@
-"""Simulation of tasks with CPU and GPU segments: the rules, the twin, and what comes of a run."""
+"""Simulation of tasks with CPU and GPU segments: rules, twin, results."""
 
 from __future__ import annotations
 
@@ -332,15 +332,15 @@ def test_pictures(tmp_path):
     ("changes", "message"),
     [
         ({"cpus": 0}, r"cpus = 0: must be positive"),
-        ({"cpus": 1}, r"core\[1\] = 1: must be one of the cores"),
-        ({"policy": "edf"}, r"policy = 'edf': must be one of partitioned, gedf"),
-        ({"gpu": "fifo"}, r"gpu = 'fifo': must be one of stgm, mpcp"),
+        ({"cpus": 1}, r"core\[1\]: got 1, expected a core, 0 to cpus - 1"),
+        ({"policy": "edf"}, "policy: got 'edf', expected one of partitioned,"),
+        ({"gpu": "fifo"}, "gpu: got 'fifo', expected one of stgm, mpcp,"),
         ({"mode": "spin"}, r"mode = 'spin': with gpu = 'stgm', one of suspend, busy"),
         ({"gpu": "server", "mode": "busy"}, r"mode = 'busy': with gpu = 'server'"),
         ({"server": 1}, r"server: with gpu = 'server' only"),
         ({"overhead": 1}, r"overhead: with gpu = 'server' only"),
-        ({"gpu": "server", "server": 3}, r"server = 3: must be a core"),
-        ({"gpu": "server", "overhead": -1}, r"overhead = -1: must not be negative"),
+        ({"gpu": "server", "server": 3}, "server: got 3, expected a core, or the number of cores"),
+        ({"gpu": "server", "overhead": -1}, "overhead: got -1, expected a number of at least 0"),
         ({"server_period": 9}, r"server_period: with gpu = 'container' only"),
         (
             {"policy": "gedf", "gpu": "container", "server_period": 0},
@@ -357,14 +357,14 @@ def test_pictures(tmp_path):
         ({"execution": (0.5, 0.2)}, r"execution = \(0.5, 0.2\)"),
         ({"gap": -1}, r"gap = -1: must not be negative"),
         ({"victim": 4}, r"victim = 4: must be the index of one of 4 tasks"),
-        ({"victim": 0, "triggers": "head"}, r"triggers = 'head': must be one of release"),
+        ({"victim": 0, "triggers": "head"}, "triggers: got 'head', expected one of release,"),
         ({"triggers": ()}, r"triggers: must be some of"),
-        ({"index": -1}, r"index = -1: must be the number of a set"),
+        ({"index": -1}, "index: got -1, expected the number of a set, 0 to"),
         ({"hosts": VECTOR_A.with_placement(core=-1)}, r"core\[0\] = -1: must be one of the cores"),
         ({"hosts": VECTOR_A.with_placement(sm=[[], [0, 1], [], [1]])}, r"sm\[0\] = 0: a task with"),
         (
             {"hosts": gs.HostTasks([5, 5], cpu=[1, 1], priority=3, core=0)},
-            r"priority\[1\] = 3: is another task's too",
+            r"priority\[1\]: got 3, expected a priority that no other task has",
         ),
     ],
 )
@@ -377,9 +377,9 @@ def test_refusals(changes, message):
 def test_what_is_no_host_task_or_budget_is_refused():
     kernels = gs.KernelTasks([5], [1])
     for call in (gs.simulate.host, gs.simulate.host_responses):
-        with pytest.raises(TypeError, match="hosts: must be HostTasks, not KernelTasks"):
+        with pytest.raises(TypeError, match="hosts: got KernelTasks, expected HostTasks"):
             call(kernels, 1, until=10)
-        with pytest.raises(TypeError, match="budget: must be Budget, not int"):
+        with pytest.raises(TypeError, match=r"budget: got int, expected Budget \(for example"):
             call(VECTOR_A, 2, until=10, budget=5)
     with pytest.raises(
         ValueError, match=r"core\[0\] = -1: .*; give core=, or the hosts of a verdict"
@@ -390,9 +390,9 @@ def test_what_is_no_host_task_or_budget_is_refused():
 def test_responses_are_of_a_task_that_there_is():
     run = gs.simulate.host(VECTOR_A, 2, until=100)
     assert run.responses("task 2").tolist() == run.responses(2).tolist() != []
-    with pytest.raises(IndexError, match="task = 4: the set has 4 tasks"):
+    with pytest.raises(IndexError, match="task: got 4, expected 0 to 3"):
         run.responses(4)
-    with pytest.raises(ValueError, match="task = 'map': must be one of task 0, task 1"):
+    with pytest.raises(ValueError, match="task: got 'map', expected one of task 0, task 1,"):
         run.responses("map")
     assert (run.tardiness == np.maximum(0, run.response - run.deadline + run.release)).all()
 
@@ -416,11 +416,11 @@ def test_more_refusals():
         gs.simulate.host_responses(stack, 2, until=[1, 2, 3])
     with pytest.raises(ValueError, match=r"victim\[1\] = 6: must be the index"):
         gs.simulate.host_responses(stack, 2, until=10, victim=[-1, 6])
-    with pytest.raises(OverflowError, match=r"until = .*: is too large for the clock"):
+    with pytest.raises(OverflowError, match=r"until: got -?\d+, expected a time below 2\*\*59 -"):
         gs.simulate.host(VECTOR_A, 2, until=2**60)
     huge = gs.HostTasks([2**58], cpu=[2**57], core=0)
     assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
-    with pytest.raises(OverflowError, match="the clock"):
+    with pytest.raises(OverflowError, match=r"period\[0\]: got -?\d+, expected a time below"):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
     for function in (gs.simulate.host, gs.simulate.host_responses):
         with pytest.raises(TypeError, match=r"^hosts: must be HostTasks, not list"):
@@ -458,16 +458,16 @@ def test_server_periods():
     for wrong, error, message in (
         ([1, 0, 3], ValueError, r"server_period = 0: must be positive"),
         ([1, 2], ValueError, r"server_period: shape \(2,\); must be one number, or one for each"),
-        (2.5, ValueError, r"server_period = 2.5: must be a whole number of ticks"),
-        (True, TypeError, r"server_period = True: must be a number"),
-        ([9, 2**59, 9], OverflowError, r"set 1: server_period = .*: is too large for the clock"),
+        (2.5, ValueError, r"server_period: got 2\.5, expected a whole number"),
+        (True, TypeError, "server_period: got True, expected a number"),
+        ([9, 2**59, 9], OverflowError, r"set 1: server_period: got -?\d+, expected a time below"),
         (2**63, OverflowError, r"server_period = .*: does not fit 64 bits"),
     ):
         with pytest.raises(error, match=message):
             gs.simulate.host_responses(stack, 2, server_period=wrong, **box)
 
 
-# Global EDF (paper 004)
+# Global EDF ([RTNS10])
 
 
 def srm_example():
@@ -534,13 +534,13 @@ def test_global_edf_without_a_gpu():
         rows = np.flatnonzero(log.core == core)
         rows = rows[np.argsort(log.start[rows])]
         assert (log.start[rows][1:] >= log.end[rows][:-1]).all()
-    with pytest.raises(ValueError, match=r"gpu = 'stgm': must be one of fmlp, omlp, driver, cont"):
+    with pytest.raises(ValueError, match="gpu: got 'stgm', expected one of fmlp, omlp,"):
         gs.simulate.host(hosts, 2, "gedf", "stgm", until=12)
     with pytest.raises(ValueError, match=r"mode = 'busy': with gpu = 'omlp', one of suspend"):
         gs.simulate.host(hosts, 2, "gedf", "omlp", mode="busy", until=12)
 
 
-# The container of paper 004
+# The container of [RTNS10]
 
 
 def test_figure_4():
@@ -575,7 +575,7 @@ def test_a_budget_is_used_up():
 
 @pytest.mark.parametrize("mode", ["busy", "suspend"])
 def test_a_container_ends_with_its_last_job(mode):
-    """What the server would have done later is nothing to wait for."""
+    """A run ends before later activities of the server."""
     for period in (6, 30, 1000, 2**59 - 2):
         box = {"mode": mode, "until": 30, "server_period": period}
         run = gs.simulate.host(srm_example(), 4, "gedf", "container", **box)

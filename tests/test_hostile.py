@@ -1,4 +1,4 @@
-"""No argument crashes the module: every function, every position, in a process of its own."""
+"""Hostile arguments at every position of every function do not crash the module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and the stop flag end long calls soon, and other threads run meanwhile."""
+"""Ctrl-C and the stop flag end long calls; other threads run meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every notebook runs from its first cell to its last, and is committed with what it printed."""
+"""Every notebook runs from its first cell to its last and is committed with its output."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Does the package keep its own rules: names, layers, no state, cheap import, types, style?"""
+"""Rules of the package: names, layers, no state, fast import, types, style."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_versions_agree() -> None:
 
 
 def test_import_is_light() -> None:
-    """What `import gpusched` loads beyond numpy: nothing that takes long or may be missing."""
+    """`import gpusched` loads no slow or optional modules beside numpy."""
     names = run(
         sys.executable,
         "-c",

@@ -1,4 +1,4 @@
-"""Pictures: what they show can be read, and what they leave out they say."""
+"""Pictures: legible text, and notes about omitted parts."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The README's examples run, and print what it says they do."""
+"""Examples of the README run and print the text that it shows."""
 
 import re
 from pathlib import Path

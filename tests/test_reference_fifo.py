@@ -1,4 +1,4 @@
-"""The slow simulator of blocks in FIFO order, on schedules that can be drawn by hand."""
+"""The slow FIFO simulator on schedules that were drawn by hand."""
 
 from __future__ import annotations
 

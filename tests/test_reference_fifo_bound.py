@@ -1,4 +1,4 @@
-"""The slow response-time bounds of block-level FIFO, on sets worked by hand."""
+"""The slow response-time bounds of block-level FIFO on sets computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slow simulator of CPU and GPU segments: counterexamples to bounds, worked schedules."""
+"""The slow simulator of CPU and GPU segments: counterexamples to bounds, examples."""
 
 from __future__ import annotations
 

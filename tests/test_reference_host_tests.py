@@ -1,4 +1,4 @@
-"""The slow twins of the tests for tasks with CPU and GPU segments: worked vectors, limits."""
+"""The slow twins of the tests for CPU and GPU segments: test vectors, limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of paper 002: what is counted, that seeds decide it, what is refused."""
+"""Figures of [RTCSA19]: counts, dependence on seeds, errors."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_fig5_takes_the_same_sets_at_every_point() -> None:
 
 
 def test_the_paper() -> None:
-    """What the text says of Figures 4 and 5, as far as sound tests bear it out."""
+    """Statements of the text on Figures 4 and 5 that hold for sound tests."""
     figure = stgm_fig4([8, 12, 16], 150, seed=2, tests=SOUND)
     share = {name: figure.where(test=name)["schedulable"] for name in SOUND}
     for values in share.values():
@@ -156,46 +156,46 @@ def test_fig3() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: stgm_fig4(tests=["EDF"]), ValueError, "tests = 'EDF': must be one of STGM susp"),
-        (lambda: stgm_fig4(tests=[]), ValueError, "tests: has no names"),
-        (lambda: stgm_fig4(tests=3), TypeError, "tests = 3: must be some of STGM suspend"),
-        (lambda: stgm_fig4([]), ValueError, "tasks: has no values"),
-        (lambda: stgm_fig4(8), TypeError, "tasks = 8: must be a list of numbers"),
-        (lambda: stgm_fig4("8"), TypeError, "tasks = '8': must be a list of numbers"),
-        (lambda: stgm_fig4(cpus=2.0), TypeError, "cpus = 2.0: must be an integer"),
-        (lambda: stgm_fig5([]), ValueError, "sms: has no values"),
-        (lambda: stgm_allocators([]), ValueError, "tasks: has no values"),
-        (lambda: stgm_fig4([8], 5, baselines="x"), ValueError, "baselines = 'x': must be one of"),
-        (lambda: stgm_fig4([8], 0), ValueError, "count = 0: must be at least 1"),
-        (lambda: stgm_fig4([0], 5), RuntimeError, "n = 0: must be a positive number of tasks"),
+        (lambda: stgm_fig4(tests=["EDF"]), ValueError, "tests: got 'EDF', expected one of STGM"),
+        (lambda: stgm_fig4(tests=[]), ValueError, "tests: got no names, expected at least one"),
+        (lambda: stgm_fig4(tests=3), TypeError, "tests: got 3, expected some of STGM suspend,"),
+        (lambda: stgm_fig4([]), ValueError, "tasks: got no values, expected at least one"),
+        (lambda: stgm_fig4(8), TypeError, "tasks: got 8, expected a list of numbers"),
+        (lambda: stgm_fig4("8"), TypeError, "tasks: got '8', expected a list of numbers"),
+        (lambda: stgm_fig4(cpus=2.0), TypeError, r"cpus: got 2\.0, expected an integer"),
+        (lambda: stgm_fig5([]), ValueError, "sms: got no values, expected at least one"),
+        (lambda: stgm_allocators([]), ValueError, "tasks: got no values, expected at least one"),
+        (lambda: stgm_fig4([8], 5, baselines="x"), ValueError, "baselines: got 'x', expected one"),
+        (lambda: stgm_fig4([8], 0), ValueError, "count: got 0, expected at least 1"),
+        (lambda: stgm_fig4([0], 5), RuntimeError, "n: got 0, expected a positive number of tasks"),
         (lambda: stgm_fig4([8], 5, sms=0), RuntimeError, "sms = 0: must be a number of SMs"),
         (lambda: stgm_fig4([8], 5, sets={"at": 99}), RuntimeError, "at = 99"),
-        (lambda: stgm_fig5(tasks=[]), ValueError, "tasks: has no values"),
-        (lambda: stgm_fig5(count=0), ValueError, "count = 0: must be at least 1"),
-        (lambda: stgm_allocators(mode="spin"), ValueError, "mode = 'spin': must be one of"),
-        (lambda: stgm_allocators(allocators={}), ValueError, "allocators: has no entries"),
+        (lambda: stgm_fig5(tasks=[]), ValueError, "tasks: got no values, expected at least one"),
+        (lambda: stgm_fig5(count=0), ValueError, "count: got 0, expected at least 1"),
+        (lambda: stgm_allocators(mode="spin"), ValueError, "mode: got 'spin', expected one of"),
+        (lambda: stgm_allocators(allocators={}), ValueError, "allocators: got no entries,"),
         (lambda: stgm_allocators([30], 2), RuntimeError, "tasks"),
-        (lambda: stgm_allocators([5], "x"), TypeError, "count = 'x': must be an integer"),
-        (lambda: stgm_allocators(allocators="x"), TypeError, "allocators = 'x': must be a dict"),
-        (lambda: stgm_allocators(allocators={"a": 3}), TypeError, r"allocators\['a'\] = 3: must"),
-        (lambda: stgm_allocators(sets=3), TypeError, "sets = 3: must be a dict of arguments"),
-        (lambda: stgm_fig3("x"), TypeError, "profiles = 'x': must be a dict of dicts of"),
-        (lambda: stgm_fig3({}), ValueError, "profiles: has no entries"),
-        (lambda: stgm_fig3({"a": 3}), TypeError, r"profiles\['a'\] = 3: must be a dict of"),
-        (lambda: stgm_fig3({"a": {}}), ValueError, r"profiles\['a'\]: has no entries"),
+        (lambda: stgm_allocators([5], "x"), TypeError, "count: got 'x', expected an integer"),
+        (lambda: stgm_allocators(allocators="x"), TypeError, "allocators: got 'x', expected a"),
+        (lambda: stgm_allocators(allocators={"a": 3}), TypeError, r"allocators\['a'\]: got 3,"),
+        (lambda: stgm_allocators(sets=3), TypeError, "sets: got 3, expected a dict of arguments"),
+        (lambda: stgm_fig3("x"), TypeError, "profiles: got 'x', expected a dict of dicts of"),
+        (lambda: stgm_fig3({}), ValueError, "profiles: got no entries, expected at least one"),
+        (lambda: stgm_fig3({"a": 3}), TypeError, r"profiles\['a'\]: got 3, expected a dict of"),
+        (lambda: stgm_fig3({"a": {}}), ValueError, r"profiles\['a'\]: got no entries, expected at"),
         (
             lambda: stgm_fig3({"a": {"b": 3}}),
             TypeError,
-            r"profiles\['a'\]\['b'\] = 3: must be a gs",
+            r"profiles\['a'\]\['b'\]: got 3, expected a",
         ),
-        (lambda: stgm_fig4([8], 2.5), TypeError, "count = 2.5: must be an integer"),
-        (lambda: stgm_fig4([8], 5, workers="x"), TypeError, "workers = 'x': must be an integer"),
-        (lambda: stgm_fig4([8], 5, sets=3), TypeError, "sets = 3: must be a dict of arguments"),
-        (lambda: stgm_options(count="x"), TypeError, "count = 'x': must be an integer"),
-        (lambda: stgm_options(options="x"), TypeError, "options = 'x': must be a dict of pairs"),
-        (lambda: stgm_options(options={}), ValueError, "options: has no entries"),
-        (lambda: stgm_options(options={"a": 3}), TypeError, r"options\['a'\] = 3: must be a pair"),
-        (lambda: stgm_options(8, 5, options={"a": ("same", 3)}), TypeError, "sets = 3: must be"),
+        (lambda: stgm_fig4([8], 2.5), TypeError, r"count: got 2\.5, expected an integer"),
+        (lambda: stgm_fig4([8], 5, workers="x"), TypeError, "workers: got 'x', expected an"),
+        (lambda: stgm_fig4([8], 5, sets=3), TypeError, "sets: got 3, expected a dict of arguments"),
+        (lambda: stgm_options(count="x"), TypeError, "count: got 'x', expected an integer"),
+        (lambda: stgm_options(options="x"), TypeError, "options: got 'x', expected a dict of"),
+        (lambda: stgm_options(options={}), ValueError, "options: got no entries, expected at"),
+        (lambda: stgm_options(options={"a": 3}), TypeError, r"options\['a'\]: got 3, expected a"),
+        (lambda: stgm_options(8, 5, options={"a": ("same", 3)}), TypeError, "sets: got 3,"),
     ],
 )
 def test_refused(call: Any, error: type[Exception], message: str) -> None:
@@ -236,6 +236,6 @@ def test_pictures_and_text() -> None:
     ax = stgm_allocators([5, 6], 5, allocators=safe).plot()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(safe)
     plt.close("all")
-    with pytest.raises(ValueError, match="axes: 1 for 2 diagrams"):
+    with pytest.raises(ValueError, match="axes: got 1, expected 2"):
         figure.plot(plt.figure().subplots())
     plt.close("all")

@@ -50,7 +50,7 @@ def as_objects(period, deadline, offset, completion):
 
 
 def test_example_of_section_3_1():
-    """EDFserial and EDFParallel miss, PBS does not (paper 001, Figures 1 and 2)."""
+    """EDFserial and EDFParallel miss, PBS does not ([RTNS24], Figures 1 and 2)."""
     serial = gs.pbs.edf_serial(EXAMPLE, TABLE)
     parallel = gs.pbs.edf_parallel(EXAMPLE, TABLE)
     assert serial.schedulable is False and parallel.schedulable is False

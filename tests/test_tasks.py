@@ -1,4 +1,4 @@
-"""KernelTasks: what is accepted, and what a refusal says."""
+"""KernelTasks: accepted arguments and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_NEGATIVE = ["regs", "smem", "offset"]
 
 
 def example(**changes: Any) -> KernelTasks:
-    """Figure 1 of paper 001."""
+    """Figure 1 of [RTNS24]."""
     return KernelTasks(**{"period": [4, 5, 10], "wcet": [1, 3, 3]} | changes)
 
 
@@ -128,11 +128,10 @@ def test_stack() -> None:
     assert stack[-1].period.tolist() == [3, 3, 3]
     assert stack[1:].period.tolist() == [[4, 6, 8], [3, 3, 3]]
     assert stack[1:].is_stack and len(stack[3:]) == 0
-    assert [one.hyperperiod for one in stack] == stack.hyperperiod  # type: ignore[attr-defined]
+    assert [one.hyperperiod for one in stack] == stack.hyperperiod
     with pytest.raises(IndexError):
         stack[3]
-    with pytest.raises(TypeError, match="only a stack"):
-        stack[0][0]
+    assert stack[0][0].period.tolist() == [4]
 
 
 def test_input_is_copied() -> None:
@@ -188,21 +187,21 @@ def test_pickle_and_copy(stacked: bool) -> None:
 @pytest.mark.parametrize(
     ("bad", "error", "text"),
     [
-        (math.nan, ValueError, "= nan: must be a whole number"),
-        (math.inf, ValueError, "= inf: must be a whole number"),
-        (2.5, ValueError, "= 2.5: must be a whole number"),
-        (np.float32(0.5), ValueError, "= 0.5: must be a whole number"),
-        (2**63, OverflowError, f"= {2**63}: does not fit 64 bits"),
-        (-(2**63) - 1, OverflowError, f"= {-(2**63) - 1}: does not fit 64 bits"),
-        (10**30, OverflowError, f"= {10**30}: does not fit 64 bits"),
-        (10**5000, OverflowError, ": does not fit 64 bits"),
-        (1e300, OverflowError, r"= 1e+300: does not fit 64 bits"),
-        (None, TypeError, "= None: must be a number"),
+        (math.nan, ValueError, ": got nan, expected a whole number"),
+        (math.inf, ValueError, ": got inf, expected a whole number"),
+        (2.5, ValueError, ": got 2.5, expected a whole number"),
+        (np.float32(0.5), ValueError, ": got 0.5, expected a whole number"),
+        (2**63, OverflowError, f": got {2**63}, expected a number that fits 64 bits"),
+        (-(2**63) - 1, OverflowError, f": got {-(2**63) - 1}, expected a number that fits 64 bits"),
+        (10**30, OverflowError, f": got {10**30}, expected a number that fits 64 bits"),
+        (10**5000, OverflowError, ", expected a number that fits 64 bits"),
+        (1e300, OverflowError, ": got 1e+300, expected a number that fits 64 bits"),
+        (None, TypeError, ": got None, expected a number"),
         (1j, TypeError, ""),
         ("4", TypeError, ""),
         (b"4", TypeError, ""),
-        (object, TypeError, "= <class 'object'>: must be a number"),
-        ({}, TypeError, "= {}: must be a number"),
+        (object, TypeError, ": got <class 'object'>, expected a number"),
+        ({}, TypeError, ": got {}, expected a number"),
     ],
     ids=lambda value: repr(value)[:20] if not isinstance(value, int) else "int",
 )
@@ -211,7 +210,7 @@ def test_no_whole_number(key: str, bad: Any, error: type[Exception], text: str) 
         example(**{key: [4, 5, bad]})
     # Text and complex numbers change the type of the whole array: no entry is to blame.
     message = str(caught.value)
-    assert message.startswith(f"{key}[2] " if text.startswith("=") else key)
+    assert message.startswith(f"{key}[2]: " if text.startswith(": ") else key)
     assert text in message and len(message) < 200
     if bad is not None:  # which alone means the default
         with pytest.raises(error, match=f"^{key}"):
@@ -221,23 +220,23 @@ def test_no_whole_number(key: str, bad: Any, error: type[Exception], text: str) 
 @pytest.mark.parametrize(
     ("key", "bad", "text"),
     [
-        *((key, 0, "must be positive") for key in POSITIVE),
-        *((key, -1, "must be positive") for key in POSITIVE),
-        *((key, -1, "must not be negative") for key in NOT_NEGATIVE),
-        *((key, -(2**63), "must not be negative") for key in NOT_NEGATIVE),
-        *((key, -3.0, "must not be negative") for key in NOT_NEGATIVE),
+        *((key, 0, "a positive number") for key in POSITIVE),
+        *((key, -1, "a positive number") for key in POSITIVE),
+        *((key, -1, "a non-negative number") for key in NOT_NEGATIVE),
+        *((key, -(2**63), "a non-negative number") for key in NOT_NEGATIVE),
+        *((key, -3.0, "a non-negative number") for key in NOT_NEGATIVE),
     ],
 )
 def test_out_of_range(key: str, bad: Any, text: str) -> None:
     with pytest.raises(ValueError) as caught:
         example(**{key: [4, bad, bad]})
-    assert str(caught.value) == f"{key}[1] = {int(bad)}: {text}"
+    assert str(caught.value) == f"{key}[1]: got {int(bad)}, expected {text}"
     with pytest.raises(ValueError) as caught:
         example(**{key: [[4, 5, 6], [4, 5, bad]]})
-    assert str(caught.value) == f"{key}[1, 2] = {int(bad)}: {text}"
+    assert str(caught.value) == f"{key}[1, 2]: got {int(bad)}, expected {text}"
     with pytest.raises(ValueError) as caught:
         example(**{key: bad})
-    assert str(caught.value) == f"{key} = {int(bad)}: {text}"
+    assert str(caught.value) == f"{key}: got {int(bad)}, expected {text}"
 
 
 @pytest.mark.parametrize("key", ["regs", "smem", "offset", "priority"])
@@ -249,33 +248,35 @@ def test_zero_is_allowed(key: str) -> None:
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ([1, 2], "does not fit"),
-        ([1, 2, 3, 4], "does not fit"),
-        ([[1, 2], [3, 4]], r"does not fit \(2, 2\) of "),
-        (np.ones((2, 2, 3), int), "must have 1 or 2 dimensions, has 3"),
+        ([1, 2], r"got shape \((2|3),\), expected \((2|3),\) as of"),
+        ([1, 2, 3, 4], r"got shape \((3|4),\), expected \((3|4),\) as of"),
+        ([[1, 2], [3, 4]], r"got shape \(3,\), expected \(2, 2\) as of "),
+        (np.ones((2, 2, 3), int), "got 3 dimensions, expected 1 or 2"),
         ([[1, 2, 3], [4, 5]], "inhomogeneous"),
-        ([], "does not fit|at least one task"),
+        ([], r"expected \(\w*,\) as of |at least one task"),
     ],
     ids=["two", "four", "stack", "3-D", "ragged", "empty"],
 )
 def test_shapes_that_do_not_fit(key: str, values: Any, text: str) -> None:
-    # Who does not fit whom: either may come first, but the message names the odd one.
+    # Of two shapes that do not fit, either may be named first.
     with pytest.raises(ValueError, match=text) as caught:
         example(**{key: values})
     assert key in str(caught.value)
 
 
 def test_stacks_of_different_length() -> None:
-    with pytest.raises(ValueError, match=r"^wcet: shape \(3, 2\) does not fit \(2, 2\) of period"):
+    with pytest.raises(
+        ValueError, match=r"^wcet: got shape \(3, 2\), expected \(2, 2\) as of period"
+    ):
         KernelTasks(period=[[4, 5], [6, 7]], wcet=[[1, 1], [1, 1], [1, 1]])
 
 
 def test_no_tasks() -> None:
-    with pytest.raises(ValueError, match=r"^period: a task set needs at least one task"):
+    with pytest.raises(ValueError, match=r"^period: got no entries, expected at least one task"):
         KernelTasks(period=[], wcet=[])
-    with pytest.raises(ValueError, match=r"^period: a task set needs at least one task"):
+    with pytest.raises(ValueError, match=r"^period: got no entries, expected at least one task"):
         KernelTasks(period=[[], []], wcet=1)
-    with pytest.raises(ValueError, match=r"^period: must be a sequence"):
+    with pytest.raises(ValueError, match=r"^period: got one number, expected a sequence"):
         KernelTasks(period=4, wcet=1)
 
 
@@ -292,7 +293,7 @@ def test_no_tasks() -> None:
     ],
 )
 def test_wrong_names(name: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match=r"^name: must be 3 strings, one per task"):
+    with pytest.raises(error, match=r"^name: got .*, expected 3 strings, one per task"):
         example(name=name)
 
 
@@ -317,7 +318,7 @@ def test_any_positive_integers(values: list[list[int]]) -> None:
     assert tasks.period.tolist() == values
     assert tasks.hyperperiod == [math.lcm(*row) for row in values]
     assert pickle.loads(pickle.dumps(tasks)) == tasks
-    assert [one.period.tolist() for one in tasks] == values  # type: ignore[attr-defined]
+    assert [one.period.tolist() for one in tasks] == values
 
 
 def test_what_a_notebook_shows() -> None:
@@ -356,10 +357,10 @@ def test_other_things_than_task_sets() -> None:
         lambda tasks: graph.search(tasks, table),
     ]
     for call in calls:
-        with pytest.raises(TypeError, match="tasks: must be KernelTasks, not list"):
+        with pytest.raises(TypeError, match="tasks: got list, expected KernelTasks"):
             call([4, 5])
-    with pytest.raises(TypeError, match="table: must be BatchTable, not list"):
+    with pytest.raises(TypeError, match="table: got list, expected BatchTable"):
         gs.pbs.search(KernelTasks(period=[4], wcet=1), [0, 1])  # type: ignore[arg-type]
     for simulate in (gs.simulate.host, gs.simulate.host_responses):
-        with pytest.raises(TypeError, match="hosts: must be HostTasks, not list"):
+        with pytest.raises(TypeError, match="hosts: got list, expected HostTasks"):
             simulate([4, 5], 2, until=5)  # type: ignore[arg-type]

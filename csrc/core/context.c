@@ -34,23 +34,23 @@ const char *gs_strerror(int code)
     case GS_OK:
         return "done";
     case GS_SPENT_STATES:
-        return "the budget of states is spent";
+        return "the budget of states is used up";
     case GS_SPENT_BYTES:
-        return "the budget of bytes is spent";
+        return "the budget of bytes is used up";
     case GS_SPENT_SECONDS:
-        return "the budget of seconds is spent";
+        return "the budget of seconds is used up";
     case GS_UNDECIDED:
-        return "the input leaves the answer open";
+        return "the input does not determine the answer";
     case GS_ERR_MEMORY:
         return "out of memory";
     case GS_ERR_OVERFLOW:
-        return "a time or a size does not fit 64 bits";
+        return "a time or a size exceeds 64 bits";
     case GS_ERR_VALUE:
-        return "a value is not allowed";
+        return "invalid value";
     case GS_ERR_INTERRUPTED:
         return "interrupted";
     default:
-        return "unknown code";
+        return "unknown status code";
     }
 }
 

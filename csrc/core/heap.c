@@ -1,24 +1,25 @@
 /* Which of many instants comes first? */
 #include "core/heap.h"
 
+#include "core/vector.h"
+
 static bool before(gs_heap_entry_t a, gs_heap_entry_t b)
 {
     return a.time < b.time || (a.time == b.time && a.item < b.item);
 }
 
-int gs_heap_push(gs_heap_t *heap, gs_context_t *ctx, int64_t time, int64_t item)
+int gs_heap_push(gs_heap_t *self, gs_context_t *ctx, int64_t time, int64_t item)
 {
-    if (heap->count == heap->room) {
-        size_t room = heap->room == 0 ? 16 : 2 * heap->room;
-        gs_heap_entry_t *grown = gs_grow(ctx, heap->entry, room, sizeof *grown);
-        if (grown == NULL) {
+    if (self->count == self->capacity) {
+        gs_heap_entry_t *entry =
+            gs_vector_reserve(ctx, self->entry, &self->capacity, self->count + 1, sizeof *entry);
+        if (entry == NULL) {
             return ctx->status;
         }
-        heap->entry = grown;
-        heap->room = room;
+        self->entry = entry;
     }
-    gs_heap_entry_t *e = heap->entry, added = {time, item};
-    size_t i = heap->count++;
+    gs_heap_entry_t *e = self->entry, added = {time, item};
+    size_t i = (size_t)self->count++;
     while (i > 0 && before(added, e[(i - 1) / 2])) {
         e[i] = e[(i - 1) / 2];
         i = (i - 1) / 2;
@@ -34,10 +35,10 @@ static size_t is_before(gs_heap_entry_t a, gs_heap_entry_t b)
 }
 
 /* Lets an entry sink from the root to its place. */
-static void sink(gs_heap_t *heap, gs_heap_entry_t moved)
+static void sink(gs_heap_t *self, gs_heap_entry_t moved)
 {
-    gs_heap_entry_t *e = heap->entry;
-    size_t i = 0, n = heap->count;
+    gs_heap_entry_t *e = self->entry;
+    size_t i = 0, n = (size_t)self->count;
     for (size_t child = 1; child < n; child = 2 * i + 1) {
         if (child + 1 < n) {
             child += is_before(e[child + 1], e[child]);
@@ -51,21 +52,21 @@ static void sink(gs_heap_t *heap, gs_heap_entry_t moved)
     e[i] = moved;
 }
 
-void gs_heap_pop(gs_heap_t *heap)
+void gs_heap_pop(gs_heap_t *self)
 {
-    heap->count--;
-    if (heap->count > 0) {
-        sink(heap, heap->entry[heap->count]);
+    self->count--;
+    if (self->count > 0) {
+        sink(self, self->entry[self->count]);
     }
 }
 
-void gs_heap_replace(gs_heap_t *heap, int64_t time, int64_t item)
+void gs_heap_replace(gs_heap_t *self, int64_t time, int64_t item)
 {
-    sink(heap, (gs_heap_entry_t){time, item});
+    sink(self, (gs_heap_entry_t){time, item});
 }
 
-void gs_heap_free(gs_heap_t *heap, gs_context_t *ctx)
+void gs_heap_free(gs_heap_t *self, gs_context_t *ctx)
 {
-    gs_free(ctx, heap->entry);
-    *heap = (gs_heap_t){0};
+    gs_free(ctx, self->entry);
+    *self = (gs_heap_t){0};
 }

@@ -15,21 +15,21 @@ typedef struct {
 
 typedef struct {
     gs_heap_entry_t *entry; /* entry[0] is the earliest */
-    size_t count;
-    size_t room;
+    int64_t count;
+    int64_t capacity;
 } gs_heap_t;
 
 /* A zeroed gs_heap_t is an empty heap. */
-int gs_heap_push(gs_heap_t *heap, gs_context_t *ctx, int64_t time, int64_t item);
-void gs_heap_pop(gs_heap_t *heap); /* the heap must not be empty */
+int gs_heap_push(gs_heap_t *self, gs_context_t *ctx, int64_t time, int64_t item);
+void gs_heap_pop(gs_heap_t *self); /* the heap must not be empty */
 /* The same as a pop and a push, in one pass. */
-void gs_heap_replace(gs_heap_t *heap, int64_t time, int64_t item);
-void gs_heap_free(gs_heap_t *heap, gs_context_t *ctx);
+void gs_heap_replace(gs_heap_t *self, int64_t time, int64_t item);
+void gs_heap_free(gs_heap_t *self, gs_context_t *ctx);
 
 /* The earliest time, GS_NEVER for an empty heap. */
-static inline int64_t gs_heap_time(const gs_heap_t *heap)
+static inline int64_t gs_heap_time(const gs_heap_t *self)
 {
-    return heap->count == 0 ? GS_NEVER : heap->entry[0].time;
+    return self->count == 0 ? GS_NEVER : self->entry[0].time;
 }
 
 #endif

@@ -80,7 +80,8 @@ int gs_rational_ceil(gs_context_t *ctx, const int64_t *work, const int64_t *peri
     digits %= unit;
     whole += digits != 0;
     if (whole > GS_NEVER) {
-        return gs_fail(ctx, GS_ERR_OVERFLOW, "work", -1, -1, "the utilization is too large");
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "work", -1, -1,
+                       "a total utilization of at most 2**61 - 1");
     }
     int sign = 0;
     int status = gs_rational_compare(ctx, work, period, n, (int64_t)whole, rest, &sign);

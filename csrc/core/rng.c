@@ -13,27 +13,27 @@ static uint64_t rotl(uint64_t x, int k)
     return (x << k) | (x >> (64 - k));
 }
 
-void gs_rng_init(gs_rng_t *rng, const uint64_t key[4], uint64_t index, uint64_t stream)
+void gs_rng_init(gs_rng_t *self, const uint64_t key[4], uint64_t index, uint64_t stream)
 {
     uint64_t x = stream;
     uint64_t seed = splitmix64(&x) ^ index;
     for (int i = 0; i < 4; i++) {
         uint64_t y = seed ^ key[i];
         seed = splitmix64(&y);
-        rng->s[i] = splitmix64(&y);
+        self->s[i] = splitmix64(&y);
     }
     /* Mix once more, so that the first words depend on the last words of the key too. */
     for (int i = 0; i < 4; i++) {
-        rng->s[i] ^= splitmix64(&seed);
+        self->s[i] ^= splitmix64(&seed);
     }
-    if ((rng->s[0] | rng->s[1] | rng->s[2] | rng->s[3]) == 0) {
-        rng->s[0] = 1;
+    if ((self->s[0] | self->s[1] | self->s[2] | self->s[3]) == 0) {
+        self->s[0] = 1;
     }
 }
 
-uint64_t gs_rng_next(gs_rng_t *rng)
+uint64_t gs_rng_next(gs_rng_t *self)
 {
-    uint64_t *s = rng->s;
+    uint64_t *s = self->s;
     uint64_t result = rotl(s[0] + s[3], 23) + s[0];
     uint64_t t = s[1] << 17;
     s[2] ^= s[0];
@@ -45,18 +45,18 @@ uint64_t gs_rng_next(gs_rng_t *rng)
     return result;
 }
 
-double gs_rng_double(gs_rng_t *rng)
+double gs_rng_double(gs_rng_t *self)
 {
-    return (double)(gs_rng_next(rng) >> 11) * 0x1.0p-53;
+    return (double)(gs_rng_next(self) >> 11) * 0x1.0p-53;
 }
 
-uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n)
+uint64_t gs_rng_below(gs_rng_t *self, uint64_t n)
 {
     /* Reject the few lowest numbers that would make some remainders likelier than others. */
     uint64_t reject = (0 - n) % n;
     uint64_t x;
     do {
-        x = gs_rng_next(rng);
+        x = gs_rng_next(self);
     } while (x < reject);
     return x % n;
 }

@@ -30,15 +30,15 @@ enum {
     GS_RNG_STREAM_ELLIOTT = 16 /* a whole set of generate/elliott_sets.h */
 };
 
-void gs_rng_init(gs_rng_t *rng, const uint64_t key[4], uint64_t index, uint64_t stream);
+void gs_rng_init(gs_rng_t *self, const uint64_t key[4], uint64_t index, uint64_t stream);
 
-uint64_t gs_rng_next(gs_rng_t *rng);
+uint64_t gs_rng_next(gs_rng_t *self);
 
 /* Uniform in [0, 1), a multiple of 2^-53. */
-double gs_rng_double(gs_rng_t *rng);
+double gs_rng_double(gs_rng_t *self);
 
 /* Uniform in 0 .. n-1 without bias; n > 0. */
-uint64_t gs_rng_below(gs_rng_t *rng, uint64_t n);
+uint64_t gs_rng_below(gs_rng_t *self, uint64_t n);
 
 /* splitmix64 (Steele, Lea and Flood 2014): places that lie GS_RNG_GAMMA apart, each mixed. */
 #define GS_RNG_GAMMA UINT64_C(0x9e3779b97f4a7c15)

@@ -23,7 +23,7 @@ static int check_index(const gs_cuda_driver_t *driver, gs_context_t *ctx, int32_
 {
     int status = gs_cuda_driver_check(driver, ctx);
     if (status == GS_OK && (index < 0 || index >= driver->devices)) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "device", -1, index, "there is no such device");
+        status = gs_fail(ctx, GS_ERR_VALUE, "device", -1, index, "a device of this machine");
     }
     return status;
 }
@@ -80,7 +80,7 @@ int gs_cuda_enter(gs_cuda_device_t *self, gs_context_t *ctx)
 {
     int status = gs_cuda_driver_check(self->driver, ctx);
     if (status == GS_OK && self->context == NULL) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "device", -1, self->index, "was closed");
+        status = gs_fail(ctx, GS_ERR_VALUE, "device", -1, self->index, "an open device");
     }
     if (status == GS_OK) {
         status = refuse_lost(self->driver, ctx, self->index);
@@ -180,7 +180,7 @@ int gs_cuda_device_open(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_drive
         status = refuse_lost(driver, ctx, index);
     }
     if (status == GS_OK && image == NULL) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "image", -1, 0, "there are no kernels in this build");
+        status = gs_fail(ctx, GS_ERR_VALUE, "image", -1, 0, "a build with kernels");
     }
     if (status != GS_OK) {
         return status;
@@ -246,13 +246,14 @@ int gs_cuda_occupancy(gs_cuda_device_t *self, gs_context_t *ctx, int64_t variant
                       int64_t smem, int64_t *blocks)
 {
     if (variant < 0 || variant >= GS_CUDA_VARIANTS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "variant", -1, variant, "there is no such variant");
+        return gs_fail(ctx, GS_ERR_VALUE, "variant", -1, variant,
+                       "a variant of the spin kernel, 0 to 7");
     }
     if (threads < 1 || threads > 1024) {
-        return gs_fail(ctx, GS_ERR_VALUE, "threads", -1, threads, "must be 1 to 1024");
+        return gs_fail(ctx, GS_ERR_VALUE, "threads", -1, threads, "1 to 1024 threads");
     }
     if (smem < 0 || smem > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "smem", -1, smem, "must be 0 to 2**31 - 1");
+        return gs_fail(ctx, GS_ERR_VALUE, "smem", -1, smem, "0 to 2**31 - 1 bytes");
     }
     int status = gs_cuda_enter(self, ctx);
     if (status != GS_OK) {

@@ -103,13 +103,14 @@ int gs_cuda_driver_open(gs_cuda_driver_t *self, gs_context_t *ctx, const char *p
     *missing = NULL;
     self->opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (self->opened == NULL) {
-        return gs_fail(ctx, GS_ERR_VALUE, "library", -1, 0, "the driver's library is not there");
+        return gs_fail(ctx, GS_ERR_VALUE, "library", -1, 0, "the library of the CUDA driver");
     }
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         char *slot = (char *)&self->cu + entries[i].offset;
         if (!find(self->opened, entries[i].symbol, slot) && !entries[i].optional) {
             *missing = entries[i].symbol;
-            return gs_fail(ctx, GS_ERR_VALUE, "library", -1, 0, "lacks a function of the driver");
+            return gs_fail(ctx, GS_ERR_VALUE, "library", -1, 0,
+                           "a library with all functions of the driver");
         }
     }
     if (!find(self->opened, "gpusched_now", &self->now) ||
@@ -128,7 +129,8 @@ int gs_cuda_driver_open(gs_cuda_driver_t *self, gs_context_t *ctx, const char *p
         status = gs_cuda_result(self, ctx, -1, result, "cuDriverGetVersion");
     }
     if (status == GS_OK && self->version < GS_CUDA_OLDEST) {
-        return gs_fail(ctx, GS_ERR_VALUE, "version", -1, self->version, "the driver is too old");
+        return gs_fail(ctx, GS_ERR_VALUE, "version", -1, self->version,
+                       "a driver for CUDA 11.0 or later");
     }
     if (status == GS_OK) {
         result = self->cu.DeviceGetCount(&self->devices);

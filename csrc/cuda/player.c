@@ -135,7 +135,7 @@ static int run_frame(player_t *self, uint32_t batch, int64_t row, int64_t planne
     int64_t f = played->frames;
     int status = GS_OK;
     if (f == self->most) {
-        return gs_fail(&self->ctx, GS_ERR_VALUE, "frames", -1, f, "are more than there are jobs");
+        return gs_fail(&self->ctx, GS_ERR_VALUE, "frames", -1, f, "at most one frame per job");
     }
     played->planned[f] = planned;
     played->due[f] = due;
@@ -148,13 +148,14 @@ static int run_frame(player_t *self, uint32_t batch, int64_t row, int64_t planne
             if (play->order == NULL) {
                 continue;
             }
-            status = gs_fail(&self->ctx, GS_ERR_VALUE, "order", row, i, "is no order of the batch");
+            status = gs_fail(&self->ctx, GS_ERR_VALUE, "order", row, i,
+                             "an order of the tasks of the batch");
             break;
         }
         left &= ~(1u << i);
         if (self->executed[i] == self->own[i] || played->jobs == self->most) {
             status = gs_fail(&self->ctx, GS_ERR_VALUE, "batch", f, batch,
-                             "has a task whose jobs are all done");
+                             "a batch of tasks with pending jobs");
             break;
         }
         int64_t j = played->jobs;
@@ -167,7 +168,8 @@ static int run_frame(player_t *self, uint32_t batch, int64_t row, int64_t planne
     }
     played->submitted[f] = driver->now();
     if (status == GS_OK && left != 0) {
-        status = gs_fail(&self->ctx, GS_ERR_VALUE, "order", row, left, "leaves out tasks");
+        status = gs_fail(&self->ctx, GS_ERR_VALUE, "order", row, left,
+                         "an order with all tasks of the batch");
     }
     gs_fault_t before = self->ctx.fault;
     int waited = wait_for(self, batch);
@@ -327,7 +329,8 @@ static int run_thread(player_t *self, gs_context_t *ctx)
     pthread_condattr_destroy(&attributes);
     int error = pthread_create(&thread, NULL, dispatcher, self);
     if (error != 0) {
-        stopped = gs_fail(ctx, GS_CUDA_ERR_SYSTEM, "thread", -1, error, "could not be started");
+        stopped = gs_fail(ctx, GS_CUDA_ERR_SYSTEM, "thread", -1, error,
+                          "the dispatching thread could not be started");
         self->over = true;
     }
     pthread_mutex_lock(&self->lock);

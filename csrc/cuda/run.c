@@ -22,6 +22,7 @@ typedef struct {
     const int64_t *column;
     const char *name;
     int64_t least, most;
+    const char *expected;
 } range_t;
 
 static int check_row(gs_context_t *ctx, const range_t *ranges, size_t count, int64_t i)
@@ -29,7 +30,7 @@ static int check_row(gs_context_t *ctx, const range_t *ranges, size_t count, int
     for (size_t r = 0; r < count; r++) {
         int64_t value = ranges[r].column[i];
         if (value < ranges[r].least || value > ranges[r].most) {
-            return gs_fail(ctx, GS_ERR_VALUE, ranges[r].name, i, value, "is out of range");
+            return gs_fail(ctx, GS_ERR_VALUE, ranges[r].name, i, value, ranges[r].expected);
         }
     }
     return GS_OK;
@@ -41,15 +42,15 @@ static int check_streams(gs_context_t *ctx, const gs_cuda_device_t *device,
     for (int64_t s = 0; s < plan->streams; s++) {
         int64_t kind = plan->stream_kind[s], priority = plan->stream_priority[s];
         if (kind < GS_CUDA_BLOCKING || kind > GS_CUDA_NULL_STREAM) {
-            return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s, kind, "is out of range");
+            return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s, kind, "a known kind of stream");
         }
         if (priority < device->greatest || priority > device->least) {
             return gs_fail(ctx, GS_ERR_VALUE, "stream_priority", s, priority,
-                           "is no priority of this device");
+                           "a stream priority of the device");
         }
         if (kind == GS_CUDA_NULL_STREAM && (priority != 0 || plan->sms != 0)) {
             return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s, kind,
-                           "the NULL stream has no priority and no green context");
+                           "priority 0 and no green context for the NULL stream");
         }
     }
     return GS_OK;
@@ -60,28 +61,30 @@ int gs_cuda_plan_check(gs_context_t *ctx, const gs_cuda_device_t *device,
 {
     *blocks = 0;
     if (plan->count < 0 || plan->count > GS_CUDA_MAX_OPERATIONS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "operations", -1, plan->count, "are too many");
+        return gs_fail(ctx, GS_ERR_VALUE, "operations", -1, plan->count,
+                       "at most 100000 operations");
     }
     if (plan->streams < 0 || plan->streams > GS_CUDA_MAX_STREAMS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "streams", -1, plan->streams, "are too many");
+        return gs_fail(ctx, GS_ERR_VALUE, "streams", -1, plan->streams, "at most 1024 streams");
     }
     if (plan->repeats < 1 || plan->repeats > GS_CUDA_MAX_OPERATIONS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "repeats", -1, plan->repeats, "is out of range");
+        return gs_fail(ctx, GS_ERR_VALUE, "repeats", -1, plan->repeats, "1 to 100000 repetitions");
     }
     int status = check_streams(ctx, device, plan);
     const range_t all[] = {
-        {plan->kind, "kind", GS_CUDA_KERNEL, GS_CUDA_GRAPH},
-        {plan->stream, "stream", 0, plan->streams - 1},
-        {plan->at, "at", 0, GS_CUDA_MAX_NS},
-        {plan->bytes, "bytes", 0, INT64_MAX / 2 / GS_CUDA_MAX_OPERATIONS},
+        {plan->kind, "kind", GS_CUDA_KERNEL, GS_CUDA_GRAPH, "a known kind of operation"},
+        {plan->stream, "stream", 0, plan->streams - 1, "the index of a stream"},
+        {plan->at, "at", 0, GS_CUDA_MAX_NS, "0 to 10000000000 ns"},
+        {plan->bytes, "bytes", 0, INT64_MAX / 2 / GS_CUDA_MAX_OPERATIONS,
+         "0 to 46116860184273 bytes"},
     };
     const range_t kernels[] = {
-        {plan->variant, "variant", 0, GS_CUDA_VARIANTS - 1},
-        {plan->blocks, "blocks", 1, GS_CUDA_MAX_BLOCKS},
-        {plan->threads, "threads", 1, 1024},
-        {plan->smem, "smem", 0, device->smem_per_block},
-        {plan->ns, "ns", 0, GS_CUDA_MAX_NS},
-        {plan->iterations, "iterations", 0, GS_CUDA_MAX_ITERATIONS},
+        {plan->variant, "variant", 0, GS_CUDA_VARIANTS - 1, "a variant of the spin kernel, 0 to 7"},
+        {plan->blocks, "blocks", 1, GS_CUDA_MAX_BLOCKS, "1 to 10000000 blocks"},
+        {plan->threads, "threads", 1, 1024, "1 to 1024 threads"},
+        {plan->smem, "smem", 0, device->smem_per_block, "0 to the device's limit for a block"},
+        {plan->ns, "ns", 0, GS_CUDA_MAX_NS, "0 to 10000000000 ns"},
+        {plan->iterations, "iterations", 0, GS_CUDA_MAX_ITERATIONS, "0 to 100000000000 iterations"},
     };
     for (int64_t i = 0; status == GS_OK && i < plan->count; i++) {
         status = check_row(ctx, all, sizeof all / sizeof *all, i);
@@ -90,13 +93,15 @@ int gs_cuda_plan_check(gs_context_t *ctx, const gs_cuda_device_t *device,
             *blocks += status == GS_OK ? plan->blocks[i] : 0;
         } else if (status == GS_OK && plan->kind[i] == GS_CUDA_GRAPH) {
             if (plan->graph[i] == 0) {
-                status = gs_fail(ctx, GS_ERR_VALUE, "graph", i, 0, "is no graph");
+                status = gs_fail(ctx, GS_ERR_VALUE, "graph", i, 0, "a graph");
             }
         } else if (status == GS_OK && plan->bytes[i] == 0) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "bytes", i, 0, "a copy needs some");
+            status =
+                gs_fail(ctx, GS_ERR_VALUE, "bytes", i, 0, "a positive number of bytes for a copy");
         }
         if (status == GS_OK && *blocks > GS_CUDA_MAX_BLOCKS) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "blocks", i, *blocks, "are too many in one run");
+            status = gs_fail(ctx, GS_ERR_VALUE, "blocks", i, *blocks,
+                             "at most 10000000 blocks in a run");
         }
     }
     return status;
@@ -249,7 +254,8 @@ static int read_log(run_t *self, gs_context_t *ctx, int64_t r, gs_cuda_record_t 
     for (int64_t b = 0; status == GS_OK && b < blocks; b++) {
         const uint64_t *row = self->rows + 3 * b;
         if (row[0] == 0) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "block", -1, b, "did not run");
+            status = gs_fail(ctx, GS_ERR_VALUE, "block", -1, b,
+                             "an entry in the log: the block did not run");
         }
         record->block_start[r * blocks + b] = (int64_t)row[0];
         record->block_end[r * blocks + b] = (int64_t)row[1];

@@ -11,7 +11,7 @@ static int split(gs_cuda_streams_t *self, gs_context_t *ctx, int64_t sms)
         cu->DevResourceGenerateDesc == NULL || cu->GreenCtxCreate == NULL ||
         cu->GreenCtxDestroy == NULL || cu->GreenCtxStreamCreate == NULL) {
         return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms,
-                       "this driver has no green contexts (CUDA 12.4 is the first with them)");
+                       "0: this driver has no green contexts (CUDA 12.4 introduced them)");
     }
     gs_cuda_api_resource_t all, part, rest;
     gs_cuda_api_handle_t descriptor = NULL;
@@ -54,7 +54,7 @@ int gs_cuda_streams_init(gs_cuda_streams_t *self, gs_context_t *ctx, gs_cuda_dev
     memset(self, 0, sizeof *self);
     self->device = device;
     if (sms < 0 || sms > device->sms) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms, "the device has not so many SMs");
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms, "at most the SMs of the device");
     }
     self->streams = gs_alloc(ctx, (size_t)count, sizeof *self->streams);
     if (self->streams == NULL) {

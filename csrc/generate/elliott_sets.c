@@ -22,12 +22,11 @@ static int check_interval(gs_context_t *ctx, const char *field, const double int
     for (int i = 0; i < 2; i++) {
         if (!(interval[i] >= 0 && interval[i] <= 1) || (!zero && interval[i] * 0x1p32 < 1)) {
             return gs_fail(ctx, GS_ERR_VALUE, field, -1, -1,
-                           zero ? "must be two shares from 0 to 1"
-                                : "must be two utilizations above 0, at most 1");
+                           zero ? "two shares from 0 to 1" : "two utilizations above 0, at most 1");
         }
     }
     if (interval[1] < interval[0]) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, -1, -1, "the first must not exceed the second");
+        return gs_fail(ctx, GS_ERR_VALUE, field, -1, -1, "the smaller number first");
     }
     return GS_OK;
 }
@@ -36,7 +35,7 @@ static int check(gs_context_t *ctx, const gs_generate_elliott_t *spec)
 {
     if (spec->cpus < 1 || spec->cpus > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, spec->cpus,
-                       "must be a positive number of CPUs within 31 bits");
+                       "a positive number of CPUs below 2**31");
     }
     int status = check_interval(ctx, "utilization", spec->utilization, false);
     if (status == GS_OK) {
@@ -47,21 +46,21 @@ static int check(gs_context_t *ctx, const gs_generate_elliott_t *spec)
     }
     if (spec->period[0] < 1 || spec->period[1] < spec->period[0]) {
         return gs_fail(ctx, GS_ERR_VALUE, "period", spec->period[0] >= 1,
-                       spec->period[spec->period[0] >= 1], "must be positive, the shortest first");
+                       spec->period[spec->period[0] >= 1], "positive periods, the shortest first");
     }
     if (spec->period[1] > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "period", 1, spec->period[1],
-                       "must be within 31 bits");
+                       "a period below 2**31 ticks");
     }
     if (spec->gpu < 0 || spec->gpu > 1000) {
-        return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, spec->gpu, "must be 0 to 1000 per mille");
+        return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, spec->gpu, "0 to 1000 per mille");
     }
     if (spec->overhead < 0 || spec->overhead > 1000 - spec->gpu) {
         return gs_fail(ctx, GS_ERR_VALUE, "overhead", -1, spec->overhead,
-                       "must be 0 to 1000 per mille, with the kernel's share");
+                       "0 to 1000 per mille, together with the kernel's share");
     }
     if (spec->rounding < GS_GENERATE_ELLIOTT_NEAREST || spec->rounding > GS_GENERATE_ELLIOTT_UP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "rounding", -1, spec->rounding, "is no way to round");
+        return gs_fail(ctx, GS_ERR_VALUE, "rounding", -1, spec->rounding, "a known rounding mode");
     }
     return GS_OK;
 }
@@ -132,7 +131,7 @@ int gs_generate_elliott_init(gs_generate_elliott_sets_t *self, gs_context_t *ctx
     double most = (double)spec->cpus / self->least;
     if (!(most < GS_GENERATE_ELLIOTT_TASKS)) {
         return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, spec->cpus,
-                       "sets could have more than a million tasks, with utilizations this small");
+                       "fewer CPUs or larger utilizations: a set has fewer than 2**20 tasks");
     }
     self->room = (int64_t)most + 2;
     gs_rng_t rng;
@@ -402,7 +401,7 @@ int gs_generate_elliott_find(gs_generate_elliott_sets_t *self, gs_context_t *ctx
         }
     }
     return gs_fail(ctx, GS_ERR_VALUE, "set", -1, (int64_t)first + first_open(self),
-                   "100000 draws in a row were rejected: there are hardly any sets like this");
+                   "a set that is accepted within 100000 draws; such sets are too rare");
 }
 
 void gs_generate_elliott_make(gs_generate_elliott_sets_t *self, int64_t i)

@@ -8,20 +8,20 @@
 static int check_periods(gs_context_t *ctx, const gs_generate_fifo_t *spec)
 {
     if (spec->ticks < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "ticks", -1, spec->ticks, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "ticks", -1, spec->ticks, "a positive number");
     }
     if (spec->shortest < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "periods", 0, spec->shortest, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "periods", 0, spec->shortest, "a positive number");
     }
     if (spec->longest < spec->shortest) {
         return gs_fail(ctx, GS_ERR_VALUE, "periods", 1, spec->longest,
-                       "must not be below the shortest period");
+                       "at least the shortest period");
     }
     /* A 64th of the clock: one number chooses among all octaves. */
     int64_t most;
     if (!gs_mul(spec->longest, spec->ticks, &most) || most >= GS_NEVER / 64) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "periods", 1, spec->longest,
-                       "is too large for the clock");
+                       "a period below 2**55 - 1 ticks");
     }
     return GS_OK;
 }
@@ -30,20 +30,20 @@ static int check(gs_context_t *ctx, const gs_generate_fifo_t *spec)
 {
     if (spec->m < 1 || spec->m > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "threads", -1, spec->m,
-                       "must be a positive number of threads within 31 bits");
+                       "a positive number of threads below 2**31");
     }
     if (spec->blocks_max < 1 || spec->blocks_max > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "blocks_max", -1, spec->blocks_max,
-                       "must be a positive number of blocks within 31 bits");
+                       "a positive number of blocks below 2**31");
     }
     if (spec->size_count < 1) {
         return gs_fail(ctx, GS_ERR_VALUE, "block_sizes", -1, spec->size_count,
-                       "the list of block sizes is empty");
+                       "at least one block size");
     }
     for (int64_t i = 0; i < spec->size_count; i++) {
         if (spec->sizes[i] < 1 || spec->sizes[i] > spec->m) {
             return gs_fail(ctx, GS_ERR_VALUE, "block_sizes", i, spec->sizes[i],
-                           "must be positive, and not above the number of threads");
+                           "a positive number, at most the GPU's threads");
         }
     }
     return check_periods(ctx, spec);
@@ -181,7 +181,7 @@ int gs_generate_fifo(gs_context_t *ctx, const gs_generate_fifo_t *spec, const ui
     }
     if (utilization * (double)spec->m > (double)gs_generate_fifo_capacity(spec)) {
         return gs_fail(ctx, GS_ERR_VALUE, "utilization", -1, -1,
-                       "is more than one task can have with these blocks");
+                       "at most what one task can have with these blocks");
     }
     gs_rng_t rng;
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_UTILIZATION);

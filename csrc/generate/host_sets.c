@@ -6,17 +6,18 @@
 #include "core/rng.h"
 
 static int check_range(gs_context_t *ctx, const char *field, gs_generate_range_t range,
-                       int64_t least, int64_t most)
+                       int64_t least, int64_t most, const char *limit)
 {
     if (range.least < least) {
         return gs_fail(ctx, GS_ERR_VALUE, field, 0, range.least,
-                       least > 0 ? "must be positive" : "must not be negative");
+                       least > 0 ? "a positive number" : "a number of at least 0");
     }
     if (range.most < range.least) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, 1, range.most, "the range ends before it begins");
+        return gs_fail(ctx, GS_ERR_VALUE, field, 1, range.most,
+                       "at least the first number of the range");
     }
     if (range.most > most) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, 1, range.most, "is too large");
+        return gs_fail(ctx, GS_ERR_VALUE, field, 1, range.most, limit);
     }
     return GS_OK;
 }
@@ -25,26 +26,25 @@ static int check_profiles(gs_context_t *ctx, const gs_generate_hosts_t *spec)
 {
     if (spec->columns < 1 || spec->columns > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, spec->columns,
-                       "must be a positive number of SMs within 31 bits");
+                       "a positive number of SMs below 2**31");
     }
     if (spec->at < 1 || spec->at > spec->columns) {
         return gs_fail(ctx, GS_ERR_VALUE, "at", -1, spec->at,
-                       "must be a positive number of SMs that the GPU has");
+                       "a positive number, at most the GPU's SMs");
     }
     if (spec->profiles < 1 || spec->profiles > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "profiles", -1, spec->profiles,
-                       "must be at least one profile");
+                       "a positive number of profiles below 2**31");
     }
     for (int64_t i = 0; i < spec->profiles; i++) {
         const int64_t *part = spec->profile + i * spec->columns;
         if (part[0] != GS_GENERATE_PARTS) {
-            return gs_fail(ctx, GS_ERR_VALUE, "profiles", i, part[0],
-                           "must be 1000000 parts on one SM");
+            return gs_fail(ctx, GS_ERR_VALUE, "profiles", i, part[0], "1000000 parts on one SM");
         }
         for (int64_t k = 1; k < spec->columns; k++) {
             if (part[k] < 1 || part[k] > part[k - 1]) {
                 return gs_fail(ctx, GS_ERR_VALUE, "profiles", i, part[k],
-                               "must be positive, and not grow with the number of SMs");
+                               "a positive number that does not grow with the number of SMs");
             }
         }
     }
@@ -56,26 +56,29 @@ static int check(gs_context_t *ctx, const gs_generate_hosts_t *spec)
     int64_t most, longest;
     int status;
     if (spec->n < 1 || spec->n > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, spec->n,
-                       "must be a positive number within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, spec->n, "a positive number below 2**31");
     }
     if (spec->ticks < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "ticks", -1, spec->ticks, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "ticks", -1, spec->ticks, "a positive number");
     }
-    if ((status = check_range(ctx, "periods", spec->period, 1, INT64_MAX)) != GS_OK ||
-        (status = check_range(ctx, "utilization", spec->utilization, 0, GS_GENERATE_PARTS)) !=
-            GS_OK ||
-        (status = check_range(ctx, "gpu_ratio", spec->gpu_ratio, 0, INT32_MAX)) != GS_OK ||
-        (status = check_range(ctx, "segments", spec->segments, 1, INT16_MAX)) != GS_OK ||
-        (status = check_range(ctx, "cpu_ratio", spec->cpu_ratio, 0, INT32_MAX)) != GS_OK ||
-        (status = check_range(ctx, "kernel_ratio", spec->kernel, 0, GS_GENERATE_PARTS)) != GS_OK) {
+    if ((status = check_range(ctx, "periods", spec->period, 1, INT64_MAX, NULL)) != GS_OK ||
+        (status = check_range(ctx, "utilization", spec->utilization, 0, GS_GENERATE_PARTS,
+                              "at most 1000000 parts")) != GS_OK ||
+        (status = check_range(ctx, "gpu_ratio", spec->gpu_ratio, 0, INT32_MAX,
+                              "a number below 2**31")) != GS_OK ||
+        (status = check_range(ctx, "segments", spec->segments, 1, INT16_MAX,
+                              "a number below 2**15")) != GS_OK ||
+        (status = check_range(ctx, "cpu_ratio", spec->cpu_ratio, 0, INT32_MAX,
+                              "a number below 2**31")) != GS_OK ||
+        (status = check_range(ctx, "kernel_ratio", spec->kernel, 0, GS_GENERATE_PARTS,
+                              "at most 1000000 parts")) != GS_OK) {
         return status;
     }
     /* Lengths are multiplied by parts. */
     if (!gs_mul(spec->period.most, spec->ticks, &most) ||
         !gs_mul(most, GS_GENERATE_PARTS, &longest) || longest >= GS_NEVER / 2) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "periods", 1, spec->period.most,
-                       "is too large for the clock");
+                       "a period below 2**60 / 10**6 ticks");
     }
     return check_profiles(ctx, spec);
 }
@@ -161,7 +164,7 @@ static int gpu_time(gs_context_t *ctx, const gs_generate_hosts_t *spec, int64_t 
     return *time < GS_NEVER / 2 / GS_GENERATE_PARTS
                ? GS_OK
                : gs_fail(ctx, GS_ERR_OVERFLOW, "kernel_ratio", 1, spec->kernel.most,
-                         "makes GPU segments too long for the clock");
+                         "GPU segments of less than 1152921504606 ticks");
 }
 
 /* What there is in a job, where it is cut, and how copies are. */

@@ -9,21 +9,20 @@
 static int check_spec(gs_context_t *ctx, const gs_generate_kernels_t *spec)
 {
     if (spec->period_count < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "periods", -1, spec->period_count,
-                       "the list of periods is empty");
+        return gs_fail(ctx, GS_ERR_VALUE, "periods", -1, spec->period_count, "at least one period");
     }
     for (int64_t i = 0; i < spec->period_count; i++) {
         if (spec->periods[i] < 1) {
-            return gs_fail(ctx, GS_ERR_VALUE, "periods", i, spec->periods[i], "must be positive");
+            return gs_fail(ctx, GS_ERR_VALUE, "periods", i, spec->periods[i], "a positive number");
         }
         if (spec->periods[i] >= GS_NEVER / 2) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "periods", i, spec->periods[i],
-                           "is too large for the clock");
+                           "a time below 2**60 - 1 ticks");
         }
     }
     if (spec->capacity < 1 || spec->capacity > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "capacity", -1, spec->capacity,
-                       "must be a positive number of blocks within 31 bits");
+                       "a positive number of blocks below 2**31");
     }
     return GS_OK;
 }

@@ -38,11 +38,11 @@ static void draw(gs_rng_t *rng, int64_t n, double utilization, double *share)
 static int check(gs_context_t *ctx, int64_t n, double utilization, double most)
 {
     if (n < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "must be at least 1");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "at least one task");
     }
     if (!(utilization >= 0 && utilization <= most)) { /* NaN too */
         return gs_fail(ctx, GS_ERR_VALUE, "utilization", -1, -1,
-                       "must not be negative, nor beyond what n tasks can have");
+                       "a finite number of at least 0, at most what n tasks can have");
     }
     return GS_OK;
 }
@@ -91,6 +91,6 @@ int gs_generate_uunifast_discard(gs_context_t *ctx, gs_rng_t *rng, int64_t n, do
         }
     }
     return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n,
-                   "1000000 draws gave no set whose shares are all at most 1; UUniFast-Discard "
-                   "is no method for so many tasks at this utilization");
+                   "fewer tasks or another utilization: none of 1000000 draws of UUniFast-Discard "
+                   "had shares of at most 1 only");
 }

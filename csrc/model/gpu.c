@@ -11,11 +11,11 @@ static int check_order(gs_context_t *ctx, const gs_gpu_t *gpu)
     for (int32_t i = 0; i < gpu->sms; i++) {
         int32_t sm = gpu->sm_order[i];
         if (sm < 0 || sm >= gpu->sms) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "sm_order", i, sm, "there is no such SM");
+            status = gs_fail(ctx, GS_ERR_VALUE, "sm_order", i, sm, "an SM of the GPU");
             goto out;
         }
         if (seen[sm]) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "sm_order", i, sm, "this SM is named twice");
+            status = gs_fail(ctx, GS_ERR_VALUE, "sm_order", i, sm, "each SM once");
             goto out;
         }
         seen[sm] = true;
@@ -46,11 +46,11 @@ int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu)
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         if (limits[i].value < limits[i].least) {
             return gs_fail(ctx, GS_ERR_VALUE, limits[i].field, -1, limits[i].value,
-                           limits[i].least == 0 ? "must not be negative" : "must be positive");
+                           limits[i].least == 0 ? "a number of at least 0" : "a positive number");
         }
     }
     if (gpu->sms > GS_GPU_MAX_SMS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, gpu->sms, "a GPU has at most 65536 SMs");
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, gpu->sms, "at most 65536 SMs");
     }
     return gpu->sm_order == NULL ? GS_OK : check_order(ctx, gpu);
 }
@@ -58,16 +58,16 @@ int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu)
 static int check_kernel(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int64_t row)
 {
     if (kernel->blocks < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "blocks", row, kernel->blocks, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "blocks", row, kernel->blocks, "a positive number");
     }
     if (kernel->threads < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "threads", row, kernel->threads, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "threads", row, kernel->threads, "a positive number");
     }
     if (kernel->regs < 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "regs", row, kernel->regs, "must not be negative");
+        return gs_fail(ctx, GS_ERR_VALUE, "regs", row, kernel->regs, "a number of at least 0");
     }
     if (kernel->smem < 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "smem", row, kernel->smem, "must not be negative");
+        return gs_fail(ctx, GS_ERR_VALUE, "smem", row, kernel->smem, "a number of at least 0");
     }
     return GS_OK;
 }

@@ -5,10 +5,10 @@ static int check_time(gs_context_t *ctx, const char *field, int64_t i, int64_t v
 {
     if (value < least) {
         return gs_fail(ctx, GS_ERR_VALUE, field, i, value,
-                       least > 0 ? "must be positive" : "must not be negative");
+                       least > 0 ? "a positive number" : "a number of at least 0");
     }
     if (value >= GS_NEVER / 2) {
-        return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "is too large for the clock");
+        return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "a time below 2**60 - 1 ticks");
     }
     return GS_OK;
 }
@@ -21,9 +21,10 @@ static int add_time(gs_context_t *ctx, const char *field, int64_t i, int64_t val
         return status;
     }
     *sum += value;
-    return *sum < GS_NEVER / 2 ? GS_OK
-                               : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value,
-                                         "the jobs of the set together overflow the clock");
+    return *sum < GS_NEVER / 2
+               ? GS_OK
+               : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value,
+                         "jobs, one of every task, of less than 2**60 - 1 ticks in all");
 }
 
 static int check_kernel(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t i, int64_t segment)
@@ -36,7 +37,7 @@ static int check_kernel(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t
         }
         if (k > 0 && time[k] > time[k - 1]) {
             return gs_fail(ctx, GS_ERR_VALUE, "kernel", i, time[k],
-                           "a kernel takes longer on more SMs");
+                           "a time that does not grow with the number of SMs");
         }
     }
     return GS_OK;
@@ -60,7 +61,7 @@ static int check_job(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t i,
         status = add_time(ctx, "cpu", i, gs_host_tasks_cpu(hosts, i)[j + 1], sum);
     }
     if (status == GS_OK && *sum == before) {
-        return gs_fail(ctx, GS_ERR_VALUE, "cpu", i, 0, "its jobs have nothing to do");
+        return gs_fail(ctx, GS_ERR_VALUE, "cpu", i, 0, "jobs of at least one tick");
     }
     return status;
 }
@@ -69,16 +70,15 @@ int gs_host_tasks_check(gs_context_t *ctx, const gs_host_tasks_t *hosts)
 {
     int64_t n = hosts->n, sum = 0;
     if (n < 1 || n > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n,
-                       "must be a positive number within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "a positive number below 2**31");
     }
     if (hosts->width < 0 || hosts->width > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "segments", -1, hosts->width,
-                       "there is room for a number of segments that is none");
+                       "a width of at least 0, below 2**31");
     }
     if (hosts->columns < 1 || hosts->columns > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "kernel", -1, hosts->columns,
-                       "must have an entry for at least one SM");
+                       "kernel times for at least one SM, below 2**31");
     }
     for (int64_t i = 0; i < n; i++) {
         int status;
@@ -88,7 +88,7 @@ int gs_host_tasks_check(gs_context_t *ctx, const gs_host_tasks_t *hosts)
         }
         if (hosts->segments[i] < 0 || hosts->segments[i] > hosts->width) {
             return gs_fail(ctx, GS_ERR_VALUE, "segments", i, hosts->segments[i],
-                           "must be a number of GPU segments that there is room for");
+                           "a number of at least 0, at most the width");
         }
         if ((status = check_job(ctx, hosts, i, &sum)) != GS_OK) {
             return status;

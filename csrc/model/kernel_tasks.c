@@ -5,10 +5,10 @@ static int check_entries(gs_context_t *ctx, const char *field, const int64_t *en
 {
     for (int64_t i = 0; i < n; i++) {
         if (entry[i] < 1) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], "must be positive");
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], "a positive number");
         }
         if (entry[i] >= GS_NEVER / 2) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "is too large for the clock");
+            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "a number below 2**60 - 1");
         }
     }
     return GS_OK;
@@ -18,12 +18,10 @@ int gs_kernel_tasks_check(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, i
 {
     int64_t n = kernels->n;
     if (n < 1 || n > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n,
-                       "must be a positive number within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "a positive number below 2**31");
     }
     if (m < 1 || m > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "m", -1, m,
-                       "the GPU must have a positive number of threads within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "m", -1, m, "a positive number of threads below 2**31");
     }
     int status;
     if ((status = check_entries(ctx, "period", kernels->period, n)) != GS_OK ||
@@ -37,13 +35,13 @@ int gs_kernel_tasks_check(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, i
         int64_t width, work;
         if (kernels->threads[i] > m) {
             return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernels->threads[i],
-                           "a block is wider than the GPU");
+                           "at most the number of threads of the GPU");
         }
         if (!gs_mul(kernels->blocks[i], kernels->threads[i], &width) ||
             !gs_mul(width, kernels->block_time[i], &work) || !gs_add(sum, work, &sum) ||
             sum >= GS_NEVER) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "blocks", i, kernels->blocks[i],
-                           "blocks times threads times block_time overflows the clock");
+                           "a sum of blocks * threads * block_time below 2**61 - 1");
         }
     }
     return GS_OK;

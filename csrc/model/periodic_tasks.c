@@ -4,26 +4,26 @@
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
 {
     if (tasks->n < 1 || tasks->n > GS_PERIODIC_TASKS_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "must be 1 to 20 tasks");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "1 to 20 tasks");
     }
     for (int32_t i = 0; i < tasks->n; i++) {
         if (tasks->period[i] < 1) {
-            return gs_fail(ctx, GS_ERR_VALUE, "period", i, tasks->period[i], "must be positive");
+            return gs_fail(ctx, GS_ERR_VALUE, "period", i, tasks->period[i], "a positive number");
         }
         if (tasks->deadline[i] < 1) {
             return gs_fail(ctx, GS_ERR_VALUE, "deadline", i, tasks->deadline[i],
-                           "must be positive");
+                           "a positive number");
         }
         if (gs_periodic_tasks_offset(tasks, i) < 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "offset", i, tasks->offset[i],
-                           "must not be negative");
+                           "a number of at least 0");
         }
         /* Every instant that matters is a sum of these; none may come near GS_NEVER. */
         int64_t latest;
         if (!gs_add(tasks->deadline[i], gs_periodic_tasks_offset(tasks, i), &latest) ||
             latest >= GS_NEVER / 2) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "deadline", i, tasks->deadline[i],
-                           "offset and deadline are too large for the clock");
+                           "a sum of offset and deadline below 2**60 - 1 ticks");
         }
     }
     return GS_OK;
@@ -36,7 +36,7 @@ int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *
     for (int32_t i = 0; i < tasks->n; i++) {
         if (!gs_lcm(h, tasks->period[i], &h) || h >= GS_NEVER / 2) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "period", i, tasks->period[i],
-                           "makes the hyperperiod overflow");
+                           "periods with a hyperperiod below 2**60 - 1 ticks");
         }
     }
     *hyperperiod = h;

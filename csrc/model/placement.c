@@ -12,7 +12,7 @@ int gs_placement_init(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_t *g
 {
     *self = (gs_placement_t){.gpu = gpu, .policy = policy};
     if (policy < GS_PLACEMENT_MOST_ROOM || policy > GS_PLACEMENT_ROUND_ROBIN) {
-        return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, policy, "there is no such policy");
+        return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, policy, "a known placement policy");
     }
     int status = gs_gpu_check(ctx, gpu);
     if (status != GS_OK) {
@@ -79,11 +79,11 @@ int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
             if (parts[i].value < 0) {
                 return gs_fail(ctx, GS_ERR_VALUE, parts[i].field, s, parts[i].value,
-                               "must not be negative");
+                               "a number of at least 0");
             }
             if (parts[i].value > parts[i].most) {
                 return gs_fail(ctx, GS_ERR_VALUE, parts[i].field, s, parts[i].value,
-                               "is more than an SM holds");
+                               "at most what an SM holds");
             }
         }
     }

@@ -1,6 +1,8 @@
 /* Does a schedule keep every rule of the Parallel Batch Scheduler? */
 #include "model/schedule.h"
 
+#include "core/vector.h"
+
 void gs_schedule_init(gs_schedule_t *self)
 {
     self->frames = NULL;
@@ -18,14 +20,12 @@ int gs_schedule_append(gs_schedule_t *self, gs_context_t *ctx, int64_t start, in
                        uint32_t batch)
 {
     if (self->count == self->capacity) {
-        int64_t capacity = self->capacity == 0 ? 16 : 2 * self->capacity;
         gs_schedule_frame_t *frames =
-            gs_grow(ctx, self->frames, (size_t)capacity, sizeof *self->frames);
+            gs_vector_reserve(ctx, self->frames, &self->capacity, self->count + 1, sizeof *frames);
         if (frames == NULL) {
             return ctx->status;
         }
         self->frames = frames;
-        self->capacity = capacity;
     }
     self->frames[self->count++] = (gs_schedule_frame_t){start, end, batch};
     return GS_OK;
@@ -176,7 +176,9 @@ int gs_schedule_replay_cycle(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
         return status;
     }
     if (from < 0 || length < 1 || from >= GS_NEVER / 4 || length >= GS_NEVER / 4) {
-        return gs_fail(ctx, GS_ERR_VALUE, "cycle", -1, length, "is no cycle of instants");
+        return gs_fail(
+            ctx, GS_ERR_VALUE, "cycle", -1, length,
+            "a cycle from an instant of at least 0, at least one tick long, both below 2**59 - 1");
     }
     while (first < count && frames[first].start < from) {
         first++;

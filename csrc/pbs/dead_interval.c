@@ -1,10 +1,10 @@
-/* Is there a window of time that cannot hold the jobs that must run inside it? */
+/* Search for a dead interval: minimum batch covers of all task sets, then a test per arrival. */
 #include "pbs/dead_interval.h"
 
 #include <string.h>
 
-/* cover[S]: the least total time of batches that cover S. It starts as the least completion time
- * of one eligible superset of S, and is then cut in two wherever that is shorter. */
+/* cover[S]: the least total time of batches that cover S. single[S]: the least completion time of
+ * an eligible superset of S. */
 static int fill_cover(int64_t *cover, int64_t *single, gs_context_t *ctx,
                       const gs_pbs_problem_t *problem)
 {
@@ -18,7 +18,7 @@ static int fill_cover(int64_t *cover, int64_t *single, gs_context_t *ctx,
     }
     cover[0] = 0;
     for (uint32_t s = 1; s <= problem->all; s++) {
-        /* The batch that covers the lowest task of S, with any others of S. */
+        /* One batch covers the lowest task of S and any other tasks of S. */
         uint32_t low = s & -s, others = s ^ low;
         int64_t least = single[s], work = 1;
         for (uint32_t part = others; part != 0; part = (part - 1) & others) {
@@ -35,7 +35,7 @@ static int fill_cover(int64_t *cover, int64_t *single, gs_context_t *ctx,
     return GS_OK;
 }
 
-/* The window that starts at one arrival and ends at the deadline of some task's first job. */
+/* The intervals that start at one arrival and end at the deadline of the first job of some task. */
 static bool fits(gs_pbs_dead_interval_t *self, const gs_pbs_problem_t *problem,
                  const int64_t *cover, int64_t from)
 {

@@ -1,20 +1,23 @@
-/* Which schedule do the most promising batches lead to? */
+/* Depth-first search over the states of a problem, with a bounded number of transitions per
+ * state. */
 #include "pbs/depth_first.h"
+
+#include "core/vector.h"
 
 #include <string.h>
 
-/* Moves tried from one state, the best by rank. */
+/* Most transitions followed from one state, the best by rank. */
 #define WIDTH 8
 
-/* The move that waits for the next arrival. */
+/* The transition that waits for the next arrival. */
 #define WAIT 0
 
 typedef struct {
     int64_t instant;
     int64_t k;
     int64_t class_index;
-    int32_t count; /* of transitions, -1 before they are looked for */
-    int32_t next;  /* the move to try next */
+    int32_t count; /* of transitions; -1: not computed yet */
+    int32_t next;  /* the transition to follow next */
     uint32_t batch[WIDTH];
     double rank[WIDTH];
 } state_t;
@@ -30,17 +33,17 @@ typedef struct {
     const gs_pbs_depth_first_options_t *options;
     state_t *path;
     int64_t length, capacity;
-    seen_t *seen; /* states that were visited: coming back to one is no use */
+    seen_t *seen; /* visited states: reaching one again is of no use */
     int64_t seen_size;
-    /* Per subset of the pending tasks, numbered among themselves. */
+    /* Per subset of the pending tasks, renumbered from 0. */
     uint32_t *mask;
     int64_t *due;   /* the earliest deadline */
-    double *serial; /* the time its members take one after the other, for ranking */
+    double *serial; /* time of its members one after the other, for ranking */
     bool complete;
 } depth_first_t;
 
-/* Remembers a state; false when it was there. A full neighbourhood forgets: that costs time, not
- * correctness. */
+/* Records a state; false when it was recorded before. After eight occupied slots the state is not
+ * recorded, which costs time but not correctness. */
 static bool remember(depth_first_t *self, int64_t instant, int64_t class_index)
 {
     uint64_t h = (uint64_t)instant * UINT64_C(0x9e3779b97f4a7c15);
@@ -60,7 +63,7 @@ static bool remember(depth_first_t *self, int64_t instant, int64_t class_index)
     return true;
 }
 
-/* Where a move leads: the interval and the class. Returns the instant. */
+/* The state after a transition: interval and class; returns the instant. */
 static int64_t destination(const gs_pbs_problem_t *p, const state_t *state, uint32_t batch,
                            int64_t *k, int64_t *class_index)
 {
@@ -79,7 +82,7 @@ static int64_t destination(const gs_pbs_problem_t *p, const state_t *state, uint
     return instant;
 }
 
-/* Whether what is known about the problem allows a state. */
+/* Whether the latest starts and F allow a state. */
 static bool allowed(const depth_first_t *self, int64_t instant, int64_t k, int64_t class_index)
 {
     const gs_pbs_depth_first_options_t *options = self->options;
@@ -94,20 +97,19 @@ static bool allowed(const depth_first_t *self, int64_t instant, int64_t k, int64
 static int push(depth_first_t *self, int64_t instant, int64_t k, int64_t class_index)
 {
     if (self->length == self->capacity) {
-        int64_t capacity = self->capacity == 0 ? 64 : 2 * self->capacity;
-        state_t *path = gs_grow(self->ctx, self->path, (size_t)capacity, sizeof *path);
+        state_t *path = gs_vector_reserve(self->ctx, self->path, &self->capacity, self->length + 1,
+                                          sizeof *path);
         if (path == NULL) {
             return self->ctx->status;
         }
         self->path = path;
-        self->capacity = capacity;
     }
     self->path[self->length++] =
         (state_t){.instant = instant, .k = k, .class_index = class_index, .count = -1};
     return gs_count_states(self->ctx, 1);
 }
 
-static void keep(depth_first_t *self, state_t *state, uint32_t batch, double rank)
+static void keep_transition(depth_first_t *self, state_t *state, uint32_t batch, double rank)
 {
     if (state->count == WIDTH && rank <= state->rank[WIDTH - 1]) {
         self->complete = false;
@@ -135,7 +137,7 @@ static void keep(depth_first_t *self, state_t *state, uint32_t batch, double ran
     state->batch[j] = batch;
 }
 
-/* Finds the best moves from a state with pending jobs. Floating point ranks them, no more. */
+/* Finds the best transitions from a state with pending jobs. Floating point only ranks them. */
 static void find_transitions(depth_first_t *self, state_t *state)
 {
     const gs_pbs_problem_t *p = self->problem;
@@ -176,25 +178,26 @@ static void find_transitions(depth_first_t *self, state_t *state)
         }
         double rank = self->serial[s] / (double)c;
         rank += (s >> urgent & 1) != 0 ? 2 * GS_PERIODIC_TASKS_MAX : 0;
-        keep(self, state, self->mask[s], rank);
+        keep_transition(self, state, self->mask[s], rank);
     }
     if (self->options->idling && state->k + 1 < p->intervals && p->start[state->k + 1] < earliest) {
-        keep(self, state, WAIT, -1);
+        keep_transition(self, state, WAIT, -1);
     }
 }
 
-/* Follows the next move of the state at the path's end; true when it led to a new state. */
-static int follow(depth_first_t *self, bool *moved)
+/* Follows the next transition of the last state of the path; *advanced: whether it led to a new
+ * state. */
+static int take_transition(depth_first_t *self, bool *advanced)
 {
     state_t *state = &self->path[self->length - 1];
     uint32_t batch = state->batch[state->next++];
     int64_t k, class_index;
     int64_t instant = destination(self->problem, state, batch, &k, &class_index);
-    *moved = remember(self, instant, class_index);
-    return *moved ? push(self, instant, k, class_index) : GS_OK;
+    *advanced = remember(self, instant, class_index);
+    return *advanced ? push(self, instant, k, class_index) : GS_OK;
 }
 
-/* The schedule of a path: its states, and the move that each took. */
+/* The frames of the path: its states and the transition that each took. */
 static int write_schedule(const depth_first_t *self, gs_schedule_t *schedule)
 {
     for (int64_t i = 0; i + 1 < self->length; i++) {
@@ -211,7 +214,7 @@ static int write_schedule(const depth_first_t *self, gs_schedule_t *schedule)
     return GS_OK;
 }
 
-static int descend(depth_first_t *self, bool *found)
+static int search(depth_first_t *self, bool *found)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t states = 0;
@@ -224,7 +227,7 @@ static int descend(depth_first_t *self, bool *found)
                 return GS_OK;
             }
             while (state->class_index == 0 && state->k + 1 < p->intervals) {
-                state->k++; /* nothing to do before the next arrival */
+                state->k++; /* no pending job before the next arrival */
                 state->instant = p->start[state->k];
                 state->class_index = p->arrived[state->k] - p->arrived[state->k - 1];
             }
@@ -236,12 +239,12 @@ static int descend(depth_first_t *self, bool *found)
             status = gs_poll(self->ctx, INT64_C(4) << __builtin_popcount(
                                             gs_pbs_problem_pending(p, state->class_index)));
         }
-        bool moved = false;
-        while (status == GS_OK && !moved && state->next < state->count) {
-            status = follow(self, &moved);
-            state = &self->path[self->length - (moved ? 2 : 1)];
+        bool advanced = false;
+        while (status == GS_OK && !advanced && state->next < state->count) {
+            status = take_transition(self, &advanced);
+            state = &self->path[self->length - (advanced ? 2 : 1)];
         }
-        if (!moved) {
+        if (!advanced) {
             self->length--;
         }
     }
@@ -268,7 +271,7 @@ int gs_pbs_depth_first(gs_context_t *ctx, const gs_pbs_problem_t *problem,
         goto out;
     }
     *found = false;
-    status = descend(&self, found);
+    status = search(&self, found);
     *complete = self.complete;
     if (status == GS_OK && *found) {
         status = write_schedule(&self, schedule);

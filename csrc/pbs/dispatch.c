@@ -1,4 +1,4 @@
-/* Dispatcher simulation: table, reclaiming and policy. */
+/* Dispatcher simulation: schedule table, reclaiming and policy. */
 #include "pbs/dispatch.h"
 
 #include <math.h>
@@ -7,20 +7,20 @@
 
 typedef struct {
     const gs_pbs_problem_t *problem;
-    int64_t job[GS_PERIODIC_TASKS_MAX];  /* the oldest that was not executed */
+    int64_t job[GS_PERIODIC_TASKS_MAX];  /* oldest job not executed yet */
     int64_t jobs[GS_PERIODIC_TASKS_MAX]; /* in [0, H) */
     gs_pbs_dispatch_t *result;
-} player_t;
+} dispatcher_t;
 
-static int64_t release_of(const player_t *self, int32_t i)
+static int64_t release_of(const dispatcher_t *self, int32_t i)
 {
     return self->job[i] < self->jobs[i]
                ? gs_periodic_tasks_release(&self->problem->tasks, i, self->job[i])
                : GS_NEVER;
 }
 
-/* The release of the earliest job that waits or comes; GS_NEVER when none is left. */
-static int64_t earliest_release(const player_t *self)
+/* The earliest release among the jobs not executed yet; GS_NEVER when none is left. */
+static int64_t earliest_release(const dispatcher_t *self)
 {
     int64_t earliest = GS_NEVER;
     for (int32_t i = 0; i < self->problem->n; i++) {
@@ -30,7 +30,7 @@ static int64_t earliest_release(const player_t *self)
     return earliest;
 }
 
-static int64_t class_at(const player_t *self, int64_t instant)
+static int64_t class_at(const dispatcher_t *self, int64_t instant)
 {
     int64_t pending[GS_PERIODIC_TASKS_MAX];
     for (int32_t i = 0; i < self->problem->n; i++) {
@@ -41,8 +41,8 @@ static int64_t class_at(const player_t *self, int64_t instant)
     return gs_pbs_policy_class(self->problem, pending);
 }
 
-static int run_batch(player_t *self, gs_context_t *ctx, uint32_t batch, int64_t start, int64_t now,
-                     int64_t end)
+static int run_batch(dispatcher_t *self, gs_context_t *ctx, uint32_t batch, int64_t start,
+                     int64_t now, int64_t end)
 {
     int64_t ready = earliest_release(self);
     ready = ready > now ? ready : now;
@@ -53,7 +53,7 @@ static int run_batch(player_t *self, gs_context_t *ctx, uint32_t batch, int64_t 
             if (!gs_add(self->result->response_total, end - release,
                         &self->result->response_total)) {
                 return gs_fail(ctx, GS_ERR_OVERFLOW, "task", i, end - release,
-                               "its response time makes the total overflow");
+                               "a response time that keeps the total below 2**63 ticks");
             }
             self->result->misses += end > release + self->problem->tasks.deadline[i];
             self->result->jobs++;
@@ -65,8 +65,8 @@ static int run_batch(player_t *self, gs_context_t *ctx, uint32_t batch, int64_t 
     return GS_OK;
 }
 
-/* The policy's next batch and its start; 0 when no job is left or none can be saved. */
-static uint32_t follow_policy(player_t *self, const gs_pbs_feasible_t *feasible, int64_t now,
+/* The policy's next batch and its start; 0 when no job is left or no batch is safe any more. */
+static uint32_t follow_policy(dispatcher_t *self, const gs_pbs_feasible_t *feasible, int64_t now,
                               int64_t *start)
 {
     int64_t ready = earliest_release(self);
@@ -87,7 +87,7 @@ int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int st
                     double high, gs_pbs_dispatch_t *result)
 {
     const gs_pbs_problem_t *p = feasible->problem;
-    player_t self = {.problem = p, .result = result};
+    dispatcher_t self = {.problem = p, .result = result};
     int64_t now = 0;
     *result = (gs_pbs_dispatch_t){0, 0, 0, 0, 0, 0};
     for (int32_t i = 0; i < p->n; i++) {
@@ -110,7 +110,7 @@ int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int st
             }
             if (start == GS_NEVER) {
                 return gs_fail(ctx, GS_ERR_VALUE, "batch", f, batch,
-                               "runs a task that has no job left");
+                               "a batch of tasks that each have a job left");
             }
             if (strategy == GS_PBS_DISPATCH_TABLE && frames[f].start > start) {
                 start = frames[f].start;
@@ -120,7 +120,7 @@ int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int st
         double stretched = ceil(factor * (double)p->completion[batch]);
         if (start >= GS_NEVER / 2 || stretched >= (double)(GS_NEVER / 2)) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "completion", batch, p->completion[batch],
-                           "stretched by the factor is too large for the clock");
+                           "a start and a stretched completion time of at most 2**60 - 2 ticks");
         }
         int64_t length = (int64_t)stretched;
         int64_t end = start + (length < 1 ? 1 : length);

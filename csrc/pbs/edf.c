@@ -1,8 +1,8 @@
-/* Do EDFserial and EDFParallel meet all deadlines? */
+/* Simulation of EDFserial and EDFParallel over one hyperperiod. */
 #include "pbs/edf.h"
 
 typedef struct {
-    int64_t job;      /* the oldest that was not executed, from 0 */
+    int64_t job;      /* oldest job not executed, from 0 */
     int64_t release;  /* its release, GS_NEVER when all of [0, H) were executed */
     int64_t deadline; /* its absolute deadline */
 } oldest_t;
@@ -15,7 +15,7 @@ static void set_oldest(oldest_t *oldest, const gs_periodic_tasks_t *tasks, int32
     oldest->deadline = release < hyperperiod ? release + tasks->deadline[i] : GS_NEVER;
 }
 
-/* The batch that the scheduler starts now, empty when nothing is ready. */
+/* The batch that starts now, empty when no job is ready. */
 static uint32_t choose(const oldest_t *oldest, int32_t n, const int64_t *completion, int64_t now,
                        bool parallel)
 {
@@ -102,3 +102,21 @@ int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
         }
     }
 }
+
+const gs_method_t gs_pbs_edf_serial_method = {
+    .name = "edf_serial",
+    .model = "BatchTable",
+    .function = "pbs.edf_serial",
+    .claim = "exact",
+    .source = "[RTNS24], section 6",
+    .summary = "One kernel at a time, earliest deadline first.",
+};
+
+const gs_method_t gs_pbs_edf_parallel_method = {
+    .name = "edf_parallel",
+    .model = "BatchTable",
+    .function = "pbs.edf_parallel",
+    .claim = "exact",
+    .source = "[RTNS24], section 6",
+    .summary = "Batches filled greedily in order of deadline.",
+};

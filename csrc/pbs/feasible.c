@@ -1,10 +1,12 @@
-/* From which instants can a work-conserving schedule still be completed? */
+/* Backward computation of the feasible instants of every class. */
 #include "pbs/feasible.h"
+
+#include "core/vector.h"
 
 #include <string.h>
 
-/* What of a class is not yet known to be feasible: sorted, disjoint spans, and room to rewrite
- * them. */
+/* The instants of a class not yet known to be feasible: sorted, disjoint spans, and scratch to
+ * rewrite them. */
 typedef struct {
     gs_pbs_span_t *gaps;
     int64_t count;
@@ -15,19 +17,15 @@ typedef struct {
 
 static int reserve(gs_context_t *ctx, gs_pbs_span_t **spans, int64_t *capacity, int64_t count)
 {
-    if (count > *capacity) {
-        int64_t larger = count + count / 2;
-        gs_pbs_span_t *grown = gs_grow(ctx, *spans, (size_t)larger, sizeof *grown);
-        if (grown == NULL) {
-            return ctx->status;
-        }
-        *spans = grown;
-        *capacity = larger;
+    gs_pbs_span_t *grown = gs_vector_reserve(ctx, *spans, capacity, count, sizeof *grown);
+    if (grown == NULL) {
+        return ctx->status;
     }
+    *spans = grown;
     return GS_OK;
 }
 
-/* The first of sorted spans that ends at or after an instant. */
+/* Index of the first of sorted spans that ends at or after an instant. */
 static int64_t first_reaching(const gs_pbs_span_t *spans, int64_t count, int64_t instant)
 {
     int64_t low = 0, high = count;
@@ -42,8 +40,8 @@ static int64_t first_reaching(const gs_pbs_span_t *spans, int64_t count, int64_t
     return low;
 }
 
-/* Removes from the gaps what the spans, moved back by c and cut off after last, cover. The gaps
- * that they touch are rewritten in one pass over both. */
+/* Removes from the gaps the spans shifted back by c and cut at last. The affected gaps are
+ * rewritten in one pass over both. */
 static int close_gaps(gaps_t *self, gs_context_t *ctx, const gs_pbs_span_t *spans, int64_t count,
                       int64_t c, int64_t last)
 {
@@ -104,10 +102,10 @@ bool gs_pbs_feasible_holds(const gs_pbs_feasible_t *self, int64_t k, int64_t cla
     return i < count && spans[i].first <= instant;
 }
 
-/* Closes the gaps with what one batch makes feasible. */
-static int close_with_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
-                            const gs_pbs_transitions_t *transitions, int64_t class_index,
-                            uint32_t pending, uint32_t batch, gaps_t *gaps, int64_t *work)
+/* Removes from the gaps what one batch makes feasible. */
+static int close_by_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
+                          const gs_pbs_transitions_t *transitions, int64_t class_index,
+                          uint32_t pending, uint32_t batch, gaps_t *gaps, int64_t *work)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t c = p->completion[batch];
@@ -147,19 +145,18 @@ static int close_with_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
 static int push(gs_pbs_feasible_t *self, gs_context_t *ctx, int64_t first, int64_t last)
 {
     if (self->count == self->capacity) {
-        int64_t capacity = self->capacity == 0 ? 256 : self->capacity + self->capacity / 2;
-        gs_pbs_span_t *spans = gs_grow(ctx, self->spans, (size_t)capacity, sizeof *spans);
+        gs_pbs_span_t *spans =
+            gs_vector_reserve(ctx, self->spans, &self->capacity, self->count + 1, sizeof *spans);
         if (spans == NULL) {
             return ctx->status;
         }
         self->spans = spans;
-        self->capacity = capacity;
     }
     self->spans[self->count++] = (gs_pbs_span_t){first, last};
     return GS_OK;
 }
 
-/* Appends what the gaps leave of first..last. */
+/* Appends first..last without the gaps. */
 static int push_rest(gs_pbs_feasible_t *self, gs_context_t *ctx, const gaps_t *gaps, int64_t first,
                      int64_t last)
 {
@@ -173,11 +170,10 @@ static int push_rest(gs_pbs_feasible_t *self, gs_context_t *ctx, const gaps_t *g
     return status == GS_OK && first <= last ? push(self, ctx, first, last) : status;
 }
 
-/* Lets the shortest of sorted spans go, so that limit are left; of equally long ones the first
- * stay. */
+/* Drops the shortest of sorted spans until limit are left; of equally long ones the first stay. */
 static void drop_shortest(gs_pbs_span_t *spans, int64_t *count, int64_t limit)
 {
-    /* Find the length of the limit-th longest span by bisection on lengths. */
+    /* Bisection for the length of the limit-th longest span. */
     int64_t low = 0, high = GS_NEVER;
     while (low < high) {
         int64_t middle = low + (high - low) / 2, longer = 0;
@@ -204,7 +200,7 @@ static void drop_shortest(gs_pbs_span_t *spans, int64_t *count, int64_t limit)
     *count = kept;
 }
 
-/* The spans of one class with pending jobs. */
+/* Computes the spans of one class with pending jobs. */
 static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
                      int64_t class_index, int64_t latest, gaps_t *gaps)
 {
@@ -217,7 +213,7 @@ static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transiti
         work++;
         if (transitions->latest[batch] >= gaps->gaps[0].first) {
             int status =
-                close_with_batch(self, ctx, transitions, class_index, pending, batch, gaps, &work);
+                close_by_batch(self, ctx, transitions, class_index, pending, batch, gaps, &work);
             if (status != GS_OK) {
                 return status;
             }
@@ -246,8 +242,8 @@ static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transiti
     return status;
 }
 
-/* The spans of a class of the tail: what an earlier computation found a hyperperiod before, or at
- * first all up to the latest start. */
+/* The spans of a class of the tail: those of the previous computation one hyperperiod earlier, or
+ * at first everything up to the latest start. */
 static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_latest_start_t *bound,
                     const gs_pbs_feasible_t *before, int64_t k, int64_t class_index)
 {
@@ -257,7 +253,7 @@ static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_lat
         return latest == GS_PBS_DEAD ? GS_OK : push(self, ctx, p->start[k], latest);
     }
     const gs_pbs_span_t *spans;
-    int64_t count = gs_pbs_feasible_spans(before, k - p->window, class_index, &spans);
+    int64_t count = gs_pbs_feasible_spans(before, k - p->cycle, class_index, &spans);
     int status = GS_OK;
     for (int64_t i = 0; i < count && status == GS_OK; i++) {
         status = push(self, ctx, spans[i].first + p->hyperperiod, spans[i].last + p->hyperperiod);
@@ -265,10 +261,10 @@ static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_lat
     return status;
 }
 
-/* The spans of a class before the tail. */
-static int add_own(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
-                   const gs_pbs_latest_start_t *bound, bool idling, int64_t k, int64_t class_index,
-                   gaps_t *gaps)
+/* Computes the spans of a class before the tail. */
+static int add_before_tail(gs_pbs_feasible_t *self, gs_context_t *ctx,
+                           gs_pbs_transitions_t *transitions, const gs_pbs_latest_start_t *bound,
+                           bool idling, int64_t k, int64_t class_index, gaps_t *gaps)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t latest = gs_pbs_latest_start_at(bound, k, class_index);
@@ -281,10 +277,10 @@ static int add_own(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transition
     if (class_index > 0) {
         return add_class(self, ctx, transitions, class_index, latest, gaps);
     }
-    /* Nothing to run: all of the interval, if the next one begins well. */
+    /* No pending job: the whole interval if the start of the next one is feasible. */
     int64_t next = p->arrived[k + 1] - p->arrived[k];
-    bool well = gs_pbs_feasible_holds(self, k + 1, next, p->start[k + 1]);
-    return well ? push(self, ctx, transitions->first, transitions->last) : GS_OK;
+    bool feasible = gs_pbs_feasible_holds(self, k + 1, next, p->start[k + 1]);
+    return feasible ? push(self, ctx, transitions->first, transitions->last) : GS_OK;
 }
 
 static int compute(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
@@ -306,8 +302,9 @@ static int compute(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transition
         status = gs_count_states(ctx, p->classes);
         for (int64_t c = 0; c < p->classes && status == GS_OK; c++) {
             self->begin[rank(self, k, c)] = self->count;
-            status = k >= p->own ? add_tail(self, ctx, bound, before, k, c)
-                                 : add_own(self, ctx, transitions, bound, idling, k, c, &gaps);
+            status = k >= p->before_tail
+                         ? add_tail(self, ctx, bound, before, k, c)
+                         : add_before_tail(self, ctx, transitions, bound, idling, k, c, &gaps);
         }
     }
     self->begin[size] = self->count;
@@ -321,20 +318,20 @@ static int compare(const gs_pbs_feasible_t *self, gs_context_t *ctx, bool *same)
 {
     const gs_pbs_problem_t *p = self->problem;
     *same = false;
-    for (int64_t k = p->own; k < p->intervals; k++) {
+    for (int64_t k = p->before_tail; k < p->intervals; k++) {
         int status = gs_poll(ctx, p->classes);
         if (status != GS_OK) {
             return status;
         }
         for (int64_t c = 0; c < p->classes; c++) {
-            const gs_pbs_span_t *tail, *own;
+            const gs_pbs_span_t *tail, *last;
             int64_t count = gs_pbs_feasible_spans(self, k, c, &tail);
-            if (gs_pbs_feasible_spans(self, k - p->window, c, &own) != count) {
+            if (gs_pbs_feasible_spans(self, k - p->cycle, c, &last) != count) {
                 return GS_OK;
             }
             for (int64_t i = 0; i < count; i++) {
-                if (tail[i].first != own[i].first + p->hyperperiod ||
-                    tail[i].last != own[i].last + p->hyperperiod) {
+                if (tail[i].first != last[i].first + p->hyperperiod ||
+                    tail[i].last != last[i].last + p->hyperperiod) {
                     return GS_OK;
                 }
             }

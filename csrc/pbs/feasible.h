@@ -1,49 +1,51 @@
-/* From which instants can a work-conserving schedule still be completed? The interval engine.
+/* Feasible instants of every class: exact schedulability by intervals.
  *
- * For each class (k, pending jobs) the set F of instants of I_k from which some continuation meets
- * every deadline is a union of spans. It is computed backwards, exactly, whatever the resolution
- * of time: the spans of the classes a batch leads to, moved back by its length. Schedulable iff
- * instant 0 lies in F of the first class; and F is more than the answer, it is a policy for run
- * time (pbs/policy.h).
+ * For each class (k, pending jobs), F is the set of instants of I_k from which some continuation
+ * meets every deadline, a union of spans. It is computed backwards, exactly at any time resolution:
+ * the spans of the classes that a batch leads to, shifted back by its length. A work-conserving
+ * schedule exists iff instant 0 lies in F of the first class. F is also a run-time policy
+ * (pbs/policy.h).
  */
 #ifndef GS_PBS_FEASIBLE_H
 #define GS_PBS_FEASIBLE_H
 
 #include "pbs/latest_start.h"
 
-/* The instants first..last, both included. */
+/* The instants first..last, inclusive. */
 typedef struct {
     int64_t first;
     int64_t last;
 } gs_pbs_span_t;
 
-/* Single sets can have 10^4 spans in a class, nearly all of them tiny. With a limit on the spans of
- * a class, F is approximated from one side: INNER drops the shortest spans (what remains is still
- * feasible, and still a policy), OUTER fills the shortest gaps (what is outside is still
- * infeasible). Endless problems are computed exactly: an approximation need not reach its fixed
+/* Some sets have 10^4 spans in a class, nearly all very short. With a limit on the spans of a
+ * class, F is approximated from one side: INNER drops the shortest spans (what remains is feasible
+ * and still a policy), OUTER fills the shortest gaps (what is outside is infeasible).
+ * Infinite-horizon problems are computed exactly: an approximation need not reach its fixed
  * point. */
 enum { GS_PBS_FEASIBLE_EXACT = 0, GS_PBS_FEASIBLE_INNER = 1, GS_PBS_FEASIBLE_OUTER = 2 };
 
 typedef struct {
     const gs_pbs_problem_t *problem;
     int mode;
-    int64_t limit;  /* on the spans of a class, where mode is not exact */
-    bool exact;     /* nothing was dropped or filled: F is exact after all */
-    int64_t *begin; /* [rank of the class + 1]: where its spans begin; see gs_pbs_feasible_spans */
+    int64_t limit; /* most spans of a class, where mode is not exact */
+    bool exact;    /* nothing was dropped or filled: F is exact */
+    int64_t
+        *begin; /* [rank of the class + 1]: index of its first span; see gs_pbs_feasible_spans */
     gs_pbs_span_t *spans; /* sorted and disjoint within a class, never adjacent */
     int64_t count;
     int64_t capacity;
 } gs_pbs_feasible_t;
 
-/* Computes F for every class; in an infinite-horizon problem again and again, until the hyperperiod
- * that stands for all later ones no longer changes. bound: the latest starts of the same problem.
- * With idling, F is what the bound says: one span from the start of the interval. */
+/* Computes F for every class; in an infinite-horizon problem repeatedly, until the last hyperperiod
+ * no longer changes. bound: the latest starts of the same problem. With idling, F of a class is one
+ * span, from the start of the interval to the latest start. Returns GS_SPENT_* when a budget ends.
+ * Errors: GS_ERR_MEMORY, GS_ERR_INTERRUPTED. Free self in every case. */
 int gs_pbs_feasible_init(gs_pbs_feasible_t *self, gs_context_t *ctx,
                          const gs_pbs_problem_t *problem, gs_pbs_transitions_t *transitions,
                          const gs_pbs_latest_start_t *bound, bool idling, int mode, int64_t limit);
 void gs_pbs_feasible_free(gs_pbs_feasible_t *self, gs_context_t *ctx);
 
-/* The spans of a class; returns how many. */
+/* Sets *spans to the spans of a class (owned by self); returns their number. */
 int64_t gs_pbs_feasible_spans(const gs_pbs_feasible_t *self, int64_t k, int64_t class_index,
                               const gs_pbs_span_t **spans);
 

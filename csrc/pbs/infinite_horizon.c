@@ -1,14 +1,15 @@
-/* Is there a schedule that meets every deadline for ever, and repeats? */
+/* Infinite-horizon decision and its schedule: the policy of F is followed until a state repeats. */
 #include "pbs/infinite_horizon.h"
 
 #include "core/hash_index.h"
+#include "core/vector.h"
 #include "pbs/policy.h"
 
-/* A state in which the schedule entered a hyperperiod. */
+/* A state at which the schedule entered a hyperperiod. */
 typedef struct {
-    int64_t instant; /* within the hyperperiod that stands for all */
+    int64_t instant; /* within the representative hyperperiod */
     int64_t class_index;
-    int64_t shift; /* plus this */
+    int64_t shift; /* multiple of the hyperperiod to add to it */
 } entry_t;
 
 typedef struct {
@@ -23,8 +24,8 @@ typedef struct {
     gs_hash_index_t index;
 } walk_t;
 
-/* Goes on to a later instant: arrivals, and the step back by hyperperiods. True when the walk
- * entered another hyperperiod. */
+/* Advances to a later instant: adds the arrivals, then subtracts whole hyperperiods past the end of
+ * the last cycle. True when a new hyperperiod was entered. */
 static bool advance(walk_t *self, int64_t instant)
 {
     const gs_pbs_problem_t *p = self->problem;
@@ -32,16 +33,16 @@ static bool advance(walk_t *self, int64_t instant)
             to = gs_pbs_problem_interval(p, instant);
     self->class_index += p->arrived[to] - p->arrived[from];
     self->instant = instant;
-    if (instant < p->start[p->own]) {
+    if (instant < p->start[p->before_tail]) {
         return false;
     }
-    int64_t back = ((instant - p->start[p->own]) / p->hyperperiod + 1) * p->hyperperiod;
+    int64_t back = ((instant - p->start[p->before_tail]) / p->hyperperiod + 1) * p->hyperperiod;
     self->instant -= back;
     self->shift += back;
     return true;
 }
 
-/* Remembers where a hyperperiod was entered; earlier: the same state before, or NULL. */
+/* Records the entry into a hyperperiod. *earlier: the same state recorded before, or NULL. */
 static int remember(walk_t *self, const entry_t **earlier)
 {
     uint64_t hash = gs_hash_index_mix((uint64_t)self->instant, (uint64_t)self->class_index);
@@ -55,20 +56,19 @@ static int remember(walk_t *self, const entry_t **earlier)
         }
     }
     if (self->count == self->capacity) {
-        int64_t capacity = self->capacity == 0 ? 16 : 2 * self->capacity;
-        entry_t *entries = gs_grow(self->ctx, self->entries, (size_t)capacity, sizeof *entries);
+        entry_t *entries = gs_vector_reserve(self->ctx, self->entries, &self->capacity,
+                                             self->count + 1, sizeof *entries);
         if (entries == NULL) {
             return self->ctx->status;
         }
         self->entries = entries;
-        self->capacity = capacity;
     }
     self->entries[self->count] = (entry_t){self->instant, self->class_index, self->shift};
     return gs_hash_index_add(&self->index, self->ctx, hash, self->count++);
 }
 
-/* Goes on to an instant; done when a state came back. */
-static int go_on(walk_t *self, int64_t instant, gs_pbs_infinite_horizon_t *result, bool *done)
+/* Advances to an instant; *done: whether a state repeated. */
+static int step_to(walk_t *self, int64_t instant, gs_pbs_infinite_horizon_t *result, bool *done)
 {
     const entry_t *earlier = NULL;
     int status = advance(self, instant) ? remember(self, &earlier) : GS_OK;
@@ -80,19 +80,19 @@ static int go_on(walk_t *self, int64_t instant, gs_pbs_infinite_horizon_t *resul
     return status;
 }
 
-/* Follows the policy of F until a state comes back. */
+/* Follows the policy of F until a state repeats. */
 static int walk(walk_t *self, gs_pbs_infinite_horizon_t *result)
 {
     const gs_pbs_problem_t *p = self->problem;
     bool done = false;
     int status = GS_OK;
     while (status == GS_OK && !done) {
-        /* One interval at a time: the tail is there for batches to end in, not to start from. */
+        /* One interval at a time: batches end in the tail but never start there. */
         int64_t k = gs_pbs_problem_interval(p, self->instant);
         int64_t when =
             gs_pbs_policy_next_within(self->feasible, self->instant, k, self->class_index);
         bool waits = when == GS_NEVER;
-        status = go_on(self, waits ? p->start[k + 1] : when, result, &done);
+        status = step_to(self, waits ? p->start[k + 1] : when, result, &done);
         if (status != GS_OK || done || waits) {
             continue;
         }
@@ -100,7 +100,7 @@ static int walk(walk_t *self, gs_pbs_infinite_horizon_t *result)
         int64_t start = self->instant + self->shift;
         if (start >= GS_NEVER / 8) {
             return gs_fail(self->ctx, GS_ERR_OVERFLOW, "cycle", -1, start,
-                           "is too long for the clock");
+                           "a cycle complete before 2**58 - 1 ticks");
         }
         status = gs_schedule_append(&result->schedule, self->ctx, start,
                                     start + p->completion[batch], batch);
@@ -109,7 +109,7 @@ static int walk(walk_t *self, gs_pbs_infinite_horizon_t *result)
         }
         if (status == GS_OK) {
             self->class_index -= gs_pbs_problem_step(p, batch);
-            status = go_on(self, self->instant + p->completion[batch], result, &done);
+            status = step_to(self, self->instant + p->completion[batch], result, &done);
         }
     }
     return status;
@@ -179,24 +179,25 @@ static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_peri
     return status;
 }
 
-/* A no that stands only if the batches that the table leaves open do not matter. */
-static int confirm_no(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
-                      const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table, bool idling)
+/* Confirms "not schedulable" with the undecided batches of the table taken as eligible. */
+static int confirm_infeasible(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
+                              const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
+                              bool idling)
 {
     int64_t *completion = gs_batch_table_hopeful(ctx, table);
     if (completion == NULL) {
         return ctx->status;
     }
-    gs_batch_table_t hopeful = {table->n, completion, NULL};
-    gs_pbs_infinite_horizon_t other;
-    gs_pbs_infinite_horizon_init(&other);
-    int status = run(&other, ctx, tasks, &hopeful, idling);
-    self->overload = other.overload;
-    if (status == GS_OK && other.answer != 0) {
+    gs_batch_table_t optimistic = {table->n, completion, NULL};
+    gs_pbs_infinite_horizon_t second;
+    gs_pbs_infinite_horizon_init(&second);
+    int status = run(&second, ctx, tasks, &optimistic, idling);
+    self->overload = second.overload;
+    if (status == GS_OK && second.answer != 0) {
         self->answer = -1;
         self->spent = GS_UNDECIDED;
     }
-    gs_pbs_infinite_horizon_free(&other, ctx);
+    gs_pbs_infinite_horizon_free(&second, ctx);
     gs_free(ctx, completion);
     return status;
 }
@@ -207,7 +208,7 @@ int gs_pbs_infinite_horizon_run(gs_pbs_infinite_horizon_t *self, gs_context_t *c
 {
     int status = run(self, ctx, tasks, table, idling);
     if (status == GS_OK && self->answer == 0 && gs_batch_table_is_open(table)) {
-        status = confirm_no(self, ctx, tasks, table, idling);
+        status = confirm_infeasible(self, ctx, tasks, table, idling);
     }
     if (status > 0) {
         self->answer = -1;

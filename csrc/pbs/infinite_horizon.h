@@ -1,10 +1,10 @@
-/* Is there a schedule that meets every deadline for ever, and repeats?
+/* Schedulability over an infinite horizon, with a periodic schedule.
  *
- * With offsets, or with deadlines beyond the periods, a schedule of the jobs of one hyperperiod
- * need not go on: it may end in a state from which no further one is possible. Asked for ever, the
- * question is a game without an opponent on finitely many states (instant within the hyperperiod,
- * pending jobs): F is the greatest set of states each of which has a move that stays inside, and a
- * player that chooses by the state alone comes back to one.
+ * With offsets, or with deadlines that exceed the periods, a schedule of the jobs of one
+ * hyperperiod may end in a state from which no further one is possible. Over an infinite horizon
+ * the question is a reachability game without an opponent on finitely many states (instant within
+ * the hyperperiod, pending jobs): F is the greatest set of states each of which has a transition
+ * that stays inside it, and a choice that depends on the state alone repeats a state.
  */
 #ifndef GS_PBS_INFINITE_HORIZON_H
 #define GS_PBS_INFINITE_HORIZON_H
@@ -13,18 +13,19 @@
 #include "model/schedule.h"
 
 typedef struct {
-    int answer; /* 1 yes, 0 no, -1 not decided */
-    int spent;  /* when not decided: GS_SPENT_*, or GS_UNDECIDED */
+    int answer; /* 1: schedulable, 0: not, -1: undecided */
+    int spent;  /* when undecided: GS_SPENT_*, or GS_UNDECIDED */
     gs_pbs_overload_t overload;
-    gs_schedule_t schedule; /* when yes: up to the end of its first cycle */
+    gs_schedule_t schedule; /* when schedulable: up to the end of its first cycle */
     int64_t cycle_from;     /* the frames from this instant on repeat ... */
-    int64_t cycle_length;   /* ... every so many ticks, a multiple of the hyperperiod */
+    int64_t cycle_length;   /* ... with this period in ticks, a multiple of the hyperperiod */
 } gs_pbs_infinite_horizon_t;
 
 void gs_pbs_infinite_horizon_init(gs_pbs_infinite_horizon_t *self);
 void gs_pbs_infinite_horizon_free(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx);
 
-/* Decides one task set; conventions of gs_pbs_search_run. */
+/* Decides one task set. Tasks and table must outlive self. Errors and spent budgets as for
+ * gs_pbs_search_run. */
 int gs_pbs_infinite_horizon_run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
                                 const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
                                 bool idling);

@@ -1,9 +1,10 @@
-/* How late may each class of states start, if the GPU may even wait? */
+/* Backward computation of the latest starts. */
 #include "pbs/latest_start.h"
 
-/* The latest start of a batch among those after best, or best. */
-static int64_t improve(const gs_pbs_latest_start_t *self, const gs_pbs_transitions_t *transitions,
-                       int64_t class_index, uint32_t pending, uint32_t batch, int64_t best)
+/* The latest start of a batch if it exceeds best, else best. */
+static int64_t latest_start_of_batch(const gs_pbs_latest_start_t *self,
+                                     const gs_pbs_transitions_t *transitions, int64_t class_index,
+                                     uint32_t pending, uint32_t batch, int64_t best)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t c = p->completion[batch];
@@ -55,7 +56,7 @@ static int64_t latest_start(const gs_pbs_latest_start_t *self, gs_pbs_transition
     for (uint32_t batch = pending; batch != 0; batch = (batch - 1) & pending) {
         ++*work;
         if (transitions->latest[batch] > best) {
-            best = improve(self, transitions, class_index, pending, batch, best);
+            best = latest_start_of_batch(self, transitions, class_index, pending, batch, best);
             if (best == transitions->last) {
                 break;
             }
@@ -69,7 +70,7 @@ static int sweep(gs_pbs_latest_start_t *self, gs_context_t *ctx, gs_pbs_transiti
 {
     const gs_pbs_problem_t *p = self->problem;
     int status = GS_OK;
-    for (int64_t k = p->own - 1; k >= 0 && status == GS_OK; k--) {
+    for (int64_t k = p->before_tail - 1; k >= 0 && status == GS_OK; k--) {
         gs_pbs_transitions_prepare(transitions, k, 0);
         status = gs_count_states(ctx, p->classes);
         /* Batches lead to smaller classes of the same interval, or to later intervals. */
@@ -82,11 +83,11 @@ static int sweep(gs_pbs_latest_start_t *self, gs_context_t *ctx, gs_pbs_transiti
     return status;
 }
 
-/* Before anything is known of the tail: no pending job may have missed. */
-static int hope(gs_pbs_latest_start_t *self, gs_context_t *ctx)
+/* Initial values of the tail: no pending job has missed its deadline. */
+static int init_tail(gs_pbs_latest_start_t *self, gs_context_t *ctx)
 {
     const gs_pbs_problem_t *p = self->problem;
-    for (int64_t k = p->own; k < p->intervals; k++) {
+    for (int64_t k = p->before_tail; k < p->intervals; k++) {
         int status = gs_poll(ctx, 8 * p->classes);
         if (status != GS_OK) {
             return status;
@@ -104,19 +105,19 @@ static int hope(gs_pbs_latest_start_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
-/* Copies the last hyperperiod to the tail, and says whether that changed it. */
-static int repeat(gs_pbs_latest_start_t *self, gs_context_t *ctx, bool *changed)
+/* Copies the last hyperperiod to the tail; *changed: whether that changed the tail. */
+static int copy_to_tail(gs_pbs_latest_start_t *self, gs_context_t *ctx, bool *changed)
 {
     const gs_pbs_problem_t *p = self->problem;
     *changed = false;
-    for (int64_t k = p->own; k < p->intervals; k++) {
+    for (int64_t k = p->before_tail; k < p->intervals; k++) {
         int status = gs_poll(ctx, p->classes);
         if (status != GS_OK) {
             return status;
         }
         for (int64_t c = 0; c < p->classes; c++) {
             int64_t *tail = &self->latest[k * p->classes + c];
-            int64_t latest = self->latest[(k - p->window) * p->classes + c];
+            int64_t latest = self->latest[(k - p->cycle) * p->classes + c];
             latest += latest == GS_PBS_DEAD ? 0 : p->hyperperiod;
             *changed = *changed || *tail != latest;
             *tail = latest;
@@ -137,13 +138,13 @@ int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
     if (self->latest == NULL) {
         return ctx->status;
     }
-    /* an infinite-horizon problem: the greatest fixed point, from above. */
-    int status = hope(self, ctx);
+    /* Infinite horizon: the greatest fixed point, from above. */
+    int status = init_tail(self, ctx);
     bool changed = true;
     while (status == GS_OK && changed) {
         status = sweep(self, ctx, transitions);
         if (status == GS_OK) {
-            status = repeat(self, ctx, &changed);
+            status = copy_to_tail(self, ctx, &changed);
         }
     }
     return status;

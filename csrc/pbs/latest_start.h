@@ -1,26 +1,28 @@
-/* How late may each class of states start, if the GPU may even wait?
+/* Latest start per class of states under inserted idle time: an upper bound for work-conserving
+ * schedules.
  *
- * With inserted idle time the earlier state always wins, so the feasible instants of a class are
- * all up to one latest start. That number decides the idling question exactly (a table-driven
- * dispatcher may wait although work is ready) and bounds the work-conserving one: no state that
- * starts later can be completed.
+ * With inserted idle time an earlier state is never worse, so the feasible instants of a class are
+ * all those up to one latest start. It decides schedulability with inserted idle time exactly (a
+ * table-driven dispatcher may wait while jobs are ready), and without it no state that starts later
+ * can be completed.
  */
 #ifndef GS_PBS_LATEST_START_H
 #define GS_PBS_LATEST_START_H
 
 #include "pbs/transitions.h"
 
-/* The latest start of a class from which nothing can be completed in time. */
+/* Latest start of a class from which no continuation meets every deadline. */
 #define GS_PBS_DEAD (-1)
 
 typedef struct {
     const gs_pbs_problem_t *problem;
-    int64_t
-        *latest; /* [k * classes + class], GS_PBS_DEAD or an instant of I_k; GS_NEVER for ever */
+    int64_t *latest; /* [k * classes + class]: GS_PBS_DEAD, an instant of I_k, or GS_NEVER (any
+                        instant) */
 } gs_pbs_latest_start_t;
 
-/* Computes all of them, backwards; in an infinite-horizon problem again and again, until the
- * hyperperiod that stands for all later ones no longer changes. */
+/* Computes all of them backwards; in an infinite-horizon problem repeatedly, until the last
+ * hyperperiod no longer changes. Returns GS_SPENT_* when a budget ends. Errors: GS_ERR_MEMORY,
+ * GS_ERR_INTERRUPTED. Free self in every case. */
 int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
                              const gs_pbs_problem_t *problem, gs_pbs_transitions_t *transitions);
 void gs_pbs_latest_start_free(gs_pbs_latest_start_t *self, gs_context_t *ctx);

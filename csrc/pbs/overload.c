@@ -1,10 +1,10 @@
-/* Is the GPU overloaded in the long run? */
+/* Revised simplex method for the overload program, and the certificate in integers. */
 #include "pbs/overload.h"
 
 #include <math.h>
 
-/* The revised simplex method on min sum x_b C_b, sum over b with i in b of x_b >= w_i. A basis has
- * one column per task: a batch, or the surplus of a task. It starts with the singletons. */
+/* min sum x_b C_b subject to sum over b with i in b of x_b >= w_i. A basis has one column per task:
+ * a batch, or the surplus of a task. It starts with the singletons. */
 typedef struct {
     int32_t n;
     double inverse[GS_PERIODIC_TASKS_MAX][GS_PERIODIC_TASKS_MAX]; /* of the basis */
@@ -23,8 +23,8 @@ static void set_prices(simplex_t *self)
     }
 }
 
-/* The eligible batch that is worth most above its completion time, 0 when none is; worth is
- * scratch of 2^n. */
+/* The eligible batch whose worth exceeds its completion time most, 0 when none does. worth: scratch
+ * of 2^n. */
 static uint32_t worst_batch(const simplex_t *self, const int64_t *completion, double *worth)
 {
     uint32_t worst = 0;
@@ -32,7 +32,7 @@ static uint32_t worst_batch(const simplex_t *self, const int64_t *completion, do
     for (int32_t i = 0; i < self->n; i++) {
         scale += self->price[i] > 0 ? self->price[i] : -self->price[i];
     }
-    most = scale * 1e-12; /* below it is rounding */
+    most = scale * 1e-12; /* less is rounding error */
     worth[0] = 0;
     for (uint32_t b = 1; b < UINT32_C(1) << self->n; b++) {
         worth[b] = worth[b & (b - 1)] + self->price[__builtin_ctz(b)];
@@ -44,7 +44,7 @@ static uint32_t worst_batch(const simplex_t *self, const int64_t *completion, do
     return worst;
 }
 
-/* Brings a column into the basis; false when no pivot is large enough to trust. */
+/* Brings a column into the basis; false when no pivot is large enough. */
 static bool enter(simplex_t *self, const double *column, double cost)
 {
     double direction[GS_PERIODIC_TASKS_MAX], least = INFINITY;
@@ -81,7 +81,8 @@ static bool enter(simplex_t *self, const double *column, double cost)
 
 static int solve(simplex_t *self, gs_context_t *ctx, const int64_t *completion, double *worth)
 {
-    /* Far more steps than it takes; the proof is checked afterwards, so stopping early is safe. */
+    /* More steps than are needed; the certificate is checked afterwards, so stopping early is
+     * safe. */
     for (int32_t step = 0; step < 50 * self->n; step++) {
         double column[GS_PERIODIC_TASKS_MAX] = {0}, cost = 0;
         set_prices(self);
@@ -116,8 +117,8 @@ static int solve(simplex_t *self, gs_context_t *ctx, const int64_t *completion, 
     return GS_OK;
 }
 
-/* Rounds the prices down to integers and takes a little off each where rounding in the floating
- * point left a batch worth more than its time. */
+/* Rounds the prices down to integers, scaled down first where floating point left a batch worth
+ * more than its time. */
 static void round_prices(gs_pbs_overload_t *self, const gs_pbs_problem_t *problem,
                          const double *price, double *worth)
 {

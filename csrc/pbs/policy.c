@@ -1,4 +1,4 @@
-/* At run time: which batches are safe now, or until when to wait? */
+/* Queries of the run-time policy: safe batches, waiting, and the choice among safe batches. */
 #include "pbs/policy.h"
 
 int64_t gs_pbs_policy_class(const gs_pbs_problem_t *problem, const int64_t *pending)
@@ -13,7 +13,7 @@ int64_t gs_pbs_policy_class(const gs_pbs_problem_t *problem, const int64_t *pend
     return class_index;
 }
 
-/* Until when the jobs of a class may wait, and the others' next jobs too: the earliest deadline. */
+/* The earliest deadline of the oldest pending, or else next, jobs of these tasks. */
 static int64_t earliest_deadline(const gs_pbs_problem_t *p, int64_t k, int64_t class_index,
                                  uint32_t tasks)
 {
@@ -25,8 +25,8 @@ static int64_t earliest_deadline(const gs_pbs_problem_t *p, int64_t k, int64_t c
     return earliest;
 }
 
-/* The first instant in I_k, from the given one on, at which a batch is safe; GS_NEVER if none is.
- */
+/* The first instant in I_k, from the given one on, at which a batch is safe; GS_NEVER if none
+ * is. */
 static int64_t first_safe(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t k,
                           int64_t class_index, uint32_t batch)
 {

@@ -1,34 +1,35 @@
-/* At run time: which batches are safe now, or until when to wait?
+/* Run-time policy of F: the safe batches at an instant, and the next instant with one.
  *
- * F (pbs/feasible.h) says more than yes or no. At a frame boundary at instant t every batch b with
- * t + completion[b] in F is safe: whatever the dispatcher does next, a continuation that meets
- * every deadline exists, also when jobs end early. Where t itself has fallen out of F (ending
- * early can hurt a scheduler that never idles), waiting until the next instant in F is safe.
+ * At a frame boundary at instant t every batch b with t + completion[b] in F is safe: a
+ * continuation that meets every deadline exists whatever the dispatcher does next, also when jobs
+ * end early. Where t itself is no longer in F (ending early can hurt a scheduler that never idles),
+ * waiting until the next instant in F is safe. F: pbs/feasible.h.
  */
 #ifndef GS_PBS_POLICY_H
 #define GS_PBS_POLICY_H
 
 #include "pbs/feasible.h"
 
-/* The class of a state of the problem, given the pending jobs of each task; -1 where some count is
- * negative or beyond what can be pending in time. */
+/* The class of a state, given the pending jobs of each task; -1 where a count is negative or more
+ * than can be pending in time. */
 int64_t gs_pbs_policy_class(const gs_pbs_problem_t *problem, const int64_t *pending);
 
-/* Writes the safe batches (2^n entries at most) in increasing order; returns how many. */
+/* Writes the safe batches (at most 2^n entries) in increasing order; returns their number. */
 int64_t gs_pbs_policy_safe(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t class_index,
                            uint32_t *batches);
 
-/* The first instant from the given one on at which some batch is safe, if the GPU waits that long;
- * arrivals meanwhile count. GS_NEVER when there is none: nothing is left to run, or it is too late
- * for some job. */
+/* The first instant at or after the given one at which some batch is safe if the GPU waits until
+ * then; arrivals meanwhile count. GS_NEVER when there is none: no job is left, or some job must
+ * miss its deadline. */
 int64_t gs_pbs_policy_next(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t class_index);
 
-/* The same, without waiting beyond the interval k that holds the instant. */
+/* As gs_pbs_policy_next, within the interval k that holds the instant. */
 int64_t gs_pbs_policy_next_within(const gs_pbs_feasible_t *feasible, int64_t instant, int64_t k,
                                   int64_t class_index);
 
-/* The safe batch to start at an instant: it contains the most urgent job if one such is safe, and
- * saves the most time against running its members one after the other. 0 when none is. */
+/* The safe batch to start at an instant: one with the most urgent job if such a batch is safe, and
+ * of these the one that saves most time over running its members one after the other. 0 when none
+ * is safe. */
 uint32_t gs_pbs_policy_choose(const gs_pbs_feasible_t *feasible, int64_t instant,
                               int64_t class_index);
 

@@ -1,7 +1,9 @@
-/* Where do arrivals cut the hyperperiod, and which classes of states are there? */
+/* Cut of the hyperperiod at the arrivals, and the encoding of classes. */
 #include "pbs/problem.h"
 
-/* Cuts [0, end) at the arrivals; steady is where the repeating part begins. */
+#include "core/vector.h"
+
+/* Cuts [0, end) at the arrivals; steady: start of the repeating part. */
 static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_t end)
 {
     int64_t next[GS_PERIODIC_TASKS_MAX], capacity = 0, total = 0;
@@ -14,16 +16,18 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
             now = next[i] < now ? next[i] : now;
         }
         if (self->intervals == 0 && now > 0) {
-            now = 0; /* the first interval starts at 0 even when nothing arrives there */
+            now = 0; /* the first interval starts at 0 even without an arrival */
         }
         if (self->intervals + 1 >= capacity) {
-            capacity = capacity == 0 ? 64 : 2 * capacity;
-            int64_t *start = gs_grow(ctx, self->start, (size_t)capacity, sizeof *start);
+            int64_t needed = self->intervals + 2, before = capacity;
+            int64_t *start = gs_vector_reserve(ctx, self->start, &capacity, needed, sizeof *start);
             if (start == NULL) {
                 return ctx->status;
             }
             self->start = start;
-            int64_t *arrived = gs_grow(ctx, self->arrived, (size_t)capacity, sizeof *arrived);
+            capacity = before;
+            int64_t *arrived =
+                gs_vector_reserve(ctx, self->arrived, &capacity, needed, sizeof *arrived);
             if (arrived == NULL) {
                 return ctx->status;
             }
@@ -32,21 +36,22 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
         if (now == end) {
             bool infinite = self->limit == GS_NEVER;
             self->start[self->intervals] = infinite ? end : GS_NEVER;
-            self->own = infinite ? self->own : self->intervals;
+            self->before_tail = infinite ? self->before_tail : self->intervals;
             return GS_OK;
         }
         if (self->intervals == INT32_MAX - 1) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
-                           "has more arrivals than can be told apart");
+                           "a hyperperiod with at most 2**31 - 2 arrival times");
         }
-        self->window += now >= steady && now < steady + self->hyperperiod;
-        self->own += now < steady + self->hyperperiod;
+        self->cycle += now >= steady && now < steady + self->hyperperiod;
+        self->before_tail += now < steady + self->hyperperiod;
         for (int32_t i = 0; i < self->n; i++) {
             if (next[i] == now) {
                 next[i] += self->tasks.period[i];
                 if (!gs_add(total, self->stride[i], &total)) {
-                    return gs_fail(ctx, GS_ERR_OVERFLOW, "period", i, self->tasks.period[i],
-                                   "makes too many jobs in the hyperperiod");
+                    return gs_fail(
+                        ctx, GS_ERR_OVERFLOW, "period", i, self->tasks.period[i],
+                        "a period that keeps the job counts of the hyperperiod below 2**63");
                 }
             }
         }
@@ -66,7 +71,7 @@ int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_peri
     int status = gs_periodic_tasks_check(ctx, tasks);
     if (status == GS_OK && table->n != tasks->n) {
         status = gs_fail(ctx, GS_ERR_VALUE, "table", -1, table->n,
-                         "is the number of tasks in the table, not that of the task set");
+                         "a table for as many tasks as the task set has");
     }
     if (status == GS_OK) {
         status = gs_batch_table_check(ctx, table);
@@ -87,7 +92,7 @@ int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_peri
         self->stride[i] = self->classes;
         if (!gs_mul(self->classes, self->radix[i], &self->classes)) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "deadline", i, tasks->deadline[i],
-                           "allows too many pending jobs");
+                           "a deadline that keeps the classes of pending jobs below 2**63");
         }
     }
     if (!infinite) {
@@ -106,8 +111,9 @@ int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_peri
         int64_t end;
         if (!gs_mul(windows, self->hyperperiod, &end) || !gs_add(end, steady, &end) ||
             end >= GS_NEVER / 2) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
-                           "is too long for the clock");
+            return gs_fail(
+                ctx, GS_ERR_OVERFLOW, "hyperperiod", -1, self->hyperperiod,
+                "a hyperperiod that, with offsets and batches, ends before 2**60 - 1 ticks");
         }
         self->limit = GS_NEVER;
         status = cut(self, ctx, steady, end);
@@ -166,7 +172,8 @@ int64_t gs_pbs_problem_deadline(const gs_pbs_problem_t *self, int64_t k, int64_t
 {
     int64_t pending = class_index / self->stride[i] % self->radix[i];
     int64_t arrived = gs_periodic_tasks_jobs_before(&self->tasks, i, self->start[k] + 1);
-    /* More pending jobs than arrived belong to no state yet, but to one a hyperperiod later. */
+    /* A class with more pending jobs than arrivals belongs to no state of this interval, but to one
+     * a hyperperiod later. */
     int64_t release = gs_periodic_tasks_release(&self->tasks, i, arrived - pending);
     return release < self->limit ? release + self->tasks.deadline[i] : GS_NEVER;
 }

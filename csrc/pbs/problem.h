@@ -1,19 +1,18 @@
-/* One task set and its table, cut at the arrivals: the intervals and classes that all exact
- * searches walk over.
+/* Task set and batch table, cut at the arrivals: intervals and classes for the exact searches.
  *
- * [0, H) is cut at every arrival into intervals I_k = [start[k], start[k+1]); the last one has no
- * end. Within an interval the pending jobs, their deadlines and so the eligible batches of a state
- * depend only on its *class*: how many jobs of each task are pending. With deadlines up to the
- * periods at most one job of a task is pending and the class is the bit mask of pending tasks; with
- * longer deadlines it is a number in mixed radix, one digit per task. Either way
+ * [0, H) is cut at every arrival into intervals I_k = [start[k], start[k+1]); the last one is
+ * unbounded. Within an interval the pending jobs, their deadlines and so the eligible batches of a
+ * state depend only on its *class*: the number of pending jobs of each task. With deadlines up to
+ * the periods at most one job of a task is pending and the class is the bit mask of pending tasks;
+ * with longer deadlines it is a number in mixed radix, one digit per task. In both cases
  *
  *     class after = class before - step(batch) + arrived[k'] - arrived[k]
  *
  * when a batch that starts in I_k ends in I_k'.
  *
- * An *infinite-horizon* problem asks about all jobs, not only those of [0, H). From the greatest
- * offset on the arrivals repeat, so that one hyperperiod of intervals stands for all later ones;
- * the intervals after it, the tail, are long enough for any batch to end in and copies of it.
+ * An *infinite-horizon* problem is about all jobs, not only those of [0, H). From the greatest
+ * offset on the arrivals repeat, so one hyperperiod of intervals represents all later ones. The
+ * intervals after it, the *tail*, are copies of it, long enough for any batch to end in.
  */
 #ifndef GS_PBS_PROBLEM_H
 #define GS_PBS_PROBLEM_H
@@ -28,13 +27,14 @@ typedef struct {
     int32_t n;
     uint32_t all; /* the mask of all tasks */
     int64_t hyperperiod;
-    int64_t
-        limit; /* jobs released before it count: H, or GS_NEVER in an infinite-horizon problem */
+    int64_t limit; /* only jobs released before it count: H, or GS_NEVER in an infinite-horizon
+                      problem */
     int64_t intervals;
-    int64_t own;      /* intervals before the tail */
-    int64_t window;   /* the last so many of them are one hyperperiod; 0 unless infinite-horizon */
+    int64_t before_tail; /* intervals before the tail */
+    int64_t cycle; /* number of intervals, the last before the tail, that make up one hyperperiod; 0
+                      unless infinite-horizon */
     int64_t *start;   /* intervals + 1 entries; the last is GS_NEVER, or the end of the tail */
-    int64_t *arrived; /* intervals entries: the classes of all arrivals up to start[k], added up */
+    int64_t *arrived; /* intervals entries: sum of the classes of all arrivals up to start[k] */
     int64_t classes;  /* per interval */
     int64_t stride[GS_PERIODIC_TASKS_MAX];
     int64_t
@@ -42,7 +42,11 @@ typedef struct {
     bool simple;                      /* every radix is 2: class and mask are the same number */
 } gs_pbs_problem_t;
 
-/* Checks tasks and table and cuts the hyperperiod. Both must outlive the problem. */
+/* Checks tasks and table and cuts the hyperperiod. Both must outlive the problem. Free self in
+ * every case. Errors: those of gs_periodic_tasks_check, gs_batch_table_check and
+ * gs_periodic_tasks_hyperperiod; GS_ERR_VALUE for a table of another number of tasks;
+ * GS_ERR_OVERFLOW for more than 2**31 - 2 arrival times, 2**63 classes or, with an infinite
+ * horizon, times of 2**60 - 1 ticks. */
 int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool infinite);
 void gs_pbs_problem_free(gs_pbs_problem_t *self, gs_context_t *ctx);
@@ -50,14 +54,14 @@ void gs_pbs_problem_free(gs_pbs_problem_t *self, gs_context_t *ctx);
 /* The interval that holds an instant >= 0. */
 int64_t gs_pbs_problem_interval(const gs_pbs_problem_t *self, int64_t instant);
 
-/* What a batch takes from the class. */
+/* The difference of classes that a batch makes. */
 int64_t gs_pbs_problem_step(const gs_pbs_problem_t *self, uint32_t batch);
 
 /* The tasks with pending jobs in a class. */
 uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index);
 
-/* The absolute deadline of a task's oldest pending job in I_k, given the class; of its next job in
- * [0, H) when none is pending; GS_NEVER without such a job. */
+/* The absolute deadline of the oldest pending job of a task in I_k, given the class; of its next
+ * job in [0, H) when none is pending; GS_NEVER without such a job. */
 int64_t gs_pbs_problem_deadline(const gs_pbs_problem_t *self, int64_t k, int64_t class_index,
                                 int32_t i);
 

@@ -1,4 +1,4 @@
-/* Until when may each batch start and end, from one interval? */
+/* Transition tables of one interval. */
 #include "pbs/transitions.h"
 
 int gs_pbs_transitions_init(gs_pbs_transitions_t *self, gs_context_t *ctx,
@@ -37,7 +37,7 @@ void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t c
         pending[i] = is_pending ? gs_pbs_problem_deadline(p, k, some, i) : GS_NEVER;
         next[i] = gs_pbs_problem_deadline(p, k, p->simple ? 0 : class_index, i);
     }
-    int64_t *due = self->latest; /* first the deadlines, then the starts that meet them */
+    int64_t *due = self->latest; /* first the deadlines, then the latest starts */
     due[0] = GS_NEVER;
     self->wait[0] = GS_NEVER;
     if (p->simple) {
@@ -74,5 +74,5 @@ void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t c
         self->latest[mask] = latest;
         self->top[mask] = end < 0 ? 0 : (int32_t)gs_pbs_problem_interval(p, end);
     }
-    due[0] = -GS_NEVER; /* the empty batch is none */
+    due[0] = -GS_NEVER; /* the empty batch is not eligible */
 }

@@ -1,9 +1,8 @@
-/* From one interval, what can each batch do? The precomputed part of every exact search.
+/* Transition tables of one interval: until when each batch may start and end.
  *
- * For an interval I_k, and for long deadlines for one class in it, the tables below answer in a
- * few loads until when a batch may start and end (PBS: a job of the batch must end by its
- * deadline, a job that waits or arrives meanwhile must end after it, so its deadline lies
- * strictly later).
+ * Precomputed for an interval I_k, and with deadlines that exceed the periods for one class in it.
+ * A job of the batch must end by its deadline; a job that waits or arrives meanwhile must end after
+ * the batch, so its deadline lies strictly later ([RTNS24], section 3).
  */
 #ifndef GS_PBS_TRANSITIONS_H
 #define GS_PBS_TRANSITIONS_H
@@ -13,13 +12,14 @@
 typedef struct {
     const gs_pbs_problem_t *problem;
     int64_t k;
-    int64_t first;   /* the first instant of the interval */
-    int64_t last;    /* its last one */
-    int64_t *latest; /* [batch]: the latest start by which it meets its deadlines; negative when it
-                        is not eligible */
+    int64_t first; /* the first instant of the interval */
+    int64_t last;  /* its last one */
+    int64_t *
+        latest; /* [batch]: the latest start that meets its deadlines; negative when not eligible */
     int32_t *top;    /* [batch]: the interval of its latest end */
-    int64_t *wait;   /* [mask]: the latest end of a batch that leaves these pending tasks waiting */
-    int64_t *absent; /* [mask of pending tasks]: the latest end that the others' next jobs allow */
+    int64_t *wait;   /* [mask]: the latest end of a batch that leaves these tasks pending */
+    int64_t *absent; /* [mask of pending tasks]: the latest end that the next jobs of the other
+                        tasks allow */
 } gs_pbs_transitions_t;
 
 int gs_pbs_transitions_init(gs_pbs_transitions_t *self, gs_context_t *ctx,
@@ -29,7 +29,7 @@ void gs_pbs_transitions_free(gs_pbs_transitions_t *self, gs_context_t *ctx);
 /* Fills the tables for interval k; class_index matters only where deadlines exceed periods. */
 void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t class_index);
 
-/* Prepares for a class of the interval: a no-op when the tables of the interval serve all. */
+/* Prepares for a class of the interval; does nothing when the tables serve all classes. */
 static inline void gs_pbs_transitions_prepare_class(gs_pbs_transitions_t *self, int64_t class_index)
 {
     if (!self->problem->simple) {
@@ -37,7 +37,7 @@ static inline void gs_pbs_transitions_prepare_class(gs_pbs_transitions_t *self, 
     }
 }
 
-/* The latest end of a batch that starts with these tasks pending and is not late for the rest. */
+/* The latest end of a batch that starts with these tasks pending and makes no other job late. */
 static inline int64_t gs_pbs_transitions_latest_end(const gs_pbs_transitions_t *self,
                                                     uint32_t pending, uint32_t batch)
 {

@@ -1,8 +1,9 @@
-/* The module gpusched._core: how is it made, and what is in it? */
+/* The module gpusched._core: its state, types, functions and constants. */
 #define GS_PYTHON_IMPORTS_NUMPY
 #include "python/module.h"
 
 #include "cuda/image.h"
+#include "python/registry_objects.h"
 
 /* The message alone: Python would print a tuple of all three args. */
 static PyObject *cuda_error_text(PyObject *self)
@@ -11,8 +12,8 @@ static PyObject *cuda_error_text(PyObject *self)
     if (args == NULL) {
         return NULL;
     }
-    PyObject *text = PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0
-                         ? PyObject_Str(PyTuple_GET_ITEM(args, 0))
+    PyObject *text = PyTuple_Check(args) && PyTuple_Size(args) > 0
+                         ? PyObject_Str(PyTuple_GetItem(args, 0))
                          : PyUnicode_FromString("");
     Py_DECREF(args);
     return text;
@@ -87,8 +88,10 @@ static int module_exec(PyObject *module)
             return -1;
         }
     }
-    PyObject *latest =
-        PyLong_FromLongLong(GS_SIMULATE_FIFO_LATEST); /* a long may be too short for it */
+    if (!gs_python_add_registry(module)) {
+        return -1;
+    }
+    PyObject *latest = PyLong_FromLongLong(GS_SIMULATE_FIFO_LATEST);
     int added = PyModule_AddObjectRef(module, "FIFO_LATEST", latest);
     Py_XDECREF(latest);
     if (added < 0 || PyModule_AddIntConstant(module, "MAX_TASKS", GS_PERIODIC_TASKS_MAX) < 0 ||
@@ -126,7 +129,7 @@ static int module_clear(PyObject *module)
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)module_exec},
-#if PY_VERSION_HEX >= 0x030d0000
+#ifdef Py_GIL_DISABLED
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},

@@ -9,6 +9,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdio.h> /* the headers of NumPy need it, which Python.h leaves out of the limited API */
+#include <string.h>
+
 #define PY_ARRAY_UNIQUE_SYMBOL gpusched_ARRAY_API
 #ifndef GS_PYTHON_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY

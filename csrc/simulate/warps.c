@@ -76,30 +76,30 @@ static int run_scheduler(gs_context_t *ctx, const gs_simulate_warps_t *self, war
 static int check(gs_context_t *ctx, const gs_simulate_warps_t *self)
 {
     if (self->interval < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "interval", -1, self->interval, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "interval", -1, self->interval, "a positive number");
     }
     if (self->latency < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "latency", -1, self->latency, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "latency", -1, self->latency, "a positive number");
     }
     /* No instruction comes later after the one before it than this. */
     int64_t step = later(self->interval, self->latency), all = 0, cycles;
     for (int64_t i = 0; i < self->warps; i++) {
         if (self->scheduler[i] < 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "scheduler", i, self->scheduler[i],
-                           "must not be negative");
+                           "a number of at least 0");
         }
         if (self->integer[i] < 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "integer", i, self->integer[i],
-                           "must not be negative");
+                           "a number of at least 0");
         }
         if (self->floating[i] < 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "floating", i, self->floating[i],
-                           "must not be negative");
+                           "a number of at least 0");
         }
         if (!gs_add(all, self->integer[i], &all) || !gs_add(all, self->floating[i], &all) ||
             !gs_mul(all, step, &cycles) || cycles > GS_NEVER) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "floating", i, self->floating[i],
-                           "the cycles go beyond the clock");
+                           "at most 2**61 - 1 cycles in all");
         }
     }
     return gs_poll(ctx, self->warps);

@@ -28,6 +28,6 @@ typedef struct {
 /* finish (warps entries of the caller's): when the result of each warp's last instruction is there,
  * in cycles; 0 for a warp without instructions. Refuses a negative count or scheduler, an interval
  * or latency below 1, and what might take more than GS_NEVER cycles. */
-int gs_simulate_warps_run(gs_context_t *ctx, const gs_simulate_warps_t *warps, int64_t *finish);
+int gs_simulate_warps_run(gs_context_t *ctx, const gs_simulate_warps_t *self, int64_t *finish);
 
 #endif

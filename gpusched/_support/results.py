@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import frozen
+from gpusched._support.arguments import FloatArray, frozen
 from gpusched._support.files import replacing
 from gpusched._support.text import clip
 
@@ -22,7 +22,7 @@ __all__ = ["Results", "wilson"]
 _QUANTILE = 1.959963984540054
 
 
-def wilson(successes: Any, count: int) -> tuple[Any, Any]:
+def wilson(successes: npt.ArrayLike, count: int) -> tuple[FloatArray, FloatArray]:
     """95 % confidence interval (low, high) of a share, by Wilson (1927).
 
     Parameters

@@ -115,7 +115,7 @@ def save_arrays(
         archive.writestr(_member(_HEADER), text, zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             with archive.open(_member(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)  # type: ignore[no-untyped-call]
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def load_arrays(
@@ -176,7 +176,10 @@ def read_npz(path: str | os.PathLike[str], kind: str) -> dict[str, npt.NDArray[A
     Raises ValueError with ``path`` and ``kind`` for a file that is none or is damaged, and OSError.
     """
     members = _members(path, kind)
-    return {name: array for name, array in members.items() if isinstance(array, np.ndarray)}
+    for name, array in members.items():
+        if not isinstance(array, np.ndarray):
+            raise _refusal(path, f"a file with {shown(name)}", kind)
+    return members
 
 
 def _refusal(path: str | os.PathLike[str], found: str, kind: str) -> ValueError:
@@ -199,7 +202,12 @@ def _members(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                for name in archive.namelist():
+                names = archive.namelist()
+                file.seek(-12, os.SEEK_END)  # a damaged length in the directory hides members
+                count = int.from_bytes(file.read(2), "little")
+                if min(len(names), 0xFFFF) != count:
+                    raise ValueError(f"{len(names)} members for {count}")
+                for name in names:
                     data = archive.read(name)  # to its end, where the checksum is compared
                     if name in found or name.removesuffix(".npy") in found:
                         raise ValueError(f"the member {shown(name)} twice")
@@ -218,11 +226,11 @@ def _members(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
 def _array(data: bytes, name: str) -> npt.NDArray[Any]:
     """The array of an ``.npy`` member. Its size is compared before memory is taken for it."""
     stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)  # type: ignore[no-untyped-call]
+    version = np.lib.format.read_magic(stream)
     if version == (1, 0):
-        header = np.lib.format.read_array_header_1_0(stream)  # type: ignore[no-untyped-call]
+        header = np.lib.format.read_array_header_1_0(stream)
     elif version == (2, 0):
-        header = np.lib.format.read_array_header_2_0(stream)  # type: ignore[no-untyped-call]
+        header = np.lib.format.read_array_header_2_0(stream)
     else:
         raise ValueError(f"{shown(name)}: version {version} of the array format")
     shape, columns_first, dtype = header

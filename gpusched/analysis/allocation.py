@@ -88,7 +88,7 @@ def partition(
         hosts._columns(),
         cpus=count,
         sms=width,
-        test=PROTOCOLS.index(protocol),
+        method=protocol,
         mode=LOCK_MODES.index(mode),
         overhead=integer64(overhead, "overhead"),
         stop=stop,

@@ -17,6 +17,7 @@ from gpusched.analysis.partitioned_inputs import (
     Mode,
     assigned_cores,
     few_sms,
+    lock_test,
     sm_sets_of,
     variant_number,
     verdict_of,
@@ -161,9 +162,7 @@ def mpcp(
     began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
-    answer = _core.host_mpcp(
-        hosts._columns(), cores, cpus=count, sms=width, mode=LOCK_MODES.index(mode), stop=stop
-    )
+    answer = lock_test("mpcp", hosts, cores, count, width, mode, stop=stop)
     return verdict_of(hosts, "mpcp", "sound", mode, count, width, answer, began)
 
 
@@ -212,15 +211,8 @@ def fmlp_plus(
     began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
-    answer = _core.host_fmlp_plus(
-        hosts._columns(),
-        cores,
-        cpus=count,
-        sms=width,
-        busy=mode == "busy",
-        paper=variant == "gcaps",
-        stop=stop,
-    )
+    paper = variant == "gcaps"
+    answer = lock_test("fmlp_plus", hosts, cores, count, width, mode, paper=paper, stop=stop)
     return verdict_of(hosts, "fmlp_plus", variant, mode, count, width, answer, began)
 
 
@@ -274,14 +266,9 @@ def gpu_server(
             f"server: got shape {np.shape(place)}, expected one core, or one for each set"
         )
     places = np.ascontiguousarray(np.broadcast_to(place, (sets,)))
-    answer = _core.host_gpu_server(
-        hosts._columns(),
-        cores,
-        places,
-        cpus=count,
-        sms=width,
-        overhead=integer64(overhead, "overhead"),
-        stop=stop,
+    late = integer64(overhead, "overhead")
+    answer = lock_test(
+        "gpu_server", hosts, cores, count, width, server=places, overhead=late, stop=stop
     )
     return verdict_of(
         hosts, "gpu_server", "sound", "suspend", count, width, answer, began, server=places

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer64
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.host_tasks import MAX_SMS, HostTasks
@@ -59,6 +60,34 @@ def whole_gpu(hosts: HostTasks, sms: int | None) -> int:
 
 def variant_number(variant: str) -> int:
     return STGM_VARIANTS.index(variant)
+
+
+def lock_test(
+    method: str,
+    hosts: HostTasks,
+    cores: Int64Array,
+    cpus: int,
+    sms: int,
+    mode: str = "suspend",
+    *,
+    paper: bool = False,
+    server: Int64Array | None = None,
+    overhead: int = 0,
+    stop: Any = None,
+) -> tuple[Any, ...]:
+    """Arrays of the answer of a test in which one task at a time uses the GPU."""
+    return _core.host_lock_test(
+        hosts._columns(),
+        cores,
+        server,
+        method=method,
+        cpus=cpus,
+        sms=sms,
+        mode=LOCK_MODES.index(mode),
+        paper=paper,
+        overhead=overhead,
+        stop=stop,
+    )
 
 
 def verdict_of(

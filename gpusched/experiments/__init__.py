@@ -1,9 +1,11 @@
-"""Figures and tables of the papers, one function for each: a tidy table that can draw itself.
+"""Figures and tables of the papers, one function for each, which returns a tidy table.
+
+Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 
 ``gpusched_*``: the Parallel Batch Scheduler [RTNS24]; ``yang_*``: concurrent kernels in FIFO order
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
 hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``ecrts2017`` and ``rtss2017``:
-schedules that Amert et al. (RTSS 2017) observed on a TX2.
+schedules observed on a TX2 [RTSS17].
 """
 
 from __future__ import annotations
@@ -116,4 +118,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion

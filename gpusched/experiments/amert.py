@@ -1,8 +1,8 @@
-"""Schedules that were observed on a TX2, and the rules that explain them.
+"""Simulations of schedules observed on a TX2 [RTSS17].
 
 T. Amert, N. Otterness, M. Yang, J. H. Anderson, F. D. Smith: GPU Scheduling on the NVIDIA TX2:
-Hidden Details Revealed, RTSS 2017; and the example of Yang and Anderson 2017, whose rules are the
-special case of one priority and no copies.
+Hidden Details Revealed, RTSS 2017; and the example of [ECRTS17], whose rules are the special case
+of one priority and no copies.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Observed(Results):
     ticks: int
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws which SMs run which blocks, in the paper's unit of time, and returns the axes."""
+        """Draw the blocks on the SMs over time, in the paper's unit; returns the axes."""
         ax = self.run.plot(ax)
         last = self.run.now / self.ticks
         step = max(1, round(last / 8)) if last > 5 else 0.5
@@ -66,21 +66,21 @@ class Observed(Results):
 
 
 def rtss2017(number: int) -> Observed:
-    """An experiment of Amert et al. on a TX2, simulated.
+    """Simulate an experiment of [RTSS17] on a TX2.
 
     Parameters
     ----------
     number
         1: three streams, one priority; kernels wait in their stream, in the queue and for shared
-        memory. 3: two kernels of high priority starve one of low priority, but do not preempt its
-        blocks. 5: a high-priority block waits for room, and keeps a smaller low-priority one, which
-        would have it, waiting.
+        memory. 3: two kernels of high priority delay one of low priority, but do not preempt its
+        blocks. 5: a high-priority block that does not fit blocks a smaller low-priority one that
+        would fit.
 
     Returns
     -------
     Observed
         Rows with columns kernel, stream, priority, launched, first, dispatched and end, in
-        hundredths of a second; ``plot()`` draws the SMs.
+        hundredths of a second.
     """
     from gpusched.model.gpu import GPU
     from gpusched.model.launches import Launches
@@ -107,10 +107,10 @@ def rtss2017(number: int) -> Observed:
 
 
 def ecrts2017() -> Observed:
-    """Yang and Anderson 2017, Examples 1 and 2, under all the limits of a TX2's two SMs.
+    """Simulate Examples 1 and 2 of [ECRTS17] with all limits of a TX2's two SMs.
 
-    Five kernels on 2 x 2,048 threads: the same schedule as that of ``yang_fig2``, which counts
-    threads alone.
+    Five kernels on 2 x 2,048 threads. The schedule equals that of ``yang_fig2``, which models
+    threads only.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Elliott and Anderson 2010, section 5.2: do its six observations hold in a study of ours?"""
+"""Check of the six observations of [RTNS10], section 5.2, on an ``ElliottStudy``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["observations"]
 
 
 class Study(Protocol):
-    """The parts of an ``ElliottStudy`` that the observations are about."""
+    """Interface of ``ElliottStudy`` that the observations use."""
 
     @property
     def scenarios(self) -> tuple[int, ...]: ...
@@ -38,10 +38,10 @@ def observations(study: Study) -> Results:
         if numbers and set(numbers) <= set(study.scenarios):
             break
     else:
-        raise ValueError("observations: the study does not hold the nine printed scenarios")
+        raise ValueError("scenarios: expected the nine printed ones of one interval of periods")
     missing = {4, 8} - set(study.settings["speed_ups"])
     if missing:
-        raise ValueError(f"observations: need the speed-ups 4 and 8, without {sorted(missing)}")
+        raise ValueError(f"speed_ups: expected 4 and 8 among them, got none of {sorted(missing)}")
     panel = dict(zip(LETTERS, numbers, strict=True))
     table = study.answer()
     share = {
@@ -134,8 +134,11 @@ _FEW = 100
 
 
 def _half(study: Study, number: int, name: str) -> float:
-    """Up to which utilization half of the sets are schedulable: the last bin with at least 100 sets
-    and a share of one half or more; between its middle and that of the next, on a line."""
+    """Utilization up to which half of the sets are schedulable.
+
+    Bins with fewer than 100 sets are ignored. The value is interpolated linearly between the middle
+    of the last bin with a share of one half or more and the middle of the next bin.
+    """
     rows = study.where(scenario=number, curve=name)
     rows = Results({key: column[rows["sets"] >= _FEW] for key, column in rows.columns.items()})
     x, y = (rows["low"] + rows["high"]) / 2, rows["schedulable"]

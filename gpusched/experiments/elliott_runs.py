@@ -1,9 +1,8 @@
-"""Elliott and Anderson 2010, section 6: a lock or a container around the GPU against its driver,
-job by job.
+"""Simulations of [RTNS10], section 6: a lock or a container for the GPU, and the driver alone.
 
-The paper measures on a machine; here tasks are simulated (``gs.simulate.host``) and the driver is a
-model: it serves whole GPU segments in the order in which they are asked for, while their jobs spin
-at their own deadlines.
+The paper measures on a machine; here tasks are simulated (``gs.simulate.host``). The driver is a
+model: it serves whole GPU segments in the order of the requests, while their jobs spin at their own
+deadlines.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ __all__ = ["CATEGORIES", "RUN_METHODS", "ElliottGrowth", "ElliottRuns", "elliott
            "elliott_table2"]  # fmt: skip
 
 CATEGORIES = ("easy", "difficult", "unable")
-"""The paper's: schedulable by analysis; not so, but under SRM no job is late by more than its
-period; neither."""
+"""Categories of the paper: schedulable by analysis; otherwise, no job late by more than its period
+under SRM; neither."""
 
 RUN_METHODS = ("SRM", "Driver", "Container", "Container, idling")
-"""What shares the GPU: the lock OMLP, the driver alone, and a container whose server serves others
-during kernels, or idles."""
+"""Methods: the lock OMLP; the driver alone; a container whose server executes other tasks during
+kernels; a container whose server idles."""
 
 _WAYS: tuple[dict[str, Any], ...] = (
     *({"gpu": "omlp"}, {"gpu": "driver"}),
@@ -45,20 +44,21 @@ _SECOND = 1_000_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ElliottRuns(Results):
-    """The table of ``elliott_table2`` (see there), and what is known of each set.
+    """Result of ``elliott_table2``: its table, and the values of each set.
 
     Attributes
     ----------
     scenario
         The number of each set's scenario in ``SCENARIOS``.
     category
-        Its number in ``CATEGORIES``.
+        Index of each set's category in ``CATEGORIES``.
     response, tardiness
-        Of its jobs on average, in periods, ``(sets, methods)`` in the order of ``RUN_METHODS``.
+        Mean over the jobs of each set, in periods; ``(sets, methods)``, the methods in the order of
+        ``RUN_METHODS``.
     worst
-        The largest tardiness of its jobs, in periods, likewise.
+        Largest tardiness of the jobs of each set, in periods; ``(sets, methods)``.
     fits
-        Whether ``gs.analysis.container`` finds the set schedulable.
+        True when the set is schedulable by ``gs.analysis.container``.
     settings
         The arguments.
     """
@@ -77,9 +77,9 @@ class ElliottRuns(Results):
             frozen(getattr(self, name))
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws average response and tardiness by category, a bar per method; two axes.
+        """Draw mean response and tardiness by category, one bar per method; returns two axes.
 
-        Containers are about those sets that fit into one.
+        The bars of containers are for the sets that fit into one.
         """
         axes = plot.panels(axes, 2, (9.6, 3.4))
         from matplotlib.ticker import LogFormatter
@@ -116,14 +116,14 @@ class ElliottRuns(Results):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ElliottGrowth(Results):
-    """The table of ``elliott_fig6`` (see there), its task set and the task that is shown."""
+    """Result of ``elliott_fig6``: its table, its task set and the drawn task."""
 
     tasks: HostTasks
     task: int
     settings: Mapping[str, Any]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the task's tardiness over time, a line per method; returns the axes."""
+        """Draw the task's tardiness over time, one line per method; returns the axes."""
         ax = plot.axes(ax, (6.4, 3.6))
         for m, method in enumerate(RUN_METHODS):
             rows = self.where(method=method)
@@ -152,14 +152,13 @@ def elliott_table2(
     cpus: int = 4,
     progress: Progress = None,
 ) -> ElliottRuns:
-    """Elliott and Anderson 2010, Table 2, in a model: response and tardiness, lock and driver.
+    """Simulate Table 2 of [RTNS10]: response and tardiness with a lock and with the driver.
 
     The paper ran 400 sets for 2.5 minutes each on four CPUs and a GPU, with the Shared Resource
-    Method (OMLP) and with nothing but the driver. Here the same is simulated, and the Container
-    Method beside it, on those of the sets that fit into a container (``gs.analysis.container``,
-    with its server's period).
-    Jobs are periodic and take their worst case; there are no overheads. The driver is a model: it
-    serves GPU segments first come, first served, and jobs spin from the request to the end.
+    Method (OMLP) and with the driver only. The simulation also has the Container Method, for the
+    sets that fit into a container (``gs.analysis.container``, with its server's period). Jobs are
+    periodic and take their worst case; there are no overheads. The driver is a model: it serves GPU
+    segments in FIFO order, and jobs spin from the request to the end.
 
     Sets are those of ``gs.generate.elliott``, with GPU-using tasks, in turn from all scenarios of
     ``utilization`` that have such sets (the paper does not say from which): all 90 of medium tasks,
@@ -168,31 +167,31 @@ def elliott_table2(
     Parameters
     ----------
     count
-        Sets.
+        Number of task sets.
     seed
         As in ``gs.sweep``.
     utilization
-        Of the tasks; Table 2 is about medium ones.
+        Interval of the tasks' utilizations; "medium" in Table 2.
     seconds
-        Of releases in each simulation.
+        Simulated time, in which jobs are released.
     cpus
-        How many.
+        Number of CPUs.
     progress
-        A callable (sets done, sets), or whether to show a bar.
+        As in ``gs.sweep``, counted in sets.
 
     Returns
     -------
     ElliottRuns
         Twelve rows with columns category, method, sets (for containers, those that fit), response
         and tardiness (the mean over sets of the mean over jobs, in periods; NaN without a set), and
-        over, in how many of the sets a job was late by more than its period. ``plot()`` draws them.
+        over, the number of sets with a job that was late by more than its period.
 
     Raises
     ------
     ValueError, OverflowError
-        For arguments that are none, or few CPUs for sets with GPU-using tasks.
+        An argument out of range, or too few CPUs for sets with GPU-using tasks.
     TypeError
-        For what is no number.
+        An argument that is not a number.
     """
     from gpusched import analysis
 
@@ -251,17 +250,16 @@ def elliott_fig6(
     seconds: float = 20.0,
     cpus: int = 4,
 ) -> ElliottGrowth:
-    """Elliott and Anderson 2010, Figure 6, in a model: how the tardiness of a task grows.
+    """Simulate Figure 6 of [RTNS10]: growth of the tardiness of a task.
 
-    A set that cannot be scheduled, with a lock and with the driver alone (a model, see
-    ``elliott_table2``), and in a container if it fits; the task with the largest tardiness under
-    the driver.
+    An unschedulable set with a lock, with the driver alone (a model, see ``elliott_table2``), and
+    in a container if it fits. The task is the one with the largest tardiness under the driver.
 
     Parameters
     ----------
     number
-        The set's number in ``elliott_table2`` of the same seed and utilization; the first one that
-        is unable to be scheduled, and on which the driver's tardiness keeps growing, unless given.
+        Number of the set in ``elliott_table2`` with the same seed and utilization. Default: the
+        first set of category "unable" whose tardiness under the driver keeps growing.
     seed, utilization, seconds, cpus
         As in ``elliott_table2``.
 
@@ -270,14 +268,13 @@ def elliott_fig6(
     ElliottGrowth
         A row per method and job, with columns method (containers only if the set fits into one),
         release (s) and tardiness (in periods).
-        ``plot()`` draws them.
 
     Raises
     ------
     ValueError
-        For arguments that are none, or if none of the first 1000 sets is of that kind.
+        An argument out of range, or none of the first 1000 sets is of that kind.
     TypeError
-        For what is no number.
+        An argument that is not a number.
     """
     from gpusched import analysis
 
@@ -289,7 +286,9 @@ def elliott_fig6(
         if number is not None or _grows(tasks, cpus, until):
             break
     else:
-        raise ValueError("seed: none of the first 1000 sets has a tardiness that keeps growing")
+        raise ValueError(
+            "seed: expected a set with growing tardiness among the first 1000, got none"
+        )
     fits = analysis.container(tasks, cpus).accepted
     runs = _runs(tasks, cpus, until)[: None if fits else 2]
     late = [(run.finish - run.deadline) / tasks.period[run.task] for run in runs]
@@ -310,7 +309,7 @@ def elliott_fig6(
 
 
 def _scenarios(utilization: Any, cpus: Any) -> list[int]:
-    """Those that have sets with GPU-using tasks: a tenth of seven heavy tasks is none."""
+    """Scenarios that have sets with GPU-using tasks (a tenth of seven heavy tasks rounds to 0)."""
     one_of(utilization, UTILIZATIONS, "utilization")
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
@@ -320,13 +319,13 @@ def _scenarios(utilization: Any, cpus: Any) -> list[int]:
         if scenario.utilization == utilization:
             try:
                 _draw(scenario.number, 0, 0, m)
-            except ValueError:  # hardly any draw is such a set
+            except ValueError:  # almost no draw is such a set
                 continue
             found.append(scenario.number)
     if not found:
         raise ValueError(
-            f"utilization = {utilization!r}: hardly any sets for {m} CPUs have several GPU-using "
-            "tasks"
+            f"utilization: got {utilization!r}, expected one with several GPU-using tasks on {m} "
+            "CPUs"
         )
     return found
 
@@ -334,9 +333,7 @@ def _scenarios(utilization: Any, cpus: Any) -> list[int]:
 def _until(seconds: Any) -> int:
     length = real(seconds, "seconds")
     if not 1 / _SECOND <= length <= 10_000:
-        raise ValueError(
-            f"seconds: got {length}, expected at least a nanosecond, and at most 10000"
-        )
+        raise ValueError(f"seconds: got {length}, expected at least a nanosecond and at most 10000")
     return round(length * _SECOND)
 
 
@@ -367,7 +364,10 @@ def _category(tasks: HostTasks, cpus: int, worst: float) -> int:
 
 
 def _grows(tasks: HostTasks, cpus: int, until: int) -> bool:
-    """SRM is late by more than a period, and the driver by twice as much at the end as halfway."""
+    """True when SRM is late by more than a period, and the driver's tardiness keeps growing.
+
+    It grows when it is twice as large at the end as halfway.
+    """
     from gpusched import simulate
 
     given: dict[str, Any] = {"until": until, "intervals": False, "progress": False}

@@ -1,4 +1,4 @@
-"""Elliott and Anderson 2010, section 5: the 270 scenarios that task sets are drawn from."""
+"""The 270 scenarios of [RTNS10], section 5, from which task sets are drawn."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["GPU_SHARES", "LETTERS", "SCENARIOS", "Scenario", "find", "numbers_of
 
 GPU_SHARES = (0.25, 0.5, 0.75)
 LETTERS = "abcdefghi"
-"""Of the nine panels of Figure 5."""
+"""Letters of the nine panels of Figure 5."""
 
 
 class Scenario(NamedTuple):
-    """What task sets are drawn from: one of the 270 combinations of the paper."""
+    """Parameters of a distribution of task sets, one of the paper's 270 combinations."""
 
     number: int
     utilization: str
@@ -48,11 +48,11 @@ def find(utilization: str, periods: str, gpu: float, share: float) -> int:
     for of in SCENARIOS:
         if of[1:4] == (utilization, periods, gpu) and abs(of.share - share) < 0.01:
             return of.number
-    raise ValueError(f"no scenario with periods {periods!r} and a share of {share}")
+    raise ValueError(f"share: got {share} with periods {periods!r}, expected a scenario")
 
 
 def printed(periods: str) -> list[int]:
-    """The nine panels, (a) to (i)."""
+    """Numbers of the scenarios of the nine panels, (a) to (i)."""
     return [find(u, periods, g, 0.3) for u in UTILIZATIONS for g in GPU_SHARES]
 
 
@@ -69,10 +69,10 @@ def numbers_of(scenarios: Any, periods: str) -> tuple[int, ...]:
         integer(s.number if isinstance(s, Scenario) else s, "scenarios") for s in scenarios
     )
     if not numbers:
-        raise ValueError("scenarios: none are given")
+        raise ValueError("scenarios: got none, expected at least one")
     for number in numbers:
         if not 0 <= number < len(SCENARIOS):
-            raise ValueError(f"scenarios: {number} is not one of 0 .. {len(SCENARIOS) - 1}")
+            raise ValueError(f"scenarios: got {number}, expected 0 to {len(SCENARIOS) - 1}")
     if len(set(numbers)) != len(numbers):
-        raise ValueError("scenarios: one is given twice")
+        raise ValueError(f"scenarios: got {shown(scenarios)}, expected no number twice")
     return numbers

@@ -1,7 +1,7 @@
-"""Elliott and Anderson 2010: how much faster must a GPU be than a CPU to pay for its analysis?
+"""Study of [RTNS10], Figure 5: schedulability with a GPU and with CPUs alone, by speed-up.
 
 G. A. Elliott, J. H. Anderson: Globally Scheduled Real-Time Multiprocessor Systems with GPUs,
-RTNS 2010. Its Figure 5 shows nine of 270 scenarios; here are all of them.
+RTNS 2010. Its Figure 5 shows nine of 270 scenarios; the study covers all of them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["SCENARIOS", "ElliottStudy", "Scenario", "elliott_fig5"]
 
 SPEED_UPS = (2, 4, 8, 16)
-_CHUNK = 100_000  # sets: the same however many workers there are, so that a store fits any of them
-_MOST = 10**9  # sets of a scenario: their chunks are listed
+_CHUNK = 100_000  # sets, independent of the number of workers, so that a store fits any number
+_MOST = 10**9  # sets of a scenario, whose chunks are stored in a list
 _EIGHTHS, _FATES = 8 * 32 + 1, 5
 
 
@@ -54,40 +54,41 @@ def elliott_fig5(
     workers: int | None = None,
     progress: Progress = None,
 ) -> ElliottStudy:
-    """Elliott and Anderson 2010, Figure 5: SRM, Container and CPUs alone on random task sets.
+    """Figure 5 of [RTNS10]: SRM, Container and CPUs alone on random task sets.
 
-    Sets are those of ``gs.generate.elliott``; every method sees the same ones. Schedulable is a set
-    with bounded tardiness for every task: by ``gs.analysis.srm`` with whichever lock does it, by
-    ``gs.analysis.container``, or by ``gs.analysis.cpu_only`` for each speed-up. Verdicts are exact.
-    The system utilization is that of the jobs' whole work, CPU and GPU: sum of (e + s) / p.
+    Sets are those of ``gs.generate.elliott``, the same for every method. A set is schedulable when
+    the tardiness of every task is bounded: by ``gs.analysis.srm`` with either lock, by
+    ``gs.analysis.container``, or by ``gs.analysis.cpu_only`` for each speed-up. The tests are
+    evaluated exactly. The system utilization is the sum of (e + s) / p, CPU and GPU.
 
-    Drawing and testing is one loop in C; about a fifth of a microsecond per set on average.
+    Generation and tests are one loop in C, about a fifth of a microsecond per set.
 
     Parameters
     ----------
     scenarios
-        ``None``: the nine printed panels; ``"all"``: all 270; or numbers in ``SCENARIOS``. The
-        paper does not say which ``periods`` its panels show.
+        None: the nine printed panels; "all": all 270; or numbers or members of ``SCENARIOS``.
     count
         Sets per scenario; a million in the paper.
     seed
-        As in ``gs.sweep``; a scenario's sets do not depend on which others are asked for.
+        As in ``gs.sweep``; a scenario's sets do not depend on the other scenarios.
+    periods
+        Interval of periods of the printed panels, which the paper does not state.
     cpus, overhead, rounding
         As in ``gs.generate.elliott``.
     speed_ups
-        Whole numbers c: how much longer a CPU takes for a kernel; at most 16 of them.
+        Whole numbers c, at most 16: a CPU takes c times as long as the GPU for a kernel.
     bins
-        Of the utilization, from 0 to ``cpus``.
+        Number of bins of the utilization, from 0 to ``cpus``.
     variant
-        Of ``gs.analysis.srm``.
+        As in ``gs.analysis.srm``.
     without_gpu
-        Whether the table counts sets without GPU-using tasks, too. All methods schedule them, and
-        observation 5 speaks of sets that have some.
+        Count sets without GPU-using tasks in the table, too. All methods schedule them; observation
+        5 of the paper is about sets with GPU-using tasks.
     store
-        A file (SQLite) to keep what is done in, from which an interrupted or killed study goes on
-        with the same final numbers. It may also be extended: more scenarios, more sets.
+        An SQLite file for finished chunks. With the same arguments, an interrupted or killed study
+        resumes from it with the same final numbers. Scenarios and sets may be added.
     executor, workers, progress
-        As in ``gs.sweep``; the bar shows the time left.
+        As in ``gs.sweep``.
 
     Returns
     -------
@@ -95,19 +96,19 @@ def elliott_fig5(
         Rows with columns scenario, utilization, periods, gpu, share, curve (SRM, Container, SRM
         with FMLP, SRM or Container, CPUs at c = 2, ...), low and high (of the bin), sets,
         schedulable (share), schedulable_low, schedulable_high (95 % confidence); bins without sets
-        are missing. ``plot()`` draws the nine panels, ``plot_all()`` all of them, ``answer()`` and
-        ``plot_answer()`` say from which speed-up on a GPU pays, ``observations()`` checks what the
-        paper observes.
+        are missing. ``plot()`` draws the nine panels, ``plot_all()`` all scenarios; ``answer()``
+        and ``plot_answer()`` give break-even speed-ups; ``observations()`` checks the paper's
+        observations.
 
     Raises
     ------
     ValueError
-        Numbers that are no scenarios, a count below 1 or above 10^9, speed-ups that are not whole
-        and positive or given twice, no CPU; a store without a seed that can be named again.
+        An unknown scenario, a count below 1 or above 10^9, speed-ups that are not positive or given
+        twice, no CPU, a store without a reproducible seed.
     gpusched.StoreError
-        A store of another study or version, damaged or in use; it is left as it was.
+        A store of another study or version, damaged or in use; it is not changed.
     KeyboardInterrupt
-        On Ctrl-C, after what is done was stored.
+        On Ctrl-C, after finished chunks were stored.
     """
     numbers = numbers_of(scenarios, periods)
     total = integer(count, "count")
@@ -124,13 +125,13 @@ def elliott_fig5(
         raise TypeError(f"speed_ups: got {shown(speed_ups)}, expected a list of whole numbers")
     factors = tuple(integer(c, "speed_ups") for c in speed_ups)
     if len(set(factors)) != len(factors):
-        raise ValueError(f"speed_ups = {factors}: one is given twice")
+        raise ValueError(f"speed_ups: got {factors}, expected no number twice")
     if len(factors) > 16 or any(not 1 <= c <= 10**6 for c in factors):
         raise ValueError(
             f"speed_ups: got {factors}, expected up to 16 whole numbers from 1 to 10^6"
         )
     if store is not None and seed is None:
-        raise ValueError("seed: a study that is to be resumed needs one")
+        raise ValueError("seed: got None, expected a seed for a study with a store")
     tests = {"paper": variant == "paper", "speed_ups": np.array(factors, np.int64), "bins": parts}
     arguments = {
         k: scenario(
@@ -179,7 +180,7 @@ def elliott_fig5(
 
 
 class _Shape:
-    """How a chunk's counts lie in one array."""
+    """Layout of the counts of a chunk in one array."""
 
     def __init__(self, bins: int, curves: int) -> None:
         self.parts = {
@@ -193,7 +194,7 @@ class _Shape:
         self.length = sum(int(np.prod(shape)) for shape in self.parts.values())
 
     def split(self, counts: Int64Array) -> dict[str, Int64Array]:
-        """The parts of rows of counts."""
+        """Rows of counts, split into their parts."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self.parts.values()])[:-1]
         pieces = np.split(counts, ends, axis=-1)
         return {
@@ -203,7 +204,7 @@ class _Shape:
 
 
 def _chunk(key: Any, arguments: Any, tests: Any, first: int, size: int, stop: Any) -> Int64Array:
-    """What a chunk counts, as one array."""
+    """Counts of a chunk, as one array."""
     *arrays, tasks = _core.elliott_study(
         key, **arguments, first=first, count=size, **tests, stop=stop
     )
@@ -211,7 +212,7 @@ def _chunk(key: Any, arguments: Any, tests: Any, first: int, size: int, stop: An
 
 
 def _fingerprint() -> int:
-    """Of the numbers that this version computes: what a few sets of two scenarios count."""
+    """Checksum of the counts of a few sets of two scenarios, which identifies the numbers."""
     crc = 0
     for k in (93, 183):
         of = SCENARIOS[k]
@@ -234,7 +235,7 @@ def _collect(
     threads: int,
     progress: Progress,
 ) -> dict[Chunk, Int64Array]:
-    """The counts of all chunks, those that the store does not hold computed."""
+    """Counts of all chunks, from the store or computed."""
     found = {} if store is None else {c: store.done[c] for c in chunks if c in store.done}
     todo = [chunk for chunk in chunks if chunk not in found]
     done = sum(size for _, _, size in found)

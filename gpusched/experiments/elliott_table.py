@@ -1,4 +1,4 @@
-"""Elliott and Anderson 2010, Figure 5: what its study's counts say, in a table and in pictures."""
+"""Table and figures of the counts of ``elliott_fig5`` [RTNS10]."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.arguments import FloatArray, Int64Array, frozen
 from gpusched._support.results import Results, wilson
 from gpusched.experiments.elliott_scenarios import GPU_SHARES, LETTERS, SCENARIOS, Scenario, find
 from gpusched.generate.elliott_sets import UTILIZATIONS
@@ -21,29 +21,28 @@ METHODS = ("SRM", "Container", "SRM with FMLP", "SRM or Container")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ElliottStudy(Results):
-    """The table of ``elliott_fig5`` (see there) with the counts behind it.
+    """Result of ``elliott_fig5``: its table, and the counts.
 
     Attributes
     ----------
     scenarios
-        The numbers of the scenarios, in order; S of them.
+        Numbers of the S scenarios, in order.
     sets
         Task sets by bin of the utilization, int64 ``(S, bins)``.
     without
-        Those of them without GPU-using tasks, which all methods schedule.
+        Those of ``sets`` without GPU-using tasks, which all methods schedule.
     passed
-        Of all of them, those that are schedulable: ``(S, curves, bins)``, in the order of
-        ``curves``.
+        Schedulable sets, ``(S, curves, bins)``, in the order of ``curves``.
     eighths
-        How many sets the CPUs alone schedule up to which speed-up: entry k counts those for which
-        the largest one is from k / 8 to (k + 1) / 8, the last one those from 32 on; ``(S, 257)``.
+        Histogram, ``(S, 257)``, of the largest speed-up for which the CPUs alone schedule a set:
+        entry k counts k / 8 to (k + 1) / 8, the last entry 32 and more.
     fates
-        Draws that were taken, that had no task, one GPU-using task, (not used), too much for the
-        GPU: ``(S, 5)``.
+        Draws that were accepted, had no task, had one GPU-using task, (unused), exceeded the GPU:
+        ``(S, 5)``.
     tasks
-        In all counted sets: ``(S,)``.
+        Tasks in all counted sets, ``(S,)``.
     curves
-        The names of the methods and of the CPUs alone.
+        Names of the methods and of the CPUs alone.
     settings
         The arguments.
     """
@@ -64,16 +63,16 @@ class ElliottStudy(Results):
             frozen(getattr(self, name))
 
     def answer(self) -> Results:
-        """From which speed-up on does a GPU schedule more than the CPUs alone?
+        """Least speed-ups with which a GPU schedules more sets than the CPUs alone.
 
-        Of the sets with GPU-using tasks, one row per scenario with columns scenario, utilization,
-        periods, gpu, share, sets, what share of the sets each curve schedules, and for SRM,
-        Container and either of them ("SRM or Container")
+        The table is about sets with GPU-using tasks. It has one row per scenario with columns
+        scenario, utilization, periods, gpu, share, sets, the share of schedulable sets of each
+        curve, and for X = SRM, Container and "SRM or Container"
 
         - "X from": the least of the speed-ups from which on X schedules more sets than the CPUs
-          alone, NaN where it never does;
-        - "X break-even": the speed-up at which they schedule equally many, from the histogram of
-          all sets (in eighths, linear between them), NaN from 32 on.
+          alone, NaN where there is none;
+        - "X break-even": the speed-up at which both schedule equally many sets, interpolated in the
+          histogram ``eighths``, NaN from 32 on.
         """
         columns: dict[str, list[Any]] = {}
         speed_ups = list(self.settings["speed_ups"])
@@ -96,34 +95,37 @@ class ElliottStudy(Results):
         return Results({name: np.array(values) for name, values in columns.items()})
 
     def observations(self) -> Results:
-        """The paper's six observations as statements about these numbers.
+        """Check of the paper's six observations on these numbers.
 
-        Needs the nine printed scenarios (of one interval of periods, with a share of 30 to 40 %).
-        Rows with columns observation, statement, holds and numbers. "More" compares all sets with
-        GPU-using tasks of a scenario.
+        Requires the nine printed scenarios (of one interval of periods, with a share of 30 to 40 %)
+        and the speed-ups 4 and 8. The table has columns observation, statement, holds and numbers.
+        "More" compares all sets with GPU-using tasks of a scenario.
         """
         from gpusched.experiments.elliott_observations import observations
 
         return observations(self)
 
-    def curve(self, number: int, name: str) -> tuple[Any, Any, Any, Any]:
-        """Middle of the bins, share, low and high of one curve of a scenario, where there are
-        sets."""
+    def curve(
+        self, number: int, name: str
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """One curve of a scenario: middle of the bins, share, low, high; of bins with sets."""
         rows = self.where(scenario=number, curve=name)
         middle = (rows["low"] + rows["high"]) / 2
         return middle, rows["schedulable"], rows["schedulable_low"], rows["schedulable_high"]
 
     def plot(self, axes: Any = None, *, periods: str | None = None, share: float = 0.3) -> Any:
-        """Draws Figure 5: nine panels, task utilization down, GPU share across, and returns the
-        array of axes.
+        """Draw Figure 5: nine panels, rows by task utilization, columns by GPU share.
 
-        ``periods`` and ``share`` choose among the scenarios of a larger study.
+        ``periods`` and ``share`` choose among the scenarios of a larger study. Returns the array of
+        axes.
         """
         periods = self._periods() if periods is None else periods
         chosen = [[find(u, periods, g, share) for g in GPU_SHARES] for u in UTILIZATIONS]
         missing = [k for row in chosen for k in row if k not in self.scenarios]
         if len(missing) == 9:
-            raise ValueError(f"no scenario with periods {periods!r} and a share of {share}")
+            raise ValueError(
+                f"share: got {share} with periods {periods!r}, expected a scenario of the study"
+            )
         axes = plot.panels(axes, (3, 3), (11.0, 9.0), sharex=True, sharey=True)
         for at, number in np.ndenumerate(np.array(chosen)):
             ax, of = axes[at], SCENARIOS[number]
@@ -142,8 +144,11 @@ class ElliottStudy(Results):
         return axes
 
     def plot_all(self) -> Any:
-        """Draws every scenario small, in rows of one utilization, period interval and GPU share,
-        the share of GPU-using tasks across, and returns the array of axes."""
+        """Draw a small panel per scenario and return the array of axes.
+
+        A row has one utilization, period interval and GPU share; columns vary the share of
+        GPU-using tasks.
+        """
         rows = list(dict.fromkeys(SCENARIOS[k][1:4] for k in self.scenarios))
         shares = sorted({SCENARIOS[k].share for k in self.scenarios})
         shape = (len(rows), len(shares))
@@ -172,15 +177,15 @@ class ElliottStudy(Results):
         return axes
 
     def plot_answer(self, axes: Any = None, *, periods: str | None = None) -> Any:
-        """Draws the break-even speed-ups over the share of GPU-using tasks: a column for each
-        interval of utilizations, SRM above and Container below, and returns the array of axes.
+        """Draw break-even speed-ups over the share of GPU-using tasks; returns the array of axes.
 
-        ``periods``: moderate unless given, or what a study without those has.
+        One column per interval of utilizations; SRM in the upper, Container in the lower row.
+        ``periods``: default "moderate", or the interval of a study without these.
         """
         periods = self._periods() if periods is None else periods
         table = self.answer().where(periods=periods)
         if not len(table):
-            raise ValueError(f"no scenario with periods {periods!r}")
+            raise ValueError(f"periods: got {periods!r}, expected those of a scenario of the study")
         axes = plot.panels(axes, (2, 3), (10.5, 6.0), sharex=True, sharey=True)
         for (row, column), ax in np.ndenumerate(axes):
             method, utilization = METHODS[row], list(UTILIZATIONS)[column]
@@ -211,7 +216,7 @@ class ElliottStudy(Results):
         return axes
 
     def _periods(self) -> str:
-        """Those to show."""
+        """The interval of periods to draw."""
         held = {SCENARIOS[k].periods for k in self.scenarios}
         return "moderate" if "moderate" in held else min(held)
 
@@ -274,8 +279,8 @@ def table_of(
     )
 
 
-def _wilson(passed: Int64Array, sets: Int64Array) -> tuple[Any, Any]:
-    """As ``wilson``, for many counts."""
+def _wilson(passed: Int64Array, sets: Int64Array) -> tuple[FloatArray, FloatArray]:
+    """``wilson`` for arrays of counts."""
     low, high = np.zeros(len(sets)), np.ones(len(sets))
     for size in np.unique(sets):
         at = sets == size
@@ -284,7 +289,7 @@ def _wilson(passed: Int64Array, sets: Int64Array) -> tuple[Any, Any]:
 
 
 def _break_even(eighths: Int64Array, without: int, found: int) -> float:
-    """The speed-up from which on the CPUs alone schedule less than ``found`` sets."""
+    """Least speed-up with which the CPUs alone schedule fewer than ``found`` sets."""
     histogram = eighths.astype(float)
     histogram[-1] -= without
     above = np.append(np.cumsum(histogram[::-1])[::-1], 0.0)  # sets schedulable at k / 8

@@ -1,4 +1,4 @@
-"""The GPUSched paper, Figure 4: how many sets does the Parallel Batch Scheduler get scheduled?
+"""Figure 4 of [RTNS24]: shares of task sets that each scheduler schedules.
 
 N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
 Awareness with Schedule Abstraction, RTNS 2024.
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEDULERS", "SLOWDOWNS", "UTILIZATIONS", "Schedulability", "gpusched_fig4"]
 
-# The GPUSched paper, section 6.1: the slowdown factors of the three panels.
+# [RTNS24], section 6.1: slowdown factors of the three panels.
 SLOWDOWNS = {"a": "small", "b": "large", "c": "mixed"}
 SCHEDULERS = ("GPUSched", "EDFserial", "EDFParallel")
-# Batches in the tables of one chunk: some megabytes, and soon done when a sweep is interrupted.
+# Batches in the tables of one chunk: some megabytes, and a short time to an interrupt.
 _CHUNK_BATCHES = 2**15
 
 
 class Schedulability(Results):
-    """The table of ``gpusched_fig4``; see there."""
+    """Table of ``gpusched_fig4``."""
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws one diagram per panel, side by side, and returns the array of axes."""
+        """Draw one diagram per panel and return the array of axes."""
         panels = list(dict.fromkeys(self["panel"].tolist()))
         size = (max(4.6, 4.1 * len(panels)), 3.7)
         axes = plot.panels(axes, len(panels), size, "panels", sharey=True)
@@ -66,7 +66,7 @@ class Schedulability(Results):
         return axes
 
     def to_text(self) -> str:
-        """The ratios as plain text: one line per panel and utilization, undecided shares marked."""
+        """Ratios as plain text, one line per panel and utilization; undecided shares are marked."""
         lines = []
         for panel in dict.fromkeys(self["panel"].tolist()):
             rows = self.where(panel=panel)
@@ -107,18 +107,18 @@ def gpusched_fig4(
     progress: Progress = None,
     budget: Budget | None = None,
 ) -> Schedulability:
-    """The GPUSched paper, Figure 4: how many random task sets does each scheduler get scheduled?
+    """Figure 4 of [RTNS24]: shares of random task sets that each scheduler schedules.
 
     Task sets and GPU are those of section 6.1: periods from 400 to 1600 (times 1,000 ticks),
     utilizations by UUniFast-Discard, occupancies in proportion to them, 8 SMs of 1,024 threads and
-    32 blocks, one slowdown factor per batch. All schedulers and panels see the same task sets.
+    32 blocks, one slowdown factor per batch. All schedulers and panels use the same task sets.
 
     Parameters
     ----------
     panel
         "a" (slowdown factors 1 to 1.4), "b" (1.7 to 1.9), "c" (1.1 to 1.9), or None for all three.
     utilizations
-        0.2, 0.4, ... 2.0 in the paper.
+        Utilizations of the sets; 0.2, 0.4, ... 2.0 in the paper.
     n, count
         Tasks per set (5) and task sets per point (50 in the paper).
     seed
@@ -126,14 +126,14 @@ def gpusched_fig4(
     executor, workers, progress
         As in ``gs.sweep``.
     budget
-        Of each search; sets that it leaves open are in ``undecided``.
+        Limit of each search; sets that it does not decide are counted in ``undecided``.
 
     Returns
     -------
     Schedulability
         Rows with columns panel, slowdown, utilization, n, count, scheduler (GPUSched, EDFserial,
         EDFParallel), schedulable (share of the sets), schedulable_low and schedulable_high (95 %
-        confidence) and undecided (share); ``plot()`` draws it, ``to_text()`` prints it.
+        confidence) and undecided (share); ``to_text()`` gives plain text.
     """
     panels = panels_of(panel, tuple(SLOWDOWNS))
     root = spawn(seed)

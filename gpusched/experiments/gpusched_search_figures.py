@@ -1,4 +1,4 @@
-"""The GPUSched paper, Figure 5: how long does the search take, and how large is the graph?
+"""Figure 5 of [RTNS24]: search times and sizes of the schedule graph.
 
 N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
 Awareness with Schedule Abstraction, RTNS 2024.
@@ -10,7 +10,7 @@ import functools
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -35,10 +35,10 @@ __all__ = ["GraphSize", "SearchTimes", "TimesByTasks", "gpusched_fig5"]
 
 
 class SearchTimes(Results):
-    """The table of ``gpusched_fig5("a")``; see there."""
+    """Table of ``gpusched_fig5("a")``."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws a box plot of the times for each utilization and engine, and returns the axes."""
+        """Draw a box plot of the times per utilization and method; returns the axes."""
         ax = plot.axes(ax, (7.2, 4.0))
         methods = list(dict.fromkeys(self["method"].tolist()))
         utilizations = list(dict.fromkeys(self["utilization"].tolist()))
@@ -72,10 +72,13 @@ class SearchTimes(Results):
 
 
 class TimesByTasks(Results):
-    """The table of ``gpusched_fig5("b")``; see there."""
+    """Table of ``gpusched_fig5("b")``."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws mean times over the number of tasks, from median to largest shaded."""
+        """Draw mean times over the number of tasks, with a band from median to maximum.
+
+        Returns the axes.
+        """
         ax = plot.axes(ax)
         works = sorted(dict.fromkeys(self["work"].tolist()), key="batch table".__eq__)
         for index, work in enumerate(works):
@@ -93,10 +96,10 @@ class TimesByTasks(Results):
 
 
 class GraphSize(Results):
-    """The table of ``gpusched_fig5("c")``; see there."""
+    """Table of ``gpusched_fig5("c")``."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the vertices over the number of executed jobs, and returns the axes."""
+        """Draw the number of vertices over the number of executed jobs; returns the axes."""
         ax = plot.axes(ax)
         for index, merging in enumerate((True, False)):
             rows = self.where(merging=merging)
@@ -122,9 +125,73 @@ class GraphSize(Results):
 
 # Figure 5 measures on five tasks with large slowdown factors; its b and c at this utilization.
 _FIG5 = {"n": 5, "slowdown": "large", "utilization": 1.0}
-_GRAPH_TASKS = 6  # beyond, the graph of the paper takes too long
-_DEPTH = 14  # where the paper stops to count
+_GRAPH_TASKS = 6  # for more, the graph of the paper takes too long
+_DEPTH = 14  # the largest depth in the paper
 _STATES = 50_000_000
+
+
+@overload
+def gpusched_fig5(
+    panel: Literal["a"],
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> SearchTimes: ...
+
+
+@overload
+def gpusched_fig5(
+    panel: Literal["b"],
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> TimesByTasks: ...
+
+
+@overload
+def gpusched_fig5(
+    panel: Literal["c"],
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> GraphSize: ...
+
+
+@overload
+def gpusched_fig5(
+    panel: str,
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Executor | None = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+) -> SearchTimes | TimesByTasks | GraphSize: ...
 
 
 def gpusched_fig5(
@@ -140,10 +207,10 @@ def gpusched_fig5(
     progress: Progress = None,
     budget: Budget | None = None,
 ) -> SearchTimes | TimesByTasks | GraphSize:
-    """The GPUSched paper, Figure 5: how long does the search take, and how large is the graph?
+    """Figure 5 of [RTNS24]: search times and sizes of the schedule graph.
 
-    Task sets as in Figure 4, with large slowdown factors. **Times are measured**: they differ from
-    machine to machine and from run to run; everything else is equal for equal seeds.
+    Task sets as in Figure 4, with large slowdown factors. **Times are measured** and differ between
+    machines and runs; everything else is equal for equal seeds.
 
     Parameters
     ----------
@@ -153,32 +220,32 @@ def gpusched_fig5(
         paper's graph over the number of executed jobs, up to 14, with and without merging, for
         five tasks at utilization 1 (50 sets).
     count
-        Task sets per point, where those numbers do not suit.
+        Task sets per point, instead of these numbers.
     seed
         As in ``gs.sweep``.
     utilizations, tasks
-        What to vary in panel a and in panel b.
+        Points of panel a, and of panel b.
     methods
-        Of ``gs.pbs.search``, in panels a and b. The graph engine is left out beyond six tasks.
+        Methods of ``gs.pbs.search`` in panels a and b; "graph" only for up to six tasks.
     executor, workers, progress
-        As in ``gs.sweep``, but with one worker unless given, so that times are not disturbed.
+        As in ``gs.sweep``, with one worker by default, so that times are not disturbed.
     budget
-        Of each search: 10 s in panels a and b, 50 million states in panel c unless given.
+        Limit of each search; default 10 s in panels a and b, 50 million states in panel c.
 
     Returns
     -------
-    A table that draws itself with ``plot()``.
-
-    a: columns utilization, method, set, seconds, schedulable (1, 0, -1 where the budget was spent).
-    b: columns n, work, count, seconds (mean), seconds_median, seconds_max, undecided (share); work
-    is a method, or "batch table", the time for finding out which batches fit the GPU.
-    c: columns depth, merging, count, vertices (mean), vertices_min, vertices_max, cut (share of
-    the sets whose budget was spent: for them the numbers are lower bounds).
+    SearchTimes, TimesByTasks or GraphSize
+        a: columns utilization, method, set, seconds, schedulable (1, 0, -1 when the budget was
+        exhausted).
+        b: columns n, work, count, seconds (mean), seconds_median, seconds_max, undecided (share);
+        work is a method, or "batch table", the time to determine which batches fit the GPU.
+        c: columns depth, merging, count, vertices (mean), vertices_min, vertices_max, cut (share of
+        the sets whose budget was exhausted, for which the numbers are lower bounds).
     """
     panels_of(panel, ("a", "b", "c"))
     for method in methods:
         if method not in ("interval", "graph"):
-            raise ValueError(f"methods: {method!r} is not one of interval, graph")
+            raise ValueError(f"methods: got {method!r}, expected interval, graph")
     options = {"executor": executor, "workers": workers, "progress": progress}
     if panel == "a":
         return _search_times(utilizations, methods, count or 50, seed, budget, options)
@@ -290,7 +357,7 @@ def _timed(
     if method == "interval":
         stack = pbs.search(tasks, table, **options)
         seconds, schedulable = stack.seconds, verdicts(stack)
-    else:  # takes one set a call; each is far longer than the call
+    else:  # one set per call, which is far longer than the overhead of a call
         each = [pbs.search(tasks[i], table[i], method="graph", **options) for i in range(count)]
         seconds = np.array([found.seconds for found in each])
         schedulable = np.array([found.accepted - found.undecided for found in each], np.int8)
@@ -312,7 +379,7 @@ def _counted(
     first: int,
     seed: np.random.SeedSequence,
 ) -> Mapping[str, npt.NDArray[Any]]:
-    # The graph takes one set a call; the sets are few and their graphs large.
+    # One set per call: the sets are few and their graphs large.
     from gpusched.pbs import graph
 
     tasks = draw_sets(n, utilization, count, first, seed)

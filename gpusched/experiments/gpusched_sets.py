@@ -1,4 +1,4 @@
-"""The GPUSched paper, section 6.1: the task sets that both its figures are about."""
+"""Task sets and batch tables of the figures of [RTNS24], section 6.1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TICKS = 1000
 def draw_sets(
     n: int, utilization: float, count: int, first: int, seed: np.random.SeedSequence
 ) -> KernelTasks:
-    """Task sets ``first`` .. of a seed (the GPUSched paper, section 6.1)."""
+    """Task sets ``first``, ``first + 1``, ... of a seed ([RTNS24], section 6.1)."""
     from gpusched import generate
 
     key = spawn(seed, 0)
@@ -37,7 +37,7 @@ def verdicts(answer: Answer) -> npt.NDArray[np.int8]:
 def draw_tables(
     tasks: KernelTasks, slowdown: str, first: int, seed: np.random.SeedSequence
 ) -> BatchTable:
-    """Their batch tables: eligible by placement, one slowdown factor per batch."""
+    """Batch tables of sets: eligibility by placement, one slowdown factor per batch."""
     from gpusched.model.batch_table import BatchTable
 
     return BatchTable.from_gpu(

@@ -1,9 +1,9 @@
-"""Olmedo et al. 2020: which SM does a block go to, and what slows it down there?
+"""Tables II to IV and Figures 5 to 9 of [RTAS20]: placement and contention of blocks.
 
 I. Sañudo Olmedo, N. Capodieci, J. L. Martinez, A. Marongiu, M. Bertogna: Dissecting the CUDA
 Scheduling Hierarchy, RTAS 2020. Tables II to IV and Figures 5 and 6 follow from rules. Figures 7 to
-9 are measurements of memory contention, for which the paper has no formula: here the factors are
-inputs, and the figures say how they add up in a schedule.
+9 are measurements of memory contention, for which the paper has no formula: here the slowdown
+factors are inputs, and the figures show their effect in a schedule.
 """
 
 from __future__ import annotations
@@ -47,13 +47,12 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
 
 
 class SharedSMs(Results):
-    """The table of ``olmedo_table2`` and its siblings; see there."""
+    """Table of ``olmedo_table2``, ``olmedo_table3`` and ``olmedo_table4``."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws a cell for each pair, gray where both blocks share an SM, and returns the axes.
+        """Draw a cell for each pair, gray where both blocks share an SM; returns the axes.
 
-        Dark gray where they do although the column "rule" says no; a cross where it says yes and
-        they do not.
+        Dark gray: they share an SM against the rule. Cross: they do not, against the rule.
         """
         x, y = self["x"], self["y"]
         shade = np.where(self["same"], np.where(self["rule"], 0.3, 0.6), 0.0)
@@ -97,8 +96,10 @@ class SharedSMs(Results):
         return ax
 
 
-def olmedo_table2(gpu: Any = "Xavier", policy: str = "most_room", most: int = 32) -> SharedSMs:
-    """Olmedo et al. 2020, Table II: do two kernels of one block each share an SM?
+def olmedo_table2(
+    gpu: GPU | str = "Xavier", placement: str = "most_room", most: int = 32
+) -> SharedSMs:
+    """Table II of [RTAS20]: pairs of kernels of one block each that share an SM.
 
     Two streams launch a block of x and a block of y warps on an idle GPU.
 
@@ -106,54 +107,58 @@ def olmedo_table2(gpu: Any = "Xavier", policy: str = "most_room", most: int = 32
     ----------
     gpu
         A ``GPU`` or the name of a preset; 64 warps per SM for Table II.
-    policy
+    placement
         As in ``gs.place``.
     most
-        Up to so many warps per block.
+        Largest number of warps per block.
 
     Returns
     -------
     SharedSMs
         Rows with columns x, y, left (warps that the first block leaves free on its SM), same
-        (whether the second goes to that SM) and rule (whether Definition III.1 says so); ``plot()``
-        draws the table.
+        (whether the second is placed on that SM) and rule (the same by Definition III.1).
     """
-    return _shared(gpu, policy, most, ())
+    return _shared(gpu, placement, most, ())
 
 
-def olmedo_table3(gpu: Any = "Pegasus", policy: str = "most_room", most: int = 32) -> SharedSMs:
-    """Olmedo et al. 2020, Table III: ``olmedo_table2`` on Turing's SMs of 32 warps."""
-    return _shared(gpu, policy, most, ())
+def olmedo_table3(
+    gpu: GPU | str = "Pegasus", placement: str = "most_room", most: int = 32
+) -> SharedSMs:
+    """Table III of [RTAS20]: ``olmedo_table2`` on Turing's SMs of 32 warps."""
+    return _shared(gpu, placement, most, ())
 
 
 def olmedo_table4(
-    gpu: Any = "Xavier", policy: str = "most_room", most: int = 32, z: int = 6
+    gpu: GPU | str = "Xavier", placement: str = "most_room", most: int = 32, z: int = 6
 ) -> SharedSMs:
-    """Olmedo et al. 2020, Table IV: Table II where all SMs but one hold a block of z warps already.
+    """Table IV of [RTAS20]: Table II when all SMs but one host a block of z warps.
 
-    Rows as in ``olmedo_table2``; rule is Definition III.2. Some blocks share an SM although it says
-    no (load balancing, Definition III.3). Where an empty SM and the others have equal room for the
-    second block, it says yes, and "most_room" takes the first SM in order.
+    Columns as in ``olmedo_table2``; the rule is Definition III.2. Some blocks share an SM against
+    the rule (load balancing, Definition III.3). Where the empty SM and the others can host equally
+    many of the second block, the rule is that they share, and "most_room" takes the first SM in
+    order.
     """
-    return _shared(gpu, policy, most, (integer(z, "z"),))
+    return _shared(gpu, placement, most, (integer(z, "z"),))
 
 
-def _shared(gpu: Any, policy: str, most: int, before: tuple[int, ...]) -> SharedSMs:
+def _shared(gpu: GPU | str, placement: str, most: int, before: tuple[int, ...]) -> SharedSMs:
     from gpusched.model.gpu import as_gpu
     from gpusched.model.placement import place
 
     device = as_gpu(gpu)
     mw, top = device.warps_per_sm, integer(most, "most")
     if not 1 <= top <= 32:
-        raise ValueError(f"most: got {top}, expected within 1 .. 32 warps, the most of a block")
+        raise ValueError(f"most: got {top}, expected 1 to 32 warps, the most of a block")
     rows = []
     for x in range(1, top + 1):
         for y in range(1, top + 1):
             blocks = [*(device.sms - 1 for _ in before), 1, 1]
-            placed = place(device, blocks, [32 * w for w in (*before, x, y)], placement=policy)
+            placed = place(device, blocks, [32 * w for w in (*before, x, y)], placement=placement)
             first, second = placed.sm[-2:].tolist()
             if second < 0:
-                raise ValueError(f"most = {top}: blocks of {x} and {y} warps find no room")
+                raise ValueError(
+                    f"most: got {top}, expected blocks that fit (not {x} and {y} warps)"
+                )
             same = first == second
             held = int(placed.after[first, 0]) - (y if same else 0)
             z = held - x
@@ -167,12 +172,12 @@ def _shared(gpu: Any, policy: str, most: int, before: tuple[int, ...]) -> Shared
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figure5(Results):
-    """The table of ``olmedo_fig5``; see there. ``runs`` are its two simulations."""
+    """Table of ``olmedo_fig5``; ``runs`` are its two simulations."""
 
     runs: tuple[Hierarchy, Hierarchy]
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws the SMs of both runs side by side, and returns the array of axes."""
+        """Draw the SMs of both runs side by side; returns the array of axes."""
         from gpusched.simulate import hierarchy_picture
 
         axes = plot.panels(axes, 2, (9.4, 4.2), sharex=True)
@@ -188,29 +193,28 @@ class Figure5(Results):
 def olmedo_fig5(
     duration: int = 100,
     interference: Any = None,
-    gpu: Any = "Xavier",
-    policy: str = "most_room",
+    gpu: GPU | str = "Xavier",
+    placement: str = "most_room",
 ) -> Figure5:
-    """Olmedo et al. 2020, Figure 5: two streams with a kernel of four blocks each.
+    """Figure 5 of [RTAS20]: two streams with a kernel of four blocks each.
 
-    Left: all blocks have 128 threads, and each gets an SM of its own. Right: those of the second
-    kernel have 160, and join those of the first, although half of the SMs are idle.
+    Left: all blocks have 128 threads, and each is alone on an SM. Right: those of the second kernel
+    have 160, and share SMs with those of the first, although half of the SMs are idle.
 
     Parameters
     ----------
     duration
-        Ticks of a block that runs undisturbed.
+        Time of a block without interference, in ticks.
     interference
-        The four factors of ``gs.Launches``; without them sharing an SM costs no time, as the paper
-        gives no number for it.
-    gpu, policy
+        The four factors of ``gs.Launches``. By default, sharing an SM costs no time; the paper
+        gives no number.
+    gpu, placement
         As in ``gs.simulate.hierarchy``.
 
     Returns
     -------
     Figure5
-        Rows with columns panel ("left", "right"), kernel, block, sm, start and end; ``plot()``
-        draws both schedules.
+        Rows with columns panel ("left", "right"), kernel, block, sm, start and end.
     """
     from gpusched import simulate
     from gpusched.model.launches import Launches
@@ -227,7 +231,7 @@ def olmedo_fig5(
             interference=interference,
             name=["stream 0", "stream 1"],
         )
-        run = simulate.hierarchy(gpu, launches, policy=policy)
+        run = simulate.hierarchy(gpu, launches, policy=placement)
         assert run.blocks is not None
         runs.append(run)
         columns.setdefault("panel", []).extend([panel] * len(run.blocks))
@@ -242,14 +246,14 @@ ARCHITECTURES: Mapping[str, Mapping[str, Any]] = {
     "Pascal": {"separate": False, "interval": 1, "latency": 6},
     "Volta": {"separate": True, "interval": 2, "latency": 4},
 }
-"""Pipelines of an SM, as ``gs.simulate.warps`` takes them."""
+"""Pipelines of an SM: arguments of ``gs.simulate.warps``."""
 
 
 class Figure6(Results):
-    """The table of ``olmedo_fig6``; see there."""
+    """Table of ``olmedo_fig6``."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the times relative to each baseline as bars, and returns the axes."""
+        """Draw the times relative to each baseline as bars; returns the axes."""
         ax = plot.axes(ax, (5.4, 3.6))
         names = list(dict.fromkeys(self["architecture"].tolist()))
         for index, mix in enumerate(dict.fromkeys(self["mix"].tolist())):
@@ -269,17 +273,17 @@ def olmedo_fig6(
     warps: int = 16,
     architectures: Mapping[str, Mapping[str, Any]] = ARCHITECTURES,
 ) -> Figure6:
-    """Olmedo et al. 2020, Figure 6: what is gained if half of the warps compute with integers?
+    """Figure 6 of [RTAS20]: speed-up by half of the warps computing with integers.
 
-    A block of 16 warps: all of them do floating-point arithmetic (FP), or half of them integer
-    arithmetic (FP/I). With pipelines of their own, from Volta on, both kinds run at once.
+    A block of 16 warps: all do floating-point arithmetic (FP), or half of them integer arithmetic
+    (FP/I). With separate pipelines, from Volta on, both kinds execute concurrently.
 
     Parameters
     ----------
     instructions
-        Of each warp.
+        Instructions of each warp.
     warps
-        Of the block.
+        Warps of the block.
     architectures
         By name, ``separate``, ``interval``, ``latency`` and ``schedulers`` of
         ``gs.simulate.warps``.
@@ -312,10 +316,10 @@ def olmedo_fig6(
 
 
 class Contention(Results):
-    """The table of ``olmedo_fig7``, ``olmedo_fig8`` or ``olmedo_fig9``; see there."""
+    """Table of ``olmedo_fig7``, ``olmedo_fig8`` or ``olmedo_fig9``."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the response relative to the kernel alone, and returns the axes."""
+        """Draw the response time relative to that of the kernel alone; returns the axes."""
         ax = plot.axes(ax, (5.6, 3.8))
         x = "processes" if "processes" in self.columns else "footprint"
         for index, by in enumerate(dict.fromkeys(self["by"].tolist())):
@@ -337,20 +341,20 @@ class Contention(Results):
 
 
 def _factor(value: Any, name: str) -> float:
-    """How many times slower something runs."""
+    """A slowdown factor, from 1 to 1000."""
     try:
         factor = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name}: got {shown(value)}, expected a number") from None
     if not 1 <= factor <= 1000:
-        raise ValueError(f"{name}: got {factor}, expected within 1 .. 1000")
+        raise ValueError(f"{name}: got {factor}, expected 1 to 1000")
     return factor
 
 
 def _pairs(
     factors: Mapping[int, tuple[float, float]], bandwidth: int
 ) -> list[tuple[int, int, tuple[float, float]]]:
-    """Footprints, what a kernel of each takes alone, and the two factors."""
+    """Footprints, times of a kernel of each alone, and the two factors."""
     if integer(bandwidth, "bandwidth") < 1:
         raise ValueError(f"bandwidth: got {bandwidth}, expected a positive number")
     rows = []
@@ -372,23 +376,23 @@ def olmedo_fig7(
     kernel: int = 1000,
     copy: int = 100,
     period: int = 300,
-    gpu: Any = "TX2",
+    gpu: GPU | str = "TX2",
 ) -> Contention:
-    """Olmedo et al. 2020, Figure 7: copies of other applications slow a kernel.
+    """Figure 7 of [RTAS20]: slowdown of a kernel by copies of other applications.
 
-    The kernel's application has the GPU's SMs for itself; each of the other processes copies
-    ``copy`` ticks long every ``period`` ticks, one after the other on the copy engine. While that
-    is busy, the kernel's blocks run slower by a factor, which is an input.
+    The kernel's application uses the SMs alone. Each of the other processes copies for ``copy``
+    ticks in every ``period`` ticks, one after the other on the copy engine. Meanwhile the kernel's
+    blocks are slower by a factor, which is an input.
 
     Parameters
     ----------
     factors
-        How many times slower, by operation. Unless given, the largest that the paper reports for
-        Pascal: almost 3 for memcpy, almost 8 for memset.
+        Slowdown factors by operation. Default: the largest that the paper reports for Pascal,
+        almost 3 for memcpy and almost 8 for memset.
     processes
-        How many interfering processes.
+        Numbers of interfering processes.
     kernel, copy, period
-        Ticks.
+        Time of the kernel alone, time of a copy, and period of the copies, in ticks.
     gpu
         As in ``gs.simulate.hierarchy``.
 
@@ -414,9 +418,14 @@ def olmedo_fig7(
 
 
 def _beside_copies(
-    gpu: Any, kernel: int, factor: float, copy: int, times: list[tuple[int, int]], processes: int
+    gpu: GPU | str,
+    kernel: int,
+    factor: float,
+    copy: int,
+    times: list[tuple[int, int]],
+    processes: int,
 ) -> int:
-    """The response of a kernel beside copies of processes (time, process from 1)."""
+    """Response time of a kernel beside copies (time, process from 1)."""
     from gpusched import simulate
     from gpusched.model.launches import Launches
 
@@ -441,18 +450,17 @@ def olmedo_fig8(
     *,
     bandwidth: int = 50,
     copied: int = 50 * 10**6,
-    gpu: Any = "TX2",
+    gpu: GPU | str = "TX2",
 ) -> Contention:
-    """Olmedo et al. 2020, Figure 8: the larger a kernel's footprint, the more copies slow it.
+    """Figure 8 of [RTAS20]: slowdown of a kernel by copies, over its footprint.
 
-    One other process copies (or sets) ``copied`` bytes again and again. By how much that slows a
-    kernel of which footprint is an input: the paper has measurements, no formula.
+    One other process copies (or sets) ``copied`` bytes repeatedly. The slowdown for each footprint
+    is an input: the paper has measurements, no formula.
 
     Parameters
     ----------
     factors
-        By the kernel's footprint in bytes: (memcpy, memset), how many times slower its blocks run
-        meanwhile.
+        Slowdown factors (memcpy, memset) of its blocks by the kernel's footprint in bytes.
     bandwidth
         Bytes per tick, of the kernel alone and of the copies.
     copied
@@ -479,24 +487,23 @@ def olmedo_fig8(
 
 
 def olmedo_fig9(
-    factors: Mapping[int, tuple[float, float]], *, bandwidth: int = 50, gpu: Any = "Xavier"
+    factors: Mapping[int, tuple[float, float]], *, bandwidth: int = 50, gpu: GPU | str = "Xavier"
 ) -> Contention:
-    """Olmedo et al. 2020, Figure 9: who slows a block more, in its GPC or farther off?
+    """Figure 9 of [RTAS20]: slowdown of a block by another one in the same and in another GPC.
 
-    A kernel of four blocks is on SMs 0, 2, 4 and 6, one for each GPC. Another kernel's only block
-    goes to SM 1, next to SM 0; or to SM 3, in another GPC (by another SM order). The response is
-    that of the block on SM 0. The factors are inputs: the paper has measurements, up to 10 in the
-    same GPC, and no formula.
+    A kernel of four blocks is on SMs 0, 2, 4 and 6, one per GPC. The only block of another kernel
+    is on SM 1, next to SM 0; or, by another SM order, on SM 3, in another GPC. The response is that
+    of the block on SM 0. The factors are inputs: the paper has measurements, up to 10 in the same
+    GPC, and no formula.
 
     Parameters
     ----------
     factors
-        By footprint in bytes: (same GPC, other GPC), how many times slower blocks run beside such
-        a kernel.
+        Slowdown factors (same GPC, other GPC) by footprint in bytes.
     bandwidth
         Bytes per tick of a kernel alone.
     gpu
-        A GPU of GPCs of two SMs.
+        A GPU with at least four GPCs of two SMs.
 
     Returns
     -------
@@ -525,20 +532,22 @@ def olmedo_fig9(
             mine = (run.blocks.kernel == 0) & (run.blocks.sm == 0)
             beside = run.blocks.sm[run.blocks.kernel == 1]
             if beside.tolist() != [target] * (target >= 0):
-                raise ValueError(f"gpu: the other block is on SM {beside[0]}, not on SM {target}")
+                raise ValueError(
+                    f"gpu: got the other block on SM {beside[0]}, expected SM {target}"
+                )
             response = int(run.blocks.end[mine][0])
             rows.append((by, size, target, response, response / kernel))
     return Contention(_columns(("by", "footprint", "sm", "response", "relative"), rows))
 
 
 def _ordered(device: GPU, fifth: int) -> GPU:
-    """The GPU, but its fifth SM in order is this one, after 0, 2, 4 and 6."""
+    """The GPU with the SM order 0, 2, 4, 6, ``fifth``, and then the others."""
     from dataclasses import fields
 
     from gpusched.model.gpu import GPU
 
     if device.sms < 8:
-        raise ValueError(f"gpu: has {device.sms} SMs; four GPCs of two are needed")
+        raise ValueError(f"gpu: got {device.sms} SMs, expected at least four GPCs of two")
     front = [0, 2, 4, 6, *([fifth] if fifth >= 0 else [])]
     order = front + [s for s in device.sm_order.tolist() if s not in front]
     values = {f.name: getattr(device, f.name) for f in fields(device)}

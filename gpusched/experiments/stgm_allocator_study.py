@@ -1,4 +1,4 @@
-"""The STGM paper: how often does Algorithm 1 miss an allocation that exists?"""
+"""Comparison of Algorithm 1 of [RTCSA19] with an exhaustive search of allocations."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ ALLOCATORS: Mapping[str, Mapping[str, Any] | None] = {
     "line 16 as printed": {"printed": ("line 16",)},
     "line 26 as printed": {"printed": ("line 26",)},
 }
-"""Ways to choose cores and SMs: arguments of ``gs.analysis.stgm_allocate``; None: every way."""
+"""Methods to choose cores and SMs: arguments of ``gs.analysis.stgm_allocate``; None: all."""
 
 
-_COLORS = (0, 1, 2, 3, 4, 5, 7)  # yellow is faint for a line of dashes
+_COLORS = (0, 1, 2, 3, 4, 5, 7)  # without yellow, which is faint for a dashed line
 _HOLLOW = {"markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
 
 
 class Allocators(Results):
-    """The table of ``stgm_allocators``; see there."""
+    """Table of ``stgm_allocators``."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the share of sets with an allocation that passes the test, and returns the axes.
+        """Draw the share of sets with an allocation that passes the test; returns the axes.
 
-        Hollow: what a line as printed accepts, sets that fail the test among them. Marks of one
-        number of tasks stand side by side.
+        Hollow marks: sets that the algorithm as printed accepts, including sets that fail the test.
+        Marks of one number of tasks are drawn side by side.
         """
         ax = plot.axes(ax, (8.6, 4.4))
         names = list(dict.fromkeys(self["allocator"].tolist()))
@@ -87,9 +87,9 @@ def stgm_allocators(
     workers: int | None = None,
     progress: Progress = None,
 ) -> Allocators:
-    """How often does a way to choose cores and SMs miss an allocation that exists?
+    """Shares of sets for which a method to choose cores and SMs finds an existing allocation.
 
-    Small systems by Table I, for which every allocation can be tried.
+    The systems are small ones by Table I of [RTCSA19], for which all allocations can be tried.
 
     Parameters
     ----------
@@ -101,17 +101,17 @@ def stgm_allocators(
         From labels to arguments of ``gs.analysis.stgm_allocate``, None for
         ``gs.analysis.stgm_exhaustive``; leave that out for systems that are too large for it.
     states
-        Its budget for each set.
+        Budget of the exhaustive search for each set.
 
     Returns
     -------
     Allocators
         Rows with columns n, cpus, sms, mode, allocator, count, found (share of sets with an
-        allocation that passes the test), found_low and found_high (95 % confidence, up to all
-        undecided sets having one), accepted (share that the algorithm accepts), unsafe (accepted,
-        but fails the test), missed (share of the sets for which this way has none, but the
-        exhaustive search has one, or another way where that is undecided; NaN without that search)
-        and undecided (share, of the exhaustive search); ``plot()`` draws it.
+        allocation that passes the test), found_low and found_high (95 % confidence; the upper limit
+        assumes an allocation for all undecided sets), accepted (share that the algorithm accepts),
+        unsafe (accepted, but fails the test), missed (share of the sets for which this method finds
+        none, but the exhaustive search does, or another method where that is undecided; NaN without
+        that search) and undecided (share, of the exhaustive search).
     """
     one_of(mode, ("suspend", "busy"), "mode")
     _check(allocators)
@@ -171,7 +171,7 @@ def _allocated(
     seed: np.random.SeedSequence,
     stop: bytearray | None = None,
 ) -> Mapping[str, npt.NDArray[Any]]:
-    """What each way accepts, and whether the allocation passes the test."""
+    """Acceptance by each method, and whether the allocation passes the test."""
     from gpusched import analysis, generate
 
     hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
@@ -196,7 +196,7 @@ def _check(allocators: Any) -> None:
     if not isinstance(allocators, Mapping):
         raise TypeError(f"allocators: got {shown(allocators)}, expected a dict of dicts")
     if not allocators:
-        raise ValueError("allocators: has no entries")
+        raise ValueError("allocators: got no entries, expected at least one")
     for label, how in allocators.items():
         if how is not None and not isinstance(how, Mapping):
             raise TypeError(

@@ -1,8 +1,8 @@
-"""The STGM paper: how many sets with CPU and GPU segments does each protocol get scheduled?
+"""Figures 4 and 5 of [RTCSA19]: shares of schedulable sets with CPU and GPU segments.
 
 S. K. Saha, Y. Xiang, H. Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks, RTCSA 2019.
-Figures 4 and 5. Beside them: ``saha_profiles`` (Figure 3), ``saha_options`` (what the figures owe
-to what the paper leaves open), ``saha_allocators`` (what its Algorithm 1 misses).
+Related modules: ``stgm_profile_figure`` (Figure 3), ``stgm_option_study`` (effect of the choices
+that the paper leaves open), ``stgm_allocator_study`` (allocations that Algorithm 1 misses).
 """
 
 from __future__ import annotations
@@ -40,24 +40,26 @@ STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
     "STGM busy, printed with B_h": ("stgm", "busy", "paper, B_h"),
     "FMLP+ suspend, GCAPS code": ("fmlp_plus", "suspend", "gcaps"),
 }
-"""The curves of Figures 4 and 5: which test, in which mode, in which form. The last four are as
-printed or as in public code, and unsound. "apart" is not in the paper: STGM with the allocator that
-looks first for SMs that nobody waits for, or only few."""
+"""Curves of Figures 4 and 5: test, mode and variant. The last four are unsound: as printed, or as
+in public code. "apart" is not in the paper: STGM with an allocator that prefers SMs for which no
+task, or few tasks, compete."""
 
 CPUS = 4
 SMS = 13
-SETS = 256  # in a chunk: soon done when a sweep is interrupted
+SETS = 256  # in a chunk, for a short time to an interrupt
 _COLORS = {"STGM": 0, "MPCP": 1, "FMLP+": 2, "GPU": 3}
 _APART = 5
 _LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": "-"}
 
 
 class StgmSchedulability(Results):
-    """The table of ``stgm_fig4`` and ``stgm_fig5``; see there."""
+    """Table of ``stgm_fig4`` and ``stgm_fig5``."""
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws the sound tests on the left, on the right those with an unsound form beside it, and
-        returns the array of axes; one diagram if there is no unsound one."""
+        """Draw the sound tests on the left, tests with their unsound variants on the right.
+
+        Without unsound variants, there is one diagram. Returns the array of axes.
+        """
         names = list(dict.fromkeys(self["test"].tolist()))
         wrong = [name for name in names if not _is_sound(name)]
         panels = [[name for name in names if _is_sound(name)]]
@@ -74,7 +76,7 @@ class StgmSchedulability(Results):
             )[1][0]
         axes = np.atleast_1d(np.asarray(axes, dtype=object))
         if len(axes) != len(panels):
-            raise ValueError(f"axes: {len(axes)} for {len(panels)} diagrams")
+            raise ValueError(f"axes: got {len(axes)}, expected {len(panels)}")
         x = "sms" if len(set(self["sms"].tolist())) > 1 else "n"
         for ax, panel in zip(axes, panels, strict=True):
             for name in panel:
@@ -98,7 +100,7 @@ class StgmSchedulability(Results):
         return axes
 
     def to_text(self) -> str:
-        """The shares as plain text, one line per test, one column per point."""
+        """Shares as plain text, one line per test, one column per point."""
         x = "sms" if len(set(self["sms"].tolist())) > 1 else "n"
         points = sorted(set(self[x].tolist()))
         label = "SMs" if x == "sms" else "tasks"
@@ -147,7 +149,7 @@ def stgm_fig4(
     workers: int | None = None,
     progress: Progress = None,
 ) -> StgmSchedulability:
-    """The STGM paper, Figure 4: schedulable task sets over the number of tasks.
+    """Figure 4 of [RTCSA19]: shares of schedulable task sets over the number of tasks.
 
     Task sets by Table I (``gs.generate.stgm``), the same for every test. Cores and SMs for STGM by
     ``gs.analysis.stgm_allocate``; for the others, cores by the same worst-fit rule
@@ -156,7 +158,7 @@ def stgm_fig4(
     Parameters
     ----------
     tasks
-        The numbers of tasks; two to four per core unless given (Table I).
+        Numbers of tasks; default two to four per core (Table I).
     count, seed
         Task sets per point (10,000 in the paper); equal seeds give equal tables.
     cpus, sms
@@ -164,15 +166,15 @@ def stgm_fig4(
     tests
         Names in ``STGM_TESTS``.
     baselines
-        How long kernels take where one task at a time has the whole GPU. "table": as Table I has
-        it, on ``at`` SMs (in ``sets``; one by default). That makes their curves level over the
-        number of SMs, as the paper says they are, and the distance to STGM what it reports; but it
-        denies them the SMs that STGM hands out. "same": on all ``sms`` SMs, which is what a GPU
-        with a lock or a server has.
+        Kernel times of protocols that give the whole GPU to one task at a time. "table": the times
+        of Table I, on ``at`` SMs (an argument in ``sets``; default 1). Their curves are then
+        constant over the number of SMs, and their distance to STGM is that of the paper; but they
+        do not use the SMs that STGM allocates. "same": the times on all ``sms`` SMs, as with a lock
+        or a server on a real GPU.
     overhead
-        Of the server, in ticks of a microsecond (50 us, as its authors measured).
+        Overhead of the server, in ticks of 1 us (default 50, as measured by its authors).
     sets
-        More arguments for ``gs.generate.stgm``: what else the paper leaves open.
+        Further arguments of ``gs.generate.stgm``.
     executor, workers, progress
         As in ``gs.sweep``.
 
@@ -180,8 +182,7 @@ def stgm_fig4(
     -------
     StgmSchedulability
         Rows with columns n, cpus, sms, test, count, schedulable (share of the sets),
-        schedulable_low and schedulable_high (95 % confidence); ``plot()`` draws it, ``to_text()``
-        prints it.
+        schedulable_low and schedulable_high (95 % confidence); ``to_text()`` gives plain text.
     """
     width = integer(sms, "sms")
     points = [{"n": n, "cpus": cpus, "sms": width} for n in _numbers(tasks, cpus)]
@@ -209,12 +210,12 @@ def stgm_fig5(
     workers: int | None = None,
     progress: Progress = None,
 ) -> StgmSchedulability:
-    """The STGM paper, Figure 5: schedulable task sets over the number of SMs.
+    """Figure 5 of [RTCSA19]: shares of schedulable task sets over the number of SMs.
 
-    As ``stgm_fig4``. A point has sets of every number of tasks in ``tasks`` (two to four per core
-    unless given), equally many of each, at least ``count`` in all; every point has the same ones.
-    The paper says that the curves of the others are almost level; with ``baselines="same"`` they
-    are not.
+    Parameters and result are those of ``stgm_fig4``. A point has equally many sets of every number
+    of tasks in ``tasks`` (default two to four per core), at least ``count`` in all; the sets are
+    the same for every point. According to the paper, the curves of the other protocols are almost
+    constant; with ``baselines="same"`` they are not.
     """
     numbers, widths = _numbers(tasks, cpus), points_of(sms, "sms")
     if integer(count, "count") < 1:
@@ -235,17 +236,17 @@ def stgm_fig5(
 
 
 def points_of(values: Any, name: str) -> list[int]:
-    """The points of a diagram; at least one."""
+    """Points of a diagram as integers; at least one."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(f"{name}: got {shown(values)}, expected a list of numbers")
     numbers = [integer(value, name) for value in values]
     if not numbers:
-        raise ValueError(f"{name}: has no values")
+        raise ValueError(f"{name}: got no values, expected at least one")
     return numbers
 
 
 def arguments(sets: Any) -> dict[str, Any]:
-    """More arguments for ``gs.generate.stgm``."""
+    """Further arguments of ``gs.generate.stgm``."""
     if sets is None:
         return {}
     if not isinstance(sets, Mapping):
@@ -254,7 +255,7 @@ def arguments(sets: Any) -> dict[str, Any]:
 
 
 def _numbers(tasks: Any, cpus: int) -> list[int]:
-    """Numbers of tasks: two to four per core unless given."""
+    """Numbers of tasks; default two to four per core."""
     least = 2 * integer(cpus, "cpus")
     return points_of(range(least, 2 * least + 1) if tasks is None else tasks, "tasks")
 
@@ -273,7 +274,7 @@ def _shares(
 ) -> dict[str, npt.NDArray[Any]]:
     names = list(some_of(tests, STGM_TESTS, "tests"))
     if not names:
-        raise ValueError("tests: has no names")
+        raise ValueError("tests: got no names, expected at least one")
     one_of(baselines, ("same", "table"), "baselines")
     return run(
         functools.partial(
@@ -303,7 +304,7 @@ def _schedulable(
     seed: np.random.SeedSequence,
     stop: bytearray | None = None,
 ) -> Mapping[str, npt.NDArray[Any]]:
-    """Which of the sets each test accepts, with cores (and SMs) of its own choice."""
+    """Sets that each test accepts, with cores (and SMs) that it chooses."""
     from gpusched import analysis, generate
 
     hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
@@ -328,7 +329,7 @@ def _table(
     values: Mapping[str, npt.NDArray[Any]],
     groups: Sequence[Sequence[int]],
 ) -> dict[str, npt.NDArray[Any]]:
-    """One row per group of points and test; the n of a group is the mean of its points'."""
+    """One row per group of points and test; n is the mean of the group's points."""
     columns: dict[str, list[Any]] = {}
     for rows in groups:
         for name, array in values.items():

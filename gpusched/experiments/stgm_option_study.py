@@ -1,4 +1,4 @@
-"""The STGM paper: what do its figures owe to what it leaves open?"""
+"""Sensitivity of the figures of [RTCSA19] to the choices that the paper leaves open."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "copies cut at random": ("table", {"copies": "random"}),
     "priorities at random": ("table", {"priority": "index"}),
 }
-"""What is left open, one choice changed at a time: ``baselines`` and arguments of
-``gs.generate.stgm``."""
+"""Open choices, one changed at a time: ``baselines`` and arguments of ``gs.generate.stgm``."""
 
 
 class Options(Results):
-    """The table of ``stgm_options``; see there."""
+    """Table of ``stgm_options``."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws a row per choice and a mark per test, and returns the axes."""
+        """Draw a row per choice and a mark per test; returns the axes."""
         options = list(dict.fromkeys(self["option"].tolist()))
         names = list(dict.fromkeys(self["test"].tolist()))
         ax = plot.axes(ax, (7.6, 1.4 + len(options) * max(0.42, 0.07 * len(names))))
@@ -43,7 +42,7 @@ class Options(Results):
             x = rows["schedulable"] * 100
             error = np.abs(np.stack([rows["schedulable_low"], rows["schedulable_high"]]) * 100 - x)
             shift = (index - (len(names) - 1) / 2) * (0.5 if len(names) < 8 else 0.75) / len(names)
-            again = index >= len(plot.MARKERS)  # the colours begin anew: hollow marks
+            again = index >= len(plot.MARKERS)  # colours repeat: hollow marks
             ax.errorbar(
                 x, y + shift, xerr=error, color=plot.color(index), label=name, linestyle="none",
                 marker=plot.MARKERS[index % len(plot.MARKERS)], markersize=5, linewidth=1,
@@ -73,7 +72,7 @@ def stgm_options(
     workers: int | None = None,
     progress: Progress = None,
 ) -> Options:  # fmt: skip
-    """What the figures of the STGM paper owe to what it leaves open: one choice changed at a time.
+    """Shares of schedulable sets of [RTCSA19] with one open choice changed at a time.
 
     Parameters
     ----------
@@ -87,7 +86,7 @@ def stgm_options(
     -------
     Options
         Rows with columns option, n, cpus, sms, test, count, schedulable, schedulable_low,
-        schedulable_high; ``plot()`` draws it.
+        schedulable_high.
     """
     _check(options)
     columns: dict[str, list[Any]] = {}
@@ -106,7 +105,7 @@ def _check(options: Any) -> None:
     if not isinstance(options, Mapping):
         raise TypeError(f"options: got {shown(options)}, expected a dict of pairs")
     if not options:
-        raise ValueError("options: has no entries")
+        raise ValueError("options: got no entries, expected at least one")
     for label, choice in options.items():
         if not isinstance(choice, (tuple, list)) or len(choice) != 2:
             raise TypeError(

@@ -1,4 +1,4 @@
-"""The STGM paper, Figure 3: how long do kernels take on more and more SMs?"""
+"""Figure 3 of [RTCSA19]: kernel times over the number of SMs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Profiles", "stgm_fig3"]
 
 
 class Profiles(Results):
-    """The table of ``stgm_fig3``; see there."""
+    """Table of ``stgm_fig3``."""
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws one diagram per GPU, side by side, and returns the array of axes."""
+        """Draw one diagram per GPU and return the array of axes."""
         gpus = list(dict.fromkeys(self["gpu"].tolist()))
         size = (max(4.6, 4.4 * len(gpus)), 3.7)
         axes = plot.panels(axes, len(gpus), size, "GPUs", sharey=True)
@@ -41,21 +41,20 @@ class Profiles(Results):
 def stgm_fig3(
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Profiles:
-    """The STGM paper, Figure 3: kernel times over the number of SMs, **in its spirit**.
+    """Approximation of Figure 3 of [RTCSA19]: kernel times over the number of SMs.
 
-    The numbers behind the figure are not available. Drawn are the shapes of
-    ``gs.profiles.benchmarks``, which follow what the text says of it, or your own measurements.
+    The data of the figure are not available. The default profiles (``gs.profiles.benchmarks``) have
+    shapes that follow the paper's text; measured profiles can be given instead.
 
     Parameters
     ----------
     profiles
-        From names of GPUs to dicts of ``gs.profiles.Profile``; those of the GTX 970 and the Xavier
-        unless given.
+        From names of GPUs to dicts of ``gs.profiles.Profile``; default the GTX 970 and the Xavier.
 
     Returns
     -------
     Profiles
-        Rows with columns gpu, benchmark, sms and time (relative to one SM); ``plot()`` draws it.
+        Rows with columns gpu, benchmark, sms and time (relative to one SM).
     """
     from gpusched.model import profiles as shapes
 
@@ -88,4 +87,4 @@ def _check_dict(value: Any, where: str, of: str) -> None:
     if not isinstance(value, Mapping):
         raise TypeError(f"{where}: got {shown(value)}, expected a dict of {of}")
     if not value:
-        raise ValueError(f"{where}: has no entries")
+        raise ValueError(f"{where}: got no entries, expected at least one")

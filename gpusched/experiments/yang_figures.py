@@ -1,8 +1,8 @@
-"""Yang and Anderson 2017: which responses do concurrent kernels have, and when have they a bound?
+"""Figures 2 and 3 of [ECRTS17], and a study of response-time bounds on random task sets.
 
 M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent GPU Scheduling, ECRTS 2017, work in
-progress. Its figures are schedules; the one with bounds on random task sets is ours, about the
-question that the paper leaves open.
+progress. Its figures are schedules; the study of bounds is about the question that the paper leaves
+open.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _TENTHS = 10  # ticks per unit of the paper's times, which have one decimal
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figure2(Results):
-    """The table of ``yang_fig2``; see there. ``run`` is the simulation."""
+    """Table of ``yang_fig2``; ``run`` is the simulation."""
 
     run: FifoRun
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws which threads run which kernels, and returns the axes."""
+        """Draw the kernels on the threads over time; returns the axes."""
         names = zip(
             self["task"].tolist(), self["job"].tolist(), self["kernel"].tolist(), strict=True
         )
@@ -58,12 +58,12 @@ class Figure2(Results):
 
 
 def yang_fig2(order: Order = "hardware") -> Figure2:
-    """Yang and Anderson 2017, Figure 2 (Examples 1 and 2): five kernels on 4096 threads.
+    """Figure 2 of [ECRTS17] (Examples 1 and 2): five kernels on 4096 threads.
 
     The tasks are those of Example 2, all released at 0; K5 is the second job of the first one,
-    released at 8. (In Example 1 it waits in its stream behind K1; it starts at the same instant.)
-    The text lets K5 start when K4 finishes. By rule R1 it starts when K3 does, at 12: then 1,536
-    threads are free, and it needs 1,024.
+    released at 8. (In Example 1 it waits in its stream for K1, and starts at the same time.)
+    According to the text, K5 starts when K4 finishes. By rule R1 it starts when K3 finishes, at 12:
+    then 1,536 threads are free, and it needs 1,024.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def yang_fig2(order: Order = "hardware") -> Figure2:
     -------
     Figure2
         Rows with columns kernel (K1 .. K5), task, job, release, start, dispatched (start of the
-        last block) and finish, in tenths of the paper's unit; ``plot()`` draws the schedule.
+        last block) and finish, in tenths of the paper's unit.
     """
     from gpusched import simulate
     from gpusched.model.kernel_tasks import KernelTasks
@@ -93,13 +93,10 @@ def yang_fig2(order: Order = "hardware") -> Figure2:
     return Figure2(columns | {name: getattr(run, name) for name in names}, run)
 
 
-# What both of the others take
-
-
 def _listed(values: Any, name: str) -> list[Any]:
-    """What a figure goes through: one value at least."""
+    """A list of at least one value."""
     if np.ndim(values) != 1 or len(values) == 0:
-        raise ValueError(f"{name}: got {shown(values)}, expected a list of one value at least")
+        raise ValueError(f"{name}: got {shown(values)}, expected a list of at least one value")
     return list(values)
 
 
@@ -111,18 +108,20 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}: {repr(value)[:60]} is no number") from None
+        raise TypeError(f"{name}: got {shown(value)}, expected a number") from None
 
 
 # Figure 3 --------------------------------------------------------------------------------------
 
 
 class Figure3(Results):
-    """The table of ``yang_fig3``; see there."""
+    """Table of ``yang_fig3``."""
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws the responses over the job number, one diagram per largest block, and returns the
-        array of axes. Orders that agree share a line."""
+        """Draw response times over the job number, one diagram per largest block.
+
+        Orders with equal responses share a line. Returns the array of axes.
+        """
         sizes = list(dict.fromkeys(self["b_max"].tolist()))
         figure = (max(4.8, 4.1 * len(sizes)), 3.7)
         axes = plot.panels(axes, len(sizes), figure, "sizes of blocks", sharey=True)
@@ -163,25 +162,25 @@ def yang_fig3(
     orders: Sequence[Order] = ORDERS,
     ticks: int = 1000,
 ) -> Figure3:
-    """Yang and Anderson 2017, Figure 3 (Theorem 1): tasks whose responses grow without bound.
+    """Figure 3 of [ECRTS17] (Theorem 1): tasks whose response times grow without bound.
 
     With k = floor(m / b_max) b_max and a period of one, the first task runs k / b_max blocks of
     b_max threads for epsilon, the second m - k blocks of one thread for 1 (none where b_max
-    divides m), the third k - b_max + 1 blocks of one thread for 1. The theorem says that job j of
-    the third has the response 1 + epsilon j. That is so where b_max divides m; elsewhere the
-    schedule of its Figure 3 does not go on after its first periods, and the responses grow more
-    slowly, but for ever too.
+    divides m), the third k - b_max + 1 blocks of one thread for 1. By the theorem, job j of the
+    third has the response time 1 + epsilon j. This holds where b_max divides m; otherwise the
+    schedule of Figure 3 does not continue after its first periods, and the response times grow more
+    slowly, also without bound.
 
     Parameters
     ----------
     epsilons
-        Parts of the period: between 0 and 1, and whole numbers of ticks.
+        Execution times as parts of the period: between 0 and 1, and whole numbers of ticks.
     b_max
-        The largest block sizes, one diagram each; within 1 .. threads.
+        Largest block sizes, one diagram each; 1 to ``threads``.
     threads
-        m in the paper.
+        Threads of the GPU (m in the paper).
     jobs
-        How many jobs of the third task.
+        Number of jobs of the third task.
     orders
         As in ``gs.simulate.fifo``; the theorem holds for each of them.
     ticks
@@ -191,8 +190,8 @@ def yang_fig3(
     -------
     Figure3
         Rows with columns order, threads, b_max, epsilon, utilization (of all three), job (from 1),
-        response, printed (1 + epsilon j; both in periods) and outcome (what the simulation finds
-        about all jobs to come); ``plot()`` draws it.
+        response, printed (1 + epsilon j; both in periods) and outcome (of the simulation over an
+        infinite horizon).
     """
     from gpusched import simulate
 
@@ -229,7 +228,7 @@ def yang_fig3(
 
 
 def _theorem_1(threads: int, b_max: int, epsilon: float, ticks: int) -> KernelTasks:
-    """The tasks of Theorem 1; the second one is left out where it has no blocks."""
+    """Tasks of Theorem 1, without the second one where it has no blocks."""
     from gpusched.model.kernel_tasks import KernelTasks
 
     m, widest, scale = integer(threads, "threads"), integer(b_max, "b_max"), integer(ticks, "ticks")
@@ -238,13 +237,13 @@ def _theorem_1(threads: int, b_max: int, epsilon: float, ticks: int) -> KernelTa
     if scale < 1:
         raise ValueError(f"ticks: got {scale}, expected a positive number")
     if not 1 <= widest <= m:
-        raise ValueError(f"b_max: got {widest}, expected within 1 .. {m} threads")
+        raise ValueError(f"b_max: got {widest}, expected 1 to {m} threads")
     if not 0 < _number(epsilon, "epsilons") < 1:
-        raise ValueError(f"epsilons: {epsilon} is not between 0 and 1")
+        raise ValueError(f"epsilons: got {epsilon}, expected a number between 0 and 1")
     length = Fraction(repr(float(epsilon))) * scale
     if length.denominator != 1:
         raise ValueError(
-            f"epsilons: {epsilon} is no whole number of ticks, with {scale} per period"
+            f"epsilons: got {epsilon}, expected a whole number of ticks with {scale} per period"
         )
     k = m // widest * widest
     rows = [(int(length), k // widest, widest), (scale, m - k, 1), (scale, k - widest + 1, 1)]
@@ -256,15 +255,17 @@ def _theorem_1(threads: int, b_max: int, epsilon: float, ticks: int) -> KernelTa
 # Bounds ----------------------------------------------------------------------------------------
 
 UTILIZATIONS = tuple(k / 20 for k in range(2, 20))
-_SETS = 64  # in a chunk: soon done when the figure is interrupted
+_SETS = 64  # in a chunk, for a short time to an interrupt
 
 
 class Bounds(Results):
-    """The table of ``yang_bounds``; see there."""
+    """Table of ``yang_bounds``."""
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws the share of bounded tasks, and how the bounds and what is observed compare with
-        the periods, side by side over the utilization, and returns the array of axes."""
+        """Draw the share of bounded tasks, and bounds and observed responses relative to periods.
+
+        Both diagrams are over the utilization. Returns the array of axes.
+        """
         axes = plot.panels(axes, 2, (9.4, 3.9))
         shares, responses = axes
         for index, order in enumerate(dict.fromkeys(self["order"].tolist())):
@@ -308,26 +309,27 @@ def yang_bounds(
     workers: int | None = None,
     progress: Progress = None,
 ) -> Bounds:
-    """Up to which utilization are responses bounded (what Yang and Anderson ask), and by what?
+    """Shares of tasks with a response-time bound over the utilization, and tightness of the bounds.
 
-    Random task sets by ``gs.generate.fifo``, the same for every order; bounds by
-    ``gs.analysis.fifo_bound``. Each set is also simulated, until its longest period has passed
-    ``horizon`` times, under periodic releases (all tasks at once, and with random offsets), under
-    sporadic ones with shorter execution times, and once for each task under an adversary who
-    releases the others so as to delay it. A task's largest response in any of these is observed.
+    This is the open question of [ECRTS17]. Random task sets by ``gs.generate.fifo``, the same for
+    every order; bounds by ``gs.analysis.fifo_bound``. Each set is also simulated for ``horizon``
+    times its longest period: with periodic releases (synchronous, and with random offsets), with
+    sporadic releases and shorter execution times, and once per task with releases of the others
+    that are chosen to maximise its response time. The observed response of a task is its largest in
+    these runs.
 
     Parameters
     ----------
     utilizations
-        As shares of the threads.
+        Utilizations of the sets, as shares of the threads.
     n, threads, count, seed
-        Tasks of a set, threads of the GPU, sets per point; equal seeds give equal tables.
+        Tasks per set, threads of the GPU, sets per point; equal seeds give equal tables.
     orders
         As in ``gs.simulate.fifo``.
     sets
-        More arguments for ``gs.generate.fifo``, such as ``periods``.
+        Further arguments of ``gs.generate.fifo``, such as ``periods``.
     horizon
-        How long to simulate, in longest periods.
+        Simulated time, in longest periods.
     executor, workers, progress
         As in ``gs.sweep``.
 
@@ -337,16 +339,14 @@ def yang_bounds(
         Rows with columns order, utilization, n, threads, count, and
 
         - bounded: the share of the tasks that have a bound, with bounded_low and bounded_high (95 %
-          confidence); sets: the share of the sets all of whose tasks have one;
+          confidence); sets: the share of the sets in which all tasks have one;
         - saturation: the mean saturation level, as a share of the threads;
         - "by " and the name of a theorem (``gs.analysis.THEOREMS``): the share of the tasks whose
           bound is that theorem's;
         - of the tasks with a bound, NaN without any: bound_median and observed_median, relative to
           the period, tightness_mean and tightness_max, observed / bound;
-        - violations: responses above a bound, 0;
-        - observed_max: of all tasks, relative to the period.
-
-        ``plot()`` draws it.
+        - violations: number of responses above a bound, 0;
+        - observed_max: largest response of all tasks, relative to the period.
     """
     from gpusched.analysis import THEOREMS
 
@@ -373,7 +373,7 @@ def yang_bounds(
     columns: dict[str, list[Any]] = {}
     for row, (order, _, utilization) in enumerate(keys):
         has = theorem[row] != ""
-        # Tasks of one set share their fate: as wide as for `count` trials.
+        # Tasks of one set are not independent: the interval is that of `count` trials.
         low, high = wilson(has.mean() * count, count)
         tightness = observed[row][has] / bound[row][has]
         line: dict[str, Any] = {
@@ -428,7 +428,7 @@ def _bounds(
     for pattern, options in _patterns(tasks, first, seed):
         seen = simulate.fifo_responses(pattern, threads, order, until, stop=stop, **options)
         largest = np.maximum(largest, seen.worst)
-    # Exactly: numbers of 63 bits in fractions.
+    # Exact comparison of fractions of 63-bit numbers.
     violations = [
         sum(
             bool(known) and response * under > over
@@ -449,7 +449,7 @@ def _bounds(
         **{f"theorem {k}": found.theorem[:, k] for k in range(n)},
         **{f"bound {k}": bound[:, k] for k in range(n)},
         **{f"observed {k}": observed[:, k] for k in range(n)},
-        # 0: no block ever waits, and no thread is lost.
+        # 0: no block waits, and no thread is unusable.
         "saturation": np.where(found.saturation == 0, threads, found.saturation),
         "violations": np.array(violations, dtype=np.int64),
     }
@@ -458,7 +458,7 @@ def _bounds(
 def _patterns(
     tasks: KernelTasks, first: int, seed: np.random.SeedSequence
 ) -> Iterator[tuple[KernelTasks, dict[str, Any]]]:
-    """Tasks with their offsets, and how to simulate them."""
+    """Tasks with offsets, and options of their simulation."""
     yield tasks, {}
     shares = np.stack(
         [

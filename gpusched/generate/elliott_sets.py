@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import integer, one_of, seed_key, set_number
+from gpusched._support.arguments import (
+    integer,
+    one_of,
+    seed_key,
+    set_number,
+)
 from gpusched._support.text import shown
 from gpusched.model.host_tasks import HostTasks
 
@@ -22,6 +27,60 @@ PERIODS = {"short": (3, 33), "moderate": (15, 60), "long": (50, 250)}
 
 ROUNDINGS = ("nearest", "down", "up")
 """Ways to round a share of the tasks to a number of tasks."""
+
+
+@overload
+def elliott(
+    utilization: Any = "medium",
+    periods: Any = "moderate",
+    gpu: float = 0.5,
+    share: tuple[float, float] = (0.3, 0.4),
+    count: None = None,
+    seed: Any = None,
+    first: int = 0,
+    *,
+    cpus: int = 4,
+    overhead: float = 0.05,
+    rounding: str = "nearest",
+    empty: bool = True,
+    ticks: int = 1_000_000,
+) -> HostTasks: ...
+
+
+@overload
+def elliott(
+    utilization: Any = "medium",
+    periods: Any = "moderate",
+    gpu: float = 0.5,
+    share: tuple[float, float] = (0.3, 0.4),
+    *,
+    count: int,
+    seed: Any = None,
+    first: int = 0,
+    cpus: int = 4,
+    overhead: float = 0.05,
+    rounding: str = "nearest",
+    empty: bool = True,
+    ticks: int = 1_000_000,
+) -> list[HostTasks]: ...
+
+
+@overload
+def elliott(
+    utilization: Any,
+    periods: Any,
+    gpu: float,
+    share: tuple[float, float],
+    count: int,
+    seed: Any = None,
+    first: int = 0,
+    *,
+    cpus: int = 4,
+    overhead: float = 0.05,
+    rounding: str = "nearest",
+    empty: bool = True,
+    ticks: int = 1_000_000,
+) -> list[HostTasks]: ...
 
 
 def elliott(
@@ -38,7 +97,7 @@ def elliott(
     rounding: str = "nearest",
     empty: bool = True,
     ticks: int = 1_000_000,
-) -> Any:
+) -> HostTasks | list[HostTasks]:
     """Random task sets of the experiments in [RTNS10], section 5.1, in nanoseconds.
 
     A limit of the utilization is drawn uniformly from (0, cpus]. Tasks are drawn until their sum
@@ -131,7 +190,7 @@ def scenario(
     empty: bool,
     ticks: Any = 1_000_000,
 ) -> dict[str, Any]:
-    """Checked arguments of ``_core.elliott_draw`` and ``elliott_study``, without the key."""
+    """Checked arguments of ``_core.elliott_draw`` and ``elliott_study`` for a scenario."""
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
         raise ValueError(f"cpus: got {m}, expected 1 to 2**31 - 1 CPUs")

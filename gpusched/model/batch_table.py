@@ -1,4 +1,4 @@
-"""The oracle's answers: which tasks may run together, and when does their batch end?"""
+"""Batch tables: eligible batches of tasks and their completion times (the oracle)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import (
@@ -21,6 +23,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.files import replacing
 from gpusched._support.saved import read_npz
+from gpusched._support.text import shown
 from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
@@ -51,6 +54,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchTable"]
 
+Slowdown = float | Fraction | tuple[float, float] | str | None
+"""Factors of slowdown: least and most, one for all, a name, or none."""
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+"""Source of random numbers."""
+
 _FORMAT = "gpusched.BatchTable 1"
 _ROWS = 40  # shown in a notebook
 
@@ -59,7 +68,11 @@ _ROWS = 40  # shown in a notebook
 class BatchTable:
     """Completion times of every batch of n tasks, or of a stack of N such sets.
 
-    The GPUSched paper, sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (1, 0): 4})
+    >>> table.completion.tolist(), table.submission_order(3)
+    ([0, 1, 3, 4], (1, 0))
+
+    [RTNS24], sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted
     together; it is eligible when in some order of submission all of them run in parallel. Batches
     are numbered by bit masks: task i is in batch ``mask`` when ``mask >> i & 1``.
 
@@ -70,9 +83,9 @@ class BatchTable:
         batch and for batches that are not eligible; shape ``(2**n,)`` or ``(N, 2**n)``, n from 1
         to 20. A task alone must be eligible; its time may differ from the task's ``wcet``.
     undecided
-        Where an oracle gave up, the time the batch would take if it were eligible after all; 0
-        elsewhere. Shape of ``completion``. A search that might have needed such a batch cannot say
-        no. None: nothing is undecided.
+        For batches of which it is not known whether they are eligible, the time they would take; 0
+        elsewhere. Shape of ``completion``. A search that might have needed such a batch is
+        undecided. None: nothing is undecided.
     order
         The tasks of each eligible batch in the one order of submission that its time stands for,
         then -1, for other batches -1 throughout: int8 of shape ``(2**n, n)`` or ``(N, 2**n, n)``.
@@ -81,8 +94,8 @@ class BatchTable:
     Raises
     ------
     ValueError
-        A length that is no power of two, more tasks than 20, negative, fractional or NaN times, a
-        task that can never run, an order that is none of its batch.
+        A length that is not a power of two, more tasks than 20, negative, fractional or NaN times,
+        a task that is not eligible alone, an order that is not one of its batch.
     OverflowError
         Times of 2**60 - 1 ticks or more.
     """
@@ -91,7 +104,12 @@ class BatchTable:
     undecided: Int64Array | None
     order: Orders | None
 
-    def __init__(self, completion: Any, undecided: Any = None, order: Any = None) -> None:
+    def __init__(
+        self,
+        completion: npt.ArrayLike,
+        undecided: npt.ArrayLike | None = None,
+        order: npt.ArrayLike | None = None,
+    ) -> None:
         times = int_array(completion, "completion")
         n = tasks_of(times)
         check_times(times, "completion")
@@ -101,15 +119,15 @@ class BatchTable:
             rest = int_array(undecided, "undecided")
             if rest.shape != times.shape:
                 raise ValueError(
-                    f"undecided: shape {rest.shape} is not that of completion, {times.shape}"
+                    f"undecided: got shape {rest.shape}, expected that of completion, {times.shape}"
                 )
             check_times(rest, "undecided")
-            refuse((rest > 0) & (times > 0), rest, "undecided", "the batch is eligible")
+            refuse((rest > 0) & (times > 0), rest, "undecided", "0 as the batch is eligible")
         orders = None if order is None else check_orders(order, times, n)
         self._set(times, rest, orders)
 
     def _set(self, completion: Int64Array, undecided: Any, order: Any) -> None:
-        """Stores checked arrays; what says nothing becomes None."""
+        """Store checked arrays; those that hold nothing but the usual become None."""
         if undecided is not None and not undecided.any():
             undecided = None
         if order is not None and ascending(order):
@@ -119,16 +137,16 @@ class BatchTable:
 
     @classmethod
     def _make(cls, completion: Any, undecided: Any, order: Any) -> BatchTable:
-        """A table of arrays that are known to be right."""
+        """Make a table of arrays that are known to be right."""
         table = object.__new__(cls)
         table._set(completion, undecided, order)
         return table
 
-    # Where tables come from ---------------------------------------------------------------------
+    # Making tables ---------------------------------------------------------------------
 
     @classmethod
-    def from_dict(cls, n: int | KernelTasks, batches: Mapping[Any, Any]) -> BatchTable:
-        """A table of ``n`` tasks from ``{(0,): 1, (1,): 3, (1, 0): 4}``.
+    def from_dict(cls, n: int | KernelTasks, batches: Mapping[Any, int]) -> BatchTable:
+        """Make a table of ``n`` tasks from ``{(0,): 1, (1,): 3, (1, 0): 4}``.
 
         A key is a tuple of task indices, the order of submission; or a set of them or a bit mask,
         by increasing index. A value is the completion time, 0 for an order that is not eligible.
@@ -146,8 +164,8 @@ class BatchTable:
         count = task_count(n.n if isinstance(n, KernelTasks) else n)
         if not isinstance(batches, Mapping):
             raise TypeError(
-                f"batches: must be a dict such as {{(0,): 1, (1,): 3, (0, 1): 4}}, got "
-                f"{type(batches).__name__}"
+                f"batches: got {type(batches).__name__}, expected a dict such as "
+                "{(0,): 1, (1,): 3, (0, 1): 4}"
             )
         collected = Collected(count)
         for key, value in batches.items():
@@ -161,13 +179,13 @@ class BatchTable:
         cls,
         tasks: KernelTasks,
         gpu: GPU | str,
-        slowdown: Any = (1.7, 1.9),
-        seed: Any = None,
+        slowdown: Slowdown = (1.7, 1.9),
+        seed: Seed = None,
         first: int = 0,
     ) -> BatchTable:
-        """The table of tasks whose kernels share a GPU, by simulated placement of their blocks.
+        """Make the table of tasks whose kernels share a GPU, by placing their blocks on SMs.
 
-        The GPUSched paper, sections 2.3 and 6.1. A batch of two or more is eligible when in some
+        [RTNS24], sections 2.3 and 6.1. A batch of two or more is eligible when in some
         order of submission every block of every kernel is resident at once, blocks going to SMs by
         the most-room rule; a kernel alone always is. Every order is tried for up to six kernels
         (more where kernels are identical), a few sensible ones beyond: a set that none of those
@@ -189,8 +207,8 @@ class BatchTable:
         seed
             An int, a ``SeedSequence``, a ``Generator``, or None.
         first
-            The number of the first set: set ``first + i`` of a seed has the same factors whatever
-            the stack, and whatever is eligible.
+            The number of the first set: set ``first + i`` of a seed has the same factors in every
+            stack.
 
         Raises
         ------
@@ -198,7 +216,7 @@ class BatchTable:
             More than 20 tasks, a block that fits no SM (with its task and the resource), factors
             below 1.
         OverflowError
-            Times beyond the clock.
+            Times of 2**60 - 1 ticks or more.
         """
         from gpusched.model.gpu import as_gpu
 
@@ -222,9 +240,9 @@ class BatchTable:
 
     @classmethod
     def from_utilization(
-        cls, tasks: KernelTasks, slowdown: Any = None, seed: Any = None, first: int = 0
+        cls, tasks: KernelTasks, slowdown: Slowdown = None, seed: Seed = None, first: int = 0
     ) -> BatchTable:
-        """The table of tasks that may share the GPU when their utilizations add up to 1 at most.
+        """Make the table of tasks that may share the GPU if their utilizations add up to 1 at most.
 
         A model without a GPU, for comparisons: a batch of two or more is eligible iff the sum of
         ``wcet / period`` is at most 1, exactly; a task alone always is. Times and the other
@@ -235,7 +253,7 @@ class BatchTable:
         ValueError
             More than 20 tasks, factors below 1.
         OverflowError
-            Times, or a hyperperiod, beyond the clock.
+            Times of 2**60 - 1 ticks or more, or a hyperperiod that is too large.
         """
         _check_tasks(tasks)
         least, most = factors(slowdown)
@@ -262,11 +280,12 @@ class BatchTable:
         statistic: str = "worst",
         tasks: KernelTasks | Sequence[str] | int | None = None,
     ) -> BatchTable:
-        """A table from measured completion times: one row per batch, in CSV or JSON.
+        """Read a table of measured completion times: one row per batch, in CSV or JSON.
 
-        The suffix says which, ``.csv`` or ``.json``. A row has a batch, its tasks in the order of
-        their submission; the completion time in whole ticks, or several samples of it; and, if
-        wanted, whether it was eligible. In CSV, with tasks and samples separated by semicolons::
+        The suffix, ``.csv`` or ``.json``, is that of the format. A row has a batch, its tasks in
+        the order of their submission; the completion time in whole ticks, or several samples of
+        it; and, if wanted, whether it was eligible. In CSV, with tasks and samples separated by
+        semicolons::
 
             batch,completion,eligible
             detect,120,yes
@@ -295,20 +314,20 @@ class BatchTable:
         path
             The file.
         statistic
-            What stands for several samples: ``"worst"``, ``"median"`` or ``"mean"``, the last two
-            rounded up to whole ticks.
+            The time taken for several samples: ``"worst"``, ``"median"`` or ``"mean"``, the last
+            two rounded up to whole ticks.
         tasks
-            Names in the order of the indices, a task set whose names they are, or how many tasks
-            there are.
+            Names in the order of the indices, a task set with these names, or the number of
+            tasks.
 
         Raises
         ------
         ValueError
-            What is no such file, with the file, the row and the offender: an unknown task, a
-            repeated row (several samples belong in one row), a time that is not a positive whole
-            number, a task that can never run.
+            Another file, with the file, the row and the entry: an unknown task, a repeated row
+            (several samples belong in one row), a time that is not a positive whole number, a task
+            that is not eligible alone.
         OverflowError
-            Times beyond the clock.
+            Times of 2**60 - 1 ticks or more.
         """
         from gpusched.model.batch_table_file import read
 
@@ -317,14 +336,14 @@ class BatchTable:
     def to_file(
         self, path: str | os.PathLike[str], tasks: KernelTasks | Sequence[str] | None = None
     ) -> None:
-        """Writes the batches of one set as a file for `from_file`, with names if ``tasks`` are
+        """Write the batches of one set as a file for `from_file`, with names if ``tasks`` are
         given. An existing file is replaced once the new one is complete."""
         from gpusched.model.batch_table_file import write
 
         write(self, path, tasks)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the table or stack without loss (NumPy's ``.npz``), for `load`. An existing file
+        """Write the table or stack without loss (NumPy's ``.npz``), for `load`. An existing file
         is replaced once the new one is complete."""
         arrays: dict[str, Any] = {"format": np.array(_FORMAT), "completion": self.completion}
         if self.undecided is not None:
@@ -336,7 +355,7 @@ class BatchTable:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> BatchTable:
-        """Reads what `save` wrote. Raises ValueError for any other file."""
+        """Read a file that `save` wrote. Raises OSError, and ValueError for every other file."""
         arrays = read_npz(path, "BatchTable")
         try:
             if str(arrays.pop("format")) != _FORMAT:
@@ -346,7 +365,7 @@ class BatchTable:
             text = f"got a file with {error}, expected a saved BatchTable"
             raise ValueError(f"{os.fspath(path)}: {text}") from error
 
-    # What tables say ----------------------------------------------------------------------------
+    # Batches ----------------------------------------------------------------------------
 
     @property
     def n(self) -> int:
@@ -365,7 +384,7 @@ class BatchTable:
     def __getitem__(self, index: int | slice) -> BatchTable:
         """Table ``index`` of a stack, or a part of the stack."""
         if not self.is_stack:
-            raise TypeError("this is one table; only a stack of tables can be indexed")
+            raise TypeError("tables: got one table, expected a stack of tables to be indexed")
         if not isinstance(index, slice):
             index = operator.index(index)
         part = [None if a is None else a[index].copy() for a in self._arrays()]
@@ -388,10 +407,10 @@ class BatchTable:
         Raises ValueError when the batch is not eligible, TypeError for a stack.
         """
         if self.is_stack:
-            raise TypeError("this is a stack; ask one of its tables: table[i]")
+            raise TypeError("tables: got a stack, expected one table, such as table[i]")
         number = self._mask(mask)
         if self.completion[number] == 0:
-            raise ValueError(f"batch {set_text(number)} is not eligible")
+            raise ValueError(f"mask: got batch {set_text(number)}, expected an eligible one")
         if self.order is None:
             return members(number)
         return tuple(int(i) for i in self.order[number] if i >= 0)
@@ -399,7 +418,7 @@ class BatchTable:
     def _mask(self, mask: Any) -> int:
         number = operator.index(mask)
         if not 0 <= number < 2**self.n:
-            raise ValueError(f"mask = {number}: must be a set of {self.n} tasks")
+            raise ValueError(f"mask: got {shown(number)}, expected a set of {self.n} tasks")
         return number
 
     def _arrays(self) -> tuple[Any, Any, Any]:
@@ -544,4 +563,4 @@ def _largest_task(key: Any, row: int) -> int:
 def _check_tasks(tasks: Any) -> None:
     instance(tasks, KernelTasks, "tasks")
     if tasks.n > MAX_TASKS:
-        raise ValueError(f"tasks: {tasks.n} in a set: more tasks than {MAX_TASKS}")
+        raise ValueError(f"tasks: got {tasks.n} in a set, expected at most {MAX_TASKS}")

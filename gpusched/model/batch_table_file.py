@@ -14,6 +14,7 @@ import numpy as np
 
 from gpusched._support.arguments import one_of
 from gpusched._support.files import replacing
+from gpusched._support.text import shown
 from gpusched.model.batches import MAX_TASKS, Collected, completion_time, members
 from gpusched.model.kernel_tasks import KernelTasks
 
@@ -45,7 +46,7 @@ def read(
     else:
         rows, listed = _read_json(where)
     if not rows:
-        raise ValueError(f"{where}: has no batches")
+        raise ValueError(f"{where}: got no batches, expected at least one")
     index, n = _indices(where, rows, listed, tasks)
     collected = Collected(n)
     seen: dict[tuple[int, ...], str] = {}
@@ -53,11 +54,11 @@ def read(
         order = tuple(_lookup(row, token, index, n) for token in row.batch)
         if len(set(order)) < len(order):
             twice = next(t for i, t in enumerate(row.batch) if order[i] in order[:i])
-            raise ValueError(f"{row.where}: task {twice!r} is named twice")
+            raise ValueError(f"{row.where}: got task {twice!r} twice, expected it once")
         if order in seen:
             raise ValueError(
-                f"{row.where}: this batch was given already in {seen[order]}; several samples of "
-                f"one order belong in one row"
+                f"{row.where}: got a batch that is in {seen[order]}, expected several samples of "
+                f"one order in one row"
             )
         seen[order] = row.where.rpartition(", ")[2]
         time = _time(row, statistic)
@@ -72,10 +73,10 @@ def write(table: Any, path: str | os.PathLike[str], tasks: Any) -> None:
     where = os.fspath(path)
     suffix = _suffix(where)
     if table.is_stack:
-        raise TypeError("this is a stack; write one of its tables, or use save()")
+        raise TypeError("table: got a stack, expected one of its tables, or use save()")
     names = None if tasks is None else _names(tasks)
     if names is not None and len(names) != table.n:
-        raise ValueError(f"tasks: {len(names)} names for {table.n} tasks")
+        raise ValueError(f"tasks: got {len(names)} names, expected {table.n}")
     if suffix == ".json":
         with replacing(where, "w", encoding="utf-8") as file:
             file.write(f'{{"tasks": {json.dumps(names or table.n)},\n "batches": [\n')
@@ -87,7 +88,7 @@ def write(table: Any, path: str | os.PathLike[str], tasks: Any) -> None:
         return
     for name in names or ():
         if _SEPARATOR in name or name != name.strip() or not name or name.isdecimal():
-            raise ValueError(f"tasks: the name {name!r} cannot be told apart in CSV; write JSON")
+            raise ValueError(f"tasks: got the name {name!r}, expected one for CSV; write JSON")
     with replacing(where, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)
@@ -111,17 +112,17 @@ def _batches(table: Any, names: Any) -> Iterator[tuple[list[Any], int, bool]]:
 def _suffix(where: str) -> str:
     suffix = os.path.splitext(where)[1].lower()
     if suffix not in (".csv", ".json"):
-        raise ValueError(f"{where}: the name must end in .csv or .json")
+        raise ValueError(f"path: got {where}, expected a name that ends in .csv or .json")
     return suffix
 
 
 def _names(tasks: KernelTasks | Sequence[str]) -> list[str]:
     names = list(tasks.name if isinstance(tasks, KernelTasks) else tasks)
     if isinstance(tasks, str) or not all(isinstance(name, str) for name in names):
-        raise TypeError("tasks: must be a task set or a list of names")
+        raise TypeError(f"tasks: got {shown(tasks)}, expected a task set or a list of names")
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"tasks: the name {name!r} is given twice")
+            raise ValueError(f"tasks: got the name {name!r} twice, expected different names")
     return names
 
 
@@ -140,19 +141,19 @@ def _read_csv(where: str) -> list[_Row]:
                 cells = [cell.strip() for cell in cells]
                 at = f"{where}, row {reader.line_num}"
                 if any("\0" in cell for cell in cells):
-                    raise ValueError(f"{at}: is no text")
+                    raise ValueError(f"{at}: got a null character, expected text")
                 if columns is None:
                     columns = _header(at, cells)
                     continue
                 if len(cells) != len(columns):
-                    raise ValueError(f"{at}: has {len(cells)} cells, must have {len(columns)}")
+                    raise ValueError(f"{at}: got {len(cells)} cells, expected {len(columns)}")
                 rows.append(_csv_row(at, dict(zip(columns, cells, strict=True))))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{where}: is no UTF-8 text: {error}") from None
+        raise ValueError(f"{where}: got {error}, expected UTF-8 text") from None
     except csv.Error as error:
         raise ValueError(f"{where}, row {reader.line_num}: {error}") from None
     if columns is None:
-        raise ValueError(f"{where}: is empty")
+        raise ValueError(f"{where}: got an empty file, expected a table")
     return rows
 
 
@@ -161,12 +162,12 @@ def _header(at: str, cells: list[str]) -> list[str]:
     for column in columns:
         if column not in _COLUMNS or columns.count(column) > 1:
             raise ValueError(
-                f"{at}: the column {column!r} is not expected; the first row names the columns "
-                f"batch, completion and, if wanted, eligible"
+                f"{at}: got the column {column!r}, expected batch, completion and, if wanted, "
+                "eligible, once each in the first row"
             )
     for column in _COLUMNS[:2]:
         if column not in columns:
-            raise ValueError(f"{at}: has no column {column!r}")
+            raise ValueError(f"{at}: got no column {column!r}, expected one")
     return columns
 
 
@@ -181,7 +182,7 @@ def _csv_row(at: str, cells: dict[str, str]) -> _Row:
     elif said in _YES or said in _NO:
         eligible = said in _YES
     elif said:
-        raise ValueError(f"{at}: eligible = {said!r}: must be yes, no or unknown")
+        raise ValueError(f"{at}: eligible: got {said!r}, expected yes, no or unknown")
     return _row(at, batch, samples, eligible)
 
 
@@ -193,7 +194,7 @@ def _number(at: str, token: str) -> Any:
     try:
         return float(token)
     except ValueError:
-        raise ValueError(f"{at}: completion = {token.strip()!r}: is no number") from None
+        raise ValueError(f"{at}: completion: got {token.strip()!r}, expected a number") from None
 
 
 # JSON --------------------------------------------------------------------------------------------
@@ -204,29 +205,31 @@ def _read_json(where: str) -> tuple[list[_Row], Any]:
         with open(where, encoding="utf-8-sig") as file:
             content = json.load(file)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{where}: is no UTF-8 text: {error}") from None
+        raise ValueError(f"{where}: got {error}, expected UTF-8 text") from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where}: is no JSON: {error}") from None
+        raise ValueError(f"{where}: got {error}, expected JSON") from None
     if not isinstance(content, dict) or not isinstance(content.get("batches"), list):
-        raise ValueError(f'{where}: must be an object with a list "batches"')
+        raise ValueError(f'{where}: got other JSON, expected an object with a list "batches"')
     _known(where, content, ("tasks", "batches"))
     rows = []
     for number, row in enumerate(content["batches"]):
         at = f"{where}, batches[{number}]"
         if not isinstance(row, dict):
-            raise ValueError(f"{at}: must be an object")
+            raise ValueError(f"{at}: got {shown(row)}, expected an object")
         _known(at, row, _COLUMNS)
         batch = row.get("batch")
         if not isinstance(batch, list):
-            raise ValueError(f'{at}: "batch" must be a list of tasks')
+            raise ValueError(f"{at}: batch: got {shown(batch)}, expected a list of tasks")
         for token in batch:
             if isinstance(token, bool) or not isinstance(token, (int, str)):
-                raise ValueError(f"{at}: {token!r} is neither a name nor an index of a task")
+                raise ValueError(f"{at}: batch: got {shown(token)}, expected a name or an index")
         times = row.get("completion")
         samples = () if times is None else tuple(times) if isinstance(times, list) else (times,)
         eligible = row.get("eligible")
         if eligible is not None and not isinstance(eligible, bool) and eligible != _UNKNOWN:
-            raise ValueError(f'{at}: eligible = {eligible!r}: must be true, false or "unknown"')
+            raise ValueError(
+                f'{at}: eligible: got {shown(eligible)}, expected true, false or "unknown"'
+            )
         rows.append(_row(at, tuple(batch), samples, eligible))
     return rows, content.get("tasks")
 
@@ -234,7 +237,7 @@ def _read_json(where: str) -> tuple[list[_Row], Any]:
 def _known(at: str, content: dict[str, Any], keys: Sequence[str]) -> None:
     for key in content:
         if key not in keys:
-            raise ValueError(f"{at}: {key!r} is not expected; known: {', '.join(keys)}")
+            raise ValueError(f"{at}: got {shown(key)}, expected one of {', '.join(keys)}")
 
 
 # Both --------------------------------------------------------------------------------------------
@@ -242,10 +245,10 @@ def _known(at: str, content: dict[str, Any], keys: Sequence[str]) -> None:
 
 def _row(at: str, batch: tuple[Any, ...], samples: tuple[Any, ...], eligible: Any) -> _Row:
     if not batch or "" in batch:
-        raise ValueError(f"{at}: the batch names no task")
+        raise ValueError(f"{at}: batch: got no task, expected at least one")
     if samples in ((), (0,)):
         if eligible is True or eligible == _UNKNOWN:
-            raise ValueError(f"{at}: has no completion time")
+            raise ValueError(f"{at}: completion: got none, expected a time")
         eligible = False
     for sample in samples:
         _one_time(at, sample, least=0 if eligible is False else 1)
@@ -254,9 +257,9 @@ def _row(at: str, batch: tuple[Any, ...], samples: tuple[Any, ...], eligible: An
 
 def _one_time(at: str, sample: Any, least: int) -> None:
     if isinstance(sample, (str, bool, list, dict)) or sample is None:
-        raise ValueError(f"{at}: completion = {sample!r}: is no number")
+        raise ValueError(f"{at}: completion: got {shown(sample)}, expected a number")
     if completion_time(sample, at) < least:
-        raise ValueError(f"{at}: completion = {sample}: must be positive")
+        raise ValueError(f"{at}: completion: got {sample}, expected a positive number")
 
 
 def _time(row: _Row, statistic: str) -> int:
@@ -273,7 +276,7 @@ def _time(row: _Row, statistic: str) -> int:
 
 
 def _indices(where: str, rows: list[_Row], listed: Any, tasks: Any) -> tuple[dict[Any, int], int]:
-    """What tokens mean: names and indices as written in the file, and how many tasks there are."""
+    """Indices of names and indices as written in the file, and the number of tasks."""
     index: dict[Any, int] = {}
     count: int | None = None
     if hasattr(tasks, "__index__") and not isinstance(tasks, bool):
@@ -289,28 +292,28 @@ def _indices(where: str, rows: list[_Row], listed: Any, tasks: Any) -> tuple[dic
             raise ValueError(f"{where}: {error}") from None
         if index and set(written) != set(index):
             offender = next(iter(set(written) ^ set(index)))
-            raise ValueError(f"{where}: task {offender!r} is not in both the file and tasks")
+            raise ValueError(f"{where}: got task {offender!r}, expected it both here and in tasks")
         index = index or {name: i for i, name in enumerate(written)}
         # Indices in the file count in the file's own list.
         index |= {i: index[name] for i, name in enumerate(written)}
         listed = len(written)
     if listed is not None:
         if isinstance(listed, bool) or not isinstance(listed, int):
-            raise ValueError(f'{where}: "tasks" must be a list of names or a number of tasks')
+            raise ValueError(f"{where}: tasks: got {shown(listed)}, expected names or a number")
         if count is not None and count != listed:
-            raise ValueError(f"{where}: has {listed} tasks, not {count}")
+            raise ValueError(f"{where}: got {listed} tasks, expected {count}")
         count = listed
     if count is None:
         index, count = _numbered(rows)
     if count < 1:
-        raise ValueError(f"{where}: {count} tasks: must be at least one")
+        raise ValueError(f"{where}: got {count} tasks, expected at least one")
     if count > MAX_TASKS:
-        raise ValueError(f"{where}: {count} tasks: more tasks than {MAX_TASKS}")
+        raise ValueError(f"{where}: got {count} tasks, expected at most {MAX_TASKS}")
     return {**{i: i for i in range(count)}, **index}, count
 
 
 def _numbered(rows: list[_Row]) -> tuple[dict[Any, int], int]:
-    """Tasks that nobody listed: numbered by their indices, or by their rows of a single task."""
+    """Tasks without a list of names: numbered by indices, or by their rows of a single task."""
     most = -1
     for row in rows:
         for token in row.batch:
@@ -322,9 +325,9 @@ def _numbered(rows: list[_Row]) -> tuple[dict[Any, int], int]:
                         index.setdefault(single.batch[0], len(index))
                 return index, max(len(index), 1)
             if number < 0:
-                raise ValueError(f"{row.where}: unknown task {token}; tasks are numbered from 0")
+                raise ValueError(f"{row.where}: got task {token}, expected numbers from 0")
             if number >= MAX_TASKS:
-                raise ValueError(f"{row.where}: task {token}: more tasks than {MAX_TASKS}")
+                raise ValueError(f"{row.where}: got task {token}, expected at most {MAX_TASKS}")
             most = max(most, number)
     return {}, most + 1
 
@@ -347,4 +350,4 @@ def _lookup(row: _Row, token: Any, index: dict[Any, int], n: int) -> int:
 def _unknown(row: _Row, token: Any, index: dict[Any, int], n: int) -> NoReturn:
     names = [name for name in index if isinstance(name, str)]
     known = ", ".join(map(repr, names)) if names else f"0 to {n - 1}"
-    raise ValueError(f"{row.where}: unknown task {token!r}; tasks are {known}")
+    raise ValueError(f"{row.where}: got the unknown task {token!r}, expected one of {known}")

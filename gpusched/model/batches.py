@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, int_array, integer
-from gpusched._support.text import clip
+from gpusched._support.text import clip, shown
 
 Orders = npt.NDArray[np.int8]
 
@@ -37,12 +37,12 @@ def order_text(order: Sequence[int]) -> str:
 
 
 def task_count(n: Any) -> int:
-    """How many tasks a table is for."""
+    """Number of tasks of a table, checked."""
     count = integer(n, "n")
     if count < 1:
-        raise ValueError(f"n = {count}: a table needs at least one task")
+        raise ValueError(f"n: got {count}, expected at least one task")
     if count > MAX_TASKS:
-        raise ValueError(f"n = {count}: more tasks than {MAX_TASKS}")
+        raise ValueError(f"n: got {count}, expected at most {MAX_TASKS} tasks")
     return count
 
 
@@ -51,9 +51,9 @@ def task_index(value: Any, n: int, what: str) -> int:
     try:
         task = operator.index(value)
     except TypeError:
-        raise TypeError(f"{what}: {value!r} is no task index") from None
+        raise TypeError(f"{what}: got {shown(value)}, expected the index of a task") from None
     if isinstance(value, bool) or not 0 <= task < n:
-        raise ValueError(f"{what}: there is no task {value}; tasks are 0 to {n - 1}")
+        raise ValueError(f"{what}: got task {shown(value)}, expected one from 0 to {n - 1}")
     return task
 
 
@@ -67,15 +67,16 @@ def by_index(key: Any, names: Sequence[str], what: str) -> Any:
 
 def _index(name: str, names: Sequence[str], what: str) -> int:
     if names.count(name) != 1:
-        said = "several tasks are called" if name in names else "there is no task"
-        raise ValueError(f"{what}: {said} {name!r}; tasks are {clip(', '.join(names), 200)}")
+        several = ", the name of several tasks" if name in names else ""
+        known = clip(", ".join(names), 200)
+        raise ValueError(f"{what}: got {shown(name)}{several}, expected one of {known}")
     return names.index(name)
 
 
 def key_order(key: Any, n: int, what: str) -> tuple[int, ...]:
     """The order that a key of `from_dict` names."""
     if isinstance(key, (str, bytes)):
-        raise TypeError(f"{what}: a key is a tuple of task indices or a bit mask")
+        raise TypeError(f"{what}: got text, expected a tuple of task indices or a bit mask")
     if isinstance(key, Iterable):
         order = tuple(task_index(member, n, what) for member in key)
         if isinstance(key, (set, frozenset)):
@@ -84,15 +85,17 @@ def key_order(key: Any, n: int, what: str) -> tuple[int, ...]:
         try:
             mask = operator.index(key)
         except TypeError:
-            raise TypeError(f"{what}: a key is a tuple of task indices or a bit mask") from None
+            found = type(key).__name__
+            wanted = "expected a tuple of task indices or a bit mask"
+            raise TypeError(f"{what}: got {found}, {wanted}") from None
         if isinstance(key, bool) or not 0 <= mask < 1 << n:
-            raise ValueError(f"{what}: is no bit mask of {n} tasks")
+            raise ValueError(f"{what}: got {shown(key)}, expected a bit mask of {n} tasks")
         order = members(mask)
     if not order:
-        raise ValueError(f"{what}: the batch is empty")
+        raise ValueError(f"{what}: got no tasks, expected at least one")
     for task in order:
         if order.count(task) > 1:
-            raise ValueError(f"{what}: task {task} is named twice")
+            raise ValueError(f"{what}: got task {task} twice, expected it once")
     return order
 
 
@@ -103,12 +106,12 @@ def completion_time(value: Any, what: str) -> int:
     else:
         time = int_array(value, f"{what}: completion")
         if time.ndim != 0:
-            raise ValueError(f"{what}: completion must be one number")
+            raise ValueError(f"{what}: completion: got shape {time.shape}, expected one number")
         ticks = int(time)
     if ticks < 0:
-        raise ValueError(f"{what}: completion = {ticks}: must not be negative")
+        raise ValueError(f"{what}: completion: got {ticks}, expected a non-negative number")
     if ticks >= MAX_TIME:
-        raise OverflowError(f"{what}: completion = {ticks}: is too large for the clock")
+        raise OverflowError(f"{what}: completion: got {ticks}, expected less than 2**60 - 1 ticks")
     return ticks
 
 
@@ -140,36 +143,36 @@ class Collected:
 
 
 def tasks_of(completion: Int64Array) -> int:
-    """For how many tasks these completion times are."""
+    """Number of tasks of a table with these completion times."""
     if completion.ndim not in (1, 2):
-        raise ValueError(f"completion: must have 1 or 2 dimensions, has {completion.ndim}")
+        raise ValueError(f"completion: got {completion.ndim} dimensions, expected 1 or 2")
     size = int(completion.shape[-1])
     if size > 1 << MAX_TASKS:
-        raise ValueError(f"completion: {size} entries: more tasks than {MAX_TASKS}")
+        raise ValueError(f"completion: got {size} entries, expected at most {MAX_TASKS} tasks")
     if size < 2 or size & (size - 1):
         raise ValueError(
-            f"completion: {size} entries, must be 2**n for n tasks, one for each bit mask"
+            f"completion: got {size} entries, expected 2**n for n tasks, one for each bit mask"
         )
     return size.bit_length() - 1
 
 
 def check_times(times: Int64Array, name: str) -> None:
-    """Refuses times that are negative or beyond the clock, and one of the empty batch."""
-    refuse(times < 0, times, name, "must not be negative")
-    refuse(times >= MAX_TIME, times, name, "is too large for the clock", OverflowError)
+    """Refuse times that are negative or too large, and one of the empty batch."""
+    refuse(times < 0, times, name, "a non-negative number")
+    refuse(times >= MAX_TIME, times, name, "less than 2**60 - 1 ticks", OverflowError)
     empty = np.zeros(times.shape, dtype=bool)
     empty[..., 0] = times[..., 0] != 0
-    refuse(empty, times, name, "the empty batch must have time 0")
+    refuse(empty, times, name, "0 for the empty batch")
 
 
 def check_singletons(completion: Int64Array, n: int) -> None:
-    """Refuses a table in which a task cannot even run alone."""
+    """Refuse a table in which a task alone is not eligible."""
     never = np.argwhere(completion[..., [1 << i for i in range(n)]] == 0)
     if len(never):
         *sets, task = (int(i) for i in never[0])
         raise ValueError(
-            f"{_in_set(sets)}task {task} can never run: completion[{{{task}}}] is 0, so that "
-            f"even alone it is not eligible"
+            f"{_in_set(sets)}completion[{{{task}}}]: got 0, expected a positive number, as task "
+            f"{task} could never run"
         )
 
 
@@ -177,7 +180,7 @@ def check_orders(order: Any, completion: Int64Array, n: int) -> Orders:
     """Every row a permutation of its batch; returned as a new int8 array."""
     given = int_array(order, "order")
     if given.shape != (*completion.shape, n):
-        raise ValueError(f"order: shape {given.shape}, must be {(*completion.shape, n)}")
+        raise ValueError(f"order: got shape {given.shape}, expected {(*completion.shape, n)}")
     rows, eligible = given.reshape(-1, n), completion.ravel() > 0
     masks = np.resize(np.arange(1 << n), len(rows))
     for start in range(0, len(rows), _CHUNK):
@@ -199,12 +202,12 @@ def check_orders(order: Any, completion: Int64Array, n: int) -> Orders:
             where = np.unravel_index(row, completion.shape)
             mask, sets = int(where[-1]), [int(i) for i in where[:-1]]
             what = (
-                "must name its tasks once each, then -1"
+                "its tasks once each, then -1"
                 if eligible[row]
-                else "must be -1: the batch is not eligible"
+                else "-1, as the batch is not eligible"
             )
             raise ValueError(
-                f"{_in_set(sets)}order[{set_text(mask)}] = {rows[row].tolist()}: {what}"
+                f"{_in_set(sets)}order[{set_text(mask)}]: got {rows[row].tolist()}, expected {what}"
             )
     return given.astype(np.int8)
 
@@ -221,12 +224,12 @@ def refuse(
     what: str,
     error: type[Exception] = ValueError,
 ) -> None:
-    """Raises for the first offender, the batch written as a set of tasks."""
+    """Raise for the first bad time; the message writes the batch as a set of tasks."""
     if bad.any():
         *sets, mask = (int(i) for i in np.argwhere(bad)[0])
         at = (*sets, mask)
         value = int(times[at])
-        raise error(f"{_in_set(sets)}{name}[{set_text(mask)}] = {value}: {what}")
+        raise error(f"{_in_set(sets)}{name}[{set_text(mask)}]: got {value}, expected {what}")
 
 
 def _in_set(sets: Sequence[int]) -> str:

@@ -1,6 +1,6 @@
-"""GPUs: their limits, and how many blocks of a kernel one of their SMs holds.
+"""GPUs: limits of their SMs, and the number of blocks of a kernel that one SM holds.
 
-Olmedo et al. 2020, section III-C and Table I; the allocation units are those of the CUDA toolkit's
+[RTAS20], section III-C and Table I; the allocation units are those of the CUDA toolkit's
 occupancy arithmetic.
 """
 
@@ -13,25 +13,32 @@ from operator import index
 from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
 from gpusched._support.saved import Saved
+from gpusched._support.text import shown
 
 KB = 1024
 WARP_THREADS = 32
 MAX_SMS = 65536
 
+Capability = str | float | tuple[int, int]
+"""A compute capability: ``"8.0"``, ``8.0`` or ``(8, 0)``."""
+
+__all__ = ["GPU", "MAX_SMS", "WARP_THREADS", "SMLimits", "limits_of", "occupancy"]
+
 _INT32_MAX = 2**31 - 1
 
-# What stops one more block, by the core's number of it.
+# Limits of the number of blocks, in the order of the core's numbers.
 _LIMIT_NAMES = ("warps", "blocks", "registers", "shared memory", "threads")
 
 
 @dataclass(frozen=True)
 class SMLimits:
-    """What one SM of a compute capability holds at most, with the largest carve-out for shared
-    memory: threads, blocks, shared memory in bytes, and shared memory in bytes that one block may
+    """Limits of one SM of a compute capability, with the largest carve-out for shared memory:
+    threads, blocks, shared memory in bytes, and shared memory in bytes that one block may
     opt in to."""
 
     threads_per_sm: int
@@ -106,15 +113,18 @@ _SPECIAL: dict[str, dict[str, Any]] = {
 _AROUND = re.compile(r"^(nvidia|geforce|tesla|quadro|jetson|drive|agx)+|sxm.*$")
 
 
-def limits_of(cc: Any) -> SMLimits:
-    """The limits of an SM of a compute capability, a ``(major, minor)`` tuple or ``"8.6"``.
+def limits_of(cc: Capability) -> SMLimits:
+    """Look up the limits of an SM of a compute capability: ``(8, 6)``, ``"8.6"`` or ``8.6``.
 
     Raises ValueError for a compute capability that is not known.
+
+    >>> limits_of("8.6").threads_per_sm
+    1536
     """
     capability = _capability(cc)
     if capability not in _CAPABILITIES:
         known = ", ".join("{}.{}".format(*key) for key in _CAPABILITIES)
-        raise ValueError(f"cc = {cc!r}: is not known; known: {known}")
+        raise ValueError(f"cc: got {shown(cc)}, expected one of {known}")
     threads, blocks, per_sm, per_block = _CAPABILITIES[capability]
     return SMLimits(threads, blocks, per_sm * KB, per_block * KB)
 
@@ -122,6 +132,12 @@ def limits_of(cc: Any) -> SMLimits:
 @dataclass(frozen=True, eq=False, repr=False)
 class GPU(Saved):
     """The limits of one GPU; all its SMs are alike.
+
+    >>> gpu = gs.GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32, cc="7.2")
+    >>> gpu.warps_per_sm, gpu.smem_per_block, gpu.sm_order.tolist()
+    (32, 65536, [0, 2, 4, 6, 1, 3, 5, 7])
+    >>> gs.GPU.preset("xavier").sms
+    8
 
     Parameters
     ----------
@@ -158,7 +174,7 @@ class GPU(Saved):
     Raises
     ------
     ValueError, OverflowError, TypeError
-        For what is no such limit; the message names the field.
+        Limits that are not possible; the message names the field.
     """
 
     _KIND: ClassVar[str] = "GPU"
@@ -181,8 +197,8 @@ class GPU(Saved):
         blocks_per_sm: int,
         regs_per_sm: int = 65536,
         smem_per_sm: int = 65536,
-        cc: Any = None,
-        sm_order: Any = None,
+        cc: Capability | None = None,
+        sm_order: str | npt.ArrayLike | None = None,
         smem_per_block: int | None = None,
         copy_engines: int = 1,
         name: str = "",
@@ -205,39 +221,40 @@ class GPU(Saved):
             most = _count(smem_per_block, "smem_per_block", 0)
             if most > values["smem_per_sm"]:
                 raise ValueError(
-                    f"smem_per_block = {most}: is more than smem_per_sm = {values['smem_per_sm']}"
+                    f"smem_per_block: got {most}, expected at most the "
+                    f"{values['smem_per_sm']} of smem_per_sm"
                 )
             values["smem_per_block"] = most
         if not isinstance(name, str):
-            raise TypeError(f"name: must be a string, got {type(name).__name__}")
+            raise TypeError(f"name: got {type(name).__name__}, expected a string")
         values["name"] = name
         for key, value in values.items():
             object.__setattr__(self, key, value)
 
     @property
     def warps_per_sm(self) -> int:
-        """Whole warps of 32 threads resident on an SM at once (mw in Olmedo et al. 2020)."""
+        """Whole warps of 32 threads resident on an SM at once (mw in [RTAS20])."""
         return self.threads_per_sm // WARP_THREADS
 
     @staticmethod
     def preset(name: str) -> GPU:
-        """The GPU of this name, such as ``"Xavier"``, ``"A100"`` or ``"pbs2024"``.
+        """Make the GPU of this name, such as ``"Xavier"``, ``"A100"`` or ``"pbs2024"``.
 
         Case, spaces and punctuation do not matter, nor does the brand before the name
         (``"NVIDIA GeForce RTX 2080 Ti"`` is ``"rtx2080ti"``). Raises ValueError for an unknown
-        name and lists those that come near; see :meth:`presets`.
+        name, with similar ones; see `presets`.
         """
         if not isinstance(name, str):
-            raise TypeError(f"name: must be a string, got {type(name).__name__}")
+            raise TypeError(f"name: got {type(name).__name__}, expected a string")
         known = {_plain(label): label for label in GPU.presets()}
         label = known.get(_plain(name))
         if label is None:
             import difflib
 
             near = difflib.get_close_matches(_plain(name), known, n=4, cutoff=0.5)
-            shown = [known[key] for key in near] or GPU.presets()
-            hint = "near ones" if near else "known"
-            raise ValueError(f"{name[:60]!r} is no preset; {hint}: {', '.join(shown)}")
+            labels = [known[key] for key in near] or GPU.presets()
+            hint = "a preset such as" if near else "one of"
+            raise ValueError(f"name: got {shown(name)}, expected {hint} {', '.join(labels)}")
         if label in _SPECIAL:
             return GPU(name=label, **_SPECIAL[label])
         sms, cc, more = _PRESETS[label]
@@ -255,12 +272,12 @@ class GPU(Saved):
 
     @staticmethod
     def presets() -> tuple[str, ...]:
-        """The names that :meth:`preset` knows."""
+        """Names that `preset` knows."""
         return (*_PRESETS, *_SPECIAL)
 
     @staticmethod
     def from_properties(properties: Mapping[str, Any]) -> GPU:
-        """The GPU that an entry of ``deviceProperties`` in a PyTorch profiler trace describes.
+        """Make the GPU described by an entry of ``deviceProperties`` in a PyTorch profiler trace.
 
         The blocks per SM, which such entries lack, come from the compute capability. Raises
         ValueError that names missing fields, or when the compute capability is unknown.
@@ -273,12 +290,15 @@ class GPU(Saved):
             "smem_per_block": "sharedMemPerBlockOptin",
         }
         if not isinstance(properties, Mapping):
-            raise TypeError(f"properties: must be a mapping, got {type(properties).__name__}")
+            raise TypeError(f"properties: got {type(properties).__name__}, expected a mapping")
         needed = (*named.values(), "computeMajor", "computeMinor")
         if missing := [key for key in needed if key not in properties]:
-            raise ValueError(f"deviceProperties: lacks {', '.join(missing)}")
+            raise ValueError(f"deviceProperties: got no {', '.join(missing)}, expected all of them")
         values = {ours: _count(properties[theirs], theirs, 0) for ours, theirs in named.items()}
-        cc = tuple(_count(properties[key], key, 0) for key in ("computeMajor", "computeMinor"))
+        cc = (
+            _count(properties["computeMajor"], "computeMajor", 0),
+            _count(properties["computeMinor"], "computeMinor", 0),
+        )
         return GPU(
             **values,
             blocks_per_sm=limits_of(cc).blocks_per_sm,
@@ -325,7 +345,7 @@ class GPU(Saved):
         return (GPU, self._values())
 
     def __repr__(self) -> str:
-        shown = [
+        parts = [
             f"sms={self.sms}",
             f"threads_per_sm={self.threads_per_sm}",
             f"blocks_per_sm={self.blocks_per_sm}",
@@ -333,17 +353,17 @@ class GPU(Saved):
             f"smem_per_sm={self.smem_per_sm}",
         ]
         if self.cc is not None:
-            shown.append(f"cc={self.cc}")
+            parts.append(f"cc={self.cc}")
         if (order := _order_name(self.sm_order)) != "evens_then_odds":
             ids = ", ".join(map(str, self.sm_order[:20].tolist()))
             dots = ", ..." if self.sms > 20 else ""
-            shown.append(f"sm_order={order!r}" if order else f"sm_order=[{ids}{dots}]")
-        shown.append(f"smem_per_block={self.smem_per_block}")
+            parts.append(f"sm_order={order!r}" if order else f"sm_order=[{ids}{dots}]")
+        parts.append(f"smem_per_block={self.smem_per_block}")
         if self.copy_engines != 1:
-            shown.append(f"copy_engines={self.copy_engines}")
+            parts.append(f"copy_engines={self.copy_engines}")
         if self.name:
-            shown.append(f"name={self.name[:60]!r}")
-        return f"GPU({', '.join(shown)})"
+            parts.append(f"name={self.name[:60]!r}")
+        return f"GPU({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         rows = {
@@ -366,35 +386,62 @@ class GPU(Saved):
 
 @overload
 def occupancy(
-    gpu: GPU | str, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: Literal[False] = False
-) -> Any: ...
+    gpu: GPU | str, threads: int, regs: int = 0, smem: int = 0, *, detail: Literal[False] = False
+) -> int: ...
 
 
 @overload
 def occupancy(
-    gpu: GPU | str, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: Literal[True]
-) -> tuple[Any, Any]: ...
+    gpu: GPU | str, threads: int, regs: int = 0, smem: int = 0, *, detail: Literal[True]
+) -> tuple[int, str]: ...
+
+
+@overload
+def occupancy(
+    gpu: GPU | str,
+    threads: npt.ArrayLike,
+    regs: npt.ArrayLike = 0,
+    smem: npt.ArrayLike = 0,
+    *,
+    detail: Literal[False] = False,
+) -> Int64Array: ...
+
+
+@overload
+def occupancy(
+    gpu: GPU | str,
+    threads: npt.ArrayLike,
+    regs: npt.ArrayLike = 0,
+    smem: npt.ArrayLike = 0,
+    *,
+    detail: Literal[True],
+) -> tuple[Int64Array, npt.NDArray[np.str_]]: ...
 
 
 def occupancy(
-    gpu: GPU | str, threads: Any, regs: Any = 0, smem: Any = 0, *, detail: bool = False
-) -> Any:
-    """How many blocks of a kernel are resident on one SM at once.
+    gpu: GPU | str,
+    threads: npt.ArrayLike,
+    regs: npt.ArrayLike = 0,
+    smem: npt.ArrayLike = 0,
+    *,
+    detail: bool = False,
+) -> int | Int64Array | tuple[int, str] | tuple[Int64Array, npt.NDArray[np.str_]]:
+    """Number of blocks of a kernel that are resident on one SM at once.
 
-    Source: Olmedo et al. 2020, Equation 1, with the toolkit's allocation units (see :class:`GPU`).
+    [RTAS20], Equation 1, with the allocation units of the CUDA toolkit (see `GPU`).
 
     Parameters
     ----------
     gpu
-        A ``GPU``, or the name of a preset.
+        A `GPU`, or the name of a preset.
     threads
         Threads per block. A block of more than 1,024 threads fits no SM.
     regs
-        Registers per thread; 0: they do not matter.
+        Registers per thread; 0: no limit.
     smem
         Shared memory per block in bytes, static and dynamic.
     detail
-        Also tell the limiting resource.
+        Whether the limiting resource is returned, too.
 
     Returns
     -------
@@ -411,6 +458,11 @@ def occupancy(
     ValueError
         Non-positive threads, negative registers or shared memory, fractions, or shapes that do
         not fit each other.
+
+    >>> gs.occupancy("pbs2024", threads=256)
+    4
+    >>> gs.occupancy("pbs2024", threads=[128, 512], detail=True)[1].tolist()
+    ['warps', 'warps']
     """
     device = as_gpu(gpu)
     columns = kernel_columns(threads=threads, regs=regs, smem=smem)
@@ -418,20 +470,20 @@ def occupancy(
     blocks, limit = _core.occupancy(device._limits, *(column.ravel() for column in columns))
     if not shape:
         return (int(blocks[0]), _LIMIT_NAMES[limit[0]]) if detail else int(blocks[0])
-    blocks = blocks.reshape(shape)
-    return (blocks, np.array(_LIMIT_NAMES)[limit].reshape(shape)) if detail else blocks
+    count: Int64Array = blocks.reshape(shape)
+    return (count, np.array(_LIMIT_NAMES)[limit].reshape(shape)) if detail else count
 
 
 def as_gpu(gpu: Any) -> GPU:
-    """A GPU itself, or the preset of this name; a ``TypeError`` for anything else."""
+    """The GPU itself, or the preset of this name; raise TypeError for anything else."""
     device = GPU.preset(gpu) if isinstance(gpu, str) else gpu
     if not isinstance(device, GPU):
-        raise TypeError(f"gpu: must be a GPU or the name of a preset, not {type(gpu).__name__}")
+        raise TypeError(f"gpu: got {type(gpu).__name__}, expected a GPU or the name of a preset")
     return device
 
 
 def kernel_columns(**given: Any) -> list[Int64Array]:
-    """What describes kernels, checked and brought to one shape."""
+    """Columns that describe kernels, checked and brought to one shape."""
     arrays = {key: int_array(value, key) for key, value in given.items()}
     for key, array in arrays.items():
         at_least(array, 0 if key in ("regs", "smem") else 1, key)
@@ -439,7 +491,7 @@ def kernel_columns(**given: Any) -> list[Int64Array]:
         return [array.copy() for array in np.broadcast_arrays(*arrays.values())]
     except ValueError:
         shapes = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
-        raise ValueError(f"shapes do not fit each other: {shapes}") from None
+        raise ValueError(f"kernels: got {shapes}, expected shapes that fit each other") from None
 
 
 def _plain(name: str) -> str:
@@ -456,10 +508,10 @@ def _units(cc: tuple[int, int] | None) -> tuple[int, int, int]:
 def _count(value: Any, name: str, least: int, most: int = _INT32_MAX) -> int:
     array = int_array(value, name)
     if array.ndim:
-        raise TypeError(f"{name}: must be one number, has shape {array.shape}")
+        raise TypeError(f"{name}: got shape {array.shape}, expected one number")
     at_least(array, least, name)
     if array > most:
-        raise ValueError(f"{name} = {array}: must be <= {most}")
+        raise ValueError(f"{name}: got {array}, expected at most {most}")
     return int(array)
 
 
@@ -472,7 +524,7 @@ def _capability(cc: Any) -> tuple[int, int] | None:
     except (TypeError, ValueError):
         capability = 0, 0
     if not 1 <= capability[0] <= 999 or not 0 <= capability[1] <= 9:
-        raise ValueError(f"cc = {cc!r}: must be like '8.0' or (8, 0)")
+        raise ValueError(f"cc: got {shown(cc)}, expected a pair such as '8.0' or (8, 0)")
     return capability
 
 
@@ -497,17 +549,21 @@ def _order(order: Any, sms: int) -> Int64Array:
         order = "evens_then_odds"
     if isinstance(order, str):
         if order not in _ORDERS:
-            raise ValueError(f"sm_order = {order!r}: must be one of {_ORDERS}, or the SM ids")
+            names = ", ".join(_ORDERS)
+            raise ValueError(
+                f"sm_order: got {shown(order)}, expected one of {names}, or the SM ids"
+            )
         ids = _named_order(order, sms)
     else:
         ids = int_array(order, "sm_order")
         if ids.shape != (sms,):
-            raise ValueError(f"sm_order: must have shape ({sms},), has {ids.shape}")
+            raise ValueError(f"sm_order: got shape {ids.shape}, expected ({sms},)")
         first = np.unique(ids, return_index=True)[1]
         wrong = (ids < 0) | (ids >= sms)
         wrong[np.delete(np.arange(sms), first)] = True
         if wrong.any():
             at = int(np.argmax(wrong))
-            what = "there is no such SM" if not 0 <= ids[at] < sms else "this SM is named twice"
-            raise ValueError(f"sm_order[{at}] = {ids[at]}: {what}")
+            inside = 0 <= ids[at] < sms
+            what = "each SM once" if inside else f"an SM from 0 to {sms - 1}"
+            raise ValueError(f"sm_order[{at}]: got {ids[at]}, expected {what}")
     return frozen(ids)

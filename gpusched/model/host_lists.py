@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, int_array
+from gpusched._support.text import shown
 
 
 def is_ragged(value: Any) -> bool:
-    """Whether these are lists of different lengths, which no array holds."""
+    """Whether these are lists of different lengths, which an array cannot hold."""
     if not isinstance(value, (list, tuple)):
         return False
     try:
@@ -23,24 +24,28 @@ def is_ragged(value: Any) -> bool:
 
 
 def from_lists(jobs: dict[str, Any]) -> tuple[dict[str, Any], Int64Array]:
-    """Lists per task, whose entries are yet to be looked at, as arrays; and how many GPU segments.
+    """Arrays of lists per task, with entries still to be checked, and the numbers of GPU segments.
 
     ``jobs``: cpu, copy_in, kernel and copy_out; a number stands for all segments of a task, or of
     all tasks.
     """
     if not _is_list(jobs["cpu"]):
-        raise ValueError("cpu: must be lists, one per task, as other lists differ in length")
+        raise ValueError(
+            "cpu: got no lists, expected one per task, as other lists differ in length"
+        )
     cpu = [list(row) if _is_list(row) else [row] for row in jobs["cpu"]]
     for i, row in enumerate(cpu):
         if not row:
-            raise ValueError(f"cpu[{i}]: the list of segments is empty")
+            raise ValueError(f"cpu[{i}]: got an empty list, expected at least one segment")
     segments = np.array([len(row) - 1 for row in cpu], np.int64)
     rows = {key: _rows(value, key, segments) for key, value in jobs.items() if key != "cpu"}
     kernels = [[list(e) if _is_list(e) else [e] for e in row] for row in rows["kernel"]]
     for i, row in enumerate(kernels):
         for j, times in enumerate(row):
             if not times:
-                raise ValueError(f"kernel[{i}][{j}]: must have an entry for at least one SM")
+                raise ValueError(
+                    f"kernel[{i}][{j}]: got no entries, expected one for at least one SM"
+                )
     most = max((len(times) for row in kernels for times in row), default=1)
     full = [[times + times[-1:] * (most - len(times)) for times in row] for row in kernels]
     n, width = len(cpu), int(segments.max(initial=0))
@@ -57,7 +62,7 @@ def _rows(value: Any, key: str, segments: Int64Array) -> list[list[Any]]:
     if not _is_list(value):
         return [[value] * int(k) for k in segments]
     if len(value) != len(segments):
-        raise ValueError(f"{key}: has {len(value)} entries for {len(segments)} tasks")
+        raise ValueError(f"{key}: got {len(value)} entries, expected {len(segments)}, one per task")
     rows = [
         list(row) if _is_list(row) else [row] * int(k)
         for row, k in zip(value, segments, strict=True)
@@ -65,8 +70,7 @@ def _rows(value: Any, key: str, segments: Int64Array) -> list[list[Any]]:
     for i, (row, k) in enumerate(zip(rows, segments, strict=True)):
         if len(row) != k:
             raise ValueError(
-                f"{key}[{i}]: has {len(row)} entries, but the task has {k} GPU segments, as "
-                f"cpu[{i}] has {k + 1} entries"
+                f"{key}[{i}]: got {len(row)} entries, expected {k}, as cpu[{i}] has {k + 1} entries"
             )
     return rows
 
@@ -85,7 +89,7 @@ def _filled(key: str, rows: list[list[Any]], shape: tuple[int, ...]) -> npt.NDAr
 
 def _number(item: Any, where: str) -> Any:
     if _is_list(item):
-        raise TypeError(f"{where} = {repr(item)[:60]}: must be a number")
+        raise TypeError(f"{where}: got {shown(item)}, expected a number")
     return item
 
 
@@ -93,10 +97,12 @@ def jobs_to_rows(jobs: Iterable[Any]) -> tuple[list[Any], list[Any], list[Any], 
     """Jobs as lists of numbers and triples -> the rows cpu, copy_in, kernel, copy_out."""
     rows: tuple[list[Any], list[Any], list[Any], list[Any]] = ([], [], [], [])
     if isinstance(jobs, (str, bytes)) or not isinstance(jobs, Iterable):
-        raise TypeError("jobs: must be a list of lists of segments, one per task")
+        raise TypeError(
+            f"jobs: got {shown(jobs)}, expected a list of lists of segments, one per task"
+        )
     for i, job in enumerate(jobs):
         if isinstance(job, (str, bytes)) or not isinstance(job, Iterable):
-            raise TypeError(f"jobs[{i}] = {repr(job)[:60]}: must be a list of segments")
+            raise TypeError(f"jobs[{i}]: got {shown(job)}, expected a list of segments")
         for row, part in zip(rows, _split(list(job), i), strict=True):
             row.append(part)
     return rows
@@ -109,26 +115,27 @@ def _split(job: list[Any], i: int) -> tuple[list[Any], list[Any], list[Any], lis
         if _is_list(part):
             if len(part) != 3:
                 raise ValueError(
-                    f"jobs[{i}][{j}] = {repr(part)[:60]}: must be a number or a triple (copy_in, "
+                    f"jobs[{i}][{j}]: got {shown(part)}, expected a number or a triple (copy_in, "
                     "kernel, copy_out)"
                 )
             times = part[1] if _is_list(part[1]) else ()
             if any(_is_list(piece) for piece in (part[0], *times, part[2])):
                 raise TypeError(
-                    f"jobs[{i}][{j}] = {repr(part)[:60]}: only the kernel may be a list, of numbers"
+                    f"jobs[{i}][{j}]: got {shown(part)}, expected a list of numbers for the kernel "
+                    "alone"
                 )
             if len(cpu) == len(gpu):  # nothing on the CPU since the segment before
                 cpu.append(0)
             gpu.append(part)
         elif len(cpu) > len(gpu):
             raise ValueError(
-                f"jobs[{i}][{j}] = {repr(part)[:60]}: two CPU segments in a row are one; add "
-                "them up"
+                f"jobs[{i}][{j}]: got {shown(part)}, expected a GPU segment, as two CPU segments "
+                "in a row are one"
             )
         else:
             cpu.append(part)
     if not job:
-        raise ValueError(f"jobs[{i}]: the list of segments is empty")
+        raise ValueError(f"jobs[{i}]: got an empty list, expected at least one segment")
     if len(cpu) == len(gpu):
         cpu.append(0)
     return cpu, [g[0] for g in gpu], [g[1] for g in gpu], [g[2] for g in gpu]
@@ -136,7 +143,9 @@ def _split(job: list[Any], i: int) -> tuple[list[Any], list[Any], list[Any], lis
 
 def sm_sets(sm: Any, limit: int) -> npt.NDArray[np.bool_] | None:
     """Which SMs are in each set, from a bool array or lists of SM indices; None for None."""
-    refusal = "sm: must be a bool array with one row per task, or lists of SM indices"
+    refusal = (
+        f"sm: got {shown(sm)}, expected a bool array with one row per task, or lists of SM indices"
+    )
     if sm is None:
         return None
     if not _is_group(sm):
@@ -145,7 +154,7 @@ def sm_sets(sm: Any, limit: int) -> npt.NDArray[np.bool_] | None:
         array = np.asarray(sm)
         if array.dtype == np.bool_ and array.ndim in (2, 3):
             if array.shape[-1] > limit:
-                raise OverflowError(f"sm: {array.shape[-1]} SMs are more than {limit}")
+                raise OverflowError(f"sm: got {array.shape[-1]} SMs, expected at most {limit}")
             return array
     except ValueError:
         pass
@@ -155,7 +164,7 @@ def sm_sets(sm: Any, limit: int) -> npt.NDArray[np.bool_] | None:
         stack = [[_indices(s, f"sm[{a}][{i}]", limit) for i, s in enumerate(row)]
                  for a, row in enumerate(sm)]  # fmt: skip
         if len({len(row) for row in stack}) > 1:
-            raise ValueError("sm: the sets of a stack have different numbers of tasks")
+            raise ValueError("sm: got sets of different numbers of tasks, expected a stack")
         count = max((max(s, default=-1) + 1 for row in stack for s in row), default=0)
         return np.stack([_marked(row, count) for row in stack])
     rows = [_indices(row, f"sm[{i}]", limit) for i, row in enumerate(sm)]
@@ -171,7 +180,7 @@ def _marked(rows: list[list[int]], count: int) -> npt.NDArray[np.bool_]:
 
 def _indices(row: Any, where: str, limit: int) -> list[int]:
     if not _is_group(row):
-        raise TypeError(f"{where} = {repr(row)[:60]}: must be a list of SM indices")
+        raise TypeError(f"{where}: got {shown(row)}, expected a list of SM indices")
     found = []
     for j, item in enumerate(row):
         try:
@@ -180,10 +189,12 @@ def _indices(row: Any, where: str, limit: int) -> list[int]:
             index = operator.index(item)
         except TypeError:
             raise TypeError(
-                f"{where}[{j}] = {repr(item)[:60]}: must be the index of an SM"
+                f"{where}[{j}]: got {shown(item)}, expected the index of an SM"
             ) from None
         if not 0 <= index < limit:
-            raise ValueError(f"{where}[{j}] = {index}: SM indices are 0 to {limit - 1}")
+            raise ValueError(
+                f"{where}[{j}]: got {shown(index)}, expected an SM index from 0 to {limit - 1}"
+            )
         found.append(index)
     return found
 
@@ -211,8 +222,8 @@ def to_segments(period: Any, cpu: Any, gpu: Any, section: Any) -> dict[str, Any]
     e, s, cs = (np.broadcast_to(array, shape or (1,)) for array in (e, s, cs))
     for name, array in (("cpu", e), ("gpu", s), ("section", cs)):
         at_least(array, 0, name)
-    _refuse_section(cs < s, cs, "is shorter than the kernel in it")
-    _refuse_section(cs - s > e, cs, "is longer than the job: its copies are part of the CPU time")
+    _refuse_section(cs < s, cs, "at least the time of the kernel in it")
+    _refuse_section(cs - s > e, cs, "at most the job, whose CPU time has the copies")
     return {
         "cpu": np.stack([e - (cs - s), np.zeros_like(e)], axis=-1),
         "copy_in": (cs - s)[..., None],
@@ -226,4 +237,4 @@ def _refuse_section(bad: Any, section: Int64Array, why: str) -> None:
     if bad.any():
         at = tuple(int(i) for i in np.argwhere(bad)[0])
         where = f"[{', '.join(map(str, at))}]" if at else ""
-        raise ValueError(f"section{where} = {section[at]}: {why}")
+        raise ValueError(f"section{where}: got {section[at]}, expected {why}")

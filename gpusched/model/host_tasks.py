@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_SMS", "MODES", "HostTasks"]
 
 MODES = ("suspend", "busy")
-"""What a task does on its CPU while the GPU works for it: it suspends, or it keeps the CPU."""
+"""Modes of a task during its kernels: it suspends, or it keeps the CPU busy."""
 
 MAX_SMS = 1024
-"""An SM's index is below this."""
+"""Largest number of SMs; their indices are below it."""
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -215,7 +215,7 @@ class HostTasks(TaskSet):
             if key != "priority":
                 at_least(array, _LEAST.get(key, 0), key)
         if arrays["cpu"].ndim > 1 and arrays["cpu"].shape[-1] == 0:
-            raise ValueError("cpu: the lists of segments are empty")
+            raise ValueError("cpu: got empty lists, expected at least one CPU segment")
         if arrays["cpu"].ndim < 2:
             arrays["cpu"] = arrays["cpu"][..., None]
         if segments is None:
@@ -465,15 +465,17 @@ class HostTasks(TaskSet):
     def kernel_time(self, sms: npt.ArrayLike | None = None) -> Int64Array:
         """Time of each kernel, shape ``(n, w)`` or ``(N, n, w)``.
 
-        ``sms``: on how many SMs, one number or one per task; the number that each task has in
-        ``sm`` unless given. Raises ValueError for less than one SM.
+        ``sms`` is the number of SMs, one for all or one per task; that of each task in ``sm``
+        unless given. Raises ValueError for less than one SM.
         """
         if sms is None:
             count = self.sm.sum(axis=-1)
             bad = (count == 0) & (self.segments > 0)
             if bad.any():
                 at = tuple(int(i) for i in np.argwhere(bad)[0])
-                raise ValueError(f"sm{list(at)}: the task has no SM; give sms=, or place it")
+                raise ValueError(
+                    f"sm{list(at)}: got no SM, expected one; give sms=, or place the task"
+                )
             count = np.maximum(count, 1)
         else:
             count = int_array(sms, "sms")
@@ -627,8 +629,13 @@ class HostTasks(TaskSet):
             if key in rows:
                 values[key] = np.array(rows.whole(key, -1 if key == "core" else None), np.int64)
         values["segments"] = count - 1
-        room = {"cpu": (max(width, most) + 1,), "copy_in": (max(width, most),)}
-        room |= {"copy_out": room["copy_in"], "kernel": (*room["copy_in"], max(len(kernels), 1))}
+        width = max(width, most)
+        room: dict[str, tuple[int, ...]] = {
+            "cpu": (width + 1,),
+            "copy_in": (width,),
+            "kernel": (width, max(len(kernels), 1)),
+            "copy_out": (width,),
+        }
         inside = segment < (count - 1)[tasks]
         for key, size in room.items():
             array = values[key] = np.zeros((len(first), *size), np.int64)
@@ -702,25 +709,25 @@ class HostTasks(TaskSet):
 
 
 def _shape(arrays: dict[str, Int64Array], sets: BoolArray | None) -> tuple[int, ...]:
-    """Of ``period`` and its like: the first that has most axes says it."""
+    """The shape of ``period`` and its like: that of the first with the most axes."""
     leads: dict[str, tuple[int, ...]] = {}
     for key, array in arrays.items():
         tail = _tail(key, array.ndim)
         leads[key] = array.shape[: array.ndim - tail]
         if len(leads[key]) > 2:
-            raise ValueError(f"{key}: must have at most {2 + tail} dimensions, has {array.ndim}")
+            raise ValueError(f"{key}: got {array.ndim} dimensions, expected at most {2 + tail}")
     if sets is not None:
         leads["sm"] = sets.shape[:-1]
     shape: tuple[int, ...] = max(leads.values(), key=len)  # the first of the longest
     if len(shape) == 0:
-        raise ValueError("period: must be a sequence with one entry per task")
+        raise ValueError("period: got one number, expected a sequence with one entry per task")
     if shape[-1] == 0:
-        raise ValueError("period: a task set needs at least one task")
+        raise ValueError("period: got no entries, expected at least one task")
     return shape
 
 
 def _tail(key: str, ndim: int) -> int:
-    """How many of an array's axes are about a task's segments, not about which task."""
+    """Number of an array's last axes that are about segments, not about sets and tasks."""
     if key in _ROW:
         return 0
     return min(2 if key == "kernel" else 1, max(ndim - 1, 0))
@@ -730,25 +737,25 @@ def _fit(array: Any, shape: tuple[int, ...], key: str) -> Any:
     try:
         return np.ascontiguousarray(np.broadcast_to(array, shape))
     except ValueError:
-        raise ValueError(f"{key}: shape {array.shape} does not fit {shape}") from None
+        raise ValueError(f"{key}: got shape {array.shape}, expected {shape}") from None
 
 
 def _segments(arrays: dict[str, Int64Array], shape: tuple[int, ...]) -> None:
-    """Brings what jobs run into shape; nothing is left beyond a task's last segment."""
+    """Bring the segments into shape; refuse times beyond a task's last segment."""
     width, segments = arrays["cpu"].shape[-1] - 1, arrays["segments"]
     over = segments > width
     if over.any():
         at = _first(over)
         raise ValueError(
-            f"segments{list(at)} = {segments[at]}: must not exceed {width}, as cpu has room for "
-            f"{width + 1} CPU segments"
+            f"segments{list(at)}: got {segments[at]}, expected at most {width}, as cpu has room "
+            f"for {width + 1} CPU segments"
         )
     for key in ("cpu", *_GPU):
         given = arrays[key]
         explicit = given.ndim > 0
         if key != "cpu" and width == 0 and given.any():
             raise ValueError(
-                f"{key}: there are no GPU segments, as cpu has room for one CPU segment only"
+                f"{key}: got GPU segments, expected none, as cpu has room for one CPU segment only"
             )
         if given.ndim == 1:
             given = given[:, None]  # one number per task
@@ -757,7 +764,7 @@ def _segments(arrays: dict[str, Int64Array], shape: tuple[int, ...]) -> None:
             if given.ndim <= 2:
                 given = given[..., None]  # for any number of SMs
             if given.shape[-1] == 0:
-                raise ValueError("kernel: must have an entry for at least one SM")
+                raise ValueError("kernel: got no entries, expected one for at least one SM")
             tail += (given.shape[-1],)
         full = _fit(given, shape + tail, key).copy()
         used = full.any(axis=-1) if key == "kernel" else full != 0
@@ -770,7 +777,8 @@ def _segments(arrays: dict[str, Int64Array], shape: tuple[int, ...]) -> None:
         if left.any():
             at = _first(left)
             raise ValueError(
-                f"{key}{list(at)}: must be 0, as the task has {segments[at[:-1]]} GPU segments"
+                f"{key}{list(at)}: got more, expected 0, as the task has {segments[at[:-1]]} GPU "
+                "segments"
             )
         full[beyond] = 0
         arrays[key] = full
@@ -782,22 +790,22 @@ def _check_kernels(kernel: Int64Array) -> None:
         *where, k = _first(grows)
         before, at = (*where, k), (*where, k + 1)
         raise ValueError(
-            f"kernel{list(at)} = {kernel[at]}: takes longer on {k + 2} SMs than on {k + 1} "
-            f"({kernel[before]}); monotone=True takes the largest from there on"
+            f"kernel{list(at)}: got {kernel[at]} on {k + 2} SMs, expected at most the time on "
+            f"{k + 1}, {kernel[before]}; monotone=True takes the largest from there on"
         )
 
 
 def _check_jobs(arrays: dict[str, Int64Array]) -> None:
-    """Jobs do something, and what they take can be added up."""
+    """Refuse jobs without work, and times whose sum would overflow."""
     parts = (arrays["cpu"], arrays["copy_in"], arrays["kernel"][..., 0], arrays["copy_out"])
     idle = ~np.logical_or.reduce([part.any(axis=-1) for part in parts])
     if idle.any():
-        raise ValueError(f"cpu{list(_first(idle))}: the task's jobs have nothing to do")
+        raise ValueError(f"cpu{list(_first(idle))}: got a job of no time, expected some work")
     total = np.cumsum(sum(part.sum(axis=-1, dtype=np.float64) for part in parts), axis=-1)
     long = np.asarray(total >= 2.0**60)
     if long.any():
         at = list(_first(long))
-        raise OverflowError(f"cpu{at}: the jobs of the set together overflow the clock")
+        raise OverflowError(f"cpu{at}: got jobs of 2**60 ticks or more in all, expected less")
 
 
 def _ranks(deadline: Int64Array) -> Int64Array:
@@ -813,8 +821,8 @@ def _fit_sm(sets: BoolArray | None, shape: tuple[int, ...]) -> BoolArray:
         return np.zeros((*shape, 0), np.bool_)
     if sets.shape[-2] != shape[-1]:  # also one row for all: sets are given task by task
         raise ValueError(
-            f"sm: has {sets.shape[-2]} {'row' if sets.shape[-2] == 1 else 'rows'} for "
-            f"{shape[-1]} tasks"
+            f"sm: got {sets.shape[-2]} {'row' if sets.shape[-2] == 1 else 'rows'}, expected "
+            f"{shape[-1]}, one per task"
         )
     fitted: BoolArray = _fit(sets, (*shape, sets.shape[-1]), "sm").copy()
     return fitted

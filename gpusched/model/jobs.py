@@ -1,15 +1,21 @@
-"""Jobs: what was executed when, in time for which deadline."""
+"""Jobs: releases, deadlines, starts and ends of executions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.frozen import Frozen
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpusched.model.host_tasks import HostTasks
+    from gpusched.model.kernel_tasks import KernelTasks
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +27,9 @@ class Jobs(Frozen):
     task, job
         The task's index, and the number of its job, from 0.
     release, deadline
-        When it arrives, and by when it must have ended (absolute).
+        Absolute times of its arrival and of its deadline.
     start, finish
-        Of its execution; -1 for a job that was never started.
+        Times of its execution; -1 for a job that was not started.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = ("task", "job", "release", "deadline", "start", "finish")
@@ -47,16 +53,16 @@ class Jobs(Frozen):
 
     @property
     def tardiness(self) -> Int64Array:
-        """How long after its deadline each job finished, 0 in time; -1 for one that did not."""
+        """Time from deadline to finish, 0 for a job in time; -1 for one that did not finish."""
         return np.where(self.finish >= 0, np.maximum(0, self.finish - self.deadline), np.int64(-1))
 
     @property
-    def late(self) -> Any:
-        """Which jobs do not end by their deadlines (bool array)."""
+    def late(self) -> npt.NDArray[np.bool_]:
+        """Whether each job misses its deadline: it ends later, or not at all."""
         return (self.finish < 0) | (self.finish > self.deadline)
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per job."""
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per job: the attributes and ``response``."""
         import pandas as pd
 
         columns = {name: getattr(self, name) for name in self.COLUMNS}
@@ -75,14 +81,14 @@ class Jobs(Frozen):
 
 
 class RunJobs(Jobs):
-    """Jobs of a simulation, which ended at ``now``, maybe before they did. A base of runs."""
+    """Jobs of a simulation that ended at ``now``, maybe before they did. A base of runs."""
 
-    tasks: Any
+    tasks: KernelTasks | HostTasks
     now: int
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:
-        """Which jobs did not finish by their deadlines, as far as that is known at ``now``."""
+        """Whether each job missed its deadline, as far as that is known at ``now``."""
         finished = self.finish >= 0
         return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
 

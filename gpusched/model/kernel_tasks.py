@@ -193,7 +193,7 @@ class KernelTasks(TaskSet):
         return KernelTasks(**{**self._given(), **changes})
 
     @property
-    def utilization(self) -> Any:  # a float or an array, as is_stack says
+    def utilization(self) -> Any:  # float or FloatArray, as hyperperiod
         """Sum of wcet / period: a float, or an array of shape (N,) for a stack."""
         total = (self.wcet / self.period).sum(axis=-1)
         return total if self.is_stack else float(total)
@@ -203,16 +203,7 @@ class KernelTasks(TaskSet):
 
         The columns are ``set`` (of a stack), ``task``, ``name`` and the fields.
         """
-        import pandas as pd
-
-        sets, n = np.atleast_2d(self.period).shape
-        columns: dict[str, Any] = {}
-        if self.is_stack:
-            columns["set"] = np.repeat(np.arange(sets), n)
-        columns["task"] = np.tile(np.arange(n), sets)
-        columns["name"] = np.tile(np.array(self.name, dtype=object), sets)
-        columns |= {key: getattr(self, key).ravel() for key in self._ARRAYS}
-        return pd.DataFrame(columns)
+        return self._task_frame()
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> KernelTasks:

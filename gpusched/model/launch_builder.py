@@ -1,4 +1,4 @@
-"""Launches written down one by one, as a program makes them (``gs.Launches.build``)."""
+"""Recorder of streams and launches, one by one (``gs.Launches.build``)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ Made = TypeVar("Made")
 
 
 class Recorder(Generic[Made]):
-    """Collects streams and launches one by one; made by ``Launches.build()``.
+    """Recorder of streams and launches, one by one; made by `Launches.build`.
 
     >>> work = gs.Launches.build(bandwidth=12)
     >>> camera = work.stream(priority=-1)
     >>> work.copy_in(camera, bytes=640 * 480)
+    0
     >>> work.kernel(camera, blocks=16, threads=256, duration=3000, name="edges")
-    >>> launches = work.done()
+    1
+    >>> work.done()
+    <Launches: 1 kernels and 1 copies in 1 streams>
 
-    ``stream`` answers with the stream's index, the others with the launch's. ``at`` is the time of
-    the launch; unless given, that of the launch recorded before (0 for the first one). For the
-    other arguments see ``Launches``; ``after`` takes one index or several.
+    ``stream`` returns the stream's index, the others the launch's. ``at`` is the time of the
+    launch in ticks; unless given, that of the launch recorded before (0 for the first one). For
+    the other arguments see `Launches`; ``after`` takes one index or several. All raise TypeError
+    and ValueError for values that are not possible.
     """
 
     def __init__(self, make: Callable[..., Made], *, bandwidth: Any = None) -> None:
@@ -38,7 +42,7 @@ class Recorder(Generic[Made]):
     def stream(
         self, *, context: int = 0, priority: int = 0, kind: str = "blocking", name: str = ""
     ) -> int:
-        """A new stream; ``kind`` is "blocking", "non_blocking" or "null"."""
+        """Record a stream of kind "blocking", "non_blocking" or "null"; return its index."""
         one_of(kind, STREAM_KINDS, "kind")
         number = len(self._streams)
         label = "NULL stream" if kind == "null" else f"stream {number}"
@@ -68,7 +72,7 @@ class Recorder(Generic[Made]):
         interference: Sequence[float] | None = None,
         name: str = "",
     ) -> int:
-        """Launches a kernel; ``duration`` is that of one block."""
+        """Record a kernel; ``duration`` is that of one block. Return its index."""
         shape = {"blocks": blocks, "threads": threads, "regs": regs, "smem": smem}
         more = {"block_times": block_times, "interference": interference}
         return self._launch("kernel", stream, duration, at, longest, after, name, shape | more)
@@ -84,7 +88,7 @@ class Recorder(Generic[Made]):
         after: int | Iterable[int] = (),
         name: str = "",
     ) -> int:
-        """Launches a copy to the GPU, of so many bytes, or for so many ticks."""
+        """Record a copy to the GPU, given by ``bytes`` or ``duration``; return its index."""
         return self._launch("copy_in", stream, duration, at, longest, after, name, {"bytes": bytes})
 
     def copy_out(
@@ -98,16 +102,16 @@ class Recorder(Generic[Made]):
         after: int | Iterable[int] = (),
         name: str = "",
     ) -> int:
-        """Launches a copy from the GPU, of so many bytes, or for so many ticks."""
+        """Record a copy from the GPU, given by ``bytes`` or ``duration``; return its index."""
         return self._launch(
             "copy_out", stream, duration, at, longest, after, name, {"bytes": bytes}
         )
 
     def done(self) -> Made:
-        """What was recorded; one may go on recording afterwards."""
+        """Make the launches recorded so far; recording may go on afterwards."""
         rows, streams = self._launches, self._streams
         if not streams:
-            raise ValueError("streams: none was recorded")
+            raise ValueError("streams: got none, expected at least one call of stream()")
         columns = {key: [row[key] for row in rows] for key in _EMPTY}
         if all(times is None for times in columns["block_times"]):
             del columns["block_times"]
@@ -139,7 +143,9 @@ class Recorder(Generic[Made]):
         number = len(self._launches)
         which = integer(stream, "stream")
         if not 0 <= which < len(self._streams):
-            raise ValueError(f"stream = {which}: there are {len(self._streams)} streams so far")
+            raise ValueError(
+                f"stream: got {which}, expected one of {len(self._streams)} streams so far"
+            )
         before = self._launches[-1]["time"] if self._launches else 0
         row: dict[str, Any] = {
             "time": before if at is None else integer(at, "at"),
@@ -151,9 +157,9 @@ class Recorder(Generic[Made]):
             "name": name or f"{kind.replace('_', ' ')} {number}",
         }
         if row["time"] < 0:
-            raise ValueError(f"at = {row['time']}: must not be negative")
+            raise ValueError(f"at: got {row['time']}, expected a non-negative number")
         if duration is not None and row["duration"] < 1:
-            raise ValueError(f"duration = {row['duration']}: must be positive")
+            raise ValueError(f"duration: got {row['duration']}, expected a positive number")
         self._launches.append(_EMPTY | row | more)
         return number
 
@@ -161,7 +167,7 @@ class Recorder(Generic[Made]):
         return f"<Recorder: {len(self._launches)} launches in {len(self._streams)} streams>"
 
 
-# What a row of a recorder holds where nothing was said.
+# Values of a row of a recorder that were not given.
 _EMPTY: dict[str, Any] = {
     "time": 0,
     "duration": 0,

@@ -1,4 +1,4 @@
-"""What may be given for the columns of launches and of their streams, and what is made of it."""
+"""Checks of the columns of launches and of their streams."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from gpusched._support.arguments import (
     names,
     one_of,
 )
+from gpusched._support.text import shown
 
 KINDS = ("kernel", "copy_in", "copy_out")
-"""What can be launched; ``Launches.kind`` holds the positions in this tuple."""
+"""Kinds of launches; ``Launches.kind`` holds the positions in this tuple."""
 
 STREAM_KINDS = ("blocking", "non_blocking", "null")
-"""What a stream can be; ``Launches.stream_kind`` holds the positions in this tuple."""
+"""Kinds of streams; ``Launches.stream_kind`` holds the positions in this tuple."""
 
 MOST_STREAMS = 2**24
 
@@ -44,7 +45,7 @@ def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
     for at in np.argwhere((found < 0) | (found >= len(known)))[:1].tolist():
         where = f"[{at[0]}]" if at else ""
         raise ValueError(
-            f"{name}{where} = {found[tuple(at)]}: must be one of {', '.join(known)}, or its "
+            f"{name}{where}: got {found[tuple(at)]}, expected one of {', '.join(known)}, or its "
             f"number from 0 to {len(known) - 1}"
         )
     return found
@@ -53,19 +54,21 @@ def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
 def row_count(
     columns: dict[str, Int64Array], first: str, sequences: dict[str, Sequence[Any] | None]
 ) -> int:
-    """How many rows the columns and sequences describe."""
+    """Number of rows of the columns and sequences."""
     for key, array in columns.items():
         if array.ndim > 1:
-            raise ValueError(f"{key}: must have 1 dimension, has {array.ndim}")
+            raise ValueError(f"{key}: got {array.ndim} dimensions, expected 1")
     longest = next((key for key, array in columns.items() if array.ndim == 1), None)
     if longest is None:
-        raise ValueError(f"{first}: must be a sequence with one entry per launch")
+        raise ValueError(f"{first}: got one number, expected a sequence with one entry per launch")
     n = len(columns[longest])
     for key, given in sequences.items():
         if given is not None and (isinstance(given, str) or not hasattr(given, "__len__")):
-            raise TypeError(f"{key}: must be a sequence with one entry per launch")
+            raise TypeError(
+                f"{key}: got {shown(given)}, expected a sequence with one entry per launch"
+            )
         if given is not None and len(given) != n:
-            raise ValueError(f"{key}: has {len(given)} entries, {longest} has {n}")
+            raise ValueError(f"{key}: got {len(given)} entries, expected {n} as of {longest}")
     return n
 
 
@@ -73,7 +76,7 @@ def one_each(array: Int64Array, n: int, name: str, what: str) -> Int64Array:
     """A copy with one entry for each of n."""
     if array.shape not in ((), (n,)):
         raise ValueError(
-            f"{name}: shape {array.shape}; must be one number, or one for each of {n} {what}"
+            f"{name}: got shape {array.shape}, expected one number, or one for each of {n} {what}"
         )
     return np.array(np.broadcast_to(array, (n,)))
 
@@ -91,7 +94,7 @@ def read_block_times(
         row = int_array(times, f"block_times[{i}]")
         if row.shape != (blocks[i],):
             what = f"one time for each of {blocks[i]} blocks" if blocks[i] else "None for a copy"
-            raise ValueError(f"block_times[{i}]: shape {row.shape}; must be {what}")
+            raise ValueError(f"block_times[{i}]: got shape {row.shape}, expected {what}")
         at_least(row, 1, f"block_times[{i}]")
         found.append(frozen(row))
     return tuple(found)
@@ -108,15 +111,17 @@ def fill_durations(
     if bandwidth is not None:
         rate = _decimal(bandwidth, "bandwidth")
         if rate <= 0:
-            raise ValueError(f"bandwidth = {bandwidth}: must be positive")
+            raise ValueError(f"bandwidth: got {shown(bandwidth)}, expected a positive number")
         for i in np.flatnonzero((duration == 0) & (rows["bytes"] > 0)).tolist():
             ticks = -(-int(rows["bytes"][i]) // rate)
             if ticks >= 2**63:
-                raise OverflowError(f"bytes[{i}] = {rows['bytes'][i]}: takes more than 64 bits")
+                raise OverflowError(
+                    f"bytes[{i}]: got {rows['bytes'][i]}, expected a copy of less than 2**63 ticks"
+                )
             duration[i] = ticks
     for i in np.flatnonzero(duration == 0)[:1].tolist():
         hint = ", or give the bandwidth" if rows["bytes"][i] else ""
-        raise ValueError(f"duration[{i}] = 0: must be positive{hint}")
+        raise ValueError(f"duration[{i}]: got 0, expected a positive number{hint}")
 
 
 def read_after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ...]:
@@ -130,7 +135,7 @@ def read_after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ..
         row = tuple(integer(item, f"after[{i}]") for item in items)
         for item in row:
             if not 0 <= item < n:
-                raise ValueError(f"after[{i}] = {item}: there are {n} launches")
+                raise ValueError(f"after[{i}]: got {item}, expected one of {n} launches")
         found.append(row)
     return tuple(found)
 
@@ -144,7 +149,7 @@ def _decimal(value: Any, name: str) -> Fraction:
     try:
         return Fraction(repr(float(value)))
     except (TypeError, ValueError):
-        raise ValueError(f"{name} = {repr(value)[:60]}: must be a finite number") from None
+        raise ValueError(f"{name}: got {shown(value)}, expected a finite number") from None
 
 
 def read_factors(given: Any, n: int, name: str = "interference") -> Int64Array:
@@ -154,7 +159,7 @@ def read_factors(given: Any, n: int, name: str = "interference") -> Int64Array:
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if table.shape not in ((4,), (n, 4)):
-        raise ValueError(f"{name}: shape {table.shape}; must be (4,) or ({n}, 4)")
+        raise ValueError(f"{name}: got shape {table.shape}, expected (4,) or ({n}, 4)")
     whole = table.dtype.kind in "iu" and table.size > 0 and int(table.min()) >= 1000
     if whole:
         exact = int_array(table, name)
@@ -166,8 +171,8 @@ def read_factors(given: Any, n: int, name: str = "interference") -> Int64Array:
             exact[at] = min(-(-factor * 1000 // 1), 2**62) if factor > 0 else 0
     for index in np.argwhere((exact < 1000) | (exact > 10**6))[:1].tolist():
         where = f"{name}[{', '.join(map(str, index))}]"
-        hint = "within 1000 .. 1000000 thousandths" if whole else "within 1 .. 1000"
-        raise ValueError(f"{where} = {table[tuple(index)]}: must be {hint}")
+        hint = "1000 to 1000000 thousandths" if whole else "a factor from 1 to 1000"
+        raise ValueError(f"{where}: got {table[tuple(index)]}, expected {hint}")
     return frozen(np.array(np.broadcast_to(exact, (n, 4))))
 
 
@@ -189,22 +194,22 @@ def read_streams(
     sizes += [] if name is None else [len(name)]
     count = max(sizes) if sizes else int(stream.max(initial=0)) + 1
     for i in np.flatnonzero((stream < 0) | (stream >= count))[:1].tolist():
-        raise ValueError(f"stream[{i}] = {stream[i]}: there are {count} streams")
+        raise ValueError(f"stream[{i}]: got {stream[i]}, expected one of {count} streams")
     if count == 0:
-        raise ValueError("stream_context: there must be a stream")
+        raise ValueError("stream_context: got no entries, expected at least one stream")
     if count > MOST_STREAMS:
-        raise ValueError(f"stream: {count} streams; at most {MOST_STREAMS}")
+        raise ValueError(f"stream: got {count} streams, expected at most {MOST_STREAMS}")
     columns = {key: one_each(array, count, key, "streams") for key, array in given.items()}
     at_least(columns["stream_context"], 0, "stream_context")
     for i in np.flatnonzero(columns["stream_context"] >= 2**24)[:1].tolist():
         number = columns["stream_context"][i]
-        raise ValueError(f"stream_context[{i}] = {number}: must be below {2**24}")
+        raise ValueError(f"stream_context[{i}]: got {number}, expected less than {2**24}")
     null = np.flatnonzero(columns["stream_kind"] == STREAM_KINDS.index("null"))
     owners = columns["stream_context"][null]
     again = np.setdiff1d(np.arange(len(null)), np.unique(owners, return_index=True)[1])
     for i in again[:1].tolist():
         raise ValueError(
-            f"stream_kind[{null[i]}] = 'null': context {owners[i]} has a NULL stream already"
+            f"stream_kind[{null[i]}]: got a second null stream of context {owners[i]}, expected one"
         )
     usual = [
         "NULL stream" if code == 2 else f"stream {i}"

@@ -1,9 +1,11 @@
-"""Execution-time profiles: how long does a kernel take on k SMs, relative to one?
+"""Execution-time profiles: the time of a kernel on k SMs relative to one SM.
 
-A ``Profile`` is a table of relative times, in millionths; it scales a kernel's time on one SM::
+A `Profile` is a table of relative times, in millionths; it scales a kernel's time on one SM:
 
-    gs.profiles.amdahl(0.9, sms=4).times(1000)          # [1000, 550, 400, 325]
-    gs.profiles.table([8.1, 4.4, 3.1, 3.1]).times(1000)
+>>> gs.profiles.amdahl(0.9, sms=4).times(1000).tolist()
+[1000, 550, 400, 325]
+>>> gs.profiles.table([8.1, 4.4, 3.1, 3.1]).times(1000).tolist()
+[1000, 544, 383, 383]
 
 Profiles never grow with the number of SMs, and both they and times are rounded up (a time can come
 out one tick longer for that), so that a profile of measured worst cases remains one. They say
@@ -16,9 +18,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._support.arguments import (
     Int64Array,
@@ -29,7 +32,11 @@ from gpusched._support.arguments import (
     one_of,
     real,
 )
+from gpusched._support.text import shown
 from gpusched.model.host_tasks import MAX_SMS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["GPUS", "PARTS", "Profile", "amdahl", "benchmarks", "plateau", "table", "waves"]
 
@@ -42,12 +49,15 @@ PARTS = 1_000_000
 """The time on one SM, in a profile."""
 
 GPUS = {"gtx970": 13, "xavier": 8}
-"""The GPUs of the STGM paper, and their SMs."""
+"""The GPUs of [RTCSA19], with their numbers of SMs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Profile:
     """Times on 1, 2, ..., K SMs relative to one, in millionths.
+
+    >>> gs.profiles.Profile([1_000_000, 550_000]).times([100, 3], sms=3).tolist()
+    [[100, 55, 55], [3, 2, 2]]
 
     Parameters
     ----------
@@ -62,30 +72,32 @@ class Profile:
         Parts that are not positive, grow, or do not start with 1,000,000.
     """
 
-    parts: Any
-    name: str = ""
+    parts: Int64Array
+    name: str
 
-    def __post_init__(self) -> None:
-        parts = int_array(self.parts, "parts")
-        if parts.ndim != 1 or not 1 <= len(parts) <= MAX_SMS:
-            raise ValueError(f"parts: must be a list of 1 to {MAX_SMS} numbers")
-        at_least(parts, 1, "parts")
-        if parts[0] != PARTS:
-            raise ValueError(f"parts[0] = {parts[0]}: must be {PARTS}, the time on one SM")
-        grows = np.flatnonzero(parts[1:] > parts[:-1])
+    def __init__(self, parts: npt.ArrayLike, name: str = "") -> None:
+        checked = int_array(parts, "parts")
+        if checked.ndim != 1 or not 1 <= len(checked) <= MAX_SMS:
+            raise ValueError(f"parts: got shape {checked.shape}, expected 1 to {MAX_SMS} numbers")
+        at_least(checked, 1, "parts")
+        if checked[0] != PARTS:
+            raise ValueError(f"parts[0]: got {checked[0]}, expected {PARTS}, the time on one SM")
+        grows = np.flatnonzero(checked[1:] > checked[:-1])
         if grows.size:
             k = int(grows[0]) + 1
-            raise ValueError(f"parts[{k}] = {parts[k]}: takes longer on {k + 1} SMs than on {k}")
-        if not isinstance(self.name, str):
-            raise TypeError(f"name = {repr(self.name)[:60]}: must be a string")
-        object.__setattr__(self, "parts", frozen(parts))
+            most = checked[k - 1]
+            raise ValueError(f"parts[{k}]: got {checked[k]}, expected at most {most} as on {k} SMs")
+        if not isinstance(name, str):
+            raise TypeError(f"name: got {shown(name)}, expected a string")
+        object.__setattr__(self, "parts", frozen(checked))
+        object.__setattr__(self, "name", name)
 
     @property
     def sms(self) -> int:
-        """For how many SMs it is given (K)."""
+        """Number of SMs that it is given for (K)."""
         return int(self.parts.shape[0])
 
-    def times(self, time: Any, sms: int | None = None) -> Int64Array:
+    def times(self, time: npt.ArrayLike, sms: int | None = None) -> Int64Array:
         """Kernel times in ticks, on 1, 2, ... SMs: rounded up, exactly.
 
         ``time`` is the time on one SM: a number, or an array of any shape, which gets one axis
@@ -119,8 +131,8 @@ class Profile:
         more = ", ..." if self.sms > 16 else ""
         return f"<Profile {self.name + ': ' if self.name else ''}{shown}{more}>"
 
-    def plot(self, ax: Any = None, index: int = 0) -> Any:
-        """Draws the relative time over the SMs, in colour number ``index``; returns the axes."""
+    def plot(self, ax: Axes | None = None, index: int = 0) -> Axes:
+        """Draw the relative time over the SMs, in colour number ``index``; returns the axes."""
         from gpusched._draw import axes as plot
 
         ax = plot.axes(ax, (5.0, 3.4))
@@ -134,30 +146,31 @@ class Profile:
         return ax
 
 
-def table(times: Sequence[Any], *, monotone: bool = False, name: str = "") -> Profile:
+def table(times: Sequence[float], *, monotone: bool = False, name: str = "") -> Profile:
     """A profile from times measured on 1, 2, ... SMs, in any unit.
 
     Relative times are rounded up to millionths. ``monotone``: whether a time that grows with the
     number of SMs is replaced by the largest with as many SMs or more; it is refused otherwise.
     Raises ValueError for times that are not positive and finite, or that grow, and TypeError for
-    what is no number.
+    entries that are not numbers.
     """
     if isinstance(times, str) or not np.iterable(times):
-        raise TypeError("times: must be a list of times, for 1, 2, ... SMs")
+        raise TypeError(f"times: got {shown(times)}, expected times on 1, 2, ... SMs")
     values = np.array([real(time, f"times[{k}]") for k, time in enumerate(times)])
     if values.size == 0:
-        raise ValueError("times: must be a list of times, for 1, 2, ... SMs")
+        raise ValueError("times: got no entries, expected times on 1, 2, ... SMs")
     bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
     if bad.size:
-        raise ValueError(f"times[{bad[0]}] = {values[bad[0]]}: must be positive and finite")
+        found = values[bad[0]]
+        raise ValueError(f"times[{bad[0]}]: got {found}, expected a positive, finite number")
     if monotone:
         values = np.maximum.accumulate(values[::-1])[::-1]
     grows = np.flatnonzero(values[1:] > values[:-1])
     if grows.size:
         k = int(grows[0]) + 1
         raise ValueError(
-            f"times[{k}] = {values[k]}: longer on {k + 1} SMs than on {k} ({values[k - 1]}); "
-            "monotone=True takes the largest from there on"
+            f"times[{k}]: got {values[k]} on {k + 1} SMs, expected at most the time on {k}, "
+            f"{values[k - 1]}; monotone=True takes the largest from there on"
         )
     parts = np.ceil(values / values[0] * PARTS - 1e-6).astype(np.int64)
     return Profile(np.maximum(parts, 1), name)
@@ -174,7 +187,7 @@ def plateau(at: int, sms: int, *, parallel: float = 1.0, name: str = "") -> Prof
     """As ``amdahl`` up to ``at`` SMs, and no faster on more of them."""
     last = integer(at, "at")
     if last < 1:
-        raise ValueError(f"at = {last}: must be a positive number of SMs")
+        raise ValueError(f"at: got {last}, expected a positive number of SMs")
     parts = amdahl(parallel, sms).parts
     return Profile(parts[np.minimum(np.arange(len(parts)), last - 1)], name)
 
@@ -184,12 +197,12 @@ def waves(blocks: int, sms: int, *, per_sm: int = 1, name: str = "") -> Profile:
     waves. Raises ValueError for a number of blocks that is not positive."""
     for what, number in (("blocks", blocks), ("per_sm", per_sm)):
         if integer(number, what) < 1:
-            raise ValueError(f"{what} = {number}: must be positive")
+            raise ValueError(f"{what}: got {number}, expected a positive number")
     count = [-(-blocks // (per_sm * k)) for k in range(1, _sms(sms) + 1)]
     return Profile(np.array([-(-c * PARTS // count[0]) for c in count]), name)
 
 
-# Parallel shares are ours; which of them stop to gain after four SMs, and where, is the paper's.
+# The parallel shares are a choice; which curves are flat from four SMs on is the paper's.
 _PARALLEL = {
     "backprop": 0.88,
     "b+tree": 0.80,
@@ -204,13 +217,13 @@ _PLATEAU = {"gtx970": ("kmeans", "workzone"), "xavier": ("kmeans", "streamcluste
 
 
 def benchmarks(gpu: str = "gtx970") -> dict[str, Profile]:
-    """Eight profiles in the spirit of Figure 3 of the STGM paper, by the names of its benchmarks.
+    """Eight profiles in the spirit of Figure 3 of [RTCSA19], by the names of its benchmarks.
 
     **These are not measurements.** The numbers behind the figure are not available; of what it
     shows, the text says that times do not fall in proportion to the SMs, and that four curves are
     flat from four SMs on: kmeans and workzone on the GTX 970 (13 SMs), kmeans and streamcluster on
     the Xavier (8 SMs). These profiles follow that; the parallel shares, from 0.80 (b+tree) to 0.99
-    (MMUL), are a choice. Give your own profiles to ``gs.generate.stgm`` to see what it matters.
+    (MMUL), are a choice. Pass other profiles to ``gs.generate.stgm`` to see their effect.
 
     Raises ValueError for a GPU that is neither "gtx970" nor "xavier".
     """
@@ -225,7 +238,7 @@ def benchmarks(gpu: str = "gtx970") -> dict[str, Profile]:
 def _sms(sms: Any) -> int:
     count = integer(sms, "sms")
     if not 1 <= count <= MAX_SMS:
-        raise ValueError(f"sms = {count}: must be a number of SMs, 1 to {MAX_SMS}")
+        raise ValueError(f"sms: got {count}, expected a number of SMs, 1 to {MAX_SMS}")
     return count
 
 
@@ -233,5 +246,5 @@ def _share(value: Any, name: str) -> int:
     """A number between 0 and 1 in millionths."""
     share = real(value, name)
     if not (math.isfinite(share) and 0 <= share <= 1):
-        raise ValueError(f"{name} = {share}: must be between 0 and 1")
+        raise ValueError(f"{name}: got {share}, expected a number from 0 to 1")
     return round(share * PARTS)

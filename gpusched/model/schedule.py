@@ -1,6 +1,6 @@
-"""Schedules of the Parallel Batch Scheduler: which batch runs when, and whether that is right.
+"""Schedules of the Parallel Batch Scheduler: frames of batches, and their validation.
 
-The GPUSched paper, sections 2.4 and 4.1: a frame runs one batch, a set of tasks whose oldest
+[RTNS24], sections 2.4 and 4.1: a frame runs one batch, a set of tasks whose oldest
 pending jobs are submitted together, and the next frame may start when the last of them has ended.
 """
 
@@ -20,6 +20,9 @@ from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
     from gpusched.model.batch_table import BatchTable
 
 __all__ = ["Schedule", "ScheduleError"]
@@ -56,7 +59,12 @@ class ScheduleError(ValueError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
-    """Frames one after the other, each running one batch of jobs (the GPUSched paper, section 2.4).
+    """Frames one after the other, each running one batch of jobs ([RTNS24], section 2.4).
+
+    >>> tasks = gs.KernelTasks(period=[4, 8], wcet=[1, 2])
+    >>> plan = gs.Schedule(start=[0, 4], end=[3, 5], batch=[3, 1], tasks=tasks)
+    >>> plan.members(0), plan.makespan
+    ((0, 1), 5)
 
     Parameters
     ----------
@@ -72,8 +80,8 @@ class Schedule:
     idling
         Whether the schedule may leave the GPU idle while work is ready (PBS itself may not).
     cycle
-        (from, length) where the frames from one instant on repeat for ever; None for a schedule of
-        the jobs of one hyperperiod.
+        (from, length) of a schedule whose frames from one instant on repeat without end; None for a
+        schedule of the jobs of one hyperperiod.
 
     Raises
     ------
@@ -92,49 +100,49 @@ class Schedule:
 
     def __init__(
         self,
-        start: Any,
-        end: Any,
-        batch: Any,
+        start: npt.ArrayLike,
+        end: npt.ArrayLike,
+        batch: npt.ArrayLike,
         tasks: KernelTasks,
         table: BatchTable | None = None,
         idling: bool = False,
         cycle: tuple[int, int] | None = None,
     ) -> None:
         if tasks.is_stack:
-            raise ValueError("tasks: a schedule belongs to one task set, not to a stack of them")
+            raise ValueError("tasks: got a stack, expected one task set")
         if table is not None and table.is_stack:
-            raise ValueError("table: a schedule belongs to one table, not to a stack of them")
+            raise ValueError("table: got a stack, expected one table")
         if table is not None and table.n != tasks.n:
-            raise ValueError(f"table: is for {table.n} tasks, the set has {tasks.n}")
+            raise ValueError(f"table: got one of {table.n} tasks, expected {tasks.n} as in the set")
         given = {"start": start, "end": end, "batch": batch}
         columns = {name: int_array(value, name) for name, value in given.items()}
         for name, column in columns.items():
             if column.ndim != 1:
-                raise ValueError(f"{name}: must have 1 dimension, has {column.ndim}")
-            if len(column) != len(columns["start"]):
-                raise ValueError(
-                    f"{name}: has {len(column)} entries, start has {len(columns['start'])}"
-                )
+                raise ValueError(f"{name}: got {column.ndim} dimensions, expected 1")
+            if len(column) != (count := len(columns["start"])):
+                raise ValueError(f"{name}: got {len(column)} entries, expected {count} as of start")
             at_least(column, 0, name)
-        start, end, batch = columns.values()
-        if (bad := np.flatnonzero(end < start)).size:
-            frame = int(bad[0])
-            raise ValueError(f"end[{frame}] = {end[frame]}: is before start[{frame}]")
-        if (bad := np.flatnonzero(batch >> min(tasks.n, 32))).size:
+        starts, ends, batches = columns.values()
+        if (bad := np.flatnonzero(ends < starts)).size:
             frame = int(bad[0])
             raise ValueError(
-                f"batch[{frame}] = {batch[frame]}: has tasks beyond the set's {tasks.n}"
+                f"end[{frame}]: got {ends[frame]}, expected at least the start, {starts[frame]}"
             )
-        batch = batch.astype(np.uint32)
-        for name, column in (("start", start), ("end", end), ("batch", batch)):
-            object.__setattr__(self, name, frozen(column))
+        if (bad := np.flatnonzero(batches >> min(tasks.n, 32))).size:
+            frame = int(bad[0])
+            raise ValueError(
+                f"batch[{frame}]: got {batches[frame]}, expected a bit mask of {tasks.n} tasks"
+            )
+        masks = batches.astype(np.uint32)
+        for name, array in (("start", starts), ("end", ends), ("batch", masks)):
+            object.__setattr__(self, name, frozen(array))
         object.__setattr__(self, "tasks", tasks)
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "idling", bool(idling))
         if cycle is not None:
             cycle = int(cycle[0]), int(cycle[1])
             if cycle[0] < 0 or cycle[1] < 1:
-                raise ValueError(f"cycle = {cycle}: must start at 0 or later and last some time")
+                raise ValueError(f"cycle: got {cycle}, expected (start, length) from (0, 1) on")
         object.__setattr__(self, "cycle", cycle)
 
     def __len__(self) -> int:
@@ -160,7 +168,7 @@ class Schedule:
     def __reduce__(self) -> Any:
         return (Schedule, tuple(getattr(self, field.name) for field in fields(self)))
 
-    # What it says
+    # Frames
 
     def members(self, frame: int) -> tuple[int, ...]:
         """The tasks of a frame, in the order in which their kernels have to be submitted."""
@@ -168,7 +176,7 @@ class Schedule:
 
     @property
     def makespan(self) -> int:
-        """When the last frame ends; 0 without frames."""
+        """End of the last frame; 0 without frames."""
         return int(self.end.max(initial=0))
 
     @property
@@ -233,7 +241,7 @@ class Schedule:
         return Jobs(*(np.array([c[i] for i in order], dtype=np.int64) for c in columns))
 
     def validate(self) -> Schedule:
-        """Replays the schedule against its tasks and table, and returns it when all is right.
+        """Replay the schedule against its tasks and table, and return it when all is right.
 
         Raises ``ScheduleError`` with the first broken rule, and ValueError without a table. Checked
         is that frames do not overlap, run eligible batches of pending jobs for as long as the table
@@ -244,7 +252,7 @@ class Schedule:
         from gpusched import _core
 
         if self.table is None:
-            raise ValueError("a schedule without its table cannot be validated")
+            raise ValueError("table: got None, expected a table to validate the schedule with")
         cycle_from, cycle_length = self.cycle or (0, 0)
         rule, frame, task, time = _core.schedule_replay(
             self.tasks.period[None, :],
@@ -266,8 +274,8 @@ class Schedule:
             name, frame, None if task < 0 else task, time, f"frame {frame} {text}{who}, at {time}"
         )
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per frame."""
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per frame: start, end, batch, tasks in order."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -287,8 +295,10 @@ class Schedule:
 
     # Pictures
 
-    def plot(self, ax: Any = None, *, unit: str | None = None, until: int | None = None) -> Any:
-        """Draws the schedule with matplotlib and returns the axes.
+    def plot(
+        self, ax: Axes | None = None, *, unit: str | None = None, until: int | None = None
+    ) -> Axes:
+        """Draw the schedule with matplotlib and return the axes.
 
         One row per task with its jobs and their numbers; grey stripes are the frames. An arrow
         upwards is a release, one downwards a deadline; a missed deadline is a red cross.
@@ -298,11 +308,12 @@ class Schedule:
         ax
             Axes to draw on; a new figure unless given.
         unit
-            What a tick is: None, "ns", "us", "ms" or "s".
+            Unit of a tick: None, "ns", "us", "ms" or "s".
         until
             Draw up to this time (ticks) instead of the first 60 frames.
         """
-        return schedule_picture.plot(self, ax, unit, until)
+        drawn: Axes = schedule_picture.plot(self, ax, unit, until)
+        return drawn
 
     def to_svg(self, *, unit: str | None = None, until: int | None = None) -> str:
         """The same picture as an SVG document, without matplotlib; see ``plot``."""
@@ -314,10 +325,11 @@ class Schedule:
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a JSON file, whole or not at all, from which ``load`` makes an equal schedule.
+        """Write a JSON file from which `load` makes an equal schedule.
 
         It holds frames and tasks, and of the table the batches that the schedule uses and the
-        single tasks, with their submission orders. Raises OSError.
+        single tasks, with their submission orders. An existing file is replaced once the new one is
+        complete. Raises OSError.
         """
         from gpusched.model.schedule_file import write
 
@@ -325,17 +337,17 @@ class Schedule:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Schedule:
-        """Reads what ``save`` wrote.
+        """Read a file that `save` wrote.
 
         The table of the result knows the batches that the schedule uses, and no others. Raises
-        OSError, and ValueError with the file and the field for a file that is no such schedule.
+        OSError, and ValueError with the file and the field for every other file.
         """
         from gpusched.model.schedule_file import read
 
         return read(path, Schedule)
 
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
-        """Writes the schedule for Perfetto (ui.perfetto.dev) and chrome://tracing.
+        """Write the schedule for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
         One process "GPU" with a lane for the frames, a lane per task for its jobs (release,
         deadline and response in their arguments), and a counter of the running kernels. ``tick``

@@ -1,4 +1,4 @@
-"""Schedules in files: our own JSON, written and read, and Chrome traces, which are only written."""
+"""Files of schedules: JSON, written and read, and Chrome traces, written."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 from gpusched._draw import chrome_trace
 from gpusched._support.files import replacing
+from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
@@ -49,7 +50,7 @@ def read(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
 
 
 class _Reader:
-    """Takes a schedule's file apart, and knows how to say what is wrong with it."""
+    """Reader of a schedule's file; its errors name the file and the field."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -58,22 +59,24 @@ class _Reader:
         try:
             self.document = json.loads(data)
         except (ValueError, RecursionError) as error:
-            self.fail("file", f"is not valid JSON: {str(error)[:80]}")
+            self.fail("file", f"got {str(error)[:80]}", "JSON")
         if not isinstance(self.document, dict) or self.document.get("format") != _FORMAT:
-            self.fail("format", f"is not {_FORMAT!r}")
+            self.fail("format", "got another one", repr(_FORMAT))
         if self.document.get("version") != 1:
-            self.fail("version", f"is {self.document.get('version')!r:.40}, only 1 is known")
+            self.fail("version", f"got {shown(self.document.get('version'))}", "1")
 
     def schedule(self, make: Callable[..., Made]) -> Made:
         given = self.mapping(self.document, "tasks", "tasks")
         names = _TASK_FIELDS
         if unknown := sorted(set(given) - set(names)):
-            self.fail(f"tasks.{unknown[0]}", "is not known")
-        columns = {name: self.sequence(given, name, f"tasks.{name}") for name in names}
+            self.fail("tasks", f"got {shown(unknown[0])}", f"one of {', '.join(names)}")
+        columns: dict[str, Any] = {
+            name: self.sequence(given, name, f"tasks.{name}") for name in names
+        }
         for name in names:
             kind = str if name == "name" else int
             if not all(type(value) is kind for value in columns[name]):
-                self.fail(f"tasks.{name}", f"must be a list of {kind.__name__}")
+                self.fail(f"tasks.{name}", "got other entries", f"a list of {kind.__name__}")
         try:
             tasks = KernelTasks(**columns)
         except (ValueError, TypeError, OverflowError) as error:
@@ -84,13 +87,13 @@ class _Reader:
             for row, entry in enumerate(self.sequence(self.document, "table", "table")):
                 where = f"table[{row}]"
                 if not isinstance(entry, dict):
-                    self.fail(where, "must be an object")
+                    self.fail(where, f"got {shown(entry)}", "an object")
                 order = tuple(self.sequence(entry, "tasks", f"{where}.tasks"))
                 time = entry.get("completion")
                 if not all(type(i) is int for i in order):
-                    self.fail(f"{where}.tasks", "must be a list of int")
+                    self.fail(f"{where}.tasks", f"got {shown(order)}", "a list of int")
                 if type(time) is not int:
-                    self.fail(f"{where}.completion", "must be an int")
+                    self.fail(f"{where}.completion", f"got {shown(time)}", "an int")
                 orders[order] = time
             try:
                 table = BatchTable.from_dict(tasks.n, orders)
@@ -100,15 +103,15 @@ class _Reader:
         arrays = {k: self.sequence(frames, k, f"frames.{k}") for k in ("start", "end", "batch")}
         for name, values in arrays.items():
             if not all(type(value) is int for value in values):
-                self.fail(f"frames.{name}", "must be a list of int")
+                self.fail(f"frames.{name}", "got other entries", "a list of int")
         idling = self.document.get("idling")
         if type(idling) is not bool:
-            self.fail("idling", "must be true or false")
+            self.fail("idling", f"got {shown(idling)}", "true or false")
         cycle = None
         if self.document.get("cycle") is not None:
             pair = self.sequence(self.document, "cycle", "cycle")
             if len(pair) != 2 or not all(type(instant) is int for instant in pair):
-                self.fail("cycle", "must be null or two ints")
+                self.fail("cycle", f"got {shown(pair)}", "null or two ints")
             cycle = (pair[0], pair[1])
         try:
             return make(**arrays, tasks=tasks, table=table, idling=idling, cycle=cycle)
@@ -118,23 +121,24 @@ class _Reader:
     def mapping(self, where: dict[str, Any], key: str, name: str) -> dict[str, Any]:
         value = where.get(key)
         if not isinstance(value, dict):
-            self.fail(name, "is missing" if value is None else "must be an object")
+            self.fail(name, f"got {shown(value)}", "an object")
         return value
 
     def sequence(self, where: dict[str, Any], key: str, name: str) -> list[Any]:
         value = where.get(key)
         if not isinstance(value, list):
-            self.fail(name, "is missing" if value is None else "must be a list")
+            self.fail(name, f"got {shown(value)}", "a list")
         return value
 
-    def fail(self, field: str, problem: str) -> NoReturn:
-        raise ValueError(f"{self.path}: {field}: {problem}") from None
+    def fail(self, field: str, problem: str, expected: str = "") -> NoReturn:
+        text = f"{problem}, expected {expected}" if expected else problem
+        raise ValueError(f"{self.path}: {field}: {text}") from None
 
 
 def write_chrome(schedule: Any, path: str | os.PathLike[str], tick: int) -> None:
     """What `Schedule.to_chrome_trace` describes."""
     if tick < 1:
-        raise ValueError(f"tick = {tick}: must be at least 1 ns")
+        raise ValueError(f"tick: got {tick}, expected at least 1 ns")
     names = schedule.tasks.name
     events: list[dict[str, Any]] = [
         chrome_trace.process_name(0, "GPU"),

@@ -1,4 +1,4 @@
-"""Slowdown factors of kernels that run together: how they may be given."""
+"""Slowdown factors of kernels that run together."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from gpusched._support.arguments import one_of
+from gpusched._support.text import shown
 
 ONE = 10**9  # factors are counted in billionths
-# The GPUSched paper, section 6.1.
+# [RTNS24], section 6.1.
 SLOWDOWNS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
 
 
@@ -24,11 +25,11 @@ def factors(slowdown: Any) -> tuple[int, int]:
     pair = tuple(slowdown) if isinstance(slowdown, Iterable) else (slowdown, slowdown)
     if len(pair) != 2:
         raise ValueError(
-            f"slowdown = {slowdown!r}: must be (least, most), a number, a name or None"
+            f"slowdown: got {shown(slowdown)}, expected (least, most), a number, a name or None"
         )
     least, most = (_billionths(factor) for factor in pair)
     if least > most:
-        raise ValueError(f"slowdown = {slowdown!r}: the lesser factor comes first")
+        raise ValueError(f"slowdown: got {shown(slowdown)}, expected the lesser factor first")
     return least, most
 
 
@@ -36,7 +37,7 @@ def _billionths(factor: Any) -> int:
     try:
         finite = not isinstance(factor, (bool, str)) and math.isfinite(factor)
     except TypeError:
-        raise TypeError(f"slowdown: {factor!r} is no number") from None
+        raise TypeError(f"slowdown: got {shown(factor)}, expected a number") from None
     if not finite or not 1 <= factor <= 10**6:
-        raise ValueError(f"slowdown: factor {factor!r}, must be between 1 and 1000000")
+        raise ValueError(f"slowdown: got {shown(factor)}, expected a factor from 1 to 1000000")
     return round(Fraction(factor) * ONE)

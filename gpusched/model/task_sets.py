@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from gpusched._support.arguments import Int64Array, frozen, task_names
 from gpusched._support.frozen import Frozen
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["TaskSet"]
 
@@ -64,7 +67,7 @@ class TaskSet(Saved, Frozen):
         return int(self.period.shape[0])
 
     @property
-    def hyperperiod(self) -> Any:  # an int or a list, as is_stack says
+    def hyperperiod(self) -> Any:  # int or list[int]; a union would burden users of single sets
         """Least common multiple of the periods: an int, or a list of N ints for a stack."""
         values = [math.lcm(*row) for row in np.atleast_2d(self.period).tolist()]
         return values if self.is_stack else values[0]
@@ -113,9 +116,9 @@ class TaskSet(Saved, Frozen):
         In a stack, the same tasks of every set: ``stack.select([0, 2])``. Priorities that were
         derived are derived anew for the selected tasks. Raises as indexing does.
         """
-        names = [tasks] if isinstance(tasks, str) else tasks
+        names: Any = [tasks] if isinstance(tasks, str) else tasks
         if _are_names(names):
-            numbers = [self._number(name) for name in names]  # type: ignore[union-attr]
+            numbers = [self._number(name) for name in names]
         elif isinstance(tasks, slice):
             numbers = list(range(self.n))[tasks]
         else:
@@ -255,6 +258,21 @@ class TaskSet(Saved, Frozen):
         keys = (*self._ARRAYS, "name")
         return {key: getattr(self, key) for key in keys if key not in self._derived}
 
+    def _task_frame(self) -> pd.DataFrame:
+        """A pandas table with one row per task of every set: set, task, name, numbers of tasks."""
+        import pandas as pd
+
+        sets, n = np.atleast_2d(self.period).shape
+        columns: dict[str, Any] = {}
+        if self.is_stack:
+            columns["set"] = np.repeat(np.arange(sets), n)
+        columns["task"] = np.tile(np.arange(n), sets)
+        columns["name"] = np.tile(np.array(self.name, dtype=object), sets)
+        for key in self._ARRAYS:
+            if getattr(self, key).ndim == self.period.ndim:
+                columns[key] = getattr(self, key).ravel()
+        return pd.DataFrame(columns)
+
     # As any object
 
     def __eq__(self, other: object) -> bool:
@@ -264,7 +282,7 @@ class TaskSet(Saved, Frozen):
             np.array_equal(getattr(self, key), getattr(other, key)) for key in self._ARRAYS
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __reduce__(self) -> Any:
         arrays = {key: getattr(self, key) for key in self._ARRAYS}

@@ -1,4 +1,4 @@
-/* Small sets of tasks with CPU and GPU segments for the C tests, and those of notebook 06. */
+/* Small sets of host tasks for the C tests, including those of notebook 06. */
 #ifndef HOST_SETS_H
 #define HOST_SETS_H
 
@@ -18,7 +18,7 @@ typedef struct {
     uint8_t sm[MOST_SMS];
 } row_t;
 
-/* A set of rows in order of urgency. */
+/* A set of rows by descending priority. */
 typedef struct {
     int64_t n;
     int64_t period[MOST_TASKS], deadline[MOST_TASKS], priority[MOST_TASKS], segments[MOST_TASKS];
@@ -73,8 +73,8 @@ static const row_t VECTOR_A[4] = {
     {160, 0, 2, {6, 2, 1}, {{2, 10, 2}, {1, 4, 1}}, 1, {0, 1}},
 };
 
-/* The terms of every task that has a response add up to it, and to more than the deadline where
- * there is none and the task was reached. */
+/* The terms of every task with a response time add up to it, and exceed the deadline where there is
+ * none and the task was computed. */
 static inline bool terms_add_up(const host_set_t *s)
 {
     for (int64_t i = 0; i < s->n; i++) {
@@ -90,7 +90,7 @@ static inline bool terms_add_up(const host_set_t *s)
     return true;
 }
 
-/* Sets that every test refuses: the change, the field and the row that the fault names. */
+/* Sets that every test rejects: the change, and the field and row of the error. */
 typedef struct {
     int code;
     const char *field;
@@ -113,14 +113,14 @@ static inline refusal_t set_spoil(host_set_t *s, int which)
     return refusals[which];
 }
 
-/* Whether the fault of a refusal names the place. */
+/* Whether the error names the field and row. */
 static inline bool names(const gs_context_t *ctx, int status, refusal_t refusal)
 {
     return status == refusal.code && strcmp(ctx->fault.field, refusal.field) == 0 &&
            ctx->fault.row == refusal.row;
 }
 
-/* Vector A with times at the edge of the clock: every sum stops, none overflows. */
+/* Vector A with times near the overflow limits: every sum saturates, none overflows. */
 static inline void set_stretch(host_set_t *s)
 {
     const int64_t longest = GS_NEVER / 2 - 1;

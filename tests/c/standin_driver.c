@@ -1,4 +1,4 @@
-/* What would a driver with simple, known GPUs answer?
+/* Stand-in for the CUDA driver with simple, known GPUs.
  *
  * A library that exports the driver's functions as far as gpusched uses them, with a clock of its
  * own: every call of a function takes a fixed time on it, nothing else does, so that all figures

@@ -1,4 +1,4 @@
-/* Does the core give back all memory when an allocation fails in a run, or in a play?
+/* Release of all memory when an allocation fails in a run or in a play.
  *
  * The driver here is a table of functions in this file, which all succeed and do nothing.
  */

@@ -1,4 +1,4 @@
-/* Paper 004's sets and counts: the same in any chunks, whatever fails. */
+/* Sets and counts of [RTNS10]: independent of the chunks, and failures. */
 #include "analysis/global_edf/elliott_study.h"
 
 #include "minunit.h"
@@ -56,7 +56,7 @@ static void test_chunks(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-/* The parts of a job are what whole numbers give, for every remainder. */
+/* The parts of a job equal those in whole numbers, for every remainder. */
 static void test_parts(void)
 {
     for (int64_t share = 0; share <= 1000; share += 25) {

@@ -1,4 +1,4 @@
-/* Are errors recorded, memory accounted and polls made as core/context.h says? */
+/* Context: recorded errors, accounted memory, calls of the poll function. */
 #include "core/context.h"
 
 #include <string.h>
@@ -32,10 +32,10 @@ static void test_fail(void)
     gs_context_t ctx;
     gs_context_init(&ctx);
     ctx.fault.set = 7;
-    MU_CHECK(gs_fail(&ctx, GS_ERR_VALUE, "period", 3, -5, "must be positive") == GS_ERR_VALUE);
+    MU_CHECK(gs_fail(&ctx, GS_ERR_VALUE, "period", 3, -5, "a positive number") == GS_ERR_VALUE);
     MU_CHECK(ctx.fault.code == GS_ERR_VALUE && ctx.fault.row == 3 && ctx.fault.value == -5);
     MU_CHECK(strcmp(ctx.fault.field, "period") == 0);
-    MU_CHECK(strcmp(ctx.fault.reason, "must be positive") == 0);
+    MU_CHECK(strcmp(ctx.fault.reason, "a positive number") == 0);
     MU_CHECK(ctx.fault.set == 7); /* the caller's, who knows the stack */
 }
 

@@ -1,5 +1,5 @@
-/* Does the FIFO simulator do what paper 000 and its counterexamples say, in any slices, with any
- * allocation failing, and does it refuse what it cannot simulate? */
+/* FIFO simulator: examples of [ECRTS17] and counterexamples, in slices of any length, with any
+ * allocation failing; errors. */
 #include "simulate/fifo/fifo.h"
 
 #include "minunit.h"
@@ -266,7 +266,7 @@ static void test_refusals(void)
     refuse(WITH((model.slack = ones, model.settle = GS_SIMULATE_FIFO_SETTLE_NOTE)), GS_ERR_VALUE,
            "settle", -1);
 #undef WITH
-    /* A schedule that goes beyond the clock ends there. */
+    /* The simulation ends at the largest time. */
     const int64_t long_time[2] = {GS_NEVER / 3, GS_NEVER / 3}, rare[2] = {GS_NEVER / 5, 7};
     model = model_of(1, rare, long_time, ones, ones, 1, GS_FIFO_ORDER_HARDWARE,
                      GS_SIMULATE_FIFO_LATEST);

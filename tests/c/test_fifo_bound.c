@@ -1,4 +1,5 @@
-/* Bounds on FIFO responses: known fractions, numbers at the edge of the clock, failures. */
+/* Response-time bounds in FIFO order: known fractions, numbers near the overflow limits,
+ * failures. */
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
 
@@ -133,38 +134,38 @@ static void test_reasons(void)
     gs_context_init(&ctx);
     gs_analysis_fifo_bound_t out[MOST];
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[2], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_WHY_SC1);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_WHY_SC1_OTHER);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_BOUND);
+    MU_CHECK(why(&out[2], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_SC1);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_SC1_OTHER);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_BOUND);
     gs_kernel_tasks_t k = kernels(&single); /* two SMs of four threads */
     MU_CHECK(gs_analysis_fifo_bound(&ctx, &k, 8, 2, 5, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_SMS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_SMS);
     MU_CHECK(out[0].status == GS_ANALYSIS_FIFO_UNKNOWN);
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_P) == GS_ANALYSIS_FIFO_WHY_ORDER);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_FITS) == GS_ANALYSIS_FIFO_WHY_WAITS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_P) == GS_ANALYSIS_FIFO_REASON_ORDER);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_FITS) == GS_ANALYSIS_FIFO_REASON_WAITS);
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, 0, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_SKIPPED);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_SKIPPED);
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED,
                    out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A_REFINED) == GS_ANALYSIS_FIFO_WHY_NO_START);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A_REFINED) == GS_ANALYSIS_FIFO_REASON_NO_START);
     MU_CHECK(bound(&ctx, &three, GS_FIFO_ORDER_HARDWARE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_WHY_NEEDLESS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_DOMINATED);
     MU_CHECK(bound(&ctx, &late, GS_FIFO_ORDER_HARDWARE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V1_FIRST) == GS_ANALYSIS_FIFO_WHY_LONG);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V1_FIRST) == GS_ANALYSIS_FIFO_REASON_LONG);
     MU_CHECK(bound(&ctx, &three, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_BLOCKS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_BLOCKS);
     MU_CHECK(bound(&ctx, &example_2, GS_FIFO_ORDER_STRICT, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V3) == GS_ANALYSIS_FIFO_WHY_UTILIZATION);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V3) == GS_ANALYSIS_FIFO_REASON_UTILIZATION);
     /* X1 with a = 20: the recurrence of the victim grows by 10 each job. */
     const set_t victim = {{110, 100}, {20, 90}, {2, 1}, {1, 1}, 2, 2};
     MU_CHECK(bound(&ctx, &victim, GS_FIFO_ORDER_HARDWARE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[1], GS_ANALYSIS_FIFO_THEOREM_V1_CHAIN) == GS_ANALYSIS_FIFO_WHY_ENDLESS);
+    MU_CHECK(why(&out[1], GS_ANALYSIS_FIFO_THEOREM_V1_CHAIN) == GS_ANALYSIS_FIFO_REASON_JOB_LIMIT);
     MU_CHECK(out[1].status == GS_ANALYSIS_FIFO_UNKNOWN);
     set_t slow = single;
     slow.block_time[1] = 31;
     MU_CHECK(bound(&ctx, &slow, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_WHY_BLOCK_TIME);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_BLOCK_TIME);
 }
 
 static void test_status(void)
@@ -180,7 +181,7 @@ static void test_status(void)
                                        ? GS_ANALYSIS_FIFO_UNKNOWN
                                        : GS_ANALYSIS_FIFO_UNBOUNDED_LONG));
     }
-    /* More work than threads: everything piles up, or the one task that has no bound. */
+    /* Overload: every task is unbounded, or the only one without a bound. */
     set_t heavy = {{1000, 10, 10}, {2, 9, 9}, {1, 1, 2}, {1, 2, 1}, 3, 3};
     static const int64_t expected[ORDERS][3] = {
         {GS_ANALYSIS_FIFO_BOUNDED, GS_ANALYSIS_FIFO_UNKNOWN, GS_ANALYSIS_FIFO_UNKNOWN},
@@ -206,7 +207,7 @@ static void test_status(void)
              out[1].status == GS_ANALYSIS_FIFO_UNBOUNDED_LOAD);
 }
 
-/* Nothing ever waits: R = c, in the strict order only if all blocks end within their periods. */
+/* No block ever waits: R = c, in the strict order only if all blocks end within their periods. */
 static void test_fits(void)
 {
     gs_context_t ctx;
@@ -231,8 +232,8 @@ static int64_t draw(uint64_t *state)
     return (int64_t)(*state >> 1);
 }
 
-/* Numbers of any length, up to the edge of the clock: nothing overflows (the sanitizer would say
- * so), and a bound is a fraction in lowest terms that is no less than the block. */
+/* Numbers of any length, up to the overflow limits: nothing overflows (checked by the sanitizers),
+ * and a bound is a fraction in lowest terms, at least the block time. */
 static void test_extremes(void)
 {
     gs_context_t ctx;
@@ -283,8 +284,8 @@ static void test_extremes(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-/* U = 1 - 1 / (T_1 T_2): Theorem A would need 155 bits, and more than its coarse scale can tell.
- * That must not cost what the exact scale gives. */
+/* U = 1 - 1 / (T_1 T_2): Theorem A needs 155 bits, and more precision than its coarse scale. The
+ * bounds of the exact scale must stay. */
 static void test_long_scale(void)
 {
     gs_context_t ctx;
@@ -293,7 +294,7 @@ static void test_long_scale(void)
     const set_t s = {{t, t + 1}, {t - 1, 1}, {1, 1}, {1, 1}, 2, 1};
     gs_analysis_fifo_bound_t out[MOST];
     MU_CHECK(bound(&ctx, &s, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
-    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_WHY_UTILIZATION);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_UTILIZATION);
     for (int k = 0; k < 2; k++) {
         MU_CHECK(out[k].theorem == GS_ANALYSIS_FIFO_THEOREM_V2);
         MU_CHECK(out[k].numerator == t && out[k].denominator == 1);
@@ -323,7 +324,7 @@ typedef struct {
     int left;
 } polls_t;
 
-/* Polled at every occasion: the work done so far is set to what asks for a poll. */
+/* Polls at every occasion: the work done is set to the polling threshold. */
 static int interrupt_later(void *arg)
 {
     polls_t *polls = arg;

@@ -1,4 +1,5 @@
-/* Global EDF: loads at their bound, known fractions, numbers at the edge of the clock, failures. */
+/* Global EDF: utilizations at their bound, known fractions, numbers near the overflow limits,
+ * failures. */
 #include "core/rational.h"
 #include "core/int128.h"
 #include "analysis/global_edf/container.h"
@@ -37,7 +38,8 @@ static int64_t share_of(const int64_t *work, const int64_t *period, int64_t n, i
     return share;
 }
 
-/* At the edges: no load, sums that are whole by a hair or not, more than the time. */
+/* Edge cases: zero utilization, sums that are whole or differ from it by very little, values above
+ * their limits. */
 static void test_shares(void)
 {
     const int64_t thirds[] = {1, 1, 11}, of[] = {3, 7, 21};
@@ -62,7 +64,7 @@ static void test_loads(void)
     MU_CHECK(sign_of(thirds, of, 3, 1) == 0 && ceil_of(thirds, of, 3) == 1);
     MU_CHECK(sign_of(thirds, of, 3, 0) == 1 && sign_of(thirds, of, 3, 2) == -1);
     MU_CHECK(sign_of(thirds, of, 2, 1) == -1 && ceil_of(thirds, of, 2) == 1);
-    /* They differ from 1 by one over the product of the periods, 36 digits down. */
+    /* They differ from 1 by one over the product of the periods, about 10^-36. */
     const int64_t p = INT64_C(1000000000000000003), q = INT64_C(1000000000000000009);
     const int64_t long_periods[] = {p, q};
     /* a q + b p = p q + 1: a is the inverse of q = 6 (mod p), b that of p (mod q). */
@@ -126,7 +128,8 @@ static void test_vectors(void)
                                               &failed, bound) == GS_ERR_VALUE);
 }
 
-/* Times near the clock: a bound that is larger than need be, or none; never one that wraps. */
+/* Times near the overflow limits: a bound that is larger than necessary, or none; never one that
+ * wraps. */
 static void test_long_times(void)
 {
     gs_context_t ctx;
@@ -179,7 +182,7 @@ static void test_refusals(void)
     MU_CHECK(verdict == GS_ANALYSIS_GLOBAL_EDF_LONG && failed == 2);
 }
 
-/* Every allocation may fail; nothing stays behind. */
+/* Failure of every allocation in turn; no memory is leaked. */
 static void test_failures(void)
 {
     gs_analysis_global_edf_t tasks = {6, period_2, period_2, demand_2};

@@ -1,4 +1,4 @@
-/* Are generated task sets what was asked for, and refused where nothing can be? */
+/* Generated task sets: requested properties, errors. */
 #include "generate/kernel_sets.h"
 #include "generate/uunifast.h"
 

@@ -1,4 +1,4 @@
-/* Are generated kernels with blocks what was asked for, and refused where nothing can be? */
+/* Generated kernels with blocks: requested properties, errors. */
 #include "generate/fifo_sets.h"
 
 #include "minunit.h"

@@ -1,4 +1,5 @@
-/* MPCP, FMLP+ and the GPU server: sets worked by hand, numbers at the edge, failures. */
+/* MPCP, FMLP+ and the GPU server: sets worked by hand, numbers near the overflow limits,
+ * failures. */
 #include "analysis/partitioned/fmlp_plus.h"
 #include "analysis/partitioned/gpu_server.h"
 #include "analysis/partitioned/mpcp.h"
@@ -18,26 +19,29 @@ typedef struct {
 static int test(gs_context_t *ctx, host_set_t *s, which_t which,
                 gs_analysis_common_answer_t *answer)
 {
-    gs_analysis_partitioned_lock_t lock;
+    gs_analysis_partitioned_lock_test_t lock;
     gs_host_tasks_t hosts = hosts_of(s);
     *answer = answer_of(s);
-    int status = gs_analysis_partitioned_lock_init(&lock, ctx, s->n);
-    if (status == GS_OK && which.test == MPCP) {
-        status =
-            gs_analysis_partitioned_mpcp(&lock, ctx, &hosts, s->core, CPUS, 1, which.mode, answer);
-    } else if (status == GS_OK && which.test == SERVER) {
-        status = gs_analysis_partitioned_gpu_server(&lock, ctx, &hosts, s->core, which.mode, CPUS,
-                                                    1, 1, answer);
-    } else if (status == GS_OK) {
-        status = gs_analysis_partitioned_fmlp_plus(&lock, ctx, &hosts, s->core, CPUS, 1,
-                                                   which.mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY,
-                                                   which.test == GCAPS, answer);
+    static const char *const names[TESTS] = {"mpcp", "fmlp_plus", "fmlp_plus", "gpu_server"};
+    bool served = which.test == SERVER;
+    const gs_analysis_partitioned_lock_options_t options = {
+        .cpus = CPUS,
+        .sms = 1,
+        .mode = served ? 0 : which.mode,
+        .paper = which.test == GCAPS,
+        .server = which.mode,
+        .overhead = 1,
+    };
+    int status = gs_analysis_partitioned_lock_test_init(&lock, ctx, s->n);
+    if (status == GS_OK) {
+        status = gs_analysis_partitioned_lock_method_find(names[which.test])
+                     ->run(&lock, ctx, &hosts, s->core, &options, answer);
     }
-    gs_analysis_partitioned_lock_free(&lock, ctx);
+    gs_analysis_partitioned_lock_test_free(&lock, ctx);
     return status;
 }
 
-/* Whether the responses are these, 0 standing for none. */
+/* Whether the response times are these; 0: none. */
 static bool gives(int64_t n, const row_t *rows, int which, int mode, const int64_t *expected)
 {
     gs_context_t ctx;
@@ -77,8 +81,8 @@ static void test_vector(void)
     GIVES(VECTOR_A, SERVER, CPUS, 30, 52, 15, 108);
 }
 
-/* Notebook 06, section 6: the holder suspends for its kernel, and is not only a demand on the core
- * then. */
+/* Notebook 06, section 6: the holder suspends for its kernel, so it is not only a demand on the
+ * core. */
 static void test_counterexample(void)
 {
     static const row_t b1[] = {{100, 0, 1, {1, 0}, {{1, 10, 1}}, 0, {1}},
@@ -162,36 +166,33 @@ static void test_memory(void)
 static void test_partition(void)
 {
     static const struct {
-        int test, mode;
+        const char *method;
         int64_t core[4], server;
-    } expected[] = {{GS_ANALYSIS_ALLOCATION_PARTITION_MPCP,
-                     GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
-                     {0, 1, 0, 1},
-                     -1},
-                    {GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER,
-                     GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
-                     {1, 1, 1, 1},
-                     0}};
+    } expected[] = {{"mpcp", {0, 1, 0, 1}, -1}, {"gpu_server", {1, 1, 1, 1}, 0}};
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
-        gs_analysis_partitioned_lock_t lock;
+        gs_analysis_partitioned_lock_test_t lock;
         host_set_t s;
         set_make(&s, 4, VECTOR_A);
         gs_host_tasks_t hosts = hosts_of(&s);
         gs_analysis_common_answer_t answer = answer_of(&s);
         int64_t core[4], server;
-        MU_CHECK(gs_analysis_partitioned_lock_init(&lock, &ctx, 4) == GS_OK);
-        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, expected[k].test,
-                                                  expected[k].mode, k == 0 ? 0 : 10, core, &server,
-                                                  &answer) == GS_OK);
+        MU_CHECK(gs_analysis_partitioned_lock_test_init(&lock, &ctx, 4) == GS_OK);
+        const gs_analysis_partitioned_lock_method_t *method =
+            gs_analysis_partitioned_lock_method_find(expected[k].method);
+        gs_analysis_partitioned_lock_options_t options = {
+            .cpus = 2, .sms = 1, .overhead = k == 0 ? 0 : 10};
+        MU_CHECK(method != NULL);
+        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, method, &options, core,
+                                                  &server, &answer) == GS_OK);
         MU_CHECK(memcmp(core, expected[k].core, sizeof core) == 0);
         MU_CHECK(server == expected[k].server && terms_add_up(&s));
-        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, 3, 0, 0, core, &server,
-                                                  &answer) == GS_ERR_VALUE);
-        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, 2, 1, expected[k].test, 3, 0,
-                                                  core, &server, &answer) == GS_ERR_VALUE);
-        gs_analysis_partitioned_lock_free(&lock, &ctx);
+        options.mode = method->modes;
+        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, method, &options, core,
+                                                  &server, &answer) == GS_ERR_VALUE);
+        MU_CHECK(gs_analysis_partitioned_lock_method_find("stgm") == NULL);
+        gs_analysis_partitioned_lock_test_free(&lock, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
 }

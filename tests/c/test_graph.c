@@ -1,11 +1,10 @@
-/* Does the scheduling graph give its answers from C, stay within budgets, and survive the failure
- * of any of its allocations? */
+/* Scheduling graph called from C: answers, budgets, and failure of every allocation. */
 #include "gpusched.h"
 #include "minunit.h"
 
 #include "core/hash_index.h"
 
-/* Section 3.1 of paper 001. */
+/* [RTNS24], section 3.1. */
 static const int64_t period[] = {4, 5, 10};
 static const int64_t completion[] = {0, 1, 3, 4, 3, 4, 4, 6};
 static const gs_periodic_tasks_t example = {3, period, period, NULL};
@@ -44,7 +43,8 @@ static void check_example(void)
     }
 }
 
-/* Every allocation in turn fails: the answer is an error or undecided, never a crash or a leak. */
+/* Failure of every allocation in turn: the answer is an error or undecided, never a crash or a
+ * leak. */
 static void check_failures(int variant, bool merge, bool undecided, int64_t bytes)
 {
     static const int64_t hard[] = {0, 1, 3, 0, 3, 0, 0, 0};
@@ -71,7 +71,7 @@ static void check_failures(int variant, bool merge, bool undecided, int64_t byte
     MU_CHECK(fail_at > 1 && status == GS_OK);
 }
 
-/* Every budget of bytes from nothing to enough: an answer, with a graph whose parts fit. */
+/* Every budget of bytes from 0 to enough: an answer, with a consistent graph. */
 static void check_bytes(int variant, bool merge)
 {
     int reason = GS_PBS_GRAPH_BYTES;

@@ -1,5 +1,4 @@
-/* Does the heap give back what was put in, the earliest first? And do 128-bit sums and products
- * end where they have to? */
+/* Heap: entries in the order of their keys. 128-bit integers: sums, products and overflow. */
 #include "core/heap.h"
 #include "core/rng.h"
 #include "core/int128.h"

@@ -1,5 +1,4 @@
-/* Does the hierarchy's simulator give the schedules that were observed (Amert et al., RTSS 2017),
- * the waits one expects, and a clean refusal otherwise? */
+/* Simulator of the scheduling hierarchy: observed schedules [RTSS17], waiting reasons, errors. */
 #include "simulate/hierarchy/hierarchy.h"
 
 #include "minunit.h"

@@ -1,4 +1,4 @@
-/* Does the oracle say of every set what trying all its orders says? */
+/* Eligibility by placement and by utilization: the library against all orders of every set. */
 #include "pbs/oracle/oracle.h"
 
 #include "minunit.h"
@@ -23,7 +23,7 @@ static gs_gpu_t device(int32_t sms, int32_t warps, int32_t slots)
                       .partitions = 4};
 }
 
-/* How many of the orders of a set fit, of how many; all of them by the placer from the start. */
+/* The number of orders of a set that fit, and of all orders; each placed from the start. */
 typedef struct {
     gs_placement_t placer;
     const gs_gpu_kernel_t *kernels;
@@ -67,7 +67,7 @@ static int64_t pick(gs_rng_t *rng, const int64_t *from, uint64_t count)
     return from[gs_rng_below(rng, count)];
 }
 
-/* Kernels for which warps, slots, registers and shared memory bind, in mixtures. */
+/* Kernels limited by warps, slots, registers and shared memory, mixed. */
 static void draw_kernels(gs_rng_t *rng, gs_gpu_kernel_t *kernels)
 {
     static const int64_t threads[] = {32, 64, 96, 128, 192, 256, 320};
@@ -77,14 +77,15 @@ static void draw_kernels(gs_rng_t *rng, gs_gpu_kernel_t *kernels)
         kernels[i] = (gs_gpu_kernel_t){1 + (int64_t)gs_rng_below(rng, 6), pick(rng, threads, 7),
                                        pick(rng, regs, 5), pick(rng, smem, 5)};
     }
-    if (gs_rng_below(rng, 3) == 0) { /* twins, and kernels that differ only in their grid */
+    if (gs_rng_below(rng, 3) ==
+        0) { /* identical kernels, and kernels that differ only in their grid */
         kernels[3] = kernels[0];
         kernels[4] = kernels[1];
         kernels[4].blocks = 1 + (int64_t)gs_rng_below(rng, 6);
     }
 }
 
-/* What sums say: of three verdicts, how often each came. */
+/* Counts of the three verdicts of total demand. */
 static void check_demand(const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernels, brute_t *brute,
                          int *verdicts)
 {
@@ -98,20 +99,21 @@ static void check_demand(const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernels, br
                  GS_OK);
         MU_CHECK(per_sm[i] > 0);
     }
-    gs_pbs_oracle_demand_t demand;
-    MU_CHECK(gs_pbs_oracle_demand_init(&demand, &ctx, gpu, MOST, kernels, take, per_sm) == GS_OK);
+    gs_pbs_oracle_resource_demand_t demand;
+    MU_CHECK(gs_pbs_oracle_resource_demand_init(&demand, &ctx, gpu, MOST, kernels, take, per_sm) ==
+             GS_OK);
     for (uint32_t mask = 1; mask < SETS; mask++) {
         if ((mask & (mask - 1)) == 0) {
             continue;
         }
         brute->tried = brute->fit = 0;
         try_orders(brute, mask, 0);
-        int verdict = gs_pbs_oracle_demand_judge(&demand, mask);
-        MU_CHECK(verdict != GS_PBS_ORACLE_DEMAND_OUT || brute->fit == 0);
-        MU_CHECK(verdict != GS_PBS_ORACLE_DEMAND_FITS || brute->fit == brute->tried);
+        int verdict = gs_pbs_oracle_resource_demand_classify(&demand, mask);
+        MU_CHECK(verdict != GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE || brute->fit == 0);
+        MU_CHECK(verdict != GS_PBS_ORACLE_RESOURCE_DEMAND_FITS || brute->fit == brute->tried);
         verdicts[verdict]++;
     }
-    gs_pbs_oracle_demand_free(&demand, &ctx);
+    gs_pbs_oracle_resource_demand_free(&demand, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }
 
@@ -162,12 +164,13 @@ static void test_against_all_orders(void)
         gs_placement_free(&brute.placer, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
-    /* The draws must put every case to the test. */
-    MU_CHECK(verdicts[GS_PBS_ORACLE_DEMAND_OUT] > 500 && verdicts[GS_PBS_ORACLE_DEMAND_OPEN] > 500);
-    MU_CHECK(verdicts[GS_PBS_ORACLE_DEMAND_FITS] > 500 && only_some > 200);
+    /* The draws must cover every case. */
+    MU_CHECK(verdicts[GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE] > 500 &&
+             verdicts[GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED] > 500);
+    MU_CHECK(verdicts[GS_PBS_ORACLE_RESOURCE_DEMAND_FITS] > 500 && only_some > 200);
 }
 
-/* Paper 001, Example 2.1: four blocks of 64 threads and one of 192 on two SMs of 256. */
+/* [RTNS24], Example 2.1: four blocks of 64 threads and one of 192 on two SMs of 256. */
 static const gs_gpu_kernel_t EXAMPLE[2] = {{4, 64, 0, 0}, {1, 192, 0, 0}};
 
 static void test_example(void)
@@ -186,8 +189,8 @@ static void test_example(void)
     MU_CHECK(!found.ascending && found.undecided == 0);
 }
 
-/* Kernels that sums leave open and no order places: blocks of 3, 6, ..., 18 warps and of 1 warp are
- * 64 warps in all, but no part of them is 32. */
+/* Kernels that total demand leaves open and no order places: blocks of 3, 6, ..., 18 warps and of 1
+ * warp are 64 warps in all, but no subset of them is 32. */
 static void puzzle(gs_gpu_kernel_t kernels[7])
 {
     for (int i = 0; i < 7; i++) {
@@ -215,7 +218,7 @@ static void test_undecided(void)
     for (int mask = 0; mask < 127; mask++) {
         MU_CHECK(undecided[mask] == 0);
     }
-    /* Identical kernels leave few orders: decided, however many they are. */
+    /* Identical kernels leave few orders: decided, whatever their number. */
     for (int i = 0; i < 7; i++) {
         kernels[i] = (gs_gpu_kernel_t){1, i == 6 ? 64 : 96, 0, 0};
         completion[127] = 127;
@@ -253,7 +256,7 @@ static void test_failures(void)
     }
     MU_CHECK(failures > 4);
 
-    /* 20 kernels in 2^20 sets: every loop can be stopped. */
+    /* 20 kernels in 2^20 sets: every loop can be interrupted. */
     gs_gpu_kernel_t many[20];
     for (int i = 0; i < 20; i++) {
         many[i] = (gs_gpu_kernel_t){1 + i % 3, 96 + 32 * i, 8, 256 * i};
@@ -341,7 +344,7 @@ static void test_times(void)
     const int64_t expected[8] = {0, 10, 11, 13, 1, 11, 13, 13};
     MU_CHECK(memcmp(times, expected, sizeof expected) == 0);
 
-    /* Products beyond 64 bits, and the largest time that the clock holds. */
+    /* Products that exceed 64 bits, and the largest time accepted. */
     const int64_t most = GS_NEVER / 2 - 1;
     const int64_t big[2] = {most, 1}, half[2] = {most / 2, 1}, bad[2] = {1, 0},
                   late[1] = {most + 1};

@@ -1,4 +1,4 @@
-/* Do blocks go where the papers saw them go, and does no SM ever hold more than it can? */
+/* Placement: observations of the papers, and limits of the SMs. */
 #include "model/placement.h"
 
 #include "minunit.h"
@@ -140,7 +140,7 @@ static int64_t differences_3(int32_t mw, int32_t slots)
     return differ;
 }
 
-/* Figure 5 and the two load-balancing experiments of paper 003. */
+/* Figure 5 and the two load-balancing experiments of [RTAS20]. */
 static void test_xavier(int policy)
 {
     gs_context_t ctx;

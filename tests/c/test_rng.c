@@ -1,4 +1,4 @@
-/* Are the random numbers the published ones, uniform, and apart for every key, index and stream? */
+/* Random numbers: published values, uniformity, and independence of keys, indices and streams. */
 #include "core/rng.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* How many threads are busy while a block waits: the search against trying everything. */
+/* Saturation level: the library against exhaustive search. */
 #include "analysis/fifo/saturation.h"
 #include "analysis/fifo/subset_sums.h"
 
@@ -12,7 +12,7 @@ static int64_t below(uint64_t *state, int64_t n)
     return (int64_t)((*state >> 33) % (uint64_t)n);
 }
 
-/* All numbers of running blocks, from task j on, that leave a block of task i waiting. */
+/* All numbers of running blocks, of task j and later ones, at which a block of task i waits. */
 static void try_all(const gs_kernel_tasks_t *k, int64_t m, bool overlap, int64_t i, int64_t j,
                     int64_t busy, int64_t *least)
 {
@@ -59,20 +59,20 @@ static void test_random_sets(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-/* Sums across many words, with shifts by whole words and by parts of them. */
+/* Sums across many words, with shifts by whole words and by bits. */
 static void test_wide_sums(void)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
     static const int64_t sizes[] = {1, 63, 64, 65, 127, 128, 500, 1999, 2000};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        gs_analysis_fifo_sums_t sums;
-        MU_CHECK(gs_analysis_fifo_sums_init(&sums, &ctx, 2000) == GS_OK);
-        for (int again = 0; again < 2; again++) { /* clearing leaves nothing behind */
-            gs_analysis_fifo_sums_clear(&sums);
-            MU_CHECK(gs_analysis_fifo_sums_from(&sums, 1) == -1);
-            MU_CHECK(gs_analysis_fifo_sums_add(&sums, &ctx, sizes[s], 5) == GS_OK);
-            MU_CHECK(gs_analysis_fifo_sums_add(&sums, &ctx, 700, 1) == GS_OK);
+        gs_analysis_fifo_subset_sums_t sums;
+        MU_CHECK(gs_analysis_fifo_subset_sums_init(&sums, &ctx, 2000) == GS_OK);
+        for (int again = 0; again < 2; again++) { /* clearing removes everything */
+            gs_analysis_fifo_subset_sums_clear(&sums);
+            MU_CHECK(gs_analysis_fifo_subset_sums_least_from(&sums, 1) == -1);
+            MU_CHECK(gs_analysis_fifo_subset_sums_add(&sums, &ctx, sizes[s], 5) == GS_OK);
+            MU_CHECK(gs_analysis_fifo_subset_sums_add(&sums, &ctx, 700, 1) == GS_OK);
             for (int64_t v = 0; v <= 2000; v++) {
                 int64_t least = -1;
                 for (int64_t k = 5; k >= 0; k--) {
@@ -81,16 +81,16 @@ static void test_wide_sums(void)
                         least = sum >= v && sum <= 2000 && (least < 0 || sum < least) ? sum : least;
                     }
                 }
-                MU_CHECK(gs_analysis_fifo_sums_from(&sums, v) == least);
+                MU_CHECK(gs_analysis_fifo_subset_sums_least_from(&sums, v) == least);
             }
         }
-        gs_analysis_fifo_sums_free(&sums, &ctx);
-        gs_analysis_fifo_sums_free(&sums, &ctx); /* twice is harmless */
+        gs_analysis_fifo_subset_sums_free(&sums, &ctx);
+        gs_analysis_fifo_subset_sums_free(&sums, &ctx); /* freeing twice is allowed */
     }
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-/* Example 2 of the paper: its m - b_max + 1 is 3073, but no sum of block sizes lies below 3584. */
+/* Example 2 of [ECRTS17]: its m - b_max + 1 is 3073, but no sum of block sizes is below 3584. */
 static void test_paper(void)
 {
     gs_context_t ctx;
@@ -101,8 +101,8 @@ static void test_paper(void)
     int64_t beta = 0;
     MU_CHECK(gs_analysis_fifo_saturation(&ctx, &k, 4096, false, &beta) == GS_OK && beta == 3584);
     MU_CHECK(gs_analysis_fifo_saturation_paper(&k, 4096) == 3073);
-    /* Equal sizes that divide m lose nothing; one block more than fits, and one that always fits.
-     */
+    /* Equal sizes that divide m leave no thread idle; one block more than fits, and one that always
+     * fits. */
     const gs_kernel_tasks_t equal = {1, period, time, blocks + 1, threads + 1};
     MU_CHECK(gs_analysis_fifo_saturation(&ctx, &equal, 3072, false, &beta) == GS_OK &&
              beta == 3072);
@@ -155,7 +155,7 @@ static void test_gpu(void)
     MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, shared, false, &beta) == GS_OK);
     MU_CHECK(beta == 2 * 2 * 32); /* the shared memory of two blocks */
     static const int64_t few[] = {8};
-    k.blocks = few; /* all of them fit at once, */
+    k.blocks = few; /* all blocks fit at once, */
     MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, none, false, &beta) == GS_OK);
     MU_CHECK(beta == 0);
     MU_CHECK(gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, none, none, true, &beta) == GS_OK);

@@ -1,9 +1,9 @@
-/* The search and what it is made of, at the lowest level. */
+/* The exact search and its parts, called from C. */
 #include "gpusched.h"
 
 #include "minunit.h"
 
-/* Section 3.1 of paper 001. */
+/* [RTNS24], section 3.1. */
 static const int64_t period[] = {4, 5, 10};
 static const int64_t completion[] = {0, 1, 3, 4, 3, 4, 4, 6};
 static const gs_periodic_tasks_t tasks = {3, period, period, NULL};
@@ -25,7 +25,7 @@ static void test_example(bool thorough)
     MU_CHECK(replay.rule == GS_SCHEDULE_REPLAY_OK);
     gs_pbs_search_free(&search, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
-    gs_pbs_search_free(&search, &ctx); /* twice is harmless */
+    gs_pbs_search_free(&search, &ctx); /* freeing twice is allowed */
 }
 
 static void test_edf_of_the_example(void)
@@ -61,7 +61,7 @@ static int count_down(void *arg)
     return --*left < 0 ? GS_ERR_INTERRUPTED : GS_OK;
 }
 
-/* Twelve tasks that the quick answers do not decide when they are skipped. */
+/* Twelve tasks, decided without the fast tests. */
 static void test_interrupt(void)
 {
     enum { N = 12 };
@@ -90,7 +90,7 @@ static void test_interrupt(void)
     MU_CHECK(gs_pbs_search_run(&search, &ctx, &many, &their, &options) == GS_ERR_INTERRUPTED);
     gs_pbs_search_free(&search, &ctx);
     ctx.poll = NULL;
-    /* Budgets are answers. */
+    /* A spent budget is an answer. */
     ctx.bytes_limit = ctx.bytes_used + 100000;
     gs_pbs_search_init(&search);
     MU_CHECK(gs_pbs_search_run(&search, &ctx, &many, &their, &options) == GS_OK);
@@ -100,7 +100,7 @@ static void test_interrupt(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-/* Lets every allocation fail once: an error, never a leak or a wrong answer. */
+/* Failure of every allocation in turn: an error, never a leak or a wrong answer. */
 static void test_failed_allocations(const gs_periodic_tasks_t *t, const gs_batch_table_t *c,
                                     bool thorough, bool idling)
 {
@@ -120,7 +120,7 @@ static void test_failed_allocations(const gs_periodic_tasks_t *t, const gs_batch
     MU_CHECK(status == GS_OK);
 }
 
-/* A price vector that is no proof must not pass for one. */
+/* A price vector that is no certificate must be rejected. */
 static void test_overload_proof(void)
 {
     static const int64_t two[] = {4, 4};

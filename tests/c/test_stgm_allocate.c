@@ -1,4 +1,4 @@
-/* Allocations for STGM: a set worked by hand, each printed line, small systems, failures. */
+/* Allocations for STGM: a set worked by hand, each line as printed, small systems, failures. */
 #include "analysis/allocation/stgm_exhaustive.h"
 
 #include "host_sets.h"
@@ -74,7 +74,7 @@ static void test_vector(void)
     MU_CHECK(allocate(&ctx, &s, 2, 4, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
                       GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN, &r) == GS_OK);
     MU_CHECK(!r.answer.schedulable && r.answer.failed >= 0 && terms_add_up(&s));
-    MU_CHECK(r.placement.rounds == 10); /* 9 more SMs, to 4 each */
+    MU_CHECK(r.placement.rounds == 10); /* 9 more SMs, 4 each */
     for (int64_t i = 0; i < 3 * MOST_SMS; i++) {
         MU_CHECK(r.sm[i] == 1);
     }
@@ -89,8 +89,8 @@ static void test_vector(void)
     }
 }
 
-/* Counterexample A5: the second task is accepted, and the first one misses. A later test of its
- * core says so. */
+/* Counterexample A5: the second task is accepted, and the first one misses its deadline. A later
+ * test of its core finds that. */
 static void test_line_16(void)
 {
     static const row_t rows[] = {{10, 0, 0, {5}, {{0}}, 0, {0}}, {4, 0, 0, {2}, {{0}}, 0, {0}}};
@@ -114,7 +114,7 @@ static void test_line_16(void)
     MU_CHECK(r.answer.schedulable && r.core[0] != r.core[1]);
 }
 
-/* Line 23 as printed may ask for ever for one more SM: that ends, too. */
+/* Line 23 as printed may add SMs without end; the allocator stops. */
 static void test_line_23(void)
 {
     static const row_t rows[] = {{10, 0, 1, {3, 3}, {{1, 5, 1}}, 0, {0}},
@@ -132,8 +132,8 @@ static void test_line_23(void)
     }
 }
 
-/* Two SMs for four tasks: long kernels must keep to themselves, but in the order of the tasks each
- * is dealt out with a short one. */
+/* Two SMs for four tasks: long kernels need an SM of their own, but in the order of the tasks each
+ * shares one with a short kernel. */
 static void test_groups(void)
 {
     static const row_t rows[] = {{20, 0, 1, {1, 1}, {{0, 8, 0}}, 0, {0}},
@@ -150,30 +150,30 @@ static void test_groups(void)
     MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND, 0, &r) == GS_OK);
     MU_CHECK(!r.answer.schedulable && r.placement.rounds == 5);
     MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
-                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED, &r) == GS_OK);
     MU_CHECK(r.answer.schedulable && r.placement.rounds == 1 && terms_add_up(&s));
     MU_CHECK(memcmp(s.response, response, sizeof response) == 0);
     MU_CHECK(memcmp(r.sm, sm, sizeof sm) == 0);
-    s.deadline[0] = 17; /* it can share with nobody, and there are not enough SMs for that */
+    s.deadline[0] = 17; /* it can share with no task, and there are not enough SMs */
     MU_CHECK(allocate(&ctx, &s, 4, 2, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
-                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED, &r) == GS_OK);
     MU_CHECK(!r.answer.schedulable &&
              r.placement.rounds == GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES + 5);
     MU_CHECK(allocate(&ctx, &s, 4, 3, false, GS_ANALYSIS_PARTITIONED_STGM_SOUND,
-                      GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, &r) == GS_OK);
+                      GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED, &r) == GS_OK);
     MU_CHECK(r.answer.schedulable && r.placement.rounds == 1);
-    MU_CHECK(r.sm[0] + r.sm[3] + r.sm[6] + r.sm[9] == 1); /* the first task has one to itself */
+    MU_CHECK(r.sm[0] + r.sm[3] + r.sm[6] + r.sm[9] == 1); /* the first task has an SM of its own */
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-/* A search that is given up, and one that comes to its end. */
+/* A search that exceeds its budget, and one that completes. */
 static void test_budget(void)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
     host_set_t s;
     set_vector(&s);
-    s.deadline[3] = 23; /* nothing helps */
+    s.deadline[3] = 23; /* no allocation is accepted */
     result_t r;
     ctx.states_limit = 20;
     MU_CHECK(allocate(&ctx, &s, 2, 4, true, GS_ANALYSIS_PARTITIONED_STGM_SOUND, ALL_OF_THEM, &r) ==
@@ -188,7 +188,7 @@ static void test_budget(void)
 static void test_refusals(void)
 {
     static const int FLAGS[] = {0, GS_ANALYSIS_ALLOCATION_ALLOCATE_PAPER,
-                                GS_ANALYSIS_ALLOCATION_ALLOCATE_APART, ALL_OF_THEM};
+                                GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED, ALL_OF_THEM};
     for (int kind = 0; kind < 4; kind++) {
         gs_context_t ctx;
         gs_context_init(&ctx);

@@ -1,1 +1,1 @@
-"""Slow, plain Python twins of what the C core computes, to compare it with on random inputs."""
+"""Slow, plain Python twins of the C core, for comparison on random inputs."""

@@ -1,4 +1,4 @@
-"""The Container Method (paper 004, section 4.2), tick by tick: when does each job finish?
+"""Tick-by-tick simulation of the Container Method ([RTNS10], section 4.2).
 
 Tasks are (period, deadline, priority, cpu, gpu): lengths of CPU segments, and (copy in, kernel,
 copy out) between them. Tasks with a GPU segment are in the container. On m CPUs the jobs of the
@@ -98,7 +98,7 @@ class Container:
         return [job for *_, job in sorted(order, key=lambda row: row[:3])[: self.m]]
 
     def settle(self, now, pending):
-        """What takes no time. Returns who runs."""
+        """Apply all events of this instant; returns the running jobs."""
         while True:
             for queue in pending:
                 while queue and queue[0].done:

@@ -1,4 +1,4 @@
-"""Do the two simple strategies, EDFserial and EDFParallel, meet every deadline?
+"""Simulation of EDFserial and EDFParallel over a hyperperiod.
 
 Source: "GPUSched", section 6 (the strategies it compares with) and section 3.1 (the example).
 

@@ -1,4 +1,4 @@
-"""When does each block run if kernels share m threads and only the queue's head may start blocks?
+"""Simulation of kernels on m threads with FIFO order of blocks.
 
 Source: Yang & Anderson, "Response-Time Bounds for Concurrent GPU Scheduling" (ECRTS WiP 2017),
 rules R1, R2 and P1.  The four readings of "FIFO":

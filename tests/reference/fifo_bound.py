@@ -1,4 +1,4 @@
-"""How late can a job end if kernels share m threads and only the queue's head may start blocks?
+"""Response-time bounds of kernels on m threads with FIFO order of blocks.
 
 Task i: blocks[i] blocks of threads[i] threads, each taking at most block_time[i], at least
 period[i] between releases.  The four orders are those of fifo.py.  All numbers are exact; a bound

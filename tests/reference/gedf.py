@@ -1,4 +1,4 @@
-"""Paper 004 in exact fractions: which sets have bounded tardiness under global EDF, and how late?
+"""Tests and tardiness bounds of [RTNS10] under global EDF, in exact fractions.
 
 A task is (period p, CPU time e with the copies, GPU time s, longest critical section cs, requests
 per job); a task that never uses the GPU has no requests.  A bound is a Fraction or None.
@@ -132,7 +132,7 @@ def container(tasks, m, server_period, bound=response, whole=False):
 
 
 def cpu_only(tasks, c):
-    """What the same jobs take on the CPUs alone; the copies (cs - s per request) go."""
+    """Demand of the same jobs on the CPUs alone, without copies (cs - s per request)."""
     return [
         e + c * s - (0 if not requests else requests * cs - s) for p, e, s, cs, requests in tasks
     ]

@@ -1,4 +1,4 @@
-"""Global EDF on m CPUs with one GPU behind a lock, tick by tick.
+"""Tick-by-tick simulation of global EDF on m CPUs with one GPU and a lock.
 
 A task is (period, before, copy, kernel, after): CPU time, then under the lock CPU time and the GPU,
 then CPU time.  A task with copy = kernel = 0 never asks for the lock.  Jobs of a task run one after
@@ -77,7 +77,7 @@ def simulate(tasks, m, releases, lock="fmlp"):
 
 
 def step(pending, gpu):
-    """What happens in no time: requests, locks that are handed over, jobs that end."""
+    """Apply all events of this instant: requests, lock transfers, ends of jobs."""
     moved = True
     while moved:
         moved = False

@@ -1,6 +1,6 @@
-"""Which block runs when, on which SM, and why does what waits wait?
+"""Simulation of the scheduling hierarchy: SM, start and waiting reason of every block.
 
-Sources: "Dissecting the CUDA scheduling hierarchy", section III; the queue rules of Amert et al.
+Sources: "Dissecting the CUDA scheduling hierarchy", section III; the queue rules of [RTSS17].
 (RTSS 2017); the false dependencies between the streams of a channel of Bakita and Anderson (RTAS
 2024).  The rules are those in the comments of csrc/sim/hierarchy.h.
 
@@ -84,7 +84,7 @@ class Block:
 
 
 class Context:
-    """What an application's kernels do while it has the GPU, and where they stay meanwhile."""
+    """State of an application's kernels, on the GPU or suspended."""
 
     def __init__(self, sms):
         self.queue = []  # kernels that have joined and are not fully dispatched, as they joined
@@ -174,7 +174,7 @@ class Hierarchy:
         self.engine_end[copy.engine] = self.now + copy.copy_time
 
     def launched(self):
-        """What has been launched and has not ended, in order of launch."""
+        """Launches that have not ended, in order of launch."""
         return [k for k in self.by_launch if k.time <= self.now and k.end < 0]
 
     def become_heads(self):
@@ -405,7 +405,7 @@ class Hierarchy:
 
 
 def needs(kernel):
-    """What a block takes: warps, block slots, registers, shared memory."""
+    """Resources of a block: warps, block slots, registers, shared memory."""
     warps, regs, smem = kernel.take
     return warps, 1, regs, smem
 

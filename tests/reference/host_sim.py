@@ -1,4 +1,4 @@
-"""When does each job run if tasks with CPU and GPU segments share cores, and a GPU in some way?
+"""Simulation of tasks with CPU and GPU segments on shared cores and a GPU.
 
 Partitioned fixed priorities, preemptive; the semantics that host_tests.py's tests assume:
 
@@ -127,7 +127,7 @@ class Simulation:
             self.lock_queue.append(job)
 
     def turn(self, job):
-        """What settles who was first."""
+        """Key of the order of requests."""
         prio = self.tasks[job.task].prio
         return self.now, job.task == self.victim, -prio if self.back else prio
 
@@ -266,7 +266,7 @@ class Simulation:
         return changed
 
     def settle(self):
-        """What happens at this instant, once releases are in."""
+        """Apply all events of this instant after the releases."""
         before = None
         while before != self.state():
             before = self.state()
@@ -337,7 +337,7 @@ class Simulation:
         return sorted(self.done, key=lambda job: (job.task, job.number))
 
     def note(self, job, core, step):
-        """What goes on from now for `step` ticks, joined to what went on before if the same."""
+        """Record the activities of the next `step` ticks, merged with equal previous ones."""
         what, who = (self.server_state, self.serving) if job == "server" else (job.state, job)
         key = (what, core, None if who is None else (who.task, who.number))
         last = self.ends.get(key)

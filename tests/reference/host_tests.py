@@ -1,4 +1,4 @@
-"""How late can tasks with CPU and GPU segments end, under partitioned fixed priorities?
+"""Response-time tests of partitioned tasks with CPU and GPU segments.
 
 Sources: Saha, Xiang & Kim, "STGM" (RTAS 2019 WiP series), Eqs. (1)-(12) and Algorithm 1, printed
 and corrected; MPCP and FMLP+ with one lock around the whole GPU segment; the GPU server of Kim,
@@ -552,7 +552,7 @@ def place(tasks, core, sets):
 
 
 def exhaustive(tasks, cpus, sms, busy=False, variant="sound"):
-    """Is there any allocation at all? Every core and every nonempty SM set of every task."""
+    """Search of an allocation over every core and every nonempty SM set of every task."""
     subsets = [{s for s in range(sms) if bits >> s & 1} for bits in range(1, 1 << sms)]
     choices = [subsets if t.eta > 0 else [set()] for t in tasks]
     for sets in product(*choices):

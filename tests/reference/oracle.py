@@ -1,4 +1,4 @@
-"""Which sets of kernels can run fully in parallel, and in which order must they be submitted?
+"""Sets of kernels that run fully in parallel, and the orders of submission that allow it.
 
 Source: "GPUSched", section 2.3 (Definition 2.3 and Example 2.1): a set is eligible when, for some
 order of submission, every block of every kernel is resident at once.  All orders are tried.  A

@@ -1,4 +1,4 @@
-"""Is a task set schedulable according to the paper's scheduling graph, errors included?
+"""The scheduling graph as printed in [RTNS24], including its errors.
 
 Source: "GPUSched", section 3: Algorithm 1 (expansion), 2 (Merge), 3 (Split), 4 (Fast-Forward),
 for D <= T and no offsets.  Each known error of the listing is a switch in `faults`; with all of

@@ -1,4 +1,4 @@
-"""Is there a parallel batch schedule, and which one?  By trying every sequence of frames.
+"""Search of a parallel batch schedule by enumeration of all sequences of frames.
 
 Source: "GPUSched", section 2.4 (the Parallel Batch Scheduler) and section 3 (what is searched),
 with arrivals half-open: a frame from t to t' picks up what arrives in (t, t'].
@@ -31,7 +31,7 @@ def _moves(release, next_arrival, deadline, completion, idling, t, done):
     n = len(release)
 
     def missed(executed, now):
-        """Does some job that is not executed have its deadline at or before `now`?"""
+        """True when a job that is not executed has its deadline at or before `now`."""
         return any(a + deadline[i] <= now for i in range(n) for a in release[i][executed[i] :])
 
     ready = [i for i in range(n) if done[i] < len(release[i]) and release[i][done[i]] <= t]

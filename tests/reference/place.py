@@ -1,4 +1,4 @@
-"""On which SM does each block land, and how many blocks of a kernel does one SM hold?
+"""Placement of blocks on SMs, and number of blocks that an SM can host.
 
 Sources: most_room, Gilman et al. (2020/2021); olmedo, "Dissecting the CUDA scheduling hierarchy",
 Definitions III.2 and III.3 and the paragraph on load balancing; occupancy, the toolkit's own
@@ -11,7 +11,7 @@ last three per block, registers and memory already rounded to their allocation u
 
 
 def room(limits, used, kernel):
-    """How many further blocks of this kernel fit on an SM that holds `used`."""
+    """Number of further blocks of this kernel that an SM with `used` can host."""
     need = (kernel[1], 1, kernel[2], kernel[3])
     return min((have - u) // n for have, u, n in zip(limits, used, need, strict=False) if n > 0)
 

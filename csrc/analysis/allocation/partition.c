@@ -1,66 +1,60 @@
-/* Which core takes which task when the GPU has one user at a time? */
+/* Worst-fit assignment to cores, then the test. */
 #include <string.h>
 
 #include "analysis/allocation/partition.h"
 #include "analysis/allocation/worst_fit.h"
+#include "analysis/partitioned/gpu_server.h"
 
-static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t cpus, int64_t sms,
-                 int test, int mode, int64_t overhead)
+static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                 const gs_analysis_partitioned_lock_method_t *method,
+                 const gs_analysis_partitioned_lock_options_t *options)
 {
     int status;
     if ((status = gs_host_tasks_check(ctx, hosts)) != GS_OK ||
-        (status = gs_analysis_common_check_cpus(ctx, cpus)) != GS_OK ||
-        (status = gs_analysis_common_check_sms(ctx, sms)) != GS_OK) {
+        (status = gs_analysis_common_check_cpus(ctx, options->cpus)) != GS_OK ||
+        (status = gs_analysis_common_check_sms(ctx, options->sms)) != GS_OK ||
+        (status = gs_analysis_partitioned_lock_method_check(method, ctx, options->mode)) != GS_OK) {
         return status;
     }
-    if (test < GS_ANALYSIS_ALLOCATION_PARTITION_MPCP ||
-        test > GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER) {
-        return gs_fail(ctx, GS_ERR_VALUE, "test", -1, test, "there is no such test");
-    }
-    int last = test == GS_ANALYSIS_ALLOCATION_PARTITION_MPCP ? GS_ANALYSIS_PARTITIONED_LOCK_SPIN
-               : test == GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS
-                   ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY
-                   : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND;
-    if (mode < GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND || mode > last) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, mode, "the test has no such mode");
-    }
-    return gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);
+    return gs_analysis_partitioned_gpu_server_check_overhead(ctx, options->overhead);
 }
 
-/* shares: n + 1 entries; with a server, the last one is its own, otherwise 0. */
-static void find_shares(const gs_host_tasks_t *hosts, int64_t sms, int test, int mode,
-                        int64_t overhead, double *share)
+/* share: n + 1 entries; the last one is that of the server, or 0 without one. */
+static void find_shares(const gs_host_tasks_t *hosts, bool has_server,
+                        const gs_analysis_partitioned_lock_options_t *options, double *share)
 {
     double unit = gs_analysis_allocation_worst_fit_unit(hosts);
     int64_t n = hosts->n;
     share[n] = 0;
     for (int64_t i = 0; i < n; i++) {
-        gs_analysis_common_sums_t sums = gs_analysis_common_sums(hosts, i, sms);
+        gs_analysis_common_sums_t sums = gs_analysis_common_sums(hosts, i, options->sms);
         int64_t work = sums.cpu, period = hosts->period[i];
-        if (test == GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER) {
-            int64_t served =
-                gs_analysis_common_mul(2, gs_analysis_common_mul(sums.segments, overhead));
+        if (has_server) {
+            int64_t served = gs_analysis_common_saturating_mul(
+                2, gs_analysis_common_saturating_mul(sums.segments, options->overhead));
             share[n] += gs_analysis_allocation_worst_fit_share(
-                unit, gs_analysis_common_add(sums.copies, served), period);
+                unit, gs_analysis_common_saturating_add(sums.copies, served), period);
         } else {
-            work = gs_analysis_partitioned_lock_demand(&sums, mode);
+            work = gs_analysis_partitioned_lock_test_demand(&sums, options->mode);
         }
         share[i] = gs_analysis_allocation_worst_fit_share(unit, work, period);
     }
 }
 
-int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
-                                     const gs_host_tasks_t *hosts, int64_t cpus, int64_t sms,
-                                     int test, int mode, int64_t overhead, int64_t *core,
-                                     int64_t *server, gs_analysis_common_answer_t *answer)
+int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
+                                     const gs_host_tasks_t *hosts,
+                                     const gs_analysis_partitioned_lock_method_t *method,
+                                     const gs_analysis_partitioned_lock_options_t *options,
+                                     int64_t *core, int64_t *server,
+                                     gs_analysis_common_answer_t *answer)
 {
-    int status = check(ctx, hosts, cpus, sms, test, mode, overhead);
+    int status = check(ctx, hosts, method, options);
     if (status != GS_OK) {
         return status;
     }
-    int64_t n = hosts->n, count = n + (test == GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER);
+    int64_t n = hosts->n, count = n + method->has_server, cpus = options->cpus;
     int64_t used = cpus < count ? cpus : count; /* beyond, cores stay empty */
-    find_shares(hosts, sms, test, mode, overhead, self->share);
+    find_shares(hosts, method->has_server, options, self->share);
     gs_analysis_allocation_worst_fit_order(self->share, count, self->order);
     memset(self->load, 0, (size_t)used * sizeof *self->load);
     *server = -1;
@@ -73,14 +67,28 @@ int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_t *self, gs_co
     if (status != GS_OK) {
         return status;
     }
-    if (test == GS_ANALYSIS_ALLOCATION_PARTITION_MPCP) {
-        return gs_analysis_partitioned_mpcp(self, ctx, hosts, core, cpus, sms, mode, answer);
-    }
-    if (test == GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS) {
-        return gs_analysis_partitioned_fmlp_plus(self, ctx, hosts, core, cpus, sms,
-                                                 mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY, false,
-                                                 answer);
-    }
-    return gs_analysis_partitioned_gpu_server(self, ctx, hosts, core, *server, cpus, sms, overhead,
-                                              answer);
+    gs_analysis_partitioned_lock_options_t chosen = *options;
+    chosen.server = *server;
+    chosen.paper = false;
+    return method->run(self, ctx, hosts, core, &chosen, answer);
 }
+
+static const char *const PARTITION_TEST[] = {"mpcp", "fmlp_plus", "gpu_server", NULL};
+static const char *const PARTITION_MODE[] = {"suspend", "busy", "spin", NULL};
+static const gs_method_option_t PARTITION_OPTIONS[] = {
+    {"test", "choice", PARTITION_TEST, "mpcp", "test that the cores are for"},
+    {"mode", "choice", PARTITION_MODE, "suspend",
+     "what a job does with its core during a GPU segment"},
+    {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},
+};
+
+const gs_method_t gs_analysis_allocation_partition_method = {
+    .name = "partition",
+    .model = "HostTasks",
+    .function = "analysis.partition",
+    .claim = "sufficient",
+    .source = "[RTCSA19], Algorithm 1 without SMs: worst fit, decreasing",
+    .summary = "Cores by worst fit for mpcp, fmlp_plus or gpu_server.",
+    .options = PARTITION_OPTIONS,
+    .option_count = sizeof PARTITION_OPTIONS / sizeof *PARTITION_OPTIONS,
+};

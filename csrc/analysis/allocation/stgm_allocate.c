@@ -1,4 +1,4 @@
-/* Which core and which SMs for every task? */
+/* Allocation of cores and SMs for STGM: the rounds of Algorithm 1 and the answer. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"
@@ -9,9 +9,10 @@ int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_alloca
 {
     memset(self, 0, sizeof *self);
     self->n = n;
-    int64_t **columns[] = {&self->rank,    &self->count, &self->first, &self->gain, &self->turn,
-                           &self->members, &self->bound, &self->found, &self->copy, &self->group,
-                           &self->seen,    &self->head,  &self->next};
+    int64_t **columns[] = {&self->rank,          &self->count,   &self->first, &self->gain,
+                           &self->placing_order, &self->members, &self->bound, &self->found,
+                           &self->copy,          &self->group,   &self->seen,  &self->head,
+                           &self->next};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         if ((*columns[c] = gs_alloc(ctx, (size_t)n, sizeof **columns[c])) == NULL) {
             return ctx->status;
@@ -27,7 +28,7 @@ int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_alloca
 void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_allocate_t *self,
                                                gs_context_t *ctx)
 {
-    int64_t *columns[] = {self->rank,    self->count, self->first, self->gain, self->turn,
+    int64_t *columns[] = {self->rank,    self->count, self->first, self->gain, self->placing_order,
                           self->members, self->bound, self->found, self->copy, self->group,
                           self->seen,    self->head,  self->next};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
@@ -44,24 +45,25 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int status;
     if (run->flags < 0 || run->flags > GS_ANALYSIS_ALLOCATION_ALLOCATE_ALL) {
-        return gs_fail(run->ctx, GS_ERR_VALUE, "flags", -1, run->flags, "there is no such flag");
+        return gs_fail(run->ctx, GS_ERR_VALUE, "flags", -1, run->flags, "a sum of flags, 0 to 63");
     }
     if ((status = gs_analysis_partitioned_stgm_check_paper(run->ctx, run->paper)) != GS_OK ||
-        (status = gs_analysis_common_order(run->ctx, run->hosts, self->test.order)) != GS_OK ||
+        (status = gs_analysis_common_check_and_sort(run->ctx, run->hosts, self->test.order)) !=
+            GS_OK ||
         (status = gs_analysis_common_check_cpus(run->ctx, cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(run->ctx, run->sms)) != GS_OK) {
         return status;
     }
     run->unit = gs_analysis_allocation_worst_fit_unit(run->hosts);
-    run->full = run->unit > 1 ? run->unit : 1 + 1e-9; /* exactly, where loads are exact */
+    run->full = run->unit > 1 ? run->unit : 1 + 1e-9; /* exact where loads are exact */
     for (int64_t i = 0; i < self->n; i++) {
         self->rank[self->test.order[i]] = i;
         self->bound[i] = self->seen[i] = 0;
         self->test.kernel[i] = self->test.segment[i] = 0;
     }
-    self->moves = 0;
-    gs_analysis_allocation_stgm_give_one(run);
-    gs_analysis_partitioned_stgm_copies(&self->test);
+    self->version = 0;
+    gs_analysis_allocation_stgm_give_one_sm(run);
+    gs_analysis_partitioned_stgm_copy_blocking(&self->test);
     return GS_OK;
 }
 
@@ -69,20 +71,20 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
 static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    bool must_place = gs_analysis_allocation_stgm_has(
-        run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET); /* a part of the tasks counts */
-    gs_analysis_allocation_stgm_give_one(run);
+    bool must_place = gs_analysis_allocation_stgm_has_flag(
+        run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET); /* placements of earlier rounds stay */
+    gs_analysis_allocation_stgm_give_one_sm(run);
     gs_analysis_allocation_stgm_clear_cores(run);
-    gs_analysis_allocation_stgm_find_shares(run);
+    gs_analysis_allocation_stgm_set_utilizations(run);
     *placed = false;
     for (;;) {
-        int64_t more = gs_analysis_allocation_stgm_pick(run);
-        int status = gs_analysis_allocation_stgm_deal(run);
+        int64_t more = gs_analysis_allocation_stgm_choose_task(run);
+        int status = gs_analysis_allocation_stgm_assign_sms(run);
         ++*rounds;
         if (status == GS_OK &&
-            (more < 0 || must_place || !gs_analysis_allocation_stgm_is_hopeless(run))) {
+            (more < 0 || must_place || !gs_analysis_allocation_stgm_is_infeasible(run))) {
             if (run->busy) {
-                gs_analysis_allocation_stgm_find_shares(run);
+                gs_analysis_allocation_stgm_set_utilizations(run);
             }
             status = gs_analysis_allocation_stgm_place_all(run, placed);
         }
@@ -90,27 +92,27 @@ static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rou
             return status;
         }
         self->count[more]++;
-        gs_analysis_allocation_stgm_count(run, more);
+        gs_analysis_allocation_stgm_update_task(run, more);
     }
 }
 
-/* After the last round: the test of the least loaded core with the first task that has none. */
-static int explain(const gs_analysis_allocation_stgm_run_t *run,
-                   gs_analysis_common_answer_t *answer)
+/* After the last round: the test of the least loaded core with the first task without a core. */
+static int test_failing_core(const gs_analysis_allocation_stgm_run_t *run,
+                             gs_analysis_common_answer_t *answer)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t at = 0, p = gs_analysis_allocation_worst_fit_core(self->load, run->cpus);
-    while (at < self->n - 1 && run->core[self->turn[at]] >= 0) {
+    while (at < self->n - 1 && run->core[self->placing_order[at]] >= 0) {
         at++;
     }
-    int64_t i = self->turn[at];
+    int64_t i = self->placing_order[at];
     gs_analysis_partitioned_stgm_core_t on;
-    int status = gs_analysis_allocation_stgm_gather(run, p, i, &on);
+    int status = gs_analysis_allocation_stgm_core_with_task(run, p, i, &on);
     for (at = 0; at < on.count && status == GS_OK && answer->failed < 0; at++) {
         gs_analysis_common_recurrence_t recurrence;
         gs_analysis_partitioned_stgm_recurrence(&self->test, run->hosts, &on, at, answer->response,
                                                 &recurrence);
-        status = gs_analysis_common_recurrence_answer(
+        status = gs_analysis_common_recurrence_solve_task(
             &recurrence, run->ctx, 0, run->hosts->deadline[on.members[at]], on.members[at], answer);
     }
     answer->schedulable = false;
@@ -118,7 +120,7 @@ static int explain(const gs_analysis_allocation_stgm_run_t *run,
     return status;
 }
 
-/* The SMs that were dealt out last. */
+/* Writes the SMs assigned last. */
 static void write_sms(const gs_analysis_allocation_stgm_run_t *run, uint8_t *sm)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -149,12 +151,12 @@ int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t 
     placement->rounds = 0;
     int status = start(&run, cpus);
     if (status == GS_OK &&
-        gs_analysis_allocation_stgm_has(&run, GS_ANALYSIS_ALLOCATION_ALLOCATE_APART)) {
-        status = gs_analysis_allocation_stgm_apart(&run, &placement->rounds, &placed);
+        gs_analysis_allocation_stgm_has_flag(&run, GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED)) {
+        status = gs_analysis_allocation_stgm_isolated(&run, &placement->rounds, &placed);
     }
     if (status == GS_OK && !placed) {
         status = try_rounds(&run, &placement->rounds, &placed);
-        claimed = placed && gs_analysis_allocation_stgm_has(
+        claimed = placed && gs_analysis_allocation_stgm_has_flag(
                                 &run, GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK |
                                           GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
     }
@@ -164,10 +166,31 @@ int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t 
     write_sms(&run, placement->sm);
     gs_analysis_common_answer_start(answer, self->n);
     if (!placed) {
-        return explain(&run, answer);
+        return test_failing_core(&run, answer);
     }
     status = gs_analysis_partitioned_stgm(&self->test, ctx, hosts, placement->core, placement->sm,
                                           sms, cpus, busy, paper, answer);
     answer->schedulable = answer->schedulable || claimed;
     return status;
 }
+
+static const char *const STGM_ALLOCATE_MODE[] = {"suspend", "busy", NULL};
+static const char *const STGM_ALLOCATE_VARIANT[] = {"sound", "paper", "paper, B_h", NULL};
+static const gs_method_option_t STGM_ALLOCATE_OPTIONS[] = {
+    {"mode", "choice", STGM_ALLOCATE_MODE, "suspend",
+     "what a job does with its core during a GPU segment"},
+    {"variant", "choice", STGM_ALLOCATE_VARIANT, "sound",
+     "corrected equations, or those printed, which are unsound"},
+    {"apart", "boolean", NULL, "False", "also groups of tasks with SMs of their own"},
+};
+
+const gs_method_t gs_analysis_allocation_stgm_allocate_method = {
+    .name = "stgm_allocate",
+    .model = "HostTasks",
+    .function = "analysis.stgm_allocate",
+    .claim = "sufficient",
+    .source = "[RTCSA19], Algorithm 1, corrected",
+    .summary = "Cores and SMs for stgm.",
+    .options = STGM_ALLOCATE_OPTIONS,
+    .option_count = sizeof STGM_ALLOCATE_OPTIONS / sizeof *STGM_ALLOCATE_OPTIONS,
+};

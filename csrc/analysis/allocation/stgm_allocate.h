@@ -1,81 +1,86 @@
-/* Cores and SMs for STGM: paper 002, Algorithm 1.
+/* Allocation of cores and SMs for STGM: [RTCSA19], Algorithm 1.
  *
- * SMs are dealt out in the order of the tasks, N_i consecutive ones to each task with GPU segments,
- * round the end; then tasks by falling utilization go to the core with the least load whose tasks
- * all pass the test with them. While a task finds no core, the task with the most gain from one
- * more SM, (G(N) - G(N + 1)) / T, gets it, and all starts anew. Corrected; the flags
- * bring back single lines as they are printed.
+ * SMs are assigned in the order of the tasks, N_i consecutive ones, cyclically, to each task with
+ * GPU segments; then tasks by descending utilization go to the core with the least load whose tasks
+ * all pass the test with them. While a task finds no core, the task with the largest gain from one
+ * more SM, (G(N) - G(N + 1)) / T, gets it, and a new round starts. Corrected; the flags bring back
+ * single lines as printed.
  *
  * The test of a core in a round counts contention from all tasks with GPU segments. In busy mode
- * one that has no core yet is taken to have one of its own: wherever it is placed, that core's test
- * is done anew, and the others can only gain. So a round that places all tasks passes the whole
- * test.
+ * one without a core yet is assumed to have a core of its own: wherever it is placed, the test of
+ * that core is repeated, and the other tasks can only gain. So a round that places all tasks passes
+ * the whole test.
  *
- * GS_ANALYSIS_ALLOCATION_ALLOCATE_APART tries something else before, which finds more and is faster
- * where it does; what it does not find goes through the rounds above, so that nothing is lost:
- *  - Sound busy test: GPU segments of one core never overlap, so its tasks can use the same SMs
- *    without any waiting. For 1, 2, .. cores: the tasks with GPU segments are divided among so many
- *    by worst fit, and the SMs among these cores by their load; then the others are placed.
- *  - SMs that no two tasks share, while there are enough: each more one goes to the task with the
- *    most need, (C + G(N)) / D, of those whom it helps, or to that of line 24. Cores by rising
- *    load, or by falling load.
- *  - All tests but the sound busy one: groups of tasks that share SMs of their own, so that nobody
- *    waits for a chain that leads out of the group. From groups of one, the two become one whose
- *    tasks cost least more together, until they are few enough; then each SM that is left goes to
- *    the group where it saves most. A task's cost is the fourth power of its time on a core of its
- *    own, (C + G(N) + B^m + B^e) / D. The number of groups is as great as can be, and one less in
- *    each try, down to 1 and over again; after each, the task with the most time / D counts twice
- *    as much. Cores as above. So it does GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES times, each with at
- * most some n (n^2 + sms) steps and 2n placings. In all of them the SMs are dealt out at once. A
- * task that finds no core goes to the front of the order, and all are placed anew, up to n times.
+ * GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED first tries isolated SMs, which accepts more sets and is
+ * faster where it does; sets that it does not place go through the rounds above, so that none is
+ * lost:
+ * - Sound busy test: GPU segments of one core never overlap, so its tasks can use the same SMs
+ *   without any waiting. For 1, 2, .. cores: the tasks with GPU segments are divided among that
+ *   many by worst fit, and the SMs among these cores by their load; then the other tasks are
+ *   placed.
+ * - SMs that no two tasks share, while there are enough: each further one goes to the task with the
+ *   greatest need, (C + G(N)) / D, among those that gain, or to that of line 24. Cores by ascending
+ *   load, or by descending load.
+ * - All tests but the sound busy one: groups of tasks with SMs of their own, so that no task waits
+ *   for a chain that leads out of its group. Starting from groups of one task, the two groups whose
+ *   union raises the cost of their tasks least are merged, until the number is reached; then each
+ *   SM left goes to the group where it lowers the cost most. The cost of a task is the fourth power
+ *   of its time on a core of its own, (C + G(N) + B^m + B^e) / D. The number of groups starts at
+ *   its maximum and decreases by one in each try, down to 1, then starts again; after each try the
+ *   task with the largest time / D counts twice as much. Cores as above.
+ *   GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES tries, each of O(n (n^2 + sms)) steps and 2n placements.
+ *
+ * In all of them the SMs are assigned at once. A task that finds no core moves to the front of the
+ * order, and all are placed anew, up to n times.
  */
 #ifndef GS_ANALYSIS_ALLOCATION_STGM_ALLOCATE_H
 #define GS_ANALYSIS_ALLOCATION_STGM_ALLOCATE_H
 
 #include "analysis/partitioned/stgm.h"
+#include "core/method.h"
 
 /* Lines of Algorithm 1 as printed. */
 enum {
     GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK =
-        1, /* line 16: only the task that is placed is tested: unsafe */
+        1, /* line 16: only the task being placed is tested: unsafe */
     GS_ANALYSIS_ALLOCATION_ALLOCATE_CPU_LOAD =
-        2, /* lines 16, 17: loads of C / T, not (C + G^m) / T or (C + G) / T */
+        2, /* lines 16, 17: loads of C / T instead of (C + G^m) / T or (C + G) / T */
     GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN =
-        4, /* line 24: the greatest G(N + 1) - G(N), which is the least gain */
+        4, /* line 24: the largest G(N + 1) - G(N), which is the smallest gain */
     GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET =
-        8, /* line 26: loads, cores and marks of earlier rounds stay: unsafe */
+        8, /* line 26: loads, cores and marks of earlier rounds are kept: unsafe */
     GS_ANALYSIS_ALLOCATION_ALLOCATE_PAST_END =
-        16, /* line 23: goes on while some N is at most the number of SMs, and
-line 24 takes any task, also beyond it. That may have no end; it
-is given up when a task has two more rounds of SMs than help */
+        16, /* line 23: continues while some N is at most the number of SMs, and line 24 takes any
+               task, also beyond it. That may not terminate; it is stopped when a task has 2 sms
+               more SMs than can help */
     GS_ANALYSIS_ALLOCATION_ALLOCATE_PAPER = 31,
-    GS_ANALYSIS_ALLOCATION_ALLOCATE_APART = 32, /* not in the paper: see above; without the printed
-                               lines, which only the rounds after it have */
+    GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED = 32, /* not in [RTCSA19]: see above; the lines as
+                                                      printed apply only to the rounds after it */
     GS_ANALYSIS_ALLOCATION_ALLOCATE_ALL = 63
 };
 
-/* How often groups are tried. */
+/* Number of tries with groups. */
 #define GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES 16
 
-/* Room for sets of n tasks. The arrays are owned. */
+/* Memory for sets of n tasks. The arrays are owned. */
 typedef struct {
     int64_t n;
     gs_analysis_partitioned_stgm_t test;
-    int64_t *rank;    /* of every task in the order of urgency */
-    int64_t *count;   /* N_i, 0 without GPU segments */
-    int64_t *first;   /* the first of the N_i SMs */
-    int64_t *gain;    /* G(N_i) - G(N_i + 1) */
-    int64_t *turn;    /* tasks by falling utilization */
-    int64_t *head;    /* by core: its most urgent task; -1: it is empty */
-    int64_t *next;    /* of a task that has a core: the next one there by falling urgency; -1 */
-    int64_t *members; /* of the core that is looked at, by falling urgency; or other short lists */
-    int64_t *bound;   /* W on the core, as last tested; or by group: its kernels */
-    int64_t *found;   /* W of the members in the test under way */
-    int64_t *copy;    /* by core, busy: the longest copy on it; or its SMs, or a group's */
-    int64_t *group;   /* the core that a task with GPU segments is to go to; or its group */
-    int64_t *seen;    /* by core, busy: `moves` when the contention on it was last computed; or by
-                         task: how much it counts */
-    int64_t moves;    /* tasks with GPU segments that were placed, and rounds */
+    int64_t *rank;          /* of every task in the order of priority */
+    int64_t *count;         /* N_i, 0 without GPU segments */
+    int64_t *first;         /* the first of the N_i SMs */
+    int64_t *gain;          /* G(N_i) - G(N_i + 1) */
+    int64_t *placing_order; /* tasks in the order of placing: by descending utilization */
+    int64_t *head;          /* by core: its highest-priority task; -1: the core is empty */
+    int64_t *next;          /* by task with a core: the next one there by descending priority; -1 */
+    int64_t *members;       /* of the current core, by descending priority; or other short lists */
+    int64_t *bound;         /* W on the core, as last tested; groups: kernels by group */
+    int64_t *found;         /* W of the members in the current test */
+    int64_t *copy;          /* by core, busy: the longest copy on it; or SMs by core or group */
+    int64_t *group;         /* the core assigned to a task with GPU segments; or its group */
+    int64_t *seen; /* by core, busy: `version` when its contention was last computed; groups: weight
+                      by task */
+    int64_t version; /* counts placed tasks with GPU segments, and rounds */
     double *share;
     double *load; /* by core */
 } gs_analysis_allocation_stgm_allocate_t;
@@ -85,24 +90,28 @@ int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_alloca
 void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_allocate_t *self,
                                                gs_context_t *ctx);
 
-/* What was found for one set. Arrays of the caller. */
+/* Allocation of one set. The arrays belong to the caller. */
 typedef struct {
     int64_t *core;  /* n; -1: none in the last round */
     uint8_t *sm;    /* n rows of sms */
-    int64_t rounds; /* how often SMs were dealt out */
+    int64_t rounds; /* number of times SMs were assigned */
 } gs_analysis_allocation_stgm_placement_t;
 
 /* Allocates one set of self->n tasks to cores 0..cpus-1 and sms SMs. paper:
  * GS_ANALYSIS_PARTITIONED_STGM_*, the test; flags: GS_ANALYSIS_ALLOCATION_ALLOCATE_*.
  *
- * answer->schedulable is what the algorithm says. If it found an allocation, the rest is the whole
- * test of it, which an unsafe flag or a printed test may have failed. If not, placement is that of
- * the last round, and answer the test of the core with the least load, the first task without a
- * core placed on it, too: answer->failed is the task that would miss its deadline there. */
+ * answer->schedulable is the verdict of the algorithm. If it found an allocation, the rest is the
+ * whole test of it, which may fail with an unsafe flag or a test as printed. If not, placement is
+ * that of the last round, and answer the test of the core with the least load and the first task
+ * without a core: answer->failed is the task that would miss its deadline there. Errors: those of
+ * gs_analysis_common_check_and_sort, _check_cpus and _check_sms; GS_ERR_VALUE for unknown flags or
+ * variants; GS_ERR_INTERRUPTED. */
 int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t *self,
                                          gs_context_t *ctx, const gs_host_tasks_t *hosts,
                                          int64_t cpus, int64_t sms, bool busy, int paper, int flags,
                                          gs_analysis_allocation_stgm_placement_t *placement,
                                          gs_analysis_common_answer_t *answer);
+
+extern const gs_method_t gs_analysis_allocation_stgm_allocate_method;
 
 #endif

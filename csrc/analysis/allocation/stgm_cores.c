@@ -1,4 +1,5 @@
-/* On which core does a task fit, and whose responses does it change there? */
+/* Placing of tasks on cores: the test of a core with one more task, and the order of cores and
+ * tasks. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"
@@ -16,7 +17,7 @@ void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_r
     }
 }
 
-void gs_analysis_allocation_stgm_find_shares(const gs_analysis_allocation_stgm_run_t *run)
+void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_stgm_run_t *run)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     for (int64_t i = 0; i < self->n; i++) {
@@ -24,8 +25,8 @@ void gs_analysis_allocation_stgm_find_shares(const gs_analysis_allocation_stgm_r
         self->share[i] = gs_analysis_allocation_worst_fit_share(
             run->unit, sums->cpu + (run->busy ? sums->gpu : sums->copies), run->hosts->period[i]);
     }
-    gs_analysis_allocation_worst_fit_order(self->share, self->n, self->turn);
-    for (int64_t i = 0; i < self->n && gs_analysis_allocation_stgm_has(
+    gs_analysis_allocation_worst_fit_order(self->share, self->n, self->placing_order);
+    for (int64_t i = 0; i < self->n && gs_analysis_allocation_stgm_has_flag(
                                            run, GS_ANALYSIS_ALLOCATION_ALLOCATE_CPU_LOAD);
          i++) {
         self->share[i] = gs_analysis_allocation_worst_fit_share(run->unit, self->test.sums[i].cpu,
@@ -33,24 +34,24 @@ void gs_analysis_allocation_stgm_find_shares(const gs_analysis_allocation_stgm_r
     }
 }
 
-/* Where a task is, or is going to be; -1: not known. */
+/* The present or intended core of a task; -1: unknown. */
 static int64_t core_of(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
 {
-    bool fixed = run->by_core && run->self->count[i] > 0;
+    bool fixed = run->sms_by_core && run->self->count[i] > 0;
     return fixed ? run->self->group[i] : run->core[i];
 }
 
-/* Busy, sound: the contention of the members. A task without a core is taken to be on another one,
- * alone. */
-static int spin_members(const gs_analysis_allocation_stgm_run_t *run,
-                        const gs_analysis_partitioned_stgm_core_t *on, int64_t p, int64_t i)
+/* Sound busy test: the contention of the members. A task without a core is assumed to have one of
+ * its own. */
+static int set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
+                             const gs_analysis_partitioned_stgm_core_t *on, int64_t p, int64_t i)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t copies = 0;
-    if (self->count[i] == 0 && self->seen[p] == self->moves) {
-        return GS_OK; /* a task that uses no GPU changes no contention */
+    if (self->count[i] == 0 && self->seen[p] == self->version) {
+        return GS_OK; /* a task without GPU segments changes no contention */
     }
-    self->seen[p] = self->count[i] == 0 ? self->moves : -1;
+    self->seen[p] = self->count[i] == 0 ? self->version : -1;
     memset(self->copy, 0, (size_t)run->cpus * sizeof *self->copy);
     for (int64_t j = 0; j < self->n; j++) {
         int64_t longest = self->test.sums[j].longest_copy, c = core_of(run, j);
@@ -66,22 +67,23 @@ static int spin_members(const gs_analysis_allocation_stgm_run_t *run,
     for (int64_t c = 0; c < run->cpus; c++) {
         copies += self->copy[c];
     }
-    uint64_t *away = self->test.chain.away;
-    memset(away, 0, (size_t)self->test.chain.words * sizeof *away);
+    uint64_t *excluded = self->test.chain.excluded;
+    memset(excluded, 0, (size_t)self->test.chain.words * sizeof *excluded);
     for (int64_t j = 0; j < self->n; j++) {
         bool out = j == i || core_of(run, j) == p;
-        away[j / 64] |= (uint64_t)out << (j % 64);
+        excluded[j / 64] |= (uint64_t)out << (j % 64);
     }
     int status = gs_poll(run->ctx, 2 * self->n + run->cpus);
     for (int64_t at = 0; at < on->count && status == GS_OK; at++) {
-        status =
-            gs_analysis_partitioned_stgm_spin(&self->test, run->ctx, on->members[at], copies, away);
+        status = gs_analysis_partitioned_stgm_busy_blocking(&self->test, run->ctx, on->members[at],
+                                                            copies, excluded);
     }
     return status;
 }
 
-int gs_analysis_allocation_stgm_gather(const gs_analysis_allocation_stgm_run_t *run, int64_t p,
-                                       int64_t i, gs_analysis_partitioned_stgm_core_t *on)
+int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm_run_t *run,
+                                               int64_t p, int64_t i,
+                                               gs_analysis_partitioned_stgm_core_t *on)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t t = self->head[p];
@@ -94,38 +96,40 @@ int gs_analysis_allocation_stgm_gather(const gs_analysis_allocation_stgm_run_t *
     for (; t >= 0; t = self->next[t]) {
         self->members[on->count++] = t;
     }
-    return gs_analysis_allocation_stgm_is_local(run) ? spin_members(run, on, p, i) : GS_OK;
+    return gs_analysis_allocation_stgm_depends_on_cores(run) ? set_busy_blocking(run, on, p, i)
+                                                             : GS_OK;
 }
 
-/* Whether W of a member is what it was without task i: i is less urgent and has no GPU segment that
- * could delay it. */
+/* Whether W of member t is the same without task i: i has a lower priority and no GPU segment that
+ * could delay t. */
 static bool is_unchanged(const gs_analysis_allocation_stgm_run_t *run, int64_t t, int64_t i)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
     return !run->busy &&
-           !gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) &&
+           !gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) &&
            self->rank[t] < self->rank[i] && run->hosts->segments[i] == 0;
 }
 
-/* A lower bound of the new W. Suspended, another member never makes one less; busy, it may be out
- * of the way then. */
+/* A lower bound of the new W. In suspend mode another member never reduces W; in busy mode it may,
+ * as its GPU segments then cause no contention. */
 static int64_t start_of(const gs_analysis_allocation_stgm_run_t *run, int64_t t, int64_t i)
 {
-    bool known = t != i && !run->busy &&
-                 !gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
+    bool known =
+        t != i && !run->busy &&
+        !gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
     return known ? run->self->bound[t] : 0;
 }
 
-/* Line 16: whether the tasks of core p pass with task i. *on: who they are. */
+/* Line 16: whether the tasks of core p pass with task i. *on: these tasks. */
 static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
                      gs_analysis_partitioned_stgm_core_t *on, bool *passes)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    int status = gs_analysis_allocation_stgm_gather(run, p, i, on);
+    int status = gs_analysis_allocation_stgm_core_with_task(run, p, i, on);
     *passes = true;
     for (int64_t at = 0; at < on->count && *passes && status == GS_OK; at++) {
         int64_t t = on->members[at];
-        bool asked = t == i || !gs_analysis_allocation_stgm_has(
+        bool asked = t == i || !gs_analysis_allocation_stgm_has_flag(
                                    run, GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK);
         self->found[t] = self->bound[t];
         if (is_unchanged(run, t, i)) {
@@ -146,12 +150,12 @@ static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, in
     return status;
 }
 
-/* The core that comes after core `last` by load, the first of several with the same; -1: none. */
+/* The core after core `last` by load, ties by index; -1: none. */
 static int64_t next_core(const gs_analysis_allocation_stgm_run_t *run, int64_t last,
                          bool with_empty)
 {
     const double *load = run->self->load;
-    double sign = run->tight ? -1 : 1;
+    double sign = run->most_loaded_first ? -1 : 1;
     int64_t p = -1;
     for (int64_t c = 0; c < run->cpus; c++) {
         double ahead = last < 0 ? 1 : sign * (load[c] - load[last]);
@@ -162,14 +166,14 @@ static int64_t next_core(const gs_analysis_allocation_stgm_run_t *run, int64_t l
     return p;
 }
 
-/* Lines 17 to 19. on: task i and those of core p, whose new W are in self->found. */
-static void settle(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
-                   const gs_analysis_partitioned_stgm_core_t *on)
+/* Lines 17 to 19. on: task i and the tasks of core p, whose new W are in self->found. */
+static void record_placement(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
+                             const gs_analysis_partitioned_stgm_core_t *on)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     run->core[i] = p;
     self->load[p] += self->share[i];
-    self->moves += self->count[i] > 0;
+    self->version += self->count[i] > 0;
     int64_t *link = &self->head[p];
     while (*link >= 0 && self->rank[*link] < self->rank[i]) {
         link = &self->next[*link];
@@ -181,12 +185,12 @@ static void settle(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int6
     }
 }
 
-/* Lines 15 to 20: the first core by rising load that takes task i. Of several empty cores, the
- * first answers for all. */
+/* Lines 15 to 20: the first core by load that accepts task i. Of several empty cores only the first
+ * is tested. */
 static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    bool fixed = run->by_core && self->count[i] > 0, with_empty = true;
+    bool fixed = run->sms_by_core && self->count[i] > 0, with_empty = true;
     int64_t p = fixed ? self->group[i] : next_core(run, -1, true);
     while (p >= 0) {
         bool passes = false;
@@ -197,12 +201,12 @@ static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
                 return status;
             }
             if (passes) {
-                settle(run, p, i, &on);
+                record_placement(run, p, i, &on);
                 return GS_OK;
             }
             with_empty = with_empty && on.count > 1;
-        } else if (!run->tight) {
-            return GS_OK; /* the others have more load */
+        } else if (!run->most_loaded_first) {
+            return GS_OK; /* all later cores have more load */
         }
         p = fixed ? -1 : next_core(run, p, with_empty);
         int status = gs_poll(run->ctx, run->cpus);
@@ -217,15 +221,16 @@ int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_
                                           bool *placed)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    bool goes_on = gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
-    if (!goes_on) {
+    bool continues =
+        gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
+    if (!continues) {
         gs_analysis_allocation_stgm_clear_cores(run);
     }
     *placed = true;
-    self->moves++;
+    self->version++;
     int status = gs_poll(run->ctx, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK && (*placed || goes_on); at++) {
-        int64_t i = self->turn[at];
+    for (int64_t at = 0; at < self->n && status == GS_OK && (*placed || continues); at++) {
+        int64_t i = self->placing_order[at];
         if (run->core[i] < 0) {
             status = place(run, i);
             *placed = *placed && run->core[i] >= 0;
@@ -234,41 +239,41 @@ int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_
     return status;
 }
 
-/* The first task by the order of placing that has no core, brought to the front of that order;
- * false if it is there. */
+/* Moves the first task without a core to the front of the order of placing; false if it is there
+ * already. */
 static bool bring_forward(const gs_analysis_allocation_stgm_run_t *run)
 {
-    int64_t *turn = run->self->turn, at = 0;
-    while (run->core[turn[at]] >= 0) {
+    int64_t *placing_order = run->self->placing_order, at = 0;
+    while (run->core[placing_order[at]] >= 0) {
         at++;
     }
-    int64_t i = turn[at];
-    memmove(turn + 1, turn, (size_t)at * sizeof *turn);
-    turn[0] = i;
+    int64_t i = placing_order[at];
+    memmove(placing_order + 1, placing_order, (size_t)at * sizeof *placing_order);
+    placing_order[0] = i;
     return at > 0;
 }
 
-void gs_analysis_allocation_stgm_users_first(const gs_analysis_allocation_stgm_run_t *run)
+void gs_analysis_allocation_stgm_gpu_tasks_first(const gs_analysis_allocation_stgm_run_t *run)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t *others = self->members, users = 0, rest = 0;
     for (int64_t at = 0; at < self->n; at++) {
-        int64_t i = self->turn[at];
-        *(self->count[i] > 0 ? &self->turn[users++] : &others[rest++]) = i;
+        int64_t i = self->placing_order[at];
+        *(self->count[i] > 0 ? &self->placing_order[users++] : &others[rest++]) = i;
     }
-    memcpy(self->turn + users, others, (size_t)rest * sizeof *others);
+    memcpy(self->placing_order + users, others, (size_t)rest * sizeof *others);
 }
 
-int gs_analysis_allocation_stgm_place_again(const gs_analysis_allocation_stgm_run_t *run,
-                                            bool *placed)
+int gs_analysis_allocation_stgm_place_with_retries(const gs_analysis_allocation_stgm_run_t *run,
+                                                   bool *placed)
 {
     int status = GS_OK;
-    if (gs_analysis_allocation_stgm_is_hopeless(run)) {
+    if (gs_analysis_allocation_stgm_is_infeasible(run)) {
         return status;
     }
-    gs_analysis_allocation_stgm_find_shares(run);
-    if (run->by_core) {
-        gs_analysis_allocation_stgm_users_first(run);
+    gs_analysis_allocation_stgm_set_utilizations(run);
+    if (run->sms_by_core) {
+        gs_analysis_allocation_stgm_gpu_tasks_first(run);
     }
     for (int64_t time = 0; time < run->self->n && status == GS_OK && !*placed; time++) {
         status = gs_analysis_allocation_stgm_place_all(run, placed);

@@ -1,4 +1,4 @@
-/* Which of all allocations does the test accept? */
+/* Exhaustive search over SM divisions and core assignments for STGM. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_exhaustive.h"
@@ -27,10 +27,10 @@ void gs_analysis_allocation_stgm_exhaustive_free(gs_analysis_allocation_stgm_exh
 
 enum {
     USERS = GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS,
-    CLIQUES = 9 /* maximal ones among six tasks, at most: 3^(6/3) */
+    CLIQUES = 9 /* most maximal cliques of six tasks: 3^(6/3) */
 };
 
-/* One set under way. Users are numbered from 0. */
+/* Search state of one set. Users, the tasks with GPU segments, are numbered from 0. */
 typedef struct {
     gs_analysis_allocation_stgm_exhaustive_t *self;
     gs_context_t *ctx;
@@ -40,37 +40,37 @@ typedef struct {
     bool busy;
     int paper;
     int64_t users;
-    unsigned near[USERS]; /* who may share an SM with whom */
-    unsigned needed;      /* all users and the pairs that may share, as in what_has */
+    unsigned neighbours[USERS]; /* by user: the users with which it may share an SM */
+    unsigned needed;            /* all users and the pairs that may share, as in bits_of */
     int64_t cliques;
     unsigned clique[CLIQUES]; /* the users of an SM */
-    unsigned has[CLIQUES];    /* what_has of each */
-    unsigned left[CLIQUES];   /* and of all that come after it */
-    int64_t share[CLIQUES];   /* how many SMs each has */
+    unsigned has[CLIQUES];    /* bits_of each clique */
+    unsigned left[CLIQUES];   /* bits_of all cliques after it */
+    int64_t share[CLIQUES];   /* number of SMs of each */
     gs_analysis_allocation_stgm_placement_t *placement;
     gs_analysis_common_answer_t *answer;
     bool found;
 } run_t;
 
-static bool is_local(const run_t *run)
+static bool depends_on_cores(const run_t *run)
 {
     return run->busy && run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND;
 }
 
-/* Sound busy test: the contention that the tasks up to that place of the order make for those of
- * core p. It only grows with those that come, wherever they go: on p, they are as much out of the
- * way as when they are not there. */
-static int spin_part(run_t *run, int64_t p, int64_t placed,
-                     const gs_analysis_partitioned_stgm_core_t *on)
+/* Sound busy test: the contention that the tasks up to that place of the order cause for those of
+ * core p. It only grows with further tasks, wherever they are placed: on p, they cause as little
+ * contention as when absent. */
+static int set_busy_blocking(run_t *run, int64_t p, int64_t placed,
+                             const gs_analysis_partitioned_stgm_core_t *on)
 {
     gs_analysis_partitioned_stgm_t *test = &run->self->test;
     int64_t longest[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS] = {0}, copies = 0;
-    uint64_t *away = test->chain.away;
-    memset(away, 0xff, (size_t)test->chain.words * sizeof *away);
+    uint64_t *excluded = test->chain.excluded;
+    memset(excluded, 0xff, (size_t)test->chain.words * sizeof *excluded);
     for (int64_t at = 0; at <= placed; at++) {
         int64_t t = test->order[at], c = run->placement->core[t];
         if (c != p) {
-            away[t / 64] &= ~((uint64_t)1 << (t % 64));
+            excluded[t / 64] &= ~((uint64_t)1 << (t % 64));
             copies -= longest[c];
             longest[c] = gs_analysis_common_max(longest[c], test->sums[t].longest_copy);
             copies += longest[c];
@@ -78,12 +78,13 @@ static int spin_part(run_t *run, int64_t p, int64_t placed,
     }
     int status = GS_OK;
     for (int64_t at = 0; at < on->count && status == GS_OK; at++) {
-        status = gs_analysis_partitioned_stgm_spin(test, run->ctx, on->members[at], copies, away);
+        status = gs_analysis_partitioned_stgm_busy_blocking(test, run->ctx, on->members[at], copies,
+                                                            excluded);
     }
     return status;
 }
 
-/* Whether the tasks of core p up to that place of the order pass, as long as no other comes. */
+/* Whether the tasks of core p up to that place of the order pass without further tasks. */
 static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
 {
     gs_analysis_allocation_stgm_exhaustive_t *self = run->self;
@@ -94,7 +95,7 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
             self->members[on.count++] = self->test.order[at];
         }
     }
-    int status = is_local(run) ? spin_part(run, p, placed, &on) : GS_OK;
+    int status = depends_on_cores(run) ? set_busy_blocking(run, p, placed, &on) : GS_OK;
     *passes = true;
     for (int64_t at = 0; at < on.count && *passes && status == GS_OK; at++) {
         int64_t t = on.members[at];
@@ -108,12 +109,12 @@ static int test_part(run_t *run, int64_t p, int64_t placed, bool *passes)
     return status;
 }
 
-/* Whether all parts pass that the task at that place of the order makes worse by being on core p:
- * this one and, where contention depends on cores, those that wait for its GPU segments. */
+/* Whether all parts pass that the task at that place of the order affects by being on core p: this
+ * part and, where contention depends on cores, those that wait for its GPU segments. */
 static int test_parts(run_t *run, int64_t p, int64_t placed, int64_t parts, bool *passes)
 {
     int status = test_part(run, p, placed, passes);
-    bool others = is_local(run) && run->hosts->segments[run->self->test.order[placed]] > 0;
+    bool others = depends_on_cores(run) && run->hosts->segments[run->self->test.order[placed]] > 0;
     for (int64_t c = 0; c < parts && others && *passes && status == GS_OK; c++) {
         status = c != p ? test_part(run, c, placed, passes) : GS_OK;
     }
@@ -129,7 +130,8 @@ static int test_all(run_t *run)
     return status;
 }
 
-/* Adds the task at that place of the order to every part, or to a new one; parts are in use. */
+/* Adds the task at that place of the order to every part in turn, or to a new one; `parts` are in
+ * use. */
 static int place(run_t *run, int64_t at, int64_t parts)
 {
     if (at == run->self->n) {
@@ -153,7 +155,7 @@ static int place(run_t *run, int64_t at, int64_t parts)
     return gs_poll(run->ctx, 10);
 }
 
-/* Deals out the SMs as run->share says, and tries all cores. */
+/* Assigns the SMs as run->share says, and tries all core assignments. */
 static int try_division(run_t *run)
 {
     gs_analysis_allocation_stgm_exhaustive_t *self = run->self;
@@ -168,7 +170,7 @@ static int try_division(run_t *run)
         }
     }
     run->placement->rounds++;
-    gs_analysis_partitioned_chain_clear(&self->test.chain);
+    gs_analysis_partitioned_request_chain_clear(&self->test.chain);
     for (int64_t i = 0, u = 0; i < n; i++) {
         bool uses = run->hosts->segments[i] > 0;
         self->test.sums[i] = gs_analysis_common_sums(run->hosts, i, uses ? count[u] : 1);
@@ -176,18 +178,19 @@ static int try_division(run_t *run)
         u += uses;
     }
     for (int64_t u = 0; u < run->users; u++) {
-        for (unsigned rest = run->near[u]; rest != 0; rest &= rest - 1) {
-            gs_analysis_partitioned_chain_join(&self->test.chain, self->user[u],
-                                               self->user[__builtin_ctz(rest)]);
+        for (unsigned rest = run->neighbours[u]; rest != 0; rest &= rest - 1) {
+            gs_analysis_partitioned_request_chain_add_edge(&self->test.chain, self->user[u],
+                                                           self->user[__builtin_ctz(rest)]);
         }
     }
-    gs_analysis_partitioned_stgm_copies(&self->test);
-    int status = gs_analysis_partitioned_stgm_kernels(&self->test, run->ctx, run->paper);
+    gs_analysis_partitioned_stgm_copy_blocking(&self->test);
+    int status = gs_analysis_partitioned_stgm_kernel_blocking(&self->test, run->ctx, run->paper);
     return status == GS_OK ? place(run, 0, 0) : status;
 }
 
-/* Divides the SMs that are left among the cliques from c on. had: what those before c have. Each
- * user needs an SM, and each pair that may share one that both have, so some cliques need one. */
+/* Divides the SMs left among the cliques from c on. had: the bits of the cliques before c with SMs.
+ * Each user needs an SM, and each pair that may share one that both have, so some cliques need
+ * one. */
 static int divide(run_t *run, int64_t c, int64_t left, unsigned had)
 {
     int status = GS_OK;
@@ -205,33 +208,34 @@ static int divide(run_t *run, int64_t c, int64_t left, unsigned had)
     return gs_poll(run->ctx, 10);
 }
 
-/* The users and pairs of near ones in a set of users, a bit for each. */
-static unsigned what_has(const run_t *run, unsigned set)
+/* The users of a set and the pairs of them that may share, one bit each. */
+static unsigned bits_of(const run_t *run, unsigned set)
 {
     unsigned bits = set, bit = 1u << USERS;
     for (int64_t a = 1; a < run->users; a++) {
         for (int64_t b = 0; b < a; b++, bit <<= 1) {
             bool both = (set >> a & 1) != 0 && (set >> b & 1) != 0;
-            bits |= both && (run->near[a] >> b & 1) != 0 ? bit : 0;
+            bits |= both && (run->neighbours[a] >> b & 1) != 0 ? bit : 0;
         }
     }
     return bits;
 }
 
-/* The maximal sets of users in which all pairs may share. */
+/* Finds the maximal sets of users in which all pairs may share. */
 static void find_cliques(run_t *run)
 {
     run->cliques = 0;
     for (unsigned set = 1; set < 1u << run->users; set++) {
-        unsigned common = (1u << run->users) - 1; /* near all of the set, or of the set */
+        unsigned common =
+            (1u << run->users) - 1; /* users that may share with all of the set, and the set */
         bool clique = true;
         for (unsigned rest = set; rest != 0; rest &= rest - 1) {
-            unsigned u = (unsigned)__builtin_ctz(rest), around = run->near[u] | 1u << u;
+            unsigned u = (unsigned)__builtin_ctz(rest), around = run->neighbours[u] | 1u << u;
             clique = clique && (set & ~around) == 0;
             common &= around;
         }
         if (clique && common == set) {
-            run->has[run->cliques] = what_has(run, set);
+            run->has[run->cliques] = bits_of(run, set);
             run->clique[run->cliques++] = set;
         }
     }
@@ -242,17 +246,17 @@ static void find_cliques(run_t *run)
     }
 }
 
-/* All sets of pairs, as numbers whose bits are pairs. */
+/* Tries all sets of pairs, as numbers whose bits are pairs. */
 static int try_pairs(run_t *run)
 {
     unsigned pairs = (unsigned)(run->users * (run->users - 1) / 2);
     for (unsigned may = 0; may < 1u << pairs && !run->found; may++) {
         unsigned rest = may;
-        memset(run->near, 0, sizeof run->near);
+        memset(run->neighbours, 0, sizeof run->neighbours);
         for (int64_t a = 1; a < run->users; a++) {
             for (int64_t b = 0; b < a; b++, rest >>= 1) {
-                run->near[a] |= (rest & 1) << b;
-                run->near[b] |= (rest & 1) << a;
+                run->neighbours[a] |= (rest & 1) << b;
+                run->neighbours[b] |= (rest & 1) << a;
             }
         }
         find_cliques(run);
@@ -269,7 +273,8 @@ static int start(run_t *run)
     gs_analysis_allocation_stgm_exhaustive_t *self = run->self;
     int status;
     if ((status = gs_analysis_partitioned_stgm_check_paper(run->ctx, run->paper)) != GS_OK ||
-        (status = gs_analysis_common_order(run->ctx, run->hosts, self->test.order)) != GS_OK ||
+        (status = gs_analysis_common_check_and_sort(run->ctx, run->hosts, self->test.order)) !=
+            GS_OK ||
         (status = gs_analysis_common_check_cpus(run->ctx, run->cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(run->ctx, run->sms)) != GS_OK) {
         return status;
@@ -281,11 +286,11 @@ static int start(run_t *run)
     }
     if (self->n > GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS) {
         return gs_fail(run->ctx, GS_ERR_VALUE, "tasks", -1, self->n,
-                       "too many to try all allocations");
+                       "at most 16 tasks to try all allocations");
     }
     if (run->users > GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS) {
         return gs_fail(run->ctx, GS_ERR_VALUE, "segments", -1, run->users,
-                       "too many tasks have GPU segments to try all allocations");
+                       "at most 6 tasks with GPU segments to try all allocations");
     }
     return GS_OK;
 }
@@ -320,3 +325,24 @@ int gs_analysis_allocation_stgm_exhaustive(gs_analysis_allocation_stgm_exhaustiv
     }
     return status;
 }
+
+static const char *const STGM_EXHAUSTIVE_MODE[] = {"suspend", "busy", NULL};
+static const char *const STGM_EXHAUSTIVE_VARIANT[] = {"sound", "paper", "paper, B_h", NULL};
+static const gs_method_option_t STGM_EXHAUSTIVE_OPTIONS[] = {
+    {"mode", "choice", STGM_EXHAUSTIVE_MODE, "suspend",
+     "what a job does with its core during a GPU segment"},
+    {"variant", "choice", STGM_EXHAUSTIVE_VARIANT, "sound",
+     "corrected equations, or those printed, which are unsound"},
+    {"states", "integer", NULL, "1000000", "budget for each set"},
+};
+
+const gs_method_t gs_analysis_allocation_stgm_exhaustive_method = {
+    .name = "stgm_exhaustive",
+    .model = "HostTasks",
+    .function = "analysis.stgm_exhaustive",
+    .claim = "sufficient",
+    .source = "[RTCSA19], section IV-B; all allocations that the test can tell apart",
+    .summary = "Whether any allocation passes stgm; for small systems.",
+    .options = STGM_EXHAUSTIVE_OPTIONS,
+    .option_count = sizeof STGM_EXHAUSTIVE_OPTIONS / sizeof *STGM_EXHAUSTIVE_OPTIONS,
+};

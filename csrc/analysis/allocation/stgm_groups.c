@@ -1,4 +1,4 @@
-/* Which tasks should share SMs, if some have to? */
+/* Allocation with groups of tasks that share SMs of their own. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"
@@ -7,14 +7,14 @@
 typedef struct {
     int64_t count;
     int64_t *of;      /* by task: its group */
-    int64_t *width;   /* by group: its SMs */
-    int64_t *kernels; /* by group: the longest kernels of its tasks, together */
-    int64_t *weight;  /* by task: how much it counts */
-    double *room;     /* by group */
+    int64_t *width;   /* by group: number of SMs */
+    int64_t *kernels; /* by group: sum of the longest kernels of its tasks */
+    int64_t *weight;  /* by task: factor of its cost */
+    double *room;     /* by group: scratch */
 } groups_t;
 
-/* The time of task i if it had a core for itself and the kernels of its group were so long, as a
- * share of its deadline. */
+/* The time of task i on a core of its own, with this sum of kernels in its group, as a fraction of
+ * its deadline. */
 static double need(const gs_analysis_allocation_stgm_run_t *run, int64_t i, int64_t kernels)
 {
     const gs_analysis_common_sums_t *sums = &run->self->test.sums[i];
@@ -23,7 +23,7 @@ static double need(const gs_analysis_allocation_stgm_run_t *run, int64_t i, int6
     return time / (double)run->hosts->deadline[i];
 }
 
-/* What is to be small. The fourth power: waiting hurts those most who have little slack. */
+/* The cost to minimise. Fourth power: waiting matters most to tasks with little slack. */
 static double cost(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups, int64_t i,
                    int64_t kernels)
 {
@@ -31,19 +31,19 @@ static double cost(const gs_analysis_allocation_stgm_run_t *run, const groups_t 
     return (double)groups->weight[i] * square * square;
 }
 
-/* What task i costs more if so many kernels join its group. */
-static double rise(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups, int64_t i,
-                   int64_t more)
+/* The increase of the cost of task i if kernels of length `more` join its group. */
+static double cost_increase(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
+                            int64_t i, int64_t more)
 {
     int64_t now = groups->kernels[groups->of[i]];
     return cost(run, groups, i, now + more) - cost(run, groups, i, now);
 }
 
-/* Each task with GPU segments is a group, and has one SM. */
-static void begin(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
+/* Each task with GPU segments becomes a group with one SM. */
+static void init_groups(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    gs_analysis_allocation_stgm_give_one(run);
+    gs_analysis_allocation_stgm_give_one_sm(run);
     groups->count = 0;
     for (int64_t i = 0; i < self->n; i++) {
         if (self->count[i] > 0) {
@@ -53,30 +53,31 @@ static void begin(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups
     }
 }
 
-/* Group b's price with each group a before it: the rise of all their tasks. */
-static void find_prices(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
-                        int64_t b)
+/* The increase of the cost if group b is merged with each group a before it, over the tasks of
+ * both. */
+static void set_merge_costs(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
+                            int64_t b)
 {
-    double *price = groups->room;
-    memset(price, 0, (size_t)b * sizeof *price);
+    double *increase = groups->room;
+    memset(increase, 0, (size_t)b * sizeof *increase);
     for (int64_t i = 0; i < run->self->n; i++) {
         bool uses = run->self->count[i] > 0;
         if (uses && groups->of[i] < b) {
-            price[groups->of[i]] += rise(run, groups, i, groups->kernels[b]);
+            increase[groups->of[i]] += cost_increase(run, groups, i, groups->kernels[b]);
         }
         for (int64_t a = 0; a < b && uses && groups->of[i] == b; a++) {
-            price[a] += rise(run, groups, i, groups->kernels[a]);
+            increase[a] += cost_increase(run, groups, i, groups->kernels[a]);
         }
     }
 }
 
-/* Makes one group of the two that cost least more together. */
+/* Merges the two groups whose union raises the cost least. */
 static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
     int64_t into = 0, from = 1, last = groups->count - 1;
     double least = 0;
     for (int64_t b = 1; b < groups->count; b++) {
-        find_prices(run, groups, b);
+        set_merge_costs(run, groups, b);
         for (int64_t a = 0; a < b; a++) {
             if (b == 1 || groups->room[a] < least) {
                 least = groups->room[a];
@@ -94,12 +95,14 @@ static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
     groups->count = last;
     for (int64_t i = 0; i < run->self->n; i++) {
         int64_t g = groups->of[i];
-        groups->of[i] = g == from ? into : g == last ? from : g; /* the last takes its number */
+        groups->of[i] = g == from   ? into
+                        : g == last ? from
+                                    : g; /* the last group takes its number */
     }
     return GS_OK;
 }
 
-/* What the tasks of group g cost on so many SMs, which they have from now on. */
+/* Gives group g that number of SMs; returns the cost of its tasks. */
 static double set_width(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t g,
                         int64_t width)
 {
@@ -109,7 +112,7 @@ static double set_width(const gs_analysis_allocation_stgm_run_t *run, groups_t *
     for (int64_t i = 0; i < self->n; i++) {
         if (self->count[i] > 0 && groups->of[i] == g) {
             self->count[i] = width;
-            gs_analysis_allocation_stgm_count(run, i);
+            gs_analysis_allocation_stgm_update_task(run, i);
             groups->kernels[g] += self->test.sums[i].most_kernel;
         }
     }
@@ -121,41 +124,43 @@ static double set_width(const gs_analysis_allocation_stgm_run_t *run, groups_t *
     return sum;
 }
 
-/* How much less group g would cost with one more SM. */
-static double fall(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t g)
+/* The decrease of the cost of group g with one more SM. */
+static double cost_decrease(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups,
+                            int64_t g)
 {
     double more = set_width(run, groups, g, groups->width[g] + 1);
     return set_width(run, groups, g, groups->width[g]) - more;
 }
 
-/* Divides the SMs: one for every group, and each more one where it saves most. */
+/* Divides the SMs: one for every group, and each further one to the group where it lowers the cost
+ * most. */
 static int divide_sms(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
-    double *saves = groups->room;
+    double *saving = groups->room;
     int status = GS_OK;
     for (int64_t g = 0; g < groups->count && status == GS_OK; g++) {
         groups->width[g] = 1;
-        saves[g] = fall(run, groups, g);
+        saving[g] = cost_decrease(run, groups, g);
         status = gs_poll(run->ctx, 4 * run->self->n);
     }
     for (int64_t left = run->sms - groups->count; left > 0 && status == GS_OK; left--) {
         int64_t best = 0;
         for (int64_t g = 1; g < groups->count; g++) {
-            best = saves[g] > saves[best] ? g : best;
+            best = saving[g] > saving[best] ? g : best;
         }
-        if (saves[best] <= 0) {
+        if (saving[best] <= 0) {
             break;
         }
         groups->width[best]++;
-        saves[best] = fall(run, groups, best);
+        saving[best] = cost_decrease(run, groups, best);
         status = gs_poll(run->ctx, 4 * run->self->n);
     }
     return status;
 }
 
-/* Who has which SMs, and who waits how long: the longest chain in a group is all of it. The task
- * with the most need counts twice as much the next time. */
-static void deal(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups)
+/* Assigns the SMs and computes the contention: the longest chain in a group is all of it. Doubles
+ * the weight of the task with the largest need. */
+static void assign_groups(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t *first = self->members, next = 0, worst = -1;
@@ -171,8 +176,8 @@ static void deal(const gs_analysis_allocation_stgm_run_t *run, const groups_t *g
         if (self->count[i] > 0) {
             double own = need(run, i, groups->kernels[g]);
             self->first[i] = first[g];
-            self->test.kernel[i] =
-                gs_analysis_common_mul(sums->segments, groups->kernels[g] - sums->most_kernel);
+            self->test.kernel[i] = gs_analysis_common_saturating_mul(
+                sums->segments, groups->kernels[g] - sums->most_kernel);
             worst = own > most ? i : worst;
             most = own > most ? own : most;
         }
@@ -180,12 +185,12 @@ static void deal(const gs_analysis_allocation_stgm_run_t *run, const groups_t *g
     groups->weight[worst] *= 2;
 }
 
-/* One division into so many groups. */
+/* One try with `count` groups. */
 static int try_groups(gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t count,
                       bool *placed)
 {
     int status = GS_OK;
-    begin(run, groups);
+    init_groups(run, groups);
     while (groups->count > count && status == GS_OK) {
         status = merge(run, groups);
     }
@@ -193,13 +198,14 @@ static int try_groups(gs_analysis_allocation_stgm_run_t *run, groups_t *groups, 
         status = divide_sms(run, groups);
     }
     if (status == GS_OK) {
-        deal(run, groups);
+        assign_groups(run, groups);
     }
-    for (int tight = 0; tight < 2 && status == GS_OK && !*placed; tight++) {
-        run->tight = tight == 1;
-        status = gs_analysis_allocation_stgm_place_again(run, placed);
+    for (int most_loaded_first = 0; most_loaded_first < 2 && status == GS_OK && !*placed;
+         most_loaded_first++) {
+        run->most_loaded_first = most_loaded_first == 1;
+        status = gs_analysis_allocation_stgm_place_with_retries(run, placed);
     }
-    run->tight = false;
+    run->most_loaded_first = false;
     return status;
 }
 
@@ -212,16 +218,17 @@ int gs_analysis_allocation_stgm_groups(gs_analysis_allocation_stgm_run_t *run, i
                        .kernels = self->bound,
                        .weight = self->seen,
                        .room = self->load};
-    int64_t users = gs_analysis_allocation_stgm_give_one(run),
+    int64_t users = gs_analysis_allocation_stgm_give_one_sm(run),
             most = users < run->sms ? users : run->sms;
     int status = GS_OK;
     for (int64_t i = 0; i < self->n; i++) {
         groups.of[i] = -1;
         groups.weight[i] = 1;
     }
-    for (int64_t turn = 0; turn < GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES && users > 1; turn++) {
+    for (int64_t placing_order = 0;
+         placing_order < GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES && users > 1; placing_order++) {
         ++*rounds;
-        status = try_groups(run, &groups, most - turn % most, placed);
+        status = try_groups(run, &groups, most - placing_order % most, placed);
         if (status != GS_OK || *placed) {
             break;
         }

@@ -1,13 +1,13 @@
-/* One set whose cores and SMs are being chosen: what the parts of
- * gs_analysis_allocation_stgm_allocate share.
+/* State of the STGM allocation of one set, shared by the parts of
+ * gs_analysis_allocation_stgm_allocate; internal to csrc/analysis/allocation.
  *
- *   stgm_deal.c      how many SMs each task has, which ones, and who waits for whom then
- *   stgm_place.c     on which core a task fits, and what a task that comes changes there
- *   stgm_apart.c     the allocator that looks first for SMs that nobody waits for
- *   stgm_groups.c    its last part: groups of tasks that share SMs of their own
- *   stgm_allocate.c  the rounds of Algorithm 1, and what is answered
+ *   stgm_sms.c       SMs of every task, and the contention between tasks
+ *   stgm_cores.c     placing of tasks on cores
+ *   stgm_isolated.c  allocation with SMs on which no task waits
+ *   stgm_groups.c    its last part: groups of tasks with SMs of their own
+ *   stgm_allocate.c  the rounds of Algorithm 1, and the answer
  *
- * For these files alone. Arrays by task and by core are those of run->self.
+ * Arrays by task and by core are those of run->self.
  */
 #ifndef GS_ANALYSIS_ALLOCATION_STGM_STATE_H
 #define GS_ANALYSIS_ALLOCATION_STGM_STATE_H
@@ -18,83 +18,87 @@ typedef struct {
     gs_analysis_allocation_stgm_allocate_t *self;
     gs_context_t *ctx;
     const gs_host_tasks_t *hosts;
-    int64_t cpus; /* that can be used: no more than tasks */
+    int64_t cpus; /* usable cores: at most the number of tasks */
     int64_t sms;
     bool busy;
     int paper;
-    int flags; /* GS_ANALYSIS_ALLOCATION_ALLOCATE_*; none of the printed lines while it is apart */
-    int64_t *core; /* of every task; -1: none */
-    double unit;   /* of shares and loads, see worst_fit.h */
-    double full;   /* the most load of a core */
-    bool tight;    /* the core with the most load first, not the one with the least */
-    bool by_core;  /* tasks with GPU segments go where self->group says, and share its SMs */
+    int flags;              /* GS_ANALYSIS_ALLOCATION_ALLOCATE_*; 0 during stgm_isolated.c */
+    int64_t *core;          /* of every task; -1: none */
+    double unit;            /* of utilizations and loads, see worst_fit.h */
+    double full;            /* the largest load of a core */
+    bool most_loaded_first; /* cores by descending instead of ascending load */
+    bool sms_by_core; /* tasks with GPU segments are placed on self->group and share its SMs */
 } gs_analysis_allocation_stgm_run_t;
 
-static inline bool gs_analysis_allocation_stgm_has(const gs_analysis_allocation_stgm_run_t *run,
-                                                   int flag)
+static inline bool
+gs_analysis_allocation_stgm_has_flag(const gs_analysis_allocation_stgm_run_t *run, int flag)
 {
     return (run->flags & flag) != 0;
 }
 
-/* Whether contention depends on who is on which core. */
+/* Whether contention depends on the cores of the tasks (sound busy test). */
 static inline bool
-gs_analysis_allocation_stgm_is_local(const gs_analysis_allocation_stgm_run_t *run)
+gs_analysis_allocation_stgm_depends_on_cores(const gs_analysis_allocation_stgm_run_t *run)
 {
     return run->busy && run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND;
 }
 
-/* stgm_deal.c */
+/* stgm_sms.c */
 
-/* Task i has self->count[i] SMs now: its sums, and what one more would gain. */
-void gs_analysis_allocation_stgm_count(const gs_analysis_allocation_stgm_run_t *run, int64_t i);
+/* Updates the sums of task i and its gain from one more SM to self->count[i] SMs. */
+void gs_analysis_allocation_stgm_update_task(const gs_analysis_allocation_stgm_run_t *run,
+                                             int64_t i);
 
-/* Lines 1 to 3: one SM for every task with GPU segments. Returns how many these are. */
-int64_t gs_analysis_allocation_stgm_give_one(const gs_analysis_allocation_stgm_run_t *run);
+/* Lines 1 to 3: one SM for every task with GPU segments. Returns the number of these. */
+int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Lines 7 to 13: who has which SMs; and the contention that does not depend on cores. */
-int gs_analysis_allocation_stgm_deal(const gs_analysis_allocation_stgm_run_t *run);
+/* Lines 7 to 13: the SMs of every task, and the contention that does not depend on cores. */
+int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Lines 23, 24: who gets one more SM; -1: nobody can. */
-int64_t gs_analysis_allocation_stgm_pick(const gs_analysis_allocation_stgm_run_t *run);
+/* Lines 23, 24: the task that gets one more SM; -1: none. */
+int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Whether no core can take some task, whoever else is there: no placing need be tried. */
-bool gs_analysis_allocation_stgm_is_hopeless(const gs_analysis_allocation_stgm_run_t *run);
+/* Whether some task misses its deadline on any core, so that placing need not be tried. */
+bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm_run_t *run);
 
-/* stgm_place.c */
+/* stgm_cores.c */
 
-/* Lines 4, 5: all cores are empty. */
+/* Lines 4, 5: empties all cores. */
 void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Utilization, and the order of line 14. */
-void gs_analysis_allocation_stgm_find_shares(const gs_analysis_allocation_stgm_run_t *run);
+/* Sets the utilizations and the order of line 14. */
+void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Task i and those of core p by falling urgency, and (busy) the contention with i there. */
-int gs_analysis_allocation_stgm_gather(const gs_analysis_allocation_stgm_run_t *run, int64_t p,
-                                       int64_t i, gs_analysis_partitioned_stgm_core_t *on);
+/* Lists task i and the tasks of core p by descending priority; in busy mode computes their
+ * contention with i there. */
+int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm_run_t *run,
+                                               int64_t p, int64_t i,
+                                               gs_analysis_partitioned_stgm_core_t *on);
 
-/* Lines 14 to 20, from empty cores on (line 26 as printed: from what there is). *placed: whether
- * every task has a core; as printed the others are tried after one that finds none. */
+/* Lines 14 to 20, from empty cores on (line 26 as printed: from the present ones). *placed: whether
+ * every task has a core; as printed the other tasks are still tried after one finds none. */
 int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_t *run,
                                           bool *placed);
 
-/* Tasks with GPU segments come first in the order of line 14. */
-void gs_analysis_allocation_stgm_users_first(const gs_analysis_allocation_stgm_run_t *run);
+/* Moves tasks with GPU segments to the front of the order of line 14. */
+void gs_analysis_allocation_stgm_gpu_tasks_first(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Places all tasks, unless that is hopeless; one that finds no core goes to the front of the order,
- * and all are placed anew, up to n times. While run->by_core, tasks with GPU segments go first. */
-int gs_analysis_allocation_stgm_place_again(const gs_analysis_allocation_stgm_run_t *run,
-                                            bool *placed);
+/* Places all tasks, unless that is infeasible; a task that finds no core moves to the front of the
+ * order, and all are placed anew, up to n times. While run->sms_by_core, tasks with GPU segments go
+ * first. */
+int gs_analysis_allocation_stgm_place_with_retries(const gs_analysis_allocation_stgm_run_t *run,
+                                                   bool *placed);
 
-/* stgm_apart.c */
+/* stgm_isolated.c */
 
-/* GS_ANALYSIS_ALLOCATION_ALLOCATE_APART: cores and SMs without the rounds; *placed: whether it
- * found them. Counts in *rounds how often SMs were dealt out. */
-int gs_analysis_allocation_stgm_apart(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
-                                      bool *placed);
+/* GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED: cores and SMs without the rounds; *placed: whether all
+ * tasks were placed. Adds the number of SM assignments to *rounds. */
+int gs_analysis_allocation_stgm_isolated(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
+                                         bool *placed);
 
 /* stgm_groups.c */
 
-/* The part of gs_analysis_allocation_stgm_apart for contention that does not depend on cores. */
+/* The part of gs_analysis_allocation_stgm_isolated for contention that does not depend on cores. */
 int gs_analysis_allocation_stgm_groups(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
                                        bool *placed);
 

@@ -1,4 +1,4 @@
-/* In which order are tasks placed, and where? */
+/* Unit of utilizations and the order of worst fit, decreasing. */
 #include "analysis/allocation/worst_fit.h"
 
 double gs_analysis_allocation_worst_fit_unit(const gs_host_tasks_t *hosts)

@@ -1,17 +1,17 @@
-/* What do all response-time tests for tasks on CPUs and a GPU check and add up first? */
+/* Shared parts of the response-time tests for host tasks: checks, sums per job, priority order. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/common/host_test.h"
 
-void gs_analysis_common_answer_start(gs_analysis_common_answer_t *answer, int64_t n)
+void gs_analysis_common_answer_start(gs_analysis_common_answer_t *self, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        answer->response[i] = -1;
+        self->response[i] = -1;
     }
-    memset(answer->terms, 0, (size_t)(n * GS_ANALYSIS_COMMON_TERMS) * sizeof *answer->terms);
-    answer->failed = -1;
-    answer->schedulable = true;
+    memset(self->terms, 0, (size_t)(n * GS_ANALYSIS_COMMON_TERMS) * sizeof *self->terms);
+    self->failed = -1;
+    self->schedulable = true;
 }
 
 gs_analysis_common_sums_t gs_analysis_common_sums(const gs_host_tasks_t *hosts, int64_t i,
@@ -37,7 +37,7 @@ gs_analysis_common_sums_t gs_analysis_common_sums(const gs_host_tasks_t *hosts, 
     return sums;
 }
 
-/* By insertion: n is small. */
+/* Insertion sort: n is small. */
 static void sort_few(const int64_t *priority, int64_t n, int64_t *order)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -80,7 +80,8 @@ static int sort_many(gs_context_t *ctx, const int64_t *priority, int64_t n, int6
     return GS_OK;
 }
 
-int gs_analysis_common_order(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t *order)
+int gs_analysis_common_check_and_sort(gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                      int64_t *order)
 {
     enum { FEW = 32 };
     int64_t n = hosts->n;
@@ -91,7 +92,7 @@ int gs_analysis_common_order(gs_context_t *ctx, const gs_host_tasks_t *hosts, in
     for (int64_t i = 0; i < n; i++) {
         if (hosts->deadline[i] > hosts->period[i]) {
             return gs_fail(ctx, GS_ERR_VALUE, "deadline", i, hosts->deadline[i],
-                           "the test needs deadlines within the periods");
+                           "a deadline of at most the period");
         }
     }
     if (n <= FEW) {
@@ -103,7 +104,7 @@ int gs_analysis_common_order(gs_context_t *ctx, const gs_host_tasks_t *hosts, in
         int64_t i = order[at];
         if (hosts->priority[i] == hosts->priority[order[at - 1]]) {
             return gs_fail(ctx, GS_ERR_VALUE, "priority", i, hosts->priority[i],
-                           "another task has the same");
+                           "a priority that no other task has");
         }
     }
     return GS_OK;
@@ -113,7 +114,7 @@ int gs_analysis_common_check_cpus(gs_context_t *ctx, int64_t cpus)
 {
     if (cpus < 1 || cpus > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, cpus,
-                       "must be a positive number within 31 bits");
+                       "a positive number of CPUs below 2**31");
     }
     return GS_OK;
 }
@@ -124,7 +125,7 @@ int gs_analysis_common_check_cores(gs_context_t *ctx, const gs_host_tasks_t *hos
     int status = gs_analysis_common_check_cpus(ctx, cpus);
     for (int64_t i = 0; i < hosts->n && status == GS_OK; i++) {
         if (core[i] < 0 || core[i] >= cpus) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "core", i, core[i], "there is no such core");
+            status = gs_fail(ctx, GS_ERR_VALUE, "core", i, core[i], "a core of 0 to cpus - 1");
         }
     }
     return status;
@@ -133,8 +134,7 @@ int gs_analysis_common_check_cores(gs_context_t *ctx, const gs_host_tasks_t *hos
 int gs_analysis_common_check_sms(gs_context_t *ctx, int64_t sms)
 {
     if (sms < 1 || sms > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms,
-                       "must be a positive number within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms, "a positive number of SMs below 2**31");
     }
     return GS_OK;
 }

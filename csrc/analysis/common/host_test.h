@@ -1,14 +1,14 @@
-/* What the response-time tests for tasks on CPUs and a GPU share: the answer, sums, the order.
+/* Shared parts of the response-time tests for host tasks: answer, sums per job, priority order.
  *
  * The tests (stgm, mpcp, fmlp_plus, gpu_server) are for partitioned fixed priorities and
  * constrained deadlines. Each gives every task the least solution of a recurrence W = f(W) that
- * uses the W of more urgent tasks. The result is a claim about the whole set: if every W is at most
- * its deadline, no response exceeds its W; where one is not, nothing is claimed of any task.
+ * uses the W of higher-priority tasks. The result is a claim about the whole set: if every W is at
+ * most its deadline, no response time exceeds its W; otherwise nothing is claimed of any task.
  *
- * Two readings of the model are needed for the proofs and left open by the papers:
- * - a GPU segment begins (asks for the copy engine, the lock or the server) when its task is
+ * Two assumptions that the proofs need and the papers leave open:
+ * - a GPU segment begins (requests the copy engine, the lock or the server) when its task is
  *   scheduled at its own priority, also at the start of a job and after another GPU segment;
- * - a release, a request or an end at an instant counts before a new request at the same instant.
+ * - a release, a request or an end at an instant precedes a new request at the same instant.
  */
 #ifndef GS_ANALYSIS_COMMON_HOST_TEST_H
 #define GS_ANALYSIS_COMMON_HOST_TEST_H
@@ -16,44 +16,44 @@
 #include "core/context.h"
 #include "model/host_tasks.h"
 
-/* The parts that a response is made of. */
+/* The terms of a response time. */
 enum {
-    GS_ANALYSIS_COMMON_OWN = 0,     /* the task's own segments, and the overhead of its requests */
+    GS_ANALYSIS_COMMON_OWN = 0,     /* the task's own segments and the overhead of its requests */
     GS_ANALYSIS_COMMON_COPY = 1,    /* waiting for the copy engine */
     GS_ANALYSIS_COMMON_KERNEL = 2,  /* waiting for SMs */
     GS_ANALYSIS_COMMON_REQUEST = 3, /* waiting for the lock or the server */
-    GS_ANALYSIS_COMMON_LOWER = 4,   /* GPU segments of less urgent tasks on the core */
+    GS_ANALYSIS_COMMON_LOWER = 4,   /* GPU segments of lower-priority tasks on the core */
     GS_ANALYSIS_COMMON_SERVER = 5,  /* the server's work on the task's core */
-    GS_ANALYSIS_COMMON_HIGHER = 6,  /* more urgent tasks on the core */
+    GS_ANALYSIS_COMMON_HIGHER = 6,  /* higher-priority tasks on the core */
     GS_ANALYSIS_COMMON_TERMS = 7
 };
 
-/* No time of a set reaches this, and every number of an answer that would exceed it is this: all
- * terms of a task still add up within 64 bits. */
-#define GS_ANALYSIS_COMMON_MOST (GS_NEVER / 2)
+/* Saturation value of the arithmetic: times of a set are below it, and larger numbers of an answer
+ * are replaced by it, so that the terms of a task add up within 64 bits. */
+#define GS_ANALYSIS_COMMON_LIMIT (GS_NEVER / 2)
 
-/* The answer for one set. Arrays of the caller. */
+/* Result for one set. The arrays belong to the caller. */
 typedef struct {
-    int64_t *response; /* n: W, or -1 where W would exceed the deadline or was not reached */
+    int64_t *response; /* n: W, or -1 where W would exceed the deadline or was not computed */
     int64_t
-        *terms; /* n rows of GS_ANALYSIS_COMMON_TERMS: they add up to the response. Where W would
-                   exceed the deadline: the terms of f(deadline), which is more than the deadline,
-                   whichever way the recurrence is solved; where W was not reached: 0 */
-    int64_t failed; /* the most urgent task whose W would exceed its deadline; -1: none. The test
-                       ends there: less urgent tasks are not reached */
+        *terms;     /* n rows of GS_ANALYSIS_COMMON_TERMS that add up to the response time. Where W
+                       would exceed the deadline: the terms of f(deadline), which exceed the deadline
+                       whichever way the recurrence is solved; where W was not computed: 0 */
+    int64_t failed; /* the highest-priority task whose W would exceed its deadline, -1: none. The
+                       test ends there */
     bool schedulable;
 } gs_analysis_common_answer_t;
 
-/* Nothing found yet: no task reached, none failed. */
-void gs_analysis_common_answer_start(gs_analysis_common_answer_t *answer, int64_t n);
+/* Initialises the result: no task computed, none failed. */
+void gs_analysis_common_answer_start(gs_analysis_common_answer_t *self, int64_t n);
 
-/* What one job of a task takes, at a number of SMs. */
+/* Demand of one job of a task on a number of SMs. */
 typedef struct {
     int64_t cpu;          /* C, the CPU segments */
     int64_t copies;       /* G^m, the copies of all GPU segments */
     int64_t gpu;          /* G, all GPU segments */
     int64_t longest_copy; /* the longest single copy (max G^m*) */
-    int64_t most_copies;  /* the most that the copies of one segment take (max G^m) */
+    int64_t most_copies;  /* the largest sum of the copies of one segment (max G^m) */
     int64_t most_kernel;  /* the longest kernel (max G^e) */
     int64_t most_gpu;     /* the longest GPU segment (max G) */
     int64_t segments;     /* eta, the number of GPU segments */
@@ -64,29 +64,31 @@ typedef struct {
 gs_analysis_common_sums_t gs_analysis_common_sums(const gs_host_tasks_t *hosts, int64_t i,
                                                   int64_t sms);
 
-/* Checks what every test needs: gs_host_tasks_check, deadlines within the periods, priorities that
- * differ. order: n entries that become the tasks by falling urgency. */
-int gs_analysis_common_order(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t *order);
+/* Checks the set (gs_host_tasks_check, deadlines at most the periods, distinct priorities) and
+ * sorts it. order: n entries, set to the tasks by descending priority. Errors: GS_ERR_VALUE,
+ * GS_ERR_OVERFLOW, GS_ERR_MEMORY. */
+int gs_analysis_common_check_and_sort(gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                      int64_t *order);
 
-/* Refuses fewer than one CPU, and cores outside 0..cpus-1. */
+/* Check 1 <= cpus < 2**31, and cores of 0..cpus-1; else GS_ERR_VALUE. */
 int gs_analysis_common_check_cpus(gs_context_t *ctx, int64_t cpus);
 int gs_analysis_common_check_cores(gs_context_t *ctx, const gs_host_tasks_t *hosts,
                                    const int64_t *core, int64_t cpus);
 
-/* Refuses fewer than one SM. */
+/* Checks 1 <= sms < 2**31; else GS_ERR_VALUE. */
 int gs_analysis_common_check_sms(gs_context_t *ctx, int64_t sms);
 
-/* Arithmetic on numbers in 0..GS_ANALYSIS_COMMON_MOST that stops there. */
-static inline int64_t gs_analysis_common_add(int64_t a, int64_t b)
+/* Saturating arithmetic on numbers in 0..GS_ANALYSIS_COMMON_LIMIT. */
+static inline int64_t gs_analysis_common_saturating_add(int64_t a, int64_t b)
 {
-    return a + b < GS_ANALYSIS_COMMON_MOST ? a + b : GS_ANALYSIS_COMMON_MOST;
+    return a + b < GS_ANALYSIS_COMMON_LIMIT ? a + b : GS_ANALYSIS_COMMON_LIMIT;
 }
 
-static inline int64_t gs_analysis_common_mul(int64_t a, int64_t b)
+static inline int64_t gs_analysis_common_saturating_mul(int64_t a, int64_t b)
 {
     int64_t product;
-    return gs_mul(a, b, &product) && product < GS_ANALYSIS_COMMON_MOST ? product
-                                                                       : GS_ANALYSIS_COMMON_MOST;
+    return gs_mul(a, b, &product) && product < GS_ANALYSIS_COMMON_LIMIT ? product
+                                                                        : GS_ANALYSIS_COMMON_LIMIT;
 }
 
 static inline int64_t gs_analysis_common_max(int64_t a, int64_t b)

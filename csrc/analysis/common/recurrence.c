@@ -1,4 +1,4 @@
-/* What is the least window that holds its own demand? */
+/* Fixed-point iteration for response-time recurrences, with demands updated incrementally. */
 #include <string.h>
 
 #include "analysis/common/recurrence.h"
@@ -7,7 +7,7 @@ void gs_analysis_common_recurrence_init(gs_analysis_common_recurrence_t *self,
                                         gs_analysis_common_demand_t *room)
 {
     memset(self, 0, sizeof *self);
-    self->request_most = GS_ANALYSIS_COMMON_MOST;
+    self->request_most = GS_ANALYSIS_COMMON_LIMIT;
     self->demands = room;
 }
 
@@ -15,10 +15,10 @@ void gs_analysis_common_recurrence_init(gs_analysis_common_recurrence_t *self,
 static int64_t work_of(const gs_analysis_common_demand_t *demand, int64_t jobs)
 {
     if (jobs < demand->most) {
-        return gs_analysis_common_mul(jobs, demand->work);
+        return gs_analysis_common_saturating_mul(jobs, demand->work);
     }
-    return gs_analysis_common_add(gs_analysis_common_mul(demand->most - 1, demand->work),
-                                  demand->last);
+    return gs_analysis_common_saturating_add(
+        gs_analysis_common_saturating_mul(demand->most - 1, demand->work), demand->last);
 }
 
 gs_analysis_common_demand_t *
@@ -27,35 +27,35 @@ gs_analysis_common_recurrence_add(gs_analysis_common_recurrence_t *self, int ter
                                   int64_t last)
 {
     gs_analysis_common_demand_t *demand = &self->demands[self->count++];
-    /* Jobs in the window 1 and the longest window with as many; mostly without a division. */
+    /* Jobs in window 1 and the longest window with the same number; mostly without a division. */
     int64_t first = 1, rest = jitter > 0 ? jitter : 0;
     if (rest >= period) {
         int64_t more = rest / period;
         first += more;
         rest -= more * period;
     }
-    *demand = (gs_analysis_common_demand_t){.until = period - rest,
-                                            .period = period,
-                                            .each = each,
-                                            .jobs = each == 1 ? first
-                                                              : gs_analysis_common_mul(first, each),
-                                            .most = most,
-                                            .work = work,
-                                            .last = last,
-                                            .term = term};
+    *demand = (gs_analysis_common_demand_t){
+        .until = period - rest,
+        .period = period,
+        .each = each,
+        .jobs = each == 1 ? first : gs_analysis_common_saturating_mul(first, each),
+        .most = most,
+        .work = work,
+        .last = last,
+        .term = term};
     if (demand->jobs >= most) {
         demand->jobs = most;
         demand->until = INT64_MAX;
     }
     int64_t *sum = &self->varying[term];
-    *sum = gs_analysis_common_add(
+    *sum = gs_analysis_common_saturating_add(
         *sum, demand->jobs == 1 && most > 1 ? work : work_of(demand, demand->jobs));
     return demand;
 }
 
-/* A window beyond demand->until: more jobs. */
-static void move_demand(gs_analysis_common_recurrence_t *self, gs_analysis_common_demand_t *demand,
-                        int64_t window)
+/* Advances a demand to a window longer than demand->until. */
+static void advance_demand(gs_analysis_common_recurrence_t *self,
+                           gs_analysis_common_demand_t *demand, int64_t window)
 {
     int64_t periods = 1, added, *sum = &self->varying[demand->term];
     demand->until += demand->period;
@@ -66,25 +66,25 @@ static void move_demand(gs_analysis_common_recurrence_t *self, gs_analysis_commo
     }
     int64_t jobs = demand->each == 1 && periods == 1
                        ? demand->jobs + 1
-                       : demand->jobs + gs_analysis_common_mul(periods, demand->each);
+                       : demand->jobs + gs_analysis_common_saturating_mul(periods, demand->each);
     if (jobs >= demand->most) {
         int64_t left = demand->most - demand->jobs; /* at least 1 */
-        added =
-            gs_analysis_common_add(gs_analysis_common_mul(left - 1, demand->work), demand->last);
+        added = gs_analysis_common_saturating_add(
+            gs_analysis_common_saturating_mul(left - 1, demand->work), demand->last);
         jobs = demand->most;
         demand->until = INT64_MAX;
     } else {
-        added = gs_analysis_common_mul(jobs - demand->jobs, demand->work);
+        added = gs_analysis_common_saturating_mul(jobs - demand->jobs, demand->work);
     }
     demand->jobs = jobs;
-    *sum = gs_analysis_common_add(*sum, added);
+    *sum = gs_analysis_common_saturating_add(*sum, added);
 }
 
-void gs_analysis_common_recurrence_move(gs_analysis_common_recurrence_t *self, int64_t window)
+void gs_analysis_common_recurrence_advance(gs_analysis_common_recurrence_t *self, int64_t window)
 {
     for (int64_t k = 0; k < self->count; k++) {
         if (window > self->demands[k].until) {
-            move_demand(self, &self->demands[k], window);
+            advance_demand(self, &self->demands[k], window);
         }
     }
 }
@@ -99,8 +99,8 @@ void gs_analysis_common_recurrence_limit(gs_analysis_common_demand_t *demand, in
 
 static int64_t request_of(const gs_analysis_common_recurrence_t *self)
 {
-    int64_t sum = gs_analysis_common_add(self->constant[GS_ANALYSIS_COMMON_REQUEST],
-                                         self->varying[GS_ANALYSIS_COMMON_REQUEST]);
+    int64_t sum = gs_analysis_common_saturating_add(self->constant[GS_ANALYSIS_COMMON_REQUEST],
+                                                    self->varying[GS_ANALYSIS_COMMON_REQUEST]);
     return sum < self->request_most ? sum : self->request_most;
 }
 
@@ -109,29 +109,32 @@ int64_t gs_analysis_common_recurrence_value(const gs_analysis_common_recurrence_
     int64_t sum = request_of(self);
     for (int term = 0; term < GS_ANALYSIS_COMMON_TERMS; term++) {
         if (term != GS_ANALYSIS_COMMON_REQUEST) {
-            /* Each is at most 2^60, and so is the sum: no overflow before it is cut. */
-            sum = gs_analysis_common_add(sum, self->constant[term] + self->varying[term]);
+            /* Each is at most 2^60, and so is the sum: no overflow before saturation. */
+            sum =
+                gs_analysis_common_saturating_add(sum, self->constant[term] + self->varying[term]);
         }
     }
     return sum;
 }
 
-/* A lower bound of every solution from `window` on; deadline + 1 where there is none that counts.
+/* A lower bound of every solution from `window` on; deadline + 1 where there is none up to the
+ * deadline.
  *
  * A demand without a limit has jobs(W) >= jobs + each (W - until) / period, so every solution has
  *     W = f(W) >= base + rate W,  rate = sum of each work / period,
  *     base = f(window) - sum of (each work / period) until.
- * In floating point, with margins far above its errors; where the rate is near 1, or there are so
- * many demands that errors add up, the window itself. */
-static int64_t leap(const gs_analysis_common_recurrence_t *self, int64_t window, int64_t deadline)
+ * In floating point, with margins far above its errors. Where the rate is near 1, or there are too
+ * many demands for the margin: the window itself. */
+static int64_t skip_ahead(const gs_analysis_common_recurrence_t *self, int64_t window,
+                          int64_t deadline)
 {
     enum { FEW = 10000 };
     const double margin = 1e-6, near = 1e-3;
     double rate = 0, past = 0, value = (double)gs_analysis_common_recurrence_value(self);
-    bool limited = self->request_most < GS_ANALYSIS_COMMON_MOST;
+    bool limited = self->request_most < GS_ANALYSIS_COMMON_LIMIT;
     for (int64_t k = 0; k < self->count; k++) {
         const gs_analysis_common_demand_t *demand = &self->demands[k];
-        if (demand->most == GS_ANALYSIS_COMMON_DEMAND_ALL &&
+        if (demand->most == GS_ANALYSIS_COMMON_DEMAND_UNLIMITED &&
             !(limited && demand->term == GS_ANALYSIS_COMMON_REQUEST)) {
             double own = (double)demand->each * (double)demand->work / (double)demand->period;
             rate += own;
@@ -155,17 +158,17 @@ static int64_t leap(const gs_analysis_common_recurrence_t *self, int64_t window,
 int gs_analysis_common_recurrence_solve(gs_analysis_common_recurrence_t *self, gs_context_t *ctx,
                                         int64_t start, int64_t deadline, int64_t *least)
 {
-    enum { OFTEN = 32 };
+    enum { SKIP_PERIOD = 32 };
     int64_t window = gs_analysis_common_max(start, gs_analysis_common_recurrence_value(self));
     *least = -1;
     for (int64_t step = 1; window <= deadline; step++) {
-        gs_analysis_common_recurrence_move(self, window);
+        gs_analysis_common_recurrence_advance(self, window);
         int64_t value = gs_analysis_common_recurrence_value(self);
         if (value <= window) {
             *least = window;
             return GS_OK;
         }
-        window = step % OFTEN == 0 ? leap(self, value, deadline) : value;
+        window = step % SKIP_PERIOD == 0 ? skip_ahead(self, value, deadline) : value;
         int status = gs_poll(ctx, self->count + 1);
         if (status != GS_OK) {
             return status;
@@ -178,14 +181,14 @@ void gs_analysis_common_recurrence_terms(const gs_analysis_common_recurrence_t *
                                          int64_t *terms)
 {
     for (int term = 0; term < GS_ANALYSIS_COMMON_TERMS; term++) {
-        terms[term] = gs_analysis_common_add(self->constant[term], self->varying[term]);
+        terms[term] = gs_analysis_common_saturating_add(self->constant[term], self->varying[term]);
     }
     terms[GS_ANALYSIS_COMMON_REQUEST] = request_of(self);
 }
 
-int gs_analysis_common_recurrence_answer(gs_analysis_common_recurrence_t *self, gs_context_t *ctx,
-                                         int64_t start, int64_t deadline, int64_t i,
-                                         gs_analysis_common_answer_t *answer)
+int gs_analysis_common_recurrence_solve_task(gs_analysis_common_recurrence_t *self,
+                                             gs_context_t *ctx, int64_t start, int64_t deadline,
+                                             int64_t i, gs_analysis_common_answer_t *answer)
 {
     int status =
         gs_analysis_common_recurrence_solve(self, ctx, start, deadline, &answer->response[i]);
@@ -193,7 +196,7 @@ int gs_analysis_common_recurrence_answer(gs_analysis_common_recurrence_t *self, 
         return status;
     }
     if (answer->response[i] < 0) {
-        gs_analysis_common_recurrence_move(self, deadline);
+        gs_analysis_common_recurrence_advance(self, deadline);
         answer->failed = answer->failed < 0 ? i : answer->failed;
         answer->schedulable = false;
     }

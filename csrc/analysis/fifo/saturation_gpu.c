@@ -1,24 +1,24 @@
-/* How many threads of a GPU are busy, at least, when a block finds room on none of its SMs? */
+/* Saturation level of a GPU whose blocks need room on one SM. */
 #include "analysis/fifo/saturation.h"
 
 #include "analysis/fifo/subset_sums.h"
 
 #include <stdlib.h>
 
-/* What runs short on an SM beside its warps. */
+/* Resources of an SM besides its warps. */
 enum { SLOTS, REGS, SMEM, RESOURCES };
 
-/* A task, as one SM sees it. */
+/* Demand of a task on one SM. */
 typedef struct {
     int64_t warps;
     int64_t count;               /* blocks that can run at once */
     int64_t need[RESOURCES];     /* of one block */
-    int64_t shortage[RESOURCES]; /* with so much in use, a block of this task does not fit */
-    int64_t from;                /* the fewest warps with which one may not fit */
-    int64_t least;               /* the least sum of running blocks from there on, or -1 */
+    int64_t shortage[RESOURCES]; /* use at which a block of this task no longer fits */
+    int64_t from;                /* the fewest busy warps at which one may not fit */
+    int64_t least;               /* the least sum of running blocks that is at least from, or -1 */
 } demand_t;
 
-/* A task's place in the order of warps per unit of one resource. */
+/* Sort key of a task: warps per unit of one resource. */
 typedef struct {
     int64_t warps;
     int64_t need;
@@ -52,7 +52,7 @@ static int read_demands(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, con
         }
         if (resident == 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernels->threads[i],
-                           "such a block, with its registers and shared memory, fits no SM");
+                           "a block that, with its registers and shared memory, fits an idle SM");
         }
         demand_t *d = &demands[i];
         d->warps = take.warps;
@@ -68,9 +68,9 @@ static int read_demands(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, con
     return GS_OK;
 }
 
-/* The fewest warps, in fractions of blocks, of running blocks that use up a resource as far as
- * `shortage`: those with the fewest warps per unit of it first. One block of task `waits` is not
- * running. More than `most` when that is what it takes, or when there are not enough blocks. */
+/* The fewest warps, in fractions of blocks, of running blocks that use `shortage` of a resource:
+ * those with the fewest warps per unit first. One block of task `waits` is not running. Returns
+ * more than `most` when more warps are needed or there are not enough blocks. */
 static int64_t fewest_warps(const demand_t *demands, const ratio_t *order, int64_t count,
                             int64_t waits, int64_t shortage, int64_t most)
 {
@@ -87,7 +87,8 @@ static int64_t fewest_warps(const demand_t *demands, const ratio_t *order, int64
     return most + 1;
 }
 
-/* Lowers from, the warps of a shortage of warps, where another resource may run short earlier. */
+/* Lowers from, the busy warps at a shortage of warps, where another resource may run short
+ * earlier. */
 static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *demands, int64_t n,
                            ratio_t *order)
 {
@@ -100,7 +101,7 @@ static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *dem
         }
         qsort(order, (size_t)count, sizeof *order, by_ratio);
         for (int64_t i = 0; i < n; i++) {
-            if (demands[i].need[r] > 0) { /* else it never waits for it */
+            if (demands[i].need[r] > 0) { /* a task without need never waits for it */
                 int64_t warps = fewest_warps(demands, order, count, i, demands[i].shortage[r],
                                              gpu->warps_per_sm);
                 demands[i].from = warps < demands[i].from ? warps : demands[i].from;
@@ -114,25 +115,25 @@ static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *dem
     return GS_OK;
 }
 
-/* The least warps busy on an SM, times the SMs, at which a task waits: a sum of running blocks on
- * each SM, from the shortage on. A task whose competitors do not fill all SMs that far, all running
- * at once, never waits. */
-static int search(gs_context_t *ctx, gs_analysis_fifo_sums_t *sums, const gs_gpu_t *gpu,
-                  demand_t **order, int64_t n, gs_analysis_fifo_sums_item_t *items, bool overlap,
-                  int64_t *best)
+/* The least number of busy warps of an SM, times the SMs, at which a task waits: a sum of running
+ * blocks on each SM, at least the shortage. A task never waits if all blocks that compete with it,
+ * running at once, do not occupy all SMs to that extent. */
+static int search(gs_context_t *ctx, gs_analysis_fifo_subset_sums_t *sums, const gs_gpu_t *gpu,
+                  demand_t **order, int64_t n, gs_analysis_fifo_subset_sums_item_t *items,
+                  bool overlap, int64_t *best)
 {
     int64_t warps = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t all;
-        items[i] = (gs_analysis_fifo_sums_item_t){order[i]->warps, order[i]->count};
+        items[i] = (gs_analysis_fifo_subset_sums_item_t){order[i]->warps, order[i]->count};
         if (!gs_mul(order[i]->count, order[i]->warps, &all) || !gs_add(warps, all, &warps)) {
             warps = INT64_MAX;
         }
     }
-    int64_t sizes = gs_analysis_fifo_sums_join(items, n, sums->limit + 1);
-    int status = gs_analysis_fifo_sums_make(sums, ctx, items, sizes, -1);
+    int64_t sizes = gs_analysis_fifo_subset_sums_merge_items(items, n, sums->limit + 1);
+    int status = gs_analysis_fifo_subset_sums_fill(sums, ctx, items, sizes, -1);
     for (int64_t i = 0; i < n && status == GS_OK; i++) {
-        order[i]->least = gs_analysis_fifo_sums_from(sums, order[i]->from);
+        order[i]->least = gs_analysis_fifo_subset_sums_least_from(sums, order[i]->from);
     }
     *best = 0;
     for (int64_t i = 0; i < n && status == GS_OK; i++) {
@@ -144,10 +145,10 @@ static int search(gs_context_t *ctx, gs_analysis_fifo_sums_t *sums, const gs_gpu
         while (items[size].size != d->warps) {
             size++;
         }
-        /* One block of the size that waits is not running. */
+        /* One block of the waiting size is not running. */
         if (!overlap && items[size].count <= sums->limit / d->warps) {
-            status = gs_analysis_fifo_sums_make(sums, ctx, items, sizes, size);
-            least = gs_analysis_fifo_sums_from(sums, d->from);
+            status = gs_analysis_fifo_subset_sums_fill(sums, ctx, items, sizes, size);
+            least = gs_analysis_fifo_subset_sums_least_from(sums, d->from);
         }
         int64_t busy = least * gpu->sms;
         if (least >= 0 && (overlap || warps - d->warps >= busy) && (*best == 0 || busy < *best)) {
@@ -162,17 +163,17 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
                                     bool overlap, int64_t *beta)
 {
     size_t n = (size_t)kernels->n;
-    gs_analysis_fifo_sums_t sums = {0};
+    gs_analysis_fifo_subset_sums_t sums = {0};
     demand_t *demands = NULL, **order = NULL;
     ratio_t *ratios = NULL;
-    gs_analysis_fifo_sums_item_t *items = NULL;
+    gs_analysis_fifo_subset_sums_item_t *items = NULL;
     int status = gs_gpu_check(ctx, gpu);
     if (status != GS_OK) {
         return status;
     }
     if (gpu->warps_per_sm > GS_ANALYSIS_FIFO_SATURATION_BITS) {
         return gs_fail(ctx, GS_ERR_VALUE, "warps_per_sm", -1, gpu->warps_per_sm,
-                       "is too wide to search: must be at most 2**24");
+                       "at most 2**24 warps per SM");
     }
     if ((demands = gs_alloc(ctx, n, sizeof *demands)) == NULL ||
         (order = gs_alloc(ctx, n, sizeof *order)) == NULL ||
@@ -182,7 +183,7 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
         goto out;
     }
     int64_t best;
-    if ((status = gs_analysis_fifo_sums_init(&sums, ctx, gpu->warps_per_sm)) != GS_OK ||
+    if ((status = gs_analysis_fifo_subset_sums_init(&sums, ctx, gpu->warps_per_sm)) != GS_OK ||
         (status = read_demands(ctx, kernels, gpu, regs, smem, overlap, demands)) != GS_OK ||
         (status = other_resources(ctx, gpu, demands, kernels->n, ratios)) != GS_OK) {
         goto out;
@@ -194,7 +195,7 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
     status = search(ctx, &sums, gpu, order, kernels->n, items, overlap, &best);
     *beta = best * GS_GPU_WARP_THREADS;
 out:
-    gs_analysis_fifo_sums_free(&sums, ctx);
+    gs_analysis_fifo_subset_sums_free(&sums, ctx);
     gs_free(ctx, items);
     gs_free(ctx, ratios);
     gs_free(ctx, order);

@@ -1,12 +1,13 @@
-/* Which numbers of threads can running blocks occupy together? */
+/* Subset sums by shifts of a bit set, with binary splitting of multiplicities. */
 #include "analysis/fifo/subset_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int gs_analysis_fifo_sums_init(gs_analysis_fifo_sums_t *self, gs_context_t *ctx, int64_t limit)
+int gs_analysis_fifo_subset_sums_init(gs_analysis_fifo_subset_sums_t *self, gs_context_t *ctx,
+                                      int64_t limit)
 {
-    *self = (gs_analysis_fifo_sums_t){.limit = limit};
+    *self = (gs_analysis_fifo_subset_sums_t){.limit = limit};
     size_t words = (size_t)limit / 64 + 1;
     self->bits = gs_alloc(ctx, words, sizeof *self->bits);
     self->next = self->bits == NULL ? NULL : gs_alloc(ctx, words, sizeof *self->next);
@@ -17,7 +18,7 @@ int gs_analysis_fifo_sums_init(gs_analysis_fifo_sums_t *self, gs_context_t *ctx,
     return GS_OK;
 }
 
-void gs_analysis_fifo_sums_free(gs_analysis_fifo_sums_t *self, gs_context_t *ctx)
+void gs_analysis_fifo_subset_sums_free(gs_analysis_fifo_subset_sums_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->bits);
     gs_free(ctx, self->next);
@@ -25,7 +26,7 @@ void gs_analysis_fifo_sums_free(gs_analysis_fifo_sums_t *self, gs_context_t *ctx
     self->next = NULL;
 }
 
-void gs_analysis_fifo_sums_clear(gs_analysis_fifo_sums_t *self)
+void gs_analysis_fifo_subset_sums_clear(gs_analysis_fifo_subset_sums_t *self)
 {
     size_t bytes = ((size_t)self->most / 64 + 1) * sizeof *self->bits;
     memset(self->bits, 0, bytes);
@@ -53,12 +54,12 @@ static void shift_or(uint64_t *restrict to, const uint64_t *restrict from, size_
     }
 }
 
-int gs_analysis_fifo_sums_add(gs_analysis_fifo_sums_t *self, gs_context_t *ctx, int64_t size,
-                              int64_t count)
+int gs_analysis_fifo_subset_sums_add(gs_analysis_fifo_subset_sums_t *self, gs_context_t *ctx,
+                                     int64_t size, int64_t count)
 {
     int64_t fit = self->limit / size, last = (self->limit | 63);
     count = count < fit ? count : fit;
-    /* Any number up to count is a sum of some of 1, 2, 4, ... and what is left. */
+    /* Any number up to count is a sum of some of 1, 2, 4, ... and the remainder. */
     for (int64_t part = 1; count > 0; part *= 2) {
         part = part < count ? part : count;
         count -= part;
@@ -78,19 +79,21 @@ int gs_analysis_fifo_sums_add(gs_analysis_fifo_sums_t *self, gs_context_t *ctx, 
     return GS_OK;
 }
 
-int gs_analysis_fifo_sums_make(gs_analysis_fifo_sums_t *self, gs_context_t *ctx,
-                               const gs_analysis_fifo_sums_item_t *items, int64_t count,
-                               int64_t less)
+int gs_analysis_fifo_subset_sums_fill(gs_analysis_fifo_subset_sums_t *self, gs_context_t *ctx,
+                                      const gs_analysis_fifo_subset_sums_item_t *items,
+                                      int64_t count, int64_t less)
 {
-    gs_analysis_fifo_sums_clear(self);
+    gs_analysis_fifo_subset_sums_clear(self);
     int status = GS_OK;
     for (int64_t i = 0; i < count && status == GS_OK; i++) {
-        status = gs_analysis_fifo_sums_add(self, ctx, items[i].size, items[i].count - (i == less));
+        status = gs_analysis_fifo_subset_sums_add(self, ctx, items[i].size,
+                                                  items[i].count - (i == less));
     }
     return status;
 }
 
-int64_t gs_analysis_fifo_sums_from(const gs_analysis_fifo_sums_t *self, int64_t value)
+int64_t gs_analysis_fifo_subset_sums_least_from(const gs_analysis_fifo_subset_sums_t *self,
+                                                int64_t value)
 {
     if (value > self->most) {
         return -1;
@@ -109,13 +112,13 @@ int64_t gs_analysis_fifo_sums_from(const gs_analysis_fifo_sums_t *self, int64_t 
 
 static int by_size(const void *a, const void *b)
 {
-    int64_t x = ((const gs_analysis_fifo_sums_item_t *)a)->size,
-            y = ((const gs_analysis_fifo_sums_item_t *)b)->size;
+    int64_t x = ((const gs_analysis_fifo_subset_sums_item_t *)a)->size,
+            y = ((const gs_analysis_fifo_subset_sums_item_t *)b)->size;
     return (x < y) - (x > y);
 }
 
-int64_t gs_analysis_fifo_sums_join(gs_analysis_fifo_sums_item_t *items, int64_t count,
-                                   int64_t limit)
+int64_t gs_analysis_fifo_subset_sums_merge_items(gs_analysis_fifo_subset_sums_item_t *items,
+                                                 int64_t count, int64_t limit)
 {
     qsort(items, (size_t)count, sizeof *items, by_size);
     int64_t sizes = 0;
@@ -125,7 +128,7 @@ int64_t gs_analysis_fifo_sums_join(gs_analysis_fifo_sums_item_t *items, int64_t 
             int64_t *sum = &items[sizes - 1].count;
             *sum = *sum < limit - more ? *sum + more : limit;
         } else {
-            items[sizes++] = (gs_analysis_fifo_sums_item_t){items[i].size, more};
+            items[sizes++] = (gs_analysis_fifo_subset_sums_item_t){items[i].size, more};
         }
     }
     return sizes;

@@ -1,36 +1,36 @@
-/* How are the bounds of one set kept, compared and refined together? */
+/* Record, comparison and joint refinement of the bounds of one set. */
 #include "analysis/fifo/theorem_state.h"
 
 #include <stdlib.h>
 
-/* The scale of the utilizations where the least common multiple of the periods is no help. */
+/* Scale of the utilizations where the least common multiple of the periods exceeds 62 bits. */
 #define COARSE ((gs_int128_t)1 << 40)
 
-void gs_analysis_fifo_why(gs_analysis_fifo_work_t *self, int64_t k, int theorem, int why)
+void gs_analysis_fifo_set_reason(gs_analysis_fifo_state_t *self, int64_t k, int theorem, int why)
 {
     int64_t *reasons = &self->out[k].reasons;
     *reasons = (*reasons & ~((int64_t)15 << (4 * theorem))) | ((int64_t)why << (4 * theorem));
 }
 
-void gs_analysis_fifo_why_all(gs_analysis_fifo_work_t *self, int theorem, int why)
+void gs_analysis_fifo_set_reason_all(gs_analysis_fifo_state_t *self, int theorem, int why)
 {
     for (int64_t k = 0; k < self->kernels->n; k++) {
-        gs_analysis_fifo_why(self, k, theorem, why);
+        gs_analysis_fifo_set_reason(self, k, theorem, why);
     }
 }
 
-bool gs_analysis_fifo_try(gs_analysis_fifo_work_t *self, int theorem, bool order)
+bool gs_analysis_fifo_is_selected(gs_analysis_fifo_state_t *self, int theorem, bool order)
 {
     bool asked = ((self->theorems >> theorem) & 1) != 0;
     if (!order || !asked) {
-        gs_analysis_fifo_why_all(self, theorem,
-                                 order ? GS_ANALYSIS_FIFO_WHY_SKIPPED : GS_ANALYSIS_FIFO_WHY_ORDER);
+        gs_analysis_fifo_set_reason_all(
+            self, theorem, order ? GS_ANALYSIS_FIFO_REASON_SKIPPED : GS_ANALYSIS_FIFO_REASON_ORDER);
     }
     return order && asked && ((self->pass >> theorem) & 1) != 0;
 }
 
-/* Whether one exact bound is less than another; false where that cannot be computed, which only
- * happens to bounds that differ by less than 1/beta. */
+/* Whether one exact bound is less than another; false where that overflows, which only happens to
+ * bounds that differ by less than 1/beta. */
 static bool is_less(const gs_analysis_fifo_task_t *a, const gs_analysis_fifo_task_t *b)
 {
     gs_int128_t left, right;
@@ -41,8 +41,8 @@ static bool is_less(const gs_analysis_fifo_task_t *a, const gs_analysis_fifo_tas
            gs_int128_mul(right, a->denominator, &right) && left < right;
 }
 
-bool gs_analysis_fifo_take(gs_analysis_fifo_work_t *self, int64_t k, int theorem, int64_t whole,
-                           gs_int128_t numerator, gs_int128_t denominator)
+bool gs_analysis_fifo_record_bound(gs_analysis_fifo_state_t *self, int64_t k, int theorem,
+                                   int64_t whole, gs_int128_t numerator, gs_int128_t denominator)
 {
     gs_analysis_fifo_task_t *task = &self->tasks[k], bound = *task;
     bound.whole = whole;
@@ -53,22 +53,22 @@ bool gs_analysis_fifo_take(gs_analysis_fifo_work_t *self, int64_t k, int theorem
     } else {
         gs_int128_t quotient = numerator / denominator, rest = numerator - quotient * denominator;
         if (quotient >= GS_NEVER) {
-            gs_analysis_fifo_why(self, k, theorem, GS_ANALYSIS_FIFO_WHY_CLOCK);
+            gs_analysis_fifo_set_reason(self, k, theorem, GS_ANALYSIS_FIFO_REASON_OVERFLOW);
             return false;
         }
         bound.parts = (gs_int128_t)self->beta * (whole + quotient);
         if (!gs_int128_mul(rest, self->beta, &rest)) {
             self->overflow |= 1 << theorem;
-            gs_analysis_fifo_why(self, k, theorem, GS_ANALYSIS_FIFO_WHY_CLOCK);
+            gs_analysis_fifo_set_reason(self, k, theorem, GS_ANALYSIS_FIFO_REASON_OVERFLOW);
             return false;
         }
         bound.parts += gs_int128_ceil_div(rest, denominator);
     }
     if (bound.parts > (gs_int128_t)self->beta * (GS_NEVER - 1)) {
-        gs_analysis_fifo_why(self, k, theorem, GS_ANALYSIS_FIFO_WHY_CLOCK);
+        gs_analysis_fifo_set_reason(self, k, theorem, GS_ANALYSIS_FIFO_REASON_OVERFLOW);
         return false;
     }
-    gs_analysis_fifo_why(self, k, theorem, GS_ANALYSIS_FIFO_WHY_BOUND);
+    gs_analysis_fifo_set_reason(self, k, theorem, GS_ANALYSIS_FIFO_REASON_BOUND);
     if (task->parts == GS_ANALYSIS_FIFO_NO_BOUND || bound.parts < task->parts) {
         bound.changed = ++self->changes;
     } else if (bound.parts > task->parts || !is_less(&bound, task)) {
@@ -79,7 +79,7 @@ bool gs_analysis_fifo_take(gs_analysis_fifo_work_t *self, int64_t k, int theorem
     return true;
 }
 
-static void set_scale(gs_analysis_fifo_work_t *self)
+static void set_scale(gs_analysis_fifo_state_t *self)
 {
     gs_int128_t lcm = 1;
     for (int64_t k = 0; k < self->kernels->n && !self->coarse; k++) {
@@ -92,44 +92,44 @@ static void set_scale(gs_analysis_fifo_work_t *self)
 }
 
 /* No overflow: the sum of all C stays below 2^61, the scale below 2^62. */
-void gs_analysis_fifo_shares(gs_analysis_fifo_work_t *self)
+void gs_analysis_fifo_set_utilizations(gs_analysis_fifo_state_t *self)
 {
     if (self->scale != 0) {
         return;
     }
     set_scale(self);
     for (int64_t k = 0; k < self->kernels->n; k++) {
-        gs_int128_t share = gs_kernel_tasks_work(self->kernels, k) * self->scale;
-        share = gs_int128_ceil_div(share, self->kernels->period[k]);
-        self->tasks[k].share = share;
-        self->share += share;
+        gs_int128_t utilization = gs_kernel_tasks_work(self->kernels, k) * self->scale;
+        utilization = gs_int128_ceil_div(utilization, self->kernels->period[k]);
+        self->tasks[k].utilization = utilization;
+        self->utilization += utilization;
     }
 }
 
-/* Task i has at most (F + R_i) / T_i + 1 jobs in the way up to F, so after N jobs
+/* Task i has at most (F + R_i) / T_i + 1 interfering jobs up to F, so after N jobs
  *     beta F (1 - sum u_i / beta) <= sum u_i R_i + sum C_i + N step,
- * a line in N, and with the next release every period it falls or it does not. */
-bool gs_analysis_fifo_is_past(gs_analysis_fifo_work_t *self, int64_t k, gs_int128_t step,
-                              int64_t jobs, gs_int128_t worst,
-                              bool (*counted)(const gs_analysis_fifo_work_t *, int64_t k,
-                                              int64_t i))
+ * linear in N. F - N T does not rise with N if beta step <= (beta - sum u_i) T. */
+bool gs_analysis_fifo_is_worst_final(gs_analysis_fifo_state_t *self, int64_t k, gs_int128_t step,
+                                     int64_t jobs, gs_int128_t worst,
+                                     bool (*counted)(const gs_analysis_fifo_state_t *, int64_t k,
+                                                     int64_t i))
 {
-    gs_analysis_fifo_shares(self);
+    gs_analysis_fifo_set_utilizations(self);
     gs_int128_t full = self->beta * self->scale, room = full, sum = 0, part, work, rise = 0,
                 fall = 0;
-    gs_int128_t period = gs_analysis_fifo_period(self, k);
+    gs_int128_t period = gs_analysis_fifo_scaled_period(self, k);
     if (!gs_int128_mul(step, jobs + 1, &work)) {
         return false;
     }
     for (int64_t i = 0; i < self->kernels->n; i++) {
         const gs_analysis_fifo_task_t *task = &self->tasks[i];
         if (i != k && counted(self, k, i)) {
-            if (!gs_int128_mul(task->share, task->parts, &part) ||
+            if (!gs_int128_mul(task->utilization, task->parts, &part) ||
                 !gs_int128_add(sum, part, &sum)) {
                 return false;
             }
             work += gs_kernel_tasks_work(self->kernels, i);
-            room -= task->share;
+            room -= task->utilization;
         }
     }
     return room > 0 && gs_int128_mul(work, full, &work) && gs_int128_add(sum, work, &sum) &&
@@ -137,8 +137,8 @@ bool gs_analysis_fifo_is_past(gs_analysis_fifo_work_t *self, int64_t k, gs_int12
            gs_int128_mul(full, step, &rise) && gs_int128_mul(room, period, &fall) && rise <= fall;
 }
 
-/* Whether the bound of another task has changed since task k was looked at. */
-static bool is_stale(const gs_analysis_fifo_work_t *self, int64_t k)
+/* Whether the bound of another task has changed since task k was last refined. */
+static bool is_stale(const gs_analysis_fifo_state_t *self, int64_t k)
 {
     int64_t refined = self->tasks[k].refined;
     bool stale = refined < 0;
@@ -160,15 +160,16 @@ static int by_period(const void *a, const void *b)
                                   : (x->task > y->task) - (x->task < y->task);
 }
 
-/* The order changes no result, but the time: runs of tasks with long periods are short, and the
- * shorter the bounds they give, the shorter are those of the rest. */
-int gs_analysis_fifo_rounds(gs_analysis_fifo_work_t *self, gs_context_t *ctx,
-                            gs_analysis_fifo_improve_t improve)
+/* The order of the tasks changes the running time only: backlogged intervals of tasks with long
+ * periods are short, and smaller bounds shorten those of the other tasks. */
+int gs_analysis_fifo_refine_bounds(gs_analysis_fifo_state_t *self, gs_context_t *ctx,
+                                   gs_analysis_fifo_refine_t refine)
 {
     int64_t n = self->kernels->n, before = -1;
-    gs_analysis_fifo_others_t others = {0};
+    gs_analysis_fifo_interfering_t interfering = {0};
     turn_t *turns = gs_alloc(ctx, (size_t)n, sizeof *turns);
-    int status = turns == NULL ? ctx->status : gs_analysis_fifo_others_init(&others, ctx, n);
+    int status =
+        turns == NULL ? ctx->status : gs_analysis_fifo_interfering_init(&interfering, ctx, n);
     if (status != GS_OK) {
         goto out;
     }
@@ -181,8 +182,8 @@ int gs_analysis_fifo_rounds(gs_analysis_fifo_work_t *self, gs_context_t *ctx,
         for (int64_t i = 0; i < n; i++) {
             int64_t k = turns[i].task;
             if (is_stale(self, k)) {
-                gs_analysis_fifo_others_clear(&others);
-                if ((status = improve(self, ctx, k, &others)) != GS_OK) {
+                gs_analysis_fifo_interfering_clear(&interfering);
+                if ((status = refine(self, ctx, k, &interfering)) != GS_OK) {
                     goto out;
                 }
                 self->tasks[k].refined = self->changes;
@@ -193,7 +194,7 @@ int gs_analysis_fifo_rounds(gs_analysis_fifo_work_t *self, gs_context_t *ctx,
         }
     }
 out:
-    gs_analysis_fifo_others_free(&others, ctx);
+    gs_analysis_fifo_interfering_free(&interfering, ctx);
     gs_free(ctx, turns);
     return status;
 }

@@ -1,30 +1,31 @@
-/* Does the container fit, and when has it served a job? */
+/* Container Method: test, budget of the server, and bounds inside and outside it. */
 #include "analysis/global_edf/container.h"
 
 #include "core/rational.h"
 #include "core/int128.h"
 
-/* Finer than this a tick is not divided, nor so finely that times go beyond LONGEST, whose squares
- * gs_analysis_global_edf_response still has room for: the budget is rounded up. */
+/* Limits on the fractions of a tick: at most FINEST units per tick, and times of at most LONGEST
+ * units, whose squares gs_analysis_global_edf_response can hold. Beyond them the budget is rounded
+ * up. */
 #define FINEST (1 << 20)
 #define LONGEST ((int64_t)1 << 48)
 
-/* The tasks that compete for the CPUs: those outside, and the server behind them. */
+/* The root of the hierarchy: the CPU-only tasks, and the server after them. */
 typedef struct {
     const gs_analysis_global_edf_t *tasks;
     const int64_t *inside;
     gs_context_t *ctx;
     int64_t m;
     int64_t server_period;
-    int64_t work;     /* of one job of each task inside */
-    int64_t finer;    /* units of the columns below per tick */
+    int64_t work;     /* total work of one job of each task inside */
+    int64_t finer;    /* units of the columns per tick */
     int64_t *columns; /* owned */
     int64_t *period;  /* parts of columns, n + 1 entries each */
     int64_t *deadline;
     int64_t *demand;
     int64_t *rest;                         /* the last two parts */
     gs_analysis_global_edf_bound_t *bound; /* owned, n + 1 */
-    int64_t n;                             /* tasks of the root, the server included */
+    int64_t n;                             /* tasks of the root, including the server */
 } root_t;
 
 static int root_init(root_t *self, gs_context_t *ctx)
@@ -42,7 +43,7 @@ static int root_init(root_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
-/* The columns of the tasks inside, or of all; how many they are. */
+/* Fills the columns with the tasks inside, or with all; returns their number. */
 static int64_t gather(root_t *self, bool all)
 {
     const gs_analysis_global_edf_t *t = self->tasks;
@@ -56,7 +57,7 @@ static int64_t gather(root_t *self, bool all)
     return n;
 }
 
-/* The sign of the load of these tasks less a whole number. */
+/* The sign of the utilization of these tasks minus a whole number. */
 static int compare(root_t *self, bool all, int64_t bound, int *sign)
 {
     int64_t n = gather(self, all);
@@ -91,7 +92,7 @@ static int judge(root_t *self, bool paper, int *verdict, int64_t *failed)
     return status;
 }
 
-/* How much finer than ticks units can be. */
+/* The most units per tick that fit; 0 where even ticks do not. */
 static int64_t finest(const root_t *self)
 {
     const gs_analysis_global_edf_t *t = self->tasks;
@@ -108,7 +109,8 @@ static int64_t finest(const root_t *self)
     return LONGEST / most < FINEST ? LONGEST / most : FINEST;
 }
 
-/* The exact budget w P in units so fine that it is a whole number; 0 where they are too fine. */
+/* The exact budget w P in units in which it is whole; 0 where that takes more than `most` units per
+ * tick. */
 static int64_t exact_budget(root_t *self, int64_t most)
 {
     const gs_analysis_global_edf_t *t = self->tasks;
@@ -133,7 +135,7 @@ static int64_t exact_budget(root_t *self, int64_t most)
         return 0;
     }
     self->finer = (int64_t)(lcm / divisor);
-    return (int64_t)(budget / divisor); /* at most the server's period in these units */
+    return (int64_t)(budget / divisor); /* at most the period of the server in these units */
 }
 
 static int64_t rounded_budget(root_t *self, int64_t most)
@@ -150,7 +152,7 @@ static int64_t rounded_budget(root_t *self, int64_t most)
     return budget;
 }
 
-/* In ticks, as a server in time has it. */
+/* The budget in whole ticks, as a server in time has it. */
 static int whole_budget(root_t *self, int64_t *budget)
 {
     self->finer = 1;
@@ -174,7 +176,7 @@ static void fill(root_t *self, int64_t budget)
     self->demand[self->n++] = budget;
 }
 
-/* numerator / denominator, in lowest terms, or rounded up where they are too long. */
+/* numerator / denominator in lowest terms, rounded up where they exceed 63 bits. */
 static gs_analysis_global_edf_bound_t fraction(gs_int128_t numerator, gs_int128_t denominator,
                                                int64_t method)
 {
@@ -191,7 +193,7 @@ static gs_analysis_global_edf_bound_t fraction(gs_int128_t numerator, gs_int128_
     return (gs_analysis_global_edf_bound_t){(int64_t)numerator, (int64_t)denominator, method};
 }
 
-/* Theta + 2 P + (sum of e + s) P / budget, from the server's own response and budget. */
+/* Theta + 2 P + (sum of e + s) P / budget, from the bound and the budget of the server. */
 static gs_analysis_global_edf_bound_t inside_bound(const root_t *self, int64_t budget)
 {
     gs_analysis_global_edf_bound_t server = self->bound[self->n - 1];
@@ -221,7 +223,7 @@ static gs_analysis_global_edf_bound_t inside_bound(const root_t *self, int64_t b
     return fraction(sum, 1, GS_ANALYSIS_GLOBAL_EDF_FIFO);
 }
 
-/* Bounds from those of the root, in units of 1 / finer ticks. */
+/* Writes the bounds from those of the root, in units of 1 / finer ticks. */
 static void hand_out(const root_t *self, int64_t budget, gs_analysis_global_edf_bound_t *bound)
 {
     gs_analysis_global_edf_bound_t inside = inside_bound(self, budget);
@@ -243,7 +245,7 @@ static int find_bounds(root_t *self, bool whole, int64_t methods,
                        gs_analysis_global_edf_bound_t *bound)
 {
     int64_t most = finest(self), budget = 0;
-    if (most == 0) { /* the clock has no room for the server */
+    if (most == 0) { /* times too large for a server */
         return GS_OK;
     }
     int status = whole ? whole_budget(self, &budget) : GS_OK;
@@ -274,11 +276,12 @@ int gs_analysis_global_edf_container(gs_context_t *ctx, const gs_analysis_global
                                      int64_t *failed, gs_analysis_global_edf_bound_t *bound)
 {
     if (server_period < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "server_period", -1, server_period, "must be positive");
+        return gs_fail(ctx, GS_ERR_VALUE, "server_period", -1, server_period,
+                       "a positive number of ticks");
     }
     if (server_period >= GS_NEVER / 2) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "server_period", -1, server_period,
-                       "is too large for the clock");
+                       "at most 2**60 - 2 ticks");
     }
     root_t self = {
         .tasks = tasks, .inside = inside, .ctx = ctx, .m = m, .server_period = server_period};
@@ -300,3 +303,23 @@ int gs_analysis_global_edf_container(gs_context_t *ctx, const gs_analysis_global
     gs_free(ctx, self.bound);
     return status;
 }
+
+static const char *const CONTAINER_VARIANT[] = {"sound", "paper", NULL};
+static const char *const CONTAINER_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
+static const gs_method_option_t CONTAINER_OPTIONS[] = {
+    {"variant", "choice", CONTAINER_VARIANT, "sound", "corrected, or as printed"},
+    {"whole_budget", "boolean", NULL, "False", "server budget rounded up to a tick"},
+    {"method", "choice", CONTAINER_METHOD, "best",
+     "tardiness bound; best: the least of all that apply, per task"},
+};
+
+const gs_method_t gs_analysis_global_edf_container_method = {
+    .name = "container",
+    .model = "HostTasks",
+    .function = "analysis.container",
+    .claim = "sufficient",
+    .source = "[RTNS10], section 4.2",
+    .summary = "Container Method: GPU-using tasks in FIFO order inside one server.",
+    .options = CONTAINER_OPTIONS,
+    .option_count = sizeof CONTAINER_OPTIONS / sizeof *CONTAINER_OPTIONS,
+};

@@ -1,29 +1,30 @@
-/* Which of the methods of paper 004 schedule this random set?
+/* Tests of the study of [RTNS10] on one random set.
  *
- * E = e + s is a job's work, b its blocking. SRM: E + b <= p for all tasks, and the sum of
- * (E + b) / p is at most m. Container: at most 1 over the GPU-using tasks, at most m over all. CPUs
- * alone, for a speed-up c: E - cs + c s <= p, and the sum at most m. Sums over the CPU-only tasks
- * are what the whole load leaves. */
+ * E = e + s is the work of a job, b its blocking. SRM: E + b <= p for all tasks, and the sum of (E
+ * + b) / p is at most m. Container: at most 1 over the GPU-using tasks, at most m over all. CPUs
+ * alone, at speed-up c: E - cs + c s <= p, and the sum at most m. Sums over the CPU-only tasks are
+ * the total minus those over the GPU-using tasks.
+ */
 #include "analysis/global_edf/elliott_study.h"
 
 #include "core/rational.h"
 
 #include <math.h>
 
-/* How far off a sum of n quotients can be, whose terms without their signs add up to `size`: half
- * a unit in the last place (2^-53) for each of n additions and a few roundings of each term. Twice
- * that, to be safe; a sum this near to its bound is computed again in whole numbers. */
+/* Error bound of a floating-point sum of n quotients whose absolute terms add up to `size`: half a
+ * unit in the last place (2^-53) for each of n additions and a few roundings of each term, doubled.
+ * A sum this near to its bound is computed again in whole numbers. */
 static double off(int64_t n, double size)
 {
     return (double)(n + 8) * 0x1p-52 * size;
 }
 
-/* What a job of a GPU-using task adds to its work. */
+/* Demand that a job of a GPU-using task adds to its work. */
 typedef struct {
     bool fmlp;
-    bool cpus; /* alone */
+    bool cpus; /* CPUs alone */
     double speed_up;
-    double blocking; /* of all but the tasks in top */
+    double blocking; /* of all tasks but those in top */
     int64_t tops;
     const struct top *top;
 } demand_t;
@@ -38,7 +39,7 @@ typedef struct top {
 typedef struct {
     gs_generate_elliott_sets_t sets;
     const gs_analysis_global_edf_elliott_tests_t *tests;
-    top_t *top; /* owned: room for top_room + 1 */
+    top_t *top; /* owned, top_room + 1 entries */
     int64_t top_room;
 } study_t;
 
@@ -50,7 +51,7 @@ static double section_of(const gs_generate_elliott_sets_t *sets, int64_t i, doub
     return s + (copies < sets->work[i] - s ? copies : sets->work[i] - s);
 }
 
-/* A job's demand, whole ticks. */
+/* The demand of a job, a whole number of ticks. */
 static double demand_of(const study_t *self, const demand_t *demand, int64_t i)
 {
     const gs_generate_elliott_sets_t *sets = &self->sets;
@@ -72,7 +73,7 @@ static double demand_of(const study_t *self, const demand_t *demand, int64_t i)
     return sets->work[i] + demand->blocking;
 }
 
-/* Whether a load that floating point puts at `load` is at most m; size: see off. */
+/* Whether a utilization that floating point gives as `load` is at most m; size: see off. */
 static int within(study_t *self, gs_context_t *ctx, double load, double size,
                   const demand_t *demand, bool *ok)
 {
@@ -93,7 +94,7 @@ static int within(study_t *self, gs_context_t *ctx, double load, double size,
     return status;
 }
 
-/* FMLP: b = all critical sections but the own one, so that E + b <= p is slack >= sections. */
+/* FMLP: b = all critical sections but its own, so E + b <= p is slack >= sections. */
 static int test_fmlp(study_t *self, gs_context_t *ctx, bool *ok)
 {
     const gs_generate_elliott_sums_t *sums = &self->sets.sums;
@@ -107,7 +108,7 @@ static int test_fmlp(study_t *self, gs_context_t *ctx, bool *ok)
     return within(self, ctx, load, size, &(demand_t){.fmlp = true}, ok);
 }
 
-/* The longest critical sections, longest first, at most `room` of them; returns how many. */
+/* Finds the longest critical sections, descending, at most `room` of them; returns their number. */
 static int64_t find_top(study_t *self, int64_t room)
 {
     const gs_generate_elliott_sets_t *sets = &self->sets;
@@ -129,7 +130,7 @@ static int64_t find_top(study_t *self, int64_t room)
 }
 
 /* Whether OMLP loads the CPUs with more than m even if the longest critical sections are no longer
- * than the mean of the others'. Most sets that fail do so here, without a look at single tasks. */
+ * than the mean of the others. Most rejected sets fail here, without a pass over single tasks. */
 static bool is_too_long(const gs_generate_elliott_sets_t *sets, int64_t requests)
 {
     const gs_generate_elliott_sums_t *sums = &sets->sums;
@@ -139,10 +140,10 @@ static bool is_too_long(const gs_generate_elliott_sets_t *sets, int64_t requests
     return load - (double)sets->spec.cpus > off(sets->n, size);
 }
 
-/* OMLP, where there are more than m + 1 GPU-using tasks: the others' longest critical sections,
- * two of each: 2m - 1 of them, m - 1 pairs and a single one (Eq. 2: only the pairs). A task among
- * the longest has the next one instead of its own. With fewer tasks it is FIFO, and printed no
- * better than FMLP, but for a single CPU: there is nothing to test. */
+/* OMLP with more than m + 1 GPU-using tasks: the longest critical sections of other tasks, two of
+ * each: 2m - 1 of them, m - 1 pairs and a single one (Eq. 2: only the pairs). A task among the
+ * longest has the next one instead of its own. With fewer tasks OMLP is FIFO, and as printed no
+ * better than FMLP unless m = 1, so there is nothing to test. */
 static int test_omlp(study_t *self, gs_context_t *ctx, bool *ok)
 {
     const gs_generate_elliott_sets_t *sets = &self->sets;
@@ -183,7 +184,8 @@ static int test_omlp(study_t *self, gs_context_t *ctx, bool *ok)
     return within(self, ctx, load, size, &demand, ok);
 }
 
-/* The container's bandwidth is at most 1. The whole load is at most the cap, but for rounding. */
+/* The bandwidth of the container is at most 1. The total utilization is at most the cap, but for
+ * rounding. */
 static int test_container(study_t *self, gs_context_t *ctx, bool *ok)
 {
     gs_generate_elliott_sets_t *sets = &self->sets;
@@ -204,8 +206,8 @@ static int test_container(study_t *self, gs_context_t *ctx, bool *ok)
     return *ok ? within(self, ctx, sets->load, sets->load, &(demand_t){.cpus = false}, ok) : GS_OK;
 }
 
-/* slack / s is a quotient of whole numbers below 2^32, c a whole number below 2^20: rounding
- * cannot move one across the other. */
+/* slack / s is a quotient of whole numbers below 2^32, c a whole number below 2^20: rounding cannot
+ * move one past the other. */
 static int test_cpus(study_t *self, gs_context_t *ctx, double c, bool *ok)
 {
     const gs_generate_elliott_sums_t *sums = &self->sets.sums;
@@ -219,12 +221,12 @@ static int test_cpus(study_t *self, gs_context_t *ctx, double c, bool *ok)
     return within(self, ctx, load, size, &(demand_t){.cpus = true, .speed_up = c}, ok);
 }
 
-/* The eighth in which the largest speed-up lies up to which the CPUs alone do. */
+/* The eighth that holds the largest speed-up at which the CPUs alone suffice. */
 static int64_t last_eighth(const gs_generate_elliott_sets_t *sets)
 {
     const gs_generate_elliott_sums_t *sums = &sets->sums;
     double room = (double)sets->spec.cpus - (sets->load - sums->section_load);
-    double most = room / sums->kernel_load; /* infinite, or NaN, where no kernel runs */
+    double most = room / sums->kernel_load; /* infinite or NaN where no kernel runs */
     most = most < sums->least_speed_up ? most : sums->least_speed_up;
     if (!(most * 8 < GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_EIGHTHS - 1)) {
         return GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_EIGHTHS - 1;
@@ -267,7 +269,8 @@ static int test_set(study_t *self, gs_context_t *ctx,
     return status;
 }
 
-/* More and more sets side by side: where there are hardly any, the first one tells. */
+/* Sets are drawn in blocks of growing size: where nearly all draws are rejected, the first set
+ * shows it. */
 static int test_all(study_t *self, gs_context_t *ctx, uint64_t first, uint64_t count,
                     const gs_analysis_global_edf_elliott_counts_t *counts)
 {
@@ -293,16 +296,15 @@ static int check(gs_context_t *ctx, const gs_analysis_global_edf_elliott_tests_t
 {
     if (tests->bins < 1 || tests->bins > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "bins", -1, tests->bins,
-                       "must be a positive number within 31 bits");
+                       "a positive number of bins below 2**31");
     }
     if (tests->speed_ups < 0 || tests->speed_ups > GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_SPEED_UPS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "speed_up", -1, tests->speed_ups,
-                       "must be at most 16 of them");
+        return gs_fail(ctx, GS_ERR_VALUE, "speed_up", -1, tests->speed_ups, "0 to 16 speed-ups");
     }
     for (int64_t i = 0; i < tests->speed_ups; i++) {
         if (tests->speed_up[i] < 1 || tests->speed_up[i] > 1000000) {
             return gs_fail(ctx, GS_ERR_VALUE, "speed_up", i, tests->speed_up[i],
-                           "must be from 1 to 1000000");
+                           "a speed-up of 1 to 1000000");
         }
     }
     return GS_OK;
@@ -322,7 +324,7 @@ int gs_analysis_global_edf_elliott_study(gs_context_t *ctx, const gs_generate_el
     if (status != GS_OK) {
         goto out;
     }
-    /* No more than the tasks that a set can have are ever looked for. */
+    /* No more than the tasks that a set can have are needed. */
     self.top_room = spec->cpus + 1 < self.sets.room ? spec->cpus + 1 : self.sets.room;
     self.top = gs_alloc(ctx, (size_t)self.top_room, sizeof *self.top);
     if (self.top == NULL) {

@@ -1,4 +1,4 @@
-/* For how many critical sections does a request for the GPU wait? */
+/* Blocking per request under FMLP and the global OMLP. */
 #include "analysis/global_edf/srm.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int64_t longest_section(const gs_host_tasks_t *hosts, int64_t i, int64_t 
     return longest;
 }
 
-/* The most requests that one waits for, and how many of them one task can have. */
+/* Most requests that one request waits for, and most of them from one task. */
 typedef struct {
     int64_t requests;
     int64_t each;
@@ -47,10 +47,10 @@ static queue_t queue_of(int lock, bool paper, int64_t m, int64_t users)
     return (queue_t){users, 1};
 }
 
-/* The longest sections of all but section number `own`, longest first. */
+/* Sum of the longest sections but section number `own`; sections are sorted, descending. */
 static int64_t wait_of(const section_t *sections, int64_t users, int64_t own, queue_t queue)
 {
-    int64_t sum = 0, left = queue.requests; /* below the clock: each at most twice */
+    int64_t sum = 0, left = queue.requests; /* below 2**61: each at most twice */
     for (int64_t k = 0; k < users && left > 0; k++) {
         int64_t times = left < queue.each ? left : queue.each;
         if (k != own) {
@@ -64,15 +64,13 @@ static int64_t wait_of(const section_t *sections, int64_t users, int64_t own, qu
 static int check(gs_context_t *ctx, int64_t m, int64_t sms, int lock)
 {
     if (m < 1 || m > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m,
-                       "must be a positive number of CPUs within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m, "a positive number of CPUs below 2**31");
     }
     if (sms < 1 || sms > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms,
-                       "must be a positive number of SMs within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms, "a positive number of SMs below 2**31");
     }
     if (lock != GS_ANALYSIS_GLOBAL_EDF_SRM_FMLP && lock != GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "lock", -1, lock, "is no lock");
+        return gs_fail(ctx, GS_ERR_VALUE, "lock", -1, lock, "0 (FMLP) or 1 (OMLP)");
     }
     return GS_OK;
 }
@@ -100,8 +98,9 @@ int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t
     for (int64_t k = 0; k < users && status == GS_OK; k++) {
         int64_t i = sections[k].task, wait = wait_of(sections, users, k, queue);
         if (!gs_mul(wait, hosts->segments[i], &blocking[i]) || blocking[i] >= GS_NEVER / 2) {
-            status = gs_fail(ctx, GS_ERR_OVERFLOW, "blocking", i, wait,
-                             "times the number of GPU segments is too large for the clock");
+            status = gs_fail(
+                ctx, GS_ERR_OVERFLOW, "blocking", i, wait,
+                "a wait that, times the number of GPU segments, is at most 2**60 - 2 ticks");
         } else {
             status = gs_poll(ctx, queue.requests < users ? queue.requests : users);
         }
@@ -109,3 +108,25 @@ int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t
     gs_free(ctx, sections);
     return status;
 }
+
+static const char *const SRM_LOCK[] = {"fmlp", "omlp", "best", NULL};
+static const char *const SRM_VARIANT[] = {"sound", "paper", NULL};
+static const char *const SRM_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
+static const gs_method_option_t SRM_OPTIONS[] = {
+    {"lock", "choice", SRM_LOCK, "best", "lock of the GPU"},
+    {"variant", "choice", SRM_VARIANT, "sound", "corrected, or as printed"},
+    {"method", "choice", SRM_METHOD, "best",
+     "tardiness bound; best: the least of all that apply, per task"},
+};
+
+const gs_method_t gs_analysis_global_edf_srm_method = {
+    .name = "srm",
+    .model = "HostTasks",
+    .function = "analysis.srm",
+    .claim = "sufficient",
+    .source = "[RTNS10], section 4.1, Eq. (2) corrected",
+    .summary =
+        "Shared Resource Method: the GPU behind a k-exclusion lock, waiting charged as execution.",
+    .options = SRM_OPTIONS,
+    .option_count = sizeof SRM_OPTIONS / sizeof *SRM_OPTIONS,
+};

@@ -1,4 +1,4 @@
-/* Which bound on the responses under global EDF is the least? */
+/* Tardiness test and the least of the response-time bounds under global EDF. */
 #include "analysis/global_edf/tardiness.h"
 
 #include "core/rational.h"
@@ -29,12 +29,11 @@ int gs_analysis_global_edf_check(gs_context_t *ctx, const gs_analysis_global_edf
                                  int64_t m)
 {
     if (m < 1 || m > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m,
-                       "must be a positive number of CPUs within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m, "a positive number of CPUs below 2**31");
     }
     if (tasks->n < 1 || tasks->n > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n,
-                       "must be a positive number within 31 bits");
+                       "a positive number of tasks below 2**31");
     }
     const struct {
         const char *field;
@@ -49,17 +48,18 @@ int gs_analysis_global_edf_check(gs_context_t *ctx, const gs_analysis_global_edf
             int64_t value = columns[c].column[i];
             if (value < columns[c].least) {
                 return gs_fail(ctx, GS_ERR_VALUE, columns[c].field, i, value,
-                               columns[c].least > 0 ? "must be positive" : "must not be negative");
+                               columns[c].least > 0 ? "a positive number of ticks"
+                                                    : "a number of ticks of at least 0");
             }
             if (value >= GS_NEVER / 2) {
                 return gs_fail(ctx, GS_ERR_OVERFLOW, columns[c].field, i, value,
-                               "is too large for the clock");
+                               "at most 2**60 - 2 ticks");
             }
         }
         sum += tasks->demand[i];
         if (sum >= GS_NEVER / 2) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "demand", i, tasks->demand[i],
-                           "the jobs of the set together overflow the clock");
+                           "demands that add up to at most 2**60 - 2 ticks");
         }
     }
     return GS_OK;
@@ -87,7 +87,7 @@ int gs_analysis_global_edf_bounded(gs_context_t *ctx, const gs_analysis_global_e
     return status;
 }
 
-/* Whether numerator / denominator is below the bound that task i has so far. */
+/* Whether numerator / denominator is below the present bound. */
 static bool is_less(const gs_analysis_global_edf_bound_t *bound, gs_int128_t numerator,
                     gs_int128_t denominator)
 {
@@ -96,13 +96,13 @@ static bool is_less(const gs_analysis_global_edf_bound_t *bound, gs_int128_t num
         gs_int128_mul(bound->numerator, denominator, &other)) {
         return one < other;
     }
-    /* Too long to compare: what has not been rounded up is at least as good. */
+    /* Too long to compare exactly: the bound that is not rounded up is at least as good. */
     return gs_int128_ceil_div(numerator, denominator) <
            gs_int128_ceil_div(bound->numerator, bound->denominator);
 }
 
-/* Takes a bound for task i if it is the least so far. Where its terms are too long, it is rounded
- * up to a whole number. */
+/* Records a bound for task i if it is the least so far, rounded up to a whole number where its
+ * terms exceed 63 bits. */
 static void take(work_t *self, int64_t i, int method, gs_int128_t numerator,
                  gs_int128_t denominator)
 {
@@ -120,7 +120,7 @@ static void take(work_t *self, int64_t i, int method, gs_int128_t numerator,
     }
 }
 
-/* The bound whole + part / of, all of them not negative; of > 0. */
+/* Records the bound whole + part / of, all not negative, of > 0. */
 static void take_sum(work_t *self, int64_t i, int method, gs_int128_t whole, gs_int128_t part,
                      gs_int128_t of)
 {
@@ -134,7 +134,7 @@ static void take_sum(work_t *self, int64_t i, int method, gs_int128_t whole, gs_
     }
 }
 
-/* m times the least common multiple of the periods; false where it is too long. */
+/* m times the least common multiple of the periods; false where it is too large. */
 static bool common_unit(const work_t *self, int most_bits, gs_int128_t *unit)
 {
     int64_t lcm = 1;
@@ -151,7 +151,7 @@ static gs_int128_t quotient_up(gs_int128_t a, gs_int128_t b)
     return a >= 0 ? gs_int128_ceil_div(a, b) : -(-a / b);
 }
 
-/* Y, the deadline less the least one. */
+/* Y, the deadline minus the least one. */
 static int64_t point(const work_t *self, int64_t i)
 {
     return self->tasks->deadline[i] - self->first;
@@ -166,7 +166,7 @@ static gs_int128_t lead(const work_t *self, int64_t i)
 }
 
 /* Chooses the unit so that no number below exceeds 126 bits; false where that leaves less than
- * eight bits for a fraction. */
+ * eight bits for fractions. */
 static bool choose_unit(work_t *self)
 {
     const gs_analysis_global_edf_t *t = self->tasks;
@@ -179,8 +179,8 @@ static bool choose_unit(work_t *self)
         int bits = gs_int128_bits(t->demand[i]) + gs_int128_bits(of);
         longest = bits > longest ? bits : longest;
     }
-    /* s is a quotient of less than (sum + n) unit and at most m unit, lines are compared at s
-     * times the latter: twice the bits of the unit, and those of sum + n, m and a sum of two. */
+    /* s is a quotient of less than (sum + n) unit and at most m unit; lines are compared at s times
+     * the latter: twice the bits of the unit, and those of sum + n, m and a sum of two. */
     int m_bits = gs_int128_bits(self->m);
     int most = (124 - gs_int128_bits(sum + t->n) - m_bits) / 2;
     most = most < 124 - longest ? most : 124 - longest;
@@ -212,8 +212,8 @@ static int by_value(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The root s of C.4, *part / *of. The left side is the greatest of many lines that rise by less
- * than m: from the left, the root of the line that is greatest at s is never beyond the root. */
+/* The root s of C.4, *part / *of. The left side is the maximum of lines with slopes below m: from
+ * the left, the root of the line that is maximal at s never exceeds the root. */
 static int find_root(work_t *self, gs_int128_t *part, gs_int128_t *of)
 {
     const gs_analysis_global_edf_t *t = self->tasks;
@@ -284,7 +284,7 @@ static int by_slope(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Expects lines to be made. */
+/* Requires the lines of make_lines. */
 static void devi_anderson(work_t *self)
 {
     const gs_analysis_global_edf_t *t = self->tasks;
@@ -356,7 +356,7 @@ int gs_analysis_global_edf_response(gs_context_t *ctx, const gs_analysis_global_
     if (status != GS_OK) {
         goto out;
     }
-    self.busy = self.busy > 0 ? self.busy - 1 : 0; /* no load at all: demands of 0 */
+    self.busy = self.busy > 0 ? self.busy - 1 : 0; /* no utilization: demands of 0 */
     if ((methods & 1 << GS_ANALYSIS_GLOBAL_EDF_COMPLIANT) != 0) {
         status = compliant(&self);
     }
@@ -370,3 +370,37 @@ out:
     gs_free(ctx, self.rest);
     return status;
 }
+
+static const char *const GEDF_TARDINESS_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
+static const gs_method_option_t GEDF_TARDINESS_OPTIONS[] = {
+    {"method", "choice", GEDF_TARDINESS_METHOD, "best",
+     "tardiness bound; best: the least of all that apply, per task"},
+};
+
+const gs_method_t gs_analysis_global_edf_gedf_tardiness_method = {
+    .name = "gedf_tardiness",
+    .model = "HostTasks",
+    .function = "analysis.gedf_tardiness",
+    .claim = "sufficient",
+    .source = "Devi and Anderson 2008; Erickson, Devi and Baruah 2010",
+    .summary = "Bounded tardiness under global EDF, for demands on CPUs alone.",
+    .options = GEDF_TARDINESS_OPTIONS,
+    .option_count = sizeof GEDF_TARDINESS_OPTIONS / sizeof *GEDF_TARDINESS_OPTIONS,
+};
+
+static const char *const CPU_ONLY_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
+static const gs_method_option_t CPU_ONLY_OPTIONS[] = {
+    {"method", "choice", CPU_ONLY_METHOD, "best",
+     "tardiness bound; best: the least of all that apply, per task"},
+};
+
+const gs_method_t gs_analysis_global_edf_cpu_only_method = {
+    .name = "cpu_only",
+    .model = "HostTasks",
+    .function = "analysis.cpu_only",
+    .claim = "sufficient",
+    .source = "[RTNS10], section 5.1",
+    .summary = "Global EDF with kernels run on the CPUs, slower by a factor.",
+    .options = CPU_ONLY_OPTIONS,
+    .option_count = sizeof CPU_ONLY_OPTIONS / sizeof *CPU_ONLY_OPTIONS,
+};

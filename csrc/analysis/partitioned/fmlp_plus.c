@@ -1,9 +1,9 @@
-/* Do all tasks meet their deadlines when a first-come-first-served lock guards the GPU? */
+/* Response-time test for FMLP+, and the form of the public code of GCAPS. */
 #include "analysis/partitioned/fmlp_plus.h"
 
-/* One test under way. */
+/* State of one test. */
 typedef struct {
-    gs_analysis_partitioned_lock_t *lock;
+    gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
     const gs_host_tasks_t *hosts;
     const int64_t *core;
@@ -12,14 +12,14 @@ typedef struct {
     bool paper;
 } test_t;
 
-/* Requests that are ahead of i's: first come, first served, so at most one of every other task for
- * each of its own, and no more than the jobs in a window have. Those of less urgent tasks on the
- * core are in add_lower. Those of more urgent ones there are part of what these take of the core
- * if, and only if, the holder keeps it. */
+/* Requests ahead of those of i: first come, first served, so at most one of every other task for
+ * each request of i, and no more than the jobs in a window have. Those of lower-priority tasks on
+ * the core are in add_lower. Those of higher-priority ones there are part of their demand on the
+ * core if, and only if, the lock holder keeps its core. */
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t other = 0; other < lock->n; other++) {
         int64_t u = lock->order[other], most = lock->sums[u].most_gpu;
@@ -38,33 +38,33 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
     }
 }
 
-/* Segments of less urgent tasks on the core. At most eta + 1 of a task are in i's way: one that is
- * open when i is released, and one for each of i's GPU segments, begun while i was suspended. Each
- * delays i for at most its length, waiting and ready times together. Or, counted apart: one request
- * ahead of each of i's, and eta + 1 times what a segment takes of the core. For k <= eta segments
- * the former is less; for eta + 1, the last one adds the least of both. */
+/* Segments of lower-priority tasks on the core. At most eta + 1 of a task delay i: one that is open
+ * when i is released, and one for each GPU segment of i, begun while i was suspended. Each delays i
+ * for at most its length, waiting and ready times together. Counted separately: one request ahead
+ * of each of i's, and eta + 1 times the time of a segment on the core. For k <= eta segments the
+ * former is less; for eta + 1, the last one adds the minimum of both. */
 static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at], most = lock->sums[i].segments + 1;
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t u = lock->order[later], gpu = lock->sums[u].most_gpu;
         if (test->core[u] != test->core[i] || lock->sums[u].segments == 0) {
             continue;
         }
-        int64_t apart = gs_analysis_common_mul(
-            most, gs_analysis_partitioned_lock_segment(&lock->sums[u], test->mode));
+        int64_t separate = gs_analysis_common_saturating_mul(
+            most, gs_analysis_partitioned_lock_test_segment(&lock->sums[u], test->mode));
         gs_analysis_common_recurrence_add(
             recurrence, GS_ANALYSIS_COMMON_LOWER, test->hosts->deadline[u], test->hosts->period[u],
-            lock->sums[u].segments, most, gpu, apart < gpu ? apart : gpu);
+            lock->sums[u].segments, most, gpu, separate < gpu ? separate : gpu);
     }
 }
 
-/* The same in the public code, with z requests of i delayed from other cores. */
+/* The same in the public code of GCAPS, with z requests of i delayed from other cores. */
 static void add_lower_paper(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                             int64_t at, int64_t z)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t u = lock->order[later], gpu = lock->sums[u].most_gpu;
@@ -76,24 +76,24 @@ static void add_lower_paper(const test_t *test, gs_analysis_common_recurrence_t 
     }
 }
 
-/* More urgent tasks on the core, which suspend. */
+/* Higher-priority tasks on the core, which suspend. */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = lock->order[earlier], response = test->answer->response[h];
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        int64_t demand = gs_analysis_partitioned_lock_demand(&lock->sums[h], test->mode);
+        int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, response - demand,
-                                          test->hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_ALL,
-                                          demand, demand);
+                                          test->hosts->period[h], 1,
+                                          GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, demand, demand);
     }
 }
 
-/* All demands but those of less urgent tasks on the core. */
+/* All demands but those of lower-priority tasks on the core. */
 static void start(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
     const gs_analysis_common_sums_t *own = &test->lock->sums[test->lock->order[at]];
@@ -105,7 +105,7 @@ static void start(const test_t *test, gs_analysis_common_recurrence_t *recurrenc
     add_higher(test, recurrence, at);
 }
 
-/* z at the window of the recurrence: min(eta_i, requests from other cores). */
+/* z at the current window: min(eta_i, requests from other cores). */
 static int64_t delayed(const gs_analysis_common_recurrence_t *recurrence, int64_t eta)
 {
     int64_t z = 0;
@@ -137,12 +137,12 @@ static int test_task_paper(const test_t *test, int64_t at)
     }
     if (least < 0) { /* the terms at the deadline, with z there */
         start(test, &recurrence, at);
-        gs_analysis_common_recurrence_move(&recurrence, deadline);
+        gs_analysis_common_recurrence_advance(&recurrence, deadline);
         z = delayed(&recurrence, eta);
         start(test, &recurrence, at);
         add_lower_paper(test, &recurrence, at, z);
     }
-    return gs_analysis_common_recurrence_answer(
+    return gs_analysis_common_recurrence_solve_task(
         &recurrence, test->ctx, least < 0 ? deadline + 1 : least, deadline, i, test->answer);
 }
 
@@ -152,24 +152,42 @@ static int test_task(const test_t *test, int64_t at)
     int64_t i = test->lock->order[at];
     start(test, &recurrence, at);
     add_lower(test, &recurrence, at);
-    return gs_analysis_common_recurrence_answer(&recurrence, test->ctx, 0, test->hosts->deadline[i],
-                                                i, test->answer);
+    return gs_analysis_common_recurrence_solve_task(&recurrence, test->ctx, 0,
+                                                    test->hosts->deadline[i], i, test->answer);
 }
 
-int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                       const gs_host_tasks_t *hosts, const int64_t *core,
-                                      int64_t cpus, int64_t sms, bool busy, bool paper,
+                                      const gs_analysis_partitioned_lock_options_t *options,
                                       gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
-    const test_t test = {
-        self,   ctx,
-        hosts,  core,
-        answer, busy ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND,
-        paper};
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
+                                                         options->sms);
+    bool paper = options->paper;
+    const test_t test = {self, ctx, hosts, core, answer, options->mode, paper};
     gs_analysis_common_answer_start(answer, self->n);
     for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
         status = paper ? test_task_paper(&test, at) : test_task(&test, at);
     }
     return status;
 }
+
+static const char *const FMLP_PLUS_MODE[] = {"suspend", "busy", NULL};
+static const char *const FMLP_PLUS_VARIANT[] = {"sound", "gcaps", NULL};
+static const gs_method_option_t FMLP_PLUS_OPTIONS[] = {
+    {"mode", "choice", FMLP_PLUS_MODE, "suspend",
+     "what a job does with its core during a GPU segment"},
+    {"variant", "choice", FMLP_PLUS_VARIANT, "sound",
+     "corrected, or as in the public code of GCAPS"},
+};
+
+const gs_method_t gs_analysis_partitioned_fmlp_plus_method = {
+    .name = "fmlp_plus",
+    .model = "HostTasks",
+    .function = "analysis.fmlp_plus",
+    .claim = "sufficient",
+    .source = "Block et al. 2007; Brandenburg 2014; notebook 06",
+    .summary = "The whole GPU behind one lock, granted first come, first served.",
+    .options = FMLP_PLUS_OPTIONS,
+    .option_count = sizeof FMLP_PLUS_OPTIONS / sizeof *FMLP_PLUS_OPTIONS,
+};

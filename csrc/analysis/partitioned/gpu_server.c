@@ -1,9 +1,9 @@
-/* Do all tasks meet their deadlines when a server runs their GPU segments? */
+/* Response-time test for the GPU server. */
 #include "analysis/partitioned/gpu_server.h"
 
-/* One test under way. */
+/* State of one test. */
 typedef struct {
-    gs_analysis_partitioned_lock_t *lock;
+    gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
     const gs_host_tasks_t *hosts;
     const int64_t *core;
@@ -12,27 +12,28 @@ typedef struct {
     int64_t overhead;
 } test_t;
 
-/* The requests of more urgent tasks in a window, each with the overhead before the next one: of
- * ceil(w / T) + 1 jobs, as responses are within the periods. */
+/* The requests of higher-priority tasks in a window, each with the overhead before the next one: of
+ * ceil(w / T) + 1 jobs, as response times are at most the periods. */
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = lock->order[earlier], period = test->hosts->period[h];
         const gs_analysis_common_sums_t *sums = &lock->sums[h];
         if (sums->segments > 0) {
-            int64_t work = gs_analysis_common_add(
-                sums->gpu, gs_analysis_common_mul(sums->segments, test->overhead));
+            int64_t work = gs_analysis_common_saturating_add(
+                sums->gpu, gs_analysis_common_saturating_mul(sums->segments, test->overhead));
             gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, period,
-                                              period, 1, GS_ANALYSIS_COMMON_DEMAND_ALL, work, work);
+                                              period, 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work,
+                                              work);
         }
     }
 }
 
 /* B^w = min(eta RD, JD): RD is one request from issue to start, JD counts the jobs in the whole
- * response. Leaves the demands where RD ends, which W is not below; *single: RD, or -1 beyond the
- * deadline, and then W is, too. */
+ * response time. Leaves the demands at window RD, which W is not below. *single: RD, or -1 if it
+ * exceeds the deadline, as W then does too. */
 static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                           int64_t at, int64_t *single)
 {
@@ -42,22 +43,23 @@ static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *r
     for (int64_t later = at + 1; later < test->lock->n && !any; later++) {
         any = test->lock->sums[test->lock->order[later]].segments > 0;
     }
-    lower = any ? gs_analysis_common_add(lower, test->overhead) : 0;
+    lower = any ? gs_analysis_common_saturating_add(lower, test->overhead) : 0;
     add_requests(test, recurrence, at);
     recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] = lower;
     int status = gs_analysis_common_recurrence_solve(recurrence, test->ctx, 0,
                                                      test->hosts->deadline[i], single);
-    recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] = gs_analysis_common_mul(eta, lower);
+    recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] =
+        gs_analysis_common_saturating_mul(eta, lower);
     if (*single >= 0) {
-        recurrence->request_most = gs_analysis_common_mul(eta, *single);
+        recurrence->request_most = gs_analysis_common_saturating_mul(eta, *single);
     }
     return status;
 }
 
-/* More urgent tasks on the core, which suspend while they are clients. */
+/* Higher-priority tasks on the core, which suspend while they are clients. */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = lock->order[earlier], response = test->answer->response[h];
@@ -66,25 +68,26 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
             continue;
         }
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, response - work,
-                                          test->hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_ALL,
-                                          work, work);
+                                          test->hosts->period[h], 1,
+                                          GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
     }
 }
 
-/* The server's work for all other tasks, where it shares i's core: it lies between the release and
- * the deadline of the client's job. */
+/* The work of the server for all other tasks, where it shares the core of i: it lies between
+ * release and deadline of the job of the client. */
 static void add_server(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t i)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     for (int64_t j = 0; j < lock->n && test->core[i] == test->server; j++) {
         const gs_analysis_common_sums_t *sums = &lock->sums[j];
         if (j != i && sums->segments > 0) {
-            int64_t work = gs_analysis_common_add(
+            int64_t work = gs_analysis_common_saturating_add(
                 sums->copies,
-                gs_analysis_common_mul(2, gs_analysis_common_mul(sums->segments, test->overhead)));
+                gs_analysis_common_saturating_mul(
+                    2, gs_analysis_common_saturating_mul(sums->segments, test->overhead)));
             gs_analysis_common_recurrence_add(
                 recurrence, GS_ANALYSIS_COMMON_SERVER, test->hosts->deadline[j] - work,
-                test->hosts->period[j], 1, GS_ANALYSIS_COMMON_DEMAND_ALL, work, work);
+                test->hosts->period[j], 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
         }
     }
 }
@@ -101,33 +104,36 @@ static int test_task(const test_t *test, int64_t at)
             return status;
         }
     }
-    int64_t overhead =
-        gs_analysis_common_mul(2, gs_analysis_common_mul(own->segments, test->overhead));
+    int64_t overhead = gs_analysis_common_saturating_mul(
+        2, gs_analysis_common_saturating_mul(own->segments, test->overhead));
     recurrence.constant[GS_ANALYSIS_COMMON_OWN] =
-        gs_analysis_common_add(own->cpu + own->gpu, overhead);
+        gs_analysis_common_saturating_add(own->cpu + own->gpu, overhead);
     add_server(test, &recurrence, i);
     add_higher(test, &recurrence, at);
-    return gs_analysis_common_recurrence_answer(
+    return gs_analysis_common_recurrence_solve_task(
         &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
 }
 
 int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t overhead)
 {
-    if (overhead < 0 || overhead >= GS_ANALYSIS_COMMON_MOST) {
+    if (overhead < 0 || overhead >= GS_ANALYSIS_COMMON_LIMIT) {
         return gs_fail(ctx, GS_ERR_VALUE, "overhead", -1, overhead,
-                       "must be a time of at least 0 that the clock can hold");
+                       "a time of 0 to 2**60 - 2 ticks");
     }
     return GS_OK;
 }
 
-int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
+int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                        const gs_host_tasks_t *hosts, const int64_t *core,
-                                       int64_t server, int64_t cpus, int64_t sms, int64_t overhead,
+                                       const gs_analysis_partitioned_lock_options_t *options,
                                        gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
-    if (status == GS_OK && (server < 0 || server > cpus)) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server, "there is no such core");
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
+                                                         options->sms);
+    int64_t server = options->server, overhead = options->overhead;
+    if (status == GS_OK && (server < 0 || server > options->cpus)) {
+        status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server,
+                         "a core of 0 to cpus - 1, or cpus for a core of its own");
     }
     if (status == GS_OK) {
         status = gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);
@@ -139,3 +145,18 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_t *self, gs_
     }
     return status;
 }
+
+static const gs_method_option_t GPU_SERVER_OPTIONS[] = {
+    {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},
+};
+
+const gs_method_t gs_analysis_partitioned_gpu_server_method = {
+    .name = "gpu_server",
+    .model = "HostTasks",
+    .function = "analysis.gpu_server",
+    .claim = "sufficient",
+    .source = "Kim, Patel, Wang, Rajkumar 2017; notebook 06",
+    .summary = "A server task that runs all GPU segments, the most urgent first.",
+    .options = GPU_SERVER_OPTIONS,
+    .option_count = sizeof GPU_SERVER_OPTIONS / sizeof *GPU_SERVER_OPTIONS,
+};

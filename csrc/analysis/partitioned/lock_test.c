@@ -1,10 +1,10 @@
-/* What do all tests for a GPU with one user at a time need to know first? */
+/* Shared parts of the tests with one GPU user at a time. */
 #include <string.h>
 
 #include "analysis/partitioned/lock_test.h"
 
-int gs_analysis_partitioned_lock_init(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
-                                      int64_t n)
+int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *self,
+                                           gs_context_t *ctx, int64_t n)
 {
     memset(self, 0, sizeof *self);
     self->n = n;
@@ -12,7 +12,7 @@ int gs_analysis_partitioned_lock_init(gs_analysis_partitioned_lock_t *self, gs_c
     self->sums = gs_alloc(ctx, (size_t)n, sizeof *self->sums);
     self->spin = gs_alloc(ctx, (size_t)n, sizeof *self->spin);
     self->most_lower = gs_alloc(ctx, (size_t)n, sizeof *self->most_lower);
-    /* Up to three demands of another task: its requests, on its core, and at the server's. */
+    /* Up to three demands of another task: its requests, on its core, and at the server. */
     self->demands = gs_alloc(ctx, (size_t)n, 3 * sizeof *self->demands);
     self->share = gs_alloc(ctx, (size_t)n + 1, sizeof *self->share);
     self->load = gs_alloc(ctx, (size_t)n + 1, sizeof *self->load);
@@ -21,7 +21,8 @@ int gs_analysis_partitioned_lock_init(gs_analysis_partitioned_lock_t *self, gs_c
     return made && self->most_lower != NULL && self->demands != NULL ? GS_OK : ctx->status;
 }
 
-void gs_analysis_partitioned_lock_free(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx)
+void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t *self,
+                                            gs_context_t *ctx)
 {
     gs_free(ctx, self->order);
     gs_free(ctx, self->sums);
@@ -33,12 +34,12 @@ void gs_analysis_partitioned_lock_free(gs_analysis_partitioned_lock_t *self, gs_
     memset(self, 0, sizeof *self);
 }
 
-int gs_analysis_partitioned_lock_start(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
-                                       const gs_host_tasks_t *hosts, const int64_t *core,
-                                       int64_t cpus, int64_t sms)
+int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t *self,
+                                            gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                            const int64_t *core, int64_t cpus, int64_t sms)
 {
     int status;
-    if ((status = gs_analysis_common_order(ctx, hosts, self->order)) != GS_OK ||
+    if ((status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(ctx, sms)) != GS_OK) {
         return status;

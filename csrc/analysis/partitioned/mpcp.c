@@ -1,9 +1,9 @@
-/* Do all tasks meet their deadlines when a lock in priority order guards the GPU? */
+/* Response-time test for MPCP. */
 #include "analysis/partitioned/mpcp.h"
 
-/* One test under way. */
+/* State of one test. */
 typedef struct {
-    gs_analysis_partitioned_lock_t *lock;
+    gs_analysis_partitioned_lock_test_t *lock;
     gs_context_t *ctx;
     const gs_host_tasks_t *hosts;
     const int64_t *core;
@@ -11,9 +11,9 @@ typedef struct {
     int mode;
 } test_t;
 
-/* The GPU segments of more urgent tasks, on any core, in a window: n_h(w) = ceil((w + W_h - G_h) /
- * T_h) jobs (a job that had x of its GPU time left at the start of the window was released at least
- * x after that less W_h; for the rest of the proof this is jitter W_h - G_h as usual, also for jobs
+/* The GPU segments of higher-priority tasks, on any core, in a window: n_h(w) = ceil((w + W_h -
+ * G_h) / T_h) jobs (a job with x of its GPU time left at the start of the window was released at
+ * least x after that minus W_h; the rest of the proof is that of jitter W_h - G_h, also for jobs
  * that take less than G_h). */
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
@@ -25,14 +25,14 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
         }
         int64_t response = test->answer->response[h];
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, response - gpu,
-                                          test->hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_ALL,
-                                          gpu, gpu);
+                                          test->hosts->period[h], 1,
+                                          GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, gpu, gpu);
     }
 }
 
-/* rd_i, one request of i from issue to grant, with the demands of add_requests, and how they are
- * limited then: eta_i n_h(rd_i) jobs. *single: rd_i, or -1 beyond the deadline. Then W, which is no
- * less, is beyond it, too; with rd_i, the demands may stay at that window. */
+/* rd_i, one request of i from issue to grant, with the demands of add_requests, which are then
+ * limited to eta_i n_h(rd_i) jobs. *single: rd_i, or -1 if it exceeds the deadline; then W, which
+ * is no less, exceeds it too. With rd_i, the demands may stay at that window. */
 static int solve_request(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t i,
                          int64_t *single)
 {
@@ -41,26 +41,27 @@ static int solve_request(const test_t *test, gs_analysis_common_recurrence_t *re
     int status = gs_analysis_common_recurrence_solve(recurrence, test->ctx, 0,
                                                      test->hosts->deadline[i], single);
     recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] =
-        gs_analysis_common_mul(eta, test->lock->most_lower[i]);
+        gs_analysis_common_saturating_mul(eta, test->lock->most_lower[i]);
     for (int64_t k = 0; k < recurrence->count && *single >= 0; k++) {
         gs_analysis_common_demand_t *demand = &recurrence->demands[k];
-        gs_analysis_common_recurrence_limit(demand, gs_analysis_common_mul(eta, demand->jobs));
+        gs_analysis_common_recurrence_limit(demand,
+                                            gs_analysis_common_saturating_mul(eta, demand->jobs));
     }
     return status;
 }
 
-/* Less urgent tasks on the core: a task begins no GPU segment while i is ready, so it has at most
- * one open when i becomes ready, at its release and after each of its own GPU segments (spinning, i
+/* Lower-priority tasks on the core: none begins a GPU segment while i is ready, so each has at most
+ * one open when i becomes ready, at its release and after each of its GPU segments (if i spins, it
  * is ready from its release on), and no more than its jobs have. */
 static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at],
             most = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN ? 1 : lock->sums[i].segments + 1;
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t l = lock->order[later];
         if (test->core[l] == test->core[i] && lock->sums[l].segments > 0) {
-            int64_t work = gs_analysis_partitioned_lock_segment(&lock->sums[l], test->mode);
+            int64_t work = gs_analysis_partitioned_lock_test_segment(&lock->sums[l], test->mode);
             gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_LOWER,
                                               test->hosts->deadline[l], test->hosts->period[l],
                                               lock->sums[l].segments, most, work, work);
@@ -68,11 +69,11 @@ static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recur
     }
 }
 
-/* More urgent tasks on the core. Spinning: no job suspends, so there is no jitter (a busy period of
- * i and more urgent tasks ends within W and holds one job of i). */
+/* Higher-priority tasks on the core. Spinning: no job suspends, so there is no jitter (a busy
+ * period of i and higher-priority tasks ends within W and holds one job of i). */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
-    const gs_analysis_partitioned_lock_t *lock = test->lock;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     bool spins = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
@@ -80,11 +81,11 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        int64_t demand = gs_analysis_partitioned_lock_demand(&lock->sums[h], test->mode);
-        int64_t work = spins ? gs_analysis_common_add(demand, lock->spin[h]) : demand;
+        int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
+        int64_t work = spins ? gs_analysis_common_saturating_add(demand, lock->spin[h]) : demand;
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER,
                                           spins ? 0 : response - demand, test->hosts->period[h], 1,
-                                          GS_ANALYSIS_COMMON_DEMAND_ALL, work, work);
+                                          GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
     }
 }
 
@@ -105,28 +106,46 @@ static int test_task(const test_t *test, int64_t at)
     add_lower(test, &recurrence, at);
     add_higher(test, &recurrence, at);
     int64_t deadline = test->hosts->deadline[i];
-    int status = gs_analysis_common_recurrence_answer(
+    int status = gs_analysis_common_recurrence_solve_task(
         &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
     if (status == GS_OK && test->answer->response[i] >= 0 &&
         test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN) {
         const int64_t *terms = test->answer->terms + i * GS_ANALYSIS_COMMON_TERMS;
-        int64_t waits = gs_analysis_common_mul(eta, single);
-        int64_t blocking = gs_analysis_common_add(terms[GS_ANALYSIS_COMMON_REQUEST],
-                                                  terms[GS_ANALYSIS_COMMON_LOWER]);
+        int64_t waits = gs_analysis_common_saturating_mul(eta, single);
+        int64_t blocking = gs_analysis_common_saturating_add(terms[GS_ANALYSIS_COMMON_REQUEST],
+                                                             terms[GS_ANALYSIS_COMMON_LOWER]);
         test->lock->spin[i] = eta == 0 ? 0 : waits < blocking ? waits : blocking;
     }
     return status;
 }
 
-int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_t *self, gs_context_t *ctx,
-                                 const gs_host_tasks_t *hosts, const int64_t *core, int64_t cpus,
-                                 int64_t sms, int mode, gs_analysis_common_answer_t *answer)
+int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
+                                 const gs_host_tasks_t *hosts, const int64_t *core,
+                                 const gs_analysis_partitioned_lock_options_t *options,
+                                 gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_start(self, ctx, hosts, core, cpus, sms);
-    const test_t test = {self, ctx, hosts, core, answer, mode};
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
+                                                         options->sms);
+    const test_t test = {self, ctx, hosts, core, answer, options->mode};
     gs_analysis_common_answer_start(answer, self->n);
     for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
         status = test_task(&test, at);
     }
     return status;
 }
+
+static const char *const MPCP_MODE[] = {"suspend", "busy", "spin", NULL};
+static const gs_method_option_t MPCP_OPTIONS[] = {
+    {"mode", "choice", MPCP_MODE, "suspend", "what a job does with its core during a GPU segment"},
+};
+
+const gs_method_t gs_analysis_partitioned_mpcp_method = {
+    .name = "mpcp",
+    .model = "HostTasks",
+    .function = "analysis.mpcp",
+    .claim = "sufficient",
+    .source = "Rajkumar, Sha, Lehoczky 1988; Lakshmanan, de Niz, Rajkumar 2009; notebook 06",
+    .summary = "The whole GPU behind one lock, granted by priority.",
+    .options = MPCP_OPTIONS,
+    .option_count = sizeof MPCP_OPTIONS / sizeof *MPCP_OPTIONS,
+};

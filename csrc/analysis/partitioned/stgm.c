@@ -1,4 +1,4 @@
-/* Do all tasks meet their deadlines when kernels share the GPU by SMs? */
+/* Response-time test for STGM, corrected and as printed. */
 #include <string.h>
 
 #include "analysis/partitioned/stgm.h"
@@ -21,7 +21,7 @@ int gs_analysis_partitioned_stgm_init(gs_analysis_partitioned_stgm_t *self, gs_c
         self->members == NULL) {
         return ctx->status;
     }
-    return gs_analysis_partitioned_chain_init(&self->chain, ctx, n);
+    return gs_analysis_partitioned_request_chain_init(&self->chain, ctx, n);
 }
 
 void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx)
@@ -34,11 +34,11 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
     gs_free(ctx, self->segment);
     gs_free(ctx, self->demands);
     gs_free(ctx, self->members);
-    gs_analysis_partitioned_chain_free(&self->chain, ctx);
+    gs_analysis_partitioned_request_chain_free(&self->chain, ctx);
     memset(self, 0, sizeof *self);
 }
 
-/* Sums, and who shares SMs with whom. */
+/* Fills the sums and the graph of tasks that share SMs. */
 static int start(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                  const gs_host_tasks_t *hosts, const uint8_t *sm, int64_t sms)
 {
@@ -48,34 +48,37 @@ static int start(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
             count += sm[i * sms + s] != 0;
         }
         if (count == 0 && hosts->segments[i] > 0) {
-            return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0, "a task with GPU segments may use no SM");
+            return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0,
+                           "at least one SM for a task with GPU segments");
         }
         self->sums[i] = gs_analysis_common_sums(hosts, i, count > 0 ? count : 1);
         self->chain.weight[i] = self->sums[i].most_kernel;
     }
-    gs_analysis_partitioned_chain_clear(&self->chain);
-    return gs_analysis_partitioned_chain_join_sets(&self->chain, ctx, hosts->segments, sm, sms);
+    gs_analysis_partitioned_request_chain_clear(&self->chain);
+    return gs_analysis_partitioned_request_chain_add_shared_sms(&self->chain, ctx, hosts->segments,
+                                                                sm, sms);
 }
 
-void gs_analysis_partitioned_stgm_copies(gs_analysis_partitioned_stgm_t *self)
+void gs_analysis_partitioned_stgm_copy_blocking(gs_analysis_partitioned_stgm_t *self)
 {
-    int64_t all = 0; /* below GS_ANALYSIS_COMMON_MOST, as all jobs together are */
+    int64_t all = 0; /* below GS_ANALYSIS_COMMON_LIMIT, as all jobs together are */
     for (int64_t i = 0; i < self->n; i++) {
         all += self->sums[i].longest_copy;
     }
     for (int64_t i = 0; i < self->n; i++) {
         const gs_analysis_common_sums_t *own = &self->sums[i];
-        self->copy[i] = gs_analysis_common_mul(own->segments, 2 * (all - own->longest_copy));
+        self->copy[i] =
+            gs_analysis_common_saturating_mul(own->segments, 2 * (all - own->longest_copy));
     }
 }
 
-/* Eqs. 5 and 6, as printed: the neighbours' kernels, but not those that they wait for. */
-static void neighbours_kernels(gs_analysis_partitioned_stgm_t *self)
+/* Eqs. 5 and 6 as printed: the kernels of the neighbours, but not those that they wait for. */
+static void set_neighbour_kernels(gs_analysis_partitioned_stgm_t *self)
 {
     for (int64_t i = 0; i < self->n; i++) {
         int64_t sum = 0;
         for (int64_t j = 0; j < self->n; j++) {
-            sum += gs_analysis_partitioned_chain_joined(&self->chain, i, j)
+            sum += gs_analysis_partitioned_request_chain_has_edge(&self->chain, i, j)
                        ? self->sums[j].most_kernel
                        : 0;
         }
@@ -83,42 +86,45 @@ static void neighbours_kernels(gs_analysis_partitioned_stgm_t *self)
     }
 }
 
-int gs_analysis_partitioned_stgm_kernels(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
-                                         int paper)
+int gs_analysis_partitioned_stgm_kernel_blocking(gs_analysis_partitioned_stgm_t *self,
+                                                 gs_context_t *ctx, int paper)
 {
     int status = GS_OK;
     if (paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
-        status = gs_analysis_partitioned_chain_all(&self->chain, ctx, self->kernel);
+        status = gs_analysis_partitioned_request_chain_all(&self->chain, ctx, self->kernel);
     } else {
-        neighbours_kernels(self);
+        set_neighbour_kernels(self);
     }
     for (int64_t i = 0; i < self->n; i++) {
-        self->kernel[i] = gs_analysis_common_mul(self->sums[i].segments, self->kernel[i]);
+        self->kernel[i] =
+            gs_analysis_common_saturating_mul(self->sums[i].segments, self->kernel[i]);
     }
     return status;
 }
 
-int gs_analysis_partitioned_stgm_spin(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
-                                      int64_t i, int64_t copy, const uint64_t *away)
+int gs_analysis_partitioned_stgm_busy_blocking(gs_analysis_partitioned_stgm_t *self,
+                                               gs_context_t *ctx, int64_t i, int64_t copy,
+                                               const uint64_t *excluded)
 {
     int64_t eta = self->sums[i].segments, kernel = 0;
-    int status = eta > 0
-                     ? gs_analysis_partitioned_chain_longest(&self->chain, ctx, i, away, &kernel)
-                     : GS_OK;
-    self->copy[i] = gs_analysis_common_mul(eta, 2 * copy);
-    self->kernel[i] = gs_analysis_common_mul(eta, kernel);
+    int status = eta > 0 ? gs_analysis_partitioned_request_chain_longest(&self->chain, ctx, i,
+                                                                         excluded, &kernel)
+                         : GS_OK;
+    self->copy[i] = gs_analysis_common_saturating_mul(eta, 2 * copy);
+    self->kernel[i] = gs_analysis_common_saturating_mul(eta, kernel);
     self->segment[i] =
-        eta > 0 ? gs_analysis_common_add(self->sums[i].most_gpu, 2 * copy + kernel) : 0;
+        eta > 0 ? gs_analysis_common_saturating_add(self->sums[i].most_gpu, 2 * copy + kernel) : 0;
     return status;
 }
 
-/* Busy, sound: the contention of all tasks. */
-static int spin_all(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx, const int64_t *core)
+/* Sound busy test: B^m, B^e and the longest open segment of all tasks. */
+static int set_busy_blocking(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
+                             const int64_t *core)
 {
     int64_t all = 0; /* the longest copy of every core */
     for (int64_t i = 0; i < self->n; i++) {
         bool first = true;
-        self->segment[i] = 0; /* the longest copy on the same core, for now */
+        self->segment[i] = 0; /* the longest copy on the same core, temporarily */
         for (int64_t j = 0; j < self->n; j++) {
             if (core[j] == core[i]) {
                 self->segment[i] =
@@ -129,12 +135,13 @@ static int spin_all(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx, con
         all += first ? self->segment[i] : 0;
     }
     for (int64_t i = 0; i < self->n; i++) {
-        uint64_t *away = self->chain.away;
-        memset(away, 0, (size_t)self->chain.words * sizeof *away);
+        uint64_t *excluded = self->chain.excluded;
+        memset(excluded, 0, (size_t)self->chain.words * sizeof *excluded);
         for (int64_t j = 0; j < self->n; j++) {
-            away[j / 64] |= (uint64_t)(core[j] == core[i]) << (j % 64);
+            excluded[j / 64] |= (uint64_t)(core[j] == core[i]) << (j % 64);
         }
-        int status = gs_analysis_partitioned_stgm_spin(self, ctx, i, all - self->segment[i], away);
+        int status = gs_analysis_partitioned_stgm_busy_blocking(self, ctx, i,
+                                                                all - self->segment[i], excluded);
         if (status != GS_OK) {
             return status;
         }
@@ -142,21 +149,21 @@ static int spin_all(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx, con
     return GS_OK;
 }
 
-/* A less urgent task on the core, suspend mode. Sound: while i is ready, it begins no GPU segment,
- * so at most one is open when i becomes ready (at its release and after each of its GPU segments),
- * and both of its copies can still come. Printed (Eqs. 7, 8): only the longer one, and once for
- * each CPU segment. */
+/* B^l of one lower-priority task on the core, suspend mode. Sound: while i is ready, that task
+ * begins no GPU segment, so at most one is open when i becomes ready (at its release and after each
+ * of its GPU segments), and both of its copies can still follow. As printed (Eqs. 7, 8): only the
+ * longer one, and once for each CPU segment. */
 static int64_t lower_suspend(const gs_analysis_common_sums_t *own,
                              const gs_analysis_common_sums_t *low, int paper)
 {
     return paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND
-               ? gs_analysis_common_mul(own->segments + 1, low->most_copies)
-               : gs_analysis_common_mul(own->cpu_segments, low->longest_copy);
+               ? gs_analysis_common_saturating_mul(own->segments + 1, low->most_copies)
+               : gs_analysis_common_saturating_mul(own->cpu_segments, low->longest_copy);
 }
 
-/* B^l of the task at that place. Busy, sound: i never suspends, so only the segment that is open at
- * the start of the busy period counts, with all its spinning. Printed (Eqs. 11, 12): one of every
- * task, without the spinning. */
+/* B^l of the task at that place. Busy, sound: i never suspends, so only the segment open at the
+ * start of the busy period counts, with all its spinning. As printed (Eqs. 11, 12): one segment of
+ * every task, without the spinning. */
 static int64_t lower_of(const gs_analysis_partitioned_stgm_t *self,
                         const gs_analysis_partitioned_stgm_core_t *core, int64_t at)
 {
@@ -167,20 +174,21 @@ static int64_t lower_of(const gs_analysis_partitioned_stgm_t *self,
             continue;
         }
         if (!core->busy) {
-            sum = gs_analysis_common_add(
+            sum = gs_analysis_common_saturating_add(
                 sum, lower_suspend(&self->sums[i], &self->sums[u], core->paper));
         } else if (core->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
             sum = gs_analysis_common_max(sum, self->segment[u]);
         } else {
-            sum = gs_analysis_common_add(sum, self->sums[u].most_gpu);
+            sum = gs_analysis_common_saturating_add(sum, self->sums[u].most_gpu);
         }
     }
     return sum;
 }
 
-/* What a job of h takes of the core. Busy, sound: with its own spinning; there is no jitter, as no
- * job suspends (a busy period of i and more urgent tasks ends within W, which is within the period,
- * so it holds one job of i). Printed: Eq. 9 with the blocking of i, or with that of h. */
+/* Demand of a job of h on the core. Busy, sound: with its own spinning; there is no jitter, as no
+ * job suspends (a busy period of i and higher-priority tasks ends within W, which is at most the
+ * period, so it holds one job of i). As printed: Eq. 9 with the blocking of i, or with that of
+ * h. */
 static int64_t demand_of(const gs_analysis_partitioned_stgm_t *self, int64_t h, bool busy,
                          int paper, int64_t blocking)
 {
@@ -190,10 +198,10 @@ static int64_t demand_of(const gs_analysis_partitioned_stgm_t *self, int64_t h, 
     }
     int64_t demand = sums->cpu + sums->gpu;
     if (paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
-        return gs_analysis_common_add(demand,
-                                      gs_analysis_common_add(self->copy[h], self->kernel[h]));
+        return gs_analysis_common_saturating_add(
+            demand, gs_analysis_common_saturating_add(self->copy[h], self->kernel[h]));
     }
-    return gs_analysis_common_add(
+    return gs_analysis_common_saturating_add(
         demand, paper == GS_ANALYSIS_PARTITIONED_STGM_PAPER ? blocking : self->demand[h]);
 }
 
@@ -204,8 +212,8 @@ void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *sel
                                              gs_analysis_common_recurrence_t *recurrence)
 {
     int64_t i = core->members[at], lower = lower_of(self, core, at);
-    int64_t blocking =
-        gs_analysis_common_add(gs_analysis_common_add(self->copy[i], self->kernel[i]), lower);
+    int64_t blocking = gs_analysis_common_saturating_add(
+        gs_analysis_common_saturating_add(self->copy[i], self->kernel[i]), lower);
     gs_analysis_common_recurrence_init(recurrence, self->demands);
     recurrence->constant[GS_ANALYSIS_COMMON_OWN] = self->sums[i].cpu + self->sums[i].gpu;
     recurrence->constant[GS_ANALYSIS_COMMON_COPY] = self->copy[i];
@@ -217,7 +225,7 @@ void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *sel
         int64_t demand = demand_of(self, h, core->busy, core->paper, blocking);
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER,
                                           core->busy ? 0 : response[h] - demand, hosts->period[h],
-                                          1, GS_ANALYSIS_COMMON_DEMAND_ALL, demand, demand);
+                                          1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, demand, demand);
     }
 }
 
@@ -225,7 +233,8 @@ int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper)
 {
     if (paper < GS_ANALYSIS_PARTITIONED_STGM_SOUND ||
         paper > GS_ANALYSIS_PARTITIONED_STGM_PAPER_HIGHER) {
-        return gs_fail(ctx, GS_ERR_VALUE, "paper", -1, paper, "there is no such variant");
+        return gs_fail(ctx, GS_ERR_VALUE, "paper", -1, paper,
+                       "0 (sound), 1 (paper) or 2 (paper with B_h)");
     }
     return GS_OK;
 }
@@ -237,16 +246,16 @@ int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_contex
 {
     int status;
     if ((status = gs_analysis_partitioned_stgm_check_paper(ctx, paper)) != GS_OK ||
-        (status = gs_analysis_common_order(ctx, hosts, self->order)) != GS_OK ||
+        (status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, cpus)) != GS_OK ||
         (status = start(self, ctx, hosts, sm, sms)) != GS_OK) {
         return status;
     }
     if (busy && paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
-        status = spin_all(self, ctx, core);
+        status = set_busy_blocking(self, ctx, core);
     } else {
-        gs_analysis_partitioned_stgm_copies(self);
-        status = gs_analysis_partitioned_stgm_kernels(self, ctx, paper);
+        gs_analysis_partitioned_stgm_copy_blocking(self);
+        status = gs_analysis_partitioned_stgm_kernel_blocking(self, ctx, paper);
     }
     gs_analysis_common_answer_start(answer, self->n);
     gs_analysis_partitioned_stgm_core_t on = {
@@ -263,8 +272,27 @@ int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_contex
         gs_analysis_common_recurrence_t recurrence;
         gs_analysis_partitioned_stgm_recurrence(self, hosts, &on, at, answer->response,
                                                 &recurrence);
-        status = gs_analysis_common_recurrence_answer(&recurrence, ctx, 0, hosts->deadline[i], i,
-                                                      answer);
+        status = gs_analysis_common_recurrence_solve_task(&recurrence, ctx, 0, hosts->deadline[i],
+                                                          i, answer);
     }
     return status;
 }
+
+static const char *const STGM_MODE[] = {"suspend", "busy", NULL};
+static const char *const STGM_VARIANT[] = {"sound", "paper", "paper, B_h", NULL};
+static const gs_method_option_t STGM_OPTIONS[] = {
+    {"mode", "choice", STGM_MODE, "suspend", "what a job does with its core during a GPU segment"},
+    {"variant", "choice", STGM_VARIANT, "sound",
+     "corrected equations, or those printed, which are unsound"},
+};
+
+const gs_method_t gs_analysis_partitioned_stgm_method = {
+    .name = "stgm",
+    .model = "HostTasks",
+    .function = "analysis.stgm",
+    .claim = "sufficient",
+    .source = "[RTCSA19], section IV-B, corrected in notebook 06",
+    .summary = "SMs divided among tasks; partitioned fixed priorities on the CPUs.",
+    .options = STGM_OPTIONS,
+    .option_count = sizeof STGM_OPTIONS / sizeof *STGM_OPTIONS,
+};

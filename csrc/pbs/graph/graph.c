@@ -1,8 +1,10 @@
-/* Is there a schedule? Which exploration answers, and what do budgets and undecided batches make
- * of its answer? */
+/* Search of the scheduling graph: choice of the exploration, shared results, budgets and undecided
+ * batches. */
 #include "pbs/graph/graph_engine.h"
 
 #include <string.h>
+
+#include "core/vector.h"
 
 void gs_pbs_graph_result_init(gs_pbs_graph_result_t *self)
 {
@@ -29,28 +31,14 @@ void gs_pbs_graph_result_free(gs_pbs_graph_result_t *self, gs_context_t *ctx)
     gs_pbs_graph_result_init(self);
 }
 
-void *gs_pbs_graph_room(gs_context_t *ctx, void *array, int64_t *capacity, int64_t count,
-                        size_t size)
+int gs_pbs_graph_count(gs_pbs_graph_engine_t *self, int64_t depth)
 {
-    if (count < *capacity) {
-        return array;
-    }
-    int64_t more = *capacity == 0 ? 16 : 2 * *capacity;
-    void *grown = gs_grow(ctx, array, (size_t)more, size);
-    if (grown != NULL) {
-        *capacity = more;
-    }
-    return grown;
-}
-
-int gs_pbs_graph_count(gs_pbs_graph_engine_t *engine, int64_t depth)
-{
-    gs_pbs_graph_result_t *result = engine->result;
+    gs_pbs_graph_result_t *result = self->result;
     while (result->depths <= depth) {
-        int64_t *grown = gs_pbs_graph_room(engine->ctx, result->per_depth, &engine->depth_capacity,
-                                           result->depths, sizeof *grown);
+        int64_t *grown = gs_vector_reserve(self->ctx, result->per_depth, &self->depth_capacity,
+                                           result->depths + 1, sizeof *grown);
         if (grown == NULL) {
-            return engine->ctx->status;
+            return self->ctx->status;
         }
         result->per_depth = grown;
         result->per_depth[result->depths++] = 0;
@@ -60,30 +48,30 @@ int gs_pbs_graph_count(gs_pbs_graph_engine_t *engine, int64_t depth)
     return GS_OK;
 }
 
-int gs_pbs_graph_edge(gs_pbs_graph_engine_t *engine, int64_t source, int64_t target, uint32_t batch)
+int gs_pbs_graph_edge(gs_pbs_graph_engine_t *self, int64_t source, int64_t target, uint32_t batch)
 {
-    gs_pbs_graph_t *graph = &engine->result->graph;
-    engine->result->edges++;
-    if (!engine->options->keep) {
+    gs_pbs_graph_t *graph = &self->result->graph;
+    self->result->edges++;
+    if (!self->options->keep) {
         return GS_OK;
     }
-    gs_pbs_graph_edge_t *grown = gs_pbs_graph_room(engine->ctx, graph->edge, &engine->edge_capacity,
-                                                   graph->edges, sizeof *grown);
+    gs_pbs_graph_edge_t *grown = gs_vector_reserve(self->ctx, graph->edge, &self->edge_capacity,
+                                                   graph->edges + 1, sizeof *grown);
     if (grown == NULL) {
-        return engine->ctx->status;
+        return self->ctx->status;
     }
     graph->edge = grown;
     graph->edge[graph->edges++] = (gs_pbs_graph_edge_t){source, target, batch};
     return GS_OK;
 }
 
-int gs_pbs_graph_frame(gs_pbs_graph_engine_t *engine, int64_t start, uint32_t batch)
+int gs_pbs_graph_frame(gs_pbs_graph_engine_t *self, int64_t start, uint32_t batch)
 {
     if (batch == 0 || batch == GS_PBS_GRAPH_EDGE_SPLIT) {
         return GS_OK;
     }
-    return gs_schedule_append(&engine->result->schedule, engine->ctx, start,
-                              start + engine->completion[batch], batch);
+    return gs_schedule_append(&self->result->schedule, self->ctx, start,
+                              start + self->completion[batch], batch);
 }
 
 void gs_pbs_graph_reverse(gs_schedule_t *schedule)
@@ -95,11 +83,11 @@ void gs_pbs_graph_reverse(gs_schedule_t *schedule)
     }
 }
 
-int gs_pbs_graph_keep(gs_pbs_graph_engine_t *engine, int64_t vertices, int64_t points)
+int gs_pbs_graph_keep(gs_pbs_graph_engine_t *self, int64_t vertices, int64_t points)
 {
-    gs_context_t *ctx = engine->ctx;
-    gs_pbs_graph_t *graph = &engine->result->graph;
-    size_t n = (size_t)engine->jobs.n, rows = (size_t)vertices;
+    gs_context_t *ctx = self->ctx;
+    gs_pbs_graph_t *graph = &self->result->graph;
+    size_t n = (size_t)self->jobs.n, rows = (size_t)vertices;
     if ((graph->executed = gs_alloc(ctx, rows * n, sizeof *graph->executed)) == NULL ||
         (graph->ready = gs_alloc(ctx, rows * n, sizeof *graph->ready)) == NULL ||
         (graph->state = gs_alloc(ctx, rows, sizeof *graph->state)) == NULL ||
@@ -112,44 +100,48 @@ int gs_pbs_graph_keep(gs_pbs_graph_engine_t *engine, int64_t vertices, int64_t p
     return GS_OK;
 }
 
-static int explore(gs_pbs_graph_engine_t *engine)
+static int explore(gs_pbs_graph_engine_t *self)
 {
-    if (engine->options->variant != GS_PBS_GRAPH_REPAIRED) {
-        return gs_pbs_graph_paper(engine);
+    if (self->options->variant != GS_PBS_GRAPH_REPAIRED) {
+        return gs_pbs_graph_paper(self);
     }
-    return engine->options->merge ? gs_pbs_graph_repaired(engine) : gs_pbs_graph_tree(engine);
+    return self->options->merge ? gs_pbs_graph_repaired(self) : gs_pbs_graph_tree(self);
 }
 
-/* What the chosen variant cannot do. */
+/* Checks that the variant supports the options and the task set. */
 static int check_variant(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                          const gs_pbs_graph_options_t *options)
 {
     if (options->variant == GS_PBS_GRAPH_REPAIRED) {
-        return !options->lifo ? GS_OK
-                              : gs_fail(ctx, GS_ERR_VALUE, "order", -1, 1,
-                                        "the repaired graph is always expanded by depth");
+        return !options->lifo
+                   ? GS_OK
+                   : gs_fail(ctx, GS_ERR_VALUE, "order", -1, 1,
+                             "an order of 0: the repaired graph is always expanded by depth");
     }
     if (options->variant != GS_PBS_GRAPH_PAPER && options->variant != GS_PBS_GRAPH_PRINTED) {
-        return gs_fail(ctx, GS_ERR_VALUE, "variant", -1, options->variant, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "variant", -1, options->variant,
+                       "0 (repaired), 1 (paper) or 2 (printed)");
     }
     if (options->idling) {
-        return gs_fail(ctx, GS_ERR_VALUE, "idling", -1, 1, "the paper's listing never waits");
+        return gs_fail(ctx, GS_ERR_VALUE, "idling", -1, 1,
+                       "0: the listing of [RTNS24] never waits while work is ready");
     }
     for (int32_t i = 0; i < tasks->n; i++) {
         if (gs_periodic_tasks_offset(tasks, i) != 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "offset", i, tasks->offset[i],
-                           "the paper's listing knows no offsets");
+                           "an offset of 0: the listing of [RTNS24] has no offsets");
         }
         if (tasks->deadline[i] > tasks->period[i]) {
-            return gs_fail(ctx, GS_ERR_VALUE, "deadline", i, tasks->deadline[i],
-                           "the paper's listing knows no deadline beyond the period");
+            return gs_fail(
+                ctx, GS_ERR_VALUE, "deadline", i, tasks->deadline[i],
+                "a deadline of at most the period: the listing of [RTNS24] has no longer ones");
         }
     }
     return GS_OK;
 }
 
-/* Would some schedule exist if every undecided batch were eligible? GS_OK with *possible, a budget
- * or an error. */
+/* Whether a schedule exists with every undecided batch eligible. Returns GS_OK with *possible, a
+ * spent budget or an error. */
 static int explore_optimistic(const gs_pbs_graph_engine_t *first, const gs_batch_table_t *table,
                               bool *possible)
 {
@@ -163,14 +155,14 @@ static int explore_optimistic(const gs_pbs_graph_engine_t *first, const gs_batch
     options.keep = false;
     gs_pbs_graph_result_t result;
     gs_pbs_graph_result_init(&result);
-    gs_pbs_graph_engine_t engine = {
+    gs_pbs_graph_engine_t self = {
         .ctx = ctx,
         .jobs = first->jobs,
         .completion = completion,
         .options = &options,
         .result = &result,
     };
-    int status = explore(&engine);
+    int status = explore(&self);
     *possible = result.schedulable == 1;
     gs_pbs_graph_result_free(&result, ctx);
     gs_free(ctx, completion);
@@ -181,22 +173,23 @@ int gs_pbs_graph_search(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, const gs_pbs_graph_options_t *options,
                         gs_pbs_graph_result_t *result)
 {
-    gs_pbs_graph_engine_t engine = {
+    gs_pbs_graph_engine_t self = {
         .ctx = ctx,
         .completion = table->completion,
         .options = options,
         .result = result,
     };
-    int status = gs_pbs_graph_jobs_init(&engine.jobs, ctx, tasks);
+    int status = gs_pbs_graph_jobs_init(&self.jobs, ctx, tasks);
     if (status == GS_OK) {
         status = check_variant(ctx, tasks, options);
     }
     if (status == GS_OK && options->states_limit < 0) {
-        status =
-            gs_fail(ctx, GS_ERR_VALUE, "states", -1, options->states_limit, "must not be negative");
+        status = gs_fail(ctx, GS_ERR_VALUE, "states", -1, options->states_limit,
+                         "a number of at least 0");
     }
     if (status == GS_OK && table->n != tasks->n) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, table->n, "the table has another number");
+        status = gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, table->n,
+                         "a table for as many tasks as the task set has");
     }
     if (status == GS_OK) {
         status = gs_batch_table_check(ctx, table);
@@ -205,21 +198,21 @@ int gs_pbs_graph_search(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
         return status;
     }
     result->graph.n = tasks->n;
-    status = explore(&engine);
+    status = explore(&self);
     if (status < 0) {
         return status;
     }
     bool found = result->schedulable == 1;
     result->reason = status != GS_OK                ? status
                      : found && options->first_only ? GS_PBS_GRAPH_FOUND
-                     : engine.cut                   ? GS_PBS_GRAPH_DEPTH
+                     : self.cut                     ? GS_PBS_GRAPH_DEPTH
                                                     : GS_PBS_GRAPH_COMPLETE;
     if (!found && result->reason != GS_PBS_GRAPH_COMPLETE) {
         result->schedulable = -1;
     }
     if (!found && result->reason == GS_PBS_GRAPH_COMPLETE && gs_batch_table_is_open(table)) {
         bool possible = false;
-        status = explore_optimistic(&engine, table, &possible);
+        status = explore_optimistic(&self, table, &possible);
         if (status < 0) {
             return status;
         }

@@ -1,20 +1,19 @@
-/* The scheduling graph of paper 001: is there a schedule, and what does the graph look like?
+/* Scheduling graph of [RTNS24]: schedulability, and the graph itself.
  *
- * Paper 001, section 3. A vertex is the state at the beginning of a frame, an edge the batch that
- * the frame runs; vertices in which the same jobs are executed and the same are ready are merged,
- * and split again where an arrival falls between their times. Printed, the algorithm is neither
- * sound nor complete. Two variants:
+ * [RTNS24], section 3. A vertex is the state at the beginning of a frame, an edge the batch that
+ * the frame runs. Vertices with the same executed and the same ready jobs are merged, and split
+ * again where an arrival falls between their times. As printed the algorithm is neither sound nor
+ * complete. Variants:
  *
- *   GS_PBS_GRAPH_REPAIRED  exact. A vertex holds the set of real times at which its pair (ready,
- *                      executed) is reached, each with its real predecessor.
+ *   GS_PBS_GRAPH_REPAIRED  exact: a vertex holds the set of real times at which its pair (ready,
+ *                          executed) is reached, each with its real predecessor.
  *   GS_PBS_GRAPH_PAPER     Algorithms 1 to 4 as printed, for study, except that arrivals are
- * half-open: A(t, t') is what arrives in (t, t']. Its answers may be wrong. GS_PBS_GRAPH_PRINTED
- * the same with A closed at t, word for word: a job that starts when it arrives is then ready a
- * second time, and hardly any set is schedulable.
+ *                          half-open: A(t, t') is what arrives in (t, t']. Answers may be wrong.
+ *   GS_PBS_GRAPH_PRINTED   the same with A closed at t, word for word: a job that starts when it
+ *                          arrives becomes ready a second time, and hardly any set is schedulable.
  *
- * The last two know no offsets and no deadlines beyond the period.
- *
- * Which jobs, arrivals and misses: pbs/graph/graph_jobs.h.
+ * The last two accept no offsets and no deadlines that exceed the periods. Jobs, arrivals and
+ * deadline misses: pbs/graph/graph_jobs.h.
  */
 #ifndef GS_PBS_GRAPH_GRAPH_H
 #define GS_PBS_GRAPH_GRAPH_H
@@ -28,24 +27,24 @@ enum { GS_PBS_GRAPH_REPAIRED = 0, GS_PBS_GRAPH_PAPER = 1, GS_PBS_GRAPH_PRINTED =
 typedef struct {
     int variant;          /* GS_PBS_GRAPH_* */
     bool lifo;            /* paper: extract the newest vertex first, not the oldest */
-    bool merge;           /* false: every path has vertices of its own (Figure 5c, red line) */
-    bool idling;          /* repaired: may wait for the next arrival although work is ready */
-    bool first_only;      /* stop at the first schedule instead of exploring everything */
-    bool keep;            /* keep the graph itself */
+    bool merge;           /* false: every path has its own vertices (Figure 5c, red line) */
+    bool idling;          /* repaired: may wait for the next arrival while jobs are ready */
+    bool first_only;      /* stop at the first schedule */
+    bool keep;            /* store the graph in the result */
     int64_t depth_limit;  /* vertices with this many executed jobs are leaves; negative: none */
-    int64_t states_limit; /* the most states (times of vertices) to create; 0: no limit */
+    int64_t states_limit; /* most states (times of vertices) to create; 0: no limit */
 } gs_pbs_graph_options_t;
 
-/* What became of a vertex. */
+/* State of a vertex at the end of the search. */
 enum {
-    GS_PBS_GRAPH_VERTEX_OPEN = 0,     /* not expanded: the search ended before */
+    GS_PBS_GRAPH_VERTEX_OPEN = 0,     /* not expanded before the search ended */
     GS_PBS_GRAPH_VERTEX_EXPANDED = 1, /* its successors, if any, are in the graph */
     GS_PBS_GRAPH_VERTEX_SUCCESS = 2,  /* every job is executed in time (paper: a member of S) */
     GS_PBS_GRAPH_VERTEX_DISCARDED = 3 /* paper: removed from the graph by line 33 */
 };
 
-/* An edge. The batch 0 is waiting for an arrival, GS_PBS_GRAPH_EDGE_SPLIT the step from a vertex to
- * the one that was split off it in the paper's listing, which is no step of a schedule. */
+/* An edge. Batch 0: waiting for an arrival; GS_PBS_GRAPH_EDGE_SPLIT: from a vertex to the one split
+ * off it in the listing, which is no step of a schedule. */
 #define GS_PBS_GRAPH_EDGE_SPLIT UINT32_MAX
 typedef struct {
     int64_t source;
@@ -56,11 +55,11 @@ typedef struct {
 /* One time of a vertex. */
 typedef struct {
     int64_t time;
-    int64_t parent; /* the point this one was first reached from, -1 at the root */
-    uint32_t batch; /* of the frame in between; as in gs_pbs_graph_edge_t */
+    int64_t parent; /* the point from which this one was first reached, -1 at the root */
+    uint32_t batch; /* of the frame between them; as in gs_pbs_graph_edge_t */
 } gs_pbs_graph_point_t;
 
-/* The whole graph; the arrays are owned and NULL unless options.keep. */
+/* The whole graph. The arrays are owned, NULL unless options.keep. */
 typedef struct {
     int32_t n;
     int64_t vertices;
@@ -74,28 +73,28 @@ typedef struct {
     gs_pbs_graph_edge_t *edge;   /* in the order in which they were found */
 } gs_pbs_graph_t;
 
-/* Why the search ended; the first four are GS_OK and GS_SPENT_*. */
+/* Why the search ended. The first four are GS_OK and GS_SPENT_*. */
 enum {
     GS_PBS_GRAPH_COMPLETE = 0, /* everything was explored */
     GS_PBS_GRAPH_STATES = 1,   /* the budget of states */
     GS_PBS_GRAPH_BYTES = 2,    /* the budget of bytes */
     GS_PBS_GRAPH_SECONDS = 3,  /* the budget of seconds */
-    GS_PBS_GRAPH_FOUND = 4,    /* it stopped at the first schedule */
-    GS_PBS_GRAPH_DEPTH = 5,    /* vertices at the depth limit were left alone */
-    GS_PBS_GRAPH_UNDECIDED = 6 /* the answer hangs on batches that the table leaves undecided */
+    GS_PBS_GRAPH_FOUND = 4,    /* stopped at the first schedule */
+    GS_PBS_GRAPH_DEPTH = 5,    /* vertices at the depth limit were not expanded */
+    GS_PBS_GRAPH_UNDECIDED = 6 /* the answer depends on undecided batches of the table */
 };
 
 typedef struct {
-    int schedulable;        /* 1, 0, -1: not decided */
+    int schedulable;        /* 1, 0; -1: undecided */
     int reason;             /* GS_PBS_GRAPH_* */
     gs_schedule_t schedule; /* when schedulable */
     int64_t vertices;
-    int64_t times;      /* of all vertices: distinct pairs of a vertex and a time */
-    int64_t edges;      /* distinct (vertex, batch, vertex) */
-    int64_t merged;     /* frames that ended in a vertex that was there (paper: calls of MERGE
-                           from lines 26 and 32) */
-    int64_t splits;     /* vertices that one batch led to beyond the first, from one vertex (paper:
-                           calls of SPLIT) */
+    int64_t times;  /* of all vertices: distinct pairs of a vertex and a time */
+    int64_t edges;  /* distinct (vertex, batch, vertex) */
+    int64_t merged; /* frames that ended in an existing vertex (paper: calls of MERGE from lines 26
+                       and 32) */
+    int64_t splits; /* vertices beyond the first that one batch leads to from one vertex (paper:
+                       calls of SPLIT) */
     int64_t *per_depth; /* owned; vertices by number of executed jobs */
     int64_t depths;     /* its length */
     gs_pbs_graph_t graph;
@@ -104,13 +103,13 @@ typedef struct {
 void gs_pbs_graph_result_init(gs_pbs_graph_result_t *self);
 void gs_pbs_graph_result_free(gs_pbs_graph_result_t *self, gs_context_t *ctx);
 
-/* Searches for a schedule of one task set. An ended budget (options, ctx->bytes_limit, the poll)
- * is an answer, in result->schedulable and reason, and the counts then say how far it came.
- * Batches of table->undecided count as ineligible; where that makes the set infeasible the search
- * is repeated with them, and only when that fails too the answer is 0. result must be initialised;
- * free it in every case. Errors: those of gs_periodic_tasks_check, gs_periodic_tasks_hyperperiod,
- * gs_batch_table_check; options (a value out of range, or idling, offsets or D > T with the paper's
- * variants); GS_ERR_MEMORY; GS_ERR_INTERRUPTED. */
+/* Searches for a schedule of one task set. A spent budget (options, ctx->bytes_limit, the poll) is
+ * an answer, in result->schedulable and reason, with the counts up to then. Undecided batches of
+ * the table count as ineligible; where that makes the set infeasible the search is repeated with
+ * them eligible, and only when that fails too the answer is 0. result must be initialised; free it
+ * in every case. Errors: those of gs_periodic_tasks_check, gs_periodic_tasks_hyperperiod,
+ * gs_batch_table_check; GS_ERR_VALUE for an option out of range and for idling, offsets or D > T
+ * with the variants as printed; GS_ERR_MEMORY; GS_ERR_INTERRUPTED. */
 int gs_pbs_graph_search(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, const gs_pbs_graph_options_t *options,
                         gs_pbs_graph_result_t *result);

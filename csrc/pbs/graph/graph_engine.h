@@ -1,7 +1,8 @@
-/* Shared parts of the explorations of the scheduling graph; internal to pbs/graph. */
+/* Shared parts of the explorations of the scheduling graph; internal to csrc/pbs/graph. */
 #ifndef GS_PBS_GRAPH_GRAPH_ENGINE_H
 #define GS_PBS_GRAPH_GRAPH_ENGINE_H
 
+#include "core/vector.h"
 #include "pbs/graph/graph.h"
 #include "pbs/graph/graph_jobs.h"
 
@@ -16,32 +17,26 @@ typedef struct {
     int64_t edge_capacity;
 } gs_pbs_graph_engine_t;
 
-/* Each explores until it is done (GS_OK), first_only is satisfied (GS_OK with
- * result->schedulable = 1), a budget is spent (GS_SPENT_*) or an error comes. They set the counts
- * of the result in every case, and schedulable = 1 with the schedule when they find one. */
-int gs_pbs_graph_repaired(gs_pbs_graph_engine_t *engine); /* merging times: exact */
-int gs_pbs_graph_tree(gs_pbs_graph_engine_t *engine);     /* merging nothing: exact and huge */
-int gs_pbs_graph_paper(gs_pbs_graph_engine_t *engine);    /* as printed, with or without merging */
+/* Each returns when it is done (GS_OK), first_only is satisfied (GS_OK with result->schedulable =
+ * 1), a budget is spent (GS_SPENT_*) or an error occurs. They set the counts of the result in every
+ * case, and schedulable = 1 with the schedule when they find one. */
+int gs_pbs_graph_repaired(gs_pbs_graph_engine_t *self); /* merging of times: exact */
+int gs_pbs_graph_tree(gs_pbs_graph_engine_t *self);  /* no merging: exact, exponentially larger */
+int gs_pbs_graph_paper(gs_pbs_graph_engine_t *self); /* as printed, with or without merging */
 
-/* Counts a vertex (by result->per_depth) of that many executed jobs. */
-int gs_pbs_graph_count(gs_pbs_graph_engine_t *engine, int64_t depth);
+/* Counts a vertex with depth executed jobs, in result->vertices and per_depth. */
+int gs_pbs_graph_count(gs_pbs_graph_engine_t *self, int64_t depth);
 
-/* Counts an edge, and keeps it where the graph is kept. */
-int gs_pbs_graph_edge(gs_pbs_graph_engine_t *engine, int64_t source, int64_t target,
-                      uint32_t batch);
+/* Counts an edge, and stores it if options.keep. */
+int gs_pbs_graph_edge(gs_pbs_graph_engine_t *self, int64_t source, int64_t target, uint32_t batch);
 
-/* Appends the frame of an edge to the schedule; waiting and splits are none. */
-int gs_pbs_graph_frame(gs_pbs_graph_engine_t *engine, int64_t start, uint32_t batch);
+/* Appends the frame of an edge to the schedule; waiting and splits have none. */
+int gs_pbs_graph_frame(gs_pbs_graph_engine_t *self, int64_t start, uint32_t batch);
 
-/* Turns a schedule that was collected backwards around. */
+/* Reverses a schedule collected backwards. */
 void gs_pbs_graph_reverse(gs_schedule_t *schedule);
 
-/* Makes room for the whole graph, zeroed, where it is kept and its size is known at the end. */
-int gs_pbs_graph_keep(gs_pbs_graph_engine_t *engine, int64_t vertices, int64_t points);
-
-/* The array with room for one more item than count; *capacity doubles as needed. NULL with
- * ctx->status set when there is no memory, the old array then stays. */
-void *gs_pbs_graph_room(gs_context_t *ctx, void *array, int64_t *capacity, int64_t count,
-                        size_t size);
+/* Allocates the zeroed arrays of a graph of known size. */
+int gs_pbs_graph_keep(gs_pbs_graph_engine_t *self, int64_t vertices, int64_t points);
 
 #endif

@@ -1,4 +1,4 @@
-/* When does each job of [0, H) arrive, and when is it due? */
+/* Arrivals and deadlines of the jobs released in [0, H). */
 #include "pbs/graph/graph_jobs.h"
 
 int gs_pbs_graph_jobs_init(gs_pbs_graph_jobs_t *self, gs_context_t *ctx,

@@ -1,7 +1,7 @@
-/* The jobs released in [0, H): when does each arrive, and when is it due?
+/* Jobs released in [0, H): arrivals, absolute deadlines and the latest end of a frame.
  *
- * Nothing is listed: a long hyperperiod costs no memory. Job k of a task is the one released at
- * offset + k * period.
+ * Computed from the task parameters, so that a long hyperperiod costs no memory. Job k of a task is
+ * released at offset + k * period.
  */
 #ifndef GS_PBS_GRAPH_GRAPH_JOBS_H
 #define GS_PBS_GRAPH_GRAPH_JOBS_H
@@ -21,7 +21,7 @@ typedef struct {
 int gs_pbs_graph_jobs_init(gs_pbs_graph_jobs_t *self, gs_context_t *ctx,
                            const gs_periodic_tasks_t *tasks);
 
-/* How many jobs of each task are released in [0, t]. */
+/* The number of jobs of each task released in [0, t]. */
 void gs_pbs_graph_jobs_released(const gs_pbs_graph_jobs_t *self, int64_t t, int64_t *released);
 
 /* The first release after those counted in released, GS_NEVER when there is none. */
@@ -33,9 +33,9 @@ static inline int64_t gs_pbs_graph_jobs_due(const gs_pbs_graph_jobs_t *self, int
     return k < self->jobs[i] ? self->offset[i] + k * self->period[i] + self->deadline[i] : GS_NEVER;
 }
 
-/* The latest end of a frame that runs the oldest job of each task of batch without a miss, where
- * executed[i] jobs of task i are executed before: a job of the batch may end at its deadline, any
- * other must not be waiting at its own (arrived during the frame or not). */
+/* The latest end of a frame that runs the oldest job of each task of batch without a miss, after
+ * executed[i] jobs of task i. A job of the batch may end at its deadline; no other job may be
+ * pending at its own deadline, whether it arrived during the frame or before. */
 int64_t gs_pbs_graph_jobs_latest(const gs_pbs_graph_jobs_t *self, const int64_t *executed,
                                  uint32_t batch);
 

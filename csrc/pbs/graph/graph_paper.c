@@ -1,23 +1,23 @@
-/* What does the algorithm of paper 001 answer, as it is printed?
+/* Algorithms 1 to 4 of [RTNS24] as printed; comments give their line numbers.
  *
- * Algorithms 1 to 4, with their line numbers in the comments. It is neither sound nor complete:
+ * The algorithm is neither sound nor complete:
  *
  * 1. A(t, t') closed at t adds jobs again that were just executed (GS_PBS_GRAPH_PRINTED only).
- * 2. Algorithm 3, line 8: a split vertex hangs below the dominating vertex, whose schedule reaches
- *    it only by idling, and no deadline in between was looked at.
- * 3. Algorithm 3, line 6: deltas are relative to t(v_k), but are copied to a vertex at t(v_k) +
- *    delta.
+ * 2. Algorithm 3, line 8: a split vertex becomes a child of the dominating vertex, whose schedule
+ *    reaches it only by idling, and the deadlines in between are not checked.
+ * 3. Algorithm 3, line 6: deltas are relative to t(v_k), but are copied to a vertex at
+ *    t(v_k) + delta.
  * 4. Lines 26, 31-33: merging keeps one delta and drops the list and the successors of the other.
- * 5. Line 22 looks at the jobs of the batch and at those waiting in v_i whose deadline lies in the
- *    frame, not at jobs that arrive during it.
+ * 5. Line 22 checks the jobs of the batch and those waiting in v_i whose deadline lies in the
+ *    frame, not jobs that arrive during it.
  * 6. Algorithm 4 moves t(v_k), and a later Algorithm 2 adds its delta to the moved time.
  *
- * Where the listing leaves a choice: a vertex's batches go by ascending mask, one job (the oldest
- * ready) per task; new vertices go to the end of L; deltas are taken in ascending order; line 24
- * goes through V in order of creation (fast-forwarded vertices go to its end), but only through
- * those with the same ready and executed jobs, which an index finds; a delta of 0 merges nothing;
- * fast-forwarding without another arrival is success; discarded vertices leave their
- * predecessor's list; split vertices enter G and L without a check of dominance.
+ * Where the listing leaves a choice: the batches of a vertex are taken by ascending mask, one job
+ * (the oldest ready) per task; new vertices are appended to L; deltas are taken in ascending order;
+ * line 24 goes through V in order of creation (fast-forwarded vertices move to its end), restricted
+ * to those with the same ready and executed jobs, which an index finds; a delta of 0 merges
+ * nothing; fast-forwarding without another arrival is success; discarded vertices leave the list of
+ * their predecessor; split vertices enter G and L without a check of dominance.
  */
 #include "pbs/graph/graph_paper_vertices.h"
 
@@ -43,8 +43,8 @@ static int split(gs_pbs_graph_paper_t *self, int64_t v, int64_t delta)
 
 static int begin_merge(gs_pbs_graph_paper_t *self, int64_t depth, int64_t v, int64_t delta)
 {
-    gs_pbs_graph_paper_merge_t *merges =
-        gs_pbs_graph_room(self->ctx, self->merges, &self->merge_capacity, depth, sizeof *merges);
+    gs_pbs_graph_paper_merge_t *merges = gs_vector_reserve(
+        self->ctx, self->merges, &self->merge_capacity, depth + 1, sizeof *merges);
     if (merges == NULL) {
         return self->ctx->status;
     }
@@ -53,8 +53,8 @@ static int begin_merge(gs_pbs_graph_paper_t *self, int64_t depth, int64_t v, int
     return gs_pbs_graph_paper_add_delta(self, v, delta); /* line 2 */
 }
 
-/* Algorithm 2, Merge(v, delta), its recursion on a stack of its own: a long hyperperiod must not
- * overflow the C stack. */
+/* Algorithm 2, Merge(v, delta), with an explicit stack: the recursion is as deep as the hyperperiod
+ * is long. */
 static int merge(gs_pbs_graph_paper_t *self, int64_t v, int64_t delta)
 {
     if (delta == 0) {
@@ -117,7 +117,8 @@ static int consider(gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch, int64
     return status;
 }
 
-/* Line 22: does a frame from start to end miss a deadline? oldest: per task, the job it runs. */
+/* Line 22: whether a frame from start to end misses a deadline. oldest: per task, the job that it
+ * runs. */
 static bool misses(const gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch,
                    const int64_t *oldest, int64_t start, int64_t end)
 {
@@ -138,7 +139,7 @@ static bool misses(const gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch,
     return false;
 }
 
-/* Algorithm 4; *done when no job arrives any more. */
+/* Algorithm 4; *done: no further job arrives. */
 static int fast_forward(gs_pbs_graph_paper_t *self, int64_t v, bool *done)
 {
     gs_pbs_graph_paper_vertex_t *vertex = &self->vertices[v];
@@ -292,7 +293,7 @@ static int explore(gs_pbs_graph_paper_t *self)
     return status;
 }
 
-/* The frames on the way to the first vertex of S. Below a split vertex the GPU idles its delta. */
+/* The frames on the path to the first vertex of S. After a split vertex the GPU idles its delta. */
 static int read_schedule(gs_pbs_graph_paper_t *self)
 {
     for (int64_t v = self->final; self->vertices[v].parent >= 0; v = self->vertices[v].parent) {
@@ -309,7 +310,7 @@ static int read_schedule(gs_pbs_graph_paper_t *self)
 static int keep_graph(gs_pbs_graph_paper_t *self)
 {
     gs_pbs_graph_t *graph = &self->engine->result->graph;
-    /* A vertex that was created when a budget ended may not have entered the graph. */
+    /* A vertex created when a budget ended may not have entered the graph. */
     int64_t vertices = self->engine->result->vertices;
     size_t n = (size_t)self->jobs->n;
     int status = gs_pbs_graph_keep(self->engine, vertices, vertices);

@@ -1,4 +1,4 @@
-/* Which vertices does the graph of the paper's listing hold, and which are to be expanded? */
+/* Vertices of the listing of [RTNS24]: creation, entry into G, V and L, lookup and removal. */
 #include "pbs/graph/graph_paper_vertices.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ int gs_pbs_graph_paper_init(gs_pbs_graph_paper_t *self)
         self->base[i] = total;
         if (!gs_add(total, self->jobs->jobs[i], &total)) {
             return gs_fail(self->ctx, GS_ERR_OVERFLOW, "period", i, self->jobs->period[i],
-                           "has too many jobs in a hyperperiod");
+                           "a period that keeps the jobs of the hyperperiod below 2**63");
         }
     }
     self->words = (total + 63) / 64;
@@ -99,8 +99,8 @@ int gs_pbs_graph_paper_add_delta(gs_pbs_graph_paper_t *self, int64_t v, int64_t 
     if (at < vertex->dom_count && vertex->dom[at] == delta) {
         return GS_OK;
     }
-    int64_t *dom = gs_pbs_graph_room(self->ctx, vertex->dom, &vertex->dom_capacity,
-                                     vertex->dom_count, sizeof *dom);
+    int64_t *dom = gs_vector_reserve(self->ctx, vertex->dom, &vertex->dom_capacity,
+                                     vertex->dom_count + 1, sizeof *dom);
     if (dom == NULL) {
         return self->ctx->status;
     }
@@ -118,14 +118,16 @@ int gs_pbs_graph_paper_create(gs_pbs_graph_paper_t *self, int64_t t, int64_t fro
     if (limit != 0 && self->vertex_count >= limit) {
         return GS_SPENT_STATES;
     }
-    gs_pbs_graph_paper_vertex_t *vertices = gs_pbs_graph_room(
-        self->ctx, self->vertices, &self->vertex_capacity, self->vertex_count, sizeof *vertices);
+    gs_pbs_graph_paper_vertex_t *vertices =
+        gs_vector_reserve(self->ctx, self->vertices, &self->vertex_capacity, self->vertex_count + 1,
+                          sizeof *vertices);
     if (vertices == NULL) {
         return self->ctx->status;
     }
     self->vertices = vertices;
-    uint64_t *bits = gs_pbs_graph_room(self->ctx, self->bits, &self->bits_capacity,
-                                       self->vertex_count, 2 * (size_t)self->words * sizeof *bits);
+    uint64_t *bits =
+        gs_vector_reserve(self->ctx, self->bits, &self->bits_capacity, self->vertex_count + 1,
+                          2 * (size_t)self->words * sizeof *bits);
     if (bits == NULL) {
         return self->ctx->status;
     }
@@ -199,8 +201,8 @@ int gs_pbs_graph_paper_enter(gs_pbs_graph_paper_t *self, int64_t v, int64_t pare
 
 int gs_pbs_graph_paper_enqueue(gs_pbs_graph_paper_t *self, int64_t v)
 {
-    int64_t *queue = gs_pbs_graph_room(self->ctx, self->queue, &self->queue_capacity,
-                                       self->queue_count, sizeof *queue);
+    int64_t *queue = gs_vector_reserve(self->ctx, self->queue, &self->queue_capacity,
+                                       self->queue_count + 1, sizeof *queue);
     if (queue == NULL) {
         return self->ctx->status;
     }
@@ -225,8 +227,8 @@ int64_t gs_pbs_graph_paper_dequeue(gs_pbs_graph_paper_t *self)
 
 static int push_scratch(gs_pbs_graph_paper_t *self, int64_t count, int64_t v)
 {
-    int64_t *scratch = gs_pbs_graph_room(self->ctx, self->scratch, &self->scratch_capacity, count,
-                                         sizeof *scratch);
+    int64_t *scratch = gs_vector_reserve(self->ctx, self->scratch, &self->scratch_capacity,
+                                         count + 1, sizeof *scratch);
     if (scratch == NULL) {
         return self->ctx->status;
     }

@@ -1,8 +1,7 @@
-/* The graph G of paper 001's listing with its vertices V and the list L; internal to
- * pbs/graph/graph_paper*.c.
+/* Graph G, vertices V and list L of the listing of [RTNS24]; internal to pbs/graph/graph_paper*.c.
  *
- * A vertex is (t, ready, exe, dom, succ). Jobs are numbered, task by task, and the sets are bits.
- * Functions return GS_OK, an ended budget or an error.
+ * A vertex is (t, ready, exe, dom, succ). Jobs are numbered task by task, and job sets are bit
+ * sets. Functions return GS_OK, a spent budget or an error.
  */
 #ifndef GS_PBS_GRAPH_GRAPH_PAPER_VERTICES_H
 #define GS_PBS_GRAPH_GRAPH_PAPER_VERTICES_H
@@ -24,18 +23,18 @@ typedef struct {
     uint8_t state;
 } gs_pbs_graph_paper_vertex_t;
 
-/* A call of Algorithm 2 that is under way. */
+/* A pending call of Algorithm 2. */
 typedef struct {
     int64_t vertex;
     int64_t delta;
-    int64_t child; /* the next successor to propagate to */
+    int64_t child; /* next successor to propagate to */
 } gs_pbs_graph_paper_merge_t;
 
 typedef struct {
     gs_pbs_graph_engine_t *engine;
     gs_context_t *ctx;
     const gs_pbs_graph_jobs_t *jobs;
-    bool closed; /* A(t, t') contains what arrives at t */
+    bool closed; /* A(t, t') includes what arrives at t */
     int64_t words;
     int64_t base[GS_PERIODIC_TASKS_MAX]; /* number of task i's job 0 among all jobs */
     int64_t *due;                        /* of every job */
@@ -73,37 +72,38 @@ static inline void gs_pbs_graph_paper_put(uint64_t *set, int64_t job)
     set[job / 64] |= UINT64_C(1) << (job % 64);
 }
 
-/* Numbers the jobs; self has engine, ctx, jobs and closed, the rest zero. Free in every case. */
+/* Numbers the jobs. self has engine, ctx, jobs and closed set, the rest zero. Free in every
+ * case. */
 int gs_pbs_graph_paper_init(gs_pbs_graph_paper_t *self);
 void gs_pbs_graph_paper_free(gs_pbs_graph_paper_t *self);
 
-/* How many jobs of task i arrive in [0, t]. */
+/* The number of jobs of task i that arrive in [0, t]. */
 int64_t gs_pbs_graph_paper_arrived(const gs_pbs_graph_paper_t *self, int32_t i, int64_t t);
 
 /* Adds A(from, to) to a set, or the arrivals of [from, to] when closed. */
 void gs_pbs_graph_paper_add_arrivals(const gs_pbs_graph_paper_t *self, uint64_t *set, int64_t from,
                                      int64_t to, bool closed);
 
-/* Is A(from, to) not empty? */
+/* Whether A(from, to) is not empty. */
 bool gs_pbs_graph_paper_arrives(const gs_pbs_graph_paper_t *self, int64_t from, int64_t to);
 
 /* dom(v) <- dom(v) + {delta}, ascending and without repetition. */
 int gs_pbs_graph_paper_add_delta(gs_pbs_graph_paper_t *self, int64_t v, int64_t delta);
 
-/* Makes a vertex that is not in the graph yet, with empty sets and the dom of `from` (-1: none).
- * It is to be entered, or dropped, before the next one is created. */
+/* Creates a vertex outside the graph, with empty sets and the dom of `from` (-1: none). It must be
+ * entered or dropped before the next one is created. */
 int gs_pbs_graph_paper_create(gs_pbs_graph_paper_t *self, int64_t t, int64_t from, int64_t *v);
 
-/* Takes back the vertex that was created last. */
+/* Drops the vertex created last. */
 void gs_pbs_graph_paper_drop(gs_pbs_graph_paper_t *self);
 
-/* Adds the vertex that was created last to G, as successor of its parent, and to V. */
+/* Adds the vertex created last to V and to G, as successor of its parent. */
 int gs_pbs_graph_paper_enter(gs_pbs_graph_paper_t *self, int64_t v, int64_t parent, uint32_t batch);
 
-/* Puts v at the end of V, where line 24 finds it. */
+/* Appends v to V, with an index entry for line 24. */
 int gs_pbs_graph_paper_index(gs_pbs_graph_paper_t *self, int64_t v);
 
-/* The vertices of V with the ready and executed jobs of s, in order of entry, into scratch. */
+/* Writes the vertices of V with the ready and executed jobs of s to scratch, in order of entry. */
 int gs_pbs_graph_paper_equals(gs_pbs_graph_paper_t *self, int64_t s, int64_t *count);
 
 /* Line 33: discards v and its successors in G and L. Uses scratch from `used` on. */
@@ -112,7 +112,7 @@ int gs_pbs_graph_paper_discard(gs_pbs_graph_paper_t *self, int64_t v, int64_t us
 /* Adds v to L. */
 int gs_pbs_graph_paper_enqueue(gs_pbs_graph_paper_t *self, int64_t v);
 
-/* Takes the next vertex out of L, -1 when it is empty. */
+/* Removes the next vertex from L; -1 when L is empty. */
 int64_t gs_pbs_graph_paper_dequeue(gs_pbs_graph_paper_t *self);
 
 #endif

@@ -1,15 +1,15 @@
-/* Which times can each pair (ready, executed) be reached at, and does one lead to the end?
+/* Exact exploration of the scheduling graph: every pair (ready, executed) with all its real times.
  *
- * Paper 001, section 3, repaired. A vertex is a pair (executed, ready); with one instant of it
- * given, the pair says in which arrival interval all its times lie, because within an interval
- * nothing arrives, and across one something does. It holds every distinct time at which it is
- * reached, so nothing is lost by merging, and no time is in it that no schedule reaches. A batch
- * leads from each time to the vertex of the interval in which the frame ends, which is what the
- * paper's splitting should do.
+ * [RTNS24], section 3, repaired. A vertex is a pair (executed, ready). Given one of its instants,
+ * the pair determines the arrival interval of all its times, because within an interval nothing
+ * arrives and across an arrival something does. A vertex holds every distinct time at which it is
+ * reached, so merging loses nothing and adds no time that no schedule reaches. A batch leads from
+ * each time to the vertex of the interval in which the frame ends, which is the purpose of the
+ * splitting in [RTNS24].
  *
- * Frames only add executed jobs, and waiting happens at once (below), so a vertex whose depth, the
- * number of executed jobs, is the least of those left has all its times: each vertex is expanded
- * exactly once.
+ * Frames only add executed jobs, and waiting is followed at once (below), so when the least depth
+ * (number of executed jobs) of the vertices left is reached, its vertices have all their times:
+ * each vertex is expanded exactly once.
  */
 #include "core/hash_index.h"
 #include "pbs/graph/graph_engine.h"
@@ -20,8 +20,8 @@
 typedef struct {
     int64_t until; /* the first arrival after its times */
     int64_t depth;
-    int64_t newest;  /* point, from which the others are linked */
-    int64_t times;   /* how many */
+    int64_t newest;  /* newest point; the others are linked from it */
+    int64_t times;   /* number of times */
     int64_t sibling; /* the next vertex of the same depth, -1 */
     uint8_t state;
 } vertex_t;
@@ -30,7 +30,7 @@ typedef struct {
     int64_t time;
     int64_t vertex;
     int64_t parent;
-    int64_t older; /* the point of the same vertex before it, -1 */
+    int64_t older; /* previous point of the same vertex, -1 */
     uint32_t batch;
 } point_t;
 
@@ -53,7 +53,7 @@ typedef struct {
     int64_t *counts; /* per vertex: n executed, then n released */
     point_t *points;
     level_t *levels;
-    moment_t *moments; /* scratch: the times of the vertex being expanded, in order */
+    moment_t *moments; /* scratch: the times of the vertex being expanded, ascending */
     int64_t vertex_count, vertex_capacity, count_capacity;
     int64_t point_count, point_capacity;
     int64_t level_count, level_capacity;
@@ -85,8 +85,8 @@ static uint64_t hash_counts(const repaired_t *self, const int64_t *counts)
 static int append_level(repaired_t *self, int64_t depth)
 {
     while (self->level_count <= depth) {
-        level_t *grown = gs_pbs_graph_room(self->ctx, self->levels, &self->level_capacity,
-                                           self->level_count, sizeof *grown);
+        level_t *grown = gs_vector_reserve(self->ctx, self->levels, &self->level_capacity,
+                                           self->level_count + 1, sizeof *grown);
         if (grown == NULL) {
             return self->ctx->status;
         }
@@ -100,14 +100,14 @@ static int add_vertex(repaired_t *self, const int64_t *counts, uint64_t hash, in
                       int64_t *v)
 {
     int32_t n = self->jobs->n;
-    vertex_t *vertices = gs_pbs_graph_room(self->ctx, self->vertices, &self->vertex_capacity,
-                                           self->vertex_count, sizeof *vertices);
+    vertex_t *vertices = gs_vector_reserve(self->ctx, self->vertices, &self->vertex_capacity,
+                                           self->vertex_count + 1, sizeof *vertices);
     if (vertices == NULL) {
         return self->ctx->status;
     }
     self->vertices = vertices;
-    int64_t *rows = gs_pbs_graph_room(self->ctx, self->counts, &self->count_capacity,
-                                      self->vertex_count, 2 * (size_t)n * sizeof *rows);
+    int64_t *rows = gs_vector_reserve(self->ctx, self->counts, &self->count_capacity,
+                                      self->vertex_count + 1, 2 * (size_t)n * sizeof *rows);
     if (rows == NULL) {
         return self->ctx->status;
     }
@@ -141,7 +141,7 @@ static int add_vertex(repaired_t *self, const int64_t *counts, uint64_t hash, in
     return GS_OK;
 }
 
-/* Adds a time to a vertex unless it has it. */
+/* Adds a time to a vertex unless it is there. */
 static int add_time(repaired_t *self, int64_t v, int64_t time, int64_t parent, uint32_t batch,
                     int64_t *point)
 {
@@ -156,8 +156,8 @@ static int add_time(repaired_t *self, int64_t v, int64_t time, int64_t parent, u
     if (limit != 0 && self->point_count >= limit) {
         return GS_SPENT_STATES;
     }
-    point_t *points = gs_pbs_graph_room(self->ctx, self->points, &self->point_capacity,
-                                        self->point_count, sizeof *points);
+    point_t *points = gs_vector_reserve(self->ctx, self->points, &self->point_capacity,
+                                        self->point_count + 1, sizeof *points);
     if (points == NULL) {
         return self->ctx->status;
     }
@@ -174,8 +174,8 @@ static int add_time(repaired_t *self, int64_t v, int64_t time, int64_t parent, u
     return GS_OK;
 }
 
-/* Where a frame ends: a vertex and the time there, later than the frame's end when nothing was
- * ready. Every end before `until` leads there too. */
+/* The state at the end of a frame: a vertex and the time there, which is later than the end when
+ * nothing was ready. Every end before `until` leads to the same vertex. */
 typedef struct {
     int64_t vertex; /* -1: none yet */
     int64_t time;   /* when `jumps` */
@@ -184,7 +184,7 @@ typedef struct {
     bool created;
 } landing_t;
 
-/* Finds or creates the vertex of (executed, what is released by t), counts being that vector. */
+/* Finds or creates the vertex of counts: jobs executed, then jobs released, per task. */
 static int find_vertex(repaired_t *self, const int64_t *counts, int64_t depth, int64_t *v,
                        bool *created)
 {
@@ -201,8 +201,8 @@ static int find_vertex(repaired_t *self, const int64_t *counts, int64_t depth, i
     return add_vertex(self, counts, hash, depth, v);
 }
 
-/* The state at time t with counts[0..n-1] jobs executed; counts[n..] is set here. Algorithm 4: with
- * nothing ready the clock jumps to the next arrival. */
+/* The state at time t with counts[0..n-1] jobs executed; sets counts[n..]. With nothing ready the
+ * time advances to the next arrival (Algorithm 4). */
 static int land(repaired_t *self, int64_t t, int64_t *counts, int64_t depth, landing_t *landing)
 {
     int32_t n = self->jobs->n;
@@ -219,10 +219,9 @@ static int land(repaired_t *self, int64_t t, int64_t *counts, int64_t depth, lan
     return find_vertex(self, counts, depth, &landing->vertex, &landing->created);
 }
 
-/* With inserted idle time, a new vertex also leads to the next arrival, and from there on. Done at
- * once, so that the times of one depth are complete before the first of its vertices is expanded.
- * All times of a vertex wait to the same instant, hence once per vertex is enough; counts is
- * overwritten. */
+/* With inserted idle time: from a new vertex, waits for the next arrival, and on from there. Done
+ * at once, so that all times of one depth are known before the first of its vertices is expanded.
+ * All times of a vertex wait to the same instant, hence once per vertex. counts is overwritten. */
 static int wait_on(repaired_t *self, int64_t v, int64_t point, int64_t *counts)
 {
     int32_t n = self->jobs->n;
@@ -256,7 +255,7 @@ static int wait_on(repaired_t *self, int64_t v, int64_t point, int64_t *counts)
     return GS_OK;
 }
 
-/* Adds what a frame reached; notes the end of the schedule. */
+/* Adds the state that a frame reached; records the first state with every job executed. */
 static int arrive(repaired_t *self, const landing_t *landing, int64_t time, int64_t parent,
                   uint32_t batch, int64_t *counts)
 {
@@ -284,18 +283,15 @@ static int compare_moments(const void *a, const void *b)
 static int sort_times(repaired_t *self, int64_t v)
 {
     int64_t count = self->vertices[v].times;
-    if (count == 0) { /* a vertex whose first time met the end of a budget */
+    if (count == 0) { /* a vertex created when a budget ended has no times */
         return GS_OK;
     }
-    if (count > self->moment_capacity) {
-        moment_t *grown =
-            gs_grow(self->ctx, self->moments, 2 * (size_t)count, sizeof *self->moments);
-        if (grown == NULL) {
-            return self->ctx->status;
-        }
-        self->moments = grown;
-        self->moment_capacity = 2 * count;
+    moment_t *moments =
+        gs_vector_reserve(self->ctx, self->moments, &self->moment_capacity, count, sizeof *moments);
+    if (moments == NULL) {
+        return self->ctx->status;
     }
+    self->moments = moments;
     int64_t at = 0;
     for (int64_t p = self->vertices[v].newest; p >= 0; p = self->points[p].older) {
         self->moments[at++] = (moment_t){self->points[p].time, p};
@@ -325,7 +321,7 @@ static int expand_batch(repaired_t *self, int64_t v, uint32_t batch)
                 counts[i] = executed_of(self, v)[i] + (batch >> i & 1);
             }
             status = land(self, end, counts, depth, &landing);
-            /* After a jump two intervals may share their landing. */
+            /* After a jump to an arrival two intervals may share their landing. */
             if (status == GS_OK && landing.vertex != before) {
                 result->splits += before < 0 ? 0 : 1;
                 status = gs_pbs_graph_edge(self->engine, v, landing.vertex, batch);
@@ -363,7 +359,7 @@ static int expand(repaired_t *self, int64_t v)
 {
     uint32_t ready = ready_mask(self, v);
     int status = sort_times(self, v);
-    /* Subsets from the largest mask down; the empty one ends the walk. */
+    /* Subsets in descending order; the empty one ends the loop. */
     for (uint32_t batch = ready; status == GS_OK && batch != 0; batch = (batch - 1) & ready) {
         if (self->engine->completion[batch] > 0) {
             status = expand_batch(self, v, batch);
@@ -411,7 +407,7 @@ static int explore(repaired_t *self)
     return status;
 }
 
-/* The frames on the way to the final point, along real predecessors. */
+/* The frames on the path to the final point, along real predecessors. */
 static int read_schedule(repaired_t *self)
 {
     for (int64_t p = self->final; p >= 0 && self->points[p].parent >= 0;
@@ -426,7 +422,7 @@ static int read_schedule(repaired_t *self)
     return GS_OK;
 }
 
-/* Copies the graph out: the points of a vertex side by side, in order of time. */
+/* Copies the graph to the result: the points of a vertex are contiguous and ascending in time. */
 static int keep_graph(repaired_t *self)
 {
     gs_context_t *ctx = self->ctx;

@@ -1,6 +1,6 @@
-/* How large is the graph when nothing is merged?
+/* Exploration of the scheduling graph without merging.
  *
- * Paper 001, Figure 5c, red line: every path has vertices of its own, so the graph is a tree. It is
+ * [RTNS24], Figure 5c, red line: every path has its own vertices, so the graph is a tree. It is
  * walked depth first, which needs memory for one path only (unless the graph is kept) and visits
  * the same vertices as any other order.
  */
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A vertex on the current path, with what is left to try from it. */
+/* A vertex on the current path, with the transitions left to follow. */
 typedef struct {
     int64_t time;
     int64_t parent_start; /* when the frame that led here started */
@@ -17,7 +17,7 @@ typedef struct {
     uint32_t batch; /* of that frame; 0: waiting */
     uint32_t ready;
     uint32_t left; /* the next batch to try, counting down through the subsets of ready */
-    bool waits;    /* waiting is still to be tried */
+    bool waits;    /* waiting is still to be followed */
 } step_t;
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
     int64_t *counts; /* per step of the path: n executed, then n released */
     int64_t length, path_capacity, count_capacity;
     int64_t vertices;
-    /* of the kept graph: */
+    /* capacities of the kept graph: */
     int64_t executed_capacity, ready_capacity, state_capacity, first_capacity, point_capacity;
 } tree_t;
 
@@ -46,27 +46,27 @@ static int keep_vertex(tree_t *self, uint8_t state)
     int64_t v = graph->vertices;
     const step_t *step = &self->path[self->length - 1];
     void *grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->executed, &self->executed_capacity, v,
+    if ((grown = gs_vector_reserve(ctx, graph->executed, &self->executed_capacity, v + 1,
                                    n * sizeof *graph->executed)) == NULL) {
         return ctx->status;
     }
     graph->executed = grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->ready, &self->ready_capacity, v,
+    if ((grown = gs_vector_reserve(ctx, graph->ready, &self->ready_capacity, v + 1,
                                    n * sizeof *graph->ready)) == NULL) {
         return ctx->status;
     }
     graph->ready = grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->state, &self->state_capacity, v,
+    if ((grown = gs_vector_reserve(ctx, graph->state, &self->state_capacity, v + 1,
                                    sizeof *graph->state)) == NULL) {
         return ctx->status;
     }
     graph->state = grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->first, &self->first_capacity, v + 1,
+    if ((grown = gs_vector_reserve(ctx, graph->first, &self->first_capacity, v + 2,
                                    sizeof *graph->first)) == NULL) {
         return ctx->status;
     }
     graph->first = grown;
-    if ((grown = gs_pbs_graph_room(ctx, graph->point, &self->point_capacity, v,
+    if ((grown = gs_vector_reserve(ctx, graph->point, &self->point_capacity, v + 1,
                                    sizeof *graph->point)) == NULL) {
         return ctx->status;
     }
@@ -99,8 +99,8 @@ static int read_schedule(tree_t *self)
     return GS_OK;
 }
 
-/* Goes on to the vertex at time t that batch leads to from the end of the path (the root when the
- * path is empty). */
+/* Appends the vertex at time t that batch leads to from the end of the path (the root when the path
+ * is empty). */
 static int push(tree_t *self, int64_t t, uint32_t batch)
 {
     gs_context_t *ctx = self->ctx;
@@ -110,12 +110,12 @@ static int push(tree_t *self, int64_t t, uint32_t batch)
         return GS_SPENT_STATES;
     }
     step_t *path =
-        gs_pbs_graph_room(ctx, self->path, &self->path_capacity, self->length, sizeof *path);
+        gs_vector_reserve(ctx, self->path, &self->path_capacity, self->length + 1, sizeof *path);
     if (path == NULL) {
         return ctx->status;
     }
     self->path = path;
-    int64_t *rows = gs_pbs_graph_room(ctx, self->counts, &self->count_capacity, self->length,
+    int64_t *rows = gs_vector_reserve(ctx, self->counts, &self->count_capacity, self->length + 1,
                                       2 * (size_t)n * sizeof *rows);
     if (rows == NULL) {
         return ctx->status;

@@ -1,4 +1,4 @@
-/* How long would each batch take, and which batches fit into one processor? */
+/* Completion times of batches under slowdown, and eligibility by utilization. */
 #include "pbs/oracle/oracle.h"
 
 #define MOST_SLOWDOWN (INT64_C(1000000) * GS_PBS_ORACLE_SLOWDOWN_ONE)
@@ -8,14 +8,14 @@ __extension__ typedef unsigned __int128 wide_t;
 static int check_wcet(gs_context_t *ctx, int32_t n, const int64_t *wcet)
 {
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "must be 1 to 20 tasks");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "1 to 20 tasks");
     }
     for (int32_t i = 0; i < n; i++) {
         if (wcet[i] < 1) {
-            return gs_fail(ctx, GS_ERR_VALUE, "wcet", i, wcet[i], "must be positive");
+            return gs_fail(ctx, GS_ERR_VALUE, "wcet", i, wcet[i], "a positive number of ticks");
         }
         if (wcet[i] >= GS_NEVER / 2) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, "wcet", i, wcet[i], "is too large for the clock");
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "wcet", i, wcet[i], "at most 2**60 - 2 ticks");
         }
     }
     return GS_OK;
@@ -31,7 +31,7 @@ int gs_pbs_oracle_times(gs_context_t *ctx, int32_t n, const int64_t *wcet,
     if (slowdown.least < GS_PBS_ORACLE_SLOWDOWN_ONE || slowdown.most < slowdown.least ||
         slowdown.most > MOST_SLOWDOWN) {
         return gs_fail(ctx, GS_ERR_VALUE, "slowdown", -1, slowdown.least,
-                       "must be factors of 1 to 1000000 in billionths, the lesser first");
+                       "factors of 1 to 1000000, in billionths, the lesser first");
     }
     int64_t size = INT64_C(1) << n, choices = slowdown.most - slowdown.least + 1;
     times[0] = 0;
@@ -39,7 +39,7 @@ int gs_pbs_oracle_times(gs_context_t *ctx, int32_t n, const int64_t *wcet,
         int64_t first = wcet[__builtin_ctzll((uint64_t)mask)], rest = times[mask & (mask - 1)];
         times[mask] = first > rest ? first : rest;
     }
-    /* Only now, since the time of a set is not that of its subset times a factor. */
+    /* In a second pass: the time of a set is not that of its subset times a factor. */
     for (int64_t mask = 1; mask < size; mask++) {
         if ((mask & (mask - 1)) == 0) {
             continue;
@@ -52,7 +52,7 @@ int gs_pbs_oracle_times(gs_context_t *ctx, int32_t n, const int64_t *wcet,
         wide_t time = (product + GS_PBS_ORACLE_SLOWDOWN_ONE - 1) / GS_PBS_ORACLE_SLOWDOWN_ONE;
         if (time >= GS_NEVER / 2) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "batch", mask, times[mask],
-                           "with its slowdown, its longest wcet is too large for the clock");
+                           "a longest wcet that, slowed down, is at most 2**60 - 2 ticks");
         }
         times[mask] = (int64_t)time;
     }
@@ -73,7 +73,8 @@ int gs_pbs_oracle_by_utilization(gs_context_t *ctx, const gs_periodic_tasks_t *t
     if (status != GS_OK) {
         return status;
     }
-    /* Work in a hyperperiod, cut off above it: 20 such shares fit 64 bits unsigned. */
+    /* Work in a hyperperiod, limited to one more than the hyperperiod: 20 such terms fit 64
+     * bits. */
     uint64_t work[GS_PERIODIC_TASKS_MAX];
     for (int32_t i = 0; i < tasks->n; i++) {
         wide_t exact = (wide_t)wcet[i] * (wide_t)(hyperperiod / tasks->period[i]);

@@ -1,4 +1,5 @@
-/* In which order must these kernels be submitted, so that all their blocks are resident at once? */
+/* Eligibility by placement: a search for an order of submission with all blocks resident at
+ * once. */
 #include "pbs/oracle/oracle.h"
 
 #include <string.h>
@@ -6,9 +7,9 @@
 #include "model/placement.h"
 #include "pbs/oracle/resource_demand.h"
 
-/* Orders of a set that are tried before it is left undecided: 6! */
+/* Most orders of a set that are tried exhaustively: 6! */
 #define MOST_ORDERS 720
-/* Ways to sort the kernels of a set. */
+/* Number of sorted orders tried per set. */
 enum { SORTS = 7 };
 
 typedef struct {
@@ -20,18 +21,18 @@ typedef struct {
     gs_gpu_footprint_t take[GS_PERIODIC_TASKS_MAX];
     int32_t twin[GS_PERIODIC_TASKS_MAX]; /* the first kernel with the same grid and footprint */
     int8_t sorted[SORTS][GS_PERIODIC_TASKS_MAX];
-    /* The order tried last: its first `placed` kernels fit, loads[k] is what the SMs hold after k
-     * of them, and `stuck`, unless -1, is a kernel that does not fit behind them. */
+    /* The order tried last: its first `placed` kernels fit, loads[k] is the state of the SMs after
+     * k of them, and `stuck`, unless -1, is a kernel that does not fit after them. */
     int8_t tried[GS_PERIODIC_TASKS_MAX];
     int32_t placed;
     int32_t stuck;
     gs_placement_sm_load_t *loads;
-    uint8_t *verdict; /* per set, GS_PBS_ORACLE_DEMAND_* */
+    uint8_t *verdict; /* per set, GS_PBS_ORACLE_RESOURCE_DEMAND_* */
     int8_t *order;    /* the caller's: n entries per set */
     bool ascending;
 } search_t;
 
-/* Does this order fit? Takes up where the order tried before it begins to differ. */
+/* Whether this order fits; continues from the prefix shared with the order tried before. */
 static int try_order(search_t *self, const int8_t *order, int32_t count, bool *fits)
 {
     int32_t same = 0;
@@ -72,10 +73,10 @@ static void keep(search_t *self, uint32_t mask, const int8_t *order, int32_t cou
         row[p] = order[p];
         self->ascending = self->ascending && (p == 0 || order[p - 1] < order[p]);
     }
-    self->verdict[mask] = GS_PBS_ORACLE_DEMAND_FITS;
+    self->verdict[mask] = GS_PBS_ORACLE_RESOURCE_DEMAND_FITS;
 }
 
-/* The members of a set in the order of one of the sorts. */
+/* The members of a set in one of the sorted orders. */
 static int32_t members(const search_t *self, uint32_t mask, int sort, int8_t *order)
 {
     int32_t count = 0;
@@ -100,7 +101,7 @@ static int try_sort(search_t *self, uint32_t mask, int sort)
     return status;
 }
 
-/* The greatest part of an SM's resources that a block takes, in 2^-20. */
+/* The largest fraction of an SM resource that a block takes, in units of 2^-20. */
 static int64_t largest_share(const gs_gpu_t *gpu, const gs_gpu_footprint_t *take)
 {
     const int64_t need[] = {take->warps, 1, take->regs, take->smem};
@@ -114,12 +115,12 @@ static int64_t largest_share(const gs_gpu_t *gpu, const gs_gpu_footprint_t *take
     return largest;
 }
 
-/* Keys to sort kernels by, the greatest first, and equal ones by their index. */
+/* Sort keys of a kernel, descending; ties go by index. */
 static void sort_keys(const search_t *self, int32_t i, int sort, int64_t key[3])
 {
     const gs_gpu_footprint_t *take = &self->take[i];
     int64_t share = largest_share(self->placer.gpu, take);
-    int64_t blocks = self->kernels[i].blocks; /* larger grids never share the GPU */
+    int64_t blocks = self->kernels[i].blocks; /* larger grids are never eligible with others */
     blocks = blocks > INT32_MAX ? INT32_MAX : blocks;
     const int64_t keys[SORTS][3] = {
         {take->warps, take->smem, take->regs},
@@ -167,19 +168,20 @@ static bool same_block(const search_t *self, int32_t a, int32_t b)
            x->regs_usable == y->regs_usable;
 }
 
-/* Sets of kernels whose sums leave the question open: the first sort, in an order of the sets in
- * which consecutive ones share the beginning of their order. */
+/* Tries the first sort for the sets that total demand leaves open, in an order in which consecutive
+ * sets share the beginning of their order. */
 static int try_first_sort(search_t *self)
 {
     uint32_t sets = UINT32_C(1) << self->n;
     for (uint32_t v = 1; v < sets; v++) {
         uint32_t mask = 0;
         for (uint32_t rest = v; rest != 0; rest &= rest - 1) {
-            /* The greatest kernel is the highest bit of v, and changes most seldom. */
+            /* The kernel first in the sort is the highest bit of v, which changes least often. */
             mask |= UINT32_C(1) << self->sorted[0][self->n - 1 - __builtin_ctz(rest)];
         }
-        int status = self->verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN ? try_sort(self, mask, 0)
-                                                                      : gs_poll(self->ctx, self->n);
+        int status = self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED
+                         ? try_sort(self, mask, 0)
+                         : gs_poll(self->ctx, self->n);
         if (status != GS_OK) {
             return status;
         }
@@ -187,7 +189,8 @@ static int try_first_sort(search_t *self)
     return GS_OK;
 }
 
-/* Different orders of a set, identical kernels being interchangeable; MOST_ORDERS + 1 for more. */
+/* The number of distinct orders of a set, identical kernels being interchangeable; at most
+ * MOST_ORDERS + 1. */
 static int32_t count_orders(const search_t *self, uint32_t mask)
 {
     int32_t alike[GS_PERIODIC_TASKS_MAX] = {0};
@@ -200,21 +203,21 @@ static int32_t count_orders(const search_t *self, uint32_t mask)
     return orders > MOST_ORDERS ? MOST_ORDERS + 1 : (int32_t)orders;
 }
 
-/* Would this kernel here repeat an order that is tried anyway? */
-static bool repeats(const search_t *self, int8_t i, uint32_t left, const int8_t *order,
-                    int32_t depth)
+/* Whether placing this kernel next repeats an order that is tried anyway. */
+static bool is_redundant(const search_t *self, int8_t i, uint32_t left, const int8_t *order,
+                         int32_t depth)
 {
-    /* Of identical kernels the first comes first. */
+    /* Identical kernels are taken by ascending index. */
     for (uint32_t rest = left & ((UINT32_C(1) << i) - 1); rest != 0; rest &= rest - 1) {
         if (self->twin[__builtin_ctz(rest)] == self->twin[i]) {
             return true;
         }
     }
-    /* Neighbours with the same blocks are one kernel to the GPU. */
+    /* Adjacent kernels with equal blocks are one kernel to the GPU. */
     return depth > 0 && i < order[depth - 1] && same_block(self, i, order[depth - 1]);
 }
 
-/* Every order of the kernels that are left, behind the first depth ones of order. */
+/* Tries every order of the kernels left, after the first depth ones of order. */
 static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, int32_t depth)
 {
     if (left == 0) {
@@ -223,7 +226,7 @@ static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, 
     }
     for (int32_t p = 0; p < self->n; p++) {
         int8_t i = self->sorted[0][p];
-        if ((left >> i & 1) == 0 || repeats(self, i, left, order, depth)) {
+        if ((left >> i & 1) == 0 || is_redundant(self, i, left, order, depth)) {
             continue;
         }
         bool fits;
@@ -232,20 +235,20 @@ static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, 
         if (status == GS_OK && fits) {
             status = try_all(self, mask, left & ~(UINT32_C(1) << i), order, depth + 1);
         }
-        if (status != GS_OK || self->verdict[mask] == GS_PBS_ORACLE_DEMAND_FITS) {
+        if (status != GS_OK || self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
             return status;
         }
     }
     return GS_OK;
 }
 
-/* The order found for a set without one kernel, and that kernel behind it. */
-static int try_behind(search_t *self, uint32_t mask)
+/* Tries the order found for a subset with one kernel less, followed by that kernel. */
+static int try_extensions(search_t *self, uint32_t mask)
 {
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         int last = __builtin_ctz(rest);
         uint32_t others = mask & ~(UINT32_C(1) << last);
-        if (self->verdict[others] != GS_PBS_ORACLE_DEMAND_FITS) {
+        if (self->verdict[others] != GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
             continue;
         }
         int32_t count = __builtin_popcount(others);
@@ -264,8 +267,8 @@ static int try_behind(search_t *self, uint32_t mask)
     return GS_OK;
 }
 
-/* A set that the first sort does not place; *decided: whether that is the last word. */
-static int try_harder(search_t *self, uint32_t mask, bool *decided)
+/* Decides a set that the first sort does not place; *decided: whether every order is covered. */
+static int try_other_orders(search_t *self, uint32_t mask, bool *decided)
 {
     *decided = __builtin_popcount(mask) <= GS_PBS_ORACLE_EXHAUSTIVE ||
                count_orders(self, mask) <= MOST_ORDERS;
@@ -273,30 +276,30 @@ static int try_harder(search_t *self, uint32_t mask, bool *decided)
         int8_t order[GS_PERIODIC_TASKS_MAX];
         return try_all(self, mask, mask, order, 0);
     }
-    int status = try_behind(self, mask);
+    int status = try_extensions(self, mask);
     for (int sort = 1; sort < SORTS; sort++) {
-        if (status == GS_OK && self->verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN) {
+        if (status == GS_OK && self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED) {
             status = try_sort(self, mask, sort);
         }
     }
     return status;
 }
 
-static int refuse_block(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int32_t i, int limit)
+static int fail_block(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int32_t i, int limit)
 {
     switch (limit) {
     case GS_GPU_LIMIT_THREADS:
         return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernel->threads,
-                       "no GPU takes so many threads in a block");
+                       "at most 1024 threads per block");
     case GS_GPU_LIMIT_WARPS:
         return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernel->threads,
-                       "a block of this task fits no SM: it has more warps than an SM holds");
+                       "at most as many warps per block as an SM holds");
     case GS_GPU_LIMIT_REGS:
         return gs_fail(ctx, GS_ERR_VALUE, "regs", i, kernel->regs,
-                       "a block of this task fits no SM: it needs too many registers");
+                       "registers per thread with which a block fits an SM");
     default:
         return gs_fail(ctx, GS_ERR_VALUE, "smem", i, kernel->smem,
-                       "a block of this task fits no SM: it needs too much shared memory");
+                       "shared memory per block that fits an SM");
     }
 }
 
@@ -310,7 +313,7 @@ static int read_kernels(search_t *self, const gs_gpu_t *gpu, int64_t *per_sm)
             return status;
         }
         if (per_sm[i] == 0) {
-            return refuse_block(self->ctx, &self->kernels[i], i, limit);
+            return fail_block(self->ctx, &self->kernels[i], i, limit);
         }
         self->twin[i] = 0;
         while (self->kernels[self->twin[i]].blocks != self->kernels[i].blocks ||
@@ -322,8 +325,9 @@ static int read_kernels(search_t *self, const gs_gpu_t *gpu, int64_t *per_sm)
     return GS_OK;
 }
 
-/* What sums say of every set; *open: how many they leave open. */
-static int judge_all(search_t *self, const gs_pbs_oracle_demand_t *demand, int64_t *open)
+/* Classifies every set by total demand; *open: number of sets left open. */
+static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *demand,
+                        int64_t *open)
 {
     int8_t order[GS_PERIODIC_TASKS_MAX];
     uint32_t sets = UINT32_C(1) << self->n;
@@ -331,13 +335,14 @@ static int judge_all(search_t *self, const gs_pbs_oracle_demand_t *demand, int64
     *open = 0;
     for (uint32_t mask = 1; mask < sets; mask++) {
         bool single = (mask & (mask - 1)) == 0;
-        int verdict = single ? GS_PBS_ORACLE_DEMAND_FITS : gs_pbs_oracle_demand_judge(demand, mask);
+        int verdict = single ? GS_PBS_ORACLE_RESOURCE_DEMAND_FITS
+                             : gs_pbs_oracle_resource_demand_classify(demand, mask);
         self->verdict[mask] = (uint8_t)verdict;
-        if (verdict == GS_PBS_ORACLE_DEMAND_FITS) {
+        if (verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
             int32_t count = members(self, mask, 1, order);
             keep(self, mask, order, count);
         }
-        *open += verdict == GS_PBS_ORACLE_DEMAND_OPEN;
+        *open += verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED;
         int status = gs_poll(self->ctx, self->n);
         if (status != GS_OK) {
             return status;
@@ -351,16 +356,16 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
                                int64_t *undecided, int8_t *order, gs_pbs_oracle_found_t *found)
 {
     search_t self = {.ctx = ctx, .kernels = kernels, .n = n, .stuck = -1, .order = order};
-    gs_pbs_oracle_demand_t demand = {0};
+    gs_pbs_oracle_resource_demand_t demand = {0};
     int64_t per_sm[GS_PERIODIC_TASKS_MAX], open;
     self.ascending = true;
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "must be 1 to 20 tasks");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "1 to 20 tasks");
     }
     int status = gs_placement_init(&self.placer, ctx, gpu, GS_PLACEMENT_MOST_ROOM);
     if (status != GS_OK || (status = read_kernels(&self, gpu, per_sm)) != GS_OK ||
-        (status = gs_pbs_oracle_demand_init(&demand, ctx, gpu, n, kernels, self.take, per_sm)) !=
-            GS_OK) {
+        (status = gs_pbs_oracle_resource_demand_init(&demand, ctx, gpu, n, kernels, self.take,
+                                                     per_sm)) != GS_OK) {
         goto out;
     }
     self.sms = (size_t)gpu->sms;
@@ -370,17 +375,17 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
         status = ctx->status;
         goto out;
     }
-    status = judge_all(&self, &demand, &open);
+    status = classify_all(&self, &demand, &open);
     if (status == GS_OK && open > 0) {
         status = try_first_sort(&self);
     }
     *found = (gs_pbs_oracle_found_t){true, 0};
     for (uint32_t mask = 1; status == GS_OK && mask < UINT32_C(1) << n; mask++) {
         bool decided = true;
-        if (self.verdict[mask] == GS_PBS_ORACLE_DEMAND_OPEN) {
-            status = try_harder(&self, mask, &decided);
+        if (self.verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED) {
+            status = try_other_orders(&self, mask, &decided);
         }
-        bool fits = self.verdict[mask] == GS_PBS_ORACLE_DEMAND_FITS;
+        bool fits = self.verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS;
         undecided[mask] = fits || decided ? 0 : completion[mask];
         completion[mask] = fits ? completion[mask] : 0;
         found->undecided += undecided[mask] != 0;
@@ -390,7 +395,7 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
 out:
     gs_free(ctx, self.loads);
     gs_free(ctx, self.verdict);
-    gs_pbs_oracle_demand_free(&demand, ctx);
+    gs_pbs_oracle_resource_demand_free(&demand, ctx);
     gs_placement_free(&self.placer, ctx);
     return status;
 }

@@ -17,7 +17,7 @@ static bool read_pair(PyObject *in, const char *name, int typenum, void *pair)
     if (ok) {
         memcpy(pair, PyArray_DATA(array), 16); /* both types have eight bytes */
     }
-    Py_XDECREF(array);
+    Py_XDECREF((PyObject *)array);
     return ok;
 }
 
@@ -171,15 +171,15 @@ static PyObject *elliott_draw(PyObject *module, PyObject *const *args, Py_ssize_
     if (period != NULL && work != NULL && fates != NULL) {
         result = Py_BuildValue("OOOOO", n, gpu, period, work, fates);
     }
-    Py_XDECREF(period);
-    Py_XDECREF(work);
-    Py_XDECREF(fates);
+    Py_XDECREF((PyObject *)period);
+    Py_XDECREF((PyObject *)work);
+    Py_XDECREF((PyObject *)fates);
 out:
     gs_free(&call.ctx, rows.period);
     gs_free(&call.ctx, rows.work);
     gs_generate_elliott_free(&sets, &call.ctx);
-    Py_XDECREF(n);
-    Py_XDECREF(gpu);
+    Py_XDECREF((PyObject *)n);
+    Py_XDECREF((PyObject *)gpu);
     scenario_free(&scenario);
     gs_python_call_free(&call);
     return result;
@@ -221,7 +221,7 @@ static PyObject *elliott_study(PyObject *module, PyObject *const *args, Py_ssize
     PyArrayObject *speed_ups = gs_python_int64(list, "speed_ups", 1);
     gs_python_call_t call;
     if (speed_ups == NULL || !gs_python_call_init(&call, stop, 0, 0)) {
-        Py_XDECREF(speed_ups);
+        Py_XDECREF((PyObject *)speed_ups);
         scenario_free(&scenario);
         return NULL;
     }
@@ -261,11 +261,11 @@ static PyObject *elliott_study(PyObject *module, PyObject *const *args, Py_ssize
     }
     result = Py_BuildValue("OOOOOL", sets, without, passed, eighths, fates, (long long)tasks);
 out:
-    Py_XDECREF(sets);
-    Py_XDECREF(without);
-    Py_XDECREF(passed);
-    Py_XDECREF(eighths);
-    Py_XDECREF(fates);
+    Py_XDECREF((PyObject *)sets);
+    Py_XDECREF((PyObject *)without);
+    Py_XDECREF((PyObject *)passed);
+    Py_XDECREF((PyObject *)eighths);
+    Py_XDECREF((PyObject *)fates);
     Py_DECREF(speed_ups);
     scenario_free(&scenario);
     gs_python_call_free(&call);

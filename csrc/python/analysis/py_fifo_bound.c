@@ -123,7 +123,7 @@ static PyObject *fifo_saturation(PyObject *module, PyObject *const *args, Py_ssi
         gs_python_raise(module, &call, status);
     }
 out:
-    Py_XDECREF(m);
+    Py_XDECREF((PyObject *)m);
     stack_free(&stack);
     gs_python_call_free(&call);
     return (PyObject *)beta;
@@ -186,8 +186,8 @@ static PyObject *fifo_saturation_gpu(PyObject *module, PyObject *const *args, Py
         gs_python_raise(module, &call, status);
     }
 out:
-    Py_XDECREF(regs);
-    Py_XDECREF(smem);
+    Py_XDECREF((PyObject *)regs);
+    Py_XDECREF((PyObject *)smem);
     stack_free(&stack);
     gs_python_device_free(&device);
     gs_python_call_free(&call);
@@ -279,10 +279,10 @@ static PyObject *fifo_bound(PyObject *module, PyObject *const *args, Py_ssize_t 
 out:
     gs_free(&call.ctx, bound);
     for (int i = 0; i < ANSWERS; i++) {
-        Py_XDECREF(answers[i]);
+        Py_XDECREF((PyObject *)answers[i]);
     }
     for (int i = 0; i < 3; i++) {
-        Py_XDECREF(values[i]);
+        Py_XDECREF((PyObject *)values[i]);
     }
     stack_free(&stack);
     gs_python_call_free(&call);

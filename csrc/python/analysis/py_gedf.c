@@ -233,7 +233,7 @@ static PyObject *container_response(PyObject *module, PyObject *const *args, Py_
     gs_python_acquire(&call);
     result = status == GS_OK ? answer_take(&answer) : gs_python_raise(module, &call, status);
 out:
-    Py_XDECREF(period);
+    Py_XDECREF((PyObject *)period);
     answer_free(&answer, &call);
     stack_free(&stack);
     gs_python_call_free(&call);

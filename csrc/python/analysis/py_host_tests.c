@@ -127,175 +127,128 @@ static PyObject *host_stgm(PyObject *module, PyObject *const *args, Py_ssize_t n
     gs_python_acquire(&job.call);
     result = status == GS_OK ? answers_of(&job) : gs_python_raise(module, &job.call, status);
 out:
-    Py_XDECREF(core);
-    Py_XDECREF(sm);
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)sm);
     job_free(&job);
     return result;
 }
 
-/* The tests with one GPU at a time: which, and with what. */
+/* The tests with one GPU at a time: the method and its options, as they come. */
 typedef struct {
-    int test; /* GS_ANALYSIS_ALLOCATION_PARTITION_* */
-    int mode;
-    bool paper;
-    long long cpus, sms, overhead;
+    const gs_analysis_partitioned_lock_method_t *method;
+    gs_analysis_partitioned_lock_options_t options;
 } lock_t;
 
-static int test_locked(gs_analysis_partitioned_lock_t *work, gs_context_t *ctx, const lock_t *lock,
-                       const gs_host_tasks_t *hosts, const int64_t *core, const int64_t *server,
-                       gs_analysis_common_answer_t *answer)
+/* Finds the method of a name; false with a ValueError. */
+static bool find_method(lock_t *self, const char *name)
 {
-    if (lock->test == GS_ANALYSIS_ALLOCATION_PARTITION_MPCP) {
-        return gs_analysis_partitioned_mpcp(work, ctx, hosts, core, lock->cpus, lock->sms,
-                                            lock->mode, answer);
+    self->method = gs_analysis_partitioned_lock_method_find(name);
+    if (self->method == NULL) {
+        PyErr_Format(PyExc_ValueError, "method: got '%s', expected a test with one GPU at a time",
+                     name);
     }
-    if (lock->test == GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS) {
-        return gs_analysis_partitioned_fmlp_plus(work, ctx, hosts, core, lock->cpus, lock->sms,
-                                                 lock->mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY,
-                                                 lock->paper, answer);
-    }
-    return gs_analysis_partitioned_gpu_server(work, ctx, hosts, core, *server, lock->cpus,
-                                              lock->sms, lock->overhead, answer);
+    return self->method != NULL;
 }
 
-/* What the functions below have in common; in_server: NULL, or a core per set. */
-static PyObject *run_locked(PyObject *module, const lock_t *lock, PyObject *hosts,
-                            PyObject *in_core, PyObject *in_server, PyObject *stop)
+PyDoc_STRVAR(
+    lock_test_doc,
+    "host_lock_test(hosts, core, server, *, method, cpus, sms, mode, paper, overhead, stop)\n"
+    "--\n\n"
+    "The response-time test of a method in which one task at a time uses the GPU\n"
+    "(analysis/partitioned/lock_methods.h), for a stack of N sets. core: (N, n); server:\n"
+    "core of the server, (N,), or None; mode: 0 suspend, 1 busy, 2 spin. Returns what\n"
+    "host_stgm does.");
+
+static const gs_python_signature_t LOCK_TEST_SIGNATURE = {
+    "host_lock_test", "OOOsLLipLO", 3, 0,
+    (const char *const[]){"hosts", "core", "server", "method", "cpus", "sms", "mode", "paper",
+                          "overhead", "stop"}};
+
+static PyObject *host_lock_test(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
-    PyObject *result = NULL;
+    PyObject *hosts, *in_core, *in_server, *stop, *result = NULL;
+    const char *name;
+    int paper;
+    long long cpus, sms, overhead;
+    lock_t lock = {0};
+    if (!gs_python_parse(&LOCK_TEST_SIGNATURE, args, nargs, kwnames, &hosts, &in_core, &in_server,
+                         &name, &cpus, &sms, &lock.options.mode, &paper, &overhead, &stop) ||
+        !find_method(&lock, name)) {
+        return NULL;
+    }
+    lock.options.cpus = cpus;
+    lock.options.sms = sms;
+    lock.options.overhead = overhead;
+    lock.options.paper = paper != 0;
     job_t job = {0};
     if (!gs_python_call_init(&job.call, stop, 0, 0)) {
         return NULL;
     }
     gs_context_t *ctx = &job.call.ctx;
-    gs_analysis_partitioned_lock_t work = {0};
+    gs_analysis_partitioned_lock_test_t work = {0};
     PyArrayObject *core = NULL, *server = NULL;
     if (!job_init(&job, hosts) || (core = read_rows(&job, in_core, "core")) == NULL) {
         goto out;
     }
-    if (in_server != NULL && ((server = gs_python_int64(in_server, "server", 1)) == NULL ||
-                              !gs_python_length(server, "server", 0, job.hosts.sets))) {
+    if (in_server != Py_None && ((server = gs_python_int64(in_server, "server", 1)) == NULL ||
+                                 !gs_python_length(server, "server", 0, job.hosts.sets))) {
         goto out;
     }
     gs_python_release(&job.call);
-    int status =
-        job.hosts.sets > 0 ? gs_analysis_partitioned_lock_init(&work, ctx, job.hosts.n) : GS_OK;
+    int status = gs_analysis_partitioned_lock_method_check(lock.method, ctx, lock.options.mode);
+    if (status == GS_OK && job.hosts.sets > 0) {
+        status = gs_analysis_partitioned_lock_test_init(&work, ctx, job.hosts.n);
+    }
     for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
         gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
         gs_analysis_common_answer_t answer = answer_at(&job, set);
         const int64_t *cores = gs_python_i64(core) + set * job.hosts.n;
-        const int64_t *place = server == NULL ? NULL : gs_python_i64(server) + set;
-        status = test_locked(&work, ctx, lock, &at, cores, place, &answer);
+        lock.options.server = server == NULL ? cpus : gs_python_i64(server)[set];
+        status = lock.method->run(&work, ctx, &at, cores, &lock.options, &answer);
         status = end_set(&job, set, &answer, status);
     }
-    gs_analysis_partitioned_lock_free(&work, ctx);
+    gs_analysis_partitioned_lock_test_free(&work, ctx);
     gs_python_acquire(&job.call);
     result = status == GS_OK ? answers_of(&job) : gs_python_raise(module, &job.call, status);
 out:
-    Py_XDECREF(core);
-    Py_XDECREF(server);
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)server);
     job_free(&job);
     return result;
 }
 
-PyDoc_STRVAR(mpcp_doc, "host_mpcp(hosts, core, *, cpus, sms, mode, stop)\n"
-                       "--\n\n"
-                       "MPCP (gs_analysis_partitioned_mpcp) for a stack of N sets, kernels on sms "
-                       "SMs. core: (N, n); mode: 0\n"
-                       "suspend, 1 busy, 2 spin. Returns what host_stgm does.");
-
-static const gs_python_signature_t HOST_MPCP_SIGNATURE = {
-    "host_mpcp", "OOLLiO", 2, 0,
-    (const char *const[]){"hosts", "core", "cpus", "sms", "mode", "stop"}};
-
-static PyObject *host_mpcp(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames)
-{
-    PyObject *hosts, *core, *stop;
-    lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_MPCP};
-    if (!gs_python_parse(&HOST_MPCP_SIGNATURE, args, nargs, kwnames, &hosts, &core, &lock.cpus,
-                         &lock.sms, &lock.mode, &stop)) {
-        return NULL;
-    }
-    return run_locked(module, &lock, hosts, core, NULL, stop);
-}
-
-PyDoc_STRVAR(
-    fmlp_plus_doc,
-    "host_fmlp_plus(hosts, core, *, cpus, sms, busy, paper, stop)\n"
-    "--\n\n"
-    "FMLP+ (gs_analysis_partitioned_fmlp_plus) for a stack of N sets, kernels on sms SMs. core:\n"
-    "(N, n). Returns what host_stgm does.");
-
-static const gs_python_signature_t HOST_FMLP_PLUS_SIGNATURE = {
-    "host_fmlp_plus", "OOLLppO", 2, 0,
-    (const char *const[]){"hosts", "core", "cpus", "sms", "busy", "paper", "stop"}};
-
-static PyObject *host_fmlp_plus(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                                PyObject *kwnames)
-{
-    PyObject *hosts, *core, *stop;
-    int busy, paper;
-    lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_FMLP_PLUS};
-    if (!gs_python_parse(&HOST_FMLP_PLUS_SIGNATURE, args, nargs, kwnames, &hosts, &core, &lock.cpus,
-                         &lock.sms, &busy, &paper, &stop)) {
-        return NULL;
-    }
-    lock.mode = busy ? GS_ANALYSIS_PARTITIONED_LOCK_BUSY : GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND;
-    lock.paper = paper != 0;
-    return run_locked(module, &lock, hosts, core, NULL, stop);
-}
-
-PyDoc_STRVAR(gpu_server_doc,
-             "host_gpu_server(hosts, core, server, *, cpus, sms, overhead, stop)\n"
-             "--\n\n"
-             "The GPU server (gs_analysis_partitioned_gpu_server) for a stack of N sets, kernels "
-             "on sms SMs. core:\n"
-             "(N, n); server: its core, (N,), cpus for one of its own. Returns what host_stgm\n"
-             "does.");
-
-static const gs_python_signature_t HOST_GPU_SERVER_SIGNATURE = {
-    "host_gpu_server", "OOOLLLO", 3, 0,
-    (const char *const[]){"hosts", "core", "server", "cpus", "sms", "overhead", "stop"}};
-
-static PyObject *host_gpu_server(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                                 PyObject *kwnames)
-{
-    PyObject *hosts, *core, *server, *stop;
-    lock_t lock = {.test = GS_ANALYSIS_ALLOCATION_PARTITION_GPU_SERVER};
-    if (!gs_python_parse(&HOST_GPU_SERVER_SIGNATURE, args, nargs, kwnames, &hosts, &core, &server,
-                         &lock.cpus, &lock.sms, &lock.overhead, &stop)) {
-        return NULL;
-    }
-    return run_locked(module, &lock, hosts, core, server, stop);
-}
-
 PyDoc_STRVAR(partition_doc,
-             "host_partition(hosts, *, cpus, sms, test, mode, overhead, stop)\n"
+             "host_partition(hosts, *, method, cpus, sms, mode, overhead, stop)\n"
              "--\n\n"
-             "Cores by worst fit (gs_analysis_allocation_partition) for host_mpcp (test 0), "
-             "host_fmlp_plus (1) and\n"
-             "host_gpu_server (2). Returns what host_stgm does, and core (N, n), server (N,).");
+             "Cores by worst fit (gs_analysis_allocation_partition) for a method of\n"
+             "host_lock_test. Returns what host_stgm does, and core (N, n), server (N,).");
 
-static const gs_python_signature_t HOST_PARTITION_SIGNATURE = {
-    "host_partition", "OLLiiLO", 1, 0,
-    (const char *const[]){"hosts", "cpus", "sms", "test", "mode", "overhead", "stop"}};
+static const gs_python_signature_t PARTITION_SIGNATURE = {
+    "host_partition", "OsLLiLO", 1, 0,
+    (const char *const[]){"hosts", "method", "cpus", "sms", "mode", "overhead", "stop"}};
 
 static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *hosts, *stop, *result = NULL;
+    const char *name;
+    long long cpus, sms, overhead;
     lock_t lock = {0};
-    if (!gs_python_parse(&HOST_PARTITION_SIGNATURE, args, nargs, kwnames, &hosts, &lock.cpus,
-                         &lock.sms, &lock.test, &lock.mode, &lock.overhead, &stop)) {
+    if (!gs_python_parse(&PARTITION_SIGNATURE, args, nargs, kwnames, &hosts, &name, &cpus, &sms,
+                         &lock.options.mode, &overhead, &stop) ||
+        !find_method(&lock, name)) {
         return NULL;
     }
+    lock.options.cpus = cpus;
+    lock.options.sms = sms;
+    lock.options.overhead = overhead;
     job_t job = {0};
     if (!gs_python_call_init(&job.call, stop, 0, 0)) {
         return NULL;
     }
     gs_context_t *ctx = &job.call.ctx;
-    gs_analysis_partitioned_lock_t work = {0};
+    gs_analysis_partitioned_lock_test_t work = {0};
     PyArrayObject *core = NULL, *server = NULL;
     if (!job_init(&job, hosts)) {
         goto out;
@@ -306,17 +259,18 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
         goto out;
     }
     gs_python_release(&job.call);
-    int status =
-        job.hosts.sets > 0 ? gs_analysis_partitioned_lock_init(&work, ctx, job.hosts.n) : GS_OK;
+    int status = job.hosts.sets > 0
+                     ? gs_analysis_partitioned_lock_test_init(&work, ctx, job.hosts.n)
+                     : GS_OK;
     for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
         gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
         gs_analysis_common_answer_t answer = answer_at(&job, set);
-        status = gs_analysis_allocation_partition(
-            &work, ctx, &at, lock.cpus, lock.sms, lock.test, lock.mode, lock.overhead,
-            gs_python_i64(core) + set * job.hosts.n, gs_python_i64(server) + set, &answer);
+        status = gs_analysis_allocation_partition(&work, ctx, &at, lock.method, &lock.options,
+                                                  gs_python_i64(core) + set * job.hosts.n,
+                                                  gs_python_i64(server) + set, &answer);
         status = end_set(&job, set, &answer, status);
     }
-    gs_analysis_partitioned_lock_free(&work, ctx);
+    gs_analysis_partitioned_lock_test_free(&work, ctx);
     gs_python_acquire(&job.call);
     if (status != GS_OK) {
         gs_python_raise(module, &job.call, status);
@@ -326,8 +280,8 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
     result = Py_BuildValue("OOOOOO", answers->schedulable, answers->response, answers->terms,
                            answers->failed, core, server);
 out:
-    Py_XDECREF(core);
-    Py_XDECREF(server);
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)server);
     job_free(&job);
     return result;
 }
@@ -420,9 +374,9 @@ static PyObject *run_search(PyObject *module, const search_t *search, PyObject *
     result = Py_BuildValue("OOOOOOO", answers->schedulable, answers->response, answers->terms,
                            answers->failed, core, sm, rounds);
 out:
-    Py_XDECREF(core);
-    Py_XDECREF(sm);
-    Py_XDECREF(rounds);
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)sm);
+    Py_XDECREF((PyObject *)rounds);
     job_free(&job);
     return result;
 }
@@ -483,9 +437,7 @@ PyMethodDef gs_python_host_tests_methods[] = {
     GS_PYTHON_FUNCTION("host_stgm_exhaustive", host_stgm_exhaustive, exhaustive_doc),
     GS_PYTHON_FUNCTION("host_stgm_allocate", host_stgm_allocate, allocate_doc),
     GS_PYTHON_FUNCTION("host_stgm", host_stgm, stgm_doc),
-    GS_PYTHON_FUNCTION("host_mpcp", host_mpcp, mpcp_doc),
-    GS_PYTHON_FUNCTION("host_fmlp_plus", host_fmlp_plus, fmlp_plus_doc),
-    GS_PYTHON_FUNCTION("host_gpu_server", host_gpu_server, gpu_server_doc),
+    GS_PYTHON_FUNCTION("host_lock_test", host_lock_test, lock_test_doc),
     GS_PYTHON_FUNCTION("host_partition", host_partition, partition_doc),
     {NULL, NULL, 0, NULL},
 };

@@ -110,7 +110,7 @@ static PyObject *cuda_limits(PyObject *object, PyObject *const *args, Py_ssize_t
             result = text == NULL ? NULL : Py_BuildValue("NO", text, limits);
         }
     }
-    Py_XDECREF(limits);
+    Py_XDECREF((PyObject *)limits);
     gs_python_call_free(&call);
     return result;
 }

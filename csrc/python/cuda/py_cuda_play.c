@@ -79,7 +79,7 @@ static PyObject *result_of(PyArrayObject *const out[PLAYED], const gs_cuda_playe
         if (item == NULL) {
             Py_CLEAR(result);
         } else {
-            PyTuple_SET_ITEM(result, i, item);
+            PyTuple_SetItem(result, i, item);
         }
     }
     return result;
@@ -224,12 +224,12 @@ out:
     }
     gs_free(&call.ctx, frames);
     for (int i = 0; i < PLAYED; i++) {
-        Py_XDECREF(out[i]);
+        Py_XDECREF((PyObject *)out[i]);
     }
     for (int i = 0; i < COLUMNS; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
-    Py_XDECREF(order);
+    Py_XDECREF((PyObject *)order);
     gs_python_call_free(&call);
     return result;
 }

@@ -131,10 +131,10 @@ out:
         gs_python_cuda_give(self);
     }
     for (int i = 0; i < 7; i++) {
-        Py_XDECREF(out[i]);
+        Py_XDECREF((PyObject *)out[i]);
     }
     for (int i = 0; i < COLUMNS; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
     gs_python_call_free(&call);
     return result;

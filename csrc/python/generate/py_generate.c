@@ -176,9 +176,9 @@ static PyObject *generate_kernels(PyObject *module, PyObject *const *args, Py_ss
 out:
     gs_free(&call.ctx, share);
     for (int i = 0; i < 3; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
-    Py_XDECREF(list);
+    Py_XDECREF((PyObject *)list);
     request_free(&request);
     gs_python_call_free(&call);
     return result;
@@ -255,9 +255,9 @@ static PyObject *generate_fifo(PyObject *module, PyObject *const *args, Py_ssize
 out:
     gs_free(&call.ctx, share);
     for (int i = 0; i < 4; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
-    Py_XDECREF(list);
+    Py_XDECREF((PyObject *)list);
     request_free(&request);
     gs_python_call_free(&call);
     return result;

@@ -133,11 +133,11 @@ static PyObject *generate_hosts(PyObject *module, PyObject *const *args, Py_ssiz
                            columns[5], columns[6]);
 out:
     for (int i = 0; i < COLUMNS; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
-    Py_XDECREF(key);
-    Py_XDECREF(ranges);
-    Py_XDECREF(profiles);
+    Py_XDECREF((PyObject *)key);
+    Py_XDECREF((PyObject *)ranges);
+    Py_XDECREF((PyObject *)profiles);
     gs_python_call_free(&call);
     return result;
 }

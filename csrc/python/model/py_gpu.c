@@ -87,8 +87,8 @@ static PyObject *occupancy(PyObject *module, PyObject *const *args, Py_ssize_t n
     }
     result = Py_BuildValue("OO", blocks, limit);
 out:
-    Py_XDECREF(blocks);
-    Py_XDECREF(limit);
+    Py_XDECREF((PyObject *)blocks);
+    Py_XDECREF((PyObject *)limit);
     free_columns(columns);
     gs_python_device_free(&device);
     gs_python_call_free(&call);
@@ -217,9 +217,9 @@ static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     result = Py_BuildValue("OO", sm, after);
 out:
     gs_placement_free(&placer, &call.ctx);
-    Py_XDECREF(resident);
-    Py_XDECREF(sm);
-    Py_XDECREF(after);
+    Py_XDECREF((PyObject *)resident);
+    Py_XDECREF((PyObject *)sm);
+    Py_XDECREF((PyObject *)after);
     free_columns(columns);
     gs_python_device_free(&device);
     gs_python_call_free(&call);

@@ -81,7 +81,7 @@ static PyObject *schedule_replay(PyObject *module, PyObject *const *args, Py_ssi
 out:
     gs_free(&call.ctx, frames);
     for (int i = 0; i < 3; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
     gs_python_problem_free(&problem);
     gs_python_call_free(&call);

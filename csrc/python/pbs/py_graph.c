@@ -56,7 +56,7 @@ static bool set_columns(PyObject *dict, const char *const names[3], PyArrayObjec
         if (good) {
             good = set_array(dict, names[c], columns[c]);
         } else {
-            Py_XDECREF(columns[c]);
+            Py_XDECREF((PyObject *)columns[c]);
         }
     }
     return good;

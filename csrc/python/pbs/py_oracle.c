@@ -109,7 +109,7 @@ static PyObject *by_utilization(PyObject *module, PyObject *const *args, Py_ssiz
         gs_python_raise(module, &call, status);
     }
 out:
-    Py_XDECREF(periods);
+    Py_XDECREF((PyObject *)periods);
     times_free(&times);
     gs_python_call_free(&call);
     return (PyObject *)completion;
@@ -211,10 +211,10 @@ static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_
                            found.ascending ? Py_None : (PyObject *)out[2]);
 out:
     for (int i = 0; i < 3; i++) {
-        Py_XDECREF(out[i]);
+        Py_XDECREF((PyObject *)out[i]);
     }
     for (int i = 0; i < COLUMNS; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
     gs_python_device_free(&device);
     times_free(&times);

@@ -125,7 +125,7 @@ static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t
         free_policy(self);
     }
     for (int i = 0; i < 3; i++) {
-        Py_XDECREF(spans[i]);
+        Py_XDECREF((PyObject *)spans[i]);
     }
     gs_python_call_free(&call);
     return handle;
@@ -144,7 +144,7 @@ static const policy_t *read_state(const gs_python_signature_t *signature, PyObje
     const policy_t *self = gs_python_handle_value(object);
     PyArrayObject *counts = gs_python_int64(pending, "pending", 1);
     if (counts == NULL || !gs_python_length(counts, "pending", 0, self->problem.n)) {
-        Py_XDECREF(counts);
+        Py_XDECREF((PyObject *)counts);
         return NULL;
     }
     *instant = when;
@@ -327,12 +327,12 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
     result = Py_BuildValue("OOOOOO", out[0], out[1], out[2], out[3], out[4], out[5]);
 out:
     gs_free(&call.ctx, frames);
-    Py_XDECREF(key);
+    Py_XDECREF((PyObject *)key);
     for (int i = 0; i < 3; i++) {
-        Py_XDECREF(column[i]);
+        Py_XDECREF((PyObject *)column[i]);
     }
     for (int i = 0; i < PLAY_COLUMNS; i++) {
-        Py_XDECREF(out[i]);
+        Py_XDECREF((PyObject *)out[i]);
     }
     gs_python_call_free(&call);
     return result;

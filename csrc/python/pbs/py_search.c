@@ -47,7 +47,7 @@ static PyObject *proofs(const gs_pbs_search_t *search, int32_t n)
     for (int32_t i = 0; i < n; i++) {
         gs_python_i64(price)[i] = search->overload.price[i];
     }
-    const gs_pbs_dead_interval_t *w = &search->window;
+    const gs_pbs_dead_interval_t *w = &search->dead_interval;
     return Py_BuildValue("(LNdi)(iLLLL)", (long long)search->overload.scale, price,
                          search->overload.load, (int)search->overload.proven, (int)w->found,
                          (long long)w->from, (long long)w->to, (long long)w->tasks,
@@ -65,7 +65,7 @@ static PyObject *feasible_arrays(const gs_pbs_search_t *search)
     npy_intp count = (npy_intp)f->count;
     PyArrayObject *begin = gs_python_new(1, &classes, NPY_INT64), *spans[2] = {NULL};
     if (begin == NULL || !gs_python_new_columns(spans, 2, count)) {
-        Py_XDECREF(begin);
+        Py_XDECREF((PyObject *)begin);
         return NULL;
     }
     memcpy(PyArray_DATA(begin), f->begin, (size_t)classes * sizeof(int64_t));
@@ -154,7 +154,7 @@ out:
     Py_XDECREF(feasible);
     gs_pbs_search_free(&search, &call.ctx);
     for (int i = 0; i < COLUMNS; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
     gs_python_problem_free(&problem);
     gs_python_call_free(&call);
@@ -230,7 +230,7 @@ out:
     Py_XDECREF(frames);
     gs_schedule_free(&schedule, &call.ctx);
     for (int i = 0; i < 4; i++) {
-        Py_XDECREF(columns[i]);
+        Py_XDECREF((PyObject *)columns[i]);
     }
     gs_python_problem_free(&problem);
     gs_python_call_free(&call);
@@ -308,7 +308,7 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
                                (long long)endless.cycle_length, prices, frames);
     }
 out:
-    Py_XDECREF(price);
+    Py_XDECREF((PyObject *)price);
     Py_XDECREF(prices);
     Py_XDECREF(frames);
     gs_pbs_infinite_horizon_free(&endless, &call.ctx);

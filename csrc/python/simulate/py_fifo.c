@@ -60,7 +60,7 @@ static bool read_key(PyObject *object, uint64_t key[4])
 {
     PyArrayObject *words = gs_python_array(object, "key", 1, NPY_UINT64);
     if (words == NULL || !gs_python_length(words, "key", 0, 4)) {
-        Py_XDECREF(words);
+        Py_XDECREF((PyObject *)words);
         return false;
     }
     memcpy(key, PyArray_DATA(words), 4 * sizeof *key);
@@ -240,7 +240,7 @@ static PyObject *fifo_result(PyObject *object, PyObject *Py_UNUSED(none))
             Py_BuildValue("iLLOLNN", fifo->verdict, (long long)fifo->from, (long long)fifo->length,
                           grows, (long long)fifo->waves, column[0], column[1]);
     }
-    Py_XDECREF(grows);
+    Py_XDECREF((PyObject *)grows);
     gs_python_simulation_give(&self->base);
     return result;
 }

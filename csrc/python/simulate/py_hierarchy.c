@@ -200,7 +200,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
     }
     handle = gs_python_handle_new(module, GS_PYTHON_HIERARCHY, self);
 out:
-    Py_XDECREF(words);
+    Py_XDECREF((PyObject *)words);
     if (handle == NULL) {
         free_simulation(self);
     }
@@ -267,7 +267,7 @@ static PyObject *tuple_of(PyArrayObject **column, int count)
         if (tuple == NULL) {
             Py_DECREF(column[i]);
         } else {
-            PyTuple_SET_ITEM(tuple, i, (PyObject *)column[i]);
+            PyTuple_SetItem(tuple, i, (PyObject *)column[i]);
         }
     }
     return tuple;

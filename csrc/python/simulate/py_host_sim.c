@@ -50,7 +50,7 @@ static bool read_shares(arrays_t *self, PyObject *object)
         const int64_t *pair = gs_python_i64(shares) + 2 * i;
         self->share[i] = (gs_simulate_host_share_t){pair[0], pair[1]};
     }
-    Py_XDECREF(shares);
+    Py_XDECREF((PyObject *)shares);
     return good;
 }
 
@@ -61,7 +61,7 @@ static bool read_key(PyObject *object, uint64_t key[4])
     if (good) {
         memcpy(key, PyArray_DATA(words), 4 * sizeof *key);
     }
-    Py_XDECREF(words);
+    Py_XDECREF((PyObject *)words);
     return good;
 }
 
@@ -312,7 +312,7 @@ static PyObject *lend(simulation_t *self, PyObject *object, int64_t *const *log,
             Py_CLEAR(arrays);
             break;
         }
-        PyTuple_SET_ITEM(arrays, i, array);
+        PyTuple_SetItem(arrays, i, array);
         Py_INCREF(object); /* which the array takes in every case */
         if (PyArray_SetBaseObject((PyArrayObject *)array, object) < 0) {
             Py_CLEAR(arrays);
@@ -461,9 +461,9 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
 out:
     free_arrays(&arrays);
     for (int i = 0; i < 3; i++) {
-        Py_XDECREF(tables[i]);
+        Py_XDECREF((PyObject *)tables[i]);
     }
-    Py_XDECREF(reasons);
+    Py_XDECREF((PyObject *)reasons);
     gs_python_call_free(&call);
     return result;
 }

@@ -61,7 +61,7 @@ static PyObject *warps_run(PyObject *module, PyObject *const *args, Py_ssize_t n
     }
 out:
     for (int i = 0; i < COLUMNS; i++) {
-        Py_XDECREF(column[i]);
+        Py_XDECREF((PyObject *)column[i]);
     }
     gs_python_call_free(&call);
     return (PyObject *)finish;

@@ -1,4 +1,4 @@
-/* Is this Python object an array that the core can read? */
+/* Arrays that come in from Python, checked and converted, and new ones that go out. */
 #include "python/module.h"
 
 /* Whether someone else could write to the data while the core reads it without the GIL. The
@@ -41,7 +41,9 @@ PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int ty
     bool borrowed = array == given && (PyObject *)given == obj;
     Py_DECREF(given);
     if (array != NULL && borrowed && may_change(array)) {
-        Py_SETREF(array, (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER));
+        PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
+        Py_DECREF(array);
+        array = copy;
     }
     if (array != NULL && PyArray_NDIM(array) != ndim) {
         PyErr_Format(PyExc_ValueError, "%s: must have %d dimension(s), has %d", name, ndim,

@@ -1,4 +1,4 @@
-/* How does a call into the core release the GIL, get interrupted and report its errors? */
+/* Calls into the core: the GIL, budgets, interruption, and the exceptions of errors. */
 #include "python/module.h"
 
 #include <time.h>
@@ -33,8 +33,7 @@ static int poll_call(void *arg)
     return raised != 0 ? GS_ERR_INTERRUPTED : GS_OK;
 }
 
-/* The flag that stops a call. What cannot be written, or not byte by byte, would not be one: nobody
- * could set it, or another byte of it would be set. */
+/* Takes the flag that stops a call: a buffer that can be written byte by byte. */
 static bool take_stop(gs_python_call_t *call, PyObject *stop)
 {
     if (PyObject_GetBuffer(stop, &call->stop_buffer, PyBUF_WRITABLE | PyBUF_ND) < 0) {
@@ -49,7 +48,7 @@ static bool take_stop(gs_python_call_t *call, PyObject *stop)
         return true;
     }
     PyErr_SetString(bytes ? PyExc_ValueError : PyExc_TypeError,
-                    "stop: must be None or a writable buffer of one byte, such as bytearray(1)");
+                    "stop: expected None or a writable buffer of one byte, such as bytearray(1)");
     PyBuffer_Release(&call->stop_buffer);
     return false;
 }
@@ -59,11 +58,11 @@ bool gs_python_call_init(gs_python_call_t *call, PyObject *stop, double seconds,
     memset(call, 0, sizeof *call);
     gs_context_init(&call->ctx);
     if (!(seconds >= 0)) { /* NaN too */
-        PyErr_SetString(PyExc_ValueError, "budget: seconds must not be negative or NaN");
+        PyErr_SetString(PyExc_ValueError, "seconds: expected a number of at least 0");
         return false;
     }
     if (bytes < 0) {
-        PyErr_SetString(PyExc_ValueError, "budget: bytes must not be negative");
+        PyErr_SetString(PyExc_ValueError, "bytes: expected a number of at least 0");
         return false;
     }
     if (stop != NULL && stop != Py_None) {
@@ -107,25 +106,26 @@ void gs_python_acquire(gs_python_call_t *call)
     call->thread = NULL;
 }
 
-/* "set 3: period[1]: got 0, expected a positive number of ticks", as far as the fault says. */
+/* "set 3: period[1]: got 0, expected a positive number", as far as the fault says. */
 static PyObject *fault_text(const gs_fault_t *fault)
 {
-    PyObject *text = PyUnicode_FromString("");
-    if (text != NULL && fault->set >= 0) {
-        Py_SETREF(text, PyUnicode_FromFormat("set %lld: ", (long long)fault->set));
+    const char *reason = fault->reason == NULL ? gs_strerror(fault->code) : fault->reason;
+    PyObject *set = fault->set < 0 ? PyUnicode_FromString("")
+                                   : PyUnicode_FromFormat("set %lld: ", (long long)fault->set);
+    if (set == NULL) {
+        return NULL;
     }
-    if (text != NULL && fault->field != NULL && fault->row >= 0) {
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s[%lld]: got %lld, expected ", text, fault->field,
-                                             (long long)fault->row, (long long)fault->value));
-    } else if (text != NULL && fault->field != NULL) {
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s: got %lld, expected ", text, fault->field,
-                                             (long long)fault->value));
+    PyObject *text;
+    if (fault->field != NULL && fault->row >= 0) {
+        text = PyUnicode_FromFormat("%U%s[%lld]: got %lld, expected %s", set, fault->field,
+                                    (long long)fault->row, (long long)fault->value, reason);
+    } else if (fault->field != NULL) {
+        text = PyUnicode_FromFormat("%U%s: got %lld, expected %s", set, fault->field,
+                                    (long long)fault->value, reason);
+    } else {
+        text = PyUnicode_FromFormat("%U%s", set, reason);
     }
-    if (text != NULL) {
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s", text,
-                                             fault->reason == NULL ? gs_strerror(fault->code)
-                                                                   : fault->reason));
-    }
+    Py_DECREF(set);
     return text;
 }
 

@@ -14,7 +14,7 @@ static bool read_columns(gs_python_hosts_t *self, PyObject *tuple)
 {
     for (int i = 0; i < GS_PYTHON_HOSTS_COLUMNS; i++) {
         self->column[i] =
-            gs_python_int64(PyTuple_GET_ITEM(tuple, i), COLUMNS[i].name, COLUMNS[i].ndim);
+            gs_python_int64(PyTuple_GetItem(tuple, i), COLUMNS[i].name, COLUMNS[i].ndim);
         if (self->column[i] == NULL) {
             return false;
         }
@@ -25,7 +25,7 @@ static bool read_columns(gs_python_hosts_t *self, PyObject *tuple)
 bool gs_python_hosts_init(gs_python_hosts_t *self, PyObject *tuple)
 {
     memset(self, 0, sizeof *self);
-    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != GS_PYTHON_HOSTS_COLUMNS) {
+    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != GS_PYTHON_HOSTS_COLUMNS) {
         PyErr_SetString(PyExc_TypeError, "hosts: must be a tuple of eight arrays");
         return false;
     }

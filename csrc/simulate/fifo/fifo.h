@@ -19,6 +19,7 @@
 #define GS_SIMULATE_FIFO_FIFO_H
 
 #include "core/heap.h"
+#include "core/method.h"
 #include "core/rng.h"
 #include "model/kernel_tasks.h"
 #include "model/fifo_order.h"
@@ -142,9 +143,9 @@ typedef struct {
     int64_t saved_count; /* -1: nothing is saved yet */
     int64_t power;
     int64_t *state; /* scratch: the present state, *length words */
-    size_t length, room;
+    int64_t length, room;
     int64_t *saved;
-    size_t saved_length, saved_room;
+    int64_t saved_length, saved_room;
     int64_t *pending;       /* per stream, when saved (strict, overlap: [0] is the lag) */
     int64_t *stream_jobs;   /* per stream, in a hyperperiod */
     unsigned char *shared;  /* per stream: by several tasks */
@@ -186,12 +187,12 @@ typedef struct {
     gs_heap_t ends;       /* item: flight */
     gs_simulate_fifo_flight_t *flight;
     int64_t *flight_free; /* a stack of free ones */
-    size_t flight_room, flight_free_count;
+    int64_t flight_room, flight_free_count;
     gs_simulate_fifo_place_t *queue; /* a ring of queue_room (a power of two) places */
-    size_t queue_head, queue_count, queue_room;
+    int64_t queue_head, queue_count, queue_room;
     gs_simulate_fifo_stream_t *stream;
     int64_t job_free; /* the first free record, -1: none */
-    size_t job_room, wave_room;
+    int64_t job_room, wave_room;
     gs_simulate_fifo_cycle_t cycle;
 } gs_simulate_fifo_t;
 
@@ -200,14 +201,16 @@ typedef struct {
  * times beyond the clock (GS_SIMULATE_FIFO_LATEST), a stream outside 0 .. n-1, streams where jobs
  * overlap, an unknown order, draw or trigger, a victim that is no task or an adversary with several
  * tasks in one stream, and settle with anything random or adversarial. */
-int gs_simulate_fifo_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx,
+int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
                           const gs_simulate_fifo_model_t *model);
 
 /* Goes on until done or until `waves` more waves have started. Counts jobs as states of the ctx's
  * budget. GS_ERR_OVERFLOW when a block would end beyond the clock. After an error or a spent budget
  * the logs hold what happened up to then, and the simulation cannot go on. */
-int gs_simulate_fifo_run(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t waves);
+int gs_simulate_fifo_run(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t waves);
 
-void gs_simulate_fifo_free(gs_simulate_fifo_t *fifo, gs_context_t *ctx);
+void gs_simulate_fifo_free(gs_simulate_fifo_t *self, gs_context_t *ctx);
+
+extern const gs_method_t gs_simulate_fifo_fifo_method;
 
 #endif

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/vector.h"
+
 /* The hyperperiod and the jobs in it; false when they do not fit. */
-static bool measure(gs_simulate_fifo_t *fifo)
+static bool measure(gs_simulate_fifo_t *self)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    const gs_kernel_tasks_t *kernels = &fifo->model.kernels;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
+    const gs_kernel_tasks_t *kernels = &self->model.kernels;
     int64_t h = 1, jobs = 0;
     for (int64_t i = 0; i < kernels->n; i++) {
         if (!gs_lcm(h, kernels->period[i], &h) || h >= GS_SIMULATE_FIFO_LATEST) {
@@ -27,17 +29,17 @@ static bool measure(gs_simulate_fifo_t *fifo)
 
 /* Whether the jobs released before an instant are those of an endless run: none is after `until`. A
  * job that belongs to a checkpoint is released only if all those before it are. */
-static bool is_complete(const gs_simulate_fifo_t *fifo, int64_t instant)
+static bool is_complete(const gs_simulate_fifo_t *self, int64_t instant)
 {
-    return !gs_simulate_fifo_cycle_by_time(fifo) || instant <= fifo->model.until;
+    return !gs_simulate_fifo_cycle_by_time(self) || instant <= self->model.until;
 }
 
 /* The first checkpoint lies where every task has been released: from there on the releases of one
  * hyperperiod are those of the next. */
-static bool place_first(gs_simulate_fifo_t *fifo)
+static bool place_first(gs_simulate_fifo_t *self)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    const gs_simulate_fifo_model_t *model = &fifo->model;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
+    const gs_simulate_fifo_model_t *model = &self->model;
     int64_t last = 1, before = 0;
     for (int64_t i = 0; i < model->kernels.n; i++) {
         int64_t offset = model->offset == NULL ? 0 : model->offset[i];
@@ -45,7 +47,7 @@ static bool place_first(gs_simulate_fifo_t *fifo)
     }
     cycle->count = (last - 1) / cycle->hyperperiod + 1;
     int64_t instant = cycle->count * cycle->hyperperiod;
-    if (instant >= GS_SIMULATE_FIFO_LATEST || !is_complete(fifo, instant)) {
+    if (instant >= GS_SIMULATE_FIFO_LATEST || !is_complete(self, instant)) {
         return false;
     }
     for (int64_t i = 0; i < model->kernels.n; i++) {
@@ -58,10 +60,10 @@ static bool place_first(gs_simulate_fifo_t *fifo)
     return true;
 }
 
-int gs_simulate_fifo_cycle_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+int gs_simulate_fifo_cycle_init(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    const gs_simulate_fifo_model_t *model = &fifo->model;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
+    const gs_simulate_fifo_model_t *model = &self->model;
     size_t n = (size_t)model->kernels.n;
     cycle->saved_count = -1;
     cycle->power = 1;
@@ -77,7 +79,7 @@ int gs_simulate_fifo_cycle_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
     }
     bool by_release = model->order == GS_FIFO_ORDER_RELEASE;
     if (model->settle == GS_SIMULATE_FIFO_SETTLE_NO ||
-        (by_release && n > GS_SIMULATE_FIFO_SETTLE_TASKS) || !measure(fifo) || !place_first(fifo)) {
+        (by_release && n > GS_SIMULATE_FIFO_SETTLE_TASKS) || !measure(self) || !place_first(self)) {
         cycle->hyperperiod = 0;
         cycle->mark = -1;
         return GS_OK;
@@ -95,9 +97,9 @@ int gs_simulate_fifo_cycle_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
     return GS_OK;
 }
 
-void gs_simulate_fifo_cycle_free(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+void gs_simulate_fifo_cycle_free(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
     gs_free(ctx, cycle->grows);
     gs_free(ctx, cycle->emptied);
     gs_free(ctx, cycle->ahead);
@@ -128,74 +130,71 @@ static int by_words(const void *a, const void *b)
 /* What runs: for each wave its time to go, its job's stream (or the job itself: its task and its
  * release from the multiple of the hyperperiod), and its blocks; sorted, as the heap's order
  * depends on history. */
-static int64_t *write_flights(const gs_simulate_fifo_t *fifo, int64_t instant, int64_t *word)
+static int64_t *write_flights(const gs_simulate_fifo_t *self, int64_t instant, int64_t *word)
 {
-    int64_t multiple = fifo->cycle.count * fifo->cycle.hyperperiod;
-    bool by_time = gs_simulate_fifo_cycle_by_time(fifo);
+    int64_t multiple = self->cycle.count * self->cycle.hyperperiod;
+    bool by_time = gs_simulate_fifo_cycle_by_time(self);
     int64_t *first = word;
-    for (size_t e = 0; e < fifo->ends.count; e++) {
-        const gs_simulate_fifo_flight_t *flight = &fifo->flight[fifo->ends.entry[e].item];
-        const gs_simulate_fifo_job_t *job = &fifo->job[flight->job];
-        *word++ = fifo->ends.entry[e].time - instant;
-        *word++ = by_time ? fifo->task_stream[job->task] : job->task;
+    for (int64_t e = 0; e < self->ends.count; e++) {
+        const gs_simulate_fifo_flight_t *flight = &self->flight[self->ends.entry[e].item];
+        const gs_simulate_fifo_job_t *job = &self->job[flight->job];
+        *word++ = self->ends.entry[e].time - instant;
+        *word++ = by_time ? self->task_stream[job->task] : job->task;
         *word++ = by_time ? 0 : job->release - multiple;
         *word++ = flight->blocks;
     }
-    qsort(first, fifo->ends.count, FLIGHT_WORDS * sizeof *first, by_words);
+    qsort(first, (size_t)self->ends.count, FLIGHT_WORDS * sizeof *first, by_words);
     return word;
 }
 
-static int write_state(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t instant)
+static int write_state(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t instant)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    size_t n = (size_t)fifo->model.kernels.n;
-    size_t needed = FLIGHT_WORDS * fifo->ends.count + fifo->queue_count + 2 * n + 2;
-    if (needed > cycle->room) {
-        int64_t *grown = gs_grow(ctx, cycle->state, 2 * needed, sizeof *grown);
-        if (grown == NULL) {
-            return ctx->status;
-        }
-        cycle->state = grown;
-        cycle->room = 2 * needed;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
+    int64_t n = self->model.kernels.n;
+    int64_t needed = FLIGHT_WORDS * self->ends.count + self->queue_count + 2 * n + 2;
+    int64_t *grown = gs_vector_reserve(ctx, cycle->state, &cycle->room, needed, sizeof *grown);
+    if (grown == NULL) {
+        return ctx->status;
     }
+    cycle->state = grown;
     int64_t *word = cycle->state;
-    *word++ = (int64_t)fifo->ends.count;
-    word = write_flights(fifo, instant, word);
-    if (gs_simulate_fifo_cycle_by_time(fifo)) {
-        *word++ = (int64_t)fifo->queue_count;
-        for (size_t q = 0; q < fifo->queue_count; q++) {
+    *word++ = self->ends.count;
+    word = write_flights(self, instant, word);
+    if (gs_simulate_fifo_cycle_by_time(self)) {
+        *word++ = self->queue_count;
+        for (int64_t q = 0; q < self->queue_count; q++) {
             const gs_simulate_fifo_place_t *place =
-                &fifo->queue[(fifo->queue_head + q) & (fifo->queue_room - 1)];
-            *word++ = fifo->task_stream[fifo->job[place->job].task];
+                &self->queue[(self->queue_head + q) & (self->queue_room - 1)];
+            *word++ = self->task_stream[self->job[place->job].task];
         }
-        for (size_t s = 0; s < n; s++) {
-            int64_t head = fifo->stream[s].head;
-            *word++ = head < 0 ? -1 : fifo->job[head].task;
-            *word++ = head < 0 ? 0 : fifo->job[head].waiting;
+        for (int64_t s = 0; s < n; s++) {
+            int64_t head = self->stream[s].head;
+            *word++ = head < 0 ? -1 : self->job[head].task;
+            *word++ = head < 0 ? 0 : self->job[head].waiting;
         }
     }
-    cycle->length = (size_t)(word - cycle->state);
+    cycle->length = word - cycle->state;
     return GS_OK;
 }
 
-void gs_simulate_fifo_cycle_queued(gs_simulate_fifo_t *fifo, size_t place)
+void gs_simulate_fifo_cycle_queued(gs_simulate_fifo_t *self, int64_t place)
 {
-    size_t n = (size_t)fifo->model.kernels.n, mask = fifo->queue_room - 1, stream[2];
-    for (size_t q = 0; q < fifo->queue_count; q++) {
-        size_t pair[2] = {q < place ? q : place, q < place ? place : q}; /* ahead, behind */
+    int64_t n = self->model.kernels.n, mask = self->queue_room - 1, stream[2];
+    for (int64_t q = 0; q < self->queue_count; q++) {
+        int64_t pair[2] = {q < place ? q : place, q < place ? place : q}; /* ahead, behind */
         for (int k = 0; k < 2; k++) {
-            int64_t job = fifo->queue[(fifo->queue_head + pair[k]) & mask].job;
-            stream[k] = (size_t)fifo->task_stream[fifo->job[job].task];
+            int64_t job = self->queue[(self->queue_head + pair[k]) & mask].job;
+            stream[k] = self->task_stream[self->job[job].task];
         }
-        fifo->cycle.ahead[stream[1] * n + stream[0]] = 1;
+        self->cycle.ahead[stream[1] * n + stream[0]] = 1;
     }
 }
 
 /* Whether each job that was queued ahead of another has aged no less. */
-static bool keeps_order(const gs_simulate_fifo_t *fifo)
+static bool keeps_order(const gs_simulate_fifo_t *self)
 {
-    const gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    int64_t n = fifo->model.kernels.n;
+    const gs_simulate_fifo_cycle_t *cycle = &self->cycle;
+    int64_t n = self->model.kernels.n;
     for (int64_t s = 0; s < n; s++) {
         for (int64_t x = 0; x < n && cycle->aged[s] > 0; x++) {
             if (cycle->ahead[s * n + x] && cycle->aged[x] < cycle->aged[s]) {
@@ -209,9 +208,9 @@ static bool keeps_order(const gs_simulate_fifo_t *fifo)
 /* How much older is the job at the head of a stream whose backlog has grown by `more` jobs? The
  * same jobs are released in every hyperperiod. -1 where other tasks' jobs would follow, or the age
  * does not fit the clock. */
-static int64_t aging(const gs_simulate_fifo_t *fifo, int64_t stream, int64_t more)
+static int64_t aging(const gs_simulate_fifo_t *self, int64_t stream, int64_t more)
 {
-    const gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
+    const gs_simulate_fifo_cycle_t *cycle = &self->cycle;
     int64_t jobs = cycle->stream_jobs[stream], age;
     if (more % jobs == 0) {
         return gs_mul(more / jobs, cycle->hyperperiod, &age) ? age : -1;
@@ -224,118 +223,116 @@ static int64_t aging(const gs_simulate_fifo_t *fifo, int64_t stream, int64_t mor
 
 /* Which streams have longer backlogs than in the saved state, otherwise equal? Fills grows.
  * Returns how many, or -1 when the change proves nothing. */
-static int64_t compare_backlogs(gs_simulate_fifo_t *fifo)
+static int64_t compare_backlogs(gs_simulate_fifo_t *self)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
     int64_t growing = 0;
-    for (int64_t s = 0; s < fifo->model.kernels.n; s++) {
-        int64_t more = fifo->stream[s].pending - cycle->pending[s];
-        cycle->aged[s] = more > 0 ? aging(fifo, s, more) : 0;
+    for (int64_t s = 0; s < self->model.kernels.n; s++) {
+        int64_t more = self->stream[s].pending - cycle->pending[s];
+        cycle->aged[s] = more > 0 ? aging(self, s, more) : 0;
         if (more < 0 || cycle->aged[s] < 0 || (more > 0 && cycle->emptied[s])) {
             return -1;
         }
         cycle->grows[s] = more > 0;
         growing += more > 0;
     }
-    return cycle->ahead == NULL || keeps_order(fifo) ? growing : -1;
+    return cycle->ahead == NULL || keeps_order(self) ? growing : -1;
 }
 
 /* The same by the lag behind the multiples of the hyperperiod; emptied[0] says whether the queue
  * ran empty. All tasks wait in one queue, so all responses grow with it. */
-static int64_t compare_lags(gs_simulate_fifo_t *fifo, int64_t lag)
+static int64_t compare_lags(gs_simulate_fifo_t *self, int64_t lag)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
     int64_t more = lag - cycle->pending[0];
     if (more < 0 || (more > 0 && cycle->emptied[0])) {
         return -1;
     }
-    memset(cycle->grows, more > 0, (size_t)fifo->model.kernels.n);
+    memset(cycle->grows, more > 0, (size_t)self->model.kernels.n);
     return more > 0;
 }
 
 /* Whether the length of each stream's backlog says which jobs are in it: not while some are from
  * before the first release of another task of that stream. */
-static bool is_regular(const gs_simulate_fifo_t *fifo)
+static bool is_regular(const gs_simulate_fifo_t *self)
 {
-    const gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    for (int64_t s = 0; s < fifo->model.kernels.n && gs_simulate_fifo_cycle_by_time(fifo); s++) {
-        int64_t head = fifo->stream[s].head;
-        if (head >= 0 && cycle->shared[s] && fifo->job[head].release < cycle->regular[s]) {
+    const gs_simulate_fifo_cycle_t *cycle = &self->cycle;
+    for (int64_t s = 0; s < self->model.kernels.n && gs_simulate_fifo_cycle_by_time(self); s++) {
+        int64_t head = self->stream[s].head;
+        if (head >= 0 && cycle->shared[s] && self->job[head].release < cycle->regular[s]) {
             return false;
         }
     }
     return true;
 }
 
-static int save(gs_simulate_fifo_t *fifo, gs_context_t *ctx, int64_t lag)
+static int save(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t lag)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
-    if (cycle->length > cycle->saved_room) {
-        int64_t *grown = gs_grow(ctx, cycle->saved, 2 * cycle->length, sizeof *grown);
-        if (grown == NULL) {
-            return ctx->status;
-        }
-        cycle->saved = grown;
-        cycle->saved_room = 2 * cycle->length;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
+    int64_t *grown =
+        gs_vector_reserve(ctx, cycle->saved, &cycle->saved_room, cycle->length, sizeof *grown);
+    if (grown == NULL) {
+        return ctx->status;
     }
-    memcpy(cycle->saved, cycle->state, cycle->length * sizeof *cycle->saved);
+    cycle->saved = grown;
+    memcpy(cycle->saved, cycle->state, (size_t)cycle->length * sizeof *cycle->saved);
     cycle->saved_length = cycle->length;
     cycle->saved_count = cycle->count;
     cycle->power *= 2;
-    for (int64_t s = 0; s < fifo->model.kernels.n; s++) {
-        cycle->pending[s] = fifo->stream[s].pending;
+    for (int64_t s = 0; s < self->model.kernels.n; s++) {
+        cycle->pending[s] = self->stream[s].pending;
         cycle->emptied[s] = 0;
     }
     if (cycle->ahead != NULL) {
-        size_t n = (size_t)fifo->model.kernels.n;
+        size_t n = (size_t)self->model.kernels.n;
         memset(cycle->ahead, 0, n * n);
-        for (size_t q = 0; q < fifo->queue_count; q++) {
-            gs_simulate_fifo_cycle_queued(fifo, q); /* the pairs of now */
+        for (int64_t q = 0; q < self->queue_count; q++) {
+            gs_simulate_fifo_cycle_queued(self, q); /* the pairs of now */
         }
     }
-    if (!gs_simulate_fifo_cycle_by_time(fifo)) {
+    if (!gs_simulate_fifo_cycle_by_time(self)) {
         cycle->pending[0] = lag;
     }
     return GS_OK;
 }
 
-int gs_simulate_fifo_cycle_look(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+int gs_simulate_fifo_cycle_look(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    gs_simulate_fifo_cycle_t *cycle = &fifo->cycle;
+    gs_simulate_fifo_cycle_t *cycle = &self->cycle;
     int64_t instant = cycle->count * cycle->hyperperiod;
-    bool by_time = gs_simulate_fifo_cycle_by_time(fifo);
-    int64_t lag = fifo->now - instant;
-    int status = write_state(fifo, ctx, by_time ? instant : fifo->now);
+    bool by_time = gs_simulate_fifo_cycle_by_time(self);
+    int64_t lag = self->now - instant;
+    int status = write_state(self, ctx, by_time ? instant : self->now);
     if (status == GS_OK) {
-        status = gs_poll(ctx, (int64_t)cycle->length);
+        status = gs_poll(ctx, cycle->length);
     }
     if (status != GS_OK) {
         return status;
     }
     if (cycle->saved_count >= 0 && cycle->length == cycle->saved_length &&
-        memcmp(cycle->state, cycle->saved, cycle->length * sizeof *cycle->state) == 0) {
-        int64_t growing = by_time ? compare_backlogs(fifo) : compare_lags(fifo, lag);
+        memcmp(cycle->state, cycle->saved, (size_t)cycle->length * sizeof *cycle->state) == 0) {
+        int64_t growing = by_time ? compare_backlogs(self) : compare_lags(self, lag);
         if (growing >= 0) {
-            fifo->verdict = growing > 0 ? GS_SIMULATE_FIFO_DIVERGES : GS_SIMULATE_FIFO_REPEATS;
-            fifo->from = cycle->saved_count * cycle->hyperperiod;
-            fifo->length = instant - fifo->from;
+            self->verdict = growing > 0 ? GS_SIMULATE_FIFO_DIVERGES : GS_SIMULATE_FIFO_REPEATS;
+            self->from = cycle->saved_count * cycle->hyperperiod;
+            self->length = instant - self->from;
             if (!by_time && cycle->pending[0] > 0) { /* what lagged behind need not return */
-                fifo->from += cycle->pending[0];
+                self->from += cycle->pending[0];
             }
-            fifo->done = fifo->model.settle == GS_SIMULATE_FIFO_SETTLE_STOP;
+            self->done = self->model.settle == GS_SIMULATE_FIFO_SETTLE_STOP;
             cycle->hyperperiod = 0;
             cycle->mark = -1;
             return GS_OK;
         }
-        memset(cycle->grows, 0, (size_t)fifo->model.kernels.n);
+        memset(cycle->grows, 0, (size_t)self->model.kernels.n);
     }
     if ((cycle->saved_count < 0 || cycle->count - cycle->saved_count >= cycle->power) &&
-        is_regular(fifo)) {
-        status = save(fifo, ctx, lag);
+        is_regular(self)) {
+        status = save(self, ctx, lag);
     }
     cycle->count++;
     instant += cycle->hyperperiod;
-    if (instant >= GS_SIMULATE_FIFO_LATEST || !is_complete(fifo, instant) ||
+    if (instant >= GS_SIMULATE_FIFO_LATEST || !is_complete(self, instant) ||
         !gs_add(cycle->mark, cycle->jobs, &cycle->mark)) {
         cycle->hyperperiod = 0;
         cycle->mark = -1;

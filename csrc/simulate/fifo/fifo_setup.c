@@ -10,10 +10,11 @@ static int check_times(gs_context_t *ctx, const char *field, const int64_t *entr
     for (int64_t i = 0; entry != NULL && i < n; i++) {
         if (entry[i] < least) {
             return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
-                           least == 0 ? "must not be negative" : "must be positive");
+                           least == 0 ? "a number of at least 0" : "a positive number");
         }
         if (entry[i] >= GS_SIMULATE_FIFO_LATEST) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "is too large for the clock");
+            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i],
+                           "a time below 2**59 - 1 ticks");
         }
     }
     return GS_OK;
@@ -37,18 +38,17 @@ static int check_streams(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
     }
     int64_t n = model->kernels.n;
     if (model->order == GS_FIFO_ORDER_OVERLAP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "stream", -1, n,
-                       "where jobs overlap, each has a stream of its own");
+        return gs_fail(ctx, GS_ERR_VALUE, "stream", -1, n, "no streams where jobs overlap");
     }
     for (int64_t i = 0; i < n; i++) {
         if (model->stream[i] < 0 || model->stream[i] >= n) {
             return gs_fail(ctx, GS_ERR_VALUE, "stream", i, model->stream[i],
-                           "must be 0 .. n-1 for n tasks");
+                           "a stream of 0 to n - 1 for n tasks");
         }
     }
     if (model->victim >= 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
-                       "with an adversary every task has a stream of its own");
+                       "-1 where streams are given");
     }
     return GS_OK;
 }
@@ -56,34 +56,34 @@ static int check_streams(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
 static int check_options(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
 {
     if (model->order < GS_FIFO_ORDER_HARDWARE || model->order > GS_FIFO_ORDER_OVERLAP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, model->order, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, model->order, "a known order");
     }
     if (model->draw < GS_SIMULATE_FIFO_PER_JOB || model->draw > GS_SIMULATE_FIFO_PER_BLOCK) {
-        return gs_fail(ctx, GS_ERR_VALUE, "draw", -1, model->draw, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "draw", -1, model->draw,
+                       "per job, per wave or per block");
     }
     if (model->settle < GS_SIMULATE_FIFO_SETTLE_NO ||
         model->settle > GS_SIMULATE_FIFO_SETTLE_STOP) {
-        return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle, "is unknown");
+        return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle, "no, note or stop");
     }
     if (model->until < 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "until", -1, model->until, "must not be negative");
+        return gs_fail(ctx, GS_ERR_VALUE, "until", -1, model->until, "a number of at least 0");
     }
     if (model->until > GS_SIMULATE_FIFO_LATEST) {
-        return gs_fail(ctx, GS_ERR_OVERFLOW, "until", -1, model->until,
-                       "is too large for the clock");
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "until", -1, model->until, "at most 2**59 - 1 ticks");
     }
     if (model->victim < -1 || model->victim >= model->kernels.n) {
         return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
-                       "must be the index of a task, or -1");
+                       "the index of a task, or -1");
     }
     int64_t all = GS_SIMULATE_FIFO_AT_HEAD | GS_SIMULATE_FIFO_AT_TAIL | GS_SIMULATE_FIFO_AT_FINISH;
     if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
-                       "an adversary needs some of head, tail and finish");
+                       "some of head, tail and finish for an adversary");
     }
     if (model->settle != GS_SIMULATE_FIFO_SETTLE_NO && (model->victim >= 0 || is_random(model))) {
         return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle,
-                       "needs periodic releases and constant execution times");
+                       "0 unless releases are periodic and execution times constant");
     }
     return GS_OK;
 }
@@ -102,7 +102,7 @@ static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
     for (int64_t i = 0; model->least != NULL && i < n; i++) {
         if (model->least[i] > kernels->block_time[i]) {
             return gs_fail(ctx, GS_ERR_VALUE, "least", i, model->least[i],
-                           "is more than the block_time");
+                           "at most the block_time");
         }
     }
     status = check_options(ctx, model);
@@ -110,9 +110,9 @@ static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
 }
 
 /* Places the tasks among jobs of one instant: a victim last, then by priority and index. */
-static int rank_tasks(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+static int rank_tasks(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    const gs_simulate_fifo_model_t *model = &fifo->model;
+    const gs_simulate_fifo_model_t *model = &self->model;
     int64_t n = model->kernels.n, rank = 0;
     gs_heap_t order = {0};
     int status = GS_OK;
@@ -122,107 +122,107 @@ static int rank_tasks(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
         }
     }
     for (; status == GS_OK && order.count > 0; rank++) {
-        fifo->by_rank[rank] = order.entry[0].item;
+        self->by_rank[rank] = order.entry[0].item;
         gs_heap_pop(&order);
     }
     if (model->victim >= 0) {
-        fifo->by_rank[n - 1] = model->victim;
+        self->by_rank[n - 1] = model->victim;
     }
     for (int64_t r = 0; r < n && status == GS_OK; r++) {
-        fifo->rank[fifo->by_rank[r]] = r;
+        self->rank[self->by_rank[r]] = r;
     }
     gs_heap_free(&order, ctx);
     return status;
 }
 
 /* The first releases; with an adversary only the victim's is known. */
-static int first_releases(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+static int first_releases(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    const gs_simulate_fifo_model_t *model = &fifo->model;
+    const gs_simulate_fifo_model_t *model = &self->model;
     int status = GS_OK;
     for (int64_t i = 0; i < model->kernels.n && status == GS_OK; i++) {
-        fifo->earliest[i] = model->offset == NULL ? 0 : model->offset[i];
+        self->earliest[i] = model->offset == NULL ? 0 : model->offset[i];
         bool known = model->victim < 0 || model->victim == i;
-        if (known && fifo->earliest[i] < model->until) {
-            status = gs_heap_push(&fifo->releases, ctx, fifo->earliest[i], fifo->rank[i]);
+        if (known && self->earliest[i] < model->until) {
+            status = gs_heap_push(&self->releases, ctx, self->earliest[i], self->rank[i]);
         }
     }
     return status;
 }
 
 /* Seeds of each task's own, so that its numbers do not depend on what the others do. */
-static void seed_tasks(gs_simulate_fifo_t *fifo)
+static void seed_tasks(gs_simulate_fifo_t *self)
 {
-    const gs_simulate_fifo_model_t *model = &fifo->model;
+    const gs_simulate_fifo_model_t *model = &self->model;
     gs_rng_t gaps, times;
     gs_rng_init(&gaps, model->key, model->index, GS_RNG_STREAM_RELEASE);
     gs_rng_init(&times, model->key, model->index, GS_RNG_STREAM_EXECUTION);
     for (int64_t i = 0; i < model->kernels.n; i++) {
-        fifo->gap_seed[i] = gs_rng_next(&gaps);
-        fifo->time_seed[i] = gs_rng_next(&times);
+        self->gap_seed[i] = gs_rng_next(&gaps);
+        self->time_seed[i] = gs_rng_next(&times);
     }
 }
 
-static int allocate(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+static int allocate(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    size_t n = (size_t)fifo->model.kernels.n;
-    if ((fifo->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->by_rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->task_stream = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (fifo->gap_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
-        (fifo->time_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
-        (fifo->stream = gs_alloc(ctx, n, sizeof *fifo->stream)) == NULL) {
+    size_t n = (size_t)self->model.kernels.n;
+    if ((self->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->by_rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->task_stream = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->gap_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
+        (self->time_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
+        (self->stream = gs_alloc(ctx, n, sizeof *self->stream)) == NULL) {
         return ctx->status;
     }
     return GS_OK;
 }
 
-int gs_simulate_fifo_init(gs_simulate_fifo_t *fifo, gs_context_t *ctx,
+int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
                           const gs_simulate_fifo_model_t *model)
 {
-    memset(fifo, 0, sizeof *fifo);
-    fifo->model = *model;
-    fifo->job_free = -1;
-    fifo->threads_free = model->m;
+    memset(self, 0, sizeof *self);
+    self->model = *model;
+    self->job_free = -1;
+    self->threads_free = model->m;
     int status = check(ctx, model);
     if (status == GS_OK) {
-        status = allocate(fifo, ctx);
+        status = allocate(self, ctx);
     }
     if (status == GS_OK) {
         for (int64_t i = 0; i < model->kernels.n; i++) {
-            fifo->task_stream[i] = model->stream == NULL ? i : model->stream[i];
-            fifo->stream[i].head = fifo->stream[i].tail = -1;
+            self->task_stream[i] = model->stream == NULL ? i : model->stream[i];
+            self->stream[i].head = self->stream[i].tail = -1;
         }
-        seed_tasks(fifo);
-        status = rank_tasks(fifo, ctx);
+        seed_tasks(self);
+        status = rank_tasks(self, ctx);
     }
     if (status == GS_OK) {
-        status = first_releases(fifo, ctx);
+        status = first_releases(self, ctx);
     }
     if (status == GS_OK) {
-        status = gs_simulate_fifo_cycle_init(fifo, ctx);
+        status = gs_simulate_fifo_cycle_init(self, ctx);
     }
     if (status != GS_OK) {
-        gs_simulate_fifo_free(fifo, ctx);
+        gs_simulate_fifo_free(self, ctx);
     }
     return status;
 }
 
-void gs_simulate_fifo_free(gs_simulate_fifo_t *fifo, gs_context_t *ctx)
+void gs_simulate_fifo_free(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
-    gs_simulate_fifo_cycle_free(fifo, ctx);
-    gs_heap_free(&fifo->releases, ctx);
-    gs_heap_free(&fifo->ends, ctx);
-    void *const blocks[] = {fifo->worst,       fifo->finished, fifo->released,   fifo->rank,
-                            fifo->by_rank,     fifo->earliest, fifo->gap_seed,   fifo->time_seed,
-                            fifo->task_stream, fifo->stream,   fifo->job,        fifo->wave,
-                            fifo->flight,      fifo->queue,    fifo->flight_free};
+    gs_simulate_fifo_cycle_free(self, ctx);
+    gs_heap_free(&self->releases, ctx);
+    gs_heap_free(&self->ends, ctx);
+    void *const blocks[] = {self->worst,       self->finished, self->released,   self->rank,
+                            self->by_rank,     self->earliest, self->gap_seed,   self->time_seed,
+                            self->task_stream, self->stream,   self->job,        self->wave,
+                            self->flight,      self->queue,    self->flight_free};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         gs_free(ctx, blocks[i]);
     }
-    memset(fifo, 0, sizeof *fifo);
+    memset(self, 0, sizeof *self);
 }

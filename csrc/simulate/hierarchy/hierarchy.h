@@ -35,6 +35,7 @@
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_H
 
 #include "core/heap.h"
+#include "core/method.h"
 #include "core/rng.h"
 #include "model/placement.h"
 
@@ -160,7 +161,7 @@ typedef struct {
 /* A first-in first-out queue of operations. */
 typedef struct {
     int64_t *op; /* a ring of room (a power of two) */
-    size_t head, count, room;
+    int64_t head, count, room;
 } gs_simulate_hierarchy_queue_t;
 
 /* Blocks of one kernel on one SM that end together. */
@@ -224,14 +225,14 @@ typedef struct {
     int64_t copy_end[2];
     gs_simulate_hierarchy_flight_t *flight;
     int64_t *flight_free;
-    size_t flight_room, flight_free_count, flights;
+    int64_t flight_room, flight_free_count, flights;
     int32_t *position; /* of each SM in the SM order */
     int32_t *sm;       /* scratch: the SMs of blocks that start */
     int64_t *on_sm;    /* scratch: how many of them start on each SM; 0 between uses */
     int32_t *used_sm;  /* scratch: the SMs on which some start */
     int64_t *sm_op;  /* scratch, with interference: the kernel on each SM, -1: none, -2: several */
     int64_t *gpc_op; /* the same for each GPC */
-    size_t sm_room, block_room, wait_room, slice_room;
+    int64_t sm_room, block_room, wait_room, slice_room;
     uint64_t time_seed;
 } gs_simulate_hierarchy_t;
 
@@ -248,5 +249,7 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 int gs_simulate_hierarchy_run(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks);
 
 void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
+extern const gs_method_t gs_simulate_hierarchy_hierarchy_method;
 
 #endif

@@ -1,6 +1,8 @@
 /* Which blocks start on which SMs now? */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
+#include "core/vector.h"
+
 bool gs_simulate_hierarchy_is_constant(const gs_simulate_hierarchy_t *self, int64_t op)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
@@ -65,20 +67,21 @@ static int new_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t 
         return GS_OK;
     }
     if (self->flights == self->flight_room) {
-        size_t room = self->flight_room == 0 ? 64 : 2 * self->flight_room;
-        gs_simulate_hierarchy_flight_t *flight = gs_grow(ctx, self->flight, room, sizeof *flight);
+        int64_t room = self->flight_room, needed = self->flights + 1;
+        gs_simulate_hierarchy_flight_t *flight =
+            gs_vector_reserve(ctx, self->flight, &room, needed, sizeof *flight);
         if (flight == NULL) {
             return ctx->status;
         }
         self->flight = flight;
-        int64_t *spare = gs_grow(ctx, self->flight_free, room, sizeof *spare);
+        int64_t *spare =
+            gs_vector_reserve(ctx, self->flight_free, &self->flight_room, needed, sizeof *spare);
         if (spare == NULL) {
             return ctx->status;
         }
         self->flight_free = spare;
-        self->flight_room = room;
     }
-    *slot = (int64_t)self->flights++;
+    *slot = self->flights++;
     return GS_OK;
 }
 
@@ -88,9 +91,13 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                         int64_t blocks, int64_t log, int64_t duration)
 {
     int64_t slot = 0, now = context->clock + (self->now - context->resumed), end = now + duration;
-    if (end >= GS_NEVER || (self->model.interference != NULL && duration >= GS_NEVER / 1000)) {
+    if (self->model.interference != NULL && duration >= GS_NEVER / 1000) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, duration,
-                       "the schedule goes beyond the clock");
+                       "less than 2305843009213693 ticks with interference");
+    }
+    if (end >= GS_NEVER) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, duration,
+                       "a schedule that ends before tick 2**61 - 1");
     }
     int status = new_flight(self, ctx, &slot);
     if (status == GS_OK) {
@@ -108,17 +115,16 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 
 static int make_log_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
 {
-    size_t needed = (size_t)self->block_count + (size_t)blocks;
+    int64_t needed = self->block_count + blocks;
     if (!self->model.log_blocks || needed <= self->block_room) {
         return GS_OK;
     }
-    size_t room = needed < 64 ? 64 : needed > SIZE_MAX / 2 ? needed : 2 * needed;
-    gs_simulate_hierarchy_block_t *grown = gs_grow(ctx, self->block, room, sizeof *grown);
+    gs_simulate_hierarchy_block_t *grown =
+        gs_vector_reserve(ctx, self->block, &self->block_room, needed, sizeof *grown);
     if (grown == NULL) {
         return ctx->status;
     }
     self->block = grown;
-    self->block_room = room;
     return GS_OK;
 }
 
@@ -213,14 +219,13 @@ static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_
     int64_t per_sm =
         gpu->blocks_per_sm < gpu->warps_per_sm ? gpu->blocks_per_sm : gpu->warps_per_sm;
     int64_t most = per_sm * gpu->sms;
-    size_t needed = (size_t)(blocks < most ? blocks : most);
+    int64_t needed = blocks < most ? blocks : most;
     if (needed > self->sm_room) {
-        int32_t *grown = gs_grow(ctx, self->sm, needed, sizeof *grown);
+        int32_t *grown = gs_vector_reserve(ctx, self->sm, &self->sm_room, needed, sizeof *grown);
         if (grown == NULL) {
             return ctx->status;
         }
         self->sm = grown;
-        self->sm_room = needed;
     }
     return GS_OK;
 }

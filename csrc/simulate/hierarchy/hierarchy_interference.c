@@ -18,7 +18,7 @@ static int64_t take_census(gs_simulate_hierarchy_t *self,
         self->sm_op[s] = NOBODY;
         self->gpc_op[s / per_gpc] = NOBODY;
     }
-    for (size_t k = 0; k < context->ends.count; k++) {
+    for (int64_t k = 0; k < context->ends.count; k++) {
         const gs_simulate_hierarchy_flight_t *flight = &self->flight[context->ends.entry[k].item];
         note(&self->sm_op[flight->sm], flight->op);
         note(&self->gpc_op[flight->sm / per_gpc], flight->op);
@@ -59,17 +59,17 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
     int64_t whole = take_census(self, context);
     gs_heap_t ends = {0};
     int status = gs_poll(ctx, self->model.gpu.sms);
-    for (size_t k = 0; k < context->ends.count && status == GS_OK; k++) {
+    for (int64_t k = 0; k < context->ends.count && status == GS_OK; k++) {
         int64_t slot = context->ends.entry[k].item;
         gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
         progress(flight, now);
         flight->factor = factor_of(self, flight, whole);
         gs_int128_t end =
             now + gs_int128_ceil_div((gs_int128_t)flight->left * flight->factor, 1000000);
-        status = end < GS_NEVER
-                     ? gs_heap_push(&ends, ctx, (int64_t)end, slot)
-                     : gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op,
-                               self->model.most[flight->op], "the schedule goes beyond the clock");
+        status = end < GS_NEVER ? gs_heap_push(&ends, ctx, (int64_t)end, slot)
+                                : gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op,
+                                          self->model.most[flight->op],
+                                          "a schedule that ends before tick 2**61 - 1");
     }
     if (status != GS_OK) {
         gs_heap_free(&ends, ctx);
@@ -77,5 +77,5 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
     }
     gs_heap_free(&context->ends, ctx);
     context->ends = ends;
-    return gs_poll(ctx, 8 * (int64_t)ends.count);
+    return gs_poll(ctx, 8 * ends.count);
 }

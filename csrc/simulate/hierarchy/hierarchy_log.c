@@ -1,6 +1,8 @@
 /* What did each operation wait for, and which context had the GPU when? */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
+#include "core/vector.h"
+
 static bool is_for_room(int why)
 {
     return why >= GS_SIMULATE_HIERARCHY_WAIT_WARPS && why <= GS_SIMULATE_HIERARCHY_WAIT_SMEM;
@@ -14,14 +16,13 @@ int gs_simulate_hierarchy_wait(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         return GS_OK;
     }
     if (state->why >= 0 && self->now > state->since) {
-        if ((size_t)self->wait_count == self->wait_room) {
-            size_t room = self->wait_room == 0 ? 64 : 2 * self->wait_room;
-            gs_simulate_hierarchy_wait_t *grown = gs_grow(ctx, self->wait, room, sizeof *grown);
+        if (self->wait_count == self->wait_room) {
+            gs_simulate_hierarchy_wait_t *grown = gs_vector_reserve(
+                ctx, self->wait, &self->wait_room, self->wait_count + 1, sizeof *grown);
             if (grown == NULL) {
                 return ctx->status;
             }
             self->wait = grown;
-            self->wait_room = room;
         }
         self->wait[self->wait_count++] = (gs_simulate_hierarchy_wait_t){
             op,           state->why, state->blocker, is_for_room(state->why) ? sm : -1,
@@ -39,14 +40,13 @@ int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t 
     if (to == from) {
         return GS_OK;
     }
-    if ((size_t)self->slice_count == self->slice_room) {
-        size_t room = self->slice_room == 0 ? 64 : 2 * self->slice_room;
-        gs_simulate_hierarchy_slice_t *grown = gs_grow(ctx, self->slice, room, sizeof *grown);
+    if (self->slice_count == self->slice_room) {
+        gs_simulate_hierarchy_slice_t *grown = gs_vector_reserve(
+            ctx, self->slice, &self->slice_room, self->slice_count + 1, sizeof *grown);
         if (grown == NULL) {
             return ctx->status;
         }
         self->slice = grown;
-        self->slice_room = room;
     }
     self->slice[self->slice_count++] = (gs_simulate_hierarchy_slice_t){context, from, to};
     return GS_OK;

@@ -6,12 +6,12 @@
 
 /* Queues (hierarchy_queue.c) ------------------------------------------------------------------- */
 
-int gs_simulate_hierarchy_push(gs_simulate_hierarchy_queue_t *queue, gs_context_t *ctx, int64_t op);
-int64_t gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *queue); /* it must not be empty */
+int gs_simulate_hierarchy_push(gs_simulate_hierarchy_queue_t *self, gs_context_t *ctx, int64_t op);
+int64_t gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *self); /* it must not be empty */
 
 /* The first and the last, -1 when it is empty. */
-int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *queue);
-int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *queue);
+int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *self);
+int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *self);
 
 /* The operation is launched: finds those of other streams that are kept before it. */
 void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op);

@@ -1,40 +1,42 @@
 /* Which operations stand in which queue, and which one may join one? */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
-int gs_simulate_hierarchy_push(gs_simulate_hierarchy_queue_t *queue, gs_context_t *ctx, int64_t op)
+#include <string.h>
+
+#include "core/vector.h"
+
+int gs_simulate_hierarchy_push(gs_simulate_hierarchy_queue_t *self, gs_context_t *ctx, int64_t op)
 {
-    if (queue->count == queue->room) {
-        size_t room = queue->room == 0 ? 16 : 2 * queue->room;
-        int64_t *larger = gs_alloc(ctx, room, sizeof *larger);
-        if (larger == NULL) {
+    if (self->count == self->room) {
+        size_t before = (size_t)self->room;
+        int64_t *ops = gs_vector_reserve(ctx, self->op, &self->room, self->count + 1, sizeof *ops);
+        if (ops == NULL) {
             return ctx->status;
         }
-        for (size_t k = 0; k < queue->count; k++) {
-            larger[k] = queue->op[(queue->head + k) & (queue->room - 1)];
-        }
-        gs_free(ctx, queue->op);
-        *queue = (gs_simulate_hierarchy_queue_t){larger, 0, queue->count, room};
+        /* The entries before the head move behind the others. */
+        memcpy(ops + before, ops, (size_t)self->head * sizeof *ops);
+        self->op = ops;
     }
-    queue->op[(queue->head + queue->count++) & (queue->room - 1)] = op;
+    self->op[(self->head + self->count++) & (self->room - 1)] = op;
     return GS_OK;
 }
 
-int64_t gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *queue)
+int64_t gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *self)
 {
-    int64_t op = queue->op[queue->head];
-    queue->head = (queue->head + 1) & (queue->room - 1);
-    queue->count--;
+    int64_t op = self->op[self->head];
+    self->head = (self->head + 1) & (self->room - 1);
+    self->count--;
     return op;
 }
 
-int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *queue)
+int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *self)
 {
-    return queue->count == 0 ? -1 : queue->op[queue->head];
+    return self->count == 0 ? -1 : self->op[self->head];
 }
 
-int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *queue)
+int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *self)
 {
-    return queue->count == 0 ? -1 : queue->op[(queue->head + queue->count - 1) & (queue->room - 1)];
+    return self->count == 0 ? -1 : self->op[(self->head + self->count - 1) & (self->room - 1)];
 }
 
 void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op)

@@ -21,10 +21,11 @@ static int check_times(gs_context_t *ctx, const char *field, const int64_t *entr
     for (int64_t i = 0; i < count; i++) {
         if (entry[i] < least) {
             return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
-                           least == 0 ? "must not be negative" : "must be positive");
+                           least == 0 ? "a number of at least 0" : "a positive number");
         }
         if (entry[i] >= GS_SIMULATE_HIERARCHY_LATEST) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "is too large for the clock");
+            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i],
+                           "a time below 2**59 - 1 ticks");
         }
     }
     return GS_OK;
@@ -34,15 +35,14 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t
 {
     if (model->contexts < 1 || model->contexts > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "contexts", -1, model->contexts,
-                       "must be a positive number within 31 bits");
+                       "a positive number below 2**31");
     }
     if (model->copy_engines < 1 || model->copy_engines > 2) {
-        return gs_fail(ctx, GS_ERR_VALUE, "copy_engines", -1, model->copy_engines,
-                       "must be 1 or 2");
+        return gs_fail(ctx, GS_ERR_VALUE, "copy_engines", -1, model->copy_engines, "1 or 2");
     }
     if (model->channels < 0 || model->channels > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "channels", -1, model->channels,
-                       "must be a number within 31 bits, 0 for no limit");
+                       "0 for no limit, or a positive number below 2**31");
     }
     int status = check_times(ctx, "switch_time", &model->switch_time, 1, 0);
     if (status == GS_OK) {
@@ -50,7 +50,7 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t
     }
     if (status == GS_OK && model->runlist != NULL) {
         status = check_range(ctx, "runlist", model->runlist, model->runlist_length, 0,
-                             model->contexts - 1, "there is no such context");
+                             model->contexts - 1, "the index of a context");
     }
     if (status != GS_OK || model->runlist == NULL) {
         return status;
@@ -64,7 +64,7 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t
     }
     for (int64_t c = 0; c < model->contexts && status == GS_OK; c++) {
         if (!listed[c]) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "runlist", -1, c, "this context has no time slice");
+            status = gs_fail(ctx, GS_ERR_VALUE, "runlist", -1, c, "every context at least once");
         }
     }
     gs_free(ctx, listed);
@@ -75,14 +75,14 @@ static int check_streams(gs_context_t *ctx, const gs_simulate_hierarchy_model_t 
 {
     if (model->streams < 1 || model->streams > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "streams", -1, model->streams,
-                       "must be a positive number within 31 bits");
+                       "a positive number below 2**31");
     }
     int status = check_range(ctx, "context", model->context, model->streams, 0, model->contexts - 1,
-                             "there is no such context");
+                             "the index of a context");
     if (status == GS_OK) {
         status = check_range(ctx, "stream_kind", model->stream_kind, model->streams,
                              GS_SIMULATE_HIERARCHY_STREAM_BLOCKING,
-                             GS_SIMULATE_HIERARCHY_STREAM_NULL, "is unknown");
+                             GS_SIMULATE_HIERARCHY_STREAM_NULL, "a known kind of stream");
     }
     return status;
 }
@@ -92,7 +92,7 @@ static int check_offsets(gs_context_t *ctx, const char *field, const int64_t *be
 {
     for (int64_t i = 0; i <= ops; i++) {
         if (begin[i] < (i == 0 ? 0 : begin[i - 1]) || (i == 0 && begin[0] != 0)) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, begin[i], "must rise from 0");
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, begin[i], "offsets that rise from 0");
         }
     }
     return GS_OK;
@@ -108,7 +108,7 @@ static int check_given(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *m
             if (count != 0 &&
                 (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL || count != model->blocks[i])) {
                 status = gs_fail(ctx, GS_ERR_VALUE, "block_times", i, count,
-                                 "must be one time for each block of the kernel");
+                                 "one time for each block of the kernel");
             }
         }
         if (status == GS_OK) {
@@ -120,7 +120,7 @@ static int check_given(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *m
         status = check_offsets(ctx, "after", model->after_begin, model->ops);
         if (status == GS_OK) {
             status = check_range(ctx, "after", model->after, model->after_begin[model->ops], 0,
-                                 model->ops - 1, "there is no such launch");
+                                 model->ops - 1, "the index of a launch");
         }
     }
     return status;
@@ -130,16 +130,17 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
 {
     int64_t ops = model->ops;
     if (ops < 0 || ops > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "launches", -1, ops, "must be a number within 31 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, "launches", -1, ops,
+                       "a number of at least 0, below 2**31");
     }
     int status = check_times(ctx, "time", model->time, ops, 0);
     if (status == GS_OK) {
         status = check_range(ctx, "kind", model->kind, ops, GS_SIMULATE_HIERARCHY_OP_KERNEL,
-                             GS_SIMULATE_HIERARCHY_OP_COPY_OUT, "is unknown");
+                             GS_SIMULATE_HIERARCHY_OP_COPY_OUT, "a known kind of operation");
     }
     if (status == GS_OK) {
         status = check_range(ctx, "stream", model->stream, ops, 0, model->streams - 1,
-                             "there is no such stream");
+                             "the index of a stream");
     }
     if (status == GS_OK) {
         status = check_times(ctx, "duration", model->least, ops, 1);
@@ -149,16 +150,16 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
     }
     for (int64_t i = 0; i < ops && status == GS_OK; i++) {
         if (model->most[i] < model->least[i]) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "longest", i, model->most[i],
-                             "must not be less than the duration");
+            status =
+                gs_fail(ctx, GS_ERR_VALUE, "longest", i, model->most[i], "at least the duration");
         }
     }
     if (status == GS_OK && model->interference != NULL) {
         status = check_range(ctx, "interference", model->interference, 4 * ops, 1000, 1000000,
-                             "must be 1000 to 1000000 thousandths");
+                             "1000 to 1000000 thousandths");
         if (status == GS_OK && model->sms_per_gpc < 1) {
             status = gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", -1, model->sms_per_gpc,
-                             "must be positive");
+                             "a positive number");
         }
     }
     return status == GS_OK ? check_given(ctx, model) : status;
@@ -244,10 +245,9 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         }
         if (blocks == 0) {
             static const char *const reasons[] = {
-                "a block has more warps than an SM", "an SM holds no block",
-                "a block needs more registers than an SM has",
-                "a block needs more shared memory than it may have",
-                "a block has more than 1024 threads"};
+                "a block of at most an SM's warps", "SMs that hold a block",
+                "a block of at most an SM's registers", "at most a block's limit of shared memory",
+                "at most 1024 threads in a block"};
             static const char *const fields[] = {"threads", "blocks", "regs", "smem", "threads"};
             const int64_t values[] = {kernel.threads, kernel.blocks, kernel.regs, kernel.smem,
                                       kernel.threads};
@@ -300,7 +300,7 @@ static int assign_streams(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int6
             if (context->null_stream >= 0) {
                 return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s,
                                GS_SIMULATE_HIERARCHY_STREAM_NULL,
-                               "the context has a NULL stream already");
+                               "at most one NULL stream in a context");
             }
             context->null_stream = s;
         }

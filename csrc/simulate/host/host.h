@@ -115,6 +115,7 @@
 #define GS_SIMULATE_HOST_HOST_H
 
 #include "core/heap.h"
+#include "core/method.h"
 #include "core/rng.h"
 #include "model/host_tasks.h"
 
@@ -246,14 +247,16 @@ typedef struct {
  * that is none, with STGM a task with kernels and no SM, times beyond the clock
  * (GS_SIMULATE_HOST_LATEST), equal priorities unless global EDF, unknown options or such that do
  * not go together, shares that are none, and a victim that is no task. */
-int gs_simulate_host_init(gs_simulate_host_t *host, gs_context_t *ctx,
+int gs_simulate_host_init(gs_simulate_host_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model);
 
 /* Goes on until done or for so many more instants. Counts jobs as states of the ctx's budget.
  * GS_ERR_OVERFLOW when something would end beyond the clock. After an error or a spent budget the
  * logs hold what happened up to then, and the simulation cannot go on. */
-int gs_simulate_host_run(gs_simulate_host_t *host, gs_context_t *ctx, int64_t instants);
+int gs_simulate_host_run(gs_simulate_host_t *self, gs_context_t *ctx, int64_t instants);
 
-void gs_simulate_host_free(gs_simulate_host_t *host, gs_context_t *ctx);
+void gs_simulate_host_free(gs_simulate_host_t *self, gs_context_t *ctx);
+
+extern const gs_method_t gs_simulate_host_host_method;
 
 #endif

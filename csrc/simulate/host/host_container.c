@@ -6,144 +6,144 @@
  */
 #include "simulate/host/host_parts.h"
 
-static gs_simulate_host_job_t *record_of(const gs_simulate_host_state_t *s, int64_t job)
+static gs_simulate_host_job_t *record_of(const gs_simulate_host_state_t *self, int64_t job)
 {
-    return &s->job[job];
+    return &self->job[job];
 }
 
 /* Whom it serves -------------------------------------------------------------------------------
  */
 
 /* The thread does not stand for the server any more. */
-static void stop(gs_simulate_host_state_t *s)
+static void stop(gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_container_t *box = &s->container;
-    int32_t r = box->runs;
+    gs_simulate_host_container_t *container = &self->container;
+    int32_t r = container->runs;
     if (r < 0) {
         return;
     }
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    box->runs = -1;
-    box->was = t->was;
-    gs_simulate_host_leave(s, r, GS_SIMULATE_HOST_DOES_READY);
-    box->budget -= box->granted - t->work;
-    t->work = box->beyond >= GS_NEVER ? GS_NEVER : t->work + box->beyond;
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    container->runs = -1;
+    container->was = t->was;
+    gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_READY);
+    container->budget -= container->granted - t->work;
+    t->work = container->beyond >= GS_NEVER ? GS_NEVER : t->work + container->beyond;
 }
 
-static void start(gs_simulate_host_state_t *s, int32_t r)
+static void start(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_container_t *box = &s->container;
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_container_t *container = &self->container;
+    gs_simulate_host_thread_t *t = &self->thread[r];
     int64_t work = t->work;
-    box->runs = r;
-    t->was = box->was; /* the server stays where it is, if it can */
-    box->granted = work < box->budget ? work : box->budget;
-    box->beyond = work < GS_NEVER ? work - box->granted : GS_NEVER;
-    gs_simulate_host_enter(s, r, box->deadline, box->granted, t->what);
+    container->runs = r;
+    t->was = container->was; /* the server stays where it is, if it can */
+    container->granted = work < container->budget ? work : container->budget;
+    container->beyond = work < GS_NEVER ? work - container->granted : GS_NEVER;
+    gs_simulate_host_enter(self, r, container->deadline, container->granted, t->what);
 }
 
 /* A thread needs a CPU for so much work. */
-static void want(gs_simulate_host_state_t *s, int32_t r, int64_t work, int8_t what)
+static void want(gs_simulate_host_state_t *self, int32_t r, int64_t work, int8_t what)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    if (s->container.runs == r) {
-        stop(s);
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    if (self->container.runs == r) {
+        stop(self);
     }
     t->work = work;
     t->what = what;
     t->inside = GS_SIMULATE_HOST_INSIDE_READY;
-    gs_simulate_host_note(s, t, GS_SIMULATE_HOST_DOES_READY);
+    gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_READY);
 }
 
 /* A thread does not need a CPU. */
-static void need_none(gs_simulate_host_state_t *s, int32_t r, int8_t inside, int8_t doing)
+static void need_none(gs_simulate_host_state_t *self, int32_t r, int8_t inside, int8_t doing)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    if (s->container.runs == r) {
-        stop(s);
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    if (self->container.runs == r) {
+        stop(self);
     }
     t->inside = inside;
-    gs_simulate_host_note(s, t, doing);
+    gs_simulate_host_note(self, t, doing);
 }
 
-void gs_simulate_host_container_enter(gs_simulate_host_state_t *s, int32_t r, int64_t work)
+void gs_simulate_host_container_enter(gs_simulate_host_state_t *self, int32_t r, int64_t work)
 {
-    if (s->thread[r].inside == GS_SIMULATE_HOST_INSIDE_IDLE) {
-        gs_simulate_host_insert(s, &s->waiting, r, -1);
+    if (self->thread[r].inside == GS_SIMULATE_HOST_INSIDE_IDLE) {
+        gs_simulate_host_insert(self, &self->waiting, r, -1);
     }
-    want(s, r, work, GS_SIMULATE_HOST_DOES_CPU);
+    want(self, r, work, GS_SIMULATE_HOST_DOES_CPU);
 }
 
-void gs_simulate_host_container_leave(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_container_leave(gs_simulate_host_state_t *self, int32_t r)
 {
-    if (s->thread[r].inside == GS_SIMULATE_HOST_INSIDE_IDLE) {
+    if (self->thread[r].inside == GS_SIMULATE_HOST_INSIDE_IDLE) {
         return; /* a job without any work */
     }
-    need_none(s, r, GS_SIMULATE_HOST_INSIDE_IDLE, GS_SIMULATE_HOST_DOES_NOTHING);
-    int32_t before = -1, at = s->waiting.head;
+    need_none(self, r, GS_SIMULATE_HOST_INSIDE_IDLE, GS_SIMULATE_HOST_DOES_NOTHING);
+    int32_t before = -1, at = self->waiting.head;
     while (at != r) {
         before = at;
-        at = s->thread[at].next;
+        at = self->thread[at].next;
     }
-    int32_t next = s->thread[r].next;
+    int32_t next = self->thread[r].next;
     if (before < 0) {
-        s->waiting.head = next;
+        self->waiting.head = next;
     } else {
-        s->thread[before].next = next;
+        self->thread[before].next = next;
     }
     if (next < 0) {
-        s->waiting.tail = before;
+        self->waiting.tail = before;
     }
 }
 
 /* GPU segments ---------------------------------------------------------------------------------
  */
 
-void gs_simulate_host_container_begin(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_container_begin(gs_simulate_host_state_t *self, int32_t r)
 {
-    need_none(s, r, GS_SIMULATE_HOST_INSIDE_WAITS, GS_SIMULATE_HOST_DOES_WAIT_GPU);
+    need_none(self, r, GS_SIMULATE_HOST_INSIDE_WAITS, GS_SIMULATE_HOST_DOES_WAIT_GPU);
 }
 
-static void run_kernel(gs_simulate_host_state_t *s, int32_t r)
+static void run_kernel(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     t->part++;
     if (t->most[t->part] == 0) {
-        gs_simulate_host_container_kernel_ended(s, r);
+        gs_simulate_host_container_kernel_ended(self, r);
         return;
     }
-    if (s->mode == GS_SIMULATE_HOST_MODE_BUSY) {
-        want(s, r, GS_NEVER, GS_SIMULATE_HOST_DOES_SPIN);
+    if (self->mode == GS_SIMULATE_HOST_MODE_BUSY) {
+        want(self, r, GS_NEVER, GS_SIMULATE_HOST_DOES_SPIN);
     } else {
-        need_none(s, r, GS_SIMULATE_HOST_INSIDE_KERNEL, GS_SIMULATE_HOST_DOES_KERNEL);
+        need_none(self, r, GS_SIMULATE_HOST_INSIDE_KERNEL, GS_SIMULATE_HOST_DOES_KERNEL);
     }
-    gs_simulate_host_start_kernel(s, r);
+    gs_simulate_host_start_kernel(self, r);
 }
 
-static void end_segment(gs_simulate_host_state_t *s, int32_t r)
+static void end_segment(gs_simulate_host_state_t *self, int32_t r)
 {
-    s->holder = -1;
-    gs_simulate_host_resume(s, r);
+    self->holder = -1;
+    gs_simulate_host_resume(self, r);
 }
 
-void gs_simulate_host_container_kernel_ended(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_container_kernel_ended(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     t->part++;
     if (t->most[t->part] == 0) {
-        end_segment(s, r);
+        end_segment(self, r);
     } else {
-        want(s, r, gs_simulate_host_time(s, t, t->part), GS_SIMULATE_HOST_DOES_COPY_OUT);
+        want(self, r, gs_simulate_host_time(self, t, t->part), GS_SIMULATE_HOST_DOES_COPY_OUT);
     }
 }
 
-bool gs_simulate_host_container_worked(gs_simulate_host_state_t *s, int32_t r)
+bool gs_simulate_host_container_worked(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_container_t *box = &s->container;
-    const gs_simulate_host_thread_t *t = &s->thread[r];
-    bool ended = box->beyond == 0;
-    if (!ended || box->budget == box->granted) {
-        stop(s); /* the budget is used up */
+    gs_simulate_host_container_t *container = &self->container;
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    bool ended = container->beyond == 0;
+    if (!ended || container->budget == container->granted) {
+        stop(self); /* the budget is used up */
     }
     if (!ended) {
         return true;
@@ -152,28 +152,28 @@ bool gs_simulate_host_container_worked(gs_simulate_host_state_t *s, int32_t r)
         return false;
     }
     if (t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
-        run_kernel(s, r);
+        run_kernel(self, r);
     } else {
-        end_segment(s, r);
+        end_segment(self, r);
     }
     return true;
 }
 
 /* The thread whose job, of all that have a GPU segment to come or to end, was released first; -1:
  * none, or one that is no task's present job. */
-static int32_t next_on_gpu(const gs_simulate_host_state_t *s)
+static int32_t next_on_gpu(const gs_simulate_host_state_t *self)
 {
     int32_t first = -1;
     int64_t release = GS_NEVER;
     bool present = false;
-    for (int32_t r = s->waiting.head; r >= 0; r = s->thread[r].next) {
-        const gs_simulate_host_thread_t *t = &s->thread[r];
+    for (int32_t r = self->waiting.head; r >= 0; r = self->thread[r].next) {
+        const gs_simulate_host_thread_t *t = &self->thread[r];
         bool ahead = t->part < t->last_part;
-        int64_t next = ahead ? t->job : record_of(s, t->job)->next;
+        int64_t next = ahead ? t->job : record_of(self, t->job)->next;
         if (next < 0 || t->last_part == 0) {
             continue;
         }
-        int64_t at = record_of(s, next)->release;
+        int64_t at = record_of(self, next)->release;
         if (at < release || (at == release && r < first)) {
             first = r;
             release = at;
@@ -183,18 +183,18 @@ static int32_t next_on_gpu(const gs_simulate_host_state_t *s)
     return present ? first : -1;
 }
 
-static void give_gpu(gs_simulate_host_state_t *s)
+static void give_gpu(gs_simulate_host_state_t *self)
 {
-    int32_t r = s->holder < 0 ? next_on_gpu(s) : -1;
-    if (r < 0 || s->thread[r].inside != GS_SIMULATE_HOST_INSIDE_WAITS) {
+    int32_t r = self->holder < 0 ? next_on_gpu(self) : -1;
+    if (r < 0 || self->thread[r].inside != GS_SIMULATE_HOST_INSIDE_WAITS) {
         return;
     }
-    const gs_simulate_host_thread_t *t = &s->thread[r];
-    s->holder = r;
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    self->holder = r;
     if (t->most[t->part] == 0) {
-        run_kernel(s, r);
+        run_kernel(self, r);
     } else {
-        want(s, r, gs_simulate_host_time(s, t, t->part), GS_SIMULATE_HOST_DOES_COPY_IN);
+        want(self, r, gs_simulate_host_time(self, t, t->part), GS_SIMULATE_HOST_DOES_COPY_IN);
     }
 }
 
@@ -202,77 +202,78 @@ static void give_gpu(gs_simulate_host_state_t *s)
  */
 
 /* Something happens to the server then, if nothing does before. */
-static void set_alarm(gs_simulate_host_state_t *s, int64_t at)
+static void set_alarm(gs_simulate_host_state_t *self, int64_t at)
 {
-    s->container.alarm = at;
+    self->container.alarm = at;
     if (at >= GS_NEVER) {
-        gs_simulate_host_fail(s, gs_fail(s->ctx, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                         "the schedule goes beyond the clock"));
+        gs_simulate_host_fail(self, gs_fail(self->ctx, GS_ERR_OVERFLOW, "until", -1,
+                                            self->host->model.until,
+                                            "a schedule that ends before tick 2**61 - 1"));
     }
 }
 
 /* Uses up the budget for the time in which all jobs were suspended. */
-static void charge_suspension(gs_simulate_host_state_t *s)
+static void charge_suspension(gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_container_t *box = &s->container;
-    if (box->suspended >= 0) {
-        int64_t time = s->now - box->suspended;
-        box->budget -= time < box->budget ? time : box->budget;
-        box->suspended = -1;
+    gs_simulate_host_container_t *container = &self->container;
+    if (container->suspended >= 0) {
+        int64_t time = self->now - container->suspended;
+        container->budget -= time < container->budget ? time : container->budget;
+        container->suspended = -1;
     }
 }
 
 /* Whom it serves: the job released first, or the first that needs a CPU; -1: nobody. */
-static int32_t choose(const gs_simulate_host_state_t *s)
+static int32_t choose(const gs_simulate_host_state_t *self)
 {
-    int32_t r = s->waiting.head;
-    while (r >= 0 && s->thread[r].inside != GS_SIMULATE_HOST_INSIDE_READY) {
-        r = s->mode == GS_SIMULATE_HOST_MODE_BUSY ? -1 : s->thread[r].next;
+    int32_t r = self->waiting.head;
+    while (r >= 0 && self->thread[r].inside != GS_SIMULATE_HOST_INSIDE_READY) {
+        r = self->mode == GS_SIMULATE_HOST_MODE_BUSY ? -1 : self->thread[r].next;
     }
     return r;
 }
 
 /* The server's next job, once it is released. */
-static void replenish(gs_simulate_host_state_t *s)
+static void replenish(gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_container_t *box = &s->container;
-    box->deadline = box->again + s->host->model.server_period;
-    box->again = box->deadline;
-    box->budget = box->full;
+    gs_simulate_host_container_t *container = &self->container;
+    container->deadline = container->again + self->host->model.server_period;
+    container->again = container->deadline;
+    container->budget = container->full;
 }
 
-void gs_simulate_host_container_grant(gs_simulate_host_state_t *s)
+void gs_simulate_host_container_grant(gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_container_t *box = &s->container;
-    box->alarm = GS_NEVER;
-    give_gpu(s);
-    charge_suspension(s);
-    if (s->waiting.head < 0) {
-        box->budget = 0;
-        box->busy = false;
+    gs_simulate_host_container_t *container = &self->container;
+    container->alarm = GS_NEVER;
+    give_gpu(self);
+    charge_suspension(self);
+    if (self->waiting.head < 0) {
+        container->budget = 0;
+        container->busy = false;
         return;
     }
-    if (!box->busy) {
-        box->busy = true;
-        box->again = box->again > s->now ? box->again : s->now;
+    if (!container->busy) {
+        container->busy = true;
+        container->again = container->again > self->now ? container->again : self->now;
     }
-    if (box->runs < 0 && box->budget == 0) {
-        if (box->again > s->now) {
-            set_alarm(s, box->again);
+    if (container->runs < 0 && container->budget == 0) {
+        if (container->again > self->now) {
+            set_alarm(self, container->again);
             return;
         }
-        replenish(s);
+        replenish(self);
     }
-    int32_t r = choose(s);
-    if (r >= 0 && r != box->runs) {
-        stop(s);
-        if (box->budget > 0) {
-            start(s, r);
+    int32_t r = choose(self);
+    if (r >= 0 && r != container->runs) {
+        stop(self);
+        if (container->budget > 0) {
+            start(self, r);
         } else {
-            gs_simulate_host_container_grant(s); /* it stopped when the budget was used up */
+            gs_simulate_host_container_grant(self); /* it stopped when the budget was used up */
         }
     } else if (r < 0) {
-        box->suspended = s->now;
-        set_alarm(s, s->now + box->budget);
+        container->suspended = self->now;
+        set_alarm(self, self->now + container->budget);
     }
 }

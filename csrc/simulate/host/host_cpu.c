@@ -4,10 +4,10 @@
 /* When the work on a CPU ends ------------------------------------------------------------------
  */
 
-static void set_end(gs_simulate_host_state_t *s, int32_t cpu, int64_t end)
+static void set_end(gs_simulate_host_state_t *self, int32_t cpu, int64_t end)
 {
-    int64_t *tree = s->end;
-    size_t k = s->leaves + (size_t)cpu;
+    int64_t *tree = self->end;
+    size_t k = self->leaves + (size_t)cpu;
     tree[k] = end;
     while (k > 1) {
         int64_t beside = tree[k ^ 1];
@@ -22,53 +22,53 @@ static void set_end(gs_simulate_host_state_t *s, int32_t cpu, int64_t end)
 
 /* Takes a thread off its CPU and counts what it has done. The caller sees to the CPU's end: it
  * gives the CPU to another thread, or says that nothing ends there. */
-static inline void halt(gs_simulate_host_state_t *s, gs_simulate_host_thread_t *t)
+static inline void halt(gs_simulate_host_state_t *self, gs_simulate_host_thread_t *t)
 {
-    gs_simulate_host_cpu_t *cpu = &s->cpu[t->cpu];
+    gs_simulate_host_cpu_t *cpu = &self->cpu[t->cpu];
     if (t->work < GS_NEVER) {
-        t->work -= s->now - cpu->since;
+        t->work -= self->now - cpu->since;
     }
-    gs_simulate_host_note_no_start(s, t, cpu->since);
+    gs_simulate_host_note_no_start(self, t, cpu->since);
     cpu->thread = -1;
     t->cpu = -1;
-    gs_simulate_host_note(s, t, GS_SIMULATE_HOST_DOES_READY);
+    gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_READY);
 }
 
-static void place(gs_simulate_host_state_t *s, int32_t r, int32_t c)
+static void place(gs_simulate_host_state_t *self, int32_t r, int32_t c)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    gs_simulate_host_cpu_t *cpu = &s->cpu[c];
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    gs_simulate_host_cpu_t *cpu = &self->cpu[c];
     cpu->thread = r;
-    cpu->since = s->now;
+    cpu->since = self->now;
     t->cpu = t->was = c;
-    gs_simulate_host_note_start(s, t);
-    gs_simulate_host_note(s, t, t->what);
-    int64_t end = t->work < GS_NEVER ? s->now + t->work : GS_NEVER;
-    set_end(s, c, end);
+    gs_simulate_host_note_start(self, t);
+    gs_simulate_host_note(self, t, t->what);
+    int64_t end = t->work < GS_NEVER ? self->now + t->work : GS_NEVER;
+    set_end(self, c, end);
     if (end >= GS_NEVER && t->work < GS_NEVER) {
-        gs_simulate_host_pass_clock(s);
+        gs_simulate_host_pass_clock(self);
     }
 }
 
 /* Takes a thread off the CPU that it may be on, which is free then. */
-static inline void stop(gs_simulate_host_state_t *s, gs_simulate_host_thread_t *t)
+static inline void stop(gs_simulate_host_state_t *self, gs_simulate_host_thread_t *t)
 {
     if (t->cpu >= 0) {
-        set_end(s, t->cpu, GS_NEVER);
-        halt(s, t);
+        set_end(self, t->cpu, GS_NEVER);
+        halt(self, t);
     }
 }
 
-int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *s)
+int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *self)
 {
-    const int64_t *tree = s->end;
+    const int64_t *tree = self->end;
     size_t k = 1;
-    while (k < s->leaves) {
-        k = 2 * k + (tree[2 * k] != s->now);
+    while (k < self->leaves) {
+        k = 2 * k + (tree[2 * k] != self->now);
     }
-    int32_t c = (int32_t)(k - s->leaves), r = s->cpu[c].thread;
-    set_end(s, c, GS_NEVER);
-    halt(s, &s->thread[r]);
+    int32_t c = (int32_t)(k - self->leaves), r = self->cpu[c].thread;
+    set_end(self, c, GS_NEVER);
+    halt(self, &self->thread[r]);
     return r;
 }
 
@@ -76,14 +76,14 @@ int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *s)
  *
  * Whoever enters or leaves among the first `width` makes its cluster choose anew. */
 
-static inline void insert(gs_simulate_host_state_t *s, int32_t r)
+static inline void insert(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    gs_simulate_host_cluster_t *cluster = &s->cluster[t->cluster];
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    gs_simulate_host_cluster_t *cluster = &self->cluster[t->cluster];
     int32_t at = cluster->count++;
     for (; at > 0; at--) {
         int32_t ahead = cluster->ready[at - 1];
-        int64_t key = s->thread[ahead].key;
+        int64_t key = self->thread[ahead].key;
         if (key < t->key || (key == t->key && ahead < r)) {
             break;
         }
@@ -92,14 +92,14 @@ static inline void insert(gs_simulate_host_state_t *s, int32_t r)
     cluster->ready[at] = r;
     t->ready = true;
     if (at < cluster->width) {
-        gs_simulate_host_mark(s, t->cluster);
+        gs_simulate_host_mark(self, t->cluster);
     }
 }
 
-static void take_out(gs_simulate_host_state_t *s, int32_t r)
+static void take_out(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    gs_simulate_host_cluster_t *cluster = &s->cluster[t->cluster];
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    gs_simulate_host_cluster_t *cluster = &self->cluster[t->cluster];
     int32_t *ready = cluster->ready, at = --cluster->count, moved = ready[at];
     while (moved != r) { /* all behind it move up */
         int32_t next = ready[--at];
@@ -108,51 +108,51 @@ static void take_out(gs_simulate_host_state_t *s, int32_t r)
     }
     t->ready = false;
     if (at < cluster->width) {
-        gs_simulate_host_mark(s, t->cluster);
+        gs_simulate_host_mark(self, t->cluster);
     }
 }
 
-void gs_simulate_host_rekey(gs_simulate_host_state_t *s, int32_t r, int64_t key)
+void gs_simulate_host_rekey(gs_simulate_host_state_t *self, int32_t r, int64_t key)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     if (t->key == key) {
         return;
     }
     bool ready = t->ready;
     if (ready) {
-        take_out(s, r);
+        take_out(self, r);
     }
     t->key = key;
     if (ready) {
-        insert(s, r);
+        insert(self, r);
     }
 }
 
-void gs_simulate_host_enter(gs_simulate_host_state_t *s, int32_t r, int64_t key, int64_t work,
+void gs_simulate_host_enter(gs_simulate_host_state_t *self, int32_t r, int64_t key, int64_t work,
                             int8_t what)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     if (t->ready) {
-        stop(s, t);
-        gs_simulate_host_rekey(s, r, key);
-        gs_simulate_host_mark(s, t->cluster); /* without its CPU, or with other work */
+        stop(self, t);
+        gs_simulate_host_rekey(self, r, key);
+        gs_simulate_host_mark(self, t->cluster); /* without its CPU, or with other work */
     } else {
         t->key = key;
-        insert(s, r);
-        gs_simulate_host_note(s, t, GS_SIMULATE_HOST_DOES_READY);
+        insert(self, r);
+        gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_READY);
     }
     t->work = work;
     t->what = what;
 }
 
-void gs_simulate_host_leave(gs_simulate_host_state_t *s, int32_t r, int8_t doing)
+void gs_simulate_host_leave(gs_simulate_host_state_t *self, int32_t r, int8_t doing)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     if (t->ready) {
-        stop(s, t);
-        take_out(s, r);
+        stop(self, t);
+        take_out(self, r);
     }
-    gs_simulate_host_note(s, t, doing);
+    gs_simulate_host_note(self, t, doing);
 }
 
 /* Choosing ------------------------------------------------------------------------------------
@@ -160,37 +160,37 @@ void gs_simulate_host_leave(gs_simulate_host_state_t *s, int32_t r, int8_t doing
 
 /* A core: its first thread runs. True if a GPU segment of it begins: the core has to choose again
  * when it is known whether it gets what it asks for; until then no other segment begins here. */
-static bool choose_one(gs_simulate_host_state_t *s, const gs_simulate_host_cluster_t *cluster)
+static bool choose_one(gs_simulate_host_state_t *self, const gs_simulate_host_cluster_t *cluster)
 {
     int32_t first = cluster->count > 0 ? cluster->ready[0] : -1;
-    if (first >= 0 && s->thread[first].work == 0) {
-        gs_simulate_host_begin(s, first);
+    if (first >= 0 && self->thread[first].work == 0) {
+        gs_simulate_host_begin(self, first);
         return true;
     }
-    int32_t runs = s->cpu[cluster->cpu].thread;
+    int32_t runs = self->cpu[cluster->cpu].thread;
     if (runs == first && runs >= 0) {
         return false;
     }
     if (runs >= 0) {
-        halt(s, &s->thread[runs]);
+        halt(self, &self->thread[runs]);
     }
     if (first >= 0) {
-        place(s, first, cluster->cpu);
+        place(self, first, cluster->cpu);
     }
     return false;
 }
 
 /* The GPU segments of those of the first `chosen` that have no work left begin. */
-static void begin_segments(gs_simulate_host_state_t *s, const gs_simulate_host_cluster_t *cluster,
-                           int32_t chosen)
+static void begin_segments(gs_simulate_host_state_t *self,
+                           const gs_simulate_host_cluster_t *cluster, int32_t chosen)
 {
     for (int32_t k = 0; k < chosen;) {
         int32_t r = cluster->ready[k];
-        bool begins = s->thread[r].work == 0;
+        bool begins = self->thread[r].work == 0;
         if (begins) {
-            gs_simulate_host_begin(s, r);
+            gs_simulate_host_begin(self, r);
         }
-        if (begins && !s->thread[r].ready) {
+        if (begins && !self->thread[r].ready) {
             chosen--; /* the next has taken its place */
         } else {
             k++;
@@ -199,33 +199,33 @@ static void begin_segments(gs_simulate_host_state_t *s, const gs_simulate_host_c
 }
 
 /* Gives CPUs to those of the first `chosen` that have none: so many, from `first` on. */
-static void place_chosen(gs_simulate_host_state_t *s, const gs_simulate_host_cluster_t *cluster,
+static void place_chosen(gs_simulate_host_state_t *self, const gs_simulate_host_cluster_t *cluster,
                          int32_t chosen, int32_t first, int32_t without)
 {
     for (int32_t k = chosen; k < cluster->count; k++) {
-        gs_simulate_host_thread_t *t = &s->thread[cluster->ready[k]];
+        gs_simulate_host_thread_t *t = &self->thread[cluster->ready[k]];
         if (t->cpu >= 0) {
-            halt(s, t);
+            halt(self, t);
         }
     }
     for (int32_t k = first, ahead = without; ahead > 0; k++) {
-        const gs_simulate_host_thread_t *t = &s->thread[cluster->ready[k]];
+        const gs_simulate_host_thread_t *t = &self->thread[cluster->ready[k]];
         if (t->cpu >= 0) {
             continue;
         }
         ahead--;
-        if (t->was >= 0 && s->cpu[t->was].thread < 0) {
-            place(s, cluster->ready[k], t->was);
+        if (t->was >= 0 && self->cpu[t->was].thread < 0) {
+            place(self, cluster->ready[k], t->was);
             without--;
         }
     }
     int32_t c = cluster->cpu;
     for (int32_t k = first; without > 0; k++) {
-        if (s->thread[cluster->ready[k]].cpu < 0) {
-            while (s->cpu[c].thread >= 0) {
+        if (self->thread[cluster->ready[k]].cpu < 0) {
+            while (self->cpu[c].thread >= 0) {
                 c++;
             }
-            place(s, cluster->ready[k], c);
+            place(self, cluster->ready[k], c);
             without--;
         }
     }
@@ -233,14 +233,14 @@ static void place_chosen(gs_simulate_host_state_t *s, const gs_simulate_host_clu
 
 /* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
  * else to the first free CPU. True as above. */
-static bool choose_many(gs_simulate_host_state_t *s, const gs_simulate_host_cluster_t *cluster)
+static bool choose_many(gs_simulate_host_state_t *self, const gs_simulate_host_cluster_t *cluster)
 {
     int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
     int32_t first = chosen, without = 0;
     for (int32_t k = chosen - 1; k >= 0; k--) {
-        const gs_simulate_host_thread_t *t = &s->thread[cluster->ready[k]];
+        const gs_simulate_host_thread_t *t = &self->thread[cluster->ready[k]];
         if (t->work == 0) {
-            begin_segments(s, cluster, chosen);
+            begin_segments(self, cluster, chosen);
             return true;
         }
         bool none = t->cpu < 0; /* anyone's guess: no branch */
@@ -248,21 +248,22 @@ static bool choose_many(gs_simulate_host_state_t *s, const gs_simulate_host_clus
         without += none;
     }
     if (without > 0) { /* else nobody beyond them has a CPU */
-        place_chosen(s, cluster, chosen, first, without);
+        place_chosen(self, cluster, chosen, first, without);
     }
     return false;
 }
 
 /* Lets the clusters of a word choose, except where a GPU segment has begun; returns where it has.
  */
-static uint64_t choose_in(gs_simulate_host_state_t *s, int32_t word, uint64_t began)
+static uint64_t choose_in(gs_simulate_host_state_t *self, int32_t word, uint64_t began)
 {
-    uint64_t *dirty = &s->dirty[word], todo;
+    uint64_t *dirty = &self->dirty[word], todo;
     while ((todo = *dirty & ~began) != 0) {
         uint64_t bit = todo & (~todo + 1);
-        const gs_simulate_host_cluster_t *cluster = &s->cluster[64 * word + __builtin_ctzll(todo)];
+        const gs_simulate_host_cluster_t *cluster =
+            &self->cluster[64 * word + __builtin_ctzll(todo)];
         *dirty ^= bit;
-        if (cluster->width == 1 ? choose_one(s, cluster) : choose_many(s, cluster)) {
+        if (cluster->width == 1 ? choose_one(self, cluster) : choose_many(self, cluster)) {
             began |= bit;
         }
     }
@@ -270,28 +271,29 @@ static uint64_t choose_in(gs_simulate_host_state_t *s, int32_t word, uint64_t be
 }
 
 /* The same with several words: a segment that begins can release jobs, on any core. */
-static uint64_t choose_in_all(gs_simulate_host_state_t *s)
+static uint64_t choose_in_all(gs_simulate_host_state_t *self)
 {
-    uint64_t *began = s->began, any = 0;
-    while (s->marked) {
-        s->marked = false;
-        for (int32_t word = 0; word < s->dirty_words; word++) {
-            began[word] = choose_in(s, word, began[word]);
+    uint64_t *began = self->began, any = 0;
+    while (self->marked) {
+        self->marked = false;
+        for (int32_t word = 0; word < self->dirty_words; word++) {
+            began[word] = choose_in(self, word, began[word]);
         }
     }
-    for (int32_t word = 0; word < s->dirty_words; word++) {
-        any |= s->dirty[word] = began[word];
+    for (int32_t word = 0; word < self->dirty_words; word++) {
+        any |= self->dirty[word] = began[word];
         began[word] = 0;
     }
     return any;
 }
 
-void gs_simulate_host_dispatch(gs_simulate_host_state_t *s)
+void gs_simulate_host_dispatch(gs_simulate_host_state_t *self)
 {
-    if (s->dirty_words == 1) { /* 63 cores or fewer: no word changes while another is looked at */
-        s->dirty[0] = choose_in(s, 0, 0);
-        s->marked = s->dirty[0] != 0;
+    if (self->dirty_words ==
+        1) { /* 63 cores or fewer: no word changes while another is looked at */
+        self->dirty[0] = choose_in(self, 0, 0);
+        self->marked = self->dirty[0] != 0;
     } else {
-        s->marked = choose_in_all(s) != 0;
+        self->marked = choose_in_all(self) != 0;
     }
 }

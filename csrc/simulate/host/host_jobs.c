@@ -1,222 +1,223 @@
 /* Which part does a job do next, and what follows when it ends? */
+#include "core/vector.h"
 #include "simulate/host/host_parts.h"
 
 /* Records -------------------------------------------------------------------------------------
  */
 
 /* A record for a new job: a free one, or one more; -1 without memory. */
-static int64_t new_record(gs_simulate_host_state_t *s)
+static int64_t new_record(gs_simulate_host_state_t *self)
 {
-    if (s->job_free >= 0) {
-        int64_t job = s->job_free;
-        s->job_free = s->job[job].next;
+    if (self->job_free >= 0) {
+        int64_t job = self->job_free;
+        self->job_free = self->job[job].next;
         return job;
     }
-    if ((size_t)s->job_count == s->job_room) {
-        size_t room = s->job_room == 0 ? 64 : 2 * s->job_room;
-        void *grown = gs_grow(s->ctx, s->job, room, sizeof *s->job);
+    if (self->job_count == self->job_room) {
+        gs_simulate_host_job_t *grown = gs_vector_reserve(self->ctx, self->job, &self->job_room,
+                                                          self->job_count + 1, sizeof *grown);
         if (grown == NULL) {
-            gs_simulate_host_fail(s, s->ctx->status);
+            gs_simulate_host_fail(self, self->ctx->status);
             return -1;
         }
-        s->job = grown;
-        s->job_room = room;
+        self->job = grown;
     }
-    return s->job_count++;
+    return self->job_count++;
 }
 
 /* Jobs ----------------------------------------------------------------------------------------
  */
 
 /* Releases all other tasks that may be, when something happened to the victim. */
-static void release_others(gs_simulate_host_state_t *s, int32_t r, int64_t moment)
+static void release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
-    const gs_simulate_host_model_t *model = &s->host->model;
-    if ((model->triggers & moment) == 0 || s->now >= model->until) {
+    const gs_simulate_host_model_t *model = &self->host->model;
+    if ((model->triggers & moment) == 0 || self->now >= model->until) {
         return;
     }
-    int status = gs_poll(s->ctx, s->n);
+    int status = gs_poll(self->ctx, self->n);
     if (status != GS_OK) {
-        gs_simulate_host_fail(s, status);
+        gs_simulate_host_fail(self, status);
     }
-    for (int32_t other = 0; other < s->n && s->status == GS_OK; other++) {
-        if (other != r && s->earliest[other] <= s->now) {
-            s->earliest[other] = s->now + model->hosts.period[s->thread[other].task];
-            gs_simulate_host_release(s, other);
+    for (int32_t other = 0; other < self->n && self->status == GS_OK; other++) {
+        if (other != r && self->earliest[other] <= self->now) {
+            self->earliest[other] = self->now + model->hosts.period[self->thread[other].task];
+            gs_simulate_host_release(self, other);
         }
     }
 }
 
-static inline void trigger(gs_simulate_host_state_t *s, int32_t r, int64_t moment)
+static inline void trigger(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
-    if (r == s->victim) {
-        release_others(s, r, moment);
+    if (r == self->victim) {
+        release_others(self, r, moment);
     }
 }
 
-static void finish(gs_simulate_host_state_t *s, int32_t r);
+static void finish(gs_simulate_host_state_t *self, int32_t r);
 
 /* The thread is at a CPU segment, at its own priority. */
-static void go_on(gs_simulate_host_state_t *s, int32_t r)
+static void go_on(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    int64_t work = gs_simulate_host_time(s, t, t->part);
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    int64_t work = gs_simulate_host_time(self, t, t->part);
     if (work == 0 && t->part == t->last_part) {
-        finish(s, r);
+        finish(self, r);
     } else if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
-        gs_simulate_host_container_enter(s, r, work);
+        gs_simulate_host_container_enter(self, r, work);
     } else {
-        gs_simulate_host_enter(s, r, t->base, work, GS_SIMULATE_HOST_DOES_CPU);
+        gs_simulate_host_enter(self, r, t->base, work, GS_SIMULATE_HOST_DOES_CPU);
     }
 }
 
-static void start_job(gs_simulate_host_state_t *s, int32_t r, int64_t job)
+static void start_job(gs_simulate_host_state_t *self, int32_t r, int64_t job)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    const gs_simulate_host_job_t *record = &s->job[job];
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    const gs_simulate_host_job_t *record = &self->job[job];
     t->job = job;
     t->number = record->number;
     t->part = 0;
     if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
         t->base = record->release; /* its place in the container */
     } else {
-        t->base = s->global ? record->release + s->host->model.hosts.deadline[t->task] : r;
+        t->base = self->global ? record->release + self->host->model.hosts.deadline[t->task] : r;
     }
-    go_on(s, r);
-    trigger(s, r, GS_SIMULATE_HOST_AT_RELEASE);
+    go_on(self, r);
+    trigger(self, r, GS_SIMULATE_HOST_AT_RELEASE);
 }
 
-static void finish(gs_simulate_host_state_t *s, int32_t r)
+static void finish(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_t *host = s->host;
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    gs_simulate_host_job_t *record = &s->job[t->job];
-    int64_t response = s->now - record->release, next = record->next;
+    gs_simulate_host_t *host = self->host;
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    gs_simulate_host_job_t *record = &self->job[t->job];
+    int64_t response = self->now - record->release, next = record->next;
     if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
-        gs_simulate_host_container_leave(s, r);
+        gs_simulate_host_container_leave(self, r);
     } else {
-        gs_simulate_host_leave(s, r, GS_SIMULATE_HOST_DOES_NOTHING);
+        gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_NOTHING);
     }
-    if (s->log_jobs) {
-        *gs_simulate_host_logged(s, t, GS_SIMULATE_HOST_JOB_FINISH) = s->now;
+    if (self->log_jobs) {
+        *gs_simulate_host_logged(self, t, GS_SIMULATE_HOST_JOB_FINISH) = self->now;
     }
     host->finished[t->task]++;
     host->late[t->task] += response > host->model.hosts.deadline[t->task];
     if (response > host->worst[t->task]) {
         host->worst[t->task] = response;
     }
-    record->next = s->job_free;
-    s->job_free = t->job;
+    record->next = self->job_free;
+    self->job_free = t->job;
     t->job = -1;
-    trigger(s, r, GS_SIMULATE_HOST_AT_FINISH);
+    trigger(self, r, GS_SIMULATE_HOST_AT_FINISH);
     if (next >= 0) {
-        start_job(s, r, next);
+        start_job(self, r, next);
     }
 }
 
-void gs_simulate_host_release(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_release(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_t *host = s->host;
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    int status = gs_count_states(s->ctx, 1);
-    int64_t job = status == GS_OK ? new_record(s) : -1;
+    gs_simulate_host_t *host = self->host;
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    int status = gs_count_states(self->ctx, 1);
+    int64_t job = status == GS_OK ? new_record(self) : -1;
     if (job < 0) {
-        gs_simulate_host_fail(s, status);
+        gs_simulate_host_fail(self, status);
         return;
     }
     int64_t number = host->released[t->task]++;
-    int64_t logged = s->log_jobs ? gs_simulate_host_log_job(s, t, number) : 0;
+    int64_t logged = self->log_jobs ? gs_simulate_host_log_job(self, t, number) : 0;
     if (logged < 0) {
         return;
     }
-    s->job[job] = (gs_simulate_host_job_t){s->now, number, -1, logged};
+    self->job[job] = (gs_simulate_host_job_t){self->now, number, -1, logged};
     int64_t before = t->last;
     t->last = job;
     if (t->job < 0) {
-        start_job(s, r, job);
+        start_job(self, r, job);
     } else {
-        s->job[before].next = job;
+        self->job[before].next = job;
     }
 }
 
-void gs_simulate_host_release_due(gs_simulate_host_state_t *s)
+void gs_simulate_host_release_due(gs_simulate_host_state_t *self)
 {
-    int32_t r = (int32_t)s->releases.entry[0].item;
-    const gs_simulate_host_thread_t *t = &s->thread[r];
-    int64_t next = s->now + s->host->model.hosts.period[t->task];
-    if (s->slack[r] != 0) {
-        uint64_t bits = gs_rng_at(t->gap_seed, (uint64_t)s->host->released[t->task]);
-        next += (int64_t)gs_rng_scale(bits, (uint64_t)s->slack[r] + 1);
+    int32_t r = (int32_t)self->releases.entry[0].item;
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    int64_t next = self->now + self->host->model.hosts.period[t->task];
+    if (self->slack[r] != 0) {
+        uint64_t bits = gs_rng_at(t->gap_seed, (uint64_t)self->host->released[t->task]);
+        next += (int64_t)gs_rng_scale(bits, (uint64_t)self->slack[r] + 1);
     }
-    if (next < s->host->model.until) {
-        gs_heap_replace(&s->releases, next, r);
+    if (next < self->host->model.until) {
+        gs_heap_replace(&self->releases, next, r);
     } else {
-        gs_heap_pop(&s->releases);
+        gs_heap_pop(&self->releases);
     }
-    gs_simulate_host_release(s, r);
+    gs_simulate_host_release(self, r);
 }
 
 /* Parts ---------------------------------------------------------------------------------------
  */
 
-void gs_simulate_host_begin(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r)
 {
-    s->thread[r].part++;
-    switch (s->gpu) {
+    self->thread[r].part++;
+    switch (self->gpu) {
     case GS_SIMULATE_HOST_GPU_STGM:
-        gs_simulate_host_stgm_begin(s, r);
+        gs_simulate_host_stgm_begin(self, r);
         break;
     case GS_SIMULATE_HOST_GPU_SERVER:
-        gs_simulate_host_server_begin(s, r);
+        gs_simulate_host_server_begin(self, r);
         break;
     case GS_SIMULATE_HOST_GPU_CONTAINER:
-        gs_simulate_host_container_begin(s, r);
+        gs_simulate_host_container_begin(self, r);
         break;
     default:
-        gs_simulate_host_lock_begin(s, r);
+        gs_simulate_host_lock_begin(self, r);
     }
-    trigger(s, r, GS_SIMULATE_HOST_AT_REQUEST);
+    trigger(self, r, GS_SIMULATE_HOST_AT_REQUEST);
 }
 
-void gs_simulate_host_worked(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r)
 {
-    const gs_simulate_host_thread_t *t = &s->thread[r];
-    if (r == s->n) {
-        gs_simulate_host_server_worked(s);
-    } else if (t->inside != GS_SIMULATE_HOST_OUTSIDE && gs_simulate_host_container_worked(s, r)) {
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    if (r == self->n) {
+        gs_simulate_host_server_worked(self);
+    } else if (t->inside != GS_SIMULATE_HOST_OUTSIDE &&
+               gs_simulate_host_container_worked(self, r)) {
         return;
     } else if (t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_CPU) {
         if (t->part == t->last_part) {
-            finish(s, r);
+            finish(self, r);
         } else { /* its GPU segment begins when it would run */
-            gs_simulate_host_mark(s, t->cluster);
+            gs_simulate_host_mark(self, t->cluster);
         }
-    } else if (s->gpu == GS_SIMULATE_HOST_GPU_STGM) {
-        gs_simulate_host_stgm_copied(s, r);
+    } else if (self->gpu == GS_SIMULATE_HOST_GPU_STGM) {
+        gs_simulate_host_stgm_copied(self, r);
     } else {
-        gs_simulate_host_lock_copied(s, r);
+        gs_simulate_host_lock_copied(self, r);
     }
 }
 
-void gs_simulate_host_resume(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_resume(gs_simulate_host_state_t *self, int32_t r)
 {
-    s->thread[r].part++;
-    go_on(s, r);
-    trigger(s, r, GS_SIMULATE_HOST_AT_RESUME);
+    self->thread[r].part++;
+    go_on(self, r);
+    trigger(self, r, GS_SIMULATE_HOST_AT_RESUME);
 }
 
-void gs_simulate_host_start_kernel(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_start_kernel(gs_simulate_host_state_t *self, int32_t r)
 {
-    const gs_simulate_host_thread_t *t = &s->thread[r];
-    int64_t time = gs_simulate_host_time(s, t, t->part), end = s->now + time;
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    int64_t time = gs_simulate_host_time(self, t, t->part), end = self->now + time;
     if (end >= GS_NEVER) {
-        gs_simulate_host_pass_clock(s);
+        gs_simulate_host_pass_clock(self);
         return;
     }
-    gs_simulate_host_note_start(s, t);
-    gs_simulate_host_log_kernel(s, t, end);
-    int status = gs_heap_push(&s->kernels, s->ctx, end, r);
+    gs_simulate_host_note_start(self, t);
+    gs_simulate_host_log_kernel(self, t, end);
+    int status = gs_heap_push(&self->kernels, self->ctx, end, r);
     if (status != GS_OK) {
-        gs_simulate_host_fail(s, status);
+        gs_simulate_host_fail(self, status);
     }
 }

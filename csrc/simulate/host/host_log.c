@@ -1,32 +1,35 @@
 /* When was a job released, started and finished, what did it do and what did it wait for? */
+#include "core/vector.h"
 #include "simulate/host/host_parts.h"
 
-void gs_simulate_host_fail(gs_simulate_host_state_t *s, int status)
+void gs_simulate_host_fail(gs_simulate_host_state_t *self, int status)
 {
-    if (s->status == GS_OK) {
-        s->status = status;
+    if (self->status == GS_OK) {
+        self->status = status;
     }
 }
 
-void gs_simulate_host_pass_clock(gs_simulate_host_state_t *s)
+void gs_simulate_host_pass_clock(gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_fail(s, gs_fail(s->ctx, GS_ERR_OVERFLOW, "until", -1, s->host->model.until,
-                                     "the schedule goes beyond the clock"));
+    gs_simulate_host_fail(self,
+                          gs_fail(self->ctx, GS_ERR_OVERFLOW, "until", -1, self->host->model.until,
+                                  "a schedule that ends before tick 2**61 - 1"));
 }
 
 /* Room for one more row of a log; false without memory, and then some columns may have more room
  * than others. */
-static bool make_room(gs_simulate_host_state_t *s, int64_t **log, int columns, int64_t count,
-                      size_t *room)
+static bool make_room(gs_simulate_host_state_t *self, int64_t **log, int columns, int64_t count,
+                      int64_t *room)
 {
-    if ((size_t)count < *room) {
+    if (count < *room) {
         return true;
     }
-    size_t more = *room == 0 ? 64 : 2 * *room;
+    int64_t more = *room;
     for (int i = 0; i < columns; i++) {
-        int64_t *grown = gs_grow(s->ctx, log[i], more, sizeof *grown);
+        more = *room; /* of this column, too */
+        int64_t *grown = gs_vector_reserve(self->ctx, log[i], &more, count + 1, sizeof *grown);
         if (grown == NULL) {
-            gs_simulate_host_fail(s, s->ctx->status);
+            gs_simulate_host_fail(self, self->ctx->status);
             return false;
         }
         log[i] = grown;
@@ -35,29 +38,30 @@ static bool make_room(gs_simulate_host_state_t *s, int64_t **log, int columns, i
     return true;
 }
 
-int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *s, const gs_simulate_host_thread_t *t,
+int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
                                  int64_t number)
 {
-    gs_simulate_host_t *host = s->host;
+    gs_simulate_host_t *host = self->host;
     int64_t k = host->job_count;
-    if (!make_room(s, host->job, GS_SIMULATE_HOST_JOB_COLUMNS, k, &s->log_room[0])) {
+    if (!make_room(self, host->job, GS_SIMULATE_HOST_JOB_COLUMNS, k, &self->log_room[0])) {
         return -1;
     }
     host->job[GS_SIMULATE_HOST_JOB_TASK][k] = t->task;
     host->job[GS_SIMULATE_HOST_JOB_NUMBER][k] = number;
-    host->job[GS_SIMULATE_HOST_JOB_RELEASE][k] = s->now;
+    host->job[GS_SIMULATE_HOST_JOB_RELEASE][k] = self->now;
     host->job[GS_SIMULATE_HOST_JOB_START][k] = -1;
     host->job[GS_SIMULATE_HOST_JOB_FINISH][k] = -1;
     return host->job_count++;
 }
 
 /* Adds an interval to the log; returns its place there, -1 without memory. */
-static int64_t add(gs_simulate_host_state_t *s,
+static int64_t add(gs_simulate_host_state_t *self,
                    const int64_t interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS])
 {
-    gs_simulate_host_t *host = s->host;
+    gs_simulate_host_t *host = self->host;
     int64_t k = host->interval_count;
-    if (!make_room(s, host->interval, GS_SIMULATE_HOST_INTERVAL_COLUMNS, k, &s->log_room[1])) {
+    if (!make_room(self, host->interval, GS_SIMULATE_HOST_INTERVAL_COLUMNS, k,
+                   &self->log_room[1])) {
         return -1;
     }
     for (int i = 0; i < GS_SIMULATE_HOST_INTERVAL_COLUMNS; i++) {
@@ -67,10 +71,10 @@ static int64_t add(gs_simulate_host_state_t *s,
 }
 
 /* Whether an interval of the log is the beginning of this one. */
-static bool goes_on(const gs_simulate_host_t *host, int64_t k,
+static bool goes_on(const gs_simulate_host_t *self, int64_t k,
                     const int64_t interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS])
 {
-    int64_t *const *log = host->interval;
+    int64_t *const *log = self->interval;
     return log[GS_SIMULATE_HOST_INTERVAL_END][k] == interval[GS_SIMULATE_HOST_INTERVAL_START] &&
            log[GS_SIMULATE_HOST_INTERVAL_WHAT][k] == interval[GS_SIMULATE_HOST_INTERVAL_WHAT] &&
            log[GS_SIMULATE_HOST_INTERVAL_CORE][k] == interval[GS_SIMULATE_HOST_INTERVAL_CORE] &&
@@ -86,50 +90,50 @@ static bool uses_core(int8_t what)
 }
 
 /* The server works for a client, except when it wakes up. */
-static const gs_simulate_host_thread_t *on_behalf(const gs_simulate_host_state_t *s,
+static const gs_simulate_host_thread_t *on_behalf(const gs_simulate_host_state_t *self,
                                                   const gs_simulate_host_thread_t *t)
 {
-    return t->task < 0 && s->holder >= 0 ? &s->thread[s->holder] : t;
+    return t->task < 0 && self->holder >= 0 ? &self->thread[self->holder] : t;
 }
 
-void gs_simulate_host_log_change(gs_simulate_host_state_t *s, gs_simulate_host_thread_t *t,
+void gs_simulate_host_log_change(gs_simulate_host_state_t *self, gs_simulate_host_thread_t *t,
                                  int8_t doing)
 {
-    const gs_simulate_host_thread_t *owner = on_behalf(s, t);
+    const gs_simulate_host_thread_t *owner = on_behalf(self, t);
     bool shown = t->doing != GS_SIMULATE_HOST_DOES_NOTHING &&
                  t->doing != GS_SIMULATE_HOST_DOES_KERNEL &&
                  (t->task >= 0 || t->doing != GS_SIMULATE_HOST_DOES_READY);
-    if (shown && s->now > t->since) {
+    if (shown && self->now > t->since) {
         const int64_t interval[] = {
             [GS_SIMULATE_HOST_INTERVAL_TASK] = owner->task,
             [GS_SIMULATE_HOST_INTERVAL_JOB] = owner->task < 0 ? -1 : owner->number,
             [GS_SIMULATE_HOST_INTERVAL_WHAT] = t->doing,
-            [GS_SIMULATE_HOST_INTERVAL_CORE] = uses_core(t->doing) ? s->cpu[t->was].core : -1,
+            [GS_SIMULATE_HOST_INTERVAL_CORE] = uses_core(t->doing) ? self->cpu[t->was].core : -1,
             [GS_SIMULATE_HOST_INTERVAL_START] = t->since,
-            [GS_SIMULATE_HOST_INTERVAL_END] = s->now,
+            [GS_SIMULATE_HOST_INTERVAL_END] = self->now,
         };
-        if (t->logged >= 0 && goes_on(s->host, t->logged, interval)) {
-            s->host->interval[GS_SIMULATE_HOST_INTERVAL_END][t->logged] = s->now;
+        if (t->logged >= 0 && goes_on(self->host, t->logged, interval)) {
+            self->host->interval[GS_SIMULATE_HOST_INTERVAL_END][t->logged] = self->now;
         } else {
-            t->logged = add(s, interval);
+            t->logged = add(self, interval);
         }
     }
     t->doing = doing;
-    t->since = s->now;
+    t->since = self->now;
 }
 
-void gs_simulate_host_log_kernel(gs_simulate_host_state_t *s, const gs_simulate_host_thread_t *t,
+void gs_simulate_host_log_kernel(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
                                  int64_t end)
 {
-    if (s->log_intervals) {
+    if (self->log_intervals) {
         const int64_t interval[] = {
             [GS_SIMULATE_HOST_INTERVAL_TASK] = t->task,
             [GS_SIMULATE_HOST_INTERVAL_JOB] = t->number,
             [GS_SIMULATE_HOST_INTERVAL_WHAT] = GS_SIMULATE_HOST_DOES_KERNEL,
             [GS_SIMULATE_HOST_INTERVAL_CORE] = -1,
-            [GS_SIMULATE_HOST_INTERVAL_START] = s->now,
+            [GS_SIMULATE_HOST_INTERVAL_START] = self->now,
             [GS_SIMULATE_HOST_INTERVAL_END] = end,
         };
-        add(s, interval);
+        add(self, interval);
     }
 }

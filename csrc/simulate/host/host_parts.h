@@ -150,8 +150,8 @@ typedef struct gs_simulate_host_state {
     gs_simulate_host_job_t *job; /* records in use and free ones */
     int64_t job_count;           /* of both */
     int64_t job_free;            /* the first free record, -1: none */
-    size_t job_room;
-    size_t log_room[2]; /* of the logs of jobs and of intervals */
+    int64_t job_room;
+    int64_t log_room[2]; /* of the logs of jobs and of intervals */
     gs_simulate_host_queue_t
         asking; /* who asks at this instant for the CE, the lock or the server */
     gs_simulate_host_queue_t launching; /* whose kernels are launched at this instant */
@@ -170,53 +170,53 @@ typedef struct gs_simulate_host_state {
 
 /* Log ----------------------------------------------------------------------------------------- */
 
-void gs_simulate_host_fail(gs_simulate_host_state_t *s, int status);
+void gs_simulate_host_fail(gs_simulate_host_state_t *self, int status);
 
 /* Something would end beyond the clock. */
-void gs_simulate_host_pass_clock(gs_simulate_host_state_t *s);
+void gs_simulate_host_pass_clock(gs_simulate_host_state_t *self);
 
 /* Logs what a thread did until now and notes what it does from now on. */
-void gs_simulate_host_log_change(gs_simulate_host_state_t *s, gs_simulate_host_thread_t *t,
+void gs_simulate_host_log_change(gs_simulate_host_state_t *self, gs_simulate_host_thread_t *t,
                                  int8_t doing);
-static inline void gs_simulate_host_note(gs_simulate_host_state_t *s, gs_simulate_host_thread_t *t,
-                                         int8_t doing)
+static inline void gs_simulate_host_note(gs_simulate_host_state_t *self,
+                                         gs_simulate_host_thread_t *t, int8_t doing)
 {
-    if (s->log_intervals) {
-        gs_simulate_host_log_change(s, t, doing);
+    if (self->log_intervals) {
+        gs_simulate_host_log_change(self, t, doing);
     }
 }
 
 /* Logs a kernel at its start. */
-void gs_simulate_host_log_kernel(gs_simulate_host_state_t *s, const gs_simulate_host_thread_t *t,
+void gs_simulate_host_log_kernel(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
                                  int64_t end);
 
 /* Logs a job of the thread that is released; returns its place in the log, -1 without memory. */
-int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *s, const gs_simulate_host_thread_t *t,
+int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
                                  int64_t number);
 
 /* An entry of the thread's present job in the log of jobs. */
-static inline int64_t *gs_simulate_host_logged(const gs_simulate_host_state_t *s,
+static inline int64_t *gs_simulate_host_logged(const gs_simulate_host_state_t *self,
                                                const gs_simulate_host_thread_t *t, int column)
 {
-    return &s->host->job[column][s->job[t->job].logged];
+    return &self->host->job[column][self->job[t->job].logged];
 }
 
 /* Notes the start of the thread's job, if this is it. */
-static inline void gs_simulate_host_note_start(gs_simulate_host_state_t *s,
+static inline void gs_simulate_host_note_start(gs_simulate_host_state_t *self,
                                                const gs_simulate_host_thread_t *t)
 {
-    if (s->log_jobs && t->task >= 0) {
-        int64_t *start = gs_simulate_host_logged(s, t, GS_SIMULATE_HOST_JOB_START);
-        *start = *start < 0 ? s->now : *start;
+    if (self->log_jobs && t->task >= 0) {
+        int64_t *start = gs_simulate_host_logged(self, t, GS_SIMULATE_HOST_JOB_START);
+        *start = *start < 0 ? self->now : *start;
     }
 }
 
 /* It lost its CPU, which it had since then: if for no time, that was no start. */
-static inline void gs_simulate_host_note_no_start(gs_simulate_host_state_t *s,
+static inline void gs_simulate_host_note_no_start(gs_simulate_host_state_t *self,
                                                   const gs_simulate_host_thread_t *t, int64_t since)
 {
-    if (s->log_jobs && since == s->now && t->task >= 0) {
-        int64_t *start = gs_simulate_host_logged(s, t, GS_SIMULATE_HOST_JOB_START);
+    if (self->log_jobs && since == self->now && t->task >= 0) {
+        int64_t *start = gs_simulate_host_logged(self, t, GS_SIMULATE_HOST_JOB_START);
         *start = *start == since ? -1 : *start;
     }
 }
@@ -224,43 +224,43 @@ static inline void gs_simulate_host_note_no_start(gs_simulate_host_state_t *s,
 /* CPUs ---------------------------------------------------------------------------------------- */
 
 /* Makes a thread ready with so much work, or changes what it is ready for. */
-void gs_simulate_host_enter(gs_simulate_host_state_t *s, int32_t r, int64_t key, int64_t work,
+void gs_simulate_host_enter(gs_simulate_host_state_t *self, int32_t r, int64_t key, int64_t work,
                             int8_t what);
 
 /* It needs no CPU any more: it does `doing` from now on. */
-void gs_simulate_host_leave(gs_simulate_host_state_t *s, int32_t r, int8_t doing);
+void gs_simulate_host_leave(gs_simulate_host_state_t *self, int32_t r, int8_t doing);
 
 /* Changes the place of a thread, ready or not. */
-void gs_simulate_host_rekey(gs_simulate_host_state_t *s, int32_t r, int64_t key);
+void gs_simulate_host_rekey(gs_simulate_host_state_t *self, int32_t r, int64_t key);
 
 /* The CPUs of a cluster have to choose anew. */
-static inline void gs_simulate_host_mark(gs_simulate_host_state_t *s, int32_t cluster)
+static inline void gs_simulate_host_mark(gs_simulate_host_state_t *self, int32_t cluster)
 {
     uint32_t number = (uint32_t)cluster;
-    s->dirty[number / 64] |= UINT64_C(1) << (number % 64);
-    s->marked = true;
+    self->dirty[number / 64] |= UINT64_C(1) << (number % 64);
+    self->marked = true;
 }
 
 /* Lets CPUs choose, and GPU segments begin, until nothing changes. */
-void gs_simulate_host_dispatch(gs_simulate_host_state_t *s);
+void gs_simulate_host_dispatch(gs_simulate_host_state_t *self);
 
-static inline int64_t gs_simulate_host_next_end(const gs_simulate_host_state_t *s)
+static inline int64_t gs_simulate_host_next_end(const gs_simulate_host_state_t *self)
 {
-    return s->end[1];
+    return self->end[1];
 }
 
 /* Takes the work that ends now off its CPU, the first such; returns its thread, which is ready
  * still: it has to enter, leave or be marked. */
-int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *s);
+int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *self);
 
 /* Jobs ---------------------------------------------------------------------------------------- */
 
 /* How long a part of the thread's present job takes. */
-static inline int64_t gs_simulate_host_time(const gs_simulate_host_state_t *s,
+static inline int64_t gs_simulate_host_time(const gs_simulate_host_state_t *self,
                                             const gs_simulate_host_thread_t *t, int32_t part)
 {
     int64_t most = t->most[part];
-    if (s->fixed || t->least[part] == most) {
+    if (self->fixed || t->least[part] == most) {
         return most;
     }
     uint64_t bits = gs_rng_at(t->time_seed, (uint64_t)t->number);
@@ -268,60 +268,60 @@ static inline int64_t gs_simulate_host_time(const gs_simulate_host_state_t *s,
     return t->least[part] + (int64_t)gs_rng_scale(bits, (uint64_t)(most - t->least[part]) + 1);
 }
 
-void gs_simulate_host_release(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_release_due(gs_simulate_host_state_t *s);
+void gs_simulate_host_release(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_release_due(gs_simulate_host_state_t *self);
 
 /* The thread runs at the end of a CPU segment: its next GPU segment begins. */
-void gs_simulate_host_begin(gs_simulate_host_state_t *s, int32_t r);
+void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r);
 
 /* What a thread did on a CPU has ended. */
-void gs_simulate_host_worked(gs_simulate_host_state_t *s, int32_t r);
+void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r);
 
 /* The thread's GPU segment has ended: it goes on at its own priority. */
-void gs_simulate_host_resume(gs_simulate_host_state_t *s, int32_t r);
+void gs_simulate_host_resume(gs_simulate_host_state_t *self, int32_t r);
 
 /* Starts the kernel of the thread's present part, or ends it at once if it takes no time. */
-void gs_simulate_host_start_kernel(gs_simulate_host_state_t *s, int32_t r);
+void gs_simulate_host_start_kernel(gs_simulate_host_state_t *self, int32_t r);
 
 /* Queues -------------------------------------------------------------------------------------- */
 
-static inline void gs_simulate_host_append(gs_simulate_host_state_t *s,
+static inline void gs_simulate_host_append(gs_simulate_host_state_t *self,
                                            gs_simulate_host_queue_t *queue, int32_t r)
 {
-    s->thread[r].next = -1;
+    self->thread[r].next = -1;
     if (queue->head < 0) {
         queue->head = r;
     } else {
-        s->thread[queue->tail].next = r;
+        self->thread[queue->tail].next = r;
     }
     queue->tail = r;
 }
 
-static inline int32_t gs_simulate_host_pop(gs_simulate_host_state_t *s,
+static inline int32_t gs_simulate_host_pop(gs_simulate_host_state_t *self,
                                            gs_simulate_host_queue_t *queue)
 {
     int32_t r = queue->head;
-    queue->head = s->thread[r].next;
+    queue->head = self->thread[r].next;
     return r;
 }
 
 /* Puts a thread in by priority; with `last`, that thread behind all others. */
-static inline void gs_simulate_host_insert(gs_simulate_host_state_t *s,
+static inline void gs_simulate_host_insert(gs_simulate_host_state_t *self,
                                            gs_simulate_host_queue_t *queue, int32_t r, int32_t last)
 {
-    const gs_simulate_host_thread_t *t = &s->thread[r];
+    const gs_simulate_host_thread_t *t = &self->thread[r];
     int32_t before = -1, at = queue->head;
-    while (
-        at >= 0 && at != last &&
-        (r == last || s->thread[at].base < t->base || (s->thread[at].base == t->base && at < r))) {
+    while (at >= 0 && at != last &&
+           (r == last || self->thread[at].base < t->base ||
+            (self->thread[at].base == t->base && at < r))) {
         before = at;
-        at = s->thread[at].next;
+        at = self->thread[at].next;
     }
-    s->thread[r].next = at;
+    self->thread[r].next = at;
     if (before < 0) {
         queue->head = r;
     } else {
-        s->thread[before].next = r;
+        self->thread[before].next = r;
     }
     if (at < 0) {
         queue->tail = r;
@@ -332,28 +332,28 @@ static inline void gs_simulate_host_insert(gs_simulate_host_state_t *s,
 
 /* Each has: a GPU segment begins; a copy has ended; a kernel has ended; who gets what (called when
  * the requests of an instant are known). */
-void gs_simulate_host_stgm_begin(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_stgm_grant(gs_simulate_host_state_t *s);
+void gs_simulate_host_stgm_begin(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_stgm_grant(gs_simulate_host_state_t *self);
 
-void gs_simulate_host_lock_begin(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_lock_copied(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_lock_kernel_ended(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_lock_grant(gs_simulate_host_state_t *s);
+void gs_simulate_host_lock_begin(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_lock_copied(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_lock_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_lock_grant(gs_simulate_host_state_t *self);
 
-void gs_simulate_host_server_begin(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_server_worked(gs_simulate_host_state_t *s);
-void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *s);
-void gs_simulate_host_server_grant(gs_simulate_host_state_t *s);
+void gs_simulate_host_server_begin(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_server_worked(gs_simulate_host_state_t *self);
+void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *self);
+void gs_simulate_host_server_grant(gs_simulate_host_state_t *self);
 
 /* A thread of the container is at a CPU segment; its job has ended; true: what it did on a CPU was
  * not the end of a CPU segment, and is dealt with. */
-void gs_simulate_host_container_enter(gs_simulate_host_state_t *s, int32_t r, int64_t work);
-void gs_simulate_host_container_leave(gs_simulate_host_state_t *s, int32_t r);
-bool gs_simulate_host_container_worked(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_container_begin(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_container_kernel_ended(gs_simulate_host_state_t *s, int32_t r);
-void gs_simulate_host_container_grant(gs_simulate_host_state_t *s);
+void gs_simulate_host_container_enter(gs_simulate_host_state_t *self, int32_t r, int64_t work);
+void gs_simulate_host_container_leave(gs_simulate_host_state_t *self, int32_t r);
+bool gs_simulate_host_container_worked(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_container_begin(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_container_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_container_grant(gs_simulate_host_state_t *self);
 
 #endif

@@ -1,122 +1,123 @@
 /* What does the GPU server do? Kim, Patel, Wang, Rajkumar, RTCSA 2017. */
 #include "simulate/host/host_parts.h"
 
-void gs_simulate_host_server_begin(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_server_begin(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_leave(s, r, GS_SIMULATE_HOST_DOES_WAIT_GPU);
-    gs_simulate_host_insert(s, &s->asking, r, s->victim);
+    gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_WAIT_GPU);
+    gs_simulate_host_insert(self, &self->asking, r, self->victim);
 }
 
-static void compute(gs_simulate_host_state_t *s, int64_t work, int8_t what)
+static void compute(gs_simulate_host_state_t *self, int64_t work, int8_t what)
 {
-    gs_simulate_host_enter(s, s->n, GS_SIMULATE_HOST_BOOST, work, what);
+    gs_simulate_host_enter(self, self->n, GS_SIMULATE_HOST_BOOST, work, what);
 }
 
 /* It keeps its core until, at the end of the instant, it tells the client that it served, if any,
  * and has chosen the next. */
-static void choose(gs_simulate_host_state_t *s)
+static void choose(gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_thread_t *server = &s->thread[s->n];
-    s->server = GS_SIMULATE_HOST_SERVER_CHOOSES;
+    gs_simulate_host_thread_t *server = &self->thread[self->n];
+    self->server = GS_SIMULATE_HOST_SERVER_CHOOSES;
     if (server->ready) {
         server->work = GS_NEVER; /* its core need not be given to it for no time */
     } else {
-        compute(s, GS_NEVER, GS_SIMULATE_HOST_DOES_OVERHEAD);
+        compute(self, GS_NEVER, GS_SIMULATE_HOST_DOES_OVERHEAD);
     }
 }
 
-static void run_kernel(gs_simulate_host_state_t *s)
+static void run_kernel(gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_thread_t *t = &s->thread[s->holder];
+    gs_simulate_host_thread_t *t = &self->thread[self->holder];
     t->part++;
     if (t->most[t->part] == 0) {
-        gs_simulate_host_server_kernel_ended(s);
+        gs_simulate_host_server_kernel_ended(self);
         return;
     }
-    gs_simulate_host_leave(s, s->n, GS_SIMULATE_HOST_DOES_KERNEL);
-    gs_simulate_host_start_kernel(s, s->holder);
+    gs_simulate_host_leave(self, self->n, GS_SIMULATE_HOST_DOES_KERNEL);
+    gs_simulate_host_start_kernel(self, self->holder);
 }
 
 /* The segment has ended; what is left is to say so. */
-static void end_segment(gs_simulate_host_state_t *s)
+static void end_segment(gs_simulate_host_state_t *self)
 {
-    if (s->host->model.overhead == 0) {
-        choose(s);
+    if (self->host->model.overhead == 0) {
+        choose(self);
     } else {
-        s->server = GS_SIMULATE_HOST_SERVER_NOTIFIES;
-        compute(s, s->host->model.overhead, GS_SIMULATE_HOST_DOES_OVERHEAD);
+        self->server = GS_SIMULATE_HOST_SERVER_NOTIFIES;
+        compute(self, self->host->model.overhead, GS_SIMULATE_HOST_DOES_OVERHEAD);
     }
 }
 
-void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *s)
+void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_thread_t *t = &s->thread[s->holder];
+    gs_simulate_host_thread_t *t = &self->thread[self->holder];
     t->part++;
     if (t->most[t->part] == 0) {
-        end_segment(s);
+        end_segment(self);
     } else {
-        compute(s, gs_simulate_host_time(s, t, t->part), GS_SIMULATE_HOST_DOES_COPY_OUT);
+        compute(self, gs_simulate_host_time(self, t, t->part), GS_SIMULATE_HOST_DOES_COPY_OUT);
     }
 }
 
-void gs_simulate_host_server_worked(gs_simulate_host_state_t *s)
+void gs_simulate_host_server_worked(gs_simulate_host_state_t *self)
 {
-    switch (s->server) {
+    switch (self->server) {
     case GS_SIMULATE_HOST_SERVER_WAKES:
     case GS_SIMULATE_HOST_SERVER_NOTIFIES:
-        choose(s);
+        choose(self);
         break;
     default:
-        if (s->thread[s->holder].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
-            run_kernel(s);
+        if (self->thread[self->holder].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
+            run_kernel(self);
         } else {
-            end_segment(s);
+            end_segment(self);
         }
     }
 }
 
-static void serve(gs_simulate_host_state_t *s)
+static void serve(gs_simulate_host_state_t *self)
 {
-    int32_t r = gs_simulate_host_pop(s, &s->waiting);
-    gs_simulate_host_thread_t *t = &s->thread[r];
-    s->server = GS_SIMULATE_HOST_SERVER_WORKS;
-    gs_simulate_host_note(s, t, GS_SIMULATE_HOST_DOES_SERVED);
-    gs_simulate_host_note_start(s, t);
-    gs_simulate_host_note(s, &s->thread[s->n],
+    int32_t r = gs_simulate_host_pop(self, &self->waiting);
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    self->server = GS_SIMULATE_HOST_SERVER_WORKS;
+    gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_SERVED);
+    gs_simulate_host_note_start(self, t);
+    gs_simulate_host_note(self, &self->thread[self->n],
                           GS_SIMULATE_HOST_DOES_NOTHING); /* what it did so far was for no one */
-    s->holder = r;
+    self->holder = r;
     if (t->most[t->part] == 0) {
-        run_kernel(s);
+        run_kernel(self);
     } else {
-        compute(s, gs_simulate_host_time(s, t, t->part), GS_SIMULATE_HOST_DOES_COPY_IN);
+        compute(self, gs_simulate_host_time(self, t, t->part), GS_SIMULATE_HOST_DOES_COPY_IN);
     }
 }
 
-void gs_simulate_host_server_grant(gs_simulate_host_state_t *s)
+void gs_simulate_host_server_grant(gs_simulate_host_state_t *self)
 {
-    while (s->asking.head >= 0) {
-        gs_simulate_host_insert(s, &s->waiting, gs_simulate_host_pop(s, &s->asking), -1);
+    while (self->asking.head >= 0) {
+        gs_simulate_host_insert(self, &self->waiting, gs_simulate_host_pop(self, &self->asking),
+                                -1);
     }
-    if (s->server == GS_SIMULATE_HOST_SERVER_IDLE && s->waiting.head >= 0) {
-        if (s->host->model.overhead == 0) {
-            s->server = GS_SIMULATE_HOST_SERVER_CHOOSES;
+    if (self->server == GS_SIMULATE_HOST_SERVER_IDLE && self->waiting.head >= 0) {
+        if (self->host->model.overhead == 0) {
+            self->server = GS_SIMULATE_HOST_SERVER_CHOOSES;
         } else {
-            s->server = GS_SIMULATE_HOST_SERVER_WAKES;
-            compute(s, s->host->model.overhead, GS_SIMULATE_HOST_DOES_OVERHEAD);
+            self->server = GS_SIMULATE_HOST_SERVER_WAKES;
+            compute(self, self->host->model.overhead, GS_SIMULATE_HOST_DOES_OVERHEAD);
         }
     }
-    if (s->server != GS_SIMULATE_HOST_SERVER_CHOOSES) {
+    if (self->server != GS_SIMULATE_HOST_SERVER_CHOOSES) {
         return;
     }
-    int32_t client = s->holder;
-    s->holder = -1;
-    if (s->waiting.head >= 0) {
-        serve(s);
+    int32_t client = self->holder;
+    self->holder = -1;
+    if (self->waiting.head >= 0) {
+        serve(self);
     } else {
-        s->server = GS_SIMULATE_HOST_SERVER_IDLE;
-        gs_simulate_host_leave(s, s->n, GS_SIMULATE_HOST_DOES_NOTHING);
+        self->server = GS_SIMULATE_HOST_SERVER_IDLE;
+        gs_simulate_host_leave(self, self->n, GS_SIMULATE_HOST_DOES_NOTHING);
     }
     if (client >= 0) { /* its next request comes too late to be chosen now */
-        gs_simulate_host_resume(s, client);
+        gs_simulate_host_resume(self, client);
     }
 }

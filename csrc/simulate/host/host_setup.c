@@ -21,22 +21,21 @@ static int check_range(gs_context_t *ctx, const char *field, int64_t i, int64_t 
 static int check_clock(gs_context_t *ctx, const char *field, int64_t i, int64_t value)
 {
     if (value < 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, i, value, "must not be negative");
+        return gs_fail(ctx, GS_ERR_VALUE, field, i, value, "a number of at least 0");
     }
     return value < GS_SIMULATE_HOST_LATEST
                ? GS_OK
-               : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "is too large for the clock");
+               : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "a time below 2**59 - 1 ticks");
 }
 
 static int check_share(gs_context_t *ctx, const char *field, gs_simulate_host_share_t share)
 {
     if (share.over < 0 || share.over >= SHARE_LIMIT) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, -1, share.over,
-                       "is no numerator of a share, within 62 bits");
+        return gs_fail(ctx, GS_ERR_VALUE, field, -1, share.over, "a numerator of 0 to 2**62 - 1");
     }
     if (share.under < 1 || share.under >= SHARE_LIMIT) {
         return gs_fail(ctx, GS_ERR_VALUE, field, -1, share.under,
-                       "is no denominator of a share, within 62 bits");
+                       "a denominator of 1 to 2**62 - 1");
     }
     return GS_OK;
 }
@@ -51,10 +50,10 @@ static int check_shares(gs_context_t *ctx, const gs_simulate_host_model_t *model
         return status;
     }
     if (high.over == 0 || high.over > high.under) {
-        return gs_fail(ctx, GS_ERR_VALUE, "high", -1, high.over, "must be a share within 0 .. 1");
+        return gs_fail(ctx, GS_ERR_VALUE, "high", -1, high.over, "a share above 0, at most 1");
     }
     if ((gs_int128_t)low.over * high.under > (gs_int128_t)high.over * low.under) {
-        return gs_fail(ctx, GS_ERR_VALUE, "low", -1, low.over, "must not be above high");
+        return gs_fail(ctx, GS_ERR_VALUE, "low", -1, low.over, "at most high");
     }
     return GS_OK;
 }
@@ -65,58 +64,56 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
     int64_t all = GS_SIMULATE_HOST_AT_RELEASE | GS_SIMULATE_HOST_AT_REQUEST |
                   GS_SIMULATE_HOST_AT_RESUME | GS_SIMULATE_HOST_AT_FINISH;
     if ((status = check_range(ctx, "cpus", -1, model->cpus, 1, INT32_MAX,
-                              "must be a positive number within 31 bits")) != GS_OK ||
+                              "a positive number below 2**31")) != GS_OK ||
         (status = check_range(ctx, "sms", -1, model->sms, 1, INT32_MAX,
-                              "must be a positive number within 31 bits")) != GS_OK ||
+                              "a positive number below 2**31")) != GS_OK ||
         (status = check_range(ctx, "policy", -1, model->policy, GS_SIMULATE_HOST_PARTITIONED,
-                              GS_SIMULATE_HOST_GEDF, "is unknown")) != GS_OK ||
+                              GS_SIMULATE_HOST_GEDF, "a known policy")) != GS_OK ||
         (status = check_range(ctx, "gpu", -1, model->gpu, GS_SIMULATE_HOST_GPU_STGM,
-                              GS_SIMULATE_HOST_GPU_CONTAINER, "is unknown")) != GS_OK ||
+                              GS_SIMULATE_HOST_GPU_CONTAINER, "a known protocol")) != GS_OK ||
         (status = check_range(ctx, "mode", -1, model->mode, GS_SIMULATE_HOST_MODE_SUSPEND,
-                              GS_SIMULATE_HOST_MODE_SPIN, "is unknown")) != GS_OK ||
+                              GS_SIMULATE_HOST_MODE_SPIN, "a known mode")) != GS_OK ||
         (status = check_clock(ctx, "until", -1, model->until)) != GS_OK ||
         (status = check_range(ctx, "victim", -1, model->victim, -1, model->hosts.n - 1,
-                              "must be the index of a task, or -1")) != GS_OK) {
+                              "the index of a task, or -1")) != GS_OK) {
         return status;
     }
     if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
-                       "an adversary needs some of release, request, resume and finish");
+                       "some of release, request, resume and finish for an adversary");
     }
     bool global = model->policy == GS_SIMULATE_HOST_GEDF;
     bool fits = model->gpu == GS_SIMULATE_HOST_GPU_FMLP ||
                 (model->gpu > GS_SIMULATE_HOST_GPU_SERVER) == global;
     if (!fits) {
-        return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, model->gpu, "does not go with the policy");
+        return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, model->gpu,
+                       "a protocol of the scheduling policy");
     }
     bool driver = model->gpu == GS_SIMULATE_HOST_GPU_DRIVER,
-         box = model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER;
+         container = model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER;
     if (global &&
         model->mode != (driver ? GS_SIMULATE_HOST_MODE_SPIN : GS_SIMULATE_HOST_MODE_SUSPEND) &&
-        !(box && model->mode == GS_SIMULATE_HOST_MODE_BUSY)) {
+        !(container && model->mode == GS_SIMULATE_HOST_MODE_BUSY)) {
         return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "with global EDF jobs suspend, except that the driver spins and a container "
-                       "may be busy");
+                       "with global EDF suspend (driver: spin; container: suspend or busy)");
     }
-    if (box) {
+    if (container) {
         status = check_range(ctx, "server_period", -1, model->server_period, 1, INT64_MAX,
-                             "must be positive");
+                             "a positive number");
         return status == GS_OK ? check_clock(ctx, "server_period", -1, model->server_period)
                                : status;
     }
     if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && model->mode == GS_SIMULATE_HOST_MODE_SPIN) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "STGM suspends tasks or keeps them busy");
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode, "suspend or busy with STGM");
     }
     if (model->gpu == GS_SIMULATE_HOST_GPU_SERVER && model->mode != GS_SIMULATE_HOST_MODE_SUSPEND) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "clients of a server are suspended");
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode, "suspend with a GPU server");
     }
     if (model->gpu != GS_SIMULATE_HOST_GPU_SERVER) {
         return GS_OK;
     }
     status = check_range(ctx, "server", -1, model->server, 0, model->cpus,
-                         "must be a core, or the number of cores for one of its own");
+                         "a core, or the number of cores for a core of its own");
     return status == GS_OK ? check_clock(ctx, "overhead", -1, model->overhead) : status;
 }
 
@@ -139,14 +136,15 @@ static int check_task(gs_context_t *ctx, const gs_simulate_host_model_t *model, 
             GS_OK ||
         (model->policy == GS_SIMULATE_HOST_PARTITIONED &&
          (status = check_range(ctx, "core", i, model->core[i], 0, model->cpus - 1,
-                               "must be one of the cores")) != GS_OK) ||
+                               "a core, 0 to cpus - 1")) != GS_OK) ||
         (status = check_range(ctx, "segments", i, hosts->segments[i], 0, INT32_MAX / 8,
-                              "is more than can be simulated")) != GS_OK) {
+                              "a number of segments below 2**28")) != GS_OK) {
         return status;
     }
     if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && hosts->segments[i] > 0 &&
         count_sms(model, i) == 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0, "a task with GPU segments has no SM");
+        return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0,
+                       "at least one SM for a task with GPU segments");
     }
     return GS_OK;
 }
@@ -157,7 +155,7 @@ static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
     if (status != GS_OK || (status = check_options(ctx, model)) != GS_OK ||
         (status = check_shares(ctx, model)) != GS_OK ||
         (status = check_range(ctx, "tasks", -1, model->hosts.n, 1, INT32_MAX / 16,
-                              "is more than can be simulated")) != GS_OK) {
+                              "a number of tasks below 2**27")) != GS_OK) {
         return status;
     }
     for (int64_t i = 0; i < model->hosts.n; i++) {
@@ -192,42 +190,42 @@ static int64_t count_parts(const gs_host_tasks_t *hosts)
 }
 
 /* Numbers the tasks by priority, then index. */
-static int rank_tasks(gs_simulate_host_state_t *s, gs_context_t *ctx,
+static int rank_tasks(gs_simulate_host_state_t *self, gs_context_t *ctx,
                       const gs_simulate_host_model_t *model)
 {
     gs_heap_t order = {0};
     int64_t before = 0;
     int status = GS_OK;
-    for (int64_t i = 0; i < s->n && status == GS_OK; i++) {
+    for (int64_t i = 0; i < self->n && status == GS_OK; i++) {
         status = gs_heap_push(&order, ctx, model->hosts.priority[i], i);
     }
-    for (int32_t r = 0; r < s->n && status == GS_OK; r++) {
+    for (int32_t r = 0; r < self->n && status == GS_OK; r++) {
         gs_heap_entry_t first = order.entry[0];
         if (model->policy == GS_SIMULATE_HOST_PARTITIONED && r > 0 && first.time == before) {
             status = gs_fail(ctx, GS_ERR_VALUE, "priority", first.item, first.time,
-                             "is another task's too");
+                             "a priority that no other task has");
         }
         before = first.time;
-        s->thread[r].task = (int32_t)first.item;
+        self->thread[r].task = (int32_t)first.item;
         if (model->victim == first.item) {
-            s->victim = r;
+            self->victim = r;
         }
         gs_heap_pop(&order);
     }
-    s->thread[s->n].task = -1;
+    self->thread[self->n].task = -1;
     gs_heap_free(&order, ctx);
     return status;
 }
 
 /* The lengths of a task's parts: worst cases, and what they may be at least. A GPU segment without
  * any is none. */
-static void set_parts(gs_simulate_host_state_t *s, const gs_simulate_host_model_t *model, int32_t r,
-                      int64_t from)
+static void set_parts(gs_simulate_host_state_t *self, const gs_simulate_host_model_t *model,
+                      int32_t r, int64_t from)
 {
     const gs_host_tasks_t *hosts = &model->hosts;
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     int64_t i = t->task, segments = hosts->segments[i];
-    int64_t *most = s->most + from;
+    int64_t *most = self->most + from;
     int64_t sms =
         model->gpu == GS_SIMULATE_HOST_GPU_STGM && segments > 0 ? count_sms(model, i) : model->sms;
     int32_t last = 0;
@@ -252,60 +250,60 @@ static void set_parts(gs_simulate_host_state_t *s, const gs_simulate_host_model_
     }
     t->most = most;
     t->last_part = last;
-    for (int32_t part = 0; !s->fixed && part <= t->last_part; part++) {
+    for (int32_t part = 0; !self->fixed && part <= t->last_part; part++) {
         int64_t least = scale(most[part], model->low, true), one = most[part] > 0;
-        s->least[from + part] = least = least < one ? one : least;
+        self->least[from + part] = least = least < one ? one : least;
         most[part] = scale(most[part], model->high, false);
         most[part] = most[part] < least ? least : most[part];
     }
-    t->least = s->fixed ? NULL : s->least + from;
+    t->least = self->fixed ? NULL : self->least + from;
 }
 
 /* Seeds of each task's own, so that its numbers do not depend on what the others do; in the order
  * of tasks, not of priorities. */
-static int seed_tasks(gs_simulate_host_state_t *s, gs_context_t *ctx,
+static int seed_tasks(gs_simulate_host_state_t *self, gs_context_t *ctx,
                       const gs_simulate_host_model_t *model)
 {
-    uint64_t *seed = gs_alloc(ctx, 2 * (size_t)s->n, sizeof *seed);
+    uint64_t *seed = gs_alloc(ctx, 2 * (size_t)self->n, sizeof *seed);
     if (seed == NULL) {
         return ctx->status;
     }
     gs_rng_t gaps, times;
     gs_rng_init(&gaps, model->key, model->index, GS_RNG_STREAM_RELEASE);
     gs_rng_init(&times, model->key, model->index, GS_RNG_STREAM_EXECUTION);
-    for (int32_t i = 0; i < s->n; i++) {
+    for (int32_t i = 0; i < self->n; i++) {
         seed[2 * i] = gs_rng_next(&gaps);
         seed[2 * i + 1] = gs_rng_next(&times);
     }
-    for (int32_t r = 0; r < s->n; r++) {
-        s->thread[r].gap_seed = seed[2 * s->thread[r].task];
-        s->thread[r].time_seed = seed[2 * s->thread[r].task + 1];
+    for (int32_t r = 0; r < self->n; r++) {
+        self->thread[r].gap_seed = seed[2 * self->thread[r].task];
+        self->thread[r].time_seed = seed[2 * self->thread[r].task + 1];
     }
     gs_free(ctx, seed);
     return GS_OK;
 }
 
-static int prepare_threads(gs_simulate_host_state_t *s, gs_context_t *ctx,
+static int prepare_threads(gs_simulate_host_state_t *self, gs_context_t *ctx,
                            const gs_simulate_host_model_t *model)
 {
-    int status = rank_tasks(s, ctx, model);
+    int status = rank_tasks(self, ctx, model);
     int64_t from = 0;
-    for (int32_t r = 0; r <= s->n && status == GS_OK; r++) {
-        gs_simulate_host_thread_t *t = &s->thread[r];
+    for (int32_t r = 0; r <= self->n && status == GS_OK; r++) {
+        gs_simulate_host_thread_t *t = &self->thread[r];
         t->job = t->last = t->logged = -1;
         t->cpu = t->was = t->next = -1;
-        if (r == s->n) {
+        if (r == self->n) {
             break;
         }
-        set_parts(s, model, r, from);
+        set_parts(self, model, r, from);
         from += t->last_part + 1;
-        s->slack[r] = scale(model->hosts.period[t->task], model->gap, false);
-        status = check_clock(ctx, "gap", t->task, s->slack[r]);
+        self->slack[r] = scale(model->hosts.period[t->task], model->gap, false);
+        status = check_clock(ctx, "gap", t->task, self->slack[r]);
     }
-    if (status != GS_OK || (s->fixed && model->gap.over == 0)) {
+    if (status != GS_OK || (self->fixed && model->gap.over == 0)) {
         return status;
     }
-    return seed_tasks(s, ctx, model);
+    return seed_tasks(self, ctx, model);
 }
 
 /* The container --------------------------------------------------------------------------------
@@ -324,75 +322,75 @@ static int64_t work_of(const gs_simulate_host_model_t *model, int64_t i)
 }
 
 /* Who is in it, and the budget. */
-static int fill_container(gs_simulate_host_state_t *s, gs_context_t *ctx,
+static int fill_container(gs_simulate_host_state_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model)
 {
-    size_t n = (size_t)s->n;
+    size_t n = (size_t)self->n;
     int64_t inside = 0;
     int64_t *work = gs_alloc(ctx, 4 * n, sizeof *work);
     if (work == NULL) {
         return ctx->status;
     }
     int64_t *period = work + n, *scratch = work + 2 * n;
-    for (int32_t r = 0; r < s->n; r++) {
-        int64_t i = s->thread[r].task;
+    for (int32_t r = 0; r < self->n; r++) {
+        int64_t i = self->thread[r].task;
         if (model->hosts.segments[i] > 0) {
-            s->thread[r].inside = GS_SIMULATE_HOST_INSIDE_IDLE;
+            self->thread[r].inside = GS_SIMULATE_HOST_INSIDE_IDLE;
             work[inside] = work_of(model, i);
             period[inside++] = model->hosts.period[i];
         }
     }
     int status = gs_rational_share(ctx, work, period, inside, model->server_period, scratch,
-                                   &s->container.full);
+                                   &self->container.full);
     gs_free(ctx, work);
-    s->container.suspended = -1;
-    s->container.runs = s->container.was = -1;
+    self->container.suspended = -1;
+    self->container.runs = self->container.was = -1;
     return status;
 }
 
 /* CPUs --------------------------------------------------------------------------------------- */
 
 /* A cluster of the next CPU alone, with room for so many threads. */
-static gs_simulate_host_cluster_t *add_core(gs_simulate_host_state_t *s, int32_t core,
+static gs_simulate_host_cluster_t *add_core(gs_simulate_host_state_t *self, int32_t core,
                                             int32_t *ready)
 {
-    s->cpu[s->cpus].core = core;
-    s->cpu[s->cpus].thread = -1;
-    s->cluster[s->clusters] = (gs_simulate_host_cluster_t){ready, 0, s->cpus, 1};
-    s->cpus++;
-    return &s->cluster[s->clusters++];
+    self->cpu[self->cpus].core = core;
+    self->cpu[self->cpus].thread = -1;
+    self->cluster[self->clusters] = (gs_simulate_host_cluster_t){ready, 0, self->cpus, 1};
+    self->cpus++;
+    return &self->cluster[self->clusters++];
 }
 
 /* One cluster of all CPUs; those beyond the number of threads would never be used. */
-static void make_global(gs_simulate_host_state_t *s, const gs_simulate_host_model_t *model)
+static void make_global(gs_simulate_host_state_t *self, const gs_simulate_host_model_t *model)
 {
-    s->cpus = model->cpus < s->n ? (int32_t)model->cpus : s->n;
-    s->clusters = 1;
-    s->cluster[0] = (gs_simulate_host_cluster_t){s->ready, 0, 0, s->cpus};
-    for (int32_t c = 0; c < s->cpus; c++) {
-        s->cpu[c] = (gs_simulate_host_cpu_t){0, -1, c};
+    self->cpus = model->cpus < self->n ? (int32_t)model->cpus : self->n;
+    self->clusters = 1;
+    self->cluster[0] = (gs_simulate_host_cluster_t){self->ready, 0, 0, self->cpus};
+    for (int32_t c = 0; c < self->cpus; c++) {
+        self->cpu[c] = (gs_simulate_host_cpu_t){0, -1, c};
     }
 }
 
 /* A cluster for each core that has threads. */
-static int make_cores(gs_simulate_host_state_t *s, gs_context_t *ctx,
+static int make_cores(gs_simulate_host_state_t *self, gs_context_t *ctx,
                       const gs_simulate_host_model_t *model)
 {
     gs_heap_t order = {0};
     int status = GS_OK;
-    for (int32_t r = 0; r < s->n && status == GS_OK; r++) {
-        status = gs_heap_push(&order, ctx, model->core[s->thread[r].task], r);
+    for (int32_t r = 0; r < self->n && status == GS_OK; r++) {
+        status = gs_heap_push(&order, ctx, model->core[self->thread[r].task], r);
     }
     if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_SERVER) {
-        status = gs_heap_push(&order, ctx, model->server, s->n);
+        status = gs_heap_push(&order, ctx, model->server, self->n);
     }
     int64_t core = -1;
     for (int32_t k = 0; status == GS_OK && order.count > 0; k++) {
         if (order.entry[0].time != core) {
             core = order.entry[0].time;
-            add_core(s, (int32_t)core, s->ready + k);
+            add_core(self, (int32_t)core, self->ready + k);
         }
-        s->thread[order.entry[0].item].cluster = s->clusters - 1;
+        self->thread[order.entry[0].item].cluster = self->clusters - 1;
         gs_heap_pop(&order);
     }
     gs_heap_free(&order, ctx);
@@ -400,24 +398,24 @@ static int make_cores(gs_simulate_host_state_t *s, gs_context_t *ctx,
 }
 
 /* When the CPUs are known: the tree of their ends. */
-static int make_tree(gs_simulate_host_state_t *s, gs_context_t *ctx)
+static int make_tree(gs_simulate_host_state_t *self, gs_context_t *ctx)
 {
-    s->leaves = 1;
-    while (s->leaves < (size_t)s->cpus) {
-        s->leaves *= 2;
+    self->leaves = 1;
+    while (self->leaves < (size_t)self->cpus) {
+        self->leaves *= 2;
     }
-    if ((s->end = gs_alloc(ctx, 2 * s->leaves, sizeof *s->end)) == NULL) {
+    if ((self->end = gs_alloc(ctx, 2 * self->leaves, sizeof *self->end)) == NULL) {
         return ctx->status;
     }
-    for (size_t k = 0; k < 2 * s->leaves; k++) {
-        s->end[k] = GS_NEVER;
+    for (size_t k = 0; k < 2 * self->leaves; k++) {
+        self->end[k] = GS_NEVER;
     }
-    s->dirty_words = s->clusters / 64 + 1;
-    s->dirty = gs_alloc(ctx, 2 * (size_t)s->dirty_words, sizeof *s->dirty);
-    if (s->dirty == NULL) {
+    self->dirty_words = self->clusters / 64 + 1;
+    self->dirty = gs_alloc(ctx, 2 * (size_t)self->dirty_words, sizeof *self->dirty);
+    if (self->dirty == NULL) {
         return ctx->status;
     }
-    s->began = s->dirty + s->dirty_words;
+    self->began = self->dirty + self->dirty_words;
     return GS_OK;
 }
 
@@ -434,13 +432,13 @@ static bool share_sm(const gs_simulate_host_model_t *model, int64_t i, int64_t k
     return false;
 }
 
-static int find_conflicts(gs_simulate_host_state_t *s, gs_context_t *ctx,
+static int find_conflicts(gs_simulate_host_state_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model)
 {
-    size_t n = (size_t)s->n, words = s->words = (n + 63) / 64;
-    if ((s->conflicts = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
-        (s->blockers = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
-        (s->pending = gs_alloc(ctx, words, sizeof(uint64_t))) == NULL) {
+    size_t n = (size_t)self->n, words = self->words = (n + 63) / 64;
+    if ((self->conflicts = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
+        (self->blockers = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
+        (self->pending = gs_alloc(ctx, words, sizeof(uint64_t))) == NULL) {
         return ctx->status;
     }
     for (size_t r = 0; r < n; r++) {
@@ -448,13 +446,13 @@ static int find_conflicts(gs_simulate_host_state_t *s, gs_context_t *ctx,
         if (status != GS_OK) {
             return status;
         }
-        int64_t i = s->thread[r].task;
+        int64_t i = self->thread[r].task;
         for (size_t q = 0; q < r; q++) {
-            int64_t k = s->thread[q].task;
+            int64_t k = self->thread[q].task;
             if (model->hosts.segments[i] > 0 && model->hosts.segments[k] > 0 &&
                 share_sm(model, i, k)) {
-                s->conflicts[r * words + q / 64] |= UINT64_C(1) << (q % 64);
-                s->conflicts[q * words + r / 64] |= UINT64_C(1) << (r % 64);
+                self->conflicts[r * words + q / 64] |= UINT64_C(1) << (q % 64);
+                self->conflicts[q * words + r / 64] |= UINT64_C(1) << (r % 64);
             }
         }
     }
@@ -464,115 +462,116 @@ static int find_conflicts(gs_simulate_host_state_t *s, gs_context_t *ctx,
 /* All ---------------------------------------------------------------------------------------- */
 
 /* The first releases; with an adversary only the victim's is known. */
-static int first_releases(gs_simulate_host_state_t *s, gs_context_t *ctx,
+static int first_releases(gs_simulate_host_state_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model)
 {
     int status = GS_OK;
-    for (int32_t r = 0; r < s->n && status == GS_OK; r++) {
-        s->earliest[r] = model->offset == NULL ? 0 : model->offset[s->thread[r].task];
-        bool known = s->victim < 0 || s->victim == r;
-        if (known && s->earliest[r] < model->until) {
-            status = gs_heap_push(&s->releases, ctx, s->earliest[r], r);
+    for (int32_t r = 0; r < self->n && status == GS_OK; r++) {
+        self->earliest[r] = model->offset == NULL ? 0 : model->offset[self->thread[r].task];
+        bool known = self->victim < 0 || self->victim == r;
+        if (known && self->earliest[r] < model->until) {
+            status = gs_heap_push(&self->releases, ctx, self->earliest[r], r);
         }
     }
     return status;
 }
 
-static int allocate(gs_simulate_host_t *host, gs_context_t *ctx)
+static int allocate(gs_simulate_host_t *self, gs_context_t *ctx)
 {
-    const gs_simulate_host_model_t *model = &host->model;
+    const gs_simulate_host_model_t *model = &self->model;
     size_t n = (size_t)model->hosts.n, parts = (size_t)count_parts(&model->hosts);
-    gs_simulate_host_state_t *s = host->state = gs_alloc(ctx, 1, sizeof *s);
-    if (s == NULL) {
+    gs_simulate_host_state_t *state = self->state = gs_alloc(ctx, 1, sizeof *state);
+    if (state == NULL) {
         return ctx->status;
     }
-    s->n = (int32_t)n;
-    s->victim = s->holder = -1;
-    s->container.alarm = GS_NEVER;
-    s->job_free = -1;
-    s->gpu = model->gpu;
-    s->mode = model->mode;
-    s->fixed = model->low.over == model->low.under; /* high is not below it */
-    s->asking.head = s->launching.head = s->waiting.head = s->overflow.head = -1;
-    s->places = model->cpus;
-    s->global = model->policy == GS_SIMULATE_HOST_GEDF;
-    s->log_jobs = model->log_jobs;
-    s->log_intervals = model->log_intervals;
-    if ((host->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (host->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (host->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (host->late = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (s->thread = gs_alloc(ctx, n + 1, sizeof *s->thread)) == NULL ||
-        (s->most = gs_alloc(ctx, parts, sizeof(int64_t))) == NULL ||
-        (s->least = gs_alloc(ctx, s->fixed ? 0 : parts, sizeof(int64_t))) == NULL ||
-        (s->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (s->slack = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (s->ready = gs_alloc(ctx, n + 1, sizeof *s->ready)) == NULL ||
-        (s->cluster = gs_alloc(ctx, n + 1, sizeof *s->cluster)) == NULL ||
-        (s->cpu = gs_alloc(ctx, n + 1, sizeof *s->cpu)) == NULL) {
+    state->n = (int32_t)n;
+    state->victim = state->holder = -1;
+    state->container.alarm = GS_NEVER;
+    state->job_free = -1;
+    state->gpu = model->gpu;
+    state->mode = model->mode;
+    state->fixed = model->low.over == model->low.under; /* high is not below it */
+    state->asking.head = state->launching.head = state->waiting.head = state->overflow.head = -1;
+    state->places = model->cpus;
+    state->global = model->policy == GS_SIMULATE_HOST_GEDF;
+    state->log_jobs = model->log_jobs;
+    state->log_intervals = model->log_intervals;
+    if ((self->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->late = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (state->thread = gs_alloc(ctx, n + 1, sizeof *state->thread)) == NULL ||
+        (state->most = gs_alloc(ctx, parts, sizeof(int64_t))) == NULL ||
+        (state->least = gs_alloc(ctx, state->fixed ? 0 : parts, sizeof(int64_t))) == NULL ||
+        (state->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (state->slack = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (state->ready = gs_alloc(ctx, n + 1, sizeof *state->ready)) == NULL ||
+        (state->cluster = gs_alloc(ctx, n + 1, sizeof *state->cluster)) == NULL ||
+        (state->cpu = gs_alloc(ctx, n + 1, sizeof *state->cpu)) == NULL) {
         return ctx->status;
     }
     return GS_OK;
 }
 
-int gs_simulate_host_init(gs_simulate_host_t *host, gs_context_t *ctx,
+int gs_simulate_host_init(gs_simulate_host_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model)
 {
-    memset(host, 0, sizeof *host);
-    host->model = *model;
+    memset(self, 0, sizeof *self);
+    self->model = *model;
     int status = check(ctx, model);
     if (status == GS_OK) {
-        status = allocate(host, ctx);
+        status = allocate(self, ctx);
     }
-    gs_simulate_host_state_t *s = host->state;
+    gs_simulate_host_state_t *state = self->state;
     if (status == GS_OK) {
-        status = prepare_threads(s, ctx, model);
+        status = prepare_threads(state, ctx, model);
     }
     if (status == GS_OK && model->policy == GS_SIMULATE_HOST_GEDF) {
-        make_global(s, model);
+        make_global(state, model);
     } else if (status == GS_OK) {
-        status = make_cores(s, ctx, model);
+        status = make_cores(state, ctx, model);
     }
     if (status == GS_OK) {
-        status = make_tree(s, ctx);
+        status = make_tree(state, ctx);
     }
     if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER) {
-        status = fill_container(s, ctx, model);
+        status = fill_container(state, ctx, model);
     }
     if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_STGM) {
-        status = find_conflicts(s, ctx, model);
+        status = find_conflicts(state, ctx, model);
     }
     if (status == GS_OK) {
-        status = first_releases(s, ctx, model);
+        status = first_releases(state, ctx, model);
     }
     if (status != GS_OK) {
-        gs_simulate_host_free(host, ctx);
+        gs_simulate_host_free(self, ctx);
     }
     return status;
 }
 
-void gs_simulate_host_free(gs_simulate_host_t *host, gs_context_t *ctx)
+void gs_simulate_host_free(gs_simulate_host_t *self, gs_context_t *ctx)
 {
-    gs_simulate_host_state_t *s = host->state;
-    if (s != NULL) {
-        gs_heap_free(&s->kernels, ctx);
-        gs_heap_free(&s->releases, ctx);
-        void *const own[] = {s->job,   s->thread,    s->most,     s->least,   s->earliest,
-                             s->slack, s->ready,     s->cluster,  s->cpu,     s->end,
-                             s->dirty, s->conflicts, s->blockers, s->pending, s};
+    gs_simulate_host_state_t *state = self->state;
+    if (state != NULL) {
+        gs_heap_free(&state->kernels, ctx);
+        gs_heap_free(&state->releases, ctx);
+        void *const own[] = {state->job,      state->thread,  state->most,  state->least,
+                             state->earliest, state->slack,   state->ready, state->cluster,
+                             state->cpu,      state->end,     state->dirty, state->conflicts,
+                             state->blockers, state->pending, state};
         for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
             gs_free(ctx, own[i]);
         }
     }
-    void *const results[] = {host->worst, host->finished, host->released, host->late};
+    void *const results[] = {self->worst, self->finished, self->released, self->late};
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
         gs_free(ctx, results[i]);
     }
     for (size_t i = 0; i < GS_SIMULATE_HOST_JOB_COLUMNS; i++) {
-        gs_free(ctx, host->job[i]);
+        gs_free(ctx, self->job[i]);
     }
     for (size_t i = 0; i < GS_SIMULATE_HOST_INTERVAL_COLUMNS; i++) {
-        gs_free(ctx, host->interval[i]);
+        gs_free(ctx, self->interval[i]);
     }
-    memset(host, 0, sizeof *host);
+    memset(self, 0, sizeof *self);
 }

@@ -2,76 +2,77 @@
 #include "simulate/host/host_parts.h"
 
 /* Until it gets what it waits for, the thread spins or is suspended. */
-static void wait(gs_simulate_host_state_t *s, int32_t r, int8_t doing)
+static void wait(gs_simulate_host_state_t *self, int32_t r, int8_t doing)
 {
-    if (s->mode == GS_SIMULATE_HOST_MODE_BUSY) {
-        gs_simulate_host_enter(s, r, GS_SIMULATE_HOST_BOOST, GS_NEVER, GS_SIMULATE_HOST_DOES_SPIN);
+    if (self->mode == GS_SIMULATE_HOST_MODE_BUSY) {
+        gs_simulate_host_enter(self, r, GS_SIMULATE_HOST_BOOST, GS_NEVER,
+                               GS_SIMULATE_HOST_DOES_SPIN);
     } else {
-        gs_simulate_host_leave(s, r, doing);
+        gs_simulate_host_leave(self, r, doing);
     }
 }
 
 /* Asks for the CE, if there is anything to copy. */
-static bool ask(gs_simulate_host_state_t *s, int32_t r)
+static bool ask(gs_simulate_host_state_t *self, int32_t r)
 {
-    const gs_simulate_host_thread_t *t = &s->thread[r];
+    const gs_simulate_host_thread_t *t = &self->thread[r];
     if (t->most[t->part] == 0) {
         return false;
     }
-    wait(s, r, GS_SIMULATE_HOST_DOES_WAIT_COPY);
-    gs_simulate_host_insert(s, &s->asking, r, s->victim);
+    wait(self, r, GS_SIMULATE_HOST_DOES_WAIT_COPY);
+    gs_simulate_host_insert(self, &self->asking, r, self->victim);
     return true;
 }
 
-static void launch(gs_simulate_host_state_t *s, int32_t r)
+static void launch(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     t->part++;
     if (t->most[t->part] == 0) {
-        gs_simulate_host_stgm_kernel_ended(s, r);
+        gs_simulate_host_stgm_kernel_ended(self, r);
         return;
     }
-    wait(s, r, GS_SIMULATE_HOST_DOES_WAIT_SM);
-    gs_simulate_host_insert(s, &s->launching, r, s->victim);
+    wait(self, r, GS_SIMULATE_HOST_DOES_WAIT_SM);
+    gs_simulate_host_insert(self, &self->launching, r, self->victim);
 }
 
-void gs_simulate_host_stgm_begin(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_stgm_begin(gs_simulate_host_state_t *self, int32_t r)
 {
-    if (!ask(s, r)) {
-        launch(s, r);
+    if (!ask(self, r)) {
+        launch(self, r);
     }
 }
 
-void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *self, int32_t r)
 {
-    s->holder = -1;
-    if (s->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
-        launch(s, r);
+    self->holder = -1;
+    if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
+        launch(self, r);
     } else {
-        gs_simulate_host_resume(s, r);
+        gs_simulate_host_resume(self, r);
     }
 }
 
 /* The kernel of a thread has all its SMs. */
-static void start(gs_simulate_host_state_t *s, int32_t r)
+static void start(gs_simulate_host_state_t *self, int32_t r)
 {
-    if (s->mode != GS_SIMULATE_HOST_MODE_BUSY) {
-        gs_simulate_host_note(s, &s->thread[r], GS_SIMULATE_HOST_DOES_KERNEL);
+    if (self->mode != GS_SIMULATE_HOST_MODE_BUSY) {
+        gs_simulate_host_note(self, &self->thread[r], GS_SIMULATE_HOST_DOES_KERNEL);
     }
-    gs_simulate_host_start_kernel(s, r);
+    gs_simulate_host_start_kernel(self, r);
 }
 
 /* Lets go of the SMs of a kernel that has ended. */
-static void free_sms(gs_simulate_host_state_t *s, int32_t r)
+static void free_sms(gs_simulate_host_state_t *self, int32_t r)
 {
-    size_t words = s->words, word = (size_t)r / 64;
+    size_t words = self->words, word = (size_t)r / 64;
     uint64_t bit = UINT64_C(1) << (r % 64);
-    const uint64_t *conflict = s->conflicts + (size_t)r * words;
-    s->pending[word] &= ~bit;
+    const uint64_t *conflict = self->conflicts + (size_t)r * words;
+    self->pending[word] &= ~bit;
     for (size_t w = 0; w < words; w++) {
-        for (uint64_t others = conflict[w] & s->pending[w]; others != 0; others &= others - 1) {
+        for (uint64_t others = conflict[w] & self->pending[w]; others != 0; others &= others - 1) {
             int32_t other = (int32_t)(64 * w) + __builtin_ctzll(others);
-            uint64_t *blockers = s->blockers + (size_t)other * words, left = 0;
+            uint64_t *blockers = self->blockers + (size_t)other * words, left = 0;
             if ((blockers[word] & bit) == 0) {
                 continue; /* it was launched before */
             }
@@ -80,51 +81,52 @@ static void free_sms(gs_simulate_host_state_t *s, int32_t r)
                 left |= blockers[k];
             }
             if (left == 0) {
-                start(s, other);
+                start(self, other);
             }
         }
     }
 }
 
-void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *s, int32_t r)
+void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *self, int32_t r)
 {
-    gs_simulate_host_thread_t *t = &s->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     if (t->most[t->part] != 0) {
-        free_sms(s, r);
+        free_sms(self, r);
     }
     t->part++;
-    if (!ask(s, r)) {
-        gs_simulate_host_resume(s, r);
+    if (!ask(self, r)) {
+        gs_simulate_host_resume(self, r);
     }
 }
 
-static void take_sms(gs_simulate_host_state_t *s, int32_t r)
+static void take_sms(gs_simulate_host_state_t *self, int32_t r)
 {
-    size_t words = s->words;
-    const uint64_t *conflict = s->conflicts + (size_t)r * words;
-    uint64_t *blockers = s->blockers + (size_t)r * words, any = 0;
+    size_t words = self->words;
+    const uint64_t *conflict = self->conflicts + (size_t)r * words;
+    uint64_t *blockers = self->blockers + (size_t)r * words, any = 0;
     for (size_t w = 0; w < words; w++) {
-        any |= blockers[w] = conflict[w] & s->pending[w];
+        any |= blockers[w] = conflict[w] & self->pending[w];
     }
-    s->pending[r / 64] |= UINT64_C(1) << (r % 64);
+    self->pending[r / 64] |= UINT64_C(1) << (r % 64);
     if (any == 0) {
-        start(s, r);
+        start(self, r);
     }
 }
 
-void gs_simulate_host_stgm_grant(gs_simulate_host_state_t *s)
+void gs_simulate_host_stgm_grant(gs_simulate_host_state_t *self)
 {
-    while (s->asking.head >= 0) {
-        gs_simulate_host_append(s, &s->waiting, gs_simulate_host_pop(s, &s->asking));
+    while (self->asking.head >= 0) {
+        gs_simulate_host_append(self, &self->waiting, gs_simulate_host_pop(self, &self->asking));
     }
-    while (s->launching.head >= 0) {
-        take_sms(s, gs_simulate_host_pop(s, &s->launching));
+    while (self->launching.head >= 0) {
+        take_sms(self, gs_simulate_host_pop(self, &self->launching));
     }
-    if (s->holder < 0 && s->waiting.head >= 0) {
-        int32_t r = s->holder = gs_simulate_host_pop(s, &s->waiting);
-        const gs_simulate_host_thread_t *t = &s->thread[r];
+    if (self->holder < 0 && self->waiting.head >= 0) {
+        int32_t r = self->holder = gs_simulate_host_pop(self, &self->waiting);
+        const gs_simulate_host_thread_t *t = &self->thread[r];
         bool in = t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN;
-        gs_simulate_host_enter(s, r, GS_SIMULATE_HOST_BOOST, gs_simulate_host_time(s, t, t->part),
+        gs_simulate_host_enter(self, r, GS_SIMULATE_HOST_BOOST,
+                               gs_simulate_host_time(self, t, t->part),
                                in ? GS_SIMULATE_HOST_DOES_COPY_IN : GS_SIMULATE_HOST_DOES_COPY_OUT);
     }
 }

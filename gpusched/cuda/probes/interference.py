@@ -1,7 +1,7 @@
-"""Probes: by how much do others slow a kernel with memory traffic?
+"""Probes of interference: slowdown of a kernel by copies and by other blocks.
 
-Olmedo et al. 2020, Figures 7 to 9: copies of this and of other processes, and blocks on the same
-SM, beside it, and elsewhere.
+[RTAS20], Figures 7 to 9: copies of this and of other processes, and blocks on the same SM, on the
+neighbouring SM, and on others.
 """
 
 from __future__ import annotations

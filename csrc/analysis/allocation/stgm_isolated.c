@@ -1,12 +1,12 @@
-/* Are there cores and SMs with which nobody waits for another's kernel? */
+/* Allocation of cores and SMs such that no task waits for the kernel of another. */
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"
 #include "analysis/allocation/worst_fit.h"
 
-/* Who gets one more SM when none is shared: the task that needs it most, by its time alone on a
- * core as a share of its deadline, of those whom it helps. */
-static int64_t pick_needy(const gs_analysis_allocation_stgm_run_t *run)
+/* Of the tasks that gain from one more SM, the one with the largest time alone on a core as a
+ * fraction of its deadline; -1: none. */
+static int64_t choose_by_need(const gs_analysis_allocation_stgm_run_t *run)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t best = -1;
@@ -22,59 +22,61 @@ static int64_t pick_needy(const gs_analysis_allocation_stgm_run_t *run)
     return best;
 }
 
-/* Who gets one more SM when none is shared: as line 24. */
-static int64_t pick_gain(const gs_analysis_allocation_stgm_run_t *run)
+/* The task of line 24 if it gains from one more SM; -1: none. */
+static int64_t choose_by_gain(const gs_analysis_allocation_stgm_run_t *run)
 {
-    int64_t best = gs_analysis_allocation_stgm_pick(run);
+    int64_t best = gs_analysis_allocation_stgm_choose_task(run);
     return best >= 0 && run->self->gain[best] > 0 ? best : -1;
 }
 
-/* SMs that nobody shares, divided in two ways, and cores from the least or from the most load. */
+/* Disjoint SM sets, divided in two ways, and cores by ascending and by descending load. */
 static int try_disjoint(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
     int status = GS_OK;
     for (int way = 0; way < 4 && !*placed && status == GS_OK; way++) {
-        int64_t total = gs_analysis_allocation_stgm_give_one(run);
+        int64_t total = gs_analysis_allocation_stgm_give_one_sm(run);
         if (total > run->sms) {
             return GS_OK;
         }
         for (; total < run->sms && status == GS_OK; total++) {
-            int64_t i = way % 2 == 0 ? pick_needy(run) : pick_gain(run);
+            int64_t i = way % 2 == 0 ? choose_by_need(run) : choose_by_gain(run);
             if (i < 0) {
                 break;
             }
             run->self->count[i]++;
-            gs_analysis_allocation_stgm_count(run, i);
+            gs_analysis_allocation_stgm_update_task(run, i);
             status = gs_poll(run->ctx, run->self->n);
         }
         ++*rounds;
-        run->tight = way >= 2;
+        run->most_loaded_first = way >= 2;
         if (status == GS_OK) {
-            status = gs_analysis_allocation_stgm_deal(run);
+            status = gs_analysis_allocation_stgm_assign_sms(run);
         }
         if (status == GS_OK) {
-            status = gs_analysis_allocation_stgm_place_again(run, placed);
+            status = gs_analysis_allocation_stgm_place_with_retries(run, placed);
         }
-        run->tight = false;
+        run->most_loaded_first = false;
     }
     return status;
 }
 
-/* Divides the tasks with GPU segments among so many cores, by worst fit. */
+/* Divides the tasks with GPU segments among `cores` cores by worst fit. */
 static int group_users(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     for (int64_t i = 0; i < self->n; i++) {
         self->count[i] =
             run->hosts->segments[i] > 0 ? gs_analysis_common_max(1, run->sms / cores) : 0;
-        gs_analysis_allocation_stgm_count(run, i);
+        gs_analysis_allocation_stgm_update_task(run, i);
     }
-    gs_analysis_allocation_stgm_find_shares(run);
-    gs_analysis_allocation_stgm_users_first(run);
+    gs_analysis_allocation_stgm_set_utilizations(run);
+    gs_analysis_allocation_stgm_gpu_tasks_first(run);
     memset(self->load, 0, (size_t)cores * sizeof *self->load);
     int status = gs_poll(run->ctx, self->n);
-    for (int64_t at = 0; at < self->n && self->count[self->turn[at]] > 0 && status == GS_OK; at++) {
-        int64_t i = self->turn[at], p = gs_analysis_allocation_worst_fit_core(self->load, cores);
+    for (int64_t at = 0;
+         at < self->n && self->count[self->placing_order[at]] > 0 && status == GS_OK; at++) {
+        int64_t i = self->placing_order[at],
+                p = gs_analysis_allocation_worst_fit_core(self->load, cores);
         self->group[i] = p;
         self->load[p] += self->share[i];
         status = gs_poll(run->ctx, cores);
@@ -82,8 +84,8 @@ static int group_users(const gs_analysis_allocation_stgm_run_t *run, int64_t cor
     return status;
 }
 
-/* Divides the SMs among these cores: one each, and each more one to the core with the most load,
- * as if the work were divided by the SMs. self->copy: how many each has. */
+/* Divides the SMs among these cores: one each, and each further one to the core with the largest
+ * load per SM. self->copy: the number of SMs of each. */
 static int divide_sms(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -105,8 +107,8 @@ static int divide_sms(const gs_analysis_allocation_stgm_run_t *run, int64_t core
     return status;
 }
 
-/* Gives the tasks the SMs of their cores. They share them only with tasks that they never wait
- * for, so the graph of who shares with whom stays empty. */
+/* Assigns the SMs of a core to its tasks. They share them only with tasks that they never wait for,
+ * so the graph of shared SMs stays empty. */
 static void give_by_core(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -115,22 +117,22 @@ static void give_by_core(const gs_analysis_allocation_stgm_run_t *run, int64_t c
         first[c] = next;
         next += width[c];
     }
-    gs_analysis_partitioned_chain_clear(&self->test.chain);
+    gs_analysis_partitioned_request_chain_clear(&self->test.chain);
     for (int64_t i = 0; i < self->n; i++) {
         if (self->count[i] > 0) {
             self->first[i] = first[self->group[i]];
             self->count[i] = width[self->group[i]];
-            gs_analysis_allocation_stgm_count(run, i);
+            gs_analysis_allocation_stgm_update_task(run, i);
         }
     }
 }
 
-/* Busy: GPU segments of one core never overlap, so its tasks share SMs at no cost. */
-static int try_by_core(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
+/* Busy mode: GPU segments of one core never overlap, so its tasks share SMs without waiting. */
+static int try_sms_by_core(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
-    int64_t users = gs_analysis_allocation_stgm_give_one(run);
+    int64_t users = gs_analysis_allocation_stgm_give_one_sm(run);
     int status = GS_OK;
-    run->by_core = true;
+    run->sms_by_core = true;
     for (int64_t cores = 1; cores <= run->cpus && cores <= users && cores <= run->sms; cores++) {
         status = group_users(run, cores);
         if (status == GS_OK) {
@@ -139,29 +141,29 @@ static int try_by_core(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, 
         if (status == GS_OK) {
             give_by_core(run, cores);
             ++*rounds;
-            status = gs_analysis_allocation_stgm_place_again(run, placed);
+            status = gs_analysis_allocation_stgm_place_with_retries(run, placed);
         }
         if (status != GS_OK || *placed) {
             break;
         }
     }
-    run->by_core = false;
+    run->sms_by_core = false;
     return status;
 }
 
-int gs_analysis_allocation_stgm_apart(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
-                                      bool *placed)
+int gs_analysis_allocation_stgm_isolated(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
+                                         bool *placed)
 {
     int flags = run->flags, status = GS_OK;
-    run->flags = 0; /* the printed lines are Algorithm 1's */
+    run->flags = 0; /* the lines as printed apply to Algorithm 1 only */
     *placed = false;
-    if (gs_analysis_allocation_stgm_is_local(run)) {
-        status = try_by_core(run, rounds, placed);
+    if (gs_analysis_allocation_stgm_depends_on_cores(run)) {
+        status = try_sms_by_core(run, rounds, placed);
     }
     if (status == GS_OK && !*placed) {
         status = try_disjoint(run, rounds, placed);
     }
-    if (status == GS_OK && !*placed && !gs_analysis_allocation_stgm_is_local(run)) {
+    if (status == GS_OK && !*placed && !gs_analysis_allocation_stgm_depends_on_cores(run)) {
         status = gs_analysis_allocation_stgm_groups(run, rounds, placed);
     }
     run->flags = flags;

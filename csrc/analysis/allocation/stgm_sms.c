@@ -1,8 +1,9 @@
-/* Which task has how many SMs, which ones, and who waits for whom then? */
+/* SMs of every task: numbers, positions and the contention between tasks. */
 #include "core/int128.h"
 #include "analysis/allocation/stgm_state.h"
 
-void gs_analysis_allocation_stgm_count(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
+void gs_analysis_allocation_stgm_update_task(const gs_analysis_allocation_stgm_run_t *run,
+                                             int64_t i)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t count = self->count[i], used = count < run->sms ? count : run->sms;
@@ -15,20 +16,20 @@ void gs_analysis_allocation_stgm_count(const gs_analysis_allocation_stgm_run_t *
     }
 }
 
-int64_t gs_analysis_allocation_stgm_give_one(const gs_analysis_allocation_stgm_run_t *run)
+int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stgm_run_t *run)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t users = 0;
     for (int64_t i = 0; i < self->n; i++) {
         self->count[i] = run->hosts->segments[i] > 0;
         users += self->count[i];
-        gs_analysis_allocation_stgm_count(run, i);
+        gs_analysis_allocation_stgm_update_task(run, i);
     }
     return users;
 }
 
-/* Whether consecutive SMs, round the end, meet. */
-static bool meet(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_t b)
+/* Whether the consecutive SMs of two tasks, cyclically, intersect. */
+static bool share_sm(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_t b)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t ahead = self->first[b] - self->first[a];
@@ -36,12 +37,12 @@ static bool meet(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_
     return ahead < self->count[a] || run->sms - ahead < self->count[b];
 }
 
-int gs_analysis_allocation_stgm_deal(const gs_analysis_allocation_stgm_run_t *run)
+int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t *user = self->members, users = 0, next = 0, total = 0;
     int status = gs_poll(run->ctx, self->n);
-    gs_analysis_partitioned_chain_clear(&self->test.chain);
+    gs_analysis_partitioned_request_chain_clear(&self->test.chain);
     for (int64_t i = 0; i < self->n; i++) {
         self->first[i] = next;
         if (self->count[i] > 0) {
@@ -50,26 +51,26 @@ int gs_analysis_allocation_stgm_deal(const gs_analysis_allocation_stgm_run_t *ru
             user[users++] = i;
         }
     }
-    /* Within the first round of SMs, none is shared. */
+    /* While the total is at most the number of SMs, none is shared. */
     for (int64_t a = 0; a < users && total > run->sms && status == GS_OK; a++) {
         for (int64_t b = 0; b < a; b++) {
-            if (meet(run, user[a], user[b])) {
-                gs_analysis_partitioned_chain_join(&self->test.chain, user[a], user[b]);
+            if (share_sm(run, user[a], user[b])) {
+                gs_analysis_partitioned_request_chain_add_edge(&self->test.chain, user[a], user[b]);
             }
         }
         status = gs_poll(run->ctx, a);
     }
-    return status != GS_OK || gs_analysis_allocation_stgm_is_local(run)
+    return status != GS_OK || gs_analysis_allocation_stgm_depends_on_cores(run)
                ? status
-               : gs_analysis_partitioned_stgm_kernels(&self->test, run->ctx, run->paper);
+               : gs_analysis_partitioned_stgm_kernel_blocking(&self->test, run->ctx, run->paper);
 }
 
-int64_t gs_analysis_allocation_stgm_pick(const gs_analysis_allocation_stgm_run_t *run)
+int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stgm_run_t *run)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    bool past = gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_PAST_END),
+    bool past = gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_PAST_END),
          ended = true;
-    bool least = gs_analysis_allocation_stgm_has(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN);
+    bool least = gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN);
     int64_t best = -1;
     for (int64_t i = 0; i < self->n; i++) {
         if (self->count[i] == 0 || (!past && self->count[i] >= run->sms)) {
@@ -92,15 +93,15 @@ int64_t gs_analysis_allocation_stgm_pick(const gs_analysis_allocation_stgm_run_t
     return past && self->count[best] >= help + 2 * run->sms ? -1 : best;
 }
 
-bool gs_analysis_allocation_stgm_is_hopeless(const gs_analysis_allocation_stgm_run_t *run)
+bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm_run_t *run)
 {
     const gs_analysis_partitioned_stgm_t *test = &run->self->test;
     bool hopeless = false;
     for (int64_t i = 0; i < run->self->n && !hopeless; i++) {
         int64_t least = test->sums[i].cpu + test->sums[i].gpu;
-        if (!gs_analysis_allocation_stgm_is_local(run)) {
-            least = gs_analysis_common_add(least,
-                                           gs_analysis_common_add(test->copy[i], test->kernel[i]));
+        if (!gs_analysis_allocation_stgm_depends_on_cores(run)) {
+            least = gs_analysis_common_saturating_add(
+                least, gs_analysis_common_saturating_add(test->copy[i], test->kernel[i]));
         }
         hopeless = least > run->hosts->deadline[i];
     }

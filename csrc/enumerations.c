@@ -1,0 +1,369 @@
+/* Names of all enumerations, by value or, for sets of flags, by bit. */
+#include "enumerations.h"
+
+#include "gpusched.h"
+
+static const char *const CORE_STATUS[] = {
+    [GS_OK] = "done",
+    [GS_SPENT_STATES] = "states",
+    [GS_SPENT_BYTES] = "bytes",
+    [GS_SPENT_SECONDS] = "seconds",
+    [GS_UNDECIDED] = "undecided",
+};
+
+static const char *const MODEL_FIFO_ORDER[] = {
+    [GS_FIFO_ORDER_HARDWARE] = "hardware",
+    [GS_FIFO_ORDER_RELEASE] = "release",
+    [GS_FIFO_ORDER_STRICT] = "strict",
+    [GS_FIFO_ORDER_OVERLAP] = "overlap",
+};
+
+static const char *const MODEL_GPU_LIMIT[] = {
+    [GS_GPU_LIMIT_WARPS] = "warps",     [GS_GPU_LIMIT_BLOCKS] = "blocks",
+    [GS_GPU_LIMIT_REGS] = "registers",  [GS_GPU_LIMIT_SMEM] = "shared memory",
+    [GS_GPU_LIMIT_THREADS] = "threads",
+};
+
+static const char *const MODEL_PLACEMENT[] = {
+    [GS_PLACEMENT_MOST_ROOM] = "most_room",
+    [GS_PLACEMENT_OLMEDO] = "olmedo",
+    [GS_PLACEMENT_ROUND_ROBIN] = "round_robin",
+};
+
+static const char *const MODEL_REPLAY_RULE[] = {
+    [GS_SCHEDULE_REPLAY_OK] = "",
+    [GS_SCHEDULE_REPLAY_OVERLAP] = "overlap",
+    [GS_SCHEDULE_REPLAY_INELIGIBLE] = "ineligible",
+    [GS_SCHEDULE_REPLAY_LENGTH] = "length",
+    [GS_SCHEDULE_REPLAY_NOT_READY] = "not ready",
+    [GS_SCHEDULE_REPLAY_MISS] = "miss",
+    [GS_SCHEDULE_REPLAY_IDLE] = "idle",
+    [GS_SCHEDULE_REPLAY_UNFINISHED] = "unfinished",
+    [GS_SCHEDULE_REPLAY_CYCLE] = "cycle",
+};
+
+static const char *const GENERATE_ROUNDING[] = {
+    [GS_GENERATE_ELLIOTT_NEAREST] = "nearest",
+    [GS_GENERATE_ELLIOTT_DOWN] = "down",
+    [GS_GENERATE_ELLIOTT_UP] = "up",
+};
+
+static const char *const GENERATE_FATE[] = {
+    [GS_GENERATE_ELLIOTT_TAKEN] = "taken",           [GS_GENERATE_ELLIOTT_NO_TASK] = "no task",
+    [GS_GENERATE_ELLIOTT_ONE_GPU] = "one gpu",       [GS_GENERATE_ELLIOTT_NO_GPU] = "no gpu",
+    [GS_GENERATE_ELLIOTT_OVERLOADED] = "overloaded",
+};
+
+static const char *const PBS_STAGE[] = {
+    [GS_PBS_STAGE_NONE] = "none",
+    [GS_PBS_STAGE_EDF_SERIAL] = "edf_serial",
+    [GS_PBS_STAGE_EDF_PARALLEL] = "edf_parallel",
+    [GS_PBS_STAGE_DEPTH_FIRST] = "depth_first",
+    [GS_PBS_STAGE_OVERLOAD] = "overload",
+    [GS_PBS_STAGE_DEAD_INTERVAL] = "dead_interval",
+    [GS_PBS_STAGE_LATEST_START] = "latest_start",
+    [GS_PBS_STAGE_INTERVAL] = "interval",
+};
+
+static const char *const PBS_DISPATCH[] = {
+    [GS_PBS_DISPATCH_TABLE] = "table",
+    [GS_PBS_DISPATCH_RECLAIM] = "reclaim",
+    [GS_PBS_DISPATCH_POLICY] = "policy",
+};
+
+static const char *const PBS_GRAPH_VARIANT[] = {
+    [GS_PBS_GRAPH_REPAIRED] = "sound",
+    [GS_PBS_GRAPH_PAPER] = "paper",
+    [GS_PBS_GRAPH_PRINTED] = "printed",
+};
+
+static const char *const PBS_GRAPH_OUTCOME[] = {
+    [GS_PBS_GRAPH_COMPLETE] = "complete",   [GS_PBS_GRAPH_STATES] = "states",
+    [GS_PBS_GRAPH_BYTES] = "bytes",         [GS_PBS_GRAPH_SECONDS] = "seconds",
+    [GS_PBS_GRAPH_FOUND] = "found",         [GS_PBS_GRAPH_DEPTH] = "depth",
+    [GS_PBS_GRAPH_UNDECIDED] = "undecided",
+};
+
+static const char *const PBS_GRAPH_VERTEX[] = {
+    [GS_PBS_GRAPH_VERTEX_OPEN] = "open",
+    [GS_PBS_GRAPH_VERTEX_EXPANDED] = "expanded",
+    [GS_PBS_GRAPH_VERTEX_SUCCESS] = "success",
+    [GS_PBS_GRAPH_VERTEX_DISCARDED] = "discarded",
+};
+
+static const char *const ANALYSIS_FIFO_THEOREM[] = {
+    [GS_ANALYSIS_FIFO_NO_THEOREM] = "",
+    [GS_ANALYSIS_FIFO_THEOREM_FITS] = "fits",
+    [GS_ANALYSIS_FIFO_THEOREM_P] = "P",
+    [GS_ANALYSIS_FIFO_THEOREM_V1_FIRST] = "V1, case 1",
+    [GS_ANALYSIS_FIFO_THEOREM_V1_CHAIN] = "V1, case 2",
+    [GS_ANALYSIS_FIFO_THEOREM_A] = "A",
+    [GS_ANALYSIS_FIFO_THEOREM_A_REFINED] = "A refined",
+    [GS_ANALYSIS_FIFO_THEOREM_V2] = "V2",
+    [GS_ANALYSIS_FIFO_THEOREM_V3] = "V3",
+};
+
+static const char *const ANALYSIS_FIFO_STATUS[] = {
+    [GS_ANALYSIS_FIFO_BOUNDED] = "bounded",
+    [GS_ANALYSIS_FIFO_UNKNOWN] = "unknown",
+    [GS_ANALYSIS_FIFO_UNBOUNDED_LONG] = "unbounded_long",
+    [GS_ANALYSIS_FIFO_UNBOUNDED_LOAD] = "unbounded_load",
+};
+
+static const char *const ANALYSIS_FIFO_REASON[] = {
+    [GS_ANALYSIS_FIFO_REASON_BOUND] = "bound",
+    [GS_ANALYSIS_FIFO_REASON_ORDER] = "order",
+    [GS_ANALYSIS_FIFO_REASON_SKIPPED] = "skipped",
+    [GS_ANALYSIS_FIFO_REASON_WAITS] = "waits",
+    [GS_ANALYSIS_FIFO_REASON_UTILIZATION] = "utilization",
+    [GS_ANALYSIS_FIFO_REASON_LONG] = "long",
+    [GS_ANALYSIS_FIFO_REASON_SC1] = "sc1",
+    [GS_ANALYSIS_FIFO_REASON_SC1_OTHER] = "sc1_other",
+    [GS_ANALYSIS_FIFO_REASON_BLOCKS] = "blocks",
+    [GS_ANALYSIS_FIFO_REASON_BLOCK_TIME] = "block_time",
+    [GS_ANALYSIS_FIFO_REASON_JOB_LIMIT] = "endless",
+    [GS_ANALYSIS_FIFO_REASON_OVERFLOW] = "clock",
+    [GS_ANALYSIS_FIFO_REASON_NO_START] = "no_start",
+    [GS_ANALYSIS_FIFO_REASON_DOMINATED] = "needless",
+    [GS_ANALYSIS_FIFO_REASON_SMS] = "sms",
+};
+
+static const char *const ANALYSIS_LOCK_MODE[] = {
+    [GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND] = "suspend",
+    [GS_ANALYSIS_PARTITIONED_LOCK_BUSY] = "busy",
+    [GS_ANALYSIS_PARTITIONED_LOCK_SPIN] = "spin",
+};
+
+static const char *const ANALYSIS_STGM_VARIANT[] = {
+    [GS_ANALYSIS_PARTITIONED_STGM_SOUND] = "sound",
+    [GS_ANALYSIS_PARTITIONED_STGM_PAPER] = "paper",
+    [GS_ANALYSIS_PARTITIONED_STGM_PAPER_HIGHER] = "paper, B_h",
+};
+
+static const char *const ANALYSIS_TERM[] = {
+    [GS_ANALYSIS_COMMON_OWN] = "own",       [GS_ANALYSIS_COMMON_COPY] = "copy",
+    [GS_ANALYSIS_COMMON_KERNEL] = "kernel", [GS_ANALYSIS_COMMON_REQUEST] = "request",
+    [GS_ANALYSIS_COMMON_LOWER] = "lower",   [GS_ANALYSIS_COMMON_SERVER] = "server",
+    [GS_ANALYSIS_COMMON_HIGHER] = "higher",
+};
+
+static const char *const ANALYSIS_GEDF_LOCK[] = {
+    [GS_ANALYSIS_GLOBAL_EDF_SRM_FMLP] = "fmlp",
+    [GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP] = "omlp",
+};
+
+static const char *const ANALYSIS_GEDF_VERDICT[] = {
+    [GS_ANALYSIS_GLOBAL_EDF_BOUNDED] = "bounded",
+    [GS_ANALYSIS_GLOBAL_EDF_LONG] = "long",
+    [GS_ANALYSIS_GLOBAL_EDF_LOAD] = "load",
+    [GS_ANALYSIS_GLOBAL_EDF_CONTAINER] = "container",
+};
+
+static const char *const ANALYSIS_GEDF_BOUND[] = {
+    [GS_ANALYSIS_GLOBAL_EDF_NONE] = "",
+    [GS_ANALYSIS_GLOBAL_EDF_ALONE] = "alone",
+    [GS_ANALYSIS_GLOBAL_EDF_UNIPROCESSOR] = "uniprocessor",
+    [GS_ANALYSIS_GLOBAL_EDF_DEVI_ANDERSON] = "devi_anderson",
+    [GS_ANALYSIS_GLOBAL_EDF_COMPLIANT] = "compliant",
+    [GS_ANALYSIS_GLOBAL_EDF_FIFO] = "fifo",
+};
+
+static const char *const SIMULATE_FIFO_DRAW[] = {
+    [GS_SIMULATE_FIFO_PER_JOB] = "job",
+    [GS_SIMULATE_FIFO_PER_WAVE] = "wave",
+    [GS_SIMULATE_FIFO_PER_BLOCK] = "block",
+};
+
+_Static_assert(GS_SIMULATE_FIFO_AT_HEAD == 1 << 0, "bit 0 of simulate.fifo_trigger");
+_Static_assert(GS_SIMULATE_FIFO_AT_TAIL == 1 << 1, "bit 1 of simulate.fifo_trigger");
+_Static_assert(GS_SIMULATE_FIFO_AT_FINISH == 1 << 2, "bit 2 of simulate.fifo_trigger");
+static const char *const SIMULATE_FIFO_TRIGGER[] = {
+    "head",   /* GS_SIMULATE_FIFO_AT_HEAD */
+    "tail",   /* GS_SIMULATE_FIFO_AT_TAIL */
+    "finish", /* GS_SIMULATE_FIFO_AT_FINISH */
+};
+
+static const char *const SIMULATE_FIFO_SETTLE[] = {
+    [GS_SIMULATE_FIFO_SETTLE_NO] = "no",
+    [GS_SIMULATE_FIFO_SETTLE_NOTE] = "note",
+    [GS_SIMULATE_FIFO_SETTLE_STOP] = "stop",
+};
+
+static const char *const SIMULATE_FIFO_OUTCOME[] = {
+    [GS_SIMULATE_FIFO_OPEN] = "done",
+    [GS_SIMULATE_FIFO_REPEATS] = "repeats",
+    [GS_SIMULATE_FIFO_DIVERGES] = "diverges",
+};
+
+static const char *const SIMULATE_HOST_POLICY[] = {
+    [GS_SIMULATE_HOST_PARTITIONED] = "partitioned",
+    [GS_SIMULATE_HOST_GEDF] = "gedf",
+};
+
+static const char *const SIMULATE_HOST_PROTOCOL[] = {
+    [GS_SIMULATE_HOST_GPU_STGM] = "stgm",           [GS_SIMULATE_HOST_GPU_MPCP] = "mpcp",
+    [GS_SIMULATE_HOST_GPU_FMLP] = "fmlp_plus",      [GS_SIMULATE_HOST_GPU_SERVER] = "gpu_server",
+    [GS_SIMULATE_HOST_GPU_OMLP] = "omlp",           [GS_SIMULATE_HOST_GPU_DRIVER] = "driver",
+    [GS_SIMULATE_HOST_GPU_CONTAINER] = "container",
+};
+
+static const char *const SIMULATE_HOST_MODE[] = {
+    [GS_SIMULATE_HOST_MODE_SUSPEND] = "suspend",
+    [GS_SIMULATE_HOST_MODE_BUSY] = "busy",
+    [GS_SIMULATE_HOST_MODE_SPIN] = "spin",
+};
+
+_Static_assert(GS_SIMULATE_HOST_AT_RELEASE == 1 << 0, "bit 0 of simulate.host_trigger");
+_Static_assert(GS_SIMULATE_HOST_AT_REQUEST == 1 << 1, "bit 1 of simulate.host_trigger");
+_Static_assert(GS_SIMULATE_HOST_AT_RESUME == 1 << 2, "bit 2 of simulate.host_trigger");
+_Static_assert(GS_SIMULATE_HOST_AT_FINISH == 1 << 3, "bit 3 of simulate.host_trigger");
+static const char *const SIMULATE_HOST_TRIGGER[] = {
+    "release", /* GS_SIMULATE_HOST_AT_RELEASE */
+    "request", /* GS_SIMULATE_HOST_AT_REQUEST */
+    "resume",  /* GS_SIMULATE_HOST_AT_RESUME */
+    "finish",  /* GS_SIMULATE_HOST_AT_FINISH */
+};
+
+static const char *const SIMULATE_HOST_ACTIVITY[] = {
+    [GS_SIMULATE_HOST_DOES_NOTHING] = "",
+    [GS_SIMULATE_HOST_DOES_CPU] = "cpu",
+    [GS_SIMULATE_HOST_DOES_COPY_IN] = "copy in",
+    [GS_SIMULATE_HOST_DOES_KERNEL] = "kernel",
+    [GS_SIMULATE_HOST_DOES_COPY_OUT] = "copy out",
+    [GS_SIMULATE_HOST_DOES_SPIN] = "spin",
+    [GS_SIMULATE_HOST_DOES_OVERHEAD] = "overhead",
+    [GS_SIMULATE_HOST_DOES_READY] = "wait for core",
+    [GS_SIMULATE_HOST_DOES_WAIT_COPY] = "wait for copy engine",
+    [GS_SIMULATE_HOST_DOES_WAIT_SM] = "wait for SMs",
+    [GS_SIMULATE_HOST_DOES_WAIT_GPU] = "wait for GPU",
+    [GS_SIMULATE_HOST_DOES_SERVED] = "served",
+};
+
+static const char *const SIMULATE_LAUNCH_KIND[] = {
+    [GS_SIMULATE_HIERARCHY_OP_KERNEL] = "kernel",
+    [GS_SIMULATE_HIERARCHY_OP_COPY_IN] = "copy_in",
+    [GS_SIMULATE_HIERARCHY_OP_COPY_OUT] = "copy_out",
+};
+
+static const char *const SIMULATE_STREAM_KIND[] = {
+    [GS_SIMULATE_HIERARCHY_STREAM_BLOCKING] = "blocking",
+    [GS_SIMULATE_HIERARCHY_STREAM_NON_BLOCKING] = "non_blocking",
+    [GS_SIMULATE_HIERARCHY_STREAM_NULL] = "null",
+};
+
+static const char *const SIMULATE_WAIT_REASON[] = {
+    [GS_SIMULATE_HIERARCHY_WAIT_STREAM] = "stream",
+    [GS_SIMULATE_HIERARCHY_WAIT_AFTER] = "after",
+    [GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM] = "null_stream",
+    [GS_SIMULATE_HIERARCHY_WAIT_CHANNEL] = "channel",
+    [GS_SIMULATE_HIERARCHY_WAIT_SLICE] = "slice",
+    [GS_SIMULATE_HIERARCHY_WAIT_PRIORITY] = "priority",
+    [GS_SIMULATE_HIERARCHY_WAIT_QUEUE] = "queue",
+    [GS_SIMULATE_HIERARCHY_WAIT_WARPS] = "warps",
+    [GS_SIMULATE_HIERARCHY_WAIT_BLOCKS] = "blocks",
+    [GS_SIMULATE_HIERARCHY_WAIT_REGS] = "registers",
+    [GS_SIMULATE_HIERARCHY_WAIT_SMEM] = "shared_memory",
+    [GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE] = "copy_engine",
+};
+
+static const char *const CUDA_LIMIT[] = {
+    [GS_CUDA_SMS] = "sms",
+    [GS_CUDA_THREADS_PER_SM] = "threads_per_sm",
+    [GS_CUDA_BLOCKS_PER_SM] = "blocks_per_sm",
+    [GS_CUDA_REGS_PER_SM] = "regs_per_sm",
+    [GS_CUDA_SMEM_PER_SM] = "smem_per_sm",
+    [GS_CUDA_SMEM_PER_BLOCK] = "smem_per_block",
+    [GS_CUDA_SMEM_RESERVED] = "smem_reserved",
+    [GS_CUDA_COPY_ENGINES] = "copy_engines",
+    [GS_CUDA_CC_MAJOR] = "cc_major",
+    [GS_CUDA_CC_MINOR] = "cc_minor",
+    [GS_CUDA_CONCURRENT] = "concurrent_kernels",
+    [GS_CUDA_L2_BYTES] = "l2_bytes",
+    [GS_CUDA_INTEGRATED] = "integrated",
+    [GS_CUDA_TIMEOUT] = "timeout",
+    [GS_CUDA_COMPUTE_MODE] = "compute_mode",
+    [GS_CUDA_MEMORY_BYTES] = "memory_bytes",
+};
+
+static const char *const CUDA_OPERATION[] = {
+    [GS_CUDA_KERNEL] = "kernel", [GS_CUDA_COPY_IN] = "copy_in", [GS_CUDA_COPY_OUT] = "copy_out",
+    [GS_CUDA_MEMSET] = "memset", [GS_CUDA_GRAPH] = "graph",
+};
+
+static const char *const CUDA_STREAM_KIND[] = {
+    [GS_CUDA_BLOCKING] = "blocking",
+    [GS_CUDA_NON_BLOCKING] = "non_blocking",
+    [GS_CUDA_NULL_STREAM] = "null",
+};
+
+static const char *const CUDA_WAIT[] = {
+    [GS_CUDA_WAIT_CONTEXT] = "context",
+    [GS_CUDA_WAIT_STREAMS] = "streams",
+    [GS_CUDA_WAIT_POLL] = "poll",
+};
+
+static const gs_enumeration_t ALL[] = {
+    {"core.status", CORE_STATUS, sizeof CORE_STATUS / sizeof *CORE_STATUS},
+    {"model.fifo_order", MODEL_FIFO_ORDER, sizeof MODEL_FIFO_ORDER / sizeof *MODEL_FIFO_ORDER},
+    {"model.gpu_limit", MODEL_GPU_LIMIT, sizeof MODEL_GPU_LIMIT / sizeof *MODEL_GPU_LIMIT},
+    {"model.placement", MODEL_PLACEMENT, sizeof MODEL_PLACEMENT / sizeof *MODEL_PLACEMENT},
+    {"model.replay_rule", MODEL_REPLAY_RULE, sizeof MODEL_REPLAY_RULE / sizeof *MODEL_REPLAY_RULE},
+    {"generate.rounding", GENERATE_ROUNDING, sizeof GENERATE_ROUNDING / sizeof *GENERATE_ROUNDING},
+    {"generate.fate", GENERATE_FATE, sizeof GENERATE_FATE / sizeof *GENERATE_FATE},
+    {"pbs.stage", PBS_STAGE, sizeof PBS_STAGE / sizeof *PBS_STAGE},
+    {"pbs.dispatch", PBS_DISPATCH, sizeof PBS_DISPATCH / sizeof *PBS_DISPATCH},
+    {"pbs.graph_variant", PBS_GRAPH_VARIANT, sizeof PBS_GRAPH_VARIANT / sizeof *PBS_GRAPH_VARIANT},
+    {"pbs.graph_outcome", PBS_GRAPH_OUTCOME, sizeof PBS_GRAPH_OUTCOME / sizeof *PBS_GRAPH_OUTCOME},
+    {"pbs.graph_vertex", PBS_GRAPH_VERTEX, sizeof PBS_GRAPH_VERTEX / sizeof *PBS_GRAPH_VERTEX},
+    {"analysis.fifo_theorem", ANALYSIS_FIFO_THEOREM,
+     sizeof ANALYSIS_FIFO_THEOREM / sizeof *ANALYSIS_FIFO_THEOREM},
+    {"analysis.fifo_status", ANALYSIS_FIFO_STATUS,
+     sizeof ANALYSIS_FIFO_STATUS / sizeof *ANALYSIS_FIFO_STATUS},
+    {"analysis.fifo_reason", ANALYSIS_FIFO_REASON,
+     sizeof ANALYSIS_FIFO_REASON / sizeof *ANALYSIS_FIFO_REASON},
+    {"analysis.lock_mode", ANALYSIS_LOCK_MODE,
+     sizeof ANALYSIS_LOCK_MODE / sizeof *ANALYSIS_LOCK_MODE},
+    {"analysis.stgm_variant", ANALYSIS_STGM_VARIANT,
+     sizeof ANALYSIS_STGM_VARIANT / sizeof *ANALYSIS_STGM_VARIANT},
+    {"analysis.term", ANALYSIS_TERM, sizeof ANALYSIS_TERM / sizeof *ANALYSIS_TERM},
+    {"analysis.gedf_lock", ANALYSIS_GEDF_LOCK,
+     sizeof ANALYSIS_GEDF_LOCK / sizeof *ANALYSIS_GEDF_LOCK},
+    {"analysis.gedf_verdict", ANALYSIS_GEDF_VERDICT,
+     sizeof ANALYSIS_GEDF_VERDICT / sizeof *ANALYSIS_GEDF_VERDICT},
+    {"analysis.gedf_bound", ANALYSIS_GEDF_BOUND,
+     sizeof ANALYSIS_GEDF_BOUND / sizeof *ANALYSIS_GEDF_BOUND},
+    {"simulate.fifo_draw", SIMULATE_FIFO_DRAW,
+     sizeof SIMULATE_FIFO_DRAW / sizeof *SIMULATE_FIFO_DRAW},
+    {"simulate.fifo_trigger", SIMULATE_FIFO_TRIGGER,
+     sizeof SIMULATE_FIFO_TRIGGER / sizeof *SIMULATE_FIFO_TRIGGER},
+    {"simulate.fifo_settle", SIMULATE_FIFO_SETTLE,
+     sizeof SIMULATE_FIFO_SETTLE / sizeof *SIMULATE_FIFO_SETTLE},
+    {"simulate.fifo_outcome", SIMULATE_FIFO_OUTCOME,
+     sizeof SIMULATE_FIFO_OUTCOME / sizeof *SIMULATE_FIFO_OUTCOME},
+    {"simulate.host_policy", SIMULATE_HOST_POLICY,
+     sizeof SIMULATE_HOST_POLICY / sizeof *SIMULATE_HOST_POLICY},
+    {"simulate.host_protocol", SIMULATE_HOST_PROTOCOL,
+     sizeof SIMULATE_HOST_PROTOCOL / sizeof *SIMULATE_HOST_PROTOCOL},
+    {"simulate.host_mode", SIMULATE_HOST_MODE,
+     sizeof SIMULATE_HOST_MODE / sizeof *SIMULATE_HOST_MODE},
+    {"simulate.host_trigger", SIMULATE_HOST_TRIGGER,
+     sizeof SIMULATE_HOST_TRIGGER / sizeof *SIMULATE_HOST_TRIGGER},
+    {"simulate.host_activity", SIMULATE_HOST_ACTIVITY,
+     sizeof SIMULATE_HOST_ACTIVITY / sizeof *SIMULATE_HOST_ACTIVITY},
+    {"simulate.launch_kind", SIMULATE_LAUNCH_KIND,
+     sizeof SIMULATE_LAUNCH_KIND / sizeof *SIMULATE_LAUNCH_KIND},
+    {"simulate.stream_kind", SIMULATE_STREAM_KIND,
+     sizeof SIMULATE_STREAM_KIND / sizeof *SIMULATE_STREAM_KIND},
+    {"simulate.wait_reason", SIMULATE_WAIT_REASON,
+     sizeof SIMULATE_WAIT_REASON / sizeof *SIMULATE_WAIT_REASON},
+    {"cuda.limit", CUDA_LIMIT, sizeof CUDA_LIMIT / sizeof *CUDA_LIMIT},
+    {"cuda.operation", CUDA_OPERATION, sizeof CUDA_OPERATION / sizeof *CUDA_OPERATION},
+    {"cuda.stream_kind", CUDA_STREAM_KIND, sizeof CUDA_STREAM_KIND / sizeof *CUDA_STREAM_KIND},
+    {"cuda.wait", CUDA_WAIT, sizeof CUDA_WAIT / sizeof *CUDA_WAIT},
+};
+
+const gs_enumeration_t *gs_enumerations(int32_t *count)
+{
+    *count = sizeof ALL / sizeof *ALL;
+    return ALL;
+}

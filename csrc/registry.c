@@ -1,0 +1,42 @@
+/* Everything that the library lists about itself: methods and limits. */
+#include "registry.h"
+
+#include "gpusched.h"
+
+const gs_method_t *const gs_methods[] = {
+    &gs_analysis_fifo_fifo_bound_method,
+    &gs_analysis_partitioned_stgm_method,
+    &gs_analysis_partitioned_mpcp_method,
+    &gs_analysis_partitioned_fmlp_plus_method,
+    &gs_analysis_partitioned_gpu_server_method,
+    &gs_analysis_allocation_partition_method,
+    &gs_analysis_allocation_stgm_allocate_method,
+    &gs_analysis_allocation_stgm_exhaustive_method,
+    &gs_analysis_global_edf_gedf_tardiness_method,
+    &gs_analysis_global_edf_cpu_only_method,
+    &gs_analysis_global_edf_srm_method,
+    &gs_analysis_global_edf_container_method,
+    &gs_pbs_search_method,
+    &gs_pbs_edf_serial_method,
+    &gs_pbs_edf_parallel_method,
+    &gs_simulate_fifo_fifo_method,
+    &gs_simulate_hierarchy_hierarchy_method,
+    &gs_simulate_host_host_method,
+    NULL,
+};
+
+const gs_limit_t gs_limits[] = {
+    {"pbs.tasks", GS_PERIODIC_TASKS_MAX},
+    {"simulate.fifo_latest", GS_SIMULATE_FIFO_LATEST},
+    {"simulate.fifo_settle_tasks", GS_SIMULATE_FIFO_SETTLE_TASKS},
+    {"simulate.host_latest", GS_SIMULATE_HOST_LATEST},
+    {"simulate.hierarchy_latest", GS_SIMULATE_HIERARCHY_LATEST},
+    {"model.never", GS_NEVER},
+    {"model.sms", GS_GPU_MAX_SMS},
+    {"model.warp_threads", GS_GPU_WARP_THREADS},
+    {"model.block_threads", GS_GPU_MAX_BLOCK_THREADS},
+    {"analysis.exhaustive_tasks", GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS},
+    {"analysis.exhaustive_users", GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS},
+    {"analysis.elliott_speed_ups", GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_SPEED_UPS},
+    {NULL, 0},
+};

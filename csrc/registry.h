@@ -1,0 +1,15 @@
+/* What the library lists about itself: its methods and limits. */
+#ifndef GS_REGISTRY_H
+#define GS_REGISTRY_H
+
+#include "core/method.h"
+
+typedef struct {
+    const char *name; /* its folder and what it limits: "pbs.tasks" */
+    int64_t value;
+} gs_limit_t;
+
+extern const gs_method_t *const gs_methods[]; /* ended by NULL */
+extern const gs_limit_t gs_limits[];          /* ended by a name of NULL */
+
+#endif

@@ -1,0 +1,131 @@
+"""Methods, enumerations and limits as the C core defines them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpusched import _core
+from gpusched._support.text import xml
+
+__all__ = ["Method", "Methods", "Option", "enumeration", "limit", "methods"]
+
+
+def enumeration(name: str) -> tuple[str, ...]:
+    """Names of an enumeration of the core, by value or, for flags, by bit."""
+    return _core.ENUMERATIONS[name]
+
+
+def limit(name: str) -> int:
+    """A limit of the core."""
+    return _core.LIMITS[name]
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a method: ``choices`` are those of a choice, else empty.
+
+    ``type`` is "choice", "integer" or "boolean"; ``default`` is text, None where there is none.
+    """
+
+    name: str
+    type: str
+    choices: tuple[str, ...]
+    default: str | None
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to share the GPU, or to analyse one: what it takes, what it claims, where it is from.
+
+    Attributes
+    ----------
+    name
+        Unique among all methods.
+    model
+        The class of its workload: "KernelTasks", "BatchTable", "HostTasks" or "Launches".
+    function
+        Its function in the package, such as "analysis.mpcp".
+    claim
+        "exact", "sufficient" (what it accepts meets every deadline) or "simulation".
+    source
+        Keys of papers, with sections or equations.
+    summary
+        One sentence.
+    options
+        What it takes beside the workload and the platform.
+    """
+
+    name: str
+    model: str
+    function: str
+    claim: str
+    source: str
+    summary: str
+    options: tuple[Option, ...]
+
+    def option(self, name: str) -> Option:
+        """The option of this name; KeyError where there is none."""
+        for option in self.options:
+            if option.name == name:
+                return option
+        raise KeyError(name)
+
+    def choices(self, name: str) -> tuple[str, ...]:
+        """The choices of an option."""
+        return self.option(name).choices
+
+
+class Methods(tuple[Method, ...]):
+    """All methods; prints as a table, and finds a method by its name."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            for method in self:
+                if method.name == key:
+                    return method
+            raise KeyError(f"unknown method {key!r}; one of {', '.join(m.name for m in self)}")
+        return super().__getitem__(key)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        head = ("method", "model", "claim", "function", "source")
+        return [head, *((m.name, m.model, m.claim, m.function, m.source) for m in self)]
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        return "\n".join(
+            "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[4]])
+            for row in rows
+        )
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._rows()
+        cells = "".join(f"<th>{xml(cell)}</th>" for cell in head)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{xml(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        )
+        return f"<table><tr>{cells}</tr>{body}</table>"
+
+
+def _read(fields: dict[str, Any]) -> Method:
+    options = tuple(
+        Option(**(option | {"choices": option["choices"] or ()})) for option in fields["options"]
+    )
+    return Method(**(fields | {"options": options}))
+
+
+_METHODS = Methods(_read(fields) for fields in _core.METHODS)
+
+
+def methods() -> Methods:
+    """Lists all methods with model, claim, options and source.
+
+    Examples
+    --------
+    >>> import gpusched as gs
+    >>> gs.methods()["fmlp_plus"].choices("mode")
+    ('suspend', 'busy')
+    """
+    return _METHODS
