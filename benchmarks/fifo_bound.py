@@ -56,7 +56,7 @@ def row(sizes: str, utilization: float, sets: int, seed: int, rounds: int) -> st
         seconds = []
         for _ in range(rounds):
             start = time.process_time()
-            found = gs.analysis.fifo_bound(tasks, M, order)
+            found = gs.analysis.fifo_bound(tasks, M, order=order)
             seconds.append(time.process_time() - start)
         share = f"{100 * found.bounded.mean():5.1f} %"
         cells.append(f"{min(seconds) / sets * 1e6:7.1f} {share}")

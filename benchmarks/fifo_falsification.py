@@ -120,7 +120,7 @@ def main() -> None:
                 simulated += SETS
             seen[order] = largest
         for row, (name, order, theorems) in enumerate(ROWS):
-            found = gs.analysis.fifo_bound(tasks, m, order, theorems=theorems)
+            found = gs.analysis.fifo_bound(tasks, m, order=order, theorems=theorems)
             use = found.bounded.copy()
             if "chains" in name:
                 use &= np.char.find(found.theorem.astype(str), "case 2") >= 0

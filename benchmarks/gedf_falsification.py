@@ -125,7 +125,7 @@ Test = Callable[[System], Any]
 
 
 def srm(lock: Any, variant: Any = "sound", method: Any = "best") -> Test:
-    return lambda s: gs.analysis.srm(s.hosts, s.cpus, lock, variant, method=method)
+    return lambda s: gs.analysis.srm(s.hosts, s.cpus, lock=lock, variant=variant, method=method)
 
 
 def container(system: System) -> Any:

@@ -169,43 +169,49 @@ Test = Callable[[System], Any]
 # Name of a row, the simulated semantics, the test.
 SOUND: tuple[tuple[str, str, Test], ...] = (
     ("STGM suspend", "STGM suspend", lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms)),
-    ("STGM busy", "STGM busy", lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms, "busy")),
+    ("STGM busy", "STGM busy", lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms, mode="busy")),
     ("MPCP suspend", "MPCP suspend", lambda s: gs.analysis.mpcp(s.hosts, s.cpus, s.sms)),
-    ("MPCP busy", "MPCP busy", lambda s: gs.analysis.mpcp(s.hosts, s.cpus, s.sms, "busy")),
-    ("MPCP spin", "MPCP spin", lambda s: gs.analysis.mpcp(s.hosts, s.cpus, s.sms, "spin")),
+    ("MPCP busy", "MPCP busy", lambda s: gs.analysis.mpcp(s.hosts, s.cpus, s.sms, mode="busy")),
+    ("MPCP spin", "MPCP spin", lambda s: gs.analysis.mpcp(s.hosts, s.cpus, s.sms, mode="spin")),
     ("FMLP+ suspend", "FMLP+ suspend", lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms)),
-    ("FMLP+ busy", "FMLP+ busy", lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms, "busy")),
+    (
+        "FMLP+ busy",
+        "FMLP+ busy",
+        lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms, mode="busy"),
+    ),
     (
         "GPU server",
         "server",
-        lambda s: gs.analysis.gpu_server(s.hosts, s.cpus, s.server, s.overhead, s.sms),
+        lambda s: gs.analysis.gpu_server(
+            s.hosts, s.cpus, s.sms, server=s.server, overhead=s.overhead
+        ),
     ),
 )
 PRINTED: tuple[tuple[str, str, Test], ...] = (
     (
         "STGM suspend, printed",
         "STGM suspend",
-        lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms, "suspend", "paper"),
+        lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms, mode="suspend", variant="paper"),
     ),
     (
         "STGM busy, printed",
         "STGM busy",
-        lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms, "busy", "paper"),
+        lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms, mode="busy", variant="paper"),
     ),
     (
         "STGM busy, B_h",
         "STGM busy",
-        lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms, "busy", "paper, B_h"),
+        lambda s: gs.analysis.stgm(s.hosts, s.cpus, s.sms, mode="busy", variant="paper, B_h"),
     ),
     (
         "FMLP+ suspend, GCAPS",
         "FMLP+ suspend",
-        lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms, "suspend", "gcaps"),
+        lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms, mode="suspend", variant="gcaps"),
     ),
     (
         "FMLP+ busy, GCAPS",
         "FMLP+ busy",
-        lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms, "busy", "gcaps"),
+        lambda s: gs.analysis.fmlp_plus(s.hosts, s.cpus, s.sms, mode="busy", variant="gcaps"),
     ),
 )
 
@@ -223,8 +229,8 @@ class Row:
 
     def add(self, observed: np.ndarray, verdict: Any, deadline: np.ndarray) -> np.ndarray:
         """Takes in a stack; True for the sets in which a bound is exceeded."""
-        use = verdict.schedulable & verdict.bounded.all(axis=-1)
-        bound = np.where(use[:, None], verdict.response, 1)
+        use = verdict.accepted & verdict.bounded.all(axis=-1)
+        bound = np.where(use[:, None], verdict.response.data, 1)
         ratio = observed[use] / np.maximum(bound[use], 1)  # 0: kernels that SMs make vanish
         above = use & (observed > bound).any(axis=1)
         self.sets += int(use.sum())

@@ -46,7 +46,8 @@ def small(count: int, seed: int) -> list[str]:
                     ("interval", True),
                     ("graph", False),
                 ):
-                    found = gs.pbs.search(tasks, table, method, idling=idling, thorough=thorough)
+                    options = {"thorough": True} if thorough else {}
+                    found = gs.pbs.search(tasks, table, method=method, idling=idling, **options)
                     if found.schedulable is not (twin is not None):
                         raise SystemExit(f"{method} says {found.schedulable}: {case}, {idling}")
                     if found.schedulable:
@@ -73,7 +74,7 @@ def large(count: int, seed: int) -> list[str]:
             slowdown = ((1.0, 1.4), (1.7, 1.9), (1.1, 1.9))[i % 3]
             table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=i)
             found = gs.pbs.search(tasks, table, thorough=i % 2 == 0)
-            graph = gs.pbs.search(tasks, table, "graph")
+            graph = gs.pbs.search(tasks, table, method="graph")
             if found.schedulable is not graph.schedulable or found.schedulable is None:
                 raise SystemExit(
                     f"{found.schedulable}, graph {graph.schedulable}: {tasks}, {table}"

@@ -34,10 +34,10 @@ def row(n: int, count: int, seed: int, budget: gs.pbs.Budget) -> str:
                 table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=first)
                 result = gs.pbs.search(tasks, table, budget=budget)
                 seconds.extend(result.seconds.tolist())
-                stages.update(result.stages[s] for s in result.stage)
-                spent.update(gs.pbs.SPENT[s] for s in result.spent if s)
+                stages.update(result.stage.tolist())
+                spent.update(reason for reason in result.reason.tolist() if reason)
                 peak = max(peak, int(result.bytes.max()))
-                schedulable += int((result.schedulable == 1).sum())
+                schedulable += int(result.accepted.sum())
     s = np.array(seconds)
     shares = ", ".join(f"{k} {v / len(s):.1%}" for k, v in stages.most_common() if k != "none")
     out = ", ".join(f"{v} of {k}" for k, v in spent.items()) or "nothing"

@@ -262,7 +262,7 @@ def test_figure_5_counts_are_those_of_the_tests(panels: Any) -> None:
     )
     wanted = {
         "SRM": sum(analysis.srm(s, 4).schedulable for s in sets),
-        "SRM with FMLP": sum(analysis.srm(s, 4, "fmlp").schedulable for s in sets),
+        "SRM with FMLP": sum(analysis.srm(s, 4, lock="fmlp").schedulable for s in sets),
         "Container": sum(analysis.container(s, 4).schedulable for s in sets),
         **{
             f"CPUs, c = {c}": sum(analysis.cpu_only(s, 4, c).schedulable for s in sets)

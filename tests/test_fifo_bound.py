@@ -63,11 +63,11 @@ def fractions(*values: str | int | None) -> list[Fraction | None]:
 def test_vectors(
     tasks: gs.KernelTasks, m: int, order: Any, theorems: Any, expected: Any, name: str
 ) -> None:
-    found = fifo_bound(tasks, m, order, theorems=theorems)
+    found = fifo_bound(tasks, m, order=order, theorems=theorems)
     assert found.exact == fractions(*expected)
     assert set(found.theorem.tolist()) == {name}
-    rounded = [-1 if x is None else math.ceil(x) for x in fractions(*expected)]
-    assert found.bound.tolist() == rounded
+    rounded = [None if x is None else math.ceil(x) for x in fractions(*expected)]
+    assert found.response.tolist() == rounded
     assert found.bounded.tolist() == [x is not None for x in expected]
 
 
@@ -88,8 +88,8 @@ def test_paper() -> None:
         for g, b, c, T in [(1, 1024, 38, 80), (7, 512, 60, 160), (1, 1024, 60, 170)]
     ) + Fraction(5 * 512 * 112, 180)
     assert float(limit.utilization) == pytest.approx(3784.7, abs=0.05)
-    assert "no guarantee" in limit.note
-    # Within the limit, yet the response times of the victim grow without bound.
+    assert "no guarantee" in limit.why() and limit.schedulable is None
+    # Within the limit, yet the response times of the victim grow forever.
     victim = fifo_limit(VICTIM, 2)
     assert victim.within and victim.limit == 2
     assert float(victim.utilization) == pytest.approx(1.2636, abs=5e-5)
@@ -123,7 +123,7 @@ def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
         columns = random_set(rng, n, m)
         tasks = gs.KernelTasks(**columns)
         for order in ORDERS:
-            found = fifo_bound(tasks, m, order)
+            found = fifo_bound(tasks, m, order=order)
             level = twin.saturation(columns["blocks"], columns["threads"], m, order == "overlap")
             assert found.saturation == (level or 0)
             theirs = twin.bounds(*columns.values(), m, order)
@@ -149,7 +149,7 @@ def test_recurrences_are_fixed_points(monkeypatch: pytest.MonkeyPatch) -> None:
     args = ([51, 49], [14, 17], [1, 2], [11, 10], 12)
     period, block_time, blocks, threads, m = args
     tasks = gs.KernelTasks(period=period, block_time=block_time, blocks=blocks, threads=threads)
-    found = fifo_bound(tasks, m, "release")
+    found = fifo_bound(tasks, m, order="release")
     assert found.exact == fractions(8990, "19728/5")
     s = twin.Set(*args)
     assert [twin.refine_a(s, k, found.exact) for k in range(2)] == found.exact
@@ -177,7 +177,7 @@ def test_rounded_shares() -> None:
             ("strict", "V3", twin.theorem_v3),
             ("overlap", "P", twin.theorem_p),
         ]:
-            found = fifo_bound(tasks, m, order, theorems=[theorem])
+            found = fifo_bound(tasks, m, order=order, theorems=[theorem])
             if found.saturation == 0:  # the twin asks no theorem then
                 continue
             for mine, value in zip(found.exact, slow(*args), strict=True):
@@ -220,7 +220,7 @@ def test_v2_of_many_tasks(n: int) -> None:
     b = [2 * rng.randint(100, 160) for _ in range(n)]
     c = [int(0.6 * m * 60000 / sum(b)) + rng.randint(-2, 2) for _ in range(n)]
     tasks = gs.KernelTasks(period=T, block_time=c, threads=b)
-    found = fifo_bound(tasks, m, "release", theorems=["V2"])
+    found = fifo_bound(tasks, m, order="release", theorems=["V2"])
     beta, total = found.saturation, sum(x * y for x, y in zip(b, c, strict=True))
     y = least_y(b, c, T, beta)
     exact = [c[k] + (total - b[k] * c[k] + y) / beta for k in range(n)]
@@ -355,23 +355,24 @@ def stack(sets: int, n: int = 4, m: int = 12) -> gs.KernelTasks:
 def test_a_stack_is_its_sets(order: Any) -> None:
     tasks = stack(60)
     m = np.arange(60) % 3 + 12
-    whole = fifo_bound(tasks, m, order)
-    assert whole.bound.shape == (60, 4) and len(whole) == 60
+    whole = fifo_bound(tasks, m, order=order)
+    assert whole.response.shape == (60, 4) and len(whole) == 60
     for i in range(60):
-        one = fifo_bound(tasks[i], int(m[i]), order)
+        one = fifo_bound(tasks[i], int(m[i]), order=order)
         assert one.exact == whole.exact[i]
         assert one.theorem.tolist() == whole.theorem[i].tolist()
         assert one.status.tolist() == whole.status[i].tolist()
         assert one.saturation == whole.saturation[i]
         assert one.utilization == whole.utilization[i]
-        assert one.schedulable == whole.schedulable[i]
-        assert one.why(2) == whole.why(2, i)
-        assert one.reason("task 1") == whole.reason(1, i)
+        assert one == whole[i]
+        assert one.accepted == whole.schedulable[i]
+        assert one.why(2) == whole[i].why(2)
+        assert one.refusals("task 1") == whole[i].refusals(1)
     limits = fifo_limit(tasks, m)
     assert limits.within.tolist() == [fifo_limit(tasks[i], int(m[i])).within for i in range(60)]
     assert 0 < limits.within.sum() < 60
-    empty = fifo_bound(tasks[:0], 12, order)
-    assert empty.bound.shape == (0, 4) and empty.schedulable.shape == (0,)
+    empty = fifo_bound(tasks[:0], 12, order=order)
+    assert empty.response.shape == (0, 4) and empty.schedulable.shape == (0,)
     on_gpu = fifo_bound(tasks, gpu=gs.GPU(2, 64, 4), order=order)
     assert fifo_bound(tasks[7], gpu=gs.GPU(2, 64, 4), order=order).exact == on_gpu.exact[7]
 
@@ -392,10 +393,10 @@ def test_limit_is_decided_exactly() -> None:
 def test_theorems_one_by_one(order: Any) -> None:
     """The least of what single theorems give is no less than all of them together."""
     tasks = stack(80)
-    whole = fifo_bound(tasks, 13, order)
+    whole = fifo_bound(tasks, 13, order=order)
     seen = set()
     for name in ("fits", "P", "V1", "A", "A refined", "V2", "V3"):
-        alone = fifo_bound(tasks, 13, order, theorems=[name])
+        alone = fifo_bound(tasks, 13, order=order, theorems=[name])
         assert not (alone.bounded & ~whole.bounded).any()
         for mine, theirs in zip(
             itertools.chain(*alone.exact), itertools.chain(*whole.exact), strict=True
@@ -408,11 +409,11 @@ def test_theorems_one_by_one(order: Any) -> None:
     expected = {"hardware": {"fits", "V1", "A"}, "release": {"fits", "A", "V2"}}
     expected |= {"strict": {"fits", "V3"}, "overlap": {"P"}}
     assert seen == expected[order]
-    weak = fifo_bound(tasks, 13, order, saturation="paper")
+    weak = fifo_bound(tasks, 13, order=order, saturation="paper")
     assert (weak.saturation <= np.where(whole.saturation, whole.saturation, 13)).all()
     assert (
-        fifo_bound(tasks, 13, order, theorems="V1").theorem.tolist()
-        == fifo_bound(tasks, 13, order, theorems=["V1"]).theorem.tolist()
+        fifo_bound(tasks, 13, order=order, theorems="V1").theorem.tolist()
+        == fifo_bound(tasks, 13, order=order, theorems=["V1"]).theorem.tolist()
     )
 
 
@@ -423,7 +424,7 @@ def test_no_simulated_response_is_above() -> None:
     key = np.arange(4, dtype=np.uint64)
     close = 0
     for number, order in enumerate(ORDERS):
-        found = fifo_bound(tasks, 12, order)
+        found = fifo_bound(tasks, 12, order=order)
         for victim in (-1, 0):
             worst, _, _, _ = _core.fifo_responses(
                 tasks.period,
@@ -446,8 +447,8 @@ def test_no_simulated_response_is_above() -> None:
                 states=0,
                 stop=None,
             )
-            assert (worst <= found.bound)[found.bounded].all()
-            close += int((worst >= 0.9 * found.bound)[found.bounded].sum())
+            assert (worst <= found.response)[found.bounded].all()
+            close += int((worst >= 0.9 * found.response)[found.bounded].sum())
     assert close > 50
 
 
@@ -518,30 +519,32 @@ def test_result() -> None:
     found = fifo_bound(THREE, 8)
     assert found.saturation == 5 and found.utilization == pytest.approx(2.4)
     assert found.schedulable is True
-    assert found.status.tolist() == ["bounded"] * 3 and found.reason(0) is None
-    assert found.why(0).keys() == {"fits", "A"}
-    assert found.why("task 2")["fits"] == "a block may have to wait for threads"
+    assert found.status.tolist() == ["bounded"] * 3
+    assert found.refusals(0).keys() == {"fits", "A"}
+    assert found.refusals("task 2")["fits"] == "a block may have to wait for threads"
     tight = gs.KernelTasks(
         period=THREE.period, block_time=[4, 3, 6], deadline=[16, 16, 16], blocks=[2, 4, 1],
         threads=[3, 2, 4],
     )  # fmt: skip
     late = fifo_bound(tight, 8)
-    assert late.schedulable is False
-    assert (late.bound <= tight.deadline).tolist() == [True, False, True]
-    for name in ("bounded", "bound", "numerator", "denominator", "reasons", "theorem_code"):
+    assert late.schedulable is None
+    assert (late.response <= tight.deadline).tolist() == [True, False, True]
+    for name in ("bounded", "response", "numerator", "denominator", "reasons", "theorem_code"):
         array = getattr(found, name)
         assert array.shape == (3,) and not array.flags.writeable
         again = getattr(pickle.loads(pickle.dumps(found)), name)
         assert np.array_equal(again, array) and not again.flags.writeable
     frame = found.to_frame()
-    assert list(frame["bound"]) == [16, 17, 16] and set(frame["theorem"]) == {"V1, case 1"}
+    assert list(frame["response"]) == [16, 17, 16] and set(frame["theorem"]) == {"V1, case 1"}
     assert len(fifo_bound(stack(5), 12).to_frame()) == 20
     assert repr(found) == (
-        "<FifoBound: 3 of 3 tasks bounded, order hardware, at least 5 threads busy while a block "
-        "waits>"
+        "<FifoBound: schedulable (3 of 3 tasks bounded, order hardware, at least 5 threads busy "
+        "while a block waits)>"
     )
-    assert "<td>16</td><td>40</td><td>V1, case 1</td>" in found._repr_html_()
-    assert repr(fifo_bound(stack(5), 12)).startswith("<FifoBound: 5 sets of 4 tasks, ")
+    assert "<td>16</td><td>40</td><td>24</td><td>V1, case 1</td>" in found._repr_html_()
+    assert repr(fifo_bound(stack(5), 12)).startswith(
+        "<FifoBound: 1 of 5 sets schedulable, 1 not, 3 undecided ("
+    )
     assert "no block ever waits" in repr(fifo_bound(THREE, 100))
     many = gs.KernelTasks(period=[100] * 50, wcet=1, name=["<b>"] * 50)
     html = fifo_bound(many, 4)._repr_html_()
@@ -551,34 +554,33 @@ def test_result() -> None:
 
 
 def test_reasons() -> None:
-    found = fifo_bound(SINGLE, 8, "release")
-    assert "(SC1)" in found.why(0)["A"] and "another task" in found.why(0)["A"]
-    assert "another task" not in found.why(2)["A"]
-    assert set(found.why(0)) == {"fits", "A"}
+    found = fifo_bound(SINGLE, 8, order="release")
+    assert "(SC1)" in found.refusals(0)["A"] and "another task" in found.refusals(0)["A"]
+    assert "another task" not in found.refusals(2)["A"]
+    assert set(found.refusals(0)) == {"fits", "A"}
     victim = fifo_bound(VICTIM, 2)
     assert victim.status.tolist() == ["bounded", "unknown"]
-    assert "no theorem" in str(victim.reason(1))
-    assert "no end" in victim.why(1)["V1, case 2"]
-    skipped = fifo_bound(SINGLE, 8, "release", theorems=[])
-    assert set(skipped.why(0).values()) == {"it was not asked for"}
+    assert "no theorem" in victim.why(1)
+    assert "no end" in victim.refusals(1)["V1, case 2"]
+    skipped = fifo_bound(SINGLE, 8, order="release", theorems=[])
+    assert set(skipped.refusals(0).values()) == {"it was not asked for"}
     assert not skipped.bounded.any()
     long = fifo_bound(of_rows((5, 3, 4, 11), (1, 1, 1, 1000)), 6)
     assert long.status.tolist() == ["unbounded_long", "bounded"]
-    assert "alone" in str(long.reason(0))
+    assert "alone" in long.why(0)
     load = fifo_bound(of_rows((1, 1, 600, 1000), (2, 1, 99, 100)), 2)
     assert load.status.tolist() == ["bounded", "unbounded_load"]
-    assert "more threads than there are" in str(load.reason(1))
-    with pytest.raises(IndexError, match="task: got 3, expected 0 to 2"):
+    assert "more threads than the GPU has" in load.why(1)
+    with pytest.raises(IndexError, match=r"task(: got| =) 3"):
         found.why(3)
-    with pytest.raises(ValueError, match="task: got 'x', expected one of task 0, task 1,"):
+    with pytest.raises(ValueError, match=r"task(: got| =) 'x'"):
         found.why("x")
-    with pytest.raises(ValueError, match="only one task set"):
-        found.why(0, 0)
+    assert long.schedulable is False and load.rejected and victim.schedulable is None
     whole = fifo_bound(stack(5), 12)
-    with pytest.raises(ValueError, match="which set"):
-        whole.reason(0)
-    with pytest.raises(IndexError, match="set = 5: the stack has 5 sets"):
-        whole.reason(0, 5)
+    with pytest.raises(ValueError, match="expected None for a stack"):
+        whole.why(0)
+    with pytest.raises(ValueError, match="expected a single set"):
+        whole.refusals(0)
 
 
 def test_long_bounds_are_whole() -> None:
@@ -586,8 +588,8 @@ def test_long_bounds_are_whole() -> None:
     period = [10**9 + 7, 10**9 + 9, 10**9 + 21]
     tasks = gs.KernelTasks(period=period, block_time=[10**7] * 3, blocks=3, threads=[3, 5, 7])
     exact = twin.theorem_a(period, [10**7] * 3, [3] * 3, [3, 5, 7], 11)
-    found = fifo_bound(tasks, 11, "release", theorems=["A"])
-    for mine, value, bound in zip(found.exact, exact, found.bound.tolist(), strict=True):
+    found = fifo_bound(tasks, 11, order="release", theorems=["A"])
+    for mine, value, bound in zip(found.exact, exact, found.response.tolist(), strict=True):
         assert value <= mine <= value + 2
         assert bound == math.ceil(mine)
 
@@ -598,14 +600,14 @@ def test_long_bounds_are_whole() -> None:
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
-        (TypeError, "threads: say how many", lambda: fifo_bound(THREE)),
-        (TypeError, "tasks: got int, expected KernelTasks", lambda: fifo_bound(3, 8)),
-        (TypeError, "tasks: got NoneType, expected KernelTasks", lambda: fifo_limit(None, 8)),
-        (ValueError, "give either threads or gpu", lambda: fifo_bound(THREE, 8, gpu="A100")),
-        (ValueError, "order: got 'fifo', expected one of", lambda: fifo_bound(THREE, 8, "fifo")),
+        (TypeError, "threads: got None", lambda: fifo_bound(THREE)),
+        (TypeError, "tasks: .*KernelTasks", lambda: fifo_bound(3, 8)),
+        (TypeError, "tasks: .*KernelTasks", lambda: fifo_limit(None, 8)),
+        (ValueError, "threads: got both", lambda: fifo_bound(THREE, 8, gpu="A100")),
+        (ValueError, r"order(: got| =) 'fifo'", lambda: fifo_bound(THREE, 8, order="fifo")),
         (
             ValueError,
-            "saturation: got 'x', expected one of exact, paper",
+            r"saturation(: got| =) 'x'",
             lambda: fifo_bound(THREE, 8, saturation="x"),
         ),
         (
@@ -613,46 +615,50 @@ def test_long_bounds_are_whole() -> None:
             "counts threads alone",
             lambda: fifo_bound(THREE, gpu="A100", saturation="paper"),
         ),
-        (ValueError, "theorems: got 'W', expected", lambda: fifo_bound(THREE, 8, theorems=["W"])),
-        (TypeError, "theorems: got 7, expected some of", lambda: fifo_bound(THREE, 8, theorems=7)),
-        (TypeError, "tasks: got list, expected KernelTasks", lambda: fifo_limit([4], 8)),
-        (ValueError, "threads: got 0, expected a positive number", lambda: fifo_bound(THREE, 0)),
-        (ValueError, r"threads: got 2\.5, expected a whole number", lambda: fifo_bound(THREE, 2.5)),
-        (ValueError, "threads: must be a number, has", lambda: fifo_bound(THREE, [8])),
+        (ValueError, r"theorems(: got| =) 'W'", lambda: fifo_bound(THREE, 8, theorems=["W"])),
+        (TypeError, r"theorems(: got| =) 7", lambda: fifo_bound(THREE, 8, theorems=7)),
+        (TypeError, "tasks: .*KernelTasks", lambda: fifo_limit([4], 8)),
+        (ValueError, r"threads(: got| =) 0", lambda: fifo_bound(THREE, 0)),
+        (ValueError, r"threads(: got| =) 2.5", lambda: fifo_bound(THREE, 2.5)),
+        (
+            ValueError,
+            r"threads: got shape \(1,\), expected a number",
+            lambda: fifo_bound(THREE, [8]),
+        ),
         (ValueError, "one for each of 5 sets", lambda: fifo_bound(stack(5), [8, 9])),
         (
             ValueError,
-            r"threads\[2\]: got 4, expected a block is wider than",
+            r"threads\[2\](: got| =) 4",
             lambda: fifo_bound(THREE, 3),
         ),
         (
             ValueError,
-            r"threads\[0\]: got 4, expected a block is wider than",
+            r"set 1: threads\[0\](: got| =) 4",
             lambda: fifo_bound(gs.KernelTasks([9, 9], 1, threads=[[1, 1], [4, 1]]), 3),
         ),
         (
             ValueError,
-            "m: got 2147483648, expected the GPU must have a",
+            r"m(: got| =) 2147483648",
             lambda: fifo_bound(THREE, 2**31),
         ),
         (
             ValueError,
-            "m: got 2000000000, expected .* at most 2",
+            r"m(: got| =) 2000000000",
             lambda: fifo_bound(THREE, 2 * 10**9),
         ),
         (
             ValueError,
-            r"threads\[0\]: got 1025, expected a block that, .* fits an idle SM",
+            r"threads\[0\](: got| =) 1025",
             lambda: fifo_bound(gs.KernelTasks([9], 1, threads=1025), gpu="A100"),
         ),
         (
             OverflowError,
-            r"period\[1\] = 4611686018427387904: is too large",
+            r"period\[1\](: got| =) 4611686018427387904",
             lambda: fifo_bound(gs.KernelTasks([9, 2**62], 1), 3),
         ),
         (
             OverflowError,
-            r"blocks\[1\]: got 1073741824, expected blocks times",
+            r"blocks\[1\](: got| =) 1073741824",
             lambda: fifo_bound(gs.KernelTasks([9, 9], 2**31, blocks=[1, 2**30]), 3),
         ),
         (
@@ -674,20 +680,20 @@ def test_refusals_of_the_core() -> None:
         (0, np.ones((2, 2), np.int64), "block_time: axis 0 must have length 2"),
         (0, np.ones((1, 0), np.int64), "block_time: axis 1 must have length 0"),
         (1, one * 1.5, "block_time: Cannot cast"),
-        (2, -one, r"blocks\[0\] = -1: must be positive"),
+        (2, -one, r"blocks\[0\](: got| =) -1"),
         (4, np.array([4, 4]), "m: axis 0 must have length 1"),
-        (5, np.array([3]), "sms: got 3, expected a divisor"),
-        (5, np.array([0]), "sms: got 0, expected a divisor"),
-        (6, np.array([5]), "beta: got 5, expected 0 to the number of threads"),
-        (7, 4, "order: got 4, expected 0"),
+        (5, np.array([3]), "sms(: got| =) 3"),
+        (5, np.array([0]), "sms = 0: must divide"),
+        (6, np.array([5]), "beta = 5: no more threads"),
+        (7, 4, "order = 4: there is no such order"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):
             positional(_core.fifo_bound)(*good[:at], value, *good[at + 1 :], None)
-    with pytest.raises(ValueError, match="tasks = 0: must be a positive number"):
+    with pytest.raises(ValueError, match=r"tasks(: got| =) 0"):
         positional(_core.fifo_bound)(*[one[:, :0]] * 4, *good[4:], None)
 
 
 def test_stop() -> None:
     tasks = stack(20000, n=2)
     with pytest.raises(gs.Cancelled):
-        fifo_bound(tasks, 12, "release", stop=bytearray(b"\1"))
+        fifo_bound(tasks, 12, order="release", stop=bytearray(b"\1"))

@@ -32,19 +32,19 @@ def fractions(*values: Any) -> list[F]:
 
 
 def test_example_of_the_paper() -> None:
-    fmlp = analysis.srm(C1, 4, "fmlp")
-    assert fmlp.schedulable is True and fmlp.blocking.tolist() == [0, 0] + [16] * 5
+    fmlp = analysis.srm(C1, 4, lock="fmlp")
+    assert fmlp.accepted is True and fmlp.blocking.tolist() == [0, 0] + [16] * 5
     assert abs(fmlp.utilization - 23 / 6) < 1e-12
-    omlp = analysis.srm(C1, 4, "omlp")
-    assert omlp.schedulable is True and omlp.blocking.tolist() == [0, 0] + [16] * 5
-    printed = analysis.srm(C1, 4, "omlp", "paper")
-    assert printed.schedulable is False and printed.blocking.tolist() == [0, 0] + [24] * 5
+    omlp = analysis.srm(C1, 4, lock="omlp")
+    assert omlp.accepted is True and omlp.blocking.tolist() == [0, 0] + [16] * 5
+    printed = analysis.srm(C1, 4, lock="omlp", variant="paper")
+    assert printed.accepted is False and printed.blocking.tolist() == [0, 0] + [24] * 5
     assert abs(printed.utilization - 31 / 6) < 1e-12 and not printed.bounded.any()
-    assert printed.why() == "the tasks need 5.16667 of 4 CPUs"
-    assert printed.response.tolist() == [-1] * 7 and printed.exact == [None] * 7
-    devi = analysis.srm(C1, 4, "fmlp", method="devi_anderson")
+    assert printed.why() == "The tasks need 5.16667 of 4 CPUs."
+    assert printed.response.tolist() == [None] * 7 and printed.exact == [None] * 7
+    devi = analysis.srm(C1, 4, lock="fmlp", method="devi_anderson")
     assert [x - 30 for x in devi.exact][1:3] == [F(290, 13) + 5, F(290, 13) + 21]
-    vector = analysis.srm(C1, 4, "fmlp", method="compliant")
+    vector = analysis.srm(C1, 4, lock="fmlp", method="compliant")
     assert vector.exact == fractions(*["1111/19"] * 2, *["1339/19"] * 5)
     # Neither is the smaller one throughout.
     best = analysis.srm(C1, 4)
@@ -58,7 +58,7 @@ def test_example_of_the_paper() -> None:
 def test_container_of_the_example() -> None:
     for period, inside in ((30, 90), (10, 50), (1, 32)):
         found = analysis.container(C1, 4, server_period=period)
-        assert found.schedulable is True and found.server_period == period
+        assert found.accepted is True and found.server_period == period
         assert found.exact == fractions(5, 5, *[inside] * 5)
         assert found.method.tolist() == ["alone"] * 2 + ["fifo"] * 5
     assert analysis.container(C1, 4).exact[2] == 90  # the period of its tasks
@@ -74,7 +74,7 @@ def test_a_server_in_time_has_a_budget_of_whole_ticks() -> None:
     )
     assert run.worst.tolist() == [50, 13]
     whole = analysis.container(hosts, 1, server_period=7, whole_budget=True)
-    assert whole.schedulable and not whole.bounded.any()
+    assert whole.accepted and not whole.bounded.any()
     assert "no method here gives" in whole.why()
     # With room for it there is a bound, which is another one: w' = 1/3 in the place of 5/24.
     roomy = gs.HostTasks.from_segments([24, 10], [[0, (0, 5, 0), 0], [5]])
@@ -95,12 +95,12 @@ def test_a_server_in_time_has_a_budget_of_whole_ticks() -> None:
 
 
 def test_second_vector() -> None:
-    lock = analysis.srm(C2, 2, "fmlp")
+    lock = analysis.srm(C2, 2, lock="fmlp")
     assert lock.blocking.tolist() == [0, 0, 0, 13, 12, 11]
     assert sum(fractions(*(f"{d}/{p}" for d, p in zip(lock.demand, C2.period, strict=True)))) == F(
         1589, 600
     )
-    assert lock.schedulable is False and lock.why() == "the tasks need 2.64833 of 2 CPUs"
+    assert lock.accepted is False and lock.why() == "The tasks need 2.64833 of 2 CPUs."
     vector = analysis.container(C2, 2, server_period=10, method="compliant")
     assert vector.exact == fractions("1045/62", "879/31", "972/31", *["123053/1612"] * 3)
     devi = analysis.container(C2, 2, server_period=10, method="devi_anderson")
@@ -121,8 +121,8 @@ def test_omlp_witness(m: int) -> None:
     jobs = gedf_sim.simulate(tasks, m, [[0]] * len(tasks), "omlp")
     assert jobs[-1].blocked == (2 * m - 1) * 10
     hosts = gs.HostTasks([t[0] for t in tasks], cpu=[[0, 0]] * len(tasks), kernel=10)
-    printed = analysis.srm(hosts, m, "omlp", "paper").blocking
-    sound = analysis.srm(hosts, m, "omlp").blocking
+    printed = analysis.srm(hosts, m, lock="omlp", variant="paper").blocking
+    sound = analysis.srm(hosts, m, lock="omlp").blocking
     assert printed.tolist() == [(2 * m - 2) * 10] * len(tasks)
     assert sound.tolist() == [(2 * m - 1) * 10] * len(tasks)
 
@@ -152,22 +152,22 @@ def test_agrees_with_the_twin() -> None:
         hosts = as_hosts(tasks)
         for lock in analysis.LOCKS:
             for variant in ("sound", "paper"):
-                found = analysis.srm(hosts, m, lock, variant)  # type: ignore[arg-type]
+                found = analysis.srm(hosts, m, lock=lock, variant=variant)  # type: ignore[arg-type]
                 wait = ref.blocking(tasks, m, lock, variant == "paper")
                 assert found.blocking.tolist() == wait
                 expected = ref.srm(tasks, m, lock, variant == "paper")
-                assert found.schedulable == (expected is not None)
+                assert found.accepted == (expected is not None)
                 assert found.exact == (expected or [None] * len(tasks))
-                outcomes.add((lock, found.schedulable))
+                outcomes.add((lock, found.accepted))
         server = rng.choice([1, 3, 5, 10])
         found = analysis.container(hosts, m, server_period=server)
         assert found.exact == (ref.container(tasks, m, server) or [None] * len(tasks))
         whole = analysis.container(hosts, m, server_period=server, whole_budget=True)
-        assert whole.schedulable == found.schedulable
+        assert whole.accepted == found.accepted
         expected = ref.container(tasks, m, server, whole=True)
         assert whole.exact == (expected or [None] * len(tasks))
-        printed = analysis.container(hosts, m, "paper", server_period=server)
-        assert printed.schedulable == ref.container_passes(tasks, m, paper=True)
+        printed = analysis.container(hosts, m, variant="paper", server_period=server)
+        assert printed.accepted == ref.container_passes(tasks, m, paper=True)
         c = rng.choice([1, 2, F(3, 2), 4, 8])
         found = analysis.cpu_only(hosts, m, c)
         demand = ref.cpu_only(tasks, c)
@@ -189,7 +189,7 @@ def test_any_deadlines() -> None:
         demand = [t[1] + t[2] for t in tasks]
         expected = ref.response([t[0] for t in tasks], demand, m, deadline)
         assert found.exact == (expected or [None] * len(tasks))
-    with pytest.raises(ValueError, match=r"deadline\[0\] = 29: Devi and Anderson"):
+    with pytest.raises(ValueError, match=r"deadline\[0\](: got| =) 29"):
         tasks = [(30, 5, 0, 0, 0)]
         analysis.gedf_tardiness(as_hosts(tasks, deadline=29), 1, method="devi_anderson")
 
@@ -203,14 +203,14 @@ def test_rounded_bounds_are_safe_and_close() -> None:
         e = [max(1, int(x * min(1, rng.random() * 2 * m / n))) for x in p]
         found = analysis.gedf_tardiness(gs.HostTasks(p, e), m)
         expected = ref.response(p, e, m)
-        assert found.schedulable == (expected is not None)
+        assert found.accepted == (expected is not None)
         for ours, exact in zip(found.exact, expected or [], strict=False):
             assert exact <= ours <= exact + 2
         tasks = [(x, y // 2, y - y // 2, y - y // 2, 1) for x, y in zip(p, e, strict=True)]
         tasks[:3] = [(x, y, 0, 0, 0) for x, y in zip(p[:3], e[:3], strict=True)]
         box = analysis.container(as_hosts(tasks), m)
         exact_box = ref.container(tasks, m, int(box.server_period))
-        assert box.schedulable == (exact_box is not None)
+        assert box.accepted == (exact_box is not None)
         for ours, exact in zip(box.exact, exact_box or [], strict=False):
             assert exact <= ours <= exact * F(1001, 1000) + 2
 
@@ -222,15 +222,15 @@ def test_loads_at_the_bound_are_decided_exactly() -> None:
         prime = 2**31 - 1 - 2 * k
         p += [prime, prime]
         e += [k, prime - k]
-    assert analysis.gedf_tardiness(gs.HostTasks(p, e), 65).schedulable is True
-    assert analysis.gedf_tardiness(gs.HostTasks(p, e), 64).schedulable is False
+    assert analysis.gedf_tardiness(gs.HostTasks(p, e), 65).accepted is True
+    assert analysis.gedf_tardiness(gs.HostTasks(p, e), 64).accepted is False
     more = [*e[:-1], e[-1] + 1]
-    assert analysis.gedf_tardiness(gs.HostTasks(p, more), 65).schedulable is False
+    assert analysis.gedf_tardiness(gs.HostTasks(p, more), 65).accepted is False
     # Two fractions that differ from 1 by 1e-34.
     close = gs.HostTasks([10**17, 10**17 - 1], [1, 10**17 - 2])
-    assert analysis.gedf_tardiness(close, 1).schedulable is True
+    assert analysis.gedf_tardiness(close, 1).accepted is True
     over = gs.HostTasks([10**17 - 1, 10**17], [1, 10**17 - 1])
-    assert analysis.gedf_tardiness(over, 1).schedulable is False
+    assert analysis.gedf_tardiness(over, 1).accepted is False
 
 
 def test_no_simulated_response_is_above_its_bound() -> None:
@@ -248,8 +248,8 @@ def test_no_simulated_response_is_above_its_bound() -> None:
         rows = [(p, b + c + a, k, c + k, int(c + k > 0)) for p, b, c, k, a in tasks]
         hosts = as_hosts(rows)
         for lock in analysis.LOCKS:
-            found = analysis.srm(hosts, m, lock)
-            if not found.schedulable:
+            found = analysis.srm(hosts, m, lock=lock)
+            if not found.accepted:
                 continue
             for jitter in (0, 0, 3):
                 releases = []
@@ -286,9 +286,9 @@ def test_stacks_and_single_sets_agree() -> None:
         assert len(together) == len(sets) and pickle.loads(pickle.dumps(together)).exact
         for i, one in enumerate(sets):
             alone = test(one)
-            assert together.schedulable[i] == alone.schedulable
+            assert together.accepted[i] == alone.accepted
             assert together.exact[i] == alone.exact
-            assert together.why(i) == alone.why()
+            assert together[i].why() == alone.why()
             assert together.blocking[i].tolist() == alone.blocking.tolist()
         assert len(together.to_frame()) == len(sets) * 9
 
@@ -306,7 +306,7 @@ def test_container_with_periods_of_minutes() -> None:
     uses = zip(p, (0, 0, 1, 1), strict=True)
     rows = [(x, x // 9, g * (x // 5), g * (x // 5), g) for x, g in uses]
     found = analysis.container(as_hosts(rows), 2, server_period=10**9)
-    assert found.schedulable is True and found.bounded.all()
+    assert found.accepted is True and found.bounded.all()
     for ours, exact in zip(found.exact, ref.container(rows, 2, 10**9), strict=True):
         assert exact * F(999, 1000) <= ours <= exact * F(1001, 1000)
 
@@ -316,22 +316,22 @@ def test_several_requests() -> None:
     hosts = gs.HostTasks.from_segments(
         [200, 200, 200], [[1, (1, 5, 1), 1, (0, 3, 0)], [2, (2, 9, 0), 1], [4, (0, 2, 1)]]
     )
-    assert analysis.srm(hosts, 2, "fmlp").blocking.tolist() == [2 * (11 + 3), 7 + 3, 7 + 11]
+    assert analysis.srm(hosts, 2, lock="fmlp").blocking.tolist() == [2 * (11 + 3), 7 + 3, 7 + 11]
 
 
 def test_which_lock() -> None:
     # Many short requests and a long one: OMLP does not wait for all.
     many = gs.HostTasks.from_gpu_times([450] * 20, cpu=5, gpu=10)
     best = analysis.srm(many, 2)
-    assert best.lock == "omlp" and best.schedulable and best.blocking[0] == 30
-    assert analysis.srm(many, 2, "fmlp").schedulable is False
-    assert "srm (omlp), schedulable on 2 CPUs" in repr(best)
+    assert best.lock == "omlp" and best.accepted and best.blocking[0] == 30
+    assert analysis.srm(many, 2, lock="fmlp").accepted is False
+    assert "schedulable (srm, omlp; 20 tasks on 2 CPUs, soft deadlines)" in repr(best)
     long = gs.HostTasks.from_gpu_times([30, 100], cpu=[20, 1], gpu=[5, 20])
     found = analysis.srm(long, 4)
-    assert found.failed == 0 and found.schedulable is False
-    assert found.why() == "a job of task 0 takes 45 of its 30 ticks, 20 of them for the GPU"
+    assert found.failed == 0 and found.accepted is False
+    assert found.why() == "A job of task 0 takes 45 of its 30 ticks, 20 of them for the GPU."
     box = gs.HostTasks.from_gpu_times([10, 10, 10], cpu=[1, 5, 5], gpu=[5, 0, 5])
-    assert analysis.container(box, 4).why() == "the GPU-using tasks need 1.6 of one CPU"
+    assert analysis.container(box, 4).why() == "The GPU-using tasks need 1.6 of one CPU."
     assert "<table>" in analysis.container(C1, 4)._repr_html_()
 
 
@@ -341,42 +341,38 @@ def test_one_gpu_task_and_none() -> None:
     none = gs.HostTasks([10, 20], [2, 9])
     for test in (analysis.srm, analysis.container):
         found = test(none, 2)
-        assert found.schedulable is True and found.exact == [2, 9]
+        assert found.accepted is True and found.exact == [2, 9]
 
 
 def test_refusals() -> None:
     for cpus in (0, -1, 2**31):
         for test in (analysis.srm, analysis.container, analysis.gedf_tardiness):
-            with pytest.raises(ValueError, match=rf"cpus.* {cpus}[,:] .* a positive number"):
+            with pytest.raises(ValueError, match=rf"cpus(: got| =) {cpus}"):
                 test(C1, cpus)
-    with pytest.raises(TypeError, match="cpus: got nan, expected an integer"):
+    with pytest.raises(TypeError, match=r"cpus(: got| =) nan"):
         analysis.srm(C1, float("nan"))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="lock: got 'mutex', expected one of fmlp, omlp,"):
-        analysis.srm(C1, 4, "mutex")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="variant: got 'printed', expected one of sound,"):
-        analysis.container(C1, 4, "printed")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="method: got 'x', expected one of best,"):
+    with pytest.raises(ValueError, match=r"lock(: got| =) 'mutex'"):
+        analysis.srm(C1, 4, lock="mutex")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"variant(: got| =) 'printed'"):
+        analysis.container(C1, 4, variant="printed")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"method(: got| =) 'x'"):
         analysis.gedf_tardiness(C1, 4, method="x")  # type: ignore[arg-type]
     for c in (0, -1, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=r"speed_up = .*: must be positive and finite"):
+        with pytest.raises(ValueError, match=r"speed_up(: got| =) .*"):
             analysis.cpu_only(C1, 4, c)
-    with pytest.raises(TypeError, match="speed_up = 'fast': must be a number"):
+    with pytest.raises(TypeError, match=r"speed_up(: got| =) 'fast'"):
         analysis.cpu_only(C1, 4, "fast")
-    with pytest.raises(ValueError, match=r"speed_up = 1e-09: must be at most 10\^9, in steps"):
+    with pytest.raises(ValueError, match=r"speed_up(: got| =) 1e-09"):
         analysis.cpu_only(C1, 4, 1e-9)
-    with pytest.raises(OverflowError, match="too long for the clock"):
+    with pytest.raises(OverflowError, match="speed_up: got 1000000, expected jobs below"):
         analysis.cpu_only(gs.HostTasks.from_gpu_times(2**50, 1, 2**50 - 1), 4, 10**6)
-    with pytest.raises(ValueError, match="blocking: got -1, expected a non-negative number"):
+    with pytest.raises(ValueError, match=r"blocking.*(: got| =) -1"):
         analysis.gedf_tardiness(C1, 4, blocking=-1)
-    with pytest.raises(ValueError, match="server_period: got 0, expected a positive number"):
+    with pytest.raises(ValueError, match=r"server_period(: got| =) 0"):
         analysis.container(C1, 4, server_period=0)
-    with pytest.raises(
-        ValueError, match=r"section\[1\]: got 9, expected at most the job, whose CPU time"
-    ):
+    with pytest.raises(ValueError, match=r"section\[1\](: got| =) 9"):
         gs.HostTasks.from_gpu_times([30, 30], cpu=[5, 3], gpu=[0, 5], section=[0, 9])
-    with pytest.raises(
-        ValueError, match=r"section\[1\]: got 4, expected at least the time of the kernel"
-    ):
+    with pytest.raises(ValueError, match=r"section\[1\](: got| =) 4"):
         gs.HostTasks.from_gpu_times([30, 30], cpu=[5, 3], gpu=[0, 5], section=[0, 4])
     for name in ("cpu", "gpu", "section"):
         wrong = {"cpu": [5, 5], "gpu": [1, 1], "section": [2, 2], name: [3, -1]}
@@ -389,12 +385,12 @@ def test_refusals() -> None:
             test([30, 30], 4)  # type: ignore[arg-type]
     # More than a CPU is an answer, not an error.
     long = gs.HostTasks.from_gpu_times([10], cpu=[11])
-    assert analysis.srm(long, 4).schedulable is False
+    assert analysis.srm(long, 4).accepted is False
 
 
 def test_the_module_refuses() -> None:
     row = np.array([[10, 20]])
-    with pytest.raises(ValueError, match=r"demand\[1\]: got -1, expected a number of ticks"):
+    with pytest.raises(ValueError, match=r"demand\[1\](: got| =) -1"):
         _core.gedf_response(row, row, np.array([[1, -1]]), cpus=2, methods=30, stop=None)
     with pytest.raises(
         OverflowError, match=r"demand\[1\]: got 2305843009213693952, expected at most"

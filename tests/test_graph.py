@@ -375,17 +375,17 @@ def test_no_job_in_the_hyperperiod_is_schedulable():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"variant": "fixed"}, ValueError, "variant: got 'fixed', expected one of sound,"),
-        ({"order": "random"}, ValueError, "order: got 'random', expected one of fifo, lifo"),
+        ({"variant": "fixed"}, ValueError, r"variant(: got| =) 'fixed'"),
+        ({"order": "random"}, ValueError, r"order(: got| =) 'random'"),
         ({"order": "lifo"}, ValueError, "order.*by depth"),
-        ({"depth": -1}, ValueError, "depth = -1"),
-        ({"depth": 2.5}, ValueError, "depth = 2.5"),
-        ({"depth": 2**70}, ValueError, "depth = "),
+        ({"depth": -1}, ValueError, r"depth(: got| =) -1"),
+        ({"depth": 2.5}, ValueError, r"depth(: got| =) 2.5"),
+        ({"depth": 2**70}, ValueError, r"depth(: got| =) "),
         ({"variant": "paper", "idling": True}, ValueError, "idling.*never waits"),
-        ({"budget": {"states": -5}}, ValueError, "states = -5"),
-        ({"budget": {"states": 2.5}}, ValueError, "states = 2.5"),
-        ({"budget": {"bytes": 2**70}}, ValueError, "bytes = "),
-        ({"budget": {"seconds": "x"}}, ValueError, "seconds = 'x'"),
+        ({"budget": {"states": -5}}, ValueError, r"states(: got| =) -5"),
+        ({"budget": {"states": 2.5}}, ValueError, r"states(: got| =) 2.5"),
+        ({"budget": {"bytes": 2**70}}, ValueError, r"bytes(: got| =) "),
+        ({"budget": {"seconds": "x"}}, ValueError, r"seconds(: got| =) 'x'"),
         ({"budget": {"bytes": -5}}, ValueError, "bytes"),
         ({"budget": {"seconds": float("nan")}}, ValueError, "seconds"),
         ({"budget": {"minutes": 5}}, ValueError, "minutes"),
@@ -399,9 +399,9 @@ def test_refused_options_are_named(change, error, message):
 
 def test_refused_problems_are_named():
     tasks = KernelTasks(period=[4, 5, 10], wcet=1)
-    with pytest.raises(ValueError, match="completion: 3 tasks need a table of 8"):
+    with pytest.raises(ValueError, match=r"completion: got shape .4,., expected 8 entries"):
         graphs.search(tasks, [0, 1, 3, 4])
-    with pytest.raises(ValueError, match=r"completion\[5\] = -4"):
+    with pytest.raises(ValueError, match=r"completion\[5\](: got| =) -4"):
         graphs.search(tasks, [0, 1, 3, 4, 3, -4, 4, 6])
     with pytest.raises(ValueError, match=r"task\[1\]"):
         graphs.search(tasks, [0, 1, 0, 4, 3, 4, 4, 6])
@@ -409,10 +409,10 @@ def test_refused_problems_are_named():
         graphs.search([4, 5, 10], [0, 1])
     with pytest.raises(ValueError, match="one task set"):
         graphs.search(KernelTasks(period=[[4], [5]], wcet=1), [0, 1])
-    with pytest.raises(ValueError, match=r"offset\[1\] = 2.*no offsets"):
+    with pytest.raises(ValueError, match=r"offset\[1\](: got| =) 2.*no offsets"):
         with_offset = KernelTasks(period=[4, 5, 10], wcet=1, offset=[0, 2, 0])
         graphs.search(with_offset, SECTION_3_1[2], variant="paper")
-    with pytest.raises(ValueError, match=r"deadline\[2\] = 11"):
+    with pytest.raises(ValueError, match=r"deadline\[2\](: got| =) 11"):
         search((4, 5, 10), (4, 5, 11), SECTION_3_1[2], variant="paper")
     with pytest.raises(OverflowError, match=r"period\[1\]"):
         run((2**55 + 1, 2**55 - 1), (1, 1), (0, 1, 1, 1))
@@ -432,20 +432,20 @@ GOOD = [
         (0, np.array([[4, 5, 10]] * 2), ValueError, "deadline"),
         (0, np.zeros((1, 0), int), ValueError, "period"),
         (0, np.zeros((1, 30), int), ValueError, "period"),
-        (0, np.array([[4, 0, 10]]), ValueError, r"period\[1\] = 0"),
-        (1, np.array([[4, -5, 10]]), ValueError, r"deadline\[1\] = -5"),
+        (0, np.array([[4, 0, 10]]), ValueError, r"period\[1\](: got| =) 0"),
+        (1, np.array([[4, -5, 10]]), ValueError, r"deadline\[1\](: got| =) -5"),
         (1, np.array([[4, 2**62, 10]]), OverflowError, r"deadline\[1\]"),
-        (2, np.array([[0, 0, -1]]), ValueError, r"offset\[2\] = -1"),
+        (2, np.array([[0, 0, -1]]), ValueError, r"offset\[2\](: got| =) -1"),
         (2, [[0, 0, float("nan")]], TypeError, "offset"),
         (3, np.array([[0, 1, 3, 4]]), ValueError, "completion"),
         (3, np.array([[1, 1, 3, 4, 3, 4, 4, 6]]), ValueError, r"completion\[0\]"),
         (3, np.array([[0, 1, 3, 2**61, 3, 4, 4, 6]]), OverflowError, r"completion\[3\]"),
         (3, np.array([[0, 1, 3, "x", 3, 4, 4, 6]]), (TypeError, ValueError), "completion"),
-        (4, np.array([[0, 0, 0, 4, 0, 0, 0, 0]]), ValueError, r"undecided\[3\] = 4"),
+        (4, np.array([[0, 0, 0, 4, 0, 0, 0, 0]]), ValueError, r"undecided\[3\](: got| =) 4"),
         (4, np.array([[0, 0]]), ValueError, "undecided"),
-        (5, 3, ValueError, "variant: got 3, expected 0"),
-        (5, -1, ValueError, "variant: got -1, expected 0"),
-        (11, -1, ValueError, "states: got -1, expected a number of at least 0"),
+        (5, 3, ValueError, r"variant(: got| =) 3"),
+        (5, -1, ValueError, r"variant(: got| =) -1"),
+        (11, -1, ValueError, r"states(: got| =) -1"),
         (12, -1, ValueError, "bytes"),
         (13, -1.0, ValueError, "seconds"),
         (15, bytearray(), ValueError, "stop: must be None or a writable buffer of one byte"),
@@ -545,7 +545,7 @@ def test_dot_parses(variant, tmp_path):
     assert len(vertices) == len(set(vertices)) == found.vertices
     assert len(edges) == found.edges
     assert {end for edge in edges for end in edge} <= set(vertices)
-    with pytest.raises(ValueError, match="max_vertices = 5"):
+    with pytest.raises(ValueError, match=r"max_vertices(: got| =) 5"):
         found.graph.to_dot(max_vertices=5)
 
 
@@ -562,7 +562,7 @@ def test_graph_is_drawn():
     assert graph.plot(axes) is axes
     pyplot.close("all")
     assert graph._repr_svg_().rstrip().endswith("</svg>")
-    with pytest.raises(ValueError, match="max_vertices = 24"):
+    with pytest.raises(ValueError, match=r"max_vertices(: got| =) 24"):
         graph.plot(max_vertices=24)
     tree = search(*SECTION_3_1, merge=False, first_only=False, graph=True).graph
     assert tree._repr_svg_() is None
@@ -588,7 +588,7 @@ def test_results_are_frozen_and_pickled():
         found.schedulable = False
     again = pickle.loads(pickle.dumps(found))
     assert again.graph.to_dot() == found.graph.to_dot() and repr(again) == repr(found)
-    assert repr(found).startswith("<GraphSearch: schedulable=True (found)")
+    assert repr(found).startswith("<GraphSearch: schedulable (graph, found; ")
     assert search(*SECTION_3_1).graph is None
-    with pytest.raises(IndexError, match="vertex = 99"):
+    with pytest.raises(IndexError, match=r"vertex(: got| =) 99"):
         found.graph.times(99)

@@ -68,9 +68,9 @@ TESTS: list[Any] = [
 )
 def test_vector_a(mode: Any, variant: Any, response: list[int], parts: Any) -> None:
     verdict = gs.analysis.stgm(vector_a(), mode=mode, variant=variant)
-    assert verdict.response.tolist() == response
-    assert verdict.schedulable is (-1 not in response)
-    assert verdict.bounded.tolist() == [verdict.schedulable] * 4
+    assert verdict.response.tolist() == [None if r < 0 else r for r in response]
+    assert verdict.schedulable is (None if -1 in response else True)
+    assert verdict.bounded.tolist() == [verdict.accepted] * 4
     if parts is not None:
         found = tuple(verdict.terms[name].tolist() for name in ("copy", "kernel", "lower"))
         assert found == parts
@@ -87,14 +87,14 @@ def test_a_verdict_adds_up(test: Any) -> None:
     assert 0 < verdict.schedulable.sum() < 200
     assert len(verdict) == 200 and verdict.hosts is sets
     total = sum(verdict.terms.values())
-    reached = verdict.response >= 0
+    reached = ~verdict.response.mask
     assert (total == verdict.response)[reached].all()
     assert (verdict.response <= sets.deadline).all()
     assert (verdict.terms["own"][reached] >= sets.cpu_time[reached]).all()
     for i in range(200):
         failed = verdict.failed[i]
-        assert (failed == -1) == verdict.schedulable[i] == reached[i].all()
-        if failed >= 0:
+        assert (failed is np.ma.masked) == verdict.accepted[i] == reached[i].all()
+        if failed is not np.ma.masked:
             assert total[i, failed] > sets.deadline[i, failed]
             assert reached[i][sets.priority[i] < sets.priority[i, failed]].all()
             assert not reached[i, failed]
@@ -103,8 +103,10 @@ def test_a_verdict_adds_up(test: Any) -> None:
     for i in (0, 57, 199):
         one = test(sets[i], cpus=3)
         assert one == verdict[i]
-        assert one.why() == verdict.why(i)
-        assert type(one.schedulable) is bool and type(one.failed) is int
+        assert one.why() == verdict[i].why()
+        assert type(one.accepted) is bool and type(one.failed) is (
+            type(None) if one.accepted else int
+        )
     assert verdict[-1] == verdict[199]
 
 
@@ -127,13 +129,13 @@ def test_less_to_do_is_no_harder(test: Any) -> None:
 def test_why() -> None:
     fine = gs.analysis.stgm(vector_a(name=["camera", "lidar", "planner", "map"]))
     assert fine.why() == (
-        "Every response is within its deadline; camera is closest, with 39 of 60."
+        "Every response bound is within its deadline; camera has the least slack, with 39 of 60."
     )
     late = gs.analysis.stgm(vector_a(deadline=[20, 80, 120, 160]))
-    assert late.failed == 0 and late.response.tolist() == [-1, -1, -1, -1]
+    assert late.failed == 0 and late.response.tolist() == [None] * 4
     assert late.why() == (
-        "task 0 can miss its deadline of 20: the response comes to 39 or more, 18 waiting for "
-        "kernels on its SMs, 13 its own segments, 8 waiting for the copy engine."
+        "task 0 may miss its deadline of 20: its response bound comes to 39 or more, 18 waiting "
+        "for kernels on its SMs, 13 its own segments, 8 waiting for the copy engine."
     )
     tight = gs.analysis.stgm(vector_a(deadline=[38, 80, 120, 160]))
     assert tight.why().endswith("Without waiting for kernels on its SMs it would be in time.")
@@ -150,7 +152,9 @@ def test_server_of_each_set() -> None:
     assert verdict.server.tolist() == [0, 1, 2]
     for i in range(3):
         assert gs.analysis.gpu_server(stack[i], 2, server=i) == verdict[i]
-    with pytest.raises(ValueError, match=r"server: shape \(2,\); must be one core, or one for"):
+    with pytest.raises(
+        ValueError, match=r"server: got shape \(2,\), expected one core, or one for"
+    ):
         gs.analysis.gpu_server(stack, 2, server=[0, 1])
     with pytest.raises(ValueError, match="server"):
         gs.analysis.gpu_server(stack, 2, server=3)
@@ -166,7 +170,9 @@ def test_server_of_each_set() -> None:
 )
 def test_partition_is_worst_fit(test: Any, mode: Any) -> None:
     sets = gs.generate.stgm(9, 60, seed=2)
-    verdict = gs.analysis.partition(sets, 3, test, mode, sms=4, overhead=20 * (test[0] == "g"))
+    verdict = gs.analysis.partition(
+        sets, 3, protocol=test, mode=mode, sms=4, overhead=20 * (test[0] == "g")
+    )
     assert verdict.test == test and verdict.mode == mode and (sets.core == -1).all()
     again = getattr(gs.analysis, test)
     options: dict[str, Any] = {"cpus": 3, "sms": 4}
@@ -194,8 +200,8 @@ def test_partition_is_worst_fit(test: Any, mode: Any) -> None:
 
 def test_partition_of_other_forms() -> None:
     sets = gs.generate.stgm(12, 100, seed=2)
-    sound = gs.analysis.partition(sets, 4, "fmlp_plus", sms=13)
-    public = gs.analysis.partition(sets, 4, "fmlp_plus", sms=13, variant="gcaps")
+    sound = gs.analysis.partition(sets, 4, protocol="fmlp_plus", sms=13)
+    public = gs.analysis.partition(sets, 4, protocol="fmlp_plus", sms=13, variant="gcaps")
     np.testing.assert_array_equal(sound.hosts.core, public.hosts.core)
     assert public.variant == "gcaps"
     assert public == gs.analysis.fmlp_plus(public.hosts, 4, 13, variant="gcaps")
@@ -204,7 +210,7 @@ def test_partition_of_other_forms() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"core": [0, 1, -1, 1]}, r"^core\[2\]: the task has no core"),
+        ({"core": [0, 1, -1, 1]}, r"^core\[2\]: got none, expected a core"),
         ({"priority": [0, 1, 1, 2]}, "priority"),
         ({"deadline": [60, 81, 120, 160]}, "deadline"),
         ({"sm": [[0], [], [], [1]]}, "sm"),
@@ -218,51 +224,55 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda h: gs.analysis.stgm(h, 1), ValueError, r"core\[1\]: got 1, expected a core"),
-        (lambda h: gs.analysis.stgm(h, 0), ValueError, "cpus: got 0, expected a positive number"),
-        (lambda h: gs.analysis.stgm(h, sms=1), ValueError, r"sms = 1: sm\[1\] has SM 1"),
-        (lambda h: gs.analysis.stgm(h, sms=-1), ValueError, "sms = -1: must be a number of SMs"),
-        (lambda h: gs.analysis.stgm(h, sms=2**33), ValueError, "sms = 8589934592: .* at most 1024"),
-        (lambda h: gs.analysis.stgm_allocate(h, 2, 1025), ValueError, "sms = 1025: .* at most"),
-        (lambda h: gs.analysis.stgm_exhaustive(h, 2, 1025), ValueError, "sms = 1025: .* at most"),
-        (lambda h: gs.analysis.stgm(h, 2**70), OverflowError, "cpus: got 1180591620717411303424,"),
-        (lambda h: gs.analysis.mpcp(h, 2**999), OverflowError, "cpus: got an integer of 1000"),
-        (lambda h: gs.analysis.gpu_server(h, 2**70), OverflowError, "cpus: got"),
+        (lambda h: gs.analysis.stgm(h, 1), ValueError, r"core\[1\](: got| =) 1"),
+        (lambda h: gs.analysis.stgm(h, 0), ValueError, r"cpus(: got| =) 0"),
+        (lambda h: gs.analysis.stgm(h, sms=1), ValueError, r"sms(: got| =) 1"),
+        (lambda h: gs.analysis.stgm(h, sms=-1), ValueError, r"sms(: got| =) -1"),
+        (lambda h: gs.analysis.stgm(h, sms=2**33), ValueError, r"sms(: got| =) 8589934592"),
+        (lambda h: gs.analysis.stgm_allocate(h, 2, 1025), ValueError, r"sms(: got| =) 1025"),
+        (lambda h: gs.analysis.stgm_exhaustive(h, 2, 1025), ValueError, r"sms(: got| =) 1025"),
+        (lambda h: gs.analysis.stgm(h, 2**70), OverflowError, r"cpus(: got| =) [0-9]*"),
+        (lambda h: gs.analysis.mpcp(h, 2**999), OverflowError, "cpus: .*64 bits"),
+        (lambda h: gs.analysis.gpu_server(h, 2**70), OverflowError, r"cpus(: got| =) [0-9]*"),
         (
             lambda h: gs.analysis.gpu_server(h, overhead=-(2**70)),
             OverflowError,
-            "overhead: got -1180591620717411303424, expected a",
+            r"overhead(: got| =) -[0-9]*",
         ),
         (
             lambda h: gs.analysis.stgm_allocate(h, 2, printed=5),
             TypeError,
-            "printed: got 5, expected some of line 16, load,",
+            r"printed(: got| =) 5",
         ),
-        (lambda h: gs.analysis.stgm(h, mode="spin"), ValueError, "mode: got 'spin', expected one"),
-        (lambda h: gs.analysis.stgm(h, variant="x"), ValueError, "variant: got 'x', expected one"),
-        (lambda h: gs.analysis.stgm(JOBS), TypeError, "hosts: got list, expected HostTasks"),
-        (lambda h: gs.analysis.mpcp(h, sms=0), ValueError, "sms: got 0, expected a positive numb"),
-        (lambda h: gs.analysis.mpcp(h, 2.5), TypeError, r"cpus: got 2\.5, expected an integer"),
-        (lambda h: gs.analysis.mpcp(h, mode=1), ValueError, "mode: got 1, expected one of"),
-        (lambda h: gs.analysis.fmlp_plus(h, variant="paper"), ValueError, "variant: got 'paper',"),
-        (lambda h: gs.analysis.gpu_server(h, overhead=-1), ValueError, "overhead: got -1, expec"),
+        (lambda h: gs.analysis.stgm(h, mode="spin"), ValueError, r"mode(: got| =) 'spin'"),
+        (lambda h: gs.analysis.stgm(h, variant="x"), ValueError, r"variant(: got| =) 'x'"),
+        (lambda h: gs.analysis.stgm(JOBS), TypeError, "hosts: .*HostTasks"),
+        (lambda h: gs.analysis.mpcp(h, sms=0), ValueError, r"sms(: got| =) 0"),
+        (lambda h: gs.analysis.mpcp(h, 2.5), TypeError, r"cpus(: got| =) 2.5"),
+        (lambda h: gs.analysis.mpcp(h, mode=1), ValueError, r"mode(: got| =) 1"),
+        (
+            lambda h: gs.analysis.fmlp_plus(h, variant="paper"),
+            ValueError,
+            r"variant(: got| =) 'paper'",
+        ),
+        (lambda h: gs.analysis.gpu_server(h, overhead=-1), ValueError, r"overhead(: got| =) -1"),
         (lambda h: gs.analysis.gpu_server(h, server=-1), ValueError, "server"),
-        (lambda h: gs.analysis.partition(h, 2, "stgm"), ValueError, "test: got 'stgm', expected"),
         (
-            lambda h: gs.analysis.partition(h, 2, "fmlp_plus", "spin"),
+            lambda h: gs.analysis.partition(h, 2, protocol="stgm"),
             ValueError,
-            "mode: got 'spin', expected one of suspend, busy",
+            r"protocol(: got| =) 'stgm'",
         ),
         (
-            lambda h: gs.analysis.partition(h, 2, "mpcp", variant="gcaps"),
+            lambda h: gs.analysis.partition(h, 2, protocol="fmlp_plus", mode="spin"),
             ValueError,
-            "variant: got 'gcaps', expected one of sound",
+            r"mode(: got| =) 'spin'",
         ),
         (
-            lambda h: gs.analysis.partition(h, 0),
+            lambda h: gs.analysis.partition(h, 2, protocol="mpcp", variant="gcaps"),
             ValueError,
-            "cpus: got 0, expected a positive number",
+            r"variant(: got| =) 'gcaps'",
         ),
+        (lambda h: gs.analysis.partition(h, 0), ValueError, r"cpus(: got| =) 0"),
     ],
 )
 def test_refused_calls(call: Any, error: type[Exception], message: str) -> None:
@@ -296,16 +306,15 @@ def test_as_an_object() -> None:
         with pytest.raises(TypeError):
             verdict.terms["own"] = None  # type: ignore[index]
     assert late != gs.analysis.stgm(vector_a()) and late != 1
-    assert repr(late) == "<Verdict: not schedulable (stgm, suspend; 4 tasks on 2 cores, 2 SMs)>"
+    assert repr(late) == "<Verdict: undecided (stgm, suspend; 4 tasks on 2 cores, 2 SMs)>"
     assert "&lt;b&gt;" in late._repr_html_() and "<b>" not in late._repr_html_()
-    assert "of 4 sets schedulable (mpcp, suspend; 1 cores, 13 SMs)" in repr(stack)
+    assert "0 of 4 sets schedulable, 4 undecided (mpcp, suspend; 1 cores, 13 SMs)" in repr(stack)
     assert len(stack._repr_html_()) < 300
-    for bad, error in ((None, ValueError), (4, IndexError), (-1, IndexError)):
-        with pytest.raises(error, match="set"):
-            stack.why(bad)
-    with pytest.raises(ValueError, match="only one task set"):
-        late.why(0)
-    with pytest.raises(TypeError, match="only a stack"):
+    assert "may miss" in late.why("<b>")
+    assert late.why(2) == "&: not examined."
+    with pytest.raises(ValueError, match="task: got 0, expected None for a stack"):
+        stack.why(0)
+    with pytest.raises(TypeError, match="expected a stack"):
         late[0]
 
 
@@ -316,11 +325,11 @@ def test_picture() -> None:
         (gs.analysis.stgm(vector_a(deadline=[20, 80, 120, 160])), None),
         (gs.analysis.mpcp(gs.generate.stgm(6, 4, seed=1).with_placement(core=0)), 2),
     ):
-        ax = verdict.plot(set=which)
+        verdict = verdict if which is None else verdict[which]
+        ax = verdict.plot()
         assert len(ax.get_yticklabels()) == verdict.hosts.n
         ends = max(patch.get_x() + patch.get_width() for patch in ax.patches)
-        at = () if which is None else which
-        assert ends == max(sum(verdict.terms[name][at] for name in TERMS).tolist())
+        assert ends == max(sum(verdict.terms.values()).tolist())
         plt.close(ax.figure)
 
 
@@ -336,7 +345,7 @@ def test_vector_a4() -> None:
     assert gs.analysis.stgm(found.hosts, 2).response.tolist() == found.response.tolist()
     sign = gs.analysis.stgm_allocate(vector_a4(), cpus=2, sms=4, printed="line 24")
     assert not sign.schedulable and not sign.bounded.any() and sign.rounds > 2
-    assert "can miss its deadline" in sign.why() and not sign.hosts.is_placed
+    assert "may miss its deadline" in sign.why() and not sign.hosts.is_placed
     best = gs.analysis.stgm_exhaustive(vector_a4(), cpus=2, sms=4)
     assert best.schedulable is True and best.hosts.is_placed
     assert "<td>0</td>" in found._repr_html_() and sign._repr_html_() and best._repr_html_()
@@ -346,16 +355,16 @@ def test_vector_a4() -> None:
 @pytest.mark.parametrize("apart", [False, True])
 def test_what_is_allocated_passes(mode: Any, apart: bool) -> None:
     sets = gs.generate.stgm(12, 200, seed=3, sms=5)
-    found = gs.analysis.stgm_allocate(sets, 3, 5, mode, apart=apart)
+    found = gs.analysis.stgm_allocate(sets, 3, 5, mode=mode, apart=apart)
     accepted = np.flatnonzero(found.schedulable)
     assert 5 < len(accepted) < 195
-    again = gs.analysis.stgm(found.hosts[accepted], 3, 5, mode)
+    again = gs.analysis.stgm(found.hosts[accepted], 3, 5, mode=mode)
     assert again.schedulable.all()
     np.testing.assert_array_equal(again.response, found.response[accepted])
     for i in (0, 100, 199):
-        assert gs.analysis.stgm_allocate(sets[i], 3, 5, mode, apart=apart) == found[i]
+        assert gs.analysis.stgm_allocate(sets[i], 3, 5, mode=mode, apart=apart) == found[i]
     if apart:
-        plain = gs.analysis.stgm_allocate(sets, 3, 5, mode).schedulable
+        plain = gs.analysis.stgm_allocate(sets, 3, 5, mode=mode).schedulable
         assert (found.schedulable | ~plain).all() and (found.schedulable & ~plain).any()
 
 
@@ -383,7 +392,7 @@ def test_groups_of_tasks_share_sms_of_their_own(variant: Any) -> None:
 
 def test_few_allocations_are_missed() -> None:
     sets = gs.generate.stgm(8, 100, seed=12, cpus=2, sms=3)
-    exists = gs.analysis.stgm_exhaustive(sets, 2, 3).schedulable == 1
+    exists = gs.analysis.stgm_exhaustive(sets, 2, 3).accepted
     plain = gs.analysis.stgm_allocate(sets, 2, 3).schedulable
     apart = gs.analysis.stgm_allocate(sets, 2, 3, apart=True).schedulable
     assert not (apart & ~exists).any()
@@ -405,17 +414,17 @@ def test_line_16_is_unsafe() -> None:
 def test_printed_lines_are_those_of_the_rounds(mode: Any, line: str) -> None:
     """Allocations of the preceding allocator pass; for other sets the answer is their own."""
     sets = gs.generate.stgm(10, 120, seed=8, cpus=2, sms=4)
-    alone = gs.analysis.stgm_allocate(sets, 2, 4, mode, printed=line)
-    both = gs.analysis.stgm_allocate(sets, 2, 4, mode, printed=line, apart=True)
-    safe = gs.analysis.stgm_allocate(sets, 2, 4, mode, apart=True)
+    alone = gs.analysis.stgm_allocate(sets, 2, 4, mode=mode, printed=line)
+    both = gs.analysis.stgm_allocate(sets, 2, 4, mode=mode, printed=line, apart=True)
+    safe = gs.analysis.stgm_allocate(sets, 2, 4, mode=mode, apart=True)
     first = 0
     for i in range(len(sets)):
         if both[i].hosts == safe[i].hosts and both[i].rounds == safe[i].rounds:
-            first += safe[i].schedulable
-            assert both[i].schedulable >= safe[i].schedulable
+            first += safe[i].accepted
+            assert both[i].accepted >= safe[i].accepted
         else:
             assert both[i].hosts == alone[i].hosts
-            assert both[i].schedulable == alone[i].schedulable
+            assert both[i].accepted == alone[i].accepted
     assert first > 5
 
 
@@ -437,21 +446,22 @@ def test_exhaustive() -> None:
     sets = gs.generate.stgm(8, 80, seed=3, sms=2)
     best = gs.analysis.stgm_exhaustive(sets, 2, 2)
     heuristic = gs.analysis.stgm_allocate(sets, 2, 2)
-    assert best.schedulable.dtype == np.int8 and set(best.schedulable.tolist()) == {0, 1}
+    assert best.schedulable.dtype == np.bool_ and set(best.schedulable.tolist()) == {False, True}
     assert (best.schedulable >= heuristic.schedulable).all()
-    found = best.schedulable == 1
+    found = best.accepted
     assert found.sum() > heuristic.schedulable.sum()
     assert gs.analysis.stgm(best.hosts[np.flatnonzero(found)], 2, 2).schedulable.all()
     none = int(np.flatnonzero(~found)[0])
-    assert best.why(none) == "No allocation passes the test."
-    assert best[none].schedulable is False and best[none].failed == -1
+    assert best[none].why() == "No allocation passes the test."
+    assert best[none].schedulable is None and best[none].failed is None
+    assert best[none].spent is False
     spent = gs.analysis.stgm_exhaustive(sets, 2, 2, states=1)
-    open_ = int(np.flatnonzero(spent.schedulable == -1)[0])
-    assert spent.why(open_) == "The budget was spent."
+    open_ = int(np.flatnonzero(spent.spent)[0])
+    assert spent[open_].why() == "The budget was spent before all allocations were tried."
     assert spent[open_].schedulable is None and not spent.bounded[open_].any()
     assert "undecided" in repr(spent[open_]) and not spent[open_].bounded.any()
     assert pickle.loads(pickle.dumps(spent)) == spent
-    with pytest.raises(ValueError, match="states = 0: must be positive"):
+    with pytest.raises(ValueError, match=r"states(: got| =) 0"):
         gs.analysis.stgm_exhaustive(sets, 2, 2, states=0)
     with pytest.raises(ValueError, match="tasks"):
         gs.analysis.stgm_exhaustive(gs.generate.stgm(17, seed=1), 2, 2)
@@ -473,13 +483,13 @@ def test_exhaustive_with_many_sms() -> None:
 
 def test_an_allocation_is_not_a_test() -> None:
     for call in (gs.analysis.stgm_allocate, gs.analysis.stgm_exhaustive):
-        with pytest.raises(ValueError, match="mode: got 'spin', expected one of suspend, busy"):
-            call(vector_a4(), 2, 4, "spin")  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="cpus: got 0, expected a positive number"):
+        with pytest.raises(ValueError, match=r"mode(: got| =) 'spin'"):
+            call(vector_a4(), 2, 4, mode="spin")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=r"cpus(: got| =) 0"):
             call(vector_a4(), 0, 4)
-        with pytest.raises(ValueError, match="sms: got 0, expected a positive number"):
+        with pytest.raises(ValueError, match=r"sms(: got| =) 0"):
             call(vector_a4(), 2, 0)
-        with pytest.raises(TypeError, match="hosts: must be HostTasks, not int"):
+        with pytest.raises(TypeError, match=r"hosts: .*HostTasks"):
             call(7, 2, 4)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="printed = 'line 25': must be one of line 16, load"):
+    with pytest.raises(ValueError, match=r"printed(: got| =) 'line 25'"):
         gs.analysis.stgm_allocate(vector_a4(), 2, 4, printed=["line 25"])

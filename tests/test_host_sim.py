@@ -412,8 +412,8 @@ def test_responses_are_of_a_task_that_there_is():
 
 def test_tests_and_simulator_use_the_same_names():
     for test in ("mpcp", "fmlp_plus", "gpu_server"):
-        verdict = gs.analysis.partition(VECTOR_A, 2, test)
-        assert gs.simulate.host(verdict.hosts, 2, protocol=test, until=1e3).protocol == verdict.test
+        verdict = gs.analysis.partition(VECTOR_A, 2, protocol=test)
+        assert gs.simulate.host(verdict.hosts, 2, protocol=test, until=1e3).protocol == test
     with pytest.raises(TypeError, match="gpu"):
         gs.simulate.host(VECTOR_A, 2, gpu="mpcp", until=10)
 

@@ -108,7 +108,7 @@ def test_options() -> None:
     )
     even = stgm_options(8, 30, 4, tests=["STGM busy"], options={"x": ("same", {"split": "even"})})
     sets = gs.generate.stgm(8, 30, spawn(4, 8), split="even")
-    verdict = gs.analysis.stgm_allocate(sets, 4, 13, "busy")
+    verdict = gs.analysis.stgm_allocate(sets, 4, 13, mode="busy")
     assert even["schedulable"].tolist() == [verdict.schedulable.mean()]
 
 

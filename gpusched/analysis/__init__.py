@@ -1,18 +1,20 @@
 """Response-time bounds and schedulability tests.
 
-``fifo_bound``: kernels that run concurrently, their blocks started in FIFO order, as Yang and
-Anderson have it ("Response-Time Bounds for Concurrent GPU Scheduling", 2017). They conjecture that
-response times are bounded as long as the utilization stays within a limit (``fifo_limit``); the
-theorems used here say when they are, and by what.
+`fifo_bound`: kernels that run concurrently, their blocks started in FIFO order, in the model of
+[ECRTS17] (Yang and Anderson, "Response-Time Bounds for Concurrent GPU Scheduling", 2017).
+`fifo_limit`: the utilization limit up to which the paper conjectures bounded response times.
 
-``stgm``, ``mpcp``, ``fmlp_plus``, ``gpu_server``: tasks with CPU and GPU segments under partitioned
-fixed priorities, as in the STGM paper (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management
-for Real-Time Tasks"), with the GPU divided among tasks by SMs or used by one at a time.
-``stgm_allocate``, ``stgm_exhaustive`` and ``partition`` also choose the cores and SMs.
+`stgm`, `mpcp`, `fmlp_plus`, `gpu_server`: tasks with CPU and GPU segments under partitioned fixed
+priorities, with the GPU divided among tasks by SMs or used by one task at a time, as compared in
+[RTCSA19] (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management for Real-Time Tasks").
+`stgm_allocate`, `stgm_exhaustive` and `partition` also choose the cores and SMs.
 
-``srm``, ``container``, ``cpu_only``, ``gedf_tardiness``: bounded tardiness under global EDF, with
-the GPU behind a lock or inside a server, as Elliott and Anderson have it
-("Globally Scheduled Real-Time Multiprocessor Systems with GPUs", 2010).
+`srm`, `container`, `cpu_only`, `gedf_tardiness`: bounded tardiness under global EDF, with the GPU
+behind a lock or inside a server, [RTNS10] (Elliott and Anderson, "Globally Scheduled Real-Time
+Multiprocessor Systems with GPUs", 2010).
+
+All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``schedulable``,
+``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for stacks of sets.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf
 from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
 from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
 from gpusched.analysis.verdict import TERMS, Verdict
+from gpusched.model.answers.answer import Answer
 
 __all__ = [
     "GEDF_BOUNDS",
@@ -42,6 +45,7 @@ __all__ = [
     "STATUSES",
     "TERMS",
     "THEOREMS",
+    "Answer",
     "FifoBound",
     "FifoLimit",
     "GedfVerdict",
@@ -63,4 +67,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -26,72 +27,78 @@ from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]
 
-TESTS = ("mpcp", "fmlp_plus", "gpu_server")
-_ALSO = {"fmlp+": "fmlp_plus", "server": "gpu_server"}  # the simulator's names for them
+PROTOCOLS = ("mpcp", "fmlp_plus", "gpu_server")
 
 
 def partition(
     hosts: HostTasks,
     cpus: int,
-    test: Literal["mpcp", "fmlp_plus", "gpu_server"] = "mpcp",
-    mode: LockMode = "suspend",
     sms: int | None = None,
-    overhead: int = 0,
     *,
+    protocol: Literal["mpcp", "fmlp_plus", "gpu_server"] = "mpcp",
+    mode: LockMode = "suspend",
+    overhead: int = 0,
     variant: Literal["sound", "gcaps"] = "sound",
     stop: Any = None,
 ) -> Verdict:
-    """Chooses the cores for `mpcp`, `fmlp_plus` or `gpu_server` by worst fit, and tests.
+    """Choose cores for `mpcp`, `fmlp_plus` or `gpu_server` by worst fit, then test.
 
-    The rule is that of Algorithm 1 of the STGM paper without SMs: tasks by falling utilization
-    (ties by index), each to the core with the least load (the first of several). A task's
-    utilization is what its job takes of the core, by its period: (C + G^m) / T, or (C + G) / T
-    where it keeps the core during kernels. With a server it is C / T, and the server is one more
-    task, of utilization sum (G^m + 2 eta overhead) / T; which core the paper's authors gave it is
-    not known.
+    Algorithm 1 of [RTCSA19] without SMs: tasks by falling utilization (ties by index), each to the
+    core with the least load (the first of several). A task's utilization is its time on the core
+    per period: (C + G^m) / T, or (C + G) / T where it keeps the core during kernels. With a server
+    it is C / T, and the server is one more task, of utilization sum (G^m + 2 eta overhead) / T. The
+    core that the authors gave the server is not known.
+
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
+    >>> answer = gs.analysis.partition(hosts, cpus=2, protocol="fmlp_plus")
+    >>> answer.schedulable, answer.hosts.core.tolist()
+    (True, [0, 1])
 
     Parameters
     ----------
     hosts
-        One set or a stack; ``hosts.core`` and ``hosts.sm`` are not looked at.
+        One set or a stack; ``hosts.core`` and ``hosts.sm`` are ignored.
     cpus
-        How many cores.
-    test, mode, variant
-        Which test, and its options; see there. ("fmlp+" and "server", as ``gs.simulate.host`` calls
-        their rules, will do, too.)
+        Number of cores.
     sms, overhead, stop
         As in the test.
+    protocol
+        How tasks share the GPU: the test of that name.
+    mode, variant
+        Options of the test.
 
     Returns
     -------
     Verdict
-        Its ``hosts`` have the cores that were chosen, also where the set is not schedulable.
+        Its ``hosts`` have the cores that were chosen, also where the set is not accepted. Not
+        accepted is undecided: other cores, or another test, may do.
 
     Raises
     ------
     As the test.
     """
     instance(hosts, HostTasks, "hosts")
-    test = _ALSO.get(test, test) if isinstance(test, str) else test  # type: ignore[assignment]
-    one_of(test, TESTS, "test")
+    one_of(protocol, PROTOCOLS, "protocol")
     modes = {"mpcp": LOCK_MODES, "fmlp_plus": LOCK_MODES[:2], "gpu_server": LOCK_MODES[:1]}
-    one_of(mode, modes[test], "mode")
-    one_of(variant, ("sound", "gcaps") if test == "fmlp_plus" else ("sound",), "variant")
+    one_of(mode, modes[protocol], "mode")
+    one_of(variant, ("sound", "gcaps") if protocol == "fmlp_plus" else ("sound",), "variant")
+    began = perf_counter()
     count, width = integer64(cpus, "cpus"), whole_gpu(hosts, sms)
     *answer, cores, server = _core.host_partition(
         hosts._columns(),
         cpus=count,
         sms=width,
-        method=test,
+        method=protocol,
         mode=LOCK_MODES.index(mode),
         overhead=integer64(overhead, "overhead"),
         stop=stop,
     )
     placed = hosts._replaced(core=cores if hosts.is_stack else cores[0])
     if variant == "gcaps":  # the same cores, as these depend on loads alone
-        return fmlp_plus(placed, count, width, mode, variant, stop=stop)  # type: ignore[arg-type]
-    places = server if test == "gpu_server" else None
-    return verdict_of(placed, test, variant, mode, count, width, tuple(answer), server=places)
+        return fmlp_plus(placed, count, width, mode=mode, variant=variant, stop=stop)  # type: ignore[arg-type]
+    places = server if protocol == "gpu_server" else None
+    asked = (placed, protocol, variant, mode, count, width)
+    return verdict_of(*asked, tuple(answer), began, server=places)
 
 
 PRINTED = {"line 16": 1, "load": 2, "line 24": 4, "line 26": 8, "line 23": 16}
@@ -103,58 +110,65 @@ def stgm_allocate(
     hosts: HostTasks,
     cpus: int,
     sms: int | None = None,
+    *,
     mode: Mode = "suspend",
     variant: Literal["sound", "paper", "paper, B_h"] = "sound",
-    *,
     apart: bool = False,
     printed: str | Iterable[str] = (),
     stop: Any = None,
 ) -> Verdict:
-    """Chooses cores and SMs for `stgm`: Algorithm 1 of the STGM paper, corrected.
+    """Choose cores and SMs for `stgm`: Algorithm 1 of [RTCSA19], corrected.
 
-    SMs are dealt out in the order of the tasks, so many consecutive ones to each, round the end; at
-    first one. Then tasks by falling utilization go to the core with the least load on which all
-    tasks pass the test with them. While a task finds no core, the one that gains most from one more
-    SM, (G(N) - G(N + 1)) / T, gets it, and all starts anew.
+    SMs are given to the tasks in their order, consecutive ones to each, cyclically; at first one to
+    each. Then tasks by falling utilization go to the core with the least load on which all tasks
+    pass the test with them. While a task finds no core, the task that gains most from one more SM,
+    (G(N) - G(N + 1)) / T, gets one, and the placement starts anew.
 
-    It is a heuristic: a set that it finds no allocation for may have one (`stgm_exhaustive`).
+    This is a heuristic: a set for which it finds no allocation may have one (`stgm_exhaustive`).
+
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]])
+    >>> answer = gs.analysis.stgm_allocate(hosts, cpus=2, sms=2)
+    >>> answer.schedulable, answer.hosts.core.tolist(), answer.rounds
+    (True, [0, 1], 1)
 
     Parameters
     ----------
     hosts
-        One set or a stack; ``hosts.core`` and ``hosts.sm`` are not looked at.
+        One set or a stack; ``hosts.core`` and ``hosts.sm`` are ignored.
     cpus
-        How many cores.
+        Number of cores.
     sms
-        How many SMs; as many as ``hosts.kernel`` has times for unless given.
+        Number of SMs; the number of columns of ``hosts.kernel`` unless given.
     mode, variant, stop
         As in `stgm`, for the test that is used; with ``printed`` lines of its own algorithm.
     apart
-        Whether to look first for SMs that nobody waits for, or only few. **Ours, not the paper's**;
-        it finds far more allocations. In mode "busy" the tasks of one core can use the same SMs
-        without waiting, as their GPU segments never overlap, so SMs are divided among cores; in
-        both modes SMs are divided among tasks, while there are enough, by need or by gain. In mode
-        "suspend" (and with printed tests) they are also divided among groups of tasks: the members
-        of a group share its SMs, and none waits for a task outside. Groups are made so that waiting
-        takes small parts of deadlines. Tasks that find no core are placed first the next time.
-        Where all of it fails, Algorithm 1 follows, so that nothing is lost.
+        Whether to look first for SMs without waiting, or with little of it. **An extension of this
+        package**; it finds far more allocations. In mode "busy" the tasks of one core can use the
+        same SMs without waiting, as their GPU segments never overlap, so SMs are divided among
+        cores; in both modes SMs are divided among tasks, while there are enough, by need or by
+        gain. In mode "suspend" (and with printed tests) they are also divided among groups of
+        tasks: the members of a group share its SMs, and none waits for a task outside. Groups are
+        made so that waiting takes small parts of deadlines. Tasks that find no core are placed
+        first the next time. Where all of it fails, Algorithm 1 follows, so that every set that it
+        accepts is accepted.
     printed
         Lines to run as they are printed: "line 16" (checks only the task that is placed, **which is
         unsafe**), "load" (lines 16 and 17: loads of C / T), "line 24" (its sign chooses the task
         that gains least), "line 26" (returns to line 7, without a reset; unsafe), "line 23"
-        (tests the wrong end). They are Algorithm 1's: what ``apart`` finds before passes the test.
+        (tests the wrong end). They belong to Algorithm 1: an allocation that ``apart`` finds before
+        it passes the test.
 
     Returns
     -------
     Verdict
-        Its ``hosts`` have the cores and SMs that were chosen, and ``rounds`` says how often SMs
-        were dealt out. If none were found they are those of the last round, core -1 for tasks that
-        found none, and the verdict is that of the least loaded core with the first of these on it.
-        With an unsafe line or variant ``schedulable`` is what the algorithm says.
+        Its ``hosts`` have the cores and SMs that were chosen, and ``rounds`` is the number of times
+        SMs were given out. Where no allocation was found they are those of the last round, core -1
+        for tasks that found none, and the verdict is that of the least loaded core with the first
+        of these on it. With an unsafe line or variant ``accepted`` is the algorithm's answer.
 
     Raises
     ------
-    As `stgm`; ValueError also for a line that is not in this list.
+    As `stgm`; ValueError also for an unknown line.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
@@ -162,6 +176,7 @@ def stgm_allocate(
     flags = APART if apart else 0
     for line in some_of(printed, PRINTED, "printed"):
         flags |= PRINTED[line]
+    began = perf_counter()
     count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
     *answer, cores, sets, rounds = _core.host_stgm_allocate(
         hosts._columns(),
@@ -172,24 +187,29 @@ def stgm_allocate(
         flags=flags,
         stop=stop,
     )
-    placed = _placed(hosts, cores, sets)
-    return verdict_of(placed, "stgm", variant, mode, count, width, tuple(answer), rounds=rounds)
+    asked = (_placed(hosts, cores, sets), "stgm", variant, mode, count, width)
+    return verdict_of(*asked, tuple(answer), began, rounds=rounds)
 
 
 def stgm_exhaustive(
     hosts: HostTasks,
     cpus: int,
     sms: int | None = None,
+    *,
     mode: Mode = "suspend",
     variant: Literal["sound", "paper", "paper, B_h"] = "sound",
-    *,
     states: int = 1_000_000,
     stop: Any = None,
 ) -> Verdict:
-    """Is there any choice of cores and SMs that passes `stgm`? For small systems.
+    """Search all choices of cores and SMs for one that passes `stgm`; for small systems.
 
-    Every way to divide the tasks among the cores and the SMs among the tasks is tried, but for
-    those that the test cannot tell apart, or that are no better than another.
+    All divisions of the tasks among the cores and of the SMs among the tasks are covered, without
+    those that the test cannot distinguish from another and those that are no better than another.
+
+    >>> hosts = gs.HostTasks.from_segments([60, 30], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]])
+    >>> answer = gs.analysis.stgm_exhaustive(hosts, cpus=1, sms=1)
+    >>> answer.schedulable, answer.spent
+    (True, False)
 
     Parameters
     ----------
@@ -198,13 +218,15 @@ def stgm_exhaustive(
     cpus, sms, mode, variant, stop
         As in `stgm_allocate`.
     states
-        A budget for each set: parts of a division of tasks, as they grow.
+        Budget for each set: parts of a division of tasks, as they grow.
 
     Returns
     -------
     Verdict
-        Its ``hosts`` have an allocation that passes; without one no task has a core.
-        ``schedulable`` is None (-1 in a stack, which has int8) where the budget was spent.
+        Its ``hosts`` have an allocation that passes; without one no task has a core. The search is
+        exact about the test, and the test is sufficient: a set without an allocation that passes is
+        undecided (``accepted`` False, ``spent`` False), like one whose budget was spent (``spent``
+        True).
 
     Raises
     ------
@@ -213,9 +235,10 @@ def stgm_exhaustive(
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
-    count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
     if integer64(states, "states") < 1:
-        raise ValueError(f"states = {states}: must be positive")
+        raise ValueError(f"states: got {states}, expected a positive number")
+    began = perf_counter()
+    count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
     *answer, cores, sets, rounds = _core.host_stgm_exhaustive(
         hosts._columns(),
         cpus=count,
@@ -225,10 +248,8 @@ def stgm_exhaustive(
         states=states,
         stop=stop,
     )
-    placed = _placed(hosts, cores, sets)
-    return verdict_of(
-        *(placed, "stgm", variant, mode, count, width, tuple(answer)), rounds=rounds, decided=False
-    )
+    asked = (_placed(hosts, cores, sets), "stgm", variant, mode, count, width)
+    return verdict_of(*asked, tuple(answer), began, rounds=rounds)
 
 
 def _placed(hosts: HostTasks, cores: Int64Array, sets: npt.NDArray[np.uint8]) -> HostTasks:

@@ -1,12 +1,12 @@
-"""Response-time bounds of kernels whose blocks start in FIFO order; see ``gs.analysis``."""
+"""Response-time bounds of kernels whose blocks start in FIFO order [ECRTS17]."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from html import escape
-from typing import Any, Literal
+from time import perf_counter
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,12 @@ from gpusched._support.arguments import (
     at_least,
     instance,
     int_array,
-    integer,
     one_of,
     some_of,
     task_number,
 )
-from gpusched._support.frozen import Frozen
-from gpusched._support.text import clip
+from gpusched._support.text import shown
+from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
@@ -40,10 +39,10 @@ __all__ = [
 ]
 
 THEOREMS = ("", "fits", "P", "V1, case 1", "V1, case 2", "A", "A refined", "V2", "V3")
-"""What a bound comes from, in the order of ``FifoBound.theorem_code``."""
+"""Sources of bounds, in the order of ``FifoBound.theorem_code``."""
 
 STATUSES = ("bounded", "unknown", "unbounded_long", "unbounded_load")
-"""What is known of a task, in the order of ``FifoBound.status_code``."""
+"""Knowledge of a task's responses, in the order of ``FifoBound.status_code``."""
 
 REASONS = (
     "bound",
@@ -62,8 +61,8 @@ REASONS = (
     "needless",
     "sms",
 )
-"""Why a theorem gives no bound: the values of the four bits from bit 4 t of ``FifoBound.reasons``
-for theorem number t of ``THEOREMS``."""
+"""Reasons of a theorem without a bound: the values of the four bits from bit 4 t of
+``FifoBound.reasons`` for theorem number t of ``THEOREMS``."""
 
 _WHY = {
     "skipped": "it was not asked for",
@@ -76,20 +75,20 @@ _WHY = {
     "blocks": "a kernel has more than one block",
     "block_time": "a block takes longer than its period",
     "endless": "its recurrence finds no end to a run of late jobs",
-    "clock": "the bound, or a number that it takes, is beyond the clock",
+    "clock": "the bound, or a number that it takes, exceeds 64 bits",
     "no_start": "it refines bounds of all other tasks, and there is none to start from",
     "needless": "V1, case 1, gives a bound that is never more",
     "sms": "it holds for one pool of threads, not for several SMs",
 }
 
 _STATUS = (
-    None,
+    "bounded",
     "no theorem applies, and no proof that responses are unbounded",
-    "unbounded: one job alone on the GPU takes longer than its period",
-    "unbounded: the tasks ask for more threads than there are",
+    "unbounded, as one job alone on the GPU takes longer than its period",
+    "unbounded, as the tasks need more threads than the GPU has",
 )
 
-# What users name, and the theorems it stands for.
+# Names in the argument ``theorems``, and the theorems that they stand for.
 _ASKED = {
     "fits": ("fits",),
     "P": ("P",),
@@ -100,63 +99,112 @@ _ASKED = {
     "V3": ("V3",),
 }
 
-_SHOWN_ROWS = 40
+BoolArray = npt.NDArray[np.bool_]
+
+_COMMON = (
+    "Jobs of a task are released at least a period apart, and blocks take at most their time.",
+    "Each task has its own stream of one priority and its own hardware channel.",
+    "Blocks that run together do not slow each other down beyond their given times.",
+)
+_ORDER = {
+    "hardware": "A kernel joins the queue when it reaches the head of its stream.",
+    "release": "Of the kernels at the heads of their streams, the earliest released is first.",
+    "strict": "Kernels queue by release, and one behind its task's previous job delays all others.",
+    "overlap": "Kernels queue by release, and jobs of a task may run at the same time.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FifoBound(Frozen):
+class FifoBound(Answer):
     """Response-time bounds for one set of n tasks or a stack of N sets.
+
+    A set is accepted when every task has a bound within its deadline, and rejected when the
+    responses of a task are shown to be unbounded.
+
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
+    >>> answer = gs.analysis.fifo_bound(tasks, threads=256)
+    >>> answer.schedulable, answer.response.tolist(), answer.theorem.tolist()
+    (True, [54, 57], ['V1, case 1', 'V1, case 1'])
 
     Attributes
     ----------
     tasks, order
-        What was asked about.
+        The tasks, and the reading of FIFO.
     bounded
-        Whether there is a bound, bool of shape ``(n,)`` or ``(N, n)``, as all arrays below unless
-        it says otherwise.
-    bound
-        No response is longer: int64 ticks, rounded up; -1 without a bound.
+        Whether there is a bound: bool ``(n,)`` or ``(N, n)``, as all arrays below unless stated.
     numerator, denominator
-        The same exactly, in lowest terms; 0 and 0 without a bound. Where they would not fit 64
-        bits, the bound is rounded up to a whole number.
+        The bound exactly, in lowest terms; 0 and 0 without one. Where they would not fit 64 bits,
+        the bound is rounded up to a whole number. ``response`` is the bound rounded up.
     theorem_code, status_code
         int8 indices into ``THEOREMS`` and ``STATUSES``; ``theorem`` and ``status`` have the names.
     reasons
-        Why which theorem gives no bound, packed (see ``REASONS``); ``why`` unpacks them.
+        Why a theorem gives no bound, packed (see ``REASONS``); ``refusals`` unpacks them.
     saturation
-        So many threads are busy, at least, while a block waits; 0 when none ever does. An int, or
-        an array of shape ``(N,)``.
+        Least number of threads that are busy while a block waits; 0 when none ever waits. An int,
+        or int64 ``(N,)``.
     utilization
         Threads that the tasks need on average; with ``gpu`` in whole warps. A float, or an array
-        of shape ``(N,)``.
+        ``(N,)``.
+    seconds
+        Wall-clock time of the call.
     """
+
+    _KIND: ClassVar[str] = "FifoBound"
+    _SHOWN: ClassVar[tuple[str, ...]] = ("response", "deadline", "slack", "theorem", "status")
 
     tasks: KernelTasks
     order: str
-    bounded: npt.NDArray[np.bool_]
-    bound: Int64Array
+    bounded: BoolArray
     numerator: Int64Array
     denominator: Int64Array
     theorem_code: npt.NDArray[np.int8]
     status_code: npt.NDArray[np.int8]
     reasons: Int64Array
-    saturation: Any
-    utilization: Any
+    saturation: Ticks
+    utilization: npt.NDArray[np.float64] | Any
+    seconds: float = field(default=0.0, compare=False)
 
-    def __len__(self) -> int:
-        """Sets in a stack, tasks in a single set."""
-        return len(self.bound)
+    @property
+    def _tasks(self) -> KernelTasks:
+        return self.tasks
+
+    @property
+    def claim(self) -> Claim:
+        """ "sufficient"; sets with responses that are proven unbounded are rejected as well."""
+        return "sufficient"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        return (*_COMMON, _ORDER[self.order])
+
+    @property
+    def accepted(self) -> Flags:
+        """Whether every task has a bound within its deadline: a bool, or bool ``(N,)``."""
+        values, known = self._responses()
+        met = (known & (values <= self.tasks.deadline)).all(axis=-1)
+        return met if self.is_stack else bool(met)
+
+    @property
+    def rejected(self) -> Flags:
+        """Whether the responses of a task are shown to be unbounded: a bool, or bool ``(N,)``."""
+        never = (self.status_code >= STATUSES.index("unbounded_long")).any(axis=-1)
+        return never if self.is_stack else bool(never)
+
+    def _responses(self) -> tuple[Int64Array, BoolArray]:
+        known = self.bounded
+        return -(-self.numerator // np.where(known, self.denominator, 1)), known
 
     @property
     def theorem(self) -> npt.NDArray[np.str_]:
-        """The theorem behind each bound, ``""`` without one."""
+        """The theorem behind each bound, "" without one."""
         return np.array(THEOREMS)[self.theorem_code]
 
     @property
     def status(self) -> npt.NDArray[np.str_]:
         """``bounded``, ``unknown`` (no theorem applies), ``unbounded_long`` (one job alone on the
-        GPU takes longer than its period) or ``unbounded_load`` (the tasks ask for more threads
-        than there are)."""
+        GPU takes longer than its period) or ``unbounded_load`` (the tasks need more threads than
+        the GPU has)."""
         return np.array(STATUSES)[self.status_code]
 
     @property
@@ -168,166 +216,259 @@ class FifoBound(Frozen):
             return [Fraction(n, d) if d else None for n, d in pairs]
 
         above, below = self.numerator.tolist(), self.denominator.tolist()
-        if not self.tasks.is_stack:
+        if not self.is_stack:
             return of(above, below)
         return [of(*rows) for rows in zip(above, below, strict=True)]
 
-    @property
-    def schedulable(self) -> Any:
-        """Whether every task has a bound within its deadline: a bool, or an array of shape (N,)."""
-        met = (self.bounded & (self.bound <= self.tasks.deadline)).all(axis=-1)
-        return met if self.tasks.is_stack else bool(met)
+    def refusals(self, task: int | str) -> dict[str, str]:
+        """Reasons of the theorems that give a task of a single set no bound.
 
-    def why(self, task: int | str, set: int | None = None) -> dict[str, str]:
-        """Why the theorems about this order that give a task no bound give it none.
+        Parameters
+        ----------
+        task
+            Its number or name.
 
-        ``task``: its index or name; ``set``: its set in a stack. A dict from names in
-        ``THEOREMS`` to sentences, in that order; empty when each of them gives a bound.
+        Returns
+        -------
+        dict
+            From names in ``THEOREMS`` to sentences, in that order; empty when each theorem about
+            this order gives a bound.
         """
-        packed = int(self.reasons[self._at(task, set)])
+        if self.is_stack:
+            raise ValueError("answer: got a stack, expected a single set; index it first")
+        packed = int(self.reasons[task_number(task, self.tasks.name)])
         codes = {name: REASONS[packed >> 4 * i & 15] for i, name in enumerate(THEOREMS) if i}
         return {name: _WHY[code] for name, code in codes.items() if code in _WHY}
 
-    def reason(self, task: int | str, set: int | None = None) -> str | None:
-        """What is known of a task without a bound, as a sentence; None of one that has one."""
-        return _STATUS[int(self.status_code[self._at(task, set)])]
+    def _reason(self) -> str:
+        if self.accepted:
+            return f"Every response bound is within its deadline; {self._tightest()}."
+        if (none := np.flatnonzero(~self.bounded)).size:
+            worst = none[int(np.argmax(self.status_code[none]))]
+            return self._reason_of(int(worst))
+        return self._reason_of(int(self.slack.argmin()))
 
-    def _at(self, task: int | str, set: int | None) -> tuple[int, ...]:
-        index = task_number(task, self.tasks.name)
-        if not self.tasks.is_stack:
-            if set is not None:
-                raise ValueError(f"set = {set!r:.60}: there is only one task set, leave it out")
-            return (index,)
-        if set is None:
-            raise ValueError("set: say which set of the stack")
-        number = integer(set, "set")
-        if not 0 <= number < len(self):
-            raise IndexError(f"set = {number}: the stack has {len(self)} sets")
-        return number, index
+    def _reason_of(self, i: int) -> str:
+        found = str(self.theorem[i])
+        text = f"{super()._reason_of(i)[:-1]} ({found})." if self.bounded[i] else ""
+        if not self.bounded[i]:
+            text = f"{self._name(i)}: {_STATUS[int(self.status_code[i])]}."
+        others = [f"{name}: {reason}" for name, reason in self.refusals(i).items()]
+        return f"{text} No bound from {'; '.join(others)}." if others else text
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task (and set)."""
-        frame = self.tasks.to_frame()[[*(["set"] if self.tasks.is_stack else []), "task", "name"]]
-        columns = ("bounded", "bound", "numerator", "denominator", "theorem", "status")
-        for name in columns:
-            values = getattr(self, name).ravel()
-            frame[name] = values.astype(object) if values.dtype.kind == "U" else values
-        frame["deadline"] = self.tasks.deadline.ravel()
-        return frame
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            **super()._columns(),
+            "numerator": self.numerator,
+            "denominator": self.denominator,
+            "theorem": self.theorem,
+            "status": self.status,
+        }
 
-    def __repr__(self) -> str:
-        return f"<FifoBound: {self._summary()}>"
-
-    def _summary(self) -> str:
+    def _form(self) -> str:
         count, total = int(self.bounded.sum()), self.bounded.size
-        if self.tasks.is_stack:
-            of = f"{len(self)} sets of {self.tasks.n} tasks, {count} of {total} tasks bounded"
-            return f"{of}, order {self.order}"
+        known = f"{count} of {total} tasks bounded, order {self.order}"
+        if self.is_stack:
+            return known
         below = f"at least {self.saturation} threads busy while a block waits"
-        wait = below if self.saturation else "no block ever waits"
-        return f"{count} of {total} tasks bounded, order {self.order}, {wait}"
-
-    def _repr_html_(self) -> str:
-        summary = f"<p>FifoBound: {escape(self._summary())}</p>"
-        if self.tasks.is_stack:
-            return summary
-        rows = []
-        for i in range(min(self.tasks.n, _SHOWN_ROWS)):
-            known = self.bounded[i]
-            cells = [
-                escape(clip(self.tasks.name[i], 60)),
-                f"{int(self.bound[i]):,}" if known else "",
-                f"{int(self.tasks.deadline[i]):,}",
-                escape(THEOREMS[self.theorem_code[i]] if known else str(self.reason(i))),
-            ]
-            rows.append("".join(f"<td>{cell}</td>" for cell in cells))
-        head = "<th></th><th>bound</th><th>deadline</th><th>from</th>"
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        more = self.tasks.n - _SHOWN_ROWS
-        note = f"<p>and {more} more tasks</p>" if more > 0 else ""
-        return f"{summary}<table><tr>{head}</tr>{body}</table>{note}"
+        return f"{known}, {below if self.saturation else 'no block ever waits'}"
 
 
-@dataclass(frozen=True, eq=False)
-class FifoLimit(Frozen):
-    """The utilization limit of Yang and Anderson 2017 and where task sets stand.
+@dataclass(frozen=True, eq=False, repr=False)
+class FifoLimit(Answer):
+    """Utilization limit of [ECRTS17], Theorem 1, and the utilization of task sets.
+
+    A necessary test: a set is rejected when its utilization exceeds the number of threads, and
+    undecided otherwise, whether ``within`` the limit or not. The limit guarantees nothing where the
+    jobs of a task run one after the other: there are task sets far below it whose response times
+    grow without bound. `fifo_bound` gives the bounds that are proven.
+
+    >>> tasks = gs.KernelTasks([100, 110], block_time=[90, 20], blocks=[1, 2])
+    >>> limit = gs.analysis.fifo_limit(tasks, threads=2)
+    >>> limit.limit, float(limit.utilization), limit.within, limit.schedulable
+    (2, 1.2636363636363637, True, None)
 
     Attributes
     ----------
+    tasks, threads
+        The tasks and the number of threads m: an int, or int64 ``(N,)``.
     limit
         ``m - b_max + 1`` threads: above it there are task sets with unbounded response times
-        (Theorem 1). An int, or an int64 array of shape ``(N,)``.
+        (Theorem 1). An int, or int64 ``(N,)``.
     saturation
-        So many threads are busy, at least, while a block waits: never less than the limit. 0 when
-        no block ever waits. An int, or an int64 array of shape ``(N,)``.
-    utilization
-        Threads that the tasks need on average: a ``Fraction``, or a float array of shape ``(N,)``.
+        Least number of threads that are busy while a block waits, at least the limit; 0 when no
+        block ever waits. An int, or int64 ``(N,)``.
     within
-        Whether the utilization is at most the limit (decided exactly): a bool, or an array of
-        shape ``(N,)``.
-    note
-        What the limit does not say.
+        Whether the utilization is at most the limit (decided exactly): a bool, or bool ``(N,)``.
+    rejected
+        Whether the utilization exceeds the number of threads (decided exactly): as ``within``.
+    seconds
+        Wall-clock time of the call.
     """
 
-    limit: Any
-    saturation: Any
-    utilization: Any
-    within: Any
+    _KIND: ClassVar[str] = "FifoLimit"
+    _SHOWN: ClassVar[tuple[str, ...]] = ("deadline", "utilization")
 
-    note = (
-        "The limit is no guarantee where the jobs of a task run one after the other: there are "
-        "task sets far below it whose response times grow without bound. fifo_bound says which "
-        "are bounded."
-    )
+    tasks: KernelTasks
+    threads: Ticks
+    limit: Ticks
+    saturation: Ticks
+    within: Flags
+    rejected: Flags
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def _tasks(self) -> KernelTasks:
+        return self.tasks
+
+    @property
+    def claim(self) -> Claim:
+        """ "necessary": a set that is not rejected is undecided."""
+        return "necessary"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        return _COMMON
+
+    @property
+    def accepted(self) -> Flags:
+        """False for every set: a bool, or bool ``(N,)``."""
+        return np.zeros(len(self.tasks), np.bool_) if self.is_stack else False
+
+    @property
+    def utilization(self) -> Any:  # a Fraction or an array, as is_stack says
+        """Threads that the tasks need on average: a ``Fraction``, or a float array ``(N,)``."""
+        tasks = self.tasks
+        rows = (tasks.period, tasks.block_time, tasks.blocks, tasks.threads)
+        return _utilization(*rows) if self.is_stack else _exact_utilization(rows)
+
+    @property
+    def bounded(self) -> BoolArray:
+        """Whether there is a response bound: False for every task."""
+        return np.zeros(self.tasks.period.shape, np.bool_)
+
+    def __len__(self) -> int:
+        """Number of sets of a stack, of tasks of a single set."""
+        return len(self.tasks)
+
+    def _responses(self) -> tuple[Int64Array, BoolArray]:
+        return np.zeros(self.tasks.period.shape, np.int64), self.bounded
+
+    def _share(self) -> npt.NDArray[np.float64]:
+        """Threads that each task needs on average."""
+        tasks = self.tasks
+        found: npt.NDArray[np.float64] = (
+            tasks.blocks * tasks.threads * tasks.block_time / tasks.period
+        )
+        return found
+
+    def _reason(self) -> str:
+        share = f"The utilization is {float(self.utilization):.6g} of {self.threads:,} threads"
+        if self.rejected:
+            return f"{share}: responses are unbounded."
+        side = "within" if self.within else "above"
+        return f"{share}, {side} the limit of {self.limit:,}; the limit is no guarantee."
+
+    def _reason_of(self, i: int) -> str:
+        return f"{self._name(i)}: {float(self._share()[i]):.6g} threads on average."
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        return {**super()._columns(), "utilization": self._share()}
+
+    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+        """Draw each task's share of the threads, beside the limit and the number of threads.
+
+        For a stack, the numbers of rejected and undecided sets.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes; None for a new figure.
+        unit
+            Unused; the picture has no time axis.
+
+        Returns
+        -------
+        The axes.
+        """
+        if self.is_stack:
+            return self._plot_counts(ax)
+        from gpusched._draw import axes as plot
+
+        ax = plot.axes(ax, (6.4, 2.0))
+        left = 0.0
+        for i, share in enumerate(self._share().tolist()):
+            label = self._label(i) if i < 8 else None
+            ax.barh(0, share, 0.5, left=left, color=plot.color(i), label=label)
+            left += share
+        ax.axvline(self.limit, color=plot.INK, linewidth=2, label="limit")
+        ax.axvline(self.threads, color=plot.LATE, linewidth=2, label="threads of the GPU")
+        ax.set_yticks([])
+        ax.set_ylim(-0.6, 0.6)
+        ax.set_xlim(0, 1.04 * max(left, float(self.threads)))
+        ax.set_xlabel("threads")
+        plot.legend(ax, frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+        return ax
+
+    def _form(self) -> str:
+        if self.is_stack:
+            return f"{int(np.sum(self.within))} within the utilization limit"
+        side = "within" if self.within else "above"
+        return f"utilization {float(self.utilization):.6g}, {side} the limit of {self.limit:,}"
 
 
 def fifo_bound(
     tasks: KernelTasks,
-    threads: Any = None,
-    order: Order = "hardware",
+    threads: npt.ArrayLike | None = None,
     *,
-    gpu: Any = None,
+    gpu: GPU | str | None = None,
+    order: Order = "hardware",
     saturation: Literal["exact", "paper"] = "exact",
     theorems: Iterable[str] | None = None,
     stop: Any = None,
 ) -> FifoBound:
     """Bound the response times of kernels whose blocks start in FIFO order.
 
-    The model is that of Yang and Anderson 2017, the theorems are not.
+    The model is that of [ECRTS17]; the theorems are this package's, with proofs in notebook 02.
 
     A job of a task is one kernel of ``blocks`` blocks; each takes ``threads`` threads for at most
     ``block_time``, and starts when it is at the head of the queue and that many are free. Jobs of a
-    task are released at least a period apart. The bounds hold for every such release pattern, with
-    blocks that take less time, too. They are computed in integers and rounded up at the end.
+    task are released at least a period apart. The bounds hold for every such release pattern, also
+    with blocks that take less time. They are computed in integers and rounded up at the end.
 
-    The paper asks whether response times are bounded up to a utilization of ``m - b_max + 1``.
+    The paper conjectures that response times are bounded up to a utilization of ``m - b_max + 1``.
     They are where jobs of a task may overlap, and need not be where they run one after the other,
-    as in a stream. Notebook 02 has the theorems with their proofs.
+    as in a stream.
 
-    Each task has a stream of its own, of one priority; more streams than the GPU has hardware
-    channels would delay each other in ways that the model does not know.
+    Each task has a stream of its own, of one priority. More streams than the GPU has hardware
+    channels would delay each other in ways that the model does not cover.
+
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
+    >>> gs.analysis.fifo_bound(tasks, threads=256).response.tolist()
+    [54, 57]
 
     Parameters
     ----------
     tasks
         One task set, or a stack of N.
     threads
-        Threads of the GPU, any of which a block may use (m in the paper): a number, or one per
-        set.
-    order
-        What "FIFO" means, one of ``ORDERS``.
+        Threads of the GPU, any of which a block may use (m in the paper): a number, or ``(N,)``.
     gpu
         Instead of ``threads``: a ``GPU``, or the name of a preset. Then a block needs warps,
         registers, shared memory and a block slot of one SM, as ``place`` counts them; its threads
         are rounded up to whole warps, also in the work of its task.
+    order
+        Reading of FIFO, one of ``ORDERS``.
     saturation
         "exact": the least number of busy threads that block sizes can add up to while a block
         waits. "paper": ``m - b_max + 1``, which is never more.
     theorems
-        Which theorems to try, to see what each is good for: some of ``"fits"``, ``"P"``, ``"V1"``,
-        ``"A"``, ``"A refined"``, ``"V2"``, ``"V3"``; all unless given.
+        Theorems to try, to compare them: some of ``"fits"``, ``"P"``, ``"V1"``, ``"A"``,
+        ``"A refined"``, ``"V2"``, ``"V3"``; all unless given.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
+        call.
 
     Returns
     -------
@@ -337,17 +478,18 @@ def fifo_bound(
     Raises
     ------
     ValueError
-        Blocks wider than the GPU, or that do not fit an SM; threads whose combinations are too
-        many to search (use ``saturation="paper"``).
+        Blocks wider than the GPU, or that do not fit an SM; block sizes with too many combinations
+        to search (use ``saturation="paper"``).
     OverflowError
-        Times or work beyond the clock.
+        Times or work that exceed 64 bits.
     gpusched.Cancelled
-        Stopped by ``stop``.
+        ``stop`` was set.
     """
     instance(tasks, KernelTasks, "tasks")
     one_of(order, ORDERS, "order")
     one_of(saturation, ("exact", "paper"), "saturation")
     mask = _mask(theorems)
+    began = perf_counter()
     period, block_time, blocks = map(np.atleast_2d, (tasks.period, tasks.block_time, tasks.blocks))
     width, sets = np.atleast_2d(tasks.threads), len(period)
     overlap = order == "overlap"
@@ -365,10 +507,10 @@ def fifo_bound(
         )
     else:
         if threads is not None:
-            raise ValueError("threads: give either threads or gpu")
+            raise ValueError("threads: got both threads and gpu, expected one of them")
         if saturation == "paper":
             raise ValueError(
-                "saturation: the paper's counts threads alone, which does not go with gpu"
+                "saturation: got 'paper', which counts threads alone, expected 'exact' with gpu"
             )
         device = as_gpu(gpu)
         beta = _core.fifo_saturation_gpu(
@@ -405,7 +547,6 @@ def fifo_bound(
         tasks=tasks,
         order=order,
         bounded=bounded,
-        bound=np.where(bounded, -(-numerator // np.where(bounded, denominator, 1)), -1),
         numerator=numerator,
         denominator=denominator,
         theorem_code=theorem.astype(np.int8),
@@ -413,16 +554,21 @@ def fifo_bound(
         reasons=reasons,
         saturation=int(beta[0]) if one else beta,
         utilization=float(share[0]) if one else share,
+        seconds=perf_counter() - began,
     )
 
 
-def fifo_limit(tasks: KernelTasks, threads: Any) -> FifoLimit:
-    """The utilization limit of Yang and Anderson 2017, Theorem 1, and who is within it.
+def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
+    """Compute the utilization limit of [ECRTS17], Theorem 1, and compare task sets with it.
 
-    That is no guarantee where the jobs of a task run one after the other. Two tasks on two
+    The limit is no guarantee where the jobs of a task run one after the other. Two tasks on two
     threads, with blocks of one thread: one block that takes 90 every 100, and two blocks that take
     20 every 110. The limit is 2 and the utilization 1.26, yet with the second task first the
-    responses of the first one are 110, 120, 130, and so on. Use ``fifo_bound``.
+    responses of the first one are 110, 120, 130, and so on. Use `fifo_bound`.
+
+    >>> tasks = gs.KernelTasks([100, 110], block_time=[90, 20], blocks=[1, 2])
+    >>> gs.analysis.fifo_limit(tasks, threads=2).within
+    True
 
     Parameters
     ----------
@@ -430,41 +576,64 @@ def fifo_limit(tasks: KernelTasks, threads: Any) -> FifoLimit:
         One task set, or a stack of N; ``blocks``, ``threads``, ``block_time`` and ``period``
         count.
     threads
-        Threads of the GPU (m in the paper): a number, or one per set.
+        Threads of the GPU (m in the paper): a number, or ``(N,)``.
+
+    Returns
+    -------
+    FifoLimit
+        Necessary: rejected or undecided.
 
     Raises
     ------
     ValueError, OverflowError
-        As ``fifo_bound``.
+        As `fifo_bound`.
     """
     instance(tasks, KernelTasks, "tasks")
+    began = perf_counter()
     m = _threads(threads, tasks)
     period, block_time = np.atleast_2d(tasks.period), np.atleast_2d(tasks.block_time)
     rows = (period, block_time, np.atleast_2d(tasks.blocks), np.atleast_2d(tasks.threads))
     limit = _core.fifo_saturation(*rows, m, overlap=False, paper=True, stop=None)
     beta = _core.fifo_saturation(*rows, m, overlap=False, paper=False, stop=None)
     share = _utilization(*rows)
-    within = share <= limit
-    # Floats decide but where they are too close.
-    for i in np.flatnonzero(np.abs(share - limit) <= 1e-9 * limit):
-        within[i] = _exact_utilization(rows, int(i)) <= int(limit[i])
+    within, over = ~_exceeds(rows, share, limit), _exceeds(rows, share, m)
     if tasks.is_stack:
-        return FifoLimit(limit, beta, share, within)
-    return FifoLimit(int(limit[0]), int(beta[0]), _exact_utilization(rows, 0), bool(within[0]))
+        seconds = perf_counter() - began
+        return FifoLimit(tasks, m, limit, beta, within, over, seconds)
+    return FifoLimit(
+        tasks=tasks,
+        threads=int(m[0]),
+        limit=int(limit[0]),
+        saturation=int(beta[0]),
+        within=bool(within[0]),
+        rejected=bool(over[0]),
+        seconds=perf_counter() - began,
+    )
+
+
+def _exceeds(
+    rows: tuple[Int64Array, ...], share: npt.NDArray[np.float64], limit: Int64Array
+) -> BoolArray:
+    """Which utilizations exceed a number of threads; fractions decide close cases."""
+    above = share > limit
+    for i in np.flatnonzero(np.abs(share - limit) <= 1e-9 * limit):
+        above[i] = _exact_utilization(tuple(row[int(i)] for row in rows)) > int(limit[i])
+    found: BoolArray = above
+    return found
 
 
 def _threads(threads: Any, tasks: KernelTasks) -> Int64Array:
     """The threads of the GPU, one number per set."""
     if threads is None:
-        raise TypeError("threads: say how many threads the GPU has")
+        raise TypeError("threads: got None, expected the number of threads of the GPU")
     if isinstance(threads, (str, GPU)):
-        raise TypeError(f"threads = {str(threads)[:60]}: must be a number (a GPU goes to gpu=)")
+        raise TypeError(f"threads: got {shown(threads)}, expected a number (a GPU goes to gpu=)")
     m = int_array(threads, "threads")
     at_least(m, 1, "threads")
     sets = len(tasks) if tasks.is_stack else 1
     if m.shape not in ((), (sets,)) or (m.shape and not tasks.is_stack):
         what = f"a number, or one for each of {sets} sets" if tasks.is_stack else "a number"
-        raise ValueError(f"threads: must be {what}, has shape {m.shape}")
+        raise ValueError(f"threads: got shape {m.shape}, expected {what}")
     return np.ascontiguousarray(np.broadcast_to(m, (sets,)))
 
 
@@ -487,6 +656,7 @@ def _utilization(
     return total
 
 
-def _exact_utilization(rows: tuple[Int64Array, ...], index: int) -> Fraction:
-    columns = (row[index].tolist() for row in rows)
+def _exact_utilization(rows: tuple[Int64Array, ...]) -> Fraction:
+    """The same exactly, for one set."""
+    columns = (row.tolist() for row in rows)
     return sum((Fraction(c * g * b, t) for t, c, g, b in zip(*columns, strict=True)), Fraction(0))

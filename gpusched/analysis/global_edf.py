@@ -1,17 +1,15 @@
-"""Elliott and Anderson 2010: bounded tardiness, the GPU behind a lock or in a container.
-
-Elliott and Anderson, "Globally Scheduled Real-Time Multiprocessor Systems with GPUs", RTNS 2010.
-``gpusched.analysis`` hands these out.
-"""
+"""Bounded tardiness under global EDF, the GPU behind a lock or in a container [RTNS10]."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, instance, int_array, integer, one_of
@@ -28,9 +26,9 @@ __all__ = [
 ]
 
 GEDF_METHODS = ("best", "devi_anderson", "compliant")
-"""What ``method`` may be."""
+"""Choices of ``method``."""
 
-# Bits for the core; what needs no method is always tried.
+# Bits for the core; methods that always apply are always tried.
 _TRIED = {"best": 0b011110, "devi_anderson": 0b001110, "compliant": 0b010110}
 Method = Literal["best", "devi_anderson", "compliant"]
 Variant = Literal["sound", "paper"]
@@ -40,15 +38,15 @@ def gedf_tardiness(
     hosts: HostTasks,
     cpus: int,
     *,
-    blocking: Any = 0,
+    blocking: npt.ArrayLike = 0,
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
     """Bound responses under global EDF, all of a job's time counted as execution.
 
     Sporadic tasks on m CPUs; a job runs for e' = e + s + b, where e is its CPU time with copies, s
-    its kernels (on as many SMs as there are times for) and b what it waits (``blocking``).
-    Tardiness is bounded when e' <= p for every task and the utilization is at most m.
+    its kernels (on as many SMs as there are times for) and b its blocking. Tardiness is bounded
+    when e' <= p for every task and the utilization is at most m.
 
     - ``devi_anderson`` (Devi and Anderson, "Tardiness bounds under global EDF scheduling on a
       multiprocessor", 2008; implicit deadlines): response <= p + x + e', x = (sum of the L largest
@@ -58,7 +56,13 @@ def gedf_tardiness(
     - ``best``: the least of these for each task.
 
     With no more tasks than CPUs, no job waits (response <= e'); on one CPU with implicit deadlines
-    none is late. Which bound is the least differs from task to task (``GedfVerdict.method``).
+    none is late. The method with the least bound differs from task to task
+    (``GedfVerdict.method``).
+
+    >>> hosts = gs.HostTasks([30, 30, 30], cpu=[20, 20, 20])
+    >>> answer = gs.analysis.gedf_tardiness(hosts, cpus=2)
+    >>> answer.schedulable, answer.tardiness.tolist()
+    (True, [20, 20, 20])
 
     Parameters
     ----------
@@ -71,7 +75,12 @@ def gedf_tardiness(
     method
         One of ``GEDF_METHODS``.
     stop
-        None, or a buffer of one byte that another thread sets to stop the call.
+        None, or a buffer of one byte; setting it to 1 in another thread ends the call.
+
+    Returns
+    -------
+    GedfVerdict
+        Sufficient: accepted or undecided.
 
     Raises
     ------
@@ -79,8 +88,11 @@ def gedf_tardiness(
         No CPU; negative blocking; an unknown method; ``devi_anderson`` where a deadline is not the
         period.
     OverflowError
-        Jobs that together are beyond the clock.
+        Jobs whose sums exceed 2**59 ticks.
+    gpusched.Cancelled
+        ``stop`` was set.
     """
+    began = perf_counter()
     one_of(method, GEDF_METHODS, "method")
     m = _cpus(hosts, cpus)
     work = _cpu_time(hosts) + _kernels(hosts)
@@ -89,23 +101,25 @@ def gedf_tardiness(
     try:
         wait = np.broadcast_to(wait, work.shape)
     except ValueError:
-        raise ValueError(f"blocking: shape {wait.shape} does not fit {work.shape}") from None
+        raise ValueError(
+            f"blocking: got shape {wait.shape}, expected one that fits {work.shape}"
+        ) from None
     _implicit(hosts, method)
     demand = _sum(work, wait, "blocking")
     found = _response(hosts, demand, m, method, stop)
-    return _verdict(hosts, m, "gedf_tardiness", demand, wait.copy(), found)
+    return _verdict(hosts, m, "gedf_tardiness", demand, wait.copy(), found, began)
 
 
 def srm(
     hosts: HostTasks,
     cpus: int,
+    *,
     lock: Literal["fmlp", "omlp", "best"] = "best",
     variant: Variant = "sound",
-    *,
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """The Shared Resource Method (Elliott and Anderson 2010, section 4.1): one lock around the GPU.
+    """Test the Shared Resource Method, one lock around the GPU: [RTNS10], section 4.1.
 
     A job holds the lock through a GPU segment, copies included (its critical section), and waits
     for it at most b; tardiness under global EDF is bounded when e + s + b <= p for every task and
@@ -120,16 +134,31 @@ def srm(
     A job with several GPU segments waits that long for each of them, and counts with its longest
     for others.
 
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]])
+    >>> answer = gs.analysis.srm(hosts, cpus=2, lock="fmlp")
+    >>> answer.schedulable, answer.blocking.tolist(), answer.response.tolist()
+    (True, [12, 8], [25, 26])
+
     Parameters
     ----------
     hosts, cpus, method, stop
         As in `gedf_tardiness`.
     lock
-        ``best``: for each set the lock with which it is schedulable; with both, the one with the
-        least largest tardiness (``fmlp`` at a tie).
+        ``best``: for each set the lock with which it is accepted; with both, the one with the least
+        largest tardiness (``fmlp`` at a tie).
     variant
         ``sound`` or ``paper``.
+
+    Returns
+    -------
+    GedfVerdict
+        Sufficient: accepted or undecided.
+
+    Raises
+    ------
+    As `gedf_tardiness`.
     """
+    began = perf_counter()
     one_of(lock, (*LOCKS, "best"), "lock")
     one_of(variant, ("sound", "paper"), "variant")
     one_of(method, GEDF_METHODS, "method")
@@ -150,21 +179,21 @@ def srm(
         ).reshape(work.shape)
         demand = _sum(work, wait, "blocking")
         found = _response(hosts, demand, m, method, stop)
-        verdicts.append(_verdict(hosts, m, "srm", demand, wait, found, lock=code))
+        verdicts.append(_verdict(hosts, m, "srm", demand, wait, found, began, lock=code))
     return verdicts[0] if len(verdicts) == 1 else _better(*verdicts)
 
 
 def container(
     hosts: HostTasks,
     cpus: int,
-    variant: Variant = "sound",
     *,
-    server_period: Any = None,
+    variant: Variant = "sound",
+    server_period: npt.ArrayLike | None = None,
     whole_budget: bool = False,
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """The Container Method (Elliott and Anderson 2010, section 4.2): one server for the GPU.
+    """Test the Container Method, one server for all GPU-using tasks: [RTNS10], section 4.2.
 
     The container's bandwidth w, the sum of its tasks' (e + s) / p, must not exceed 1 (Ineq. 5), nor
     the whole utilization m (Ineq. 6), nor that of a CPU-only task 1, which the paper does not say
@@ -173,34 +202,45 @@ def container(
 
     The bounds take the container for a periodic server with period P and budget w P among the
     CPU-only tasks. Theta is its tardiness there; a GPU-using task's response is at most
-    Theta + 2 P + (sum of e + s) / w. That says nothing about what short servers cost. Where w P is
-    no short fraction of a tick, the server has the next larger budget, and w is what that makes it:
+    Theta + 2 P + (sum of e + s) / w. The cost of short servers is not part of them. Where w P is no
+    short fraction of a tick, the server has the next larger budget, and w is what that makes it:
     the bound is then the one of a slightly larger server.
 
-    A server in time has a budget of whole ticks. If it is larger than w P, responses can be above
-    the bounds for w P, of CPU-only tasks by much where P is a few ticks: those for it are had with
-    ``whole_budget``.
+    A simulated server has a budget of whole ticks. If it is larger than w P, responses can exceed
+    the bounds for w P, those of CPU-only tasks by much where P is a few ticks; ``whole_budget``
+    gives the bounds for it.
+
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
+    >>> answer = gs.analysis.container(hosts, cpus=2)
+    >>> answer.schedulable, answer.server_period
+    (True, 60)
 
     Parameters
     ----------
     hosts, cpus, method, stop
         As in `gedf_tardiness`.
+    variant
+        ``sound`` or ``paper``.
     server_period
         P, one number or one per set; the shortest period of the GPU-using tasks unless given.
     whole_budget
-        Whether the bounds are those of a server whose budget is w P rounded up to a tick, which is
-        the one of ``gs.simulate.host``; there are none if that is too much for the CPUs. What is
-        schedulable does not depend on it.
-    variant
-        ``sound`` or ``paper``.
+        Whether the bounds are those of a server whose budget is w P rounded up to a tick, as in
+        ``gs.simulate.host``; there are none if that is too much for the CPUs. ``accepted`` does not
+        depend on it.
+
+    Returns
+    -------
+    GedfVerdict
+        Sufficient: accepted or undecided.
 
     Raises
     ------
     ValueError
         As `gedf_tardiness`; a server period that is not positive, or not one per set.
     OverflowError
-        Jobs that together are beyond the clock, or a server period that is.
+        Jobs whose sums exceed 2**59 ticks, or a server period that does.
     """
+    began = perf_counter()
     one_of(variant, ("sound", "paper"), "variant")
     one_of(method, GEDF_METHODS, "method")
     m = _cpus(hosts, cpus)
@@ -213,7 +253,7 @@ def container(
         at_least(period, 1, "server_period")
         lead = hosts.period.shape[:-1]
         if period.ndim and period.shape != lead:
-            raise ValueError(f"server_period: shape {period.shape}; must be one number per set")
+            raise ValueError(f"server_period: got shape {period.shape}, expected one per set")
         period = np.broadcast_to(period, lead)
     work = _cpu_time(hosts) + _kernels(hosts)
     columns = _stacked(hosts, hosts.period, hosts.deadline, work, inside.astype(np.int64))
@@ -232,28 +272,44 @@ def container(
     )
     server = period.copy() if hosts.is_stack else int(period)
     none = np.zeros_like(work)
-    return _verdict(hosts, m, "container", work, none, found, server_period=server)
+    return _verdict(hosts, m, "container", work, none, found, began, server_period=server)
 
 
 def cpu_only(
     hosts: HostTasks,
     cpus: int,
-    speed_up: Any,
+    speed_up: float | Fraction,
     *,
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """The same jobs without a GPU that is ``speed_up`` times as fast.
+    """Test the same jobs without the GPU, which is ``speed_up`` times as fast as a CPU.
 
-    The comparison of Elliott and Anderson 2010, section 5.1.
+    The comparison of [RTNS10], section 5.1. A job takes its CPU segments and c times its kernels on
+    a CPU, without the copies (the paper's e + c s - epsilon). Tardiness is bounded when that is at
+    most p for every task and the utilization at most m, and unbounded otherwise.
 
-    A job takes its CPU segments and c times its kernels on a CPU; the copies go (the paper's e +
-    c s - epsilon). Tardiness is bounded when that is at most p for every task and the utilization
-    at most m.
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
+    >>> [gs.analysis.cpu_only(hosts, 2, c).schedulable for c in (8, 16)]
+    [True, False]
 
-    ``speed_up`` (c) is a positive int, ``Fraction`` or float, taken as the decimal it prints as.
-    The other parameters are those of `gedf_tardiness`.
+    Parameters
+    ----------
+    hosts, cpus, method, stop
+        As in `gedf_tardiness`.
+    speed_up
+        c: a positive int, ``Fraction`` or float; a float is taken as the decimal it prints as.
+
+    Returns
+    -------
+    GedfVerdict
+        Exact: accepted or rejected.
+
+    Raises
+    ------
+    As `gedf_tardiness`; TypeError and ValueError for a speed-up that is not a positive number.
     """
+    began = perf_counter()
     one_of(method, GEDF_METHODS, "method")
     m = _cpus(hosts, cpus)
     _implicit(hosts, method)
@@ -263,24 +319,24 @@ def cpu_only(
     longest = max(_most(hosts.period), _most(hosts.deadline)) * finer
     longest = max(longest, _most(own) * finer + _most(kernels) * factor.numerator)
     if longest >= 2**60:
-        raise OverflowError(f"speed_up = {factor}: makes jobs too long for the clock")
+        raise OverflowError(f"speed_up: got {factor}, expected jobs below 2**60 ticks with it")
     demand = own * finer + kernels * factor.numerator
     found = _response(hosts, demand, m, method, stop, finer)
     if finer > 1:
         found = (*found[:2], *_divided(found[2], found[3], finer), found[4])
     none = np.zeros_like(demand)
-    return _verdict(hosts, m, "cpu_only", -(-demand // finer), none, found)
+    return _verdict(hosts, m, "cpu_only", -(-demand // finer), none, found, began)
 
 
-# What they share ---------------------------------------------------------------------------------
+# Shared parts
 
 
 def _cpus(hosts: HostTasks, cpus: Any) -> int:
-    """m, where there are hosts to run on them."""
+    """The number of CPUs, after a check of both arguments."""
     instance(hosts, HostTasks, "hosts")
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
-        raise ValueError(f"cpus = {m}: must be a positive number of CPUs within 31 bits")
+        raise ValueError(f"cpus: got {shown(m)}, expected 1 to 2**31 - 1 CPUs")
     return m
 
 
@@ -299,7 +355,7 @@ def _kernels(hosts: HostTasks) -> Int64Array:
 
 def _sum(work: Int64Array, wait: Int64Array, name: str) -> Int64Array:
     if _most(wait) + _most(work) >= 2**62:
-        raise OverflowError(f"{name}: makes jobs too long for the clock")
+        raise OverflowError(f"{name}: got {_most(wait)}, expected jobs below 2**62 ticks with it")
     return work + wait
 
 
@@ -313,8 +369,8 @@ def _implicit(hosts: HostTasks, method: str) -> None:
         at = tuple(int(i) for i in np.argwhere(other)[0])
         where = ", ".join(map(str, at))
         raise ValueError(
-            f"deadline[{where}] = {hosts.deadline[at]}: Devi and Anderson's bound needs deadlines "
-            "equal to periods; use method='compliant'"
+            f"deadline[{where}]: got {hosts.deadline[at]}, expected {hosts.period[at]}, the "
+            "period, for Devi and Anderson's bound (or use method='compliant')"
         )
 
 
@@ -322,15 +378,17 @@ def _factor(speed_up: Any) -> Fraction:
     if isinstance(speed_up, (bool, np.bool_)) or not isinstance(
         speed_up, (int, float, Fraction, np.integer, np.floating)
     ):
-        raise TypeError(f"speed_up = {shown(speed_up)}: must be a number")
+        raise TypeError(f"speed_up: got {shown(speed_up)}, expected a number")
     if not math.isfinite(speed_up) or speed_up <= 0:
-        raise ValueError(f"speed_up = {speed_up}: must be positive and finite")
+        raise ValueError(f"speed_up: got {speed_up}, expected a positive, finite number")
     if isinstance(speed_up, (float, np.floating)):
         factor = Fraction(repr(float(speed_up)))
     else:
         factor = Fraction(speed_up if isinstance(speed_up, Fraction) else int(speed_up))
     if factor.denominator > 10**6 or factor.numerator > 10**9:
-        raise ValueError(f"speed_up = {speed_up}: must be at most 10^9, in steps of 10^-6 or more")
+        raise ValueError(
+            f"speed_up: got {speed_up}, expected at most 10**9, in steps of 10**-6 or more"
+        )
     return factor
 
 
@@ -371,46 +429,44 @@ def _verdict(
     demand: Int64Array,
     blocking: Int64Array,
     found: Found,
+    began: float,
     lock: int = -1,
     server_period: Any = 0,
 ) -> GedfVerdict:
     verdict, failed, numerator, denominator, method = found
     shape = hosts.period.shape
-    if hosts.is_stack:
-        codes: tuple[Any, ...] = (np.full(len(hosts), lock, np.int8), verdict.astype(np.int8))
-        schedulable: Any = verdict == FIT
-        failing: Any = failed
-        server: Any = np.broadcast_to(np.asarray(server_period, np.int64), (len(hosts),)).copy()
+    one = not hosts.is_stack
+    if one:
+        server: Any = server_period
     else:
-        codes = (lock, int(verdict[0]))
-        schedulable, failing = bool(verdict[0] == FIT), int(failed[0])
-        server = server_period
+        server = np.broadcast_to(np.asarray(server_period, np.int64), (len(hosts),)).copy()
     return GedfVerdict(
         hosts=hosts,
         cpus=m,
         test=test,
-        schedulable=schedulable,
+        accepted=bool(verdict[0] == FIT) if one else verdict == FIT,
         demand=demand,
         blocking=blocking,
         numerator=numerator.reshape(shape),
         denominator=denominator.reshape(shape),
         method_code=method.astype(np.int8).reshape(shape),
-        lock_code=codes[0],
-        verdict_code=codes[1],
-        failed=failing,
+        verdict_code=int(verdict[0]) if one else verdict.astype(np.int8),
         server_period=server,
+        _lock=lock if one else np.full(len(hosts), lock, np.int8),
+        _failed=int(failed[0]) if one else failed,
+        seconds=perf_counter() - began,
     )
 
 
 def _better(fmlp: GedfVerdict, omlp: GedfVerdict) -> GedfVerdict:
-    """For each set the lock that passes, with both the one with the least largest tardiness."""
-    only = np.asarray(omlp.schedulable) & ~np.asarray(fmlp.schedulable)
-    both = np.asarray(omlp.schedulable) & np.asarray(fmlp.schedulable)
+    """For each set the lock that passes; with both, the one with the least largest tardiness."""
+    only = np.asarray(omlp.accepted) & ~np.asarray(fmlp.accepted)
+    both = np.asarray(omlp.accepted) & np.asarray(fmlp.accepted)
     known = omlp.bounded.all(axis=-1)
-    sooner = omlp.tardiness.max(axis=-1) < fmlp.tardiness.max(axis=-1)
-    second = only | (both & known & (sooner | ~fmlp.bounded.all(axis=-1)))
-    if not fmlp.hosts.is_stack:
-        return omlp if bool(second) else fmlp
+    late = [answer.tardiness.filled(0).max(axis=-1, initial=0) for answer in (fmlp, omlp)]
+    second = only | (both & known & ((late[1] < late[0]) | ~fmlp.bounded.all(axis=-1)))
+    if not fmlp.is_stack:
+        return replace(omlp if second else fmlp, seconds=omlp.seconds)
     chosen = {}
     for field in fields(GedfVerdict):
         one, other = getattr(fmlp, field.name), getattr(omlp, field.name)
@@ -418,4 +474,4 @@ def _better(fmlp: GedfVerdict, omlp: GedfVerdict) -> GedfVerdict:
             pick = second.reshape(second.shape + (1,) * (one.ndim - 1))
             one = np.where(pick, other, one)
         chosen[field.name] = one
-    return GedfVerdict(**chosen)
+    return GedfVerdict(**{**chosen, "seconds": omlp.seconds})

@@ -1,200 +1,233 @@
-"""What a test under global EDF says of task sets: is tardiness bounded, and by what?"""
+"""Answer of the tests under global EDF: bounded tardiness, response and tardiness bounds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, set_index
-from gpusched._support.frozen import Frozen
-from gpusched._support.text import clip
+from gpusched._support.arguments import Int64Array
+from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, Times, missing
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["GEDF_BOUNDS", "LOCKS", "GedfVerdict"]
 
 LOCKS = ("fmlp", "omlp")
-"""The locks of the Shared Resource Method, in the order of ``GedfVerdict.lock_code``: FMLP-Long,
-one FIFO queue; the global OMLP, a FIFO queue of m jobs with a priority queue before it."""
+"""Locks of the Shared Resource Method: FMLP-Long, one FIFO queue; the global OMLP, a FIFO queue of
+m jobs with a priority queue before it."""
 
 GEDF_BOUNDS = ("", "alone", "uniprocessor", "devi_anderson", "compliant", "fifo")
-"""Where a bound comes from, in the order of ``GedfVerdict.method_code``: a CPU for every task; one
-CPU and implicit deadlines; Devi and Anderson 2005/2008; the compliant vector of Erickson, Devi and
-Baruah 2010 and Erickson and Anderson 2012; the FIFO order inside a container."""
+"""Sources of bounds, in the order of ``GedfVerdict.method_code``: a CPU for every task; one CPU and
+implicit deadlines; Devi and Anderson 2005/2008; the compliant vector of Erickson, Devi and Baruah
+2010 and Erickson and Anderson 2012; the FIFO order inside a container."""
 
-# The core's reasons, in the order of ``GedfVerdict.verdict_code``.
+# Reasons of the core, in the order of ``GedfVerdict.verdict_code``.
 FIT, LONG, LOAD, CONTAINER = range(4)
-_SHOWN_ROWS = 40
+
+_COMMON = (
+    "Bounded tardiness is tested: an accepted set may miss deadlines by at most its tardiness.",
+    "Releases of a task are at least a period apart, and segments take at most their given times.",
+    "Jobs are scheduled by global EDF, preemptive, with free migration and without overhead.",
+)
+_OF_TEST = {
+    "gedf_tardiness": "All of a job's time, kernels and blocking included, counts as execution.",
+    "srm": "One lock guards the GPU during a whole GPU segment; waiting and kernels count as "
+    "execution on a CPU.",
+    "container": "GPU-using tasks run one at a time, in the order of their releases, inside a "
+    "periodic server whose period costs nothing.",
+    "cpu_only": "Kernels run on CPUs, as many times slower as was given, without copies.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GedfVerdict(Frozen):
+class GedfVerdict(Answer):
     """Whether tardiness is bounded, and response bounds, for one set of n tasks or N sets.
+
+    The question is that of [RTNS10], soft schedulability: a set is accepted when the tardiness of
+    every task is bounded. An accepted set may miss deadlines, by at most ``tardiness``;
+    ``meets_deadlines`` says whether that is 0 for all tasks.
+
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
+    >>> answer = gs.analysis.srm(hosts, cpus=2)
+    >>> answer.schedulable, answer.response.tolist(), answer.tardiness.tolist()
+    (True, [13, 5], [0, 0])
+    >>> answer.why()
+    'No job is later than its deadline.'
 
     Attributes
     ----------
     hosts, cpus, test
-        What was asked: the tasks, m, and ``gedf_tardiness``, ``srm``, ``container`` or
-        ``cpu_only``.
-    schedulable
-        Whether the tardiness of every task is bounded (soft schedulability): a bool, or an array of
-        shape ``(N,)``. Decided exactly.
+        The tasks, the number of CPUs m, and "gedf_tardiness", "srm", "container" or "cpu_only".
+    accepted
+        Whether the tardiness of every task is bounded: a bool, or bool ``(N,)``. Decided exactly
+        for tasks whose demand is executed on CPUs; a sufficient test for tasks that wait.
     demand
-        What a job counts for on the CPUs (e'), with its suspensions and its blocking: int64 ticks
-        of shape ``(n,)`` or ``(N, n)``, as all arrays below unless it says otherwise; rounded up
-        where a speed-up makes it a fraction.
+        Time that a job counts for on the CPUs (e'), with its suspensions and its blocking: int64
+        ticks of shape ``(n,)`` or ``(N, n)``, as all arrays below unless stated; rounded up where a
+        speed-up makes it a fraction.
     blocking
-        How much of the demand is waiting for the GPU (b).
+        Part of the demand that is waiting for the GPU (b).
     numerator, denominator
         The response bound exactly, in lowest terms; 0 and 0 without a bound. Where the periods have
-        no short common multiple, utilizations were rounded up on the way, and where the fraction
-        would not fit 64 bits, it was.
-    method_code, lock_code, verdict_code, failed
-        int8 indices into ``GEDF_BOUNDS`` per task, and per set into ``LOCKS`` (-1: no lock) and the
-        reasons; the task behind the reason, or -1.
+        no short common multiple, utilizations were rounded up on the way; where the fraction would
+        not fit 64 bits, the bound was.
+    method_code
+        int8 indices into ``GEDF_BOUNDS``; ``method`` has the names.
+    verdict_code
+        Reason of the answer: 0 accepted, 1 a job longer than its period, 2 the load of the CPUs, 3
+        the load of the container. An int, or int8 ``(N,)``.
     server_period
-        Of the container; 0 for the other tests. An int, or an array of shape ``(N,)``.
+        Of the container; 0 for the other tests. An int, or int64 ``(N,)``.
+    seconds
+        Wall-clock time of the call.
     """
+
+    _KIND: ClassVar[str] = "GedfVerdict"
+    _QUESTION: ClassVar[str] = "the tardiness of every task is bounded"
+    _SHOWN: ClassVar[tuple[str, ...]] = (
+        *("period", "demand", "blocking", "response", "tardiness", "method"),
+    )
 
     hosts: HostTasks
     cpus: int
     test: str
-    schedulable: Any
+    accepted: Flags
     demand: Int64Array
     blocking: Int64Array
     numerator: Int64Array
     denominator: Int64Array
     method_code: npt.NDArray[np.int8]
-    lock_code: Any
-    verdict_code: Any
-    failed: Any
-    server_period: Any
+    verdict_code: Ticks
+    server_period: Ticks
+    _lock: Ticks = field(repr=False)  # index into LOCKS, -1: none
+    _failed: Ticks = field(repr=False)  # the task behind the reason, -1: none
+    seconds: float = field(default=0.0, compare=False)
 
-    def __len__(self) -> int:
-        """Sets in a stack, tasks in a single set."""
-        return len(self.demand)
+    @property
+    def _tasks(self) -> HostTasks:
+        return self.hosts
+
+    @property
+    def claim(self) -> Claim:
+        """ "exact" for `cpu_only`, whose tasks never wait; else "sufficient"."""
+        return "exact" if self.test == "cpu_only" else "sufficient"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        return (*_COMMON, _OF_TEST[self.test])
+
+    @property
+    def rejected(self) -> Flags:
+        """Whether tardiness is shown to be unbounded, by `cpu_only`: a bool, or bool ``(N,)``."""
+        if self.claim == "exact":
+            return ~self.accepted if self.is_stack else not self.accepted
+        return np.zeros(len(self), np.bool_) if self.is_stack else False
+
+    @property
+    def meets_deadlines(self) -> Flags:
+        """Whether every response bound is within its deadline (hard deadlines): a bool, or bool
+        ``(N,)``."""
+        values, known = self._responses()
+        met = (known & (values <= self.hosts.deadline)).all(axis=-1) & self.accepted
+        return met if self.is_stack else bool(met)
+
+    @property
+    def failed(self) -> Any:  # an int, None or a masked array, as is_stack says
+        """The task whose job is longer than its period: an int, None without one; for a stack an
+        int64 array ``(N,)``, masked without one."""
+        if self.is_stack:
+            return missing(self._failed, np.asarray(self._failed) >= 0)
+        return None if self._failed < 0 else self._failed
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether there is a number: all tasks of a schedulable set, or none of a set.
-
-        The exception are schedulable sets whose bounds are beyond the clock.
-        """
+        """Whether there is a response bound: bool ``(n,)`` or ``(N, n)``, True for all tasks of an
+        accepted set, unless the bounds exceed 64 bits, and for no others."""
         known: npt.NDArray[np.bool_] = self.denominator > 0
         return known
 
-    @property
-    def response(self) -> Int64Array:
-        """No response is longer: ticks, rounded up; -1 without a bound."""
-        below = np.where(self.bounded, self.denominator, 1)
-        found: Int64Array = np.where(self.bounded, -(-self.numerator // below), -1)
-        return found
+    def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+        known = self.bounded
+        return -(-self.numerator // np.where(known, self.denominator, 1)), known
 
     @property
-    def tardiness(self) -> Int64Array:
-        """No job is later than its deadline by more: ticks, rounded up; -1 without a bound."""
-        late = np.maximum(self.response - self.hosts.deadline, 0)
-        found: Int64Array = np.where(self.bounded, late, -1)
-        return found
+    def tardiness(self) -> Times:
+        """Largest time by which a job may miss its deadline: ticks, rounded up, ``(n,)`` or
+        ``(N, n)``; masked without a bound."""
+        values, known = self._responses()
+        return missing(np.maximum(values - self.hosts.deadline, 0), known)
 
     @property
     def exact(self) -> list[Any]:
-        """The bounds as a ``Fraction`` per task, None without one; a list per set of a stack."""
+        """The response bounds as a ``Fraction`` per task, None without one; a list per set of a
+        stack."""
 
         def of(above: list[int], below: list[int]) -> list[Fraction | None]:
             return [Fraction(n, d) if d else None for n, d in zip(above, below, strict=True)]
 
         above, below = self.numerator.tolist(), self.denominator.tolist()
-        if not self.hosts.is_stack:
+        if not self.is_stack:
             return of(above, below)
         return [of(*rows) for rows in zip(above, below, strict=True)]
 
     @property
     def method(self) -> npt.NDArray[np.str_]:
-        """What each bound comes from (``GEDF_BOUNDS``): the least one counts."""
+        """Source of each bound (``GEDF_BOUNDS``), the least of those that were tried."""
         return np.array(GEDF_BOUNDS)[self.method_code]
 
     @property
-    def lock(self) -> Any:
-        """The lock of the Shared Resource Method: a name, ``""`` without, or an array of them."""
-        names = np.array((*LOCKS, ""))[self.lock_code]
-        return names if self.hosts.is_stack else str(names)
+    def lock(self) -> Any:  # a string or an array, as is_stack says
+        """Lock of the Shared Resource Method: a name of ``LOCKS``, "" without one; an array
+        ``(N,)`` for a stack."""
+        names = np.array((*LOCKS, ""))[self._lock]
+        return names if self.is_stack else str(names)
 
     @property
-    def utilization(self) -> Any:
-        """Of all demands: a float, or an array of shape ``(N,)``."""
+    def utilization(self) -> Any:  # a float or an array, as is_stack says
+        """Sum of demand / period: a float, or an array ``(N,)``."""
         total = (self.demand / self.hosts.period).sum(axis=-1)
-        return total if self.hosts.is_stack else float(total)
+        return total if self.is_stack else float(total)
 
-    def why(self, set: int | None = None) -> str:
-        """A sentence: what rules out a bound, or how late a job can be."""
-        at = set_index(set, len(self) if self.hosts.is_stack else None)
-        verdict, i = int(np.asarray(self.verdict_code)[at]), int(np.asarray(self.failed)[at])
-        demand, period = self.demand[at], self.hosts.period[at]
-        if verdict == LONG:
-            wait = int(self.blocking[at][i])
-            parts = f", {wait} of them for the GPU" if wait else ""
-            name = self.hosts.name[i]
-            return f"a job of {name} takes {demand[i]} of its {period[i]} ticks{parts}"
-        if verdict == CONTAINER:
-            inside = self.hosts.segments[at] > 0
-            share = float((demand / period)[inside].sum())
-            return f"the GPU-using tasks need {share:.6g} of one CPU"
-        if verdict == LOAD:
-            load = float((demand / period).sum())
-            return f"the tasks need {load:.6g} of {self.cpus} CPUs"
-        if not self.bounded[at].all():
-            return "tardiness is bounded, by a number beyond the clock or that no method here gives"
-        late = self.tardiness[at]
+    def _reason(self) -> str:
+        code, share = int(self.verdict_code), self.demand / self.hosts.period
+        if code == LONG:
+            return self._reason_of(int(self._failed))
+        if code == CONTAINER:
+            inside = self.hosts.segments > 0
+            return f"The GPU-using tasks need {float(share[inside].sum()):.6g} of one CPU."
+        if code == LOAD:
+            return f"The tasks need {float(share.sum()):.6g} of {self.cpus} CPUs."
+        if not self.bounded.all():
+            return "Tardiness is bounded, by a number above 64 bits or that no method here gives."
+        late = self.tardiness
+        if not len(late) or not late.max():
+            return "No job is later than its deadline."
         worst = int(late.argmax())
-        name = self.hosts.name[worst]
-        return f"no job is later than {late[worst]} ticks" + (f" ({name})" if late[worst] else "")
+        return f"No job is more than {int(late[worst]):,} ticks late ({self._name(worst)})."
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task (and set)."""
-        keys = ["set"] if self.hosts.is_stack else []
-        frame = self.hosts._task_frame()[[*keys, "task", "name", "period", "deadline"]]
-        for name in ("demand", "blocking", "bounded", "response", "tardiness"):
-            frame[name] = getattr(self, name).ravel()
-        frame["method"] = self.method.ravel().astype(object)
-        return frame
+    def _reason_of(self, i: int) -> str:
+        if i != self._failed:
+            return super()._reason_of(i)
+        wait = int(self.blocking[i])
+        parts = f", {wait} of them for the GPU" if wait else ""
+        period = int(self.hosts.period[i])
+        return f"A job of {self._name(i)} takes {int(self.demand[i])} of its {period} ticks{parts}."
 
-    def __repr__(self) -> str:
-        return f"<GedfVerdict: {self._summary()}>"
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "period": self.hosts.period,
+            "demand": self.demand,
+            "blocking": self.blocking,
+            **super()._columns(),
+            "tardiness": self.tardiness,
+            "method": self.method,
+        }
 
-    def _summary(self) -> str:
-        if self.hosts.is_stack:
-            count = int(self.schedulable.sum())
-            return f"{self.test}, {count} of {len(self)} sets schedulable on {self.cpus} CPUs"
-        verdict = "schedulable" if self.schedulable else "not schedulable"
-        lock = f" ({self.lock})" if self.lock else ""
-        return f"{self.test}{lock}, {verdict} on {self.cpus} CPUs: {self.why()}"
-
-    def _repr_html_(self) -> str:
-        summary = f"<p>GedfVerdict: {escape(self._summary())}</p>"
-        if self.hosts.is_stack:
-            return summary
-        rows = []
-        response, tardiness = self.response, self.tardiness
-        for i in range(min(self.hosts.n, _SHOWN_ROWS)):
-            known = self.bounded[i]
-            cells = [
-                escape(clip(self.hosts.name[i], 60)),
-                f"{int(self.hosts.period[i]):,}",
-                f"{int(self.demand[i]):,}",
-                f"{int(self.blocking[i]):,}",
-                f"{int(response[i]):,}" if known else "",
-                f"{int(tardiness[i]):,}" if known else "",
-                escape(str(self.method[i])),
-            ]
-            rows.append("".join(f"<td>{cell}</td>" for cell in cells))
-        names = ("", "period", "demand", "of it waiting", "response", "tardiness", "from")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        more = self.hosts.n - _SHOWN_ROWS
-        note = f"<p>and {more} more tasks</p>" if more > 0 else ""
-        return f"{summary}<table><tr>{head}</tr>{body}</table>{note}"
+    def _form(self) -> str:
+        lock = f", {self.lock}" if not self.is_stack and self.lock else ""
+        tasks = "" if self.is_stack else f"{self.hosts.n} tasks on "
+        return f"{self.test}{lock}; {tasks}{self.cpus} CPUs, soft deadlines"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import instance, int_array, integer64, one_of
@@ -31,32 +33,23 @@ def stgm(
     hosts: HostTasks,
     cpus: int | None = None,
     sms: int | None = None,
+    *,
     mode: Mode = "suspend",
     variant: Literal["sound", "paper", "paper, B_h"] = "sound",
-    *,
     stop: Any = None,
 ) -> Verdict:
-    """The test of the STGM paper, section IV-B: tasks share the GPU by SMs.
+    """Test tasks that share the GPU by SMs: STGM, [RTCSA19], section IV-B.
 
     Tasks are assigned to cores and run there by fixed preemptive priorities (``hosts.core``,
     ``hosts.priority``). A kernel runs on its task's SMs (``hosts.sm``) and starts when every kernel
-    that was launched before on one of them has ended. Copies take the one copy engine, first come,
-    first served. A GPU segment runs at a boosted priority.
+    launched earlier on one of them has ended. The copy engine serves copies in the order of their
+    requests. A GPU segment runs at a boosted priority.
 
-    The claim rests on this:
-
-    - a kernel takes no longer than ``hosts.kernel`` says for its number of SMs, whatever runs on
-      the other SMs: what kernels on different SMs do to each other through caches and memory must
-      be in these numbers;
-    - mode "suspend": while a task waits for the copy engine, for its SMs or for its kernel, it is
-      suspended; a copy needs the copy engine and, at boosted priority, the task's core, for its
-      whole length. A program that spins while it waits for the copy engine is not covered; mode
-      "busy" covers it;
-    - mode "busy": from the start of a GPU segment to its end the task keeps its core and cannot be
-      preempted;
-    - a GPU segment begins when its task is scheduled at its own priority, also at the start of a
-      job and after another GPU segment;
-    - releases of a task are at least a period apart; segments may take less than they are given.
+    >>> hosts = gs.HostTasks.from_segments(
+    ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1], sm=[[0], [1]])
+    >>> answer = gs.analysis.stgm(hosts)
+    >>> answer.schedulable, answer.response.tolist()
+    (True, [17, 20])
 
     Parameters
     ----------
@@ -64,16 +57,17 @@ def stgm(
         One set or a stack, with cores and, for tasks with GPU segments, SMs; deadlines at most the
         periods, priorities that differ.
     cpus
-        How many cores; as many as ``hosts.core`` has unless given.
+        Number of cores; that of ``hosts.core`` unless given.
     sms
-        How many SMs the GPU has; ``hosts.sms`` unless given.
+        Number of SMs of the GPU; ``hosts.sms`` unless given.
     mode
-        "suspend" or "busy", see above.
+        "suspend": a task is suspended while it waits for the copy engine, its SMs or its kernel.
+        "busy": it keeps its core from the start of a GPU segment to its end.
     variant
         "sound": the corrected equations. "paper": Eqs. (1)-(12) as printed, **which are unsound**:
-        Eq. (5) misses that a kernel waits for one that itself waits, Eqs. (7) and (11) bound
-        what less urgent tasks do on the core too low, and Eq. (9) charges more urgent tasks
-        with the blocking of the task itself. "paper, B_h": with their own instead (mode "busy"
+        Eq. (5) omits that a kernel waits for one that itself waits, Eqs. (7) and (11) bound the
+        delay by less urgent tasks on the core too low, and Eq. (9) charges more urgent tasks with
+        the blocking of the task itself. "paper, B_h": with their own blocking instead (mode "busy"
         only); unsound, too.
     stop
         A writable buffer of one byte; setting it to 1 in another thread ends the call.
@@ -81,20 +75,36 @@ def stgm(
     Returns
     -------
     Verdict
+        Sufficient: accepted or undecided.
 
     Raises
     ------
     ValueError
-        Tasks without a core or SM, deadlines beyond the period, priorities that tie, numbers of
+        Tasks without a core or SM, deadlines above the period, priorities that tie, numbers of
         cores or SMs that do not suffice, more than 1024 SMs.
     OverflowError
-        Jobs that overflow the clock.
+        Times whose sums exceed 2**59 ticks.
     gpusched.Cancelled
         ``stop`` was set.
+
+    Notes
+    -----
+    The guarantee assumes that
+
+    - a kernel takes no longer than ``hosts.kernel`` states for its number of SMs, whatever runs on
+      the other SMs: interference through caches and memory is in these numbers;
+    - in mode "suspend" a copy needs the copy engine and, at boosted priority, the task's core, for
+      its whole length. A program that spins while it waits for the copy engine is not covered;
+      mode "busy" covers it;
+    - in mode "busy" a task is not preempted during a GPU segment;
+    - a GPU segment begins when its task is scheduled at its own priority, also at the start of a
+      job and after another GPU segment;
+    - releases of a task are at least a period apart; segments may take less than the given time.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
+    began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = hosts.sms if sms is None else few_sms(integer64(sms, "sms"))
     answer = _core.host_stgm(
@@ -106,66 +116,74 @@ def stgm(
         paper=variant_number(variant),
         stop=stop,
     )
-    return verdict_of(hosts, "stgm", variant, mode, count, width, answer)
+    return verdict_of(hosts, "stgm", variant, mode, count, width, answer, began)
 
 
 def mpcp(
     hosts: HostTasks,
     cpus: int | None = None,
     sms: int | None = None,
-    mode: LockMode = "suspend",
     *,
+    mode: LockMode = "suspend",
     stop: Any = None,
 ) -> Verdict:
-    """MPCP: one lock for the whole GPU, which the most urgent waiting task gets next.
+    """Test tasks that lock the whole GPU, the most urgent waiting task next: MPCP.
 
-    Rajkumar, Sha and Lehoczky (RTSS 1988); Lakshmanan, de Niz and Rajkumar (RTSS 2009). A job
-    requests the lock for each GPU segment and holds it to the segment's end, at a boosted priority;
-    the holder has all SMs. Blocking is the smaller of what a request and what a job can meet, and
-    jitter is W - x, not the refuted W + B^r of LNR'09, Eq. (3).
+    A job requests the lock for each GPU segment and holds it to the segment's end, at a boosted
+    priority; the holder has all SMs. Blocking is the smaller of a bound per request and a bound per
+    job; the jitter is W - x, not the refuted W + B^r of [RTSS09], Eq. (3). Sources: Rajkumar, Sha
+    and Lehoczky, RTSS 1988; Lakshmanan, de Niz and Rajkumar, RTSS 2009 [RTSS09].
 
-    The claim rests on this: waiting tasks are suspended ("suspend", "busy") or spin at their own
-    priority ("spin"); the holder is suspended during kernels ("suspend") or keeps its core ("busy",
-    "spin"). Releases of a task are at least a period apart.
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
+    >>> gs.analysis.mpcp(hosts).response.tolist()
+    [13, 12]
 
     Parameters
     ----------
     hosts, cpus, stop
-        As in `stgm`; ``hosts.sm`` is not looked at.
+        As in `stgm`; ``hosts.sm`` is ignored.
     sms
-        With how many SMs kernels run; as many as ``hosts.kernel`` has times for unless given.
+        Number of SMs that kernels run with; the number of columns of ``hosts.kernel`` unless given.
     mode
-        "suspend", "busy" or "spin", see above.
+        Waiting tasks are suspended ("suspend", "busy") or spin at their own priority ("spin"); the
+        holder is suspended during kernels ("suspend") or keeps its core ("busy", "spin").
 
     Returns
     -------
     Verdict
+        Sufficient: accepted or undecided.
 
     Raises
     ------
-    As `stgm`.
+    As `stgm`. Releases of a task are assumed to be at least a period apart.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES, "mode")
+    began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
     answer = lock_test("mpcp", hosts, cores, count, width, mode, stop=stop)
-    return verdict_of(hosts, "mpcp", "sound", mode, count, width, answer)
+    return verdict_of(hosts, "mpcp", "sound", mode, count, width, answer, began)
 
 
 def fmlp_plus(
     hosts: HostTasks,
     cpus: int | None = None,
     sms: int | None = None,
+    *,
     mode: Mode = "suspend",
     variant: Literal["sound", "gcaps"] = "sound",
-    *,
     stop: Any = None,
 ) -> Verdict:
-    """FMLP+: one lock for the whole GPU, first come, first served.
+    """Test tasks that lock the whole GPU, first come, first served: FMLP+.
 
-    Block, Leontyev, Brandenburg and Anderson (RTCSA 2007); Brandenburg (ECRTS 2014). As `mpcp`, but
-    for the order of the queue; waiting tasks are suspended.
+    As `mpcp`, with a FIFO queue; waiting tasks are suspended. Sources: Block, Leontyev, Brandenburg
+    and Anderson, RTCSA 2007; Brandenburg, ECRTS 2014.
+
+    >>> hosts = gs.HostTasks.from_segments(
+    ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1])
+    >>> gs.analysis.fmlp_plus(hosts).response.tolist()
+    [25, 26]
 
     Parameters
     ----------
@@ -174,71 +192,84 @@ def fmlp_plus(
     mode
         "suspend": the holder of the lock is suspended during kernels; "busy": it keeps its core.
     variant
-        "sound", or "gcaps": as the public code of GCAPS (RTAS 2024) has it. That does not count the
-        requests of more urgent tasks on the core, which is right if these keep the core, but
+        "sound", or "gcaps": as in the public code of GCAPS (RTAS 2024), which does not count the
+        requests of more urgent tasks on the core. That is right where these keep the core, and
         **unsound** in mode "suspend".
 
     Returns
     -------
     Verdict
+        Sufficient: accepted or undecided.
 
     Raises
     ------
-    As `stgm`.
+    As `stgm`. Releases of a task are assumed to be at least a period apart.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, ("sound", "gcaps"), "variant")
+    began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
     paper = variant == "gcaps"
     answer = lock_test("fmlp_plus", hosts, cores, count, width, mode, paper=paper, stop=stop)
-    return verdict_of(hosts, "fmlp_plus", variant, mode, count, width, answer)
+    return verdict_of(hosts, "fmlp_plus", variant, mode, count, width, answer, began)
 
 
 def gpu_server(
     hosts: HostTasks,
     cpus: int | None = None,
-    server: Any = None,
-    overhead: int = 0,
     sms: int | None = None,
     *,
+    server: npt.ArrayLike | None = None,
+    overhead: int = 0,
     stop: Any = None,
 ) -> Verdict:
-    """A server task runs all GPU segments, one at a time, the most urgent task's first.
+    """Test tasks whose GPU segments a server task runs, the most urgent task's first.
 
-    Kim, Patel, Wang and Rajkumar (RTCSA 2017; JSA 2018). The server has the highest priority on its
-    core, executes the copies and is suspended during kernels; tasks are suspended from request to
-    notice. It takes ``overhead`` at the start of a request, between two of them and to notify.
+    The server has the highest priority on its core, runs one segment at a time, executes the copies
+    and is suspended during kernels; tasks are suspended from request to notification. It takes
+    ``overhead`` at the start of a request, between two requests and for a notification. Source:
+    Kim, Patel, Wang and Rajkumar, RTCSA 2017 and JSA 2018.
+
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
+    >>> gs.analysis.gpu_server(hosts, overhead=1).response.tolist()
+    [15, 10]
 
     Parameters
     ----------
     hosts, cpus, sms, stop
         As in `mpcp`.
     server
-        The server's core, one number or ``(N,)``; None for a core of its own beside the ``cpus``.
+        Core of the server, one number or ``(N,)``; None for a core of its own beside the ``cpus``.
     overhead
-        In ticks (epsilon; the authors measured 50 us).
+        Ticks (epsilon; the authors measured 50 us).
 
     Returns
     -------
     Verdict
-        With ``server``.
+        With ``server``. Sufficient: accepted or undecided.
 
     Raises
     ------
-    As `stgm`; also for a server's core that is none, and a negative overhead.
+    As `stgm`; also ValueError for a server's core that does not exist and a negative overhead.
+    Releases of a task are assumed to be at least a period apart.
     """
     instance(hosts, HostTasks, "hosts")
+    began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
     place = np.int64(count) if server is None else int_array(server, "server")
     sets = len(cores)
     if np.ndim(place) > 1 or (np.ndim(place) == 1 and np.shape(place) != (sets,)):
-        raise ValueError(f"server: shape {np.shape(place)}; must be one core, or one for each set")
+        raise ValueError(
+            f"server: got shape {np.shape(place)}, expected one core, or one for each set"
+        )
     places = np.ascontiguousarray(np.broadcast_to(place, (sets,)))
     late = integer64(overhead, "overhead")
     answer = lock_test(
         "gpu_server", hosts, cores, count, width, server=places, overhead=late, stop=stop
     )
-    return verdict_of(hosts, "gpu_server", "sound", "suspend", count, width, answer, server=places)
+    return verdict_of(
+        hosts, "gpu_server", "sound", "suspend", count, width, answer, began, server=places
+    )

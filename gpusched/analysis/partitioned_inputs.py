@@ -1,7 +1,8 @@
-"""Arguments and answers common to the partitioned tests and to the allocators."""
+"""Arguments and verdicts shared by the partitioned tests and the allocators."""
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer64
-from gpusched.analysis.verdict import TERMS, Verdict, _answer
+from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.host_tasks import MAX_SMS, HostTasks
 
 Mode = Literal["suspend", "busy"]
@@ -20,13 +21,13 @@ LOCK_MODES = ("suspend", "busy", "spin")
 
 
 def assigned_cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
-    """Each task's core, with an axis for the sets, and how many there are."""
+    """Each task's core, with an axis for the sets, and the number of cores."""
     cores = np.atleast_2d(hosts.core)
     nowhere = np.argwhere(cores < 0)
     if len(nowhere):
         at = nowhere[0][0 if hosts.is_stack else 1 :].tolist()
         raise ValueError(
-            f"core{at}: the task has no core; give core=, or use partition or stgm_allocate"
+            f"core{at}: got none, expected a core (give core=, or use partition or stgm_allocate)"
         )
     if cpus is None:
         return cores, int(cores.max(initial=0)) + 1
@@ -34,9 +35,9 @@ def assigned_cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]
 
 
 def few_sms(sms: int) -> int:
-    """A number of SMs of which sets are made."""
+    """A number of SMs that sets of SMs can be made of."""
     if not 0 <= sms <= MAX_SMS:
-        raise ValueError(f"sms = {sms}: must be a number of SMs, at most {MAX_SMS}")
+        raise ValueError(f"sms: got {sms}, expected 0 to {MAX_SMS} SMs")
     return sms
 
 
@@ -45,7 +46,7 @@ def sm_sets_of(hosts: HostTasks, sms: int) -> npt.NDArray[np.uint8]:
     beyond = np.argwhere(hosts.sm[..., sms:])
     if len(beyond):
         *at, past = beyond[0].tolist()
-        raise ValueError(f"sms = {sms}: sm{at} has SM {sms + past}")
+        raise ValueError(f"sms: got {sms}, expected more than {sms + past}, an SM of sm{at}")
     given = hosts.sm if hosts.is_stack else hosts.sm[None]
     sets = np.zeros((*given.shape[:2], sms), np.uint8)
     common = min(sms, hosts.sms)
@@ -97,21 +98,36 @@ def verdict_of(
     cpus: int,
     sms: int,
     answer: tuple[Any, ...],
-    server: Any = None,
-    rounds: Any = None,
-    decided: bool = True,
+    began: float,
+    server: Int64Array | None = None,
+    rounds: Int64Array | None = None,
 ) -> Verdict:
-    """The verdict from arrays for a stack; about one set where ``hosts`` is one."""
-    schedulable, response, terms, failed = answer[:4]
-    accepted = schedulable.astype(np.bool_) if decided else schedulable
+    """The verdict from arrays of the core, which have an axis for the sets in any case.
+
+    ``answer``: accepted (-1 where a budget was spent), responses, terms, failed tasks. ``began``:
+    `perf_counter` at the start of the call.
+    """
+    code, response, terms, failed = answer[:4]
     parts = {name: np.ascontiguousarray(terms[..., i]) for i, name in enumerate(TERMS)}
-    asked = (hosts, test, variant, mode, cpus, sms)
-    if hosts.is_stack:
-        return Verdict(*asked, accepted, response, parts, failed, server, rounds)
+    code = np.asarray(code, np.int64)
+    one = not hosts.is_stack
     return Verdict(
-        *asked,
-        *(_answer(accepted[0]), response[0], {name: part[0] for name, part in parts.items()}),
-        int(failed[0]),
-        None if server is None else int(server[0]),
-        None if rounds is None else int(rounds[0]),
+        hosts=hosts,
+        test=test,
+        variant=variant,
+        mode=mode,
+        cpus=cpus,
+        sms=sms,
+        accepted=bool(code[0] == 1) if one else code == 1,
+        terms={name: part[0] for name, part in parts.items()} if one else parts,
+        server=_per_set(server, one),
+        rounds=_per_set(rounds, one),
+        spent=bool(code[0] == -1) if one else code == -1,
+        _computed=response[0] if one else response,
+        _failed=int(failed[0]) if one else failed,
+        seconds=perf_counter() - began,
     )
+
+
+def _per_set(values: Int64Array | None, one: bool) -> Any:
+    return None if values is None else int(values[0]) if one else values

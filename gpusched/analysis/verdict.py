@@ -1,27 +1,25 @@
-"""What a schedulability test says of task sets with CPU and GPU segments, and why."""
+"""Answer of the tests for task sets with CPU and GPU segments under partitioned priorities."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from html import escape
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, frozen, integer, set_index
+from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
+from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["TERMS", "Verdict"]
 
 TERMS = ("own", "copy", "kernel", "request", "lower", "server", "higher")
-"""The parts that a response is made of: the task's own segments (and its requests' overhead);
-waiting for the copy engine (B^m in the STGM paper), for SMs (B^e), and for the lock or the server;
-GPU segments of less urgent tasks on its core (B^l); the server's work on its core; more urgent
-tasks on its core."""
+"""Parts of a response time: the task's own segments (and its requests' overhead); waiting for the
+copy engine (B^m in [RTCSA19]), for SMs (B^e), and for the lock or the server; GPU segments of less
+urgent tasks on its core (B^l); the server's work on its core; more urgent tasks on its core."""
 
 _TERM = {
     "own": "its own segments",
@@ -34,43 +32,84 @@ _TERM = {
 }
 
 _COLORS = {"own": 0, "copy": 4, "kernel": 1, "request": 3, "lower": 5, "server": 7, "higher": 2}
-_SHOWN_ROWS = 40
+
+_COMMON = (
+    "Releases of a task are at least a period apart, and segments take at most their given times.",
+    "Tasks run on their assigned cores by fixed preemptive priorities, without further overhead.",
+)
+_MODE = {
+    ("stgm", "suspend"): "A task is suspended while it waits for the copy engine, its SMs or its "
+    "kernel; copies occupy its core at boosted priority.",
+    ("stgm", "busy"): "A task keeps its core, not preempted, during its GPU segments.",
+    ("lock", "suspend"): "Tasks are suspended while they wait for the lock and during kernels; the "
+    "lock's holder is boosted.",
+    (
+        "lock",
+        "busy",
+    ): "Tasks are suspended while they wait for the lock, and the holder keeps its core.",
+    ("lock", "spin"): "Tasks spin at their own priority while they wait for the lock; the holder "
+    "keeps its core.",
+}
+_SHARING = {
+    "stgm": "Kernels on different SMs slow each other down by no more than the given times allow; "
+    "one copy engine serves copies in the order of their requests.",
+    "mpcp": "One lock guards the whole GPU; the most urgent waiting task gets it next.",
+    "fmlp_plus": "One lock guards the whole GPU, first come, first served.",
+    "gpu_server": "One server task of the highest priority on its core runs all GPU segments, one "
+    "at a time, the most urgent task's first; tasks are suspended meanwhile.",
+}
+_UNSOUND = {
+    "paper": "The printed equations hold; counterexamples are known.",
+    "paper, B_h": "The printed equations hold with B_h; counterexamples are known.",
+    "gcaps": "The bound of the public GCAPS code holds; in mode 'suspend' counterexamples are "
+    "known.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict:
-    """The answer of a test for one set of n tasks, or for a stack of N sets.
+class Verdict(Answer):
+    """Answer of a partitioned test for one set of n tasks, or for a stack of N sets.
 
-    It is **a claim about the whole set**: if every response is within its deadline, no job of any
-    task ever ends later than its response says; where one is not, nothing is claimed of any task
-    (a job that is late may delay all others).
+    It is a claim about the whole set: where every response bound is within its deadline the set is
+    accepted, and no job of any task has a longer response. Otherwise the set is undecided and
+    nothing is claimed of any of its tasks, as a late job may delay all others. These tests are
+    sufficient: they reject no set.
+
+    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
+    >>> answer = gs.analysis.mpcp(hosts)
+    >>> answer.schedulable, answer.response.tolist(), answer.slack.tolist()
+    (True, [13, 12], [47, 68])
+    >>> answer.why(1)
+    'task 1: response at most 12, 68 before its deadline of 80: 7 more urgent tasks on its core, 5 \
+its own segments.'
 
     Attributes
     ----------
     hosts
-        What was asked about; of an allocator, with the cores and SMs that it chose.
+        The tasks; of an allocator, with the cores and SMs that it chose.
     test, variant, mode
-        Which test ("stgm", "mpcp", ...), which form of it ("sound" or a printed one), and what
-        tasks do on their CPU while the GPU works ("suspend", "busy", "spin").
+        The test ("stgm", "mpcp", "fmlp_plus" or "gpu_server"), its form ("sound" or a printed
+        one), and what tasks do on their CPU while the GPU works ("suspend", "busy" or "spin").
     cpus, sms
-        How many cores, and how many SMs.
-    schedulable
-        Whether every response is within its deadline: a bool, or bool ``(N,)``. Of an exhaustive
-        search also None where its budget was spent; int8 ``(N,)`` then: 1, 0, or -1 for that.
-    response
-        What the test computes for each task, int64 ``(n,)`` or ``(N, n)``; -1 for the task that can
-        be late and for those less urgent, which were not looked at.
+        Numbers of cores and of SMs.
+    accepted
+        Whether every response bound is within its deadline: a bool, or bool ``(N,)``.
     terms
-        A dict from ``TERMS`` to arrays of that shape, which add up to the response. For the task
-        that can be late they are what can meet it until its deadline, more than fits in; 0 for
-        those that were not looked at.
-    failed
-        The most urgent task that can be late; -1 for none. An int, or int64 ``(N,)``.
+        A dict from ``TERMS`` to int64 arrays of the shape of ``response``, which add up to it. For
+        the task `failed` they are what can delay it until its deadline, more than fits in; for
+        tasks that were not examined they are 0.
     server
-        The core of the GPU server, ``cpus`` for one of its own; None without one.
+        Core of the GPU server, ``cpus`` for one of its own; None without a server.
     rounds
-        Of an allocator: how many times it chose SMs. None of a test.
+        Of an allocator: the number of times it chose SMs. None of a test.
+    spent
+        Whether an exhaustive search ended because its budget was spent: a bool, or bool ``(N,)``.
+        Where it is False and the set is not accepted, no allocation passes the test.
+    seconds
+        Wall-clock time of the call.
     """
+
+    _KIND: ClassVar[str] = "Verdict"
 
     hosts: HostTasks
     test: str
@@ -78,199 +117,141 @@ class Verdict:
     mode: str
     cpus: int
     sms: int
-    schedulable: Any
-    response: Int64Array
+    accepted: Flags
     terms: Mapping[str, Int64Array]
-    failed: Any
-    server: Any = None
-    rounds: Any = None
+    server: Ticks | None
+    rounds: Ticks | None
+    spent: Flags
+    _computed: Int64Array = field(repr=False)  # -1: the failed task and those not examined
+    _failed: Ticks = field(repr=False)  # -1: none
+    seconds: float = field(default=0.0, compare=False)
 
-    def __post_init__(self) -> None:
-        for array in (*self.terms.values(), *(getattr(self, f.name) for f in fields(self))):
-            if isinstance(array, np.ndarray):
-                frozen(array)
-        object.__setattr__(self, "terms", MappingProxyType(dict(self.terms)))
+    @property
+    def _tasks(self) -> HostTasks:
+        return self.hosts
 
-    def __reduce__(self) -> Any:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return (_unpickle, ({**values, "terms": dict(self.terms)},))
+    @property
+    def claim(self) -> Claim:
+        """ "sufficient": a set that is not accepted is undecided."""
+        return "sufficient"
 
-    def __len__(self) -> int:
-        """Sets in a stack, tasks in a single set."""
-        return len(self.response)
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        kind = {"mpcp": "lock", "fmlp_plus": "lock"}.get(self.test, self.test)
+        found = [*_COMMON, _SHARING[self.test]]
+        if (kind, self.mode) in _MODE:
+            found.append(_MODE[kind, self.mode])
+        if self.variant in _UNSOUND:
+            found.append(_UNSOUND[self.variant])
+        return tuple(found)
+
+    @property
+    def rejected(self) -> Flags:
+        """False for every set, as the tests are sufficient: a bool, or bool ``(N,)``."""
+        return np.zeros(len(self), np.bool_) if self.is_stack else False
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether ``response`` bounds the task's responses: all of a schedulable set's, else none;
-        bool, of the shape of ``response``."""
-        whole = np.asarray(self.schedulable == 1, dtype=np.bool_)[..., None]
-        return np.broadcast_to(whole, self.response.shape).copy()
+        """Whether ``response`` bounds the task's responses: bool ``(n,)`` or ``(N, n)``, True for
+        all tasks of an accepted set and for no others."""
+        whole = np.asarray(self.accepted, np.bool_)[..., None]
+        return np.broadcast_to(whole, self._computed.shape).copy()
 
-    def why(self, set: int | None = None) -> str:
-        """Why the set is schedulable or not, in a sentence or two: which task can be late first,
-        and what its response is made of. ``set``: its number in a stack."""
-        at = set_index(set, len(self) if self.hosts.is_stack else None)
-        hosts = self.hosts[at[0]] if self.hosts.is_stack else self.hosts
-        failed = int(self.failed[at]) if self.hosts.is_stack else int(self.failed)
-        accepted = self.schedulable if at == () else self.schedulable[at]
-        if failed < 0 and accepted != 1:
-            undecided = accepted is None or accepted == -1
-            return "The budget was spent." if undecided else "No allocation passes the test."
-        if failed < 0:
-            slack = hosts.deadline - self.response[at]
-            least = int(np.argmin(slack))
-            return (
-                f"Every response is within its deadline; {_name(hosts, least)} is closest, with "
-                f"{int(self.response[at][least]):,} of {int(hosts.deadline[least]):,}."
-            )
-        parts = {name: int(self.terms[name][at][failed]) for name in TERMS}
-        total = sum(parts.values())
-        named = [f"{value:,} {_TERM[name]}" for name, value in _largest(parts)]
+    @property
+    def failed(self) -> Any:  # an int, None or a masked array, as is_stack says
+        """The most urgent task whose bound exceeds its deadline: an int, None without one; for a
+        stack an int64 array ``(N,)``, masked without one."""
+        if self.is_stack:
+            return missing(self._failed, np.asarray(self._failed) >= 0)
+        return None if self._failed < 0 else self._failed
+
+    def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+        return self._computed, self._computed >= 0
+
+    def _reason(self) -> str:
+        if self.accepted:
+            if not self.hosts.n:
+                return "There are no tasks."
+            return f"Every response bound is within its deadline; {self._tightest()}."
+        if self.spent:
+            return "The budget was spent before all allocations were tried."
+        if self._failed < 0:
+            return "No allocation passes the test."
+        return self._reason_of(int(self._failed))
+
+    def _reason_of(self, i: int) -> str:
+        parts = {name: int(self.terms[name][i]) for name in TERMS}
+        named = ", ".join(f"{value:,} {_TERM[name]}" for name, value in _largest(parts))
+        if i != self._failed:
+            text = super()._reason_of(i)
+            if self._computed[i] < 0:
+                return f"{self._name(i)}: not examined."
+            return f"{text[:-1]}: {named}." if named else text
+        total, deadline = sum(parts.values()), int(self.hosts.deadline[i])
         extra = {name: value for name, value in parts.items() if name != "own"}
         most = max(extra, key=lambda name: extra[name])
-        deadline = int(hosts.deadline[failed])
         first = (
-            f"{_name(hosts, failed)} can miss its deadline of {deadline:,}: "
-            f"the response comes to {total:,} or more, {', '.join(named)}."
+            f"{self._name(i)} may miss its deadline of {deadline:,}: "
+            f"its response bound comes to {total:,} or more, {named}."
         )
         if parts["own"] > deadline:
             return f"{first} Its own segments alone take longer."
-        late = total - deadline
-        if extra[most] >= late:
+        if extra[most] >= total - deadline:
             return f"{first} Without {_TERM[most]} it would be in time."
         return first
 
-    def __getitem__(self, index: int) -> Verdict:
-        """The verdict about set ``index`` of a stack."""
-        if not self.hosts.is_stack:
-            raise TypeError("this is about one task set; only a stack of sets can be indexed")
-        number = range(len(self))[integer(index, "index")]  # negative ones from the end
-        return Verdict(
-            self.hosts[number],
-            *(self.test, self.variant, self.mode, self.cpus, self.sms),
-            _answer(self.schedulable[number]),
-            self.response[number],
-            {name: array[number] for name, array in self.terms.items()},
-            int(self.failed[number]),
-            None if self.server is None else int(self.server[number]),
-            None if self.rounds is None else int(self.rounds[number]),
-        )
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        hosts = self.hosts
+        placed = missing(hosts.core, hosts.core >= 0)
+        return {
+            "priority": hosts.priority,
+            "core": placed,
+            **super()._columns(),
+            **{name: self.terms[name] for name in TERMS},
+        }
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Verdict):
-            return NotImplemented
-        names = [f.name for f in fields(self) if f.name != "terms"]
-        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
-        pairs += [(self.terms[name], other.terms[name]) for name in TERMS]
-        return all(
-            np.array_equal(a, b) if isinstance(a, np.ndarray) else a is b or bool(a == b)
-            for a, b in pairs
-        )
+    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+        """Draw what each response bound is made of, beside the task's deadline.
 
-    __hash__ = None  # type: ignore[assignment]
+        One bar per task, the most urgent on top. The task that fails has a red deadline and a bar
+        beyond it; less urgent ones were not examined and have no bar. For a stack, the numbers of
+        accepted and undecided sets.
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task (and set): deadline, response, terms."""
-        frame = self.hosts._task_frame()
-        keys = [*(["set"] if self.hosts.is_stack else []), "task", "name", "priority", "core"]
-        frame = frame[[*keys, "deadline"]]
-        frame["response"] = self.response.ravel()
-        frame["bounded"] = self.bounded.ravel()
-        for name in TERMS:
-            frame[name] = self.terms[name].ravel()
-        return frame
+        Parameters
+        ----------
+        ax
+            Matplotlib axes; None for a new figure.
+        unit
+            Length of a tick: None, "ns", "us", "ms" or "s".
 
-    def plot(self, ax: Any = None, *, unit: str | None = None, set: int | None = None) -> Any:
-        """Draws what each response is made of, beside its deadline, with matplotlib.
-
-        One bar per task, the most urgent on top. The task that can be late has a red deadline and
-        a bar beyond it; those less urgent were not looked at and have none. ``unit``: what a tick
-        is, None, "ns", "us", "ms" or "s". ``set``: which set of a stack. Returns the axes.
+        Returns
+        -------
+        The axes.
         """
-        from gpusched._draw import axes as plot
+        if self.is_stack:
+            return self._plot_counts(ax)
+        parts = [(_TERM[name], _COLORS[name], self.terms[name]) for name in TERMS]
+        return self._plot_bars(ax, unit, parts, self._html_order(), self.failed)
 
-        at = set_index(set, len(self) if self.hosts.is_stack else None)
-        hosts = self.hosts[at[0]] if self.hosts.is_stack else self.hosts
-        order = np.argsort(hosts.priority, kind="stable")[:_SHOWN_ROWS]
-        ax = plot.axes(ax, (9.4, 1.0 + 0.34 * len(order)))
-        axis = plot.time_axis(unit, int(hosts.deadline[order].max()))
-        y = np.arange(len(order))
-        left = np.zeros(len(order))
-        for name in TERMS:
-            width = self.terms[name][at][order] / axis.ticks
-            if width.any():
-                color = plot.color(_COLORS[name])
-                ax.barh(y, width, 0.62, left=left, color=color, label=_TERM[name])
-                left += width
-        deadline = hosts.deadline[order] / axis.ticks
-        failed = self.failed[at] if self.hosts.is_stack else self.failed
-        for row, task in enumerate(order.tolist()):
-            style = {"color": plot.LATE if task == failed else plot.INK, "linewidth": 2}
-            ax.plot([deadline[row]] * 2, [row - 0.42, row + 0.42], **style)
-        ax.plot([], [], color=plot.INK, linewidth=2, label="deadline")
-        ax.set_yticks(y, [_label(hosts, i) for i in order.tolist()], parse_math=False)
-        ax.set_ylim(len(order) - 0.4, -0.6)
-        ax.set_xlim(0, 1.04 * max(float(deadline.max()), float(left.max())))
-        ax.set_xlabel(axis.label.replace("time", "response time"))
-        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
-        plot.grid(ax, "x")
-        return ax
-
-    def __repr__(self) -> str:
-        return f"<Verdict: {self._summary()}>"
-
-    def _summary(self) -> str:
+    def _form(self) -> str:
         form = f"{self.test}, {self.mode}" + (
             "" if self.variant == "sound" else f", {self.variant}"
         )
-        place = f"{self.cpus} cores, {self.sms} SMs"
-        if self.hosts.is_stack:
-            count = int(np.sum(self.schedulable == 1))
-            return f"{count} of {len(self)} sets schedulable ({form}; {place})"
-        answer = {True: "schedulable", False: "not schedulable"}.get(self.schedulable, "undecided")
-        return f"{answer} ({form}; {self.hosts.n} tasks on {place})"
+        tasks = "" if self.is_stack else f"{self.hosts.n} tasks on "
+        return f"{form}; {tasks}{self.cpus} cores, {self.sms} SMs"
 
-    def _repr_html_(self) -> str:
-        summary = f"<p>Verdict: {escape(self._summary())}</p>"
-        if self.hosts.is_stack:
-            return summary
-        names = [name for name in TERMS if self.terms[name].any()]
-        head = "".join(f"<th>{name}</th>" for name in ("core", "deadline", "response", *names))
-        rows = []
-        order = np.argsort(self.hosts.priority, kind="stable")[:_SHOWN_ROWS]
-        for i in order.tolist():
-            known = self.response[i] >= 0
-            cells = [
-                str(int(self.hosts.core[i])) if self.hosts.core[i] >= 0 else "",
-                f"{int(self.hosts.deadline[i]):,}",
-                f"{int(self.response[i]):,}" if known else "–",
-                *(f"{int(self.terms[name][i]):,}" for name in names),
-            ]
-            label = escape(clip(self.hosts.name[i], 60))
-            rows.append(f"<th>{label}</th>" + "".join(f"<td>{cell}</td>" for cell in cells))
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        more = self.hosts.n - _SHOWN_ROWS
-        note = f"<p>and {more} more tasks</p>" if more > 0 else ""
-        reason = f"<p>{escape(self.why())}</p>"
-        return f"{summary}<table><tr><th></th>{head}</tr>{body}</table>{note}{reason}"
+    def _html_columns(self) -> tuple[str, ...]:
+        used = [name for name in TERMS if self.terms[name].any()]
+        return ("core", *self._SHOWN, *used)
 
+    def _html_order(self) -> Int64Array:
+        return np.argsort(self.hosts.priority, kind="stable")
 
-def _name(hosts: HostTasks, i: int) -> str:
-    return clip(hosts.name[i], 60)
-
-
-def _answer(code: Any) -> bool | None:
-    return None if code == -1 else bool(code)
-
-
-def _label(hosts: HostTasks, i: int) -> str:
-    core = int(hosts.core[i])
-    return clip(hosts.name[i], 24) + (f", core {core}" if core >= 0 else "")
+    def _label(self, i: int) -> str:
+        core = int(self.hosts.core[i])
+        return clip(self.hosts.name[i], 24) + (f", core {core}" if core >= 0 else "")
 
 
 def _largest(parts: dict[str, int]) -> list[tuple[str, int]]:
     return sorted(((k, v) for k, v in parts.items() if v > 0), key=lambda item: -item[1])
-
-
-def _unpickle(values: dict[str, Any]) -> Verdict:
-    return Verdict(**values)

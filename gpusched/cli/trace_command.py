@@ -15,7 +15,7 @@ from gpusched._support.files import replacing
 from gpusched._support.text import UNITS
 from gpusched.cli.command_parts import Refusal, columns, drawable, duration, natural, positive
 from gpusched.model.slowdown import SLOWDOWNS
-from gpusched.pbs import DeadWindow, Overload
+from gpusched.pbs import DeadInterval, Overload
 
 if TYPE_CHECKING:
     from gpusched.io import TraceKernels
@@ -153,7 +153,7 @@ def _why_not(tasks: KernelTasks, result: Search) -> str:
     proof = result.certificate
     if isinstance(proof, Overload):
         return f"not schedulable: the jobs of a hyperperiod take {proof.load:.2f} times as long"
-    if isinstance(proof, DeadWindow):
+    if isinstance(proof, DeadInterval):
         who = ", ".join(tasks.name[i] for i in proof.tasks)
         start, end, least = map(duration, (proof.start, proof.end, proof.least))
         return f"not schedulable: {who} need {least} between {start} and {end}"

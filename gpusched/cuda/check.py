@@ -349,8 +349,10 @@ def playing(
     tasks, table = times
     found = pbs.search(tasks, table, policy=strategy == "policy")
     assert found.schedule is not None
+    plan = found.policy if strategy == "policy" else found.schedule
+    assert plan is not None
     played = cuda.play(
-        found.policy if strategy == "policy" else found.schedule,
+        plan,
         device,
         strategy=strategy,
         kernels=operations(device, tasks),

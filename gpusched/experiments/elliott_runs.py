@@ -213,7 +213,7 @@ def elliott_table2(
                 tardiness[k, m] = late.mean()
                 worst[k, m] = late.max()
             category[k] = _category(tasks, cpus, worst[k, 0])
-            fits[k] = analysis.container(tasks, cpus).schedulable
+            fits[k] = analysis.container(tasks, cpus).accepted
             report(k + 1)
     columns: dict[str, list[Any]] = {}
     for c, word in enumerate(CATEGORIES):
@@ -289,7 +289,7 @@ def elliott_fig6(
         raise ValueError(
             "seed: expected a set with growing tardiness among the first 1000, got none"
         )
-    fits = analysis.container(tasks, cpus).schedulable
+    fits = analysis.container(tasks, cpus).accepted
     runs = _runs(tasks, cpus, until)[: None if fits else 2]
     late = [(run.finish - run.deadline) / tasks.period[run.task] for run in runs]
     shown = int(runs[1].task[int(late[1].argmax())])
@@ -358,7 +358,7 @@ def _runs(tasks: HostTasks, cpus: int, until: int) -> list[HostRun]:
 def _category(tasks: HostTasks, cpus: int, worst: float) -> int:
     from gpusched import analysis
 
-    if analysis.srm(tasks, cpus).schedulable:
+    if analysis.srm(tasks, cpus).accepted:
         return 0
     return 1 if worst <= 1 else 2
 

@@ -23,12 +23,14 @@ from gpusched.experiments.gpusched_sets import (
     draw_sets,
     draw_tables,
     panels_of,
+    verdicts,
 )
 from gpusched.model import slowdown
 from gpusched.study.sweeps import run, spawn, summary
 
 if TYPE_CHECKING:
     from gpusched._support.budget import Budget
+    from gpusched.model.answers.answer import Answer
 
 __all__ = ["SCHEDULERS", "SLOWDOWNS", "UTILIZATIONS", "Schedulability", "gpusched_fig4"]
 
@@ -193,11 +195,12 @@ def _schedulability(
 
     tasks = draw_sets(n, utilization, count, first, seed)
     table = draw_tables(tasks, slowdown, first, seed)
-    return {
-        "GPUSched": pbs.search(tasks, table, budget=budget, stop=stop).schedulable,
-        "EDFserial": pbs.edf_serial(tasks, table).schedulable,
-        "EDFParallel": pbs.edf_parallel(tasks, table).schedulable,
+    answers: dict[str, Answer] = {
+        "GPUSched": pbs.search(tasks, table, budget=budget, stop=stop),
+        "EDFserial": pbs.edf_serial(tasks, table),
+        "EDFParallel": pbs.edf_parallel(tasks, table),
     }
+    return {name: verdicts(answer) for name, answer in answers.items()}
 
 
 def _factors(panel: str) -> str:

@@ -24,6 +24,7 @@ from gpusched.experiments.gpusched_sets import (
     draw_sets,
     draw_tables,
     panels_of,
+    verdicts,
 )
 from gpusched.study.sweeps import run, spawn
 
@@ -355,12 +356,11 @@ def _timed(
     options: dict[str, Any] = {"budget": budget, "stop": stop}
     if method == "interval":
         stack = pbs.search(tasks, table, **options)
-        seconds, schedulable = stack.seconds, stack.schedulable
+        seconds, schedulable = stack.seconds, verdicts(stack)
     else:  # one set per call, which is far longer than the overhead of a call
-        each = [pbs.search(tasks[i], table[i], "graph", **options) for i in range(count)]
+        each = [pbs.search(tasks[i], table[i], method="graph", **options) for i in range(count)]
         seconds = np.array([found.seconds for found in each])
-        answers = [-1 if found.schedulable is None else found.schedulable for found in each]
-        schedulable = np.array(answers, dtype=np.int8)
+        schedulable = np.array([found.accepted - found.undecided for found in each], np.int8)
     return {
         "seconds": seconds,
         "schedulable": schedulable,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched.study.sweeps import spawn
 
 if TYPE_CHECKING:
+    from gpusched.model.answers.answer import Answer
     from gpusched.model.batch_table import BatchTable
     from gpusched.model.kernel_tasks import KernelTasks
 
@@ -24,6 +26,12 @@ def draw_sets(
 
     key = spawn(seed, 0)
     return generate.gpusched(n, utilization, count=count, seed=key, first=first, ticks=_TICKS)
+
+
+def verdicts(answer: Answer) -> npt.NDArray[np.int8]:
+    """Answers for a stack as a sweep counts them: 1 accepted, 0 rejected, -1 undecided."""
+    codes: npt.NDArray[np.int8] = answer.accepted.astype(np.int8) - answer.undecided
+    return codes
 
 
 def draw_tables(

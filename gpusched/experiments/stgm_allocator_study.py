@@ -178,15 +178,15 @@ def _allocated(
     answers: dict[str, npt.NDArray[Any]] = {}
     for name, how in allocators.items():
         if how is None:
-            chosen = analysis.stgm_exhaustive(hosts, cpus, sms, mode, states=states, stop=stop)
+            chosen = analysis.stgm_exhaustive(hosts, cpus, sms, mode=mode, states=states, stop=stop)
         else:
-            chosen = analysis.stgm_allocate(hosts, cpus, sms, mode, stop=stop, **how)
-        accepted = np.asarray(chosen.schedulable).astype(np.int8)
+            chosen = analysis.stgm_allocate(hosts, cpus, sms, mode=mode, stop=stop, **how)
+        accepted = chosen.accepted.astype(np.int8) - chosen.spent  # -1: undecided
         placed = np.flatnonzero((accepted == 1) & (chosen.hosts.core >= 0).all(axis=1))
         passed = np.zeros(count, dtype=bool)
         if len(placed):
             some = chosen.hosts[placed]
-            passed[placed] = analysis.stgm(some, cpus, sms, mode, stop=stop).schedulable
+            passed[placed] = analysis.stgm(some, cpus, sms, mode=mode, stop=stop).accepted
         answers[f"accepted {name}"] = accepted
         answers[f"found {name}"] = passed
     return answers

@@ -318,9 +318,9 @@ def _schedulable(
             options["apart"] = test == "stgm_apart"
             found = analysis.stgm_allocate(hosts, cpus, sms, **options)
         else:
-            whole_gpu: dict[str, Any] = {"test": test, "sms": whole, "overhead": overhead}
-            found = analysis.partition(hosts, cpus, **whole_gpu, **options)
-        answers[name] = found.schedulable
+            shared: dict[str, Any] = {"protocol": test, "overhead": overhead}
+            found = analysis.partition(hosts, cpus, whole, **shared, **options)
+        answers[name] = found.accepted
     return answers
 
 

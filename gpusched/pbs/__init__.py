@@ -1,31 +1,36 @@
 """Parallel Batch Scheduler (PBS): exact schedulability test, EDF baselines, run-time policy.
 
 PBS submits a batch of ready jobs together, waits for the last of them to end, and looks again; it
-never idles while work is ready [RTNS24]. ``search`` decides exactly whether some sequence of
-batches meets every deadline of the jobs released in one hyperperiod, whatever the resolution of
-time, and gives a witness either way: a schedule that replays, or a certificate that none exists.
-``edf_serial`` and ``edf_parallel`` are the paper's baselines, ``gs.pbs.graph`` its scheduling
-graph.
+never idles while work is ready [RTNS24]. `search` decides exactly whether some sequence of batches
+meets every deadline of the jobs released in one hyperperiod, whatever the resolution of time, and
+gives a schedule that replays or, often, a certificate that none exists. `edf_serial` and
+`edf_parallel` are the paper's baselines, ``gs.pbs.graph`` its scheduling graph.
+
+All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``schedulable``,
+``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for stacks of sets.
 """
 
 from __future__ import annotations
 
 from gpusched._support.budget import Budget
+from gpusched.model.answers.answer import Answer
 from gpusched.pbs import graph
-from gpusched.pbs.certificates import DeadWindow, Overload
-from gpusched.pbs.edf import Edf, EdfStack, edf_parallel, edf_serial
-from gpusched.pbs.exact_search import SPENT, STAGES, Search, SearchStack, search
+from gpusched.pbs.certificates import DeadInterval, Overload
+from gpusched.pbs.edf import Edf, edf_parallel, edf_serial
+from gpusched.pbs.exact_search import SPENT, STAGES, Search, search
+from gpusched.pbs.policy import Play, Policy
 
 __all__ = [
     "SPENT",
     "STAGES",
+    "Answer",
     "Budget",
-    "DeadWindow",
+    "DeadInterval",
     "Edf",
-    "EdfStack",
     "Overload",
+    "Play",
+    "Policy",
     "Search",
-    "SearchStack",
     "edf_parallel",
     "edf_serial",
     "graph",
@@ -34,4 +39,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion

@@ -1,107 +1,194 @@
-"""EDF baselines of PBS: EDFserial and EDFParallel [RTNS24], section 6."""
+"""EDF baselines of PBS: EDFserial and EDFParallel ([RTNS24], section 6)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import Budget, as_budget
+from gpusched.model.answers.answer import Claim, Flags, missing
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.pbs.search_inputs import arrays_of, check_inputs, counts_text, schedule_of
+from gpusched.model.schedule import Schedule
+from gpusched.pbs.search_inputs import BatchAnswer, arrays_of, check_inputs, schedule_of
 
-if TYPE_CHECKING:
-    from gpusched.model.schedule import Schedule
-
-__all__ = ["Edf", "EdfStack", "edf_parallel", "edf_serial"]
-
-
-@dataclass(frozen=True, eq=False)
-class Edf:
-    """What EDFserial or EDFParallel does with one task set.
-
-    ``schedulable`` is None when the frames exceed the budget of bytes; ``schedule`` holds the
-    frames up to the end or the first miss (the frame that misses included); ``missed`` is (task,
-    job, absolute deadline) of the first job that misses, or None.
-    """
-
-    schedulable: bool | None
-    schedule: Schedule
-    missed: tuple[int, int, int] | None
+__all__ = ["Edf", "edf_parallel", "edf_serial"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EdfStack:
-    """What EDFserial or EDFParallel does with a stack of N task sets, arrays of length N.
+class Edf(BatchAnswer):
+    """Answer of EDFserial or EDFParallel for one set of n tasks, or for a stack of N sets.
 
-    ``schedulable``: 1, 0, or -1 when the frames exceed the budget of bytes; ``task``, ``job`` and
-    ``deadline`` of the first miss, -1 without one.
+    Exact for this dispatcher, which is run over the hyperperiod: accepted or rejected, unless the
+    frames exceed the budget of bytes. Another dispatcher may meet the deadlines of a rejected set
+    (`search`).
+
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
+    >>> answer = gs.pbs.edf_serial(tasks, table)
+    >>> answer.schedulable, answer.missed
+    (True, None)
+    >>> answer.response.tolist(), answer.slack.tolist()
+    ([4, 5], [0, 1])
+
+    Attributes
+    ----------
+    tasks, table
+        The tasks and their table.
+    scheduler
+        "EDFserial" or "EDFParallel".
+    accepted, rejected
+        Whether all jobs of the hyperperiod meet their deadlines, or one misses: a bool, or bool
+        ``(N,)``.
+    schedule
+        Of a single set: the frames up to the end or the first miss (the frame that misses
+        included). None for a stack, and for a set that was taken from one.
+    seconds
+        Wall-clock time of the call.
     """
 
-    schedulable: npt.NDArray[np.int8]
-    task: npt.NDArray[np.int8]
-    job: Int64Array
-    deadline: Int64Array
+    _KIND: ClassVar[str] = "Edf"
 
-    def __len__(self) -> int:
-        return len(self.schedulable)
+    tasks: KernelTasks
+    table: BatchTable
+    scheduler: str
+    accepted: Flags
+    rejected: Flags
+    schedule: Schedule | None
+    _miss: Int64Array = field(repr=False)  # task, job and deadline, (3,) or (N, 3); 0 without one
+    seconds: float = field(default=0.0, compare=False)
 
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task set."""
-        import pandas as pd
+    @property
+    def claim(self) -> Claim:
+        """ "exact", for the dispatcher."""
+        return "exact"
 
-        names = ("schedulable", "task", "job", "deadline")
-        columns = {name: getattr(self, name) for name in names}
-        return pd.DataFrame({"set": np.arange(len(self)), **columns})
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        return (
+            "Releases are periodic, from the offsets; the jobs released in one hyperperiod count.",
+            "A batch takes exactly its time in the table, and batches are not preempted.",
+            "Jobs of equal deadlines are taken by the index of their tasks.",
+        )
 
-    def __repr__(self) -> str:
-        return f"<EdfStack: {counts_text(self.schedulable)}>"
+    @property
+    def missed(self) -> Any:  # a tuple, None or a list, as is_stack says
+        """The first job that misses: (task, job, absolute deadline), None without one; a list of
+        these for a stack."""
+        rows = np.atleast_2d(self._miss).tolist()
+        late = np.atleast_1d(self.rejected).tolist()
+        found = [tuple(row) if miss else None for row, miss in zip(rows, late, strict=True)]
+        return found if self.is_stack else found[0]
+
+    def _reason(self) -> str:
+        if self.undecided:
+            return "The budget of bytes was spent."
+        if self.accepted:
+            least = self._tightest()
+            return f"Every job of the hyperperiod ends in time{f'; {least}' if least else ''}."
+        task, job, deadline = self.missed
+        return f"Job {job} of {self._name(task)} misses its deadline at {deadline:,}."
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        miss, late = np.atleast_2d(self._miss), np.atleast_1d(self.rejected)
+        names = ("task", "job", "deadline")
+        return {name: missing(miss[:, i], late) for i, name in enumerate(names)}
+
+    def _form(self) -> str:
+        return self.scheduler
 
 
 def edf_serial(
     tasks: KernelTasks, table: BatchTable, *, budget: Budget | None = None, stop: Any = None
-) -> Any:
-    """EDFserial: one job a frame, earliest deadline first, not preempted.
+) -> Edf:
+    """Run EDFserial: one job a frame, earliest deadline first, not preempted.
 
-    Section 6 of the GPUSched paper; equal deadlines go to the smaller index. Returns an ``Edf`` for
-    one task set, an ``EdfStack`` for a stack. Of the budget, bytes count.
+    [RTNS24], section 6; equal deadlines go to the smaller index.
+
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
+    >>> gs.pbs.edf_serial(tasks, table).schedule.batch.tolist()
+    [1, 2, 1, 2, 1]
+
+    Parameters
+    ----------
+    tasks, table
+        One task set and its table, or stacks of N of both; a single table serves a whole stack.
+    budget
+        A ``Budget`` for each task set, of which bytes count; by default 2 GiB.
+    stop
+        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
+        call.
+
+    Returns
+    -------
+    Edf
+
+    Raises
+    ------
+    ValueError
+        More than 20 tasks, a table of another size, a task that can never run.
+    OverflowError
+        A hyperperiod that exceeds 2**59 ticks.
+    gpusched.Cancelled
+        ``stop`` was set.
     """
     return _edf(tasks, table, False, budget, stop)
 
 
 def edf_parallel(
     tasks: KernelTasks, table: BatchTable, *, budget: Budget | None = None, stop: Any = None
-) -> Any:
-    """EDFParallel: every ready job, in deadline order, that leaves the batch eligible.
+) -> Edf:
+    """Run EDFParallel: every ready job, in deadline order, that leaves the batch eligible.
 
-    Section 6 of the GPUSched paper; equal deadlines go to the smaller index. Returns an ``Edf`` for
-    one task set, an ``EdfStack`` for a stack. Of the budget, bytes count.
+    [RTNS24], section 6; equal deadlines go to the smaller index.
+
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
+    >>> gs.pbs.edf_parallel(tasks, table).schedule.batch.tolist()
+    [3, 1, 2, 1]
+
+    Parameters
+    ----------
+    tasks, table, budget, stop
+        As in `edf_serial`.
+
+    Returns
+    -------
+    Edf
+
+    Raises
+    ------
+    As `edf_serial`.
     """
     return _edf(tasks, table, True, budget, stop)
 
 
 def _edf(
     tasks: KernelTasks, table: BatchTable, parallel: bool, budget: Budget | None, stop: Any
-) -> Any:
+) -> Edf:
     check_inputs(tasks, table)
     budget = as_budget(budget)
-    columns, frames = _core.pbs_edf(
+    began = perf_counter()
+    (answer, *miss), frames = _core.pbs_edf(
         *arrays_of(tasks, table), parallel=parallel, bytes=budget.bytes or 0, stop=stop
     )
-    answer, task, job, deadline = columns
-    if tasks.is_stack or table.is_stack:
-        return EdfStack(
-            schedulable=frozen(answer.astype(np.int8)),
-            task=frozen(task.astype(np.int8)),
-            job=frozen(job),
-            deadline=frozen(deadline),
-        )
-    schedule = schedule_of(frames, tasks, table, False)
-    assert schedule is not None
-    missed = (int(task[0]), int(job[0]), int(deadline[0])) if task[0] >= 0 else None
-    return Edf({1: True, 0: False, -1: None}[int(answer[0])], schedule, missed)
+    one = not (tasks.is_stack or table.is_stack)
+    first = np.where((answer == 0)[:, None], np.stack(miss, axis=1).astype(np.int64), 0)
+    return Edf(
+        tasks=tasks,
+        table=table,
+        scheduler="EDFParallel" if parallel else "EDFserial",
+        accepted=bool(answer[0] == 1) if one else answer == 1,
+        rejected=bool(answer[0] == 0) if one else answer == 0,
+        schedule=schedule_of(frames, tasks, table, False) if one else None,
+        _miss=first[0] if one else first,
+        seconds=perf_counter() - began,
+    )

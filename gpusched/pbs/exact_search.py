@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.arguments import integer, one_of
 from gpusched._support.budget import Budget, as_budget
+from gpusched._support.saved import Saved
+from gpusched._support.text import shown
+from gpusched.model.answers.answer import Claim, Flags, Ticks
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.pbs.certificates import DeadWindow, Overload, certificate_of
+from gpusched.model.schedule import Schedule
+from gpusched.pbs.certificates import DeadInterval, Overload, certificate_of
 from gpusched.pbs.policy import Policy
 from gpusched.pbs.search_inputs import (
+    PRINTED,
+    BatchAnswer,
     arrays_of,
     check_inputs,
-    counts_text,
     schedule_of,
     undecided_of,
 )
 
-if TYPE_CHECKING:
-    from gpusched.model.schedule import Schedule
-
-__all__ = ["SPENT", "STAGES", "Search", "SearchStack", "search"]
+__all__ = ["SPENT", "STAGES", "Search", "search"]
 
 
 STAGES = (
@@ -36,109 +39,196 @@ STAGES = (
     "edf_parallel",
     "depth_first",
     "overload",
-    "dead_window",
+    "dead_interval",
     "latest_start",
     "interval",
     "graph",
 )
-"""What can decide a search, in the order of ``SearchStack.stage``.
+"""Stages that can decide a search, in the order of ``Search.stage_code``.
 
 ``edf_serial``, ``edf_parallel``: that scheduler's schedule is one. ``depth_first``: a short search,
 the most promising batch first, found a schedule (or tried everything). ``overload``,
-``dead_window``: see the certificates. ``latest_start``: no state can be completed even with
+``dead_interval``: see the certificates. ``latest_start``: no state can be completed even with
 inserted idle time (all was tried). ``interval``: the feasible instants of every state. ``graph``:
 the scheduling graph. ``none``: a budget was spent, or the table leaves the answer open.
 """
 
-SPENT = (None, "states", "bytes", "seconds", "undecided")
-"""Why a search has no answer, in the order of ``SearchStack.spent``."""
+SPENT = ("", "states", "bytes", "seconds", "undecided", "depth")
+"""Reasons of a search without an answer, in the order of ``Search.reason_code``: the budget that
+was spent, batches that the table leaves undecided, or a graph's depth limit; "" with an answer."""
 
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """The answer for one task set.
-
-    Attributes
-    ----------
-    schedulable
-        True, False, or None when a budget was spent or the table leaves it open.
-    schedule
-        A schedule that meets every deadline, when schedulable.
-    stage
-        Which stage decided, one of ``STAGES``.
-    certificate
-        An ``Overload`` or ``DeadWindow`` when that decided.
-    reason
-        When not decided: "states", "bytes", "seconds", or "undecided" (the table's). Also which
-        budget was spent before a policy was finished.
-    repeats
-        Whether the schedule repeats for ever. False when it only covers the jobs released in one
-        hyperperiod (``repeating=True`` looks for one that repeats); None without a schedule.
-    policy
-        The run-time policy, with ``policy=True``.
-    states, bytes, seconds
-        What the search cost; seconds are measured and vary.
-    """
-
-    schedulable: bool | None
-    schedule: Schedule | None
-    stage: str
-    certificate: Overload | DeadWindow | None
-    reason: str | None
-    repeats: bool | None
-    policy: Policy | None
-    states: int
-    bytes: int
-    seconds: float
+_BY = {
+    "edf_serial": "EDFserial's schedule meets every deadline",
+    "edf_parallel": "EDFParallel's schedule meets every deadline",
+    "depth_first": "a depth-first search found a schedule",
+    "latest_start": "a search from the latest start times found a schedule",
+    "interval": "the feasible instants of all states give a schedule",
+    "graph": "the scheduling graph has a schedule",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SearchStack:
-    """The answers for a stack of N task sets, arrays of length N.
+class Search(BatchAnswer):
+    """Answer of the exact search for one set of n tasks, or for a stack of N sets.
 
-    ``schedulable``: 1, 0, or -1 when not decided; ``stage`` and ``spent``: indices into
-    ``STAGES`` and ``SPENT``; ``states``, ``bytes`` and ``seconds``: what each search cost.
+    Exact: accepted with a schedule, or rejected as none exists; undecided where a budget was spent
+    or the table leaves the answer open.
+
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
+    >>> answer = gs.pbs.search(tasks, table)
+    >>> answer.schedulable, answer.stage, answer.response.tolist()
+    (True, 'edf_serial', [4, 5])
+    >>> answer.why()
+    "EDFserial's schedule meets every deadline; task 0 has the least slack, with 4 of 4."
+
+    Attributes
+    ----------
+    tasks, table
+        The tasks and their table.
+    idling, repeating, variant
+        Whether the GPU may wait although work is ready, whether a schedule has to repeat forever,
+        and the variant of the scheduling graph ("sound" without it).
+    accepted, rejected
+        Whether a schedule exists, or none does: a bool, or bool ``(N,)``.
+    schedule
+        Of an accepted single set: a schedule that meets every deadline. None for a stack, and for a
+        set that was taken from one: search it alone for its schedule.
+    certificate
+        Of a single set: an ``Overload`` or ``DeadInterval`` when that decided, else None.
+    policy
+        The run-time policy of a single set, with ``policy=True``; else None.
+    repeats
+        Whether the schedule repeats forever. False when it only covers the jobs released in one
+        hyperperiod (``repeating=True`` looks for one that repeats); None without a schedule.
+    stage_code, reason_code
+        Indices into ``STAGES`` and ``SPENT``; ``stage`` and ``reason`` have the names. An int, or
+        int8 ``(N,)``. The reason also tells which budget was spent before a policy was finished.
+    states, bytes
+        States examined and memory used: an int, or int64 ``(N,)``.
+    seconds
+        Wall-clock time of each search: a float, or an array ``(N,)``.
     """
 
-    schedulable: npt.NDArray[np.int8]
-    stage: npt.NDArray[np.int8]
-    spent: npt.NDArray[np.int8]
-    states: Int64Array
-    bytes: Int64Array
-    seconds: npt.NDArray[np.float64]
+    _KIND: ClassVar[str] = "Search"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (*(KernelTasks, HostTasks, Policy),)
+
+    tasks: KernelTasks
+    table: BatchTable
+    idling: bool
+    repeating: bool
+    variant: str
+    accepted: Flags
+    rejected: Flags
+    schedule: Schedule | None
+    certificate: Overload | DeadInterval | None
+    policy: Policy | None
+    repeats: bool | None
+    stage_code: Ticks
+    reason_code: Ticks
+    states: Ticks
+    bytes: Ticks
+    seconds: npt.NDArray[np.float64] | Any = field(compare=False)
 
     @property
-    def stages(self) -> tuple[str, ...]:
-        """Names of the stages: ``STAGES``."""
-        return STAGES
+    def claim(self) -> Claim:
+        """ "exact": a set that is not undecided has a schedule or a proof that none exists."""
+        return "exact"
 
-    def __len__(self) -> int:
-        return len(self.schedulable)
-
-    def to_frame(self) -> Any:
-        """A pandas table with one row per task set."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "set": np.arange(len(self)),
-                "schedulable": self.schedulable,
-                "stage": np.array(STAGES, dtype=object)[self.stage],
-                "states": self.states,
-                "bytes": self.bytes,
-                "seconds": self.seconds,
-            }
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        count = (
+            "The schedule has to repeat forever."
+            if self.repeating
+            else "The jobs released in one hyperperiod count, from an idle GPU at time 0."
+        )
+        waits = "may" if self.idling else "does not"
+        return (
+            "Releases are periodic, from the offsets.",
+            "A batch takes exactly its time in the table, and batches are not preempted.",
+            f"The GPU {waits} wait while work is ready.",
+            count,
+            *([PRINTED] if self.variant != "sound" else []),
         )
 
-    def __repr__(self) -> str:
-        return f"<SearchStack: {counts_text(self.schedulable)}>"
+    @property
+    def stage(self) -> Any:  # a string or an array, as is_stack says
+        """The stage that decided, one of ``STAGES``: a string, or an array ``(N,)``."""
+        names = np.array(STAGES)[self.stage_code]
+        return names if self.is_stack else str(names)
+
+    @property
+    def reason(self) -> Any:  # a string, None or an array, as is_stack says
+        """Why there is no answer (or no policy), one of ``SPENT``: a string, None with an answer;
+        for a stack an array ``(N,)``, "" with an answer."""
+        names = np.array(SPENT)[self.reason_code]
+        return names if self.is_stack else str(names) or None
+
+    def _fields(self) -> dict[str, Any]:
+        values = super()._fields()
+        if self.certificate is not None:
+            values["certificate"] = asdict(self.certificate)
+        return values
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Search:
+        if (proof := values["certificate"]) is not None:
+            values["certificate"] = (Overload if "price" in proof else DeadInterval)(**proof)
+        found: Search = super()._from_fields(values)
+        return found
+
+    def _reason(self) -> str:
+        if self.undecided:
+            if self.reason == "undecided":
+                return "The batches that the table leaves undecided decide it."
+            return f"The budget of {self.reason} was spent."
+        if self.accepted:
+            by = _BY.get(self.stage, "a schedule was found")
+            least = self._tightest()
+            return f"{by[0].upper()}{by[1:]}{f'; {least}' if least else ''}."
+        proof = self.certificate
+        if isinstance(proof, Overload):
+            return (
+                f"The GPU is overloaded: the jobs of a hyperperiod take {proof.load:.4g} times as "
+                "long."
+            )
+        if isinstance(proof, DeadInterval):
+            who = clip_names([self._name(i) for i in proof.tasks])
+            return (
+                f"{who} need {proof.least:,} ticks between {proof.start:,} and {proof.end:,}, "
+                f"which are {proof.end - proof.start:,}."
+            )
+        return "Every sequence of batches misses a deadline."
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "stage": np.atleast_1d(self.stage),
+            "reason": np.array(SPENT)[np.atleast_1d(self.reason_code)],
+            "states": np.atleast_1d(self.states),
+            "bytes": np.atleast_1d(self.bytes),
+            "seconds": np.atleast_1d(self.seconds),
+        }
+
+    def _form(self) -> str:
+        idling = ", idling" if self.idling else ""
+        if self.is_stack:
+            return f"PBS search{idling}"
+        by = f", decided by {self.stage}" if self.stage != "none" else f", {self.reason}"
+        return f"PBS search{idling}{by}"
+
+
+def clip_names(names: list[str]) -> str:
+    """Names in words, at most ten of them."""
+    more = len(names) - 10
+    return ", ".join(names[:10]) + (f" and {more} more" if more > 0 else "")
 
 
 def search(
     tasks: KernelTasks,
     table: BatchTable,
-    method: Literal["interval", "graph"] = "interval",
     *,
+    method: Literal["interval", "graph"] = "interval",
     variant: Literal["sound", "paper"] = "sound",
     idling: bool = False,
     policy: bool | int = False,
@@ -146,8 +236,14 @@ def search(
     thorough: bool = False,
     budget: Budget | None = None,
     stop: Any = None,
-) -> Any:
-    """Decide whether PBS can meet every deadline (the GPUSched paper, section 3).
+) -> Search:
+    """Decide exactly whether PBS can meet every deadline ([RTNS24], section 3).
+
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4, (0, 1): 6})
+    >>> answer = gs.pbs.search(tasks, table)
+    >>> answer.schedulable, answer.why()
+    (False, 'Every sequence of batches misses a deadline.')
 
     Parameters
     ----------
@@ -160,60 +256,74 @@ def search(
         Of the graph: "sound" (repaired), or "paper" for Algorithms 1 to 4 as printed, which err
         both ways.
     idling
-        The GPU may wait although work is ready; PBS may not.
+        Whether the GPU may wait although work is ready; PBS may not.
     policy
         True: also compute the feasible instants of every state, which make a run-time policy
         (``Search.policy``), for a single set that is schedulable. A number limits the spans kept
         per class of states (as far as the start stays inside): still a safe policy, smaller and
-        sooner.
+        computed sooner. Not with "graph".
     repeating
-        Decide for ever, not for the jobs of one hyperperiod, and find a schedule whose
-        ``cycle`` repeats. The same question where deadlines do not exceed periods and nothing has
-        an offset; elsewhere a schedule of one hyperperiod need not go on. For a single set.
+        Decide for an infinite horizon, not for the jobs of one hyperperiod, and find a schedule
+        whose ``cycle`` repeats. The same question where deadlines do not exceed periods and all
+        offsets are 0; elsewhere a schedule of one hyperperiod may have no continuation. For a
+        single set; not with "graph".
     thorough
-        Skip the quick answers and decide by the feasible instants alone.
+        Skip the quick stages and decide by the feasible instants alone. Not with "graph".
     budget
         A ``Budget`` for each task set; by default 2 GiB.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
+        call.
 
     Returns
     -------
-    Search or SearchStack
-        For one set, or for a stack.
+    Search
+        Exact: accepted, rejected, or undecided where a budget was spent.
 
     Raises
     ------
     ValueError
-        More than 20 tasks, a table of another size, a task that can never run.
+        More than 20 tasks, a table of another size, a task that can never run, options that do not
+        go together.
     OverflowError
-        A hyperperiod beyond the clock.
+        A hyperperiod that exceeds 2**59 ticks.
     gpusched.Cancelled
-        Stopped by ``stop``.
+        ``stop`` was set.
     """
     check_inputs(tasks, table)
     budget = as_budget(budget)
+    one_of(method, ("interval", "graph"), "method")
+    one_of(variant, ("sound", "paper"), "variant")
+    is_stack = tasks.is_stack or table.is_stack
+    wanted = policy is not False
     if method == "graph":
+        options = {"repeating": repeating, "policy": policy, "thorough": thorough}
+        for name, value in options.items():
+            if value is not False:
+                raise ValueError(f"{name}: got {shown(value)}, expected False with method='graph'")
+        if is_stack:
+            raise ValueError("tasks: got a stack, expected one set with method='graph'")
         return _graph(tasks, table, variant, idling, budget, stop)
-    if method != "interval":
-        raise ValueError(f"method = {method!r}: must be 'interval' or 'graph'")
     if variant != "sound":
-        raise ValueError("variant: only the graph has another variant than 'sound'")
-    if policy is not False and tasks.is_stack:
-        raise ValueError("policy: is computed for one task set, not for a stack")
+        raise ValueError(f"variant: got {variant!r}, expected 'sound' without method='graph'")
+    if wanted and is_stack:
+        raise ValueError("policy: got a stack, expected one task set to compute a policy for")
     if repeating:
-        if policy is not False or thorough:
-            raise ValueError("repeating: goes with neither policy nor thorough")
-        return _endless(tasks, table, idling, budget, stop)
-    limit = 0 if isinstance(policy, bool) else int(policy)
+        for name, value in {"policy": policy, "thorough": thorough}.items():
+            if value is not False:
+                raise ValueError(f"{name}: got {shown(value)}, expected False with repeating=True")
+        if is_stack:
+            raise ValueError("tasks: got a stack, expected one set with repeating=True")
+        return _infinite_horizon(tasks, table, idling, budget, stop)
+    limit = 0 if isinstance(policy, bool) else integer(policy, "policy")
     if limit < 1 and not isinstance(policy, bool):
-        raise ValueError(f"policy = {policy!r}: must be True, False or a positive number")
+        raise ValueError(f"policy: got {policy!r}, expected True, False or a positive number")
     columns, frames, proofs, spans = _core.pbs_search(
         *arrays_of(tasks, table),
         undecided_of(tasks, table),
         idling=idling,
         thorough=thorough,
-        policy=policy is not False,
+        policy=wanted,
         policy_limit=limit,
         states=budget.states or 0,
         bytes=budget.bytes or 0,
@@ -221,24 +331,40 @@ def search(
         stop=stop,
     )
     answer, stage, spent, states, size, ns = columns
-    if tasks.is_stack or table.is_stack:
-        return SearchStack(
-            schedulable=frozen(answer.astype(np.int8)),
-            stage=frozen(stage.astype(np.int8)),
-            spent=frozen(spent.astype(np.int8)),
-            states=frozen(states),
-            bytes=frozen(size),
-            seconds=frozen(ns / 1e9),
+    if is_stack:
+        return Search(
+            tasks=tasks,
+            table=table,
+            idling=bool(idling),
+            repeating=False,
+            variant="sound",
+            accepted=answer == 1,
+            rejected=answer == 0,
+            schedule=None,
+            certificate=None,
+            policy=None,
+            repeats=None,
+            stage_code=stage.astype(np.int8),
+            reason_code=spent.astype(np.int8),
+            states=states,
+            bytes=size,
+            seconds=ns / 1e9,
         )
     schedule = schedule_of(frames, tasks, table, idling)
     return Search(
-        schedulable={1: True, 0: False, -1: None}[int(answer[0])],
+        tasks=tasks,
+        table=table,
+        idling=bool(idling),
+        repeating=False,
+        variant="sound",
+        accepted=bool(answer[0] == 1),
+        rejected=bool(answer[0] == 0),
         schedule=schedule,
-        stage=STAGES[int(stage[0])],
         certificate=certificate_of(STAGES[int(stage[0])], proofs),
-        reason=SPENT[int(spent[0])],
+        policy=None if spans is None else Policy(tasks, table, *spans),
         repeats=_repeats(schedule, tasks),
-        policy=None if spans is None else Policy(tasks, table, *map(frozen, spans)),
+        stage_code=int(stage[0]),
+        reason_code=int(spent[0]),
         states=int(states[0]),
         bytes=int(size[0]),
         seconds=float(ns[0]) / 1e9,
@@ -250,38 +376,33 @@ def _graph(
 ) -> Search:
     from gpusched.pbs import graph
 
-    if tasks.is_stack or table.is_stack:
-        raise ValueError("method: the graph takes one task set, not a stack")
-    found = graph.search(
-        tasks,
-        table,
-        variant=variant,
-        idling=idling,
-        budget=budget,
-        stop=stop,
-    )
+    found = graph.search(tasks, table, variant=variant, idling=idling, budget=budget, stop=stop)
     schedule = None
-    if found.schedulable:
+    if found.accepted:
         schedule = schedule_of((found.start, found.end, found.batch), tasks, table, idling)
     return Search(
-        schedulable=found.schedulable,
+        tasks=tasks,
+        table=table,
+        idling=bool(idling),
+        repeating=False,
+        variant=variant,
+        accepted=found.accepted,
+        rejected=found.rejected,
         schedule=schedule,
-        stage="graph" if found.schedulable is not None else "none",
         certificate=None,
-        reason=None if found.schedulable is not None else found.reason,
-        repeats=_repeats(schedule, tasks),
         policy=None,
+        repeats=_repeats(schedule, tasks),
+        stage_code=STAGES.index("none" if found.undecided else "graph"),
+        reason_code=SPENT.index(found.reason) if found.undecided else 0,
         states=found.vertices,
         bytes=found.bytes,
         seconds=found.seconds,
     )
 
 
-def _endless(
+def _infinite_horizon(
     tasks: KernelTasks, table: BatchTable, idling: bool, budget: Budget, stop: Any
 ) -> Search:
-    if tasks.is_stack or table.is_stack:
-        raise ValueError("repeating: takes one task set, not a stack")
     began = perf_counter()
     (answer, spent, states, size, load, start, length), prices, frames = _core.pbs_endless(
         *arrays_of(tasks, table),
@@ -297,13 +418,19 @@ def _endless(
         certificate = Overload(tuple(prices[1].tolist()), prices[0], load)
     decided = "overload" if certificate is not None else "interval"
     return Search(
-        schedulable={1: True, 0: False, -1: None}[answer],
+        tasks=tasks,
+        table=table,
+        idling=bool(idling),
+        repeating=True,
+        variant="sound",
+        accepted=answer == 1,
+        rejected=answer == 0,
         schedule=schedule_of(frames, tasks, table, idling, (start, length)),
-        stage=decided if answer >= 0 else "none",
         certificate=certificate,
-        reason=SPENT[spent],
-        repeats=True if answer == 1 else None,
         policy=None,
+        repeats=True if answer == 1 else None,
+        stage_code=STAGES.index(decided if answer >= 0 else "none"),
+        reason_code=spent,
         states=states,
         bytes=size,
         seconds=perf_counter() - began,

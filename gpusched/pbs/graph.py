@@ -1,10 +1,9 @@
-"""The scheduling graph of the GPUSched paper: explore it, count it, draw it.
+"""Scheduling graph of [RTNS24], section 3: exploration, counts, drawing.
 
-The GPUSched paper ("GPUSched"), section 3: a vertex is the state of the GPU at the beginning of a
-scheduling frame, an edge the batch that the frame runs. Printed, the algorithm is neither sound nor
-complete; the default here is repaired and exact, and the listing is kept for study. To find out
-whether a set is schedulable, the interval engine is faster by orders of magnitude; this one is for
-the paper's figures, and for looking at the graph.
+A vertex is the state of the GPU at the beginning of a scheduling frame, an edge the batch that the
+frame runs. As printed, the algorithm is neither sound nor complete; the default here is repaired
+and exact, and the listing is kept for study. ``gs.pbs.search`` decides the same question faster by
+orders of magnitude; this module is for the paper's figures and for looking at the graph.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +20,21 @@ from gpusched import _core
 from gpusched._draw.axes import axes
 from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
 from gpusched._support.files import replacing
-from gpusched._support.text import clip
+from gpusched._support.frozen import Frozen
+from gpusched._support.saved import Saved
+from gpusched._support.text import clip, shown
+from gpusched.model.answers.answer import Claim
 from gpusched.model.batches import members
+from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.schedule import Schedule
+from gpusched.pbs.search_inputs import PRINTED, BatchAnswer
 
 __all__ = ["ORDERS", "REASONS", "STATES", "VARIANTS", "Graph", "GraphSearch", "search"]
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion
 
 
 VARIANTS = ("sound", "paper", "printed")
@@ -37,13 +42,12 @@ ORDERS = ("fifo", "lifo")
 REASONS = ("complete", "states", "bytes", "seconds", "found", "depth", "undecided")
 STATES = ("open", "expanded", "success", "discarded")
 
-_VERDICT = {1: True, 0: False, -1: None}
 _INLINE = 60  # vertices in a drawing that a notebook shows by itself
 _BYTES = 2 << 30  # the budget where none is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(Saved, Frozen):
     """A scheduling graph, or the part of it that was explored.
 
     Vertices are numbered in order of creation, from the root 0.
@@ -67,6 +71,8 @@ class Graph:
     source, target, batch
         ``(E,)``: the edges, and their batches.
     """
+
+    _KIND: ClassVar[str] = "Graph"
 
     names: tuple[str, ...]
     executed: Int64Array
@@ -92,11 +98,11 @@ class Graph:
     def times(self, vertex: int) -> Int64Array:
         """The times of one vertex, ascending."""
         if not 0 <= vertex < len(self):
-            raise IndexError(f"vertex = {vertex}: the graph has {len(self)}")
+            raise IndexError(f"vertex: got {vertex}, expected 0 to {len(self) - 1}")
         return self.time[self.first[vertex] : self.first[vertex + 1]]
 
     def to_frame(self) -> Any:
-        """A pandas table with one row per vertex.
+        """Make a pandas table with one row per vertex.
 
         Columns: vertex, depth, times, earliest, latest (-1 without a time), state, and
         ``executed <task>`` and ``ready <task>`` for each task.
@@ -123,7 +129,7 @@ class Graph:
         return pd.DataFrame(columns)
 
     def to_dot(self, path: str | os.PathLike[str] | None = None, max_vertices: int = 2000) -> str:
-        """The graph in the DOT language of Graphviz; also written to ``path`` when given.
+        """Write the graph in the DOT language of Graphviz, and to ``path`` when given.
 
         A vertex is labelled with its times and its ready tasks, an edge with its batch; vertices
         of one depth stand in one row.
@@ -157,7 +163,7 @@ class Graph:
         return text
 
     def plot(self, ax: Any = None, max_vertices: int = 300) -> Any:
-        """Draws the graph with matplotlib, one column per depth; returns the axes.
+        """Draw the graph with matplotlib, one column per depth; returns the axes.
 
         Vertices show their times (filled green: every job is executed in time), edges their
         batches; dashed edges are waiting, or the paper's splits.
@@ -227,8 +233,8 @@ class Graph:
     def _bounded(self, max_vertices: int) -> None:
         if len(self) > max_vertices:
             raise ValueError(
-                f"the graph has {len(self)} vertices, more than max_vertices = {max_vertices}; "
-                "search with depth=... for its beginning, or allow more"
+                f"max_vertices: got {max_vertices}, expected at least {len(self)}, the vertices of "
+                "the graph; search with depth=... for its beginning, or allow more"
             )
 
     def _edges(self) -> Iterator[tuple[int, int, int]]:
@@ -269,16 +275,23 @@ class Graph:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GraphSearch:
-    """What a search of the scheduling graph found.
+class GraphSearch(BatchAnswer):
+    """Answer of a search of the scheduling graph, for one set of n tasks.
+
+    Exact with the repaired graph: accepted with a schedule, rejected when everything was explored
+    without one, undecided otherwise.
 
     Attributes
     ----------
-    schedulable
-        True, False, or None where a budget, the depth limit or undecided batches leave it open.
+    tasks
+        The tasks.
+    variant, idling
+        Variant of the graph, and whether the GPU may wait although work is ready.
+    accepted, rejected
+        Whether a schedule was found, or none exists.
     reason
         Why the search ended: "complete" (everything was explored), "found" (it stopped at the first
-        schedule), "states", "bytes", "seconds" (that budget is spent), "depth", "undecided".
+        schedule), "states", "bytes", "seconds" (that budget was spent), "depth", "undecided".
     start, end, batch
         The frames of the schedule, in ticks and bit masks of tasks; empty without one. Of the
         paper's variants this is the table that the listing reports, right or wrong.
@@ -297,7 +310,14 @@ class GraphSearch:
         Time spent and the most memory held.
     """
 
-    schedulable: bool | None
+    _KIND: ClassVar[str] = "GraphSearch"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, HostTasks, Graph)
+
+    tasks: KernelTasks
+    variant: str
+    idling: bool
+    accepted: bool
+    rejected: bool
     reason: str
     start: Int64Array
     end: Int64Array
@@ -309,13 +329,57 @@ class GraphSearch:
     splits: int
     per_depth: Int64Array
     graph: Graph | None
-    seconds: float
-    bytes: int = field(default=0)
+    bytes: int
+    seconds: float = field(default=0.0, compare=False)
 
-    def __repr__(self) -> str:
+    @property
+    def table(self) -> None:
+        """None: the search keeps no table."""
+        return None
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The schedule of an accepted set, without its table; else None."""
+        if not self.accepted:
+            return None
+        return Schedule(self.start, self.end, self.batch, self.tasks, None, self.idling)
+
+    @property
+    def claim(self) -> Claim:
+        """ "exact", for the paper's variants as far as the listing is right."""
+        return "exact"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        waits = "may" if self.idling else "does not"
         return (
-            f"<GraphSearch: schedulable={self.schedulable} ({self.reason}), "
-            f"{self.vertices} vertices, {self.times} times, {self.edges} edges>"
+            "Releases are periodic, from the offsets; the jobs released in one hyperperiod count.",
+            "A batch takes exactly its time in the table, and batches are not preempted.",
+            f"The GPU {waits} wait while work is ready.",
+            *([PRINTED] if self.variant != "sound" else []),
+        )
+
+    def _reason(self) -> str:
+        if self.accepted:
+            least = self._tightest()
+            return f"The graph has a schedule{f'; {least}' if least else ''}."
+        if self.rejected:
+            return "Everything was explored; every sequence of batches misses a deadline."
+        if self.reason == "undecided":
+            return "The batches that the table leaves undecided decide it."
+        what = "depth limit was reached" if self.reason == "depth" else "budget was spent"
+        return f"The {what}{'' if self.reason == 'depth' else f' ({self.reason})'}."
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        names = ("reason", "vertices", "times", "edges", "merged", "splits", "bytes", "seconds")
+        return {name: np.array([getattr(self, name)]) for name in names}
+
+    def _form(self) -> str:
+        variant = "" if self.variant == "sound" else f"{self.variant}, "
+        return (
+            f"graph, {variant}{self.reason}; {self.vertices} vertices, {self.times} times, "
+            f"{self.edges} edges"
         )
 
 
@@ -332,7 +396,13 @@ def search(
     graph: bool = False,
     stop: Any = None,
 ) -> GraphSearch:
-    """Explores the scheduling graph of one task set.
+    """Explore the scheduling graph of one task set.
+
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
+    >>> answer = gs.pbs.graph.search(tasks, table, first_only=False)
+    >>> answer.schedulable, answer.reason, answer.vertices
+    (True, 'complete', 7)
 
     Parameters
     ----------
@@ -353,7 +423,7 @@ def search(
     idling
         Whether the dispatcher may wait for the next arrival although work is ready.
     first_only
-        Stop at the first schedule; False explores everything, for the counts.
+        Whether to stop at the first schedule; False explores everything, for the counts.
     depth
         Do not expand vertices with this many executed jobs.
     budget
@@ -361,18 +431,25 @@ def search(
         ``bytes`` and ``seconds``, where 0 and None are no limit; unless given, 2 GiB. A spent
         budget makes ``schedulable`` None, unless a schedule was found.
     graph
-        Keep the graph.
+        Whether to keep the graph.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
+        call.
+
+    Returns
+    -------
+    GraphSearch
 
     Raises
     ------
     ValueError, OverflowError
-        Arguments that name themselves in the message.
+        Arguments that are refused; the message names them.
+    gpusched.Cancelled
+        ``stop`` was set.
     """
     instance(tasks, KernelTasks, "tasks")
     if tasks.is_stack:
-        raise ValueError("tasks: the graph is explored for one task set; index the stack")
+        raise ValueError("tasks: got a stack, expected one task set; index the stack")
     completion, undecided = _table(table, tasks.n)
     result = _run(
         tasks.period,
@@ -392,7 +469,11 @@ def search(
     )
     arrays = result["graph"]
     return GraphSearch(
-        schedulable=_VERDICT[result["schedulable"]],
+        tasks=tasks,
+        variant=variant,
+        idling=bool(idling),
+        accepted=result["schedulable"] == 1,
+        rejected=result["schedulable"] == 0,
         reason=REASONS[result["reason"]],
         start=frozen(result["start"]),
         end=frozen(result["end"]),
@@ -430,13 +511,15 @@ def _run(
     graph: bool = False,
     stop: Any = None,
 ) -> dict[str, Any]:
-    """The search on plain arrays of one task set, ``(n,)`` and ``(2**n,)``; returns the dict of
-    ``_core.graph_search``, with schedulable as 1, 0, -1 and reason as an index into ``REASONS``.
+    """Search on plain arrays of one task set, ``(n,)`` and ``(2**n,)``.
+
+    Returns the dict of ``_core.graph_search``, in which ``schedulable`` is 1, 0 or -1 (undecided)
+    and ``reason`` an index into ``REASONS``.
     """
     one_of(variant, VARIANTS, "variant")
     one_of(order, ORDERS, "order")
     if depth is not None and (not isinstance(depth, (int, np.integer)) or not 0 <= depth < 2**63):
-        raise ValueError(f"depth = {depth!r}: must be a number of jobs, or None")
+        raise ValueError(f"depth: got {shown(depth)}, expected a number of jobs, or None")
     return _core.graph_search(
         np.asarray(period)[np.newaxis],
         np.asarray(deadline)[np.newaxis],
@@ -463,13 +546,13 @@ def _table(table: Any, n: int) -> tuple[Int64Array, Int64Array | None]:
     completion = int_array(given, "completion")
     if completion.shape != (1 << n,):
         raise ValueError(
-            f"completion: {n} tasks need a table of {1 << n} entries, got shape {completion.shape}"
+            f"completion: got shape {completion.shape}, expected {1 << n} entries for {n} tasks"
         )
     if undecided is None:
         return completion, None
     times = int_array(undecided, "undecided")
     if times.shape != completion.shape:
-        raise ValueError(f"undecided: must have {1 << n} entries, got shape {times.shape}")
+        raise ValueError(f"undecided: got shape {times.shape}, expected {1 << n} entries")
     return completion, times
 
 
@@ -481,18 +564,21 @@ def _budget(budget: Any) -> dict[str, Any]:
     if isinstance(budget, Mapping):
         unknown = set(budget) - set(keys)
         if unknown:
-            raise ValueError(f"budget: has no {', '.join(sorted(map(str, unknown)))}")
+            found = ", ".join(sorted(map(str, unknown)))
+            raise ValueError(f"budget: got {found}, expected some of {', '.join(keys)}")
         limits = {key: budget.get(key) for key in keys}
     else:
         limits = {key: getattr(budget, key, None) for key in keys}
         if all(limit is None for limit in limits.values()) and not any(
             hasattr(budget, key) for key in keys
         ):
-            raise TypeError(f"budget: needs states, bytes or seconds, got {budget!r}")
+            raise TypeError(f"budget: got {shown(budget)}, expected states, bytes or seconds")
     for key, limit in limits.items():
         whole = (int, np.integer) if key != "seconds" else (int, float, np.number)
         if limit is not None and (not isinstance(limit, whole) or not 0 <= limit < 2**63):
-            raise ValueError(f"budget: {key} = {limit!r}: must be a number from 0, or None")
+            raise ValueError(
+                f"budget: {key}: got {shown(limit)}, expected a non-negative number, or None"
+            )
     return {key: 0 if limit is None else limit for key, limit in limits.items()}
 
 

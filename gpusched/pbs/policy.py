@@ -1,66 +1,113 @@
-"""Run time: which batches are safe now, or until when to wait, and what that is worth.
+"""Run-time policy of PBS: safe batches at a frame boundary, times to wait, and its evaluation.
 
 The feasible instants of every state (``gs.pbs.search(..., policy=True)``) are a policy: at a frame
 boundary every batch whose planned end is feasible is safe, also when jobs end early. A scheduler
-that never idles can be hurt by ending early, so the policy may say to wait; a dispatcher that
-follows it reclaims slack and never misses. The GPUSched paper, section 4.1, has the two strategies
-that it is compared with in ``play``.
+that never idles can miss deadlines because a job ended early, so the policy may wait; a dispatcher
+that follows it reclaims slack and never misses. [RTNS24], section 4.1, has the two strategies that
+it is compared with in ``play``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, fields
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, frozen, int_array, one_of, seed_key
+from gpusched._support.arguments import (
+    FloatArray,
+    Int64Array,
+    frozen,
+    int_array,
+    one_of,
+    seed_key,
+)
+from gpusched._support.frozen import Frozen, same
+from gpusched._support.saved import Saved
+from gpusched._support.text import shown
+from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
-    from gpusched.model.batch_table import BatchTable
+    import pandas as pd
+
     from gpusched.model.schedule import Schedule
 
 __all__ = ["Play", "Policy"]
 
+_SHOWN_STATES = 40
 _STRATEGIES = ("table", "reclaim", "policy")
 
 
-@dataclass(frozen=True, eq=False)
-class Play:
-    """What a dispatcher did in R runs of one hyperperiod, arrays of length R.
+@dataclass(frozen=True, eq=False, repr=False)
+class Play(Saved, Frozen):
+    """Result of R simulated runs of one hyperperiod by a dispatcher, arrays of length R.
 
-    ``misses``: jobs that ended late or never; ``jobs`` executed; ``frames``; ``finish``: the end of
-    the last frame; ``response``: the mean response time of the jobs; ``waited``: ticks idle
-    although work was ready.
+    Attributes
+    ----------
+    misses, jobs
+        Jobs that ended late or never, and jobs that were executed.
+    frames, finish
+        Number of frames, and end of the last one in ticks.
+    response
+        Mean response time of the jobs in ticks (float).
+    waited
+        Ticks in which the GPU was idle although work was ready.
     """
+
+    _KIND: ClassVar[str] = "Play"
 
     misses: Int64Array
     jobs: Int64Array
     frames: Int64Array
     finish: Int64Array
-    response: Any
+    response: FloatArray
     waited: Int64Array
+
+    def __len__(self) -> int:
+        """Number of runs."""
+        return len(self.misses)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per run."""
+        import pandas as pd
+
+        columns = {f.name: getattr(self, f.name) for f in fields(self)}
+        return pd.DataFrame({"run": np.arange(len(self)), **columns})
+
+    def __repr__(self) -> str:
+        late, jobs = int(self.misses.sum()), int(self.jobs.sum())
+        return f"<Play: {len(self)} runs, {jobs:,} jobs, {late:,} missed>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Policy:
-    """The feasible instants of every state of one task set, and what follows from them.
-
-    Attributes
-    ----------
-    tasks, table
-        What it was computed for.
-    begin, first, last
-        The spans first..last (both included) of class r are those from ``begin[r]`` to
-        ``begin[r + 1]``. Classes are numbered by intervals between arrivals, the last interval
-        first, and in each by the pending jobs (a bit mask where deadlines do not exceed periods).
+class Policy(Saved):
+    """Feasible instants of every state of one task set, and the decisions that follow from them.
 
     ``pending`` in the methods is a bit mask of tasks with one pending job, or a sequence of n
     counts; ``time`` is in [0, H), or later where the schedule repeats (deadlines up to the periods,
     no offsets).
+
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
+    >>> policy = gs.pbs.search(tasks, table, policy=True).policy
+    >>> policy.safe(0, 0b11), policy.choose(0, 0b11)
+    ([1, 3], 3)
+
+    Attributes
+    ----------
+    tasks, table
+        The tasks and their table.
+    begin, first, last
+        The spans first..last (both included) of class r are those from ``begin[r]`` to
+        ``begin[r + 1]``. Classes are numbered by intervals between arrivals, the last interval
+        first, and in each by the pending jobs (a bit mask where deadlines do not exceed periods).
     """
+
+    _KIND: ClassVar[str] = "Policy"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks,)
 
     tasks: KernelTasks
     table: BatchTable
@@ -70,6 +117,8 @@ class Policy:
     _handle: _core.Policy = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in ("begin", "first", "last"):
+            frozen(getattr(self, name))
         period, deadline, offset, completion = map(np.atleast_2d, self._arrays())
         handle = _core.policy_open(
             period, deadline, offset, completion, self.begin, self.first, self.last
@@ -79,17 +128,110 @@ class Policy:
     def _arrays(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
         return (self.tasks.period, self.tasks.deadline, self.tasks.offset, self.table.completion)
 
+    def _values(self) -> tuple[Any, ...]:
+        return (self.tasks, self.table, self.begin, self.first, self.last)
+
     def __reduce__(self) -> Any:
-        return (Policy, (self.tasks, self.table, self.begin, self.first, self.last))
+        return (Policy, self._values())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Policy):
+            return NotImplemented
+        return all(same(a, b) for a, b in zip(self._values(), other._values(), strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _fields(self) -> dict[str, Any]:
+        names = ("tasks", "begin", "first", "last")
+        of_table = {key: getattr(self.table, key) for key in ("completion", "undecided", "order")}
+        return {**{name: getattr(self, name) for name in names}, "table": of_table}
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Policy:
+        return cls(**{**values, "table": BatchTable(**values["table"])})
+
+    def _radix(self) -> Int64Array:
+        """Numbers of pending jobs that a task can have in time, plus one."""
+        found: Int64Array = 1 + -(-self.tasks.deadline // self.tasks.period)
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per span.
+
+        The columns are ``interval`` between arrivals (0: the last one), ``pending``, the counts of
+        pending jobs as a tuple, and ``first`` and ``last``, the first and the last feasible
+        instant.
+        """
+        import pandas as pd
+
+        radix = self._radix()
+        count = int(np.prod(radix))
+        row = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+        stride = np.concatenate(([1], np.cumprod(radix)[:-1]))
+        pending = (row % count)[:, None] // stride % radix
+        return pd.DataFrame(
+            {
+                "interval": row // count,
+                "pending": pd.Series([tuple(counts) for counts in pending.tolist()], dtype=object),
+                "first": self.first,
+                "last": self.last,
+            }
+        )
+
+    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+        """Draw the feasible instants of the first 40 states with pending jobs, one row per state.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes; None for a new figure.
+        unit
+            Length of a tick: None, "ns", "us", "ms" or "s".
+
+        Returns
+        -------
+        The axes.
+        """
+        from gpusched._draw import axes as plot
+
+        frame = self.to_frame()
+        states = sorted({counts for counts in frame["pending"] if any(counts)})[:_SHOWN_STATES]
+        row = {counts: i for i, counts in enumerate(states)}
+        ax = plot.axes(ax, (9.4, 1.0 + 0.3 * max(len(states), 1)))
+        end = int(self.tasks.hyperperiod)
+        axis = plot.time_axis(unit, end)
+        columns = (frame[name].tolist() for name in ("pending", "first", "last"))
+        for counts, first, last in zip(*columns, strict=True):
+            if counts in row:
+                length = max(min(last, end) - first, 0) / axis.ticks
+                bar = {"color": plot.color(0), "edgecolor": plot.color(0)}
+                ax.barh(row[counts], length, 0.6, left=first / axis.ticks, **bar)
+        ax.set_yticks(range(len(states)), [str(counts) for counts in states])
+        ax.set_ylim(len(states) - 0.4, -0.6)
+        ax.set_xlim(0, end / axis.ticks)
+        ax.set_xlabel(axis.label)
+        ax.set_ylabel("pending jobs of each task")
+        plot.grid(ax, "x")
+        return ax
 
     def __repr__(self) -> str:
-        return f"<Policy: {self.tasks.n} tasks, {len(self.first)} spans>"
+        horizon = "an infinite horizon" if self.repeats else "one hyperperiod"
+        return f"<Policy: {self.tasks.n} tasks, {len(self.first)} spans, for {horizon}>"
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<p>{escape(repr(self)[1:-1])}. <code>choose(time, pending)</code> gives the batch to "
+            "start, <code>safe(time, pending)</code> all safe ones.</p>"
+        )
 
     def _state(self, time: int, pending: Any) -> tuple[_core.Policy, int, Int64Array, int]:
-        """Handle, time within the hyperperiod, counts, and what was taken off the time."""
+        """Handle, time within the hyperperiod, counts, and the whole hyperperiods before it."""
         if isinstance(pending, (int, np.integer)):
             if not 0 <= pending < 1 << self.tasks.n:
-                raise ValueError(f"pending = {pending}: is no mask of {self.tasks.n} tasks")
+                raise ValueError(
+                    f"pending: got {shown(int(pending))}, expected a bit mask of {self.tasks.n} "
+                    "tasks"
+                )
             counts = np.array([int(pending) >> i & 1 for i in range(self.tasks.n)], np.int64)
         else:
             counts = int_array(pending, "pending")
@@ -100,7 +242,7 @@ class Policy:
 
     @property
     def repeats(self) -> bool:
-        """Whether every hyperperiod ends as it began, so that the policy holds for ever."""
+        """Whether every hyperperiod ends as it began, so that the policy holds forever."""
         short = (self.tasks.deadline <= self.tasks.period).all()
         return bool(short and not self.tasks.offset.any())
 
@@ -111,9 +253,9 @@ class Policy:
         return batches
 
     def next(self, time: int, pending: Any) -> int | None:
-        """The first time from ``time`` on at which some batch is safe, if the GPU waits that long.
+        """The first time from ``time`` on at which a batch is safe, if the GPU waits until then.
 
-        None when there is none: nothing is left to run, or it is too late for some job.
+        None when there is none: no job is left, or a deadline cannot be met any more.
         """
         handle, now, counts, whole = self._state(time, pending)
         when = handle.next(now, counts)
@@ -133,9 +275,12 @@ class Policy:
     def feasible(self, pending: Any) -> Int64Array:
         """The feasible times of a state with these jobs pending, spans of shape (S, 2)."""
         counts = self._state(0, pending)[2]
-        radix = 1 + -(-self.tasks.deadline // self.tasks.period)
+        radix = self._radix()
         if len(counts) != self.tasks.n or (counts < 0).any() or (counts >= radix).any():
-            raise ValueError("pending: a count is negative or more than can be pending in time")
+            raise ValueError(
+                f"pending: got {shown(counts.tolist())}, expected {self.tasks.n} counts from 0 to "
+                f"{(radix - 1).tolist()}"
+            )
         stride = np.concatenate(([1], np.cumprod(radix)[:-1]))
         classes = int(np.prod(radix))
         ranks = np.arange(int((counts * stride).sum()), len(self.begin) - 1, classes)[::-1]
@@ -153,20 +298,34 @@ class Policy:
         seed: Any = None,
         stop: Any = None,
     ) -> Play:
-        """Play hyperperiods in which batches take only part of their time.
+        """Simulate hyperperiods in which batches take only part of their time.
 
         Parameters
         ----------
         schedule
-            The schedule that "table" and "reclaim" follow; "policy" chooses by itself.
+            The schedule that "table" and "reclaim" follow; "policy" does not use it.
         strategy
             "table": every frame starts at its time. "reclaim": as soon as the frame before it has
-            ended and its jobs are there (the GPUSched paper, section 4.1). "policy": this policy.
+            ended and its jobs are released ([RTNS24], section 4.1). "policy": this policy.
         actual
             Each frame takes its completion time times a factor drawn uniformly from this range;
             above 1 it overruns, and nothing is guaranteed.
         runs, seed
             Run i of a seed is the same whatever the number of runs.
+        stop
+            A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends
+            the call.
+
+        Returns
+        -------
+        Play
+
+        Raises
+        ------
+        ValueError, OverflowError
+            Arguments that are refused; response times whose sum exceeds 64 bits.
+        gpusched.Cancelled
+            ``stop`` was set.
         """
         one_of(strategy, _STRATEGIES, "strategy")
         misses, jobs, frames, finish, response, waited = self._handle.play(
@@ -180,5 +339,5 @@ class Policy:
             high=float(actual[1]),
             stop=stop,
         )
-        mean: Any = response / np.maximum(jobs, 1)
-        return Play(*map(frozen, (misses, jobs, frames, finish, mean, waited)))
+        mean: FloatArray = response / np.maximum(jobs, 1)
+        return Play(misses, jobs, frames, finish, mean, waited)

@@ -1,58 +1,144 @@
-"""Arguments and answers common to the search and the EDF schedulers: checks, stacks, frames."""
+"""Arguments and answers shared by the search, the EDF schedulers and the graph."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import instance
+from gpusched._support.arguments import Int64Array, instance
+from gpusched.model.answers.answer import Answer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 
-__all__ = ["arrays_of", "check_inputs", "counts_text", "schedule_of", "undecided_of"]
+__all__ = ["PRINTED", "BatchAnswer", "arrays_of", "check_inputs", "schedule_of", "undecided_of"]
+
+
+PRINTED = "Algorithms 1 to 4 hold as printed; counterexamples are known, both ways."
+"""Assumption of the graph's printed variants."""
+
+# What a file holds of a table and of a schedule.
+_SAVED = {
+    "table": ("completion", "undecided", "order"),
+    "schedule": ("start", "end", "batch", "idling", "cycle"),
+}
+
+
+class BatchAnswer(Answer):
+    """Base of the answers about batch scheduling; a response is a job's longest in the schedule."""
+
+    _PER_SET = True
+
+    if TYPE_CHECKING:
+
+        @property
+        def tasks(self) -> KernelTasks: ...
+        @property
+        def table(self) -> BatchTable | None: ...
+        @property
+        def schedule(self) -> Schedule | None: ...
+
+    @property
+    def _tasks(self) -> KernelTasks:
+        return self.tasks
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is an answer for a stack of sets or of tables."""
+        return self.tasks.is_stack or (self.table is not None and self.table.is_stack)
+
+    @property
+    def bounded(self) -> npt.NDArray[np.bool_]:
+        """Whether there is a response time: bool ``(n,)`` or ``(N, n)``.
+
+        True for the tasks of an accepted set with a job in its ``schedule``; False in the answer
+        for a stack, which keeps no schedules.
+        """
+        return self._responses()[1]
+
+    def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+        shape = (len(self), self.tasks.n) if self.is_stack else (self.tasks.n,)
+        longest = np.zeros(shape, np.int64)
+        known = np.zeros(shape, np.bool_)
+        if self.schedule is not None and self.accepted:
+            jobs = self.schedule.jobs()
+            np.maximum.at(longest, jobs.task, jobs.finish - jobs.release)
+            known[jobs.task] = True
+        return longest, known
+
+    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+        """Draw the schedule; without one, the deadlines; for a stack, the numbers of answers.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes; None for a new figure.
+        unit
+            Length of a tick: None, "ns", "us", "ms" or "s".
+
+        Returns
+        -------
+        The axes.
+        """
+        if self.schedule is None:
+            return super().plot(ax, unit=unit)
+        return self.schedule.plot(ax, unit=unit)
+
+    def _fields(self) -> dict[str, Any]:
+        values = super()._fields()
+        for key, names in _SAVED.items():
+            if values.get(key) is not None:
+                values[key] = {name: getattr(values[key], name) for name in names}
+        return values
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Any:
+        table = values.get("table")
+        if table is not None:
+            table = values["table"] = BatchTable(**table)
+        if values.get("schedule") is not None:
+            values["schedule"] = Schedule(**values["schedule"], tasks=values["tasks"], table=table)
+        return cls(**values)
 
 
 def check_inputs(tasks: Any, table: Any) -> None:
+    """Raise a ``TypeError`` unless these are tasks and a table."""
     instance(tasks, KernelTasks, "tasks")
     instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
-
-
-def counts_text(schedulable: npt.NDArray[np.int8]) -> str:
-    """How many sets got which answer."""
-    answers = (("schedulable", 1), ("not", 0), ("undecided", -1))
-    found = [(int((schedulable == code).sum()), word) for word, code in answers]
-    said = ", ".join(f"{count} {word}" for count, word in found if count or word != "undecided")
-    return f"{len(schedulable)} sets, {said}"
 
 
 def _rows(array: Any) -> Any:
     return None if array is None else np.atleast_2d(array)
 
 
-def arrays_of(tasks: KernelTasks, table: BatchTable) -> tuple[Any, Any, Any, Any]:
+def arrays_of(
+    tasks: KernelTasks, table: BatchTable
+) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """Period, deadline, offset and completion as stacks of the same length."""
     if tasks.n > _core.MAX_TASKS:
-        raise ValueError(f"tasks: {tasks.n} tasks are more than the {_core.MAX_TASKS} possible")
+        raise ValueError(f"tasks: got {tasks.n} tasks, expected at most {_core.MAX_TASKS}")
     if table.n != tasks.n:
-        raise ValueError(f"table: is for {table.n} tasks, the task set has {tasks.n}")
+        raise ValueError(f"table: got one for {table.n} tasks, expected {tasks.n} as in the set")
     rows = [_rows(a) for a in (tasks.period, tasks.deadline, tasks.offset, table.completion)]
     sets = max(len(row) for row in rows) if all(len(row) for row in rows) else 0
     for row, name in zip(rows, ("period", "deadline", "offset", "table"), strict=True):
         if len(row) not in (1, sets):
-            raise ValueError(f"{name}: {len(row)} sets do not go with {sets}")
-    return tuple(np.broadcast_to(row, (sets, row.shape[1])) for row in rows)  # type: ignore[return-value]
+            raise ValueError(f"{name}: got {len(row)} sets, expected {sets}")
+    a, b, c, d = (np.broadcast_to(row, (sets, row.shape[1])) for row in rows)
+    return a, b, c, d
 
 
-def undecided_of(tasks: KernelTasks, table: BatchTable) -> Any:
-    """The same for the times of undecided batches, or None."""
+def undecided_of(tasks: KernelTasks, table: BatchTable) -> Int64Array | None:
+    """The times of undecided batches as a stack of that length, or None."""
     if table.undecided is None:
         return None
     row = _rows(table.undecided)
-    return np.broadcast_to(row, (max(len(row), len(_rows(tasks.period))), row.shape[1]))
+    sets = max(len(row), len(_rows(tasks.period)))
+    found: Int64Array = np.broadcast_to(row, (sets, row.shape[1]))
+    return found
 
 
 def schedule_of(
@@ -62,8 +148,7 @@ def schedule_of(
     idling: bool,
     cycle: tuple[int, int] | None = None,
 ) -> Schedule | None:
-    from gpusched.model.schedule import Schedule
-
+    """The schedule of the core's frames, or None."""
     if frames is None:
         return None
     start, end, batch = frames

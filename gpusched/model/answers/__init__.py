@@ -1,0 +1,1 @@
+"""Answers to schedulability questions: their base class and the indexing of stacks."""

@@ -1,0 +1,447 @@
+"""Base of all answers to a schedulability question: verdict, response times, slack, reasons.
+
+Every method of ``gs.pbs`` and ``gs.analysis`` answers with an object of a class derived from
+`Answer`, for one task set and for a stack of sets alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from html import escape
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, frozen, task_number
+from gpusched._support.frozen import Frozen, same
+from gpusched._support.saved import Saved
+from gpusched._support.text import clip, shown
+from gpusched.model.answers.stack_parts import part_of, position
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_tasks import KernelTasks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing"]
+
+Claim = Literal["exact", "sufficient", "necessary", "simulation"]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Times: TypeAlias = "np.ma.MaskedArray[Any, np.dtype[np.int64]]"
+"""Ticks per task, masked where there is no value."""
+
+# Of one set a Python value, of a stack an array: which one is known when the program runs. A type
+# checker takes such a value for an array and also accepts it where a single value is expected.
+Flags: TypeAlias = "npt.NDArray[np.bool_] | Any"
+Ticks: TypeAlias = "npt.NDArray[np.int64] | Any"
+
+SHOWN_ROWS = 40
+_NONE = np.iinfo(np.int64).max  # below the mask: later than any deadline
+
+
+def missing(values: npt.ArrayLike, known: npt.ArrayLike, filler: int = _NONE) -> Times:
+    """``values`` masked where they are not known, read-only, with ``filler`` below the mask."""
+    mask = ~np.asarray(known, np.bool_)
+    data = np.where(mask, np.int64(filler), np.asarray(values, np.int64))
+    found: Times = np.ma.array(frozen(data), mask=frozen(mask))
+    return found
+
+
+class Answer(Saved, Frozen):
+    """Answer of one method for one set of n tasks, or for a stack of N sets.
+
+    Attributes
+    ----------
+    accepted
+        Whether the method guarantees every deadline: a bool, or bool ``(N,)`` for a stack.
+    rejected
+        Whether a miss is shown, or an exact or necessary test says no: as ``accepted``.
+    seconds
+        Wall-clock time of the call that computed it; not compared by ``==``.
+
+    A stack's answer indexes like an array: ``answer[3]`` is the answer for set 3, ``answer[2:5]``
+    and ``answer[answer.accepted]`` are answers for several sets. ``len`` gives the number of sets
+    of a stack, of tasks of a single set.
+    """
+
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, HostTasks)
+    _QUESTION: ClassVar[str] = "every deadline is met"
+    _SHOWN: ClassVar[tuple[str, ...]] = ("deadline", "response", "slack")
+    _PER_SET: ClassVar[bool] = False  # whether a frame has one row per set, not per task
+
+    if TYPE_CHECKING:  # fields or properties of the classes
+
+        @property
+        def accepted(self) -> Flags: ...
+        @property
+        def rejected(self) -> Flags: ...
+        @property
+        def seconds(self) -> Any: ...
+        @property
+        def bounded(self) -> BoolArray: ...
+
+    # What a class has to say
+
+    @property
+    def _tasks(self) -> KernelTasks | HostTasks:
+        """The task set, or the stack of them."""
+        raise NotImplementedError
+
+    @property
+    def claim(self) -> Claim:
+        """Strength of the method: "exact", "sufficient", "necessary" or "simulation"."""
+        raise NotImplementedError
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        raise NotImplementedError
+
+    def _responses(self) -> tuple[Int64Array, BoolArray]:
+        """Response times, and where there is one."""
+        raise NotImplementedError
+
+    def _reason(self) -> str:
+        """`why` of a single set."""
+        raise NotImplementedError
+
+    def _form(self) -> str:
+        """Method and platform, for the summary."""
+        raise NotImplementedError
+
+    # What follows from it
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is an answer for a stack of sets."""
+        return self._tasks.is_stack
+
+    def __len__(self) -> int:
+        """Number of sets of a stack, of tasks of a single set."""
+        return len(self.accepted) if self.is_stack else self._tasks.n
+
+    @property
+    def undecided(self) -> Flags:
+        """Whether it is neither accepted nor rejected: a bool, or bool ``(N,)``."""
+        if self.is_stack:
+            return ~(self.accepted | self.rejected)
+        return not (self.accepted or self.rejected)
+
+    @property
+    def schedulable(self) -> Flags:
+        """True when accepted, False when rejected, None when undecided.
+
+        For a stack, the bool array ``accepted``: its mean is the share of sets that are guaranteed.
+        """
+        if self.is_stack:
+            return self.accepted
+        return True if self.accepted else False if self.rejected else None
+
+    @property
+    def response(self) -> Times:
+        """Response time of each task: int64 ticks ``(n,)`` or ``(N, n)``.
+
+        Masked where the method computes none. It bounds every job's response where ``bounded``.
+        """
+        values, known = self._responses()
+        return missing(values, known)
+
+    @property
+    def slack(self) -> Times:
+        """Deadline minus response bound: int64 ticks ``(n,)`` or ``(N, n)``.
+
+        Masked where ``bounded`` is False; negative where the bound exceeds the deadline.
+        """
+        values, _ = self._responses()
+        known = self.bounded
+        late = self._tasks.deadline - np.where(known, values, 0)
+        return missing(late, known, -_NONE)
+
+    def why(self, task: int | str | None = None) -> str:
+        """Explain the answer in a sentence or two.
+
+        Parameters
+        ----------
+        task
+            Number or name of a task, for what is known of this task; None for the whole set. The
+            answer for a stack explains its sets after indexing, ``answer[3].why()``; by itself it
+            counts them.
+
+        Raises
+        ------
+        IndexError, ValueError
+            A task that does not exist; a task of a stack.
+        """
+        if self.is_stack:
+            if task is not None:
+                raise ValueError(
+                    f"task: got {shown(task)}, expected None for a stack; index it first, as in "
+                    "answer[0].why(task)"
+                )
+            return f"{self._counts()}; answer[i].why() explains set i."
+        if task is None:
+            return self._reason()
+        return self._reason_of(task_number(task, self._tasks.name))
+
+    def _reason_of(self, i: int) -> str:
+        """`why` of a task of a single set."""
+        name, deadline = self._name(i), int(self._tasks.deadline[i])
+        values, known = self._responses()
+        if not known[i]:
+            return f"{name}: no response bound; its deadline is {deadline:,}."
+        response = int(values[i])
+        if not self.bounded[i]:
+            return f"{name}: {response:,} was computed for a deadline of {deadline:,}, no bound."
+        return f"{name}: response at most {response:,}, {_against(response, deadline)}."
+
+    def _tightest(self) -> str:
+        """The task of a single set with the least slack, in words; "" without bounds."""
+        slack = self.slack
+        if not slack.count():
+            return ""
+        i = int(slack.argmin())
+        response, deadline = int(self.response[i]), int(self._tasks.deadline[i])
+        return f"{self._name(i)} has the least slack, with {response:,} of {deadline:,}"
+
+    def _name(self, i: int) -> str:
+        return clip(self._tasks.name[i], 60)
+
+    def _counts(self) -> str:
+        """Numbers of sets by answer."""
+        yes, no = int(np.sum(self.accepted)), int(np.sum(self.rejected))
+        parts = [f"{yes} of {len(self)} sets schedulable"]
+        parts += [f"{no} not"] if no else []
+        parts += [f"{len(self) - yes - no} undecided"] if yes + no < len(self) else []
+        return ", ".join(parts)
+
+    def _word(self) -> str:
+        """The answer for a single set."""
+        if self.undecided:
+            return "undecided"
+        return "schedulable" if self.accepted else "not schedulable"
+
+    def _summary(self) -> str:
+        return f"{self._counts() if self.is_stack else self._word()} ({self._form()})"
+
+    # Parts of a stack
+
+    def __getitem__(self, index: SupportsIndex | slice | npt.ArrayLike) -> Self:
+        """Answer for one set of a stack (by number), or for several (slice, numbers, mask).
+
+        Raises
+        ------
+        IndexError
+            A set that does not exist.
+        TypeError
+            An answer for a single set; another kind of index.
+        """
+        if not self.is_stack:
+            raise TypeError("answer: got an index for a single set, expected a stack")
+        at = position(index, len(self))
+        changed = {f.name: part_of(getattr(self, f.name), at) for f in fields(self)}
+        return type(self)(**changed)
+
+    def __iter__(self) -> Iterator[Self]:
+        """The answers for the sets of a stack."""
+        if not self.is_stack:
+            raise TypeError("answer: got a single set, expected a stack to iterate over")
+        return (self[i] for i in range(len(self)))
+
+    # Tables and pictures
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Columns of the table: per task ``(n,)`` or ``(N, n)``, or per set."""
+        tasks = self._tasks
+        return {
+            "deadline": np.broadcast_to(tasks.deadline, self.bounded.shape),
+            "response": self.response,
+            "bounded": self.bounded,
+            "slack": self.slack,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per task, of every set.
+
+        It has the columns ``set`` (of a stack), ``task``, ``name``, ``schedulable``, ``deadline``,
+        ``response``, ``bounded``, ``slack``, and those of the method. Missing values are NA.
+        """
+        import pandas as pd
+
+        sets, n = (len(self) if self.is_stack else 1), self._tasks.n
+        rows = 1 if self._PER_SET else n
+        columns: dict[str, Any] = {}
+        if self.is_stack or self._PER_SET:
+            columns["set"] = np.repeat(np.arange(sets), rows)
+        if not self._PER_SET:
+            columns["task"] = np.tile(np.arange(n), sets)
+            columns["name"] = np.tile(np.array(self._tasks.name, dtype=object), sets)
+        yes = np.repeat(np.atleast_1d(self.accepted), rows)
+        columns["schedulable"] = pd.arrays.BooleanArray(
+            yes, np.repeat(np.atleast_1d(self.undecided), rows)
+        )
+        for key, values in self._columns().items():
+            flat = np.ravel(values)
+            if isinstance(flat, np.ma.MaskedArray):
+                columns[key] = pd.arrays.IntegerArray(
+                    flat.filled(0), np.ma.getmaskarray(flat).copy()
+                )
+            else:
+                columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+        """Draw response bounds and deadlines of a set, or the numbers of answers of a stack.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes; None for a new figure.
+        unit
+            Length of a tick: None, "ns", "us", "ms" or "s".
+
+        Returns
+        -------
+        The axes.
+        """
+        if self.is_stack:
+            return self._plot_counts(ax)
+        response = self.response.filled(0)
+        return self._plot_bars(ax, unit, [("response bound", 0, response)], np.arange(len(self)))
+
+    def _plot_counts(self, ax: Any) -> Any:
+        from gpusched._draw import axes as plot
+
+        ax = plot.axes(ax, (5.0, 2.2))
+        labels = ("schedulable", "not schedulable", "undecided")
+        flags = (self.accepted, self.rejected, self.undecided)
+        for row, (label, flag) in enumerate(zip(labels, flags, strict=True)):
+            ax.barh(row, int(np.sum(flag)), 0.62, color=plot.color((2, 5, 7)[row]), label=label)
+        ax.set_yticks(range(3), labels)
+        ax.set_ylim(2.6, -0.6)
+        ax.set_xlim(0, max(1, len(self)))
+        ax.set_xlabel("task sets")
+        plot.grid(ax, "x")
+        return ax
+
+    def _plot_bars(
+        self,
+        ax: Any,
+        unit: str | None,
+        parts: list[tuple[str, int, Int64Array]],
+        order: Int64Array,
+        late: int | None = None,
+    ) -> Any:
+        """A bar per task, of parts with a label and a colour, and its deadline."""
+        from gpusched._draw import axes as plot
+
+        tasks, order = self._tasks, order[:SHOWN_ROWS]
+        ax = plot.axes(ax, (9.4, 1.0 + 0.34 * len(order)))
+        axis = plot.time_axis(unit, int(tasks.deadline[order].max(initial=1)))
+        y = np.arange(len(order))
+        left = np.zeros(len(order))
+        for label, color, values in parts:
+            width = values[order] / axis.ticks
+            if width.any():
+                ax.barh(y, width, 0.62, left=left, color=plot.color(color), label=label)
+                left += width
+        deadline = tasks.deadline[order] / axis.ticks
+        for row, task in enumerate(order.tolist()):
+            style = {"color": plot.LATE if task == late else plot.INK, "linewidth": 2}
+            ax.plot([deadline[row]] * 2, [row - 0.42, row + 0.42], **style)
+        ax.plot([], [], color=plot.INK, linewidth=2, label="deadline")
+        ax.set_yticks(y, [self._label(i) for i in order.tolist()], parse_math=False)
+        ax.set_ylim(len(order) - 0.4, -0.6)
+        ax.set_xlim(0, 1.04 * max(float(deadline.max()), float(left.max())))
+        ax.set_xlabel(axis.label.replace("time", "response time"))
+        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+        plot.grid(ax, "x")
+        return ax
+
+    def _label(self, i: int) -> str:
+        return clip(self._tasks.name[i], 24)
+
+    # Text
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        summary = f"<p>{type(self).__name__}: {escape(self._summary())}</p>"
+        if self.is_stack:
+            return summary
+        reason = f"<p>{escape(clip(self.why(), 2000))}</p>"
+        items = "".join(f"<li>{escape(text)}</li>" for text in self.assumptions)
+        note = f"<details><summary>assumptions</summary><ul>{items}</ul></details>"
+        return f"{summary}{self._html_table()}{reason}{note}"
+
+    def _html_table(self) -> str:
+        columns = {key: values for key, values in self._task_columns().items()}
+        names = [key for key in self._html_columns() if key in columns]
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        rows = []
+        for i in self._html_order().tolist()[:SHOWN_ROWS]:
+            cells = "".join(f"<td>{escape(_cell(columns[name][i]))}</td>" for name in names)
+            rows.append(f"<tr><th>{escape(self._name(i))}</th>{cells}</tr>")
+        more = self._tasks.n - SHOWN_ROWS
+        note = f"<p>and {more} more tasks</p>" if more > 0 else ""
+        return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>{note}"
+
+    def _task_columns(self) -> dict[str, npt.NDArray[Any]]:
+        return Answer._columns(self) if self._PER_SET else self._columns()
+
+    def _html_columns(self) -> tuple[str, ...]:
+        return self._SHOWN
+
+    def _html_order(self) -> Int64Array:
+        return np.arange(self._tasks.n)
+
+    # As any object
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                frozen(value)
+            elif isinstance(value, Mapping):
+                parts = {key: frozen(array) for key, array in value.items()}
+                object.__setattr__(self, field.name, MappingProxyType(parts))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare
+        )
+
+    __hash__ = None
+
+    def __reduce__(self) -> Any:
+        return (type(self), tuple(_plain(getattr(self, f.name)) for f in fields(self)))
+
+
+def _against(response: int, deadline: int) -> str:
+    left = deadline - response
+    if left < 0:
+        return f"{-left:,} later than its deadline of {deadline:,}"
+    return f"{left:,} before its deadline of {deadline:,}"
+
+
+def _cell(value: Any) -> str:
+    if value is np.ma.masked:
+        return "–"
+    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
+        return f"{int(value):,}"
+    return clip(f"{value:.6g}" if isinstance(value, float) else str(value), 60)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return same(one, other)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value

@@ -1,0 +1,60 @@
+"""Parts of the answers for stacks of sets: checked indices, fields of some of the sets."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.text import shown
+from gpusched.model.batch_table import BatchTable
+from gpusched.model.task_sets import TaskSet
+
+__all__ = ["part_of", "position"]
+
+
+def position(index: Any, count: int) -> int | slice | npt.NDArray[Any]:
+    """A set's number, or what selects several sets."""
+    if isinstance(index, slice):
+        return index
+    if isinstance(index, (list, np.ndarray)) and np.ndim(index) == 1:
+        array = np.asarray(index)
+        if array.dtype == np.bool_ and len(array) != count:
+            raise IndexError(f"sets: got a mask of {len(array)}, expected {count} entries")
+        if array.dtype != np.bool_ and array.size:
+            return np.array([_number(i, count) for i in array.tolist()], np.int64)
+        return np.flatnonzero(array) if array.size else np.zeros(0, np.int64)
+    return _number(index, count)
+
+
+def _number(index: Any, count: int) -> int:
+    try:
+        if isinstance(index, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(index)
+    except TypeError:
+        raise TypeError(
+            f"sets: got {shown(index)}, expected a number, a slice, numbers or a mask of sets"
+        ) from None
+    if not -count <= number < count:
+        raise IndexError(f"sets: got {number}, expected a number below {count}")
+    return number % count
+
+
+def part_of(value: Any, at: int | slice | npt.NDArray[Any]) -> Any:
+    """A field of some sets of a stack."""
+    if isinstance(value, np.ndarray):
+        part = value[at]
+        return part.copy() if isinstance(part, np.ndarray) else part.item()
+    if isinstance(value, TaskSet):
+        return value[at] if value.is_stack else value
+    if isinstance(value, BatchTable):
+        if not value.is_stack:
+            return value
+        return BatchTable._make(*(None if a is None else a[at].copy() for a in value._arrays()))
+    if isinstance(value, Mapping):
+        return {key: part_of(part, at) for key, part in value.items()}
+    return value

@@ -1,0 +1,34 @@
+"""Examples in the docstrings of gs.analysis, gs.pbs and of the answers' base."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import gpusched as gs
+from gpusched import analysis, pbs
+
+MODULES = [
+    "gpusched.model.answers.answer",
+    *(
+        info.name
+        for package in (analysis, pbs)
+        for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    ),
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    module = importlib.import_module(name)
+    found = doctest.testmod(module, extraglobs={"gs": gs}, report=True)
+    assert found.failed == 0
+
+
+def test_every_method_has_an_example() -> None:
+    methods = [getattr(analysis, name) for name in analysis.__all__ if name.islower()]
+    methods += [pbs.search, pbs.edf_serial, pbs.edf_parallel, pbs.graph.search]
+    assert len(methods) == 17
+    for method in methods:
+        assert ">>>" in method.__doc__, method.__name__
