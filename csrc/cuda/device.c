@@ -138,7 +138,7 @@ static int load(gs_cuda_device_t *self, gs_context_t *ctx, const void *image)
         }
         self->regs[i] = regs;
         /* The same carve-out for all, or kernels of different ones would wait for each other
-         * (paper 003, section III-C2). */
+         * ([RTAS20], section III-C2). */
         if (status == GS_OK) {
             status = gs_cuda_done(
                 self, ctx,

@@ -1,6 +1,6 @@
 /* Plays a schedule on the device, or follows a policy.
  *
- * Paper 001, section 4.1: one stream per task, all of one priority; a frame submits the kernels of
+ * [RTNS24], section 4.1: one stream per task, all of one priority; a frame submits the kernels of
  * one batch, each in its stream, and waits for all of them. A thread of its own dispatches, with
  * sleeps to absolute instants, and with real-time priority and locked memory if asked for.
  */

@@ -1,7 +1,7 @@
 /* Runs of kernels and copies in streams, with all that they record.
  *
  * What probes and measurements are made of: the operations of a plan are launched one after the
- * other, each into its stream, and waited for with one cuCtxSynchronize, as in paper 001, section
+ * other, each into its stream, and waited for with one cuCtxSynchronize, as in [RTNS24], section
  * 4.2. Times of the host and of the device are on two clocks, both in ns.
  */
 #ifndef GS_CUDA_RUN_H

@@ -1,4 +1,4 @@
-/* Paper 004's sets and counts: the same in any chunks, whatever fails. */
+/* [RTNS10]'s sets and counts: the same in any chunks, whatever fails. */
 #include "analysis/global_edf/elliott_study.h"
 
 #include "minunit.h"

@@ -1,4 +1,4 @@
-/* Does the FIFO simulator do what paper 000 and its counterexamples say, in any slices, with any
+/* Does the FIFO simulator do what [ECRTS17] and its counterexamples say, in any slices, with any
  * allocation failing, and does it refuse what it cannot simulate? */
 #include "simulate/fifo/fifo.h"
 

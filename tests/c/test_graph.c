@@ -5,7 +5,7 @@
 
 #include "core/hash_index.h"
 
-/* Section 3.1 of paper 001. */
+/* Section 3.1 of [RTNS24]. */
 static const int64_t period[] = {4, 5, 10};
 static const int64_t completion[] = {0, 1, 3, 4, 3, 4, 4, 6};
 static const gs_periodic_tasks_t example = {3, period, period, NULL};

@@ -384,7 +384,7 @@ static void test_refusals(void)
 #undef REFUSED
 }
 
-/* The example of paper 004 in a container: Figure 4 ends at 25, and at 21 if the server serves
+/* The example of [RTNS10] in a container: Figure 4 ends at 25, and at 21 if the server serves
  * others during kernels; in slices, and with budgets that fit no job. */
 static void test_container(void)
 {

@@ -167,7 +167,7 @@ static void test_against_all_orders(void)
     MU_CHECK(verdicts[GS_PBS_ORACLE_DEMAND_FITS] > 500 && only_some > 200);
 }
 
-/* Paper 001, Example 2.1: four blocks of 64 threads and one of 192 on two SMs of 256. */
+/* [RTNS24], Example 2.1: four blocks of 64 threads and one of 192 on two SMs of 256. */
 static const gs_gpu_kernel_t EXAMPLE[2] = {{4, 64, 0, 0}, {1, 192, 0, 0}};
 
 static void test_example(void)

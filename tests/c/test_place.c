@@ -140,7 +140,7 @@ static int64_t differences_3(int32_t mw, int32_t slots)
     return differ;
 }
 
-/* Figure 5 and the two load-balancing experiments of paper 003. */
+/* Figure 5 and the two load-balancing experiments of [RTAS20]. */
 static void test_xavier(int policy)
 {
     gs_context_t ctx;

@@ -3,7 +3,7 @@
 
 #include "minunit.h"
 
-/* Paper 001, figure 1. */
+/* [RTNS24], figure 1. */
 static const int64_t period[3] = {4, 5, 10};
 static const int64_t completion[8] = {0, 1, 3, 4, 3, 4, 4, 6};
 static const gs_periodic_tasks_t tasks = {3, period, period, NULL};

@@ -42,7 +42,7 @@ static void test_turns(void)
     MU_CHECK(finish[0] == 4 && finish[1] == 5 && finish[2] == 9);
 }
 
-/* Paper 003, Figure 6: half of the warps integer; Volta halves the time, Pascal does not. */
+/* [RTAS20], Figure 6: half of the warps integer; Volta halves the time, Pascal does not. */
 static void test_figure_6(void)
 {
     enum { LENGTH = 1000 };

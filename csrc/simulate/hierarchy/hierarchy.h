@@ -1,7 +1,7 @@
 /* Which block runs when, on which SM, and why does what waits wait?
  *
  * NVIDIA's scheduling hierarchy: applications (contexts) that share the GPU by time slices,
- * streams, copies, blocks to SMs. Paper 003, section III; the queue rules are those of Amert et al.
+ * streams, copies, blocks to SMs. [RTAS20], section III; the queue rules are those of Amert et al.
  * (RTSS 2017), the false dependencies those of Bakita and Anderson (RTAS 2024).
  *
  * What happens to an operation (a kernel or a copy):
@@ -25,7 +25,7 @@
  *
  * Interference, where it is asked for: a block runs slower by the first of these factors that
  * applies, while it applies: blocks of another kernel run on its SM; on another SM of its GPC; on
- * another GPC; and by a fourth one besides while a copy engine is busy. (Paper 003, section V.)
+ * another GPC; and by a fourth one besides while a copy engine is busy. ([RTAS20], section V.)
  *
  * At one instant: blocks and copies end; operations are launched; those that may join their queues
  * do so in the order of launch; contexts change; blocks start. A kernel that is fully dispatched

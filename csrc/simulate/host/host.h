@@ -1,6 +1,6 @@
 /* What happens when, on CPUs and a GPU, if tasks compute on both?
  *
- * Tasks of model/host_tasks.h; papers 002 (partitioned fixed priorities) and 004 (global EDF). The
+ * Tasks of model/host_tasks.h; [RTCSA19] (partitioned fixed priorities) and 004 (global EDF). The
  * rules are those that the response-time tests assume; where the papers are silent the rule is
  * ours, and says so.
  *
@@ -64,7 +64,7 @@
  * nothing to do, before it takes one; and after each segment, before it notifies the client and, at
  * the same instant, takes the next request: so once between two segments, twice for one alone.
  *
- * With global EDF the GPU has a lock as well (paper 004): a GPU segment is a critical section of
+ * With global EDF the GPU has a lock as well ([RTNS10]): a GPU segment is a critical section of
  * two copies on a CPU and a kernel, during which the job is suspended. Jobs that wait are
  * suspended, and the holder inherits the earliest deadline of those that wait (ties: its own
  * place). It is not boosted beyond that, and its copies can be preempted.

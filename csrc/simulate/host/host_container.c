@@ -1,4 +1,4 @@
-/* Which of the tasks in the container runs, and when may it? Paper 004, section 4.2.
+/* Which of the tasks in the container runs, and when may it? [RTNS10], section 4.2.
  *
  * The server is no thread of its own: the task that it serves stands for it among the ready ones,
  * with the deadline of the server's job as its key and no more work than the budget allows. What

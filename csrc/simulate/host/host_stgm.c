@@ -1,4 +1,4 @@
-/* Who gets the copy engine, and when do kernels on shared SMs start? Paper 002, section IV. */
+/* Who gets the copy engine, and when do kernels on shared SMs start? [RTCSA19], section IV. */
 #include "simulate/host/host_parts.h"
 
 /* Until it gets what it waits for, the thread spins or is suspended. */
