@@ -1,4 +1,4 @@
-/* [RTNS10]'s sets and counts: the same in any chunks, whatever fails. */
+/* Tests of the sets and counts of [RTNS10]: independence of chunks, failures. */
 #include "analysis/global_edf/elliott_study.h"
 
 #include "minunit.h"

@@ -1,4 +1,4 @@
-/* Are errors recorded, memory accounted and polls made as core/context.h says? */
+/* Tests of core/context.h: errors, memory budget, poll, checked arithmetic. */
 #include "core/context.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Does the FIFO simulator do what [ECRTS17] and its counterexamples say, in any slices, with any
- * allocation failing, and does it refuse what it cannot simulate? */
+/* Tests of the FIFO simulator: [ECRTS17] and its counterexamples, slices, allocation failures,
+ * refusals. */
 #include "simulate/fifo/fifo.h"
 
 #include "minunit.h"

@@ -1,4 +1,4 @@
-/* Bounds on FIFO responses: known fractions, numbers at the edge of the clock, failures. */
+/* Tests of FIFO response-time bounds: known fractions, limits of the number range, failures. */
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
 

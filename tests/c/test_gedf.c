@@ -1,4 +1,6 @@
-/* Global EDF: loads at their bound, known fractions, numbers at the edge of the clock, failures. */
+/* Tests of global EDF: loads at their bound, known fractions, limits of the number range, failures.
+
+ */
 #include "core/rational.h"
 #include "core/int128.h"
 #include "analysis/global_edf/container.h"

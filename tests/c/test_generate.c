@@ -1,4 +1,4 @@
-/* Are generated task sets what was asked for, and refused where nothing can be? */
+/* Tests of random periodic kernels: ranges, reproducibility, refusals. */
 #include "generate/kernel_sets.h"
 #include "generate/uunifast.h"
 

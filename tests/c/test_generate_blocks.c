@@ -1,4 +1,4 @@
-/* Are generated kernels with blocks what was asked for, and refused where nothing can be? */
+/* Tests of random kernels with blocks: ranges, reproducibility, refusals. */
 #include "generate/fifo_sets.h"
 
 #include "minunit.h"

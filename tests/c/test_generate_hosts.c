@@ -1,5 +1,4 @@
-/* Are generated tasks with CPU and GPU segments what was asked for, and refused where none can be?
- */
+/* Tests of random tasks with CPU and GPU segments: ranges, reproducibility, refusals. */
 #include "generate/host_sets.h"
 
 #include "model/host_tasks.h"

@@ -1,5 +1,4 @@
-/* Does the heap give back what was put in, the earliest first? And do 128-bit sums and products
- * end where they have to? */
+/* Tests of the heap and of 128-bit integers. */
 #include "core/heap.h"
 #include "core/rng.h"
 #include "core/int128.h"

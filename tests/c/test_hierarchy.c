@@ -1,5 +1,4 @@
-/* Does the hierarchy's simulator give the schedules that were observed (Amert et al., RTSS 2017),
- * the waits one expects, and a clean refusal otherwise? */
+/* Tests of the hierarchy simulator: schedules observed by [RTSS17], waits, refusals. */
 #include "simulate/hierarchy/hierarchy.h"
 
 #include "minunit.h"

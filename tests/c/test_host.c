@@ -1,5 +1,6 @@
-/* Does the host simulator do what its rules and the counterexamples say, in any slices, with any
- * allocation failing, and does it refuse what it cannot simulate? */
+/* Tests of the host simulator: its rules, counterexamples, slices, allocation failures, refusals.
+
+ */
 #include "simulate/host/host.h"
 
 #include "minunit.h"

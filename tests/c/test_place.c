@@ -1,4 +1,4 @@
-/* Do blocks go where the papers saw them go, and does no SM ever hold more than it can? */
+/* Tests of block placement: placements reported in the papers, limits of an SM. */
 #include "model/placement.h"
 
 #include "minunit.h"

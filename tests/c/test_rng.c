@@ -1,4 +1,6 @@
-/* Are the random numbers the published ones, uniform, and apart for every key, index and stream? */
+/* Tests of the random numbers: published values, uniformity, independence of key, index and stream.
+
+ */
 #include "core/rng.h"
 
 #include <stdbool.h>

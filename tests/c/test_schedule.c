@@ -1,4 +1,4 @@
-/* Does the replay accept the paper's schedule and name the rule that a wrong one breaks? */
+/* Tests of the replay: the schedule of the paper, and one violation of every rule. */
 #include "model/schedule.h"
 
 #include "minunit.h"

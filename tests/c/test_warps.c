@@ -1,4 +1,4 @@
-/* Do warps take turns as loose round-robin has it, and do their pipelines limit them? */
+/* Tests of the warp simulator: loose round-robin order, pipeline limits. */
 #include "simulate/warps.h"
 
 #include "minunit.h"

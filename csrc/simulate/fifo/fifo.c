@@ -146,7 +146,7 @@ static int trigger(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task, in
     }
     int status = gs_poll(ctx, model->kernels.n);
     for (int64_t r = 0; r < model->kernels.n - 1 && status == GS_OK; r++) {
-        int64_t i = self->by_rank[r]; /* model->victim is the last */
+        int64_t i = self->by_rank[r]; /* the task under analysis is the last */
         if (self->earliest[i] <= self->now) {
             self->earliest[i] = self->now + model->kernels.period[i];
             status = release(self, ctx, i);
