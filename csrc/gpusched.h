@@ -3,14 +3,13 @@
  * Arrows run downwards only:
  *
  *   cuda/       driver (opened at run time), device, run, player
- *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a GPU
- * model); graph/ (the scheduling graph)                                            [RTNS24]
- *   analysis/   fifo/ [ECRTS17]; partitioned/, allocation/ [RTCSA19]; global_edf/ [RTNS10]; common/
- *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20]
- *   generate/   random task sets, one file per paper's generator
- *   model/      gpu, placement, periodic tasks, kernel tasks, host tasks, batch table, schedule
- *   core/       context (errors, memory budget, poll), vector, heap, hash index, 128-bit integers,
- *               rational sums, random numbers
+ *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
+ *               GPU model); graph/ (the scheduling graph) [RTNS24] analysis/   fifo/ [ECRTS17];
+ * partitioned/, allocation/ [RTCSA19]; global_edf/ [RTNS10]; common/ simulate/   fifo/ [ECRTS17],
+ * host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20] generate/   random task sets, one file per
+ * paper's generator model/      gpu, placement, periodic tasks, kernel tasks, host tasks, batch
+ * table, schedule core/       context (errors, memory budget, poll), vector, heap, hash index,
+ * 128-bit integers, rational sums, random numbers
  *
  * A symbol's prefix is its folder: gs_<folder>_<object>_<verb>. core/ and model/ are shared by all
  * and leave the folder out: gs_<file>_<verb>. Arguments come in the order (self, context, inputs,
@@ -22,6 +21,9 @@
  *   [RTCSA19]  Saha, Xiang, Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks
  *   [RTAS20]   Olmedo et al.: Dissecting the CUDA Scheduling Hierarchy
  *   [RTNS10]   Elliott, Anderson: Globally Scheduled Real-Time Multiprocessor Systems with GPUs
+ *   [RTSS17]   Amert et al.: GPU Scheduling on the NVIDIA TX2: Hidden Details Revealed
+ *   [RTAS24]   Bakita, Anderson: Demystifying NVIDIA GPU Internals to Enable Reliable GPU
+ * Management
  */
 #ifndef GPUSCHED_H
 #define GPUSCHED_H

@@ -1,10 +1,10 @@
-/* How does a call report an error, stay within its memory and let itself be stopped? */
+/* Errors, memory budget and poll of a call. */
 #include "core/context.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Every block carries its size, so that freeing can give it back to the budget. */
+/* Header of every block: its size, which gs_free returns to the budget. */
 typedef union {
     size_t bytes;
     max_align_t align;

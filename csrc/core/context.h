@@ -1,11 +1,11 @@
-/* What a call shares with its caller: an error with its place, a memory budget, a poll.
+/* Context of a call: error with its location, memory budget, poll.
  *
- * The core has no globals. Every function that allocates, runs long or can refuse its input takes
- * a gs_context_t, which one thread uses at a time. Results never depend on it, except where a
- * budget ends a computation early.
+ * The core has no globals. Every function that allocates, runs long or can refuse its input takes a
+ * gs_context_t, which one thread uses at a time. Results do not depend on it, except where a budget
+ * ends a computation early.
  *
- * Return values: 0 done; positive, why the work stopped before its end (a budget); negative, an
- * error. The place of an error (field, row, value) is in ctx->fault.
+ * Return values: 0 done; positive, why the work stopped early (a budget); negative, an error.
+ * ctx->fault holds the field, row and value of an error.
  */
 #ifndef GS_CORE_CONTEXT_H
 #define GS_CORE_CONTEXT_H
@@ -14,23 +14,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A time that never comes; sums of two of them still fit an int64_t. */
+/* A time later than all others, 2^61 - 1; the sum of two fits an int64_t. */
 #define GS_NEVER (INT64_MAX / 4)
 
 enum {
     GS_OK = 0,
-    GS_SPENT_STATES = 1,  /* the budget of states is used up */
-    GS_SPENT_BYTES = 2,   /* the budget of bytes is used up */
-    GS_SPENT_SECONDS = 3, /* the poll function said that time is up */
-    GS_UNDECIDED = 4,     /* the input leaves the answer open */
+    GS_SPENT_STATES = 1,  /* budget of states used up */
+    GS_SPENT_BYTES = 2,   /* budget of bytes used up */
+    GS_SPENT_SECONDS = 3, /* budget of seconds used up, reported by the poll function */
+    GS_UNDECIDED = 4,     /* the input does not determine the answer */
     GS_ERR_MEMORY = -1,
     GS_ERR_OVERFLOW = -2,
     GS_ERR_VALUE = -3,
-    GS_ERR_INTERRUPTED = -4 /* the poll function asked to give up */
+    GS_ERR_INTERRUPTED = -4 /* the poll function asked for a stop */
 };
 
-/* Where an error came from. field and reason are string literals of the core; row and value are
- * meaningful when row >= 0, set when set >= 0 (the index within a stack of task sets). */
+/* Location of an error. field names an argument; reason, a noun phrase, says what was expected of
+ * it. Both are string literals. row is an index into the field, or -1; set is the index within a
+ * stack of task sets, or -1. */
 typedef struct {
     int code;
     const char *field;
@@ -41,12 +42,12 @@ typedef struct {
 } gs_fault_t;
 
 typedef struct {
-    int64_t bytes_limit; /* the most memory to hold at once; 0: no limit */
+    int64_t bytes_limit; /* most memory held at once; 0: no limit */
     int64_t bytes_used;
     int64_t bytes_peak;
-    int64_t allocations;  /* how many were asked for so far */
-    int64_t fail_at;      /* let allocation number fail_at (from 1) fail; 0: none. For tests. */
-    int64_t states_limit; /* the most states to look at; 0: no limit */
+    int64_t allocations;  /* requested so far */
+    int64_t fail_at;      /* for tests: allocation number fail_at (from 1) fails; 0: none */
+    int64_t states_limit; /* most states to examine; 0: no limit */
     int64_t states;
     int64_t work;        /* elementary operations since the last poll */
     int (*poll)(void *); /* called about every million operations: 0, GS_SPENT_*, GS_CUDA_ERR_* */
@@ -57,12 +58,11 @@ typedef struct {
 
 void gs_context_init(gs_context_t *ctx);
 
-/* Records a refusal and returns its code: every error passes here, which makes it the one place
- * for a breakpoint. */
+/* Records an error and returns its code. Every error passes here: the place for a breakpoint. */
 int gs_fail(gs_context_t *ctx, int code, const char *field, int64_t row, int64_t value,
             const char *reason);
 
-/* A short sentence for a return value. */
+/* Short description of a return value. */
 const char *gs_strerror(int code);
 
 /* Zeroed memory for count items of size bytes, or NULL with ctx->status set (GS_ERR_MEMORY,
@@ -84,7 +84,7 @@ static inline int gs_poll(gs_context_t *ctx, int64_t work)
     return ctx->work < 1000000 ? GS_OK : gs_poll_now(ctx);
 }
 
-/* Counts states that a search looks at: GS_OK or GS_SPENT_STATES. */
+/* Counts states that a search examines: GS_OK or GS_SPENT_STATES. */
 static inline int gs_count_states(gs_context_t *ctx, int64_t states)
 {
     ctx->states += states;

@@ -1,4 +1,4 @@
-/* Which entries may have this key? */
+/* Index from hashes to numbers, by open addressing. */
 #include "core/hash_index.h"
 
 void gs_hash_index_init(gs_hash_index_t *self)

@@ -1,7 +1,7 @@
-/* An index from hashes to numbers: which entries may have this key?
+/* Index from hashes to numbers: the entries that may have a given key.
  *
- * Open addressing with linear probing; the caller keeps the keys and compares them. Entries are
- * never removed one by one.
+ * Open addressing with linear probing. The caller keeps the keys and compares them. Single entries
+ * are never removed.
  */
 #ifndef GS_CORE_HASH_INDEX_H
 #define GS_CORE_HASH_INDEX_H
@@ -10,7 +10,7 @@
 
 typedef struct {
     uint64_t hash;
-    int64_t id; /* the caller's number plus one; 0: the slot is free */
+    int64_t id; /* the caller's number plus one; 0: free slot */
 } gs_hash_index_entry_t;
 
 typedef struct {
@@ -22,10 +22,10 @@ typedef struct {
 void gs_hash_index_init(gs_hash_index_t *self);
 void gs_hash_index_free(gs_hash_index_t *self, gs_context_t *ctx);
 
-/* Adds id (>= 0) under hash, also where it is there already. */
+/* Adds id (>= 0) under hash, even if it is already present. */
 int gs_hash_index_add(gs_hash_index_t *self, gs_context_t *ctx, uint64_t hash, int64_t id);
 
-/* Walks through the entries of a hash: start with *cursor = 0, returns -1 after the last. */
+/* The next entry of a hash, -1 after the last; the first call has *cursor = 0. */
 int64_t gs_hash_index_next(const gs_hash_index_t *self, uint64_t hash, int64_t *cursor);
 
 /* Mixes one word into a hash (the finalizer of splitmix64). */

@@ -1,4 +1,4 @@
-/* Which of many instants comes first? */
+/* Binary heap of (time, item). */
 #include "core/heap.h"
 
 #include "core/vector.h"
@@ -28,13 +28,13 @@ int gs_heap_push(gs_heap_t *self, gs_context_t *ctx, int64_t time, int64_t item)
     return GS_OK;
 }
 
-/* The same without branches, where the answer is anyone's guess, a processor's too. */
+/* before() without branches, for comparisons that a processor cannot predict. */
 static size_t is_before(gs_heap_entry_t a, gs_heap_entry_t b)
 {
     return (size_t)((a.time < b.time) | ((a.time == b.time) & (a.item < b.item)));
 }
 
-/* Lets an entry sink from the root to its place. */
+/* Sifts an entry down from the root. */
 static void sink(gs_heap_t *self, gs_heap_entry_t moved)
 {
     gs_heap_entry_t *e = self->entry;

@@ -1,7 +1,7 @@
-/* The earliest of many instants: a binary heap of (time, item).
+/* Binary heap of (time, item), earliest first.
  *
- * Among equal times the smaller item comes first, so what leaves the heap does not depend on the
- * order in which it entered.
+ * Among equal times the smaller item comes first, so the order of removal does not depend on the
+ * order of insertion.
  */
 #ifndef GS_CORE_HEAP_H
 #define GS_CORE_HEAP_H
@@ -22,7 +22,7 @@ typedef struct {
 /* A zeroed gs_heap_t is an empty heap. */
 int gs_heap_push(gs_heap_t *self, gs_context_t *ctx, int64_t time, int64_t item);
 void gs_heap_pop(gs_heap_t *self); /* the heap must not be empty */
-/* The same as a pop and a push, in one pass. */
+/* A pop and a push in one pass; the heap must not be empty. */
 void gs_heap_replace(gs_heap_t *self, int64_t time, int64_t item);
 void gs_heap_free(gs_heap_t *self, gs_context_t *ctx);
 

@@ -1,7 +1,7 @@
-/* Integers of 128 bits for products of times and threads: never negative, always checked.
+/* Checked, non-negative 128-bit integers for products of times and threads.
  *
- * A product is refused when the lengths of its factors add up to more than 126 bits, and so is a
- * sum beyond that: at most one bit stricter than the type, and cheap.
+ * A product is refused when the lengths of its factors add up to more than 126 bits, and a sum when
+ * it exceeds 2^126. This is at most one bit stricter than the type, and cheap.
  */
 #ifndef GS_CORE_INT128_H
 #define GS_CORE_INT128_H
@@ -37,7 +37,8 @@ static inline bool gs_int128_add(gs_int128_t a, gs_int128_t b, gs_int128_t *sum)
     return true;
 }
 
-/* a / b rounded up; b > 0. 64-bit division where that is enough: it is many times faster. */
+/* a / b rounded up; b > 0. Operands of 64 bits take the 64-bit division, which is many times
+ * faster. */
 static inline gs_int128_t gs_int128_ceil_div(gs_int128_t a, gs_int128_t b)
 {
     if (gs_int128_bits(a) < 64 && gs_int128_bits(b) < 64) {
@@ -58,7 +59,7 @@ static inline gs_int128_t gs_int128_gcd(gs_int128_t a, gs_int128_t b)
     if (a == 0 || b == 0) {
         return a + b;
     }
-    /* Without divisions, which take most of the time. */
+    /* Binary algorithm: divisions would take most of the time. */
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
     int twos = __builtin_ctzll(x | y);
     x >>= __builtin_ctzll(x);

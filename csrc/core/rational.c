@@ -1,11 +1,11 @@
-/* Is a sum of fractions less than, equal to or more than a whole number? */
+/* Sums of fractions, compared and rounded up exactly, by long division in digits of 62 bits. */
 #include "core/rational.h"
 
 #include "core/int128.h"
 
 enum { DIGIT_BITS = 62 };
 
-/* What the sum lacks to m, in units of the last digit; the remainders are what it lacks beyond. */
+/* m minus the sum of the whole parts; rest receives the remainders. */
 static gs_int128_t first_digits(const int64_t *work, const int64_t *period, int64_t n, int64_t m,
                                 int64_t *rest)
 {
@@ -17,7 +17,7 @@ static gs_int128_t first_digits(const int64_t *work, const int64_t *period, int6
     return left;
 }
 
-/* One more digit of every fraction: the sum of them, and whether all remainders are 0. */
+/* Sum of the next digit of every fraction; *all_zero: whether all remainders are 0. */
 static gs_int128_t next_digits(const int64_t *period, int64_t n, int64_t *rest, bool *all_zero)
 {
     gs_int128_t sum = 0;
@@ -37,9 +37,9 @@ int gs_rational_compare(gs_context_t *ctx, const int64_t *work, const int64_t *p
                         int64_t m, int64_t *rest, int *sign)
 {
     gs_int128_t left = first_digits(work, period, n, m, rest);
-    /* What is left of the sum is at least 0 and below n, in units of the last digit. A sum that
-     * is not m differs from it by one over the product of all periods or more: once the digits
-     * go beyond that, it is m. */
+    /* The remaining sum is at least 0 and below n, in units of the last digit. A sum other than m
+     * differs from m by at least 1 / (product of all periods): once the digits are finer than that,
+     * the sum is m. */
     int64_t bits = gs_int128_bits(n);
     for (int64_t i = 0; i < n; i++) {
         bits += gs_int128_bits(period[i]);

@@ -1,4 +1,4 @@
-/* Which random number comes next, given key, index and purpose? */
+/* Pseudorandom numbers: xoshiro256++, seeded by splitmix64. */
 #include "core/rng.h"
 
 static uint64_t splitmix64(uint64_t *x)
@@ -22,7 +22,7 @@ void gs_rng_init(gs_rng_t *self, const uint64_t key[4], uint64_t index, uint64_t
         seed = splitmix64(&y);
         self->s[i] = splitmix64(&y);
     }
-    /* Mix once more, so that the first words depend on the last words of the key too. */
+    /* A second pass, so that the first words depend on the last words of the key, too. */
     for (int i = 0; i < 4; i++) {
         self->s[i] ^= splitmix64(&seed);
     }
@@ -52,7 +52,7 @@ double gs_rng_double(gs_rng_t *self)
 
 uint64_t gs_rng_below(gs_rng_t *self, uint64_t n)
 {
-    /* Reject the few lowest numbers that would make some remainders likelier than others. */
+    /* Rejects the lowest 2^64 mod n numbers, which would make some remainders more likely. */
     uint64_t reject = (0 - n) % n;
     uint64_t x;
     do {

@@ -1,9 +1,9 @@
-/* The part of NVIDIA's driver interface that is used here, declared by hand.
+/* Declarations of the NVIDIA driver interface, as far as it is used.
  *
- * The driver is opened at run time, and its binary interface is stable: with these declarations
- * all of the host side is built and tested everywhere, also where no toolkit is installed. Where
- * one is, a test compares them with its cuda.h. The names are the driver's own behind gs_cuda_api_;
- * a function's table entry is called as the symbol without "cu" and its version.
+ * The driver is opened at run time, and its binary interface is stable: with these declarations the
+ * host side is built and tested everywhere, also without a toolkit. Where a toolkit is installed, a
+ * test compares them with its cuda.h. Names are those of the driver, prefixed by gs_cuda_api_; a
+ * table entry is named like the symbol without "cu" and its version.
  */
 #ifndef GS_CUDA_API_H
 #define GS_CUDA_API_H
@@ -72,7 +72,7 @@ enum {
     GS_CUDA_API_GREEN_CTX_DEFAULT_STREAM = 1
 };
 
-/* CUdevResource: a type, and what the driver keeps behind it. */
+/* CUdevResource: a type and opaque data of the driver. */
 typedef struct {
     int type;
     unsigned char padding[92];
@@ -84,7 +84,7 @@ typedef struct {
     } is;
 } gs_cuda_api_resource_t;
 
-/* The driver's functions. Those of green contexts, which came with CUDA 12.4, may be NULL. */
+/* Functions of the driver. Those of green contexts (CUDA 12.4) may be NULL. */
 typedef struct {
     gs_cuda_api_result_t (*Init)(unsigned flags);
     gs_cuda_api_result_t (*DriverGetVersion)(int *version);

@@ -1,4 +1,4 @@
-/* Is there memory for it, and is it given back? */
+/* Allocation and release of device memory and pinned host memory. */
 #include "cuda/buffers.h"
 
 int gs_cuda_take(gs_cuda_device_t *device, gs_context_t *ctx, int64_t bytes,

@@ -1,4 +1,4 @@
-/* What can this device do, and how is it taken and given back? */
+/* Devices: limits, primary context, loading of the spin kernels. */
 #include "cuda/device.h"
 
 #include <string.h>
@@ -96,12 +96,12 @@ int gs_cuda_leave(gs_cuda_device_t *self, gs_context_t *ctx, int status)
 {
     gs_cuda_api_handle_t popped;
     gs_cuda_api_result_t result = self->driver->cu.CtxPopCurrent(&popped);
-    /* The first error is the one to tell. */
+    /* The first error is reported. */
     return status != GS_OK ? status : gs_cuda_done(self, ctx, result, "cuCtxPopCurrent");
 }
 
-/* Runs each variant once. A driver that loads kernels when they are first launched may wait for
- * what is running then, and the first of several kernels would be over before the second begins. */
+/* Runs each variant once. A driver with lazy loading may wait for running kernels at a first
+ * launch, so that the first of several kernels would end before the second begins. */
 static int warm_up(gs_cuda_device_t *self, gs_context_t *ctx)
 {
     const gs_cuda_api_table_t *cu = &self->driver->cu;
@@ -137,8 +137,8 @@ static int load(gs_cuda_device_t *self, gs_context_t *ctx, const void *image)
                 "cuFuncGetAttribute");
         }
         self->regs[i] = regs;
-        /* The same carve-out for all, or kernels of different ones would wait for each other
-         * (paper 003, section III-C2). */
+        /* The same carve-out for all: kernels with different ones wait for each other ([RTAS20],
+         * section III-C2). */
         if (status == GS_OK) {
             status = gs_cuda_done(
                 self, ctx,
@@ -220,7 +220,7 @@ int gs_cuda_device_close(gs_cuda_device_t *self, gs_context_t *ctx)
 {
     int status = GS_OK;
     if (self->context == NULL || self->driver->pid != getpid()) {
-        self->context = NULL; /* a forked process has no driver to give anything back to */
+        self->context = NULL; /* a forked process has no driver */
         return GS_OK;
     }
     const gs_cuda_api_table_t *cu = &self->driver->cu;
@@ -236,7 +236,7 @@ int gs_cuda_device_close(gs_cuda_device_t *self, gs_context_t *ctx)
                                 "cuDevicePrimaryCtxRelease");
     self->module = NULL;
     self->context = NULL;
-    if (lost) { /* what a broken context answers says nothing new */
+    if (lost) { /* errors of a lost context carry no new information */
         return GS_OK;
     }
     return status != GS_OK ? status : released;

@@ -1,4 +1,4 @@
-/* One device that is in use: its primary context, and the spin kernels in it.
+/* Device in use: its primary context with the spin kernels.
  *
  * The primary context is shared with PyTorch, CuPy and the CUDA runtime, so graphs captured there
  * can be played here. It is current only inside a call, between gs_cuda_enter and gs_cuda_leave.
@@ -9,10 +9,10 @@
 
 #include "cuda/driver.h"
 
-/* The spin kernel's variants, in the order of the registers that their threads have. */
+/* Number of variants of the spin kernel, ordered by registers per thread. */
 #define GS_CUDA_VARIANTS 8
 
-/* What a device says of itself, in the order of gs_cuda_device_limits. */
+/* Attributes of a device, in the order of gs_cuda_device_limits. */
 enum {
     GS_CUDA_SMS,
     GS_CUDA_THREADS_PER_SM,
@@ -35,7 +35,7 @@ enum {
 
 #define GS_CUDA_NAME_BYTES 256
 
-/* What the spin kernel is told; as gs_spin_t in spin.cu. */
+/* Arguments of the spin kernel; same layout as gs_spin_t in spin.cu. */
 typedef struct {
     uint64_t log;
     uint64_t summary;
@@ -54,13 +54,13 @@ typedef struct {
     gs_cuda_api_handle_t spin[GS_CUDA_VARIANTS];
     gs_cuda_api_handle_t fault;
     int32_t regs[GS_CUDA_VARIANTS]; /* per thread */
-    int32_t least, greatest;        /* of the stream priorities: the numbers fall with urgency */
-    int32_t was_active;             /* whether someone else had made the context before */
+    int32_t least, greatest; /* range of stream priorities; a smaller number is more urgent */
+    int32_t was_active;      /* whether the context was active before */
     int64_t smem_per_block;
     int64_t sms;
 } gs_cuda_device_t;
 
-/* Asks a device for its limits, without making a context. Refuses an index that is not there. */
+/* Reads the limits of a device without creating a context. Refuses an index out of range. */
 int gs_cuda_device_limits(gs_cuda_driver_t *driver, gs_context_t *ctx, int32_t index,
                           int64_t values[GS_CUDA_LIMITS], char name[GS_CUDA_NAME_BYTES]);
 
@@ -69,24 +69,24 @@ int gs_cuda_device_limits(gs_cuda_driver_t *driver, gs_context_t *ctx, int32_t i
 int gs_cuda_device_open(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_driver_t *driver,
                         int32_t index, const void *image);
 
-/* Gives all back; safe twice, in a forked process, and when the context is lost. An error of the
- * driver in here is returned, and the rest is still given back. */
+/* Releases everything; safe twice, in a forked process, and when the context is lost. Returns the
+ * first error of the driver; the rest is still released. */
 int gs_cuda_device_close(gs_cuda_device_t *self, gs_context_t *ctx);
 
-/* Makes the context current; refuses after a fork, and when it is lost. */
+/* Makes the context current. Refuses after a fork, and when the context is lost. */
 int gs_cuda_enter(gs_cuda_device_t *self, gs_context_t *ctx);
-/* Takes it off again and returns status, or the error of doing so. */
+/* Undoes gs_cuda_enter. Returns status, or if that is GS_OK the error of the call. */
 int gs_cuda_leave(gs_cuda_device_t *self, gs_context_t *ctx, int status);
 
 /* gs_cuda_result for this device. */
 int gs_cuda_done(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_api_result_t result,
                  const char *function);
 
-/* The driver's own answer: how many blocks of a variant of the spin kernel an SM holds. */
+/* Resident blocks per SM of a variant of the spin kernel, as computed by the driver. */
 int gs_cuda_occupancy(gs_cuda_device_t *self, gs_context_t *ctx, int64_t variant, int64_t threads,
                       int64_t smem, int64_t *blocks);
 
-/* Launches a kernel that writes to address 0 and waits for it: on a GPU this returns the error,
+/* Launches a kernel that writes to address 0, and waits for it: on a GPU this returns the error,
  * and the device is lost to this process. */
 int gs_cuda_fault(gs_cuda_device_t *self, gs_context_t *ctx);
 

@@ -1,4 +1,4 @@
-/* Is there a driver, and what does it say? */
+/* NVIDIA driver: opening at run time, version check, errors. */
 #define _GNU_SOURCE
 #include "cuda/driver.h"
 
@@ -88,7 +88,7 @@ static void system_sleep_until(int64_t instant)
     }
 }
 
-/* C has no cast from void * to a function pointer; POSIX says that the bits are the same. */
+/* C has no cast from void * to a function pointer; POSIX guarantees the same representation. */
 static bool find(void *library, const char *symbol, void *function)
 {
     void *found = dlsym(library, symbol);
@@ -152,7 +152,7 @@ int gs_cuda_driver_check(const gs_cuda_driver_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
-/* Whether a context is of no use after this error, whatever is called. */
+/* Whether this error makes the context unusable. */
 static bool destroys(gs_cuda_api_result_t error)
 {
     switch (error) {
@@ -205,7 +205,7 @@ const char *gs_cuda_error_text(const gs_cuda_driver_t *self, gs_cuda_api_result_
     const char *text = NULL;
     if (self->cu.GetErrorString == NULL ||
         self->cu.GetErrorString(error, &text) != GS_CUDA_API_SUCCESS || text == NULL) {
-        return "the driver has no words for it";
+        return "no description";
     }
     return text;
 }

@@ -1,7 +1,7 @@
-/* Which kernels came with this build?
+/* Kernels carried in this library.
  *
- * setup.py compiles spin.cu and writes a header with the path of the result. The assembler puts
- * that file into read-only data as it is.
+ * setup.py compiles spin.cu and writes a header with the path of the fatbin, which the assembler
+ * includes in read-only data.
  */
 #include "cuda/image.h"
 

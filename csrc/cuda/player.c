@@ -1,4 +1,4 @@
-/* How close to its plan does a schedule run on this device? */
+/* Player of schedules and policies on a device. */
 #define _GNU_SOURCE
 #include "cuda/player.h"
 
@@ -13,9 +13,9 @@
 #include "cuda/buffers.h"
 #include "cuda/streams.h"
 
-/* The dispatching thread sleeps no longer than this without looking whether it is to stop. */
+/* Maximum sleep of the dispatching thread between checks of the stop flag. */
 #define NAP_NS 50000000
-/* How often the waiting thread looks at its caller's wishes. */
+/* Interval at which the waiting thread polls. */
 #define LOOK_NS 5000000
 
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
     gs_context_t ctx; /* of the dispatching thread */
     gs_cuda_streams_t streams;
     gs_cuda_api_ptr_t memory, summaries;
-    uint64_t *rows; /* the summaries on the host */
+    uint64_t *rows; /* summaries on the host */
     int64_t offset[GS_PERIODIC_TASKS_MAX];
     int64_t executed[GS_PERIODIC_TASKS_MAX]; /* jobs in this cycle */
     int64_t own[GS_PERIODIC_TASKS_MAX];      /* jobs of a cycle */
@@ -92,13 +92,13 @@ static int wait_for(player_t *self, uint32_t batch)
     return status;
 }
 
-/* The host time of an instant of this cycle. */
+/* Host time of an instant of this cycle. */
 static int64_t host_time(const player_t *self, int64_t instant)
 {
     return self->base + instant * self->play->tick;
 }
 
-/* When the last job of a batch is released, in this cycle. */
+/* Latest release of the jobs of a batch, in this cycle. */
 static int64_t batch_release(const player_t *self, uint32_t batch)
 {
     int64_t latest = 0;
@@ -111,7 +111,7 @@ static int64_t batch_release(const player_t *self, uint32_t batch)
     return latest;
 }
 
-/* Until an instant, or a stop. */
+/* Sleeps until an instant, or a stop. */
 static void sleep_until(player_t *self, int64_t instant)
 {
     const gs_cuda_driver_t *driver = self->device->driver;
@@ -125,7 +125,7 @@ static void sleep_until(player_t *self, int64_t instant)
     }
 }
 
-/* Submits a batch and waits for it. row: its entry among the submission orders. */
+/* Submits a batch and waits for it. row: its row of the submission orders. */
 static int run_frame(player_t *self, uint32_t batch, int64_t row, int64_t planned, int64_t due)
 {
     const gs_cuda_play_t *play = self->play;
@@ -227,7 +227,7 @@ static int play_policy(player_t *self)
     int status = GS_OK;
     sleep_until(self, self->base);
     while (status == GS_OK && !atomic_load(&self->stop)) {
-        /* Rounded up: what is safe then is not started before. */
+        /* Rounded up: a decision that is safe at an instant is not taken before it. */
         int64_t instant = (driver->now() - self->base + play->tick - 1) / play->tick;
         int64_t pending[GS_PERIODIC_TASKS_MAX], next = GS_NEVER, release = GS_NEVER;
         bool waits = false;
@@ -258,13 +258,13 @@ static int play_policy(player_t *self)
             sleep_until(self, due);
         } else {
             status = run_frame(self, batch, batch, GS_NEVER, due);
-            due = 0; /* the next one is due at once, unless there is something to wait for */
+            due = 0; /* the next frame is due at once, unless the policy waits */
         }
     }
     return status;
 }
 
-/* What is asked of the system for the dispatching thread. */
+/* Locks memory and sets the real-time priority, if requested. */
 static int prepare_thread(player_t *self)
 {
     if (self->play->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
@@ -316,12 +316,13 @@ static void *dispatcher(void *arg)
     return NULL;
 }
 
-/* Starts the thread and waits for its end; returns why it was stopped, or GS_OK. */
+/* Starts the thread and waits for its end. Returns the status of the poll that stopped it, or
+ * GS_OK. */
 static int run_thread(player_t *self, gs_context_t *ctx)
 {
     pthread_t thread;
     int stopped = GS_OK;
-    pthread_condattr_t attributes; /* not the clock that may be set while it plays */
+    pthread_condattr_t attributes; /* not the wall clock, which may be set meanwhile */
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&self->lock, NULL);
@@ -395,7 +396,7 @@ static int take_all(player_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* The device times of the jobs. */
+/* Reads the device times of the jobs. */
 static int read_summaries(player_t *self, gs_context_t *ctx)
 {
     gs_cuda_played_t *played = self->played;

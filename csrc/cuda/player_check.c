@@ -1,4 +1,4 @@
-/* Can this be played? */
+/* Check of the arguments of a play. */
 #include "cuda/player.h"
 
 #define MOST_JOBS 10000000
@@ -60,7 +60,7 @@ int gs_cuda_play_check(gs_context_t *ctx, const gs_cuda_device_t *device,
                            "an instant of the hyperperiod");
         }
     }
-    /* One launch of all tasks has to pass as a plan of gs_cuda_run. */
+    /* One launch of all tasks must be a valid plan of gs_cuda_run. */
     int64_t kind[GS_PERIODIC_TASKS_MAX] = {0}, stream[GS_PERIODIC_TASKS_MAX] = {0},
             at[GS_PERIODIC_TASKS_MAX] = {0}, blocks;
     int64_t one = GS_CUDA_NON_BLOCKING, zero = 0;

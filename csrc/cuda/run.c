@@ -1,4 +1,4 @@
-/* What ran where and when, for operations launched like this? */
+/* Runs of kernels and copies in streams. */
 #include "cuda/run.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "cuda/buffers.h"
 #include "cuda/streams.h"
 
-/* The host sleeps until this long before an instant, and looks at the clock from then on. */
+/* The host busy-waits for this long before an instant. */
 #define AWAKE_NS 100000
 
 void gs_cuda_wait_until(const gs_cuda_driver_t *driver, int64_t instant, int64_t awake)
@@ -107,16 +107,17 @@ int gs_cuda_plan_check(gs_context_t *ctx, const gs_cuda_device_t *device,
     return status;
 }
 
-/* What a run holds. */
+/* Resources of a run. */
 typedef struct {
     gs_cuda_device_t *device;
     const gs_cuda_plan_t *plan;
     gs_cuda_streams_t streams;
     gs_cuda_api_ptr_t log, memory;
-    void *host;      /* what copies go from and to */
-    int64_t *offset; /* of each operation's part of memory */
-    int64_t *shared; /* per stream: bytes that its copies and memsets take turns on, then where */
-    uint64_t *rows;  /* the log on the host */
+    void *host;      /* host side of the copies */
+    int64_t *offset; /* offset of each operation in memory */
+    int64_t
+        *shared; /* per stream: size, then offset, of the memory shared by its copies and memsets */
+    uint64_t *rows; /* log on the host */
     int64_t blocks;
 } run_t;
 
@@ -240,8 +241,8 @@ static int launch(run_t *self, gs_context_t *ctx, int64_t i, int64_t first)
     return gs_cuda_done(self->device, ctx, result, "cuLaunchKernel");
 }
 
-/* Reads the log of repetition r; a block that wrote nothing did not run, which no driver reports.
- */
+/* Reads the log of repetition r. A block without an entry did not run, which the driver does not
+ * report. */
 static int read_log(run_t *self, gs_context_t *ctx, int64_t r, gs_cuda_record_t *record)
 {
     int64_t blocks = self->blocks;
@@ -288,7 +289,7 @@ static int repeat(run_t *self, gs_context_t *ctx, int64_t r, gs_cuda_record_t *r
         record->returned[r * plan->count + i] = driver->now();
         first += plan->kind[i] == GS_CUDA_KERNEL ? plan->blocks[i] : 0;
     }
-    /* Also after an error: what was launched uses the memory. */
+    /* Also after an error: launched operations use the memory. */
     gs_fault_t before = ctx->fault;
     int waited = gs_cuda_done(self->device, ctx, driver->cu.CtxSynchronize(), "cuCtxSynchronize");
     record->end[r] = driver->now();

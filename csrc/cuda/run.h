@@ -1,8 +1,8 @@
-/* Runs of kernels and copies in streams, with all that they record.
+/* Runs of kernels and copies in streams, with their records: the basis of probes and measurements.
  *
- * What probes and measurements are made of: the operations of a plan are launched one after the
- * other, each into its stream, and waited for with one cuCtxSynchronize, as in paper 001, section
- * 4.2. Times of the host and of the device are on two clocks, both in ns.
+ * The operations of a plan are launched one after the other, each into its stream, and awaited with
+ * one cuCtxSynchronize, as in [RTNS24], section 4.2. Host and device times have separate clocks,
+ * both in ns.
  */
 #ifndef GS_CUDA_RUN_H
 #define GS_CUDA_RUN_H
@@ -21,7 +21,7 @@ enum { GS_CUDA_BLOCKING = 0, GS_CUDA_NON_BLOCKING = 1, GS_CUDA_NULL_STREAM = 2 }
 #define GS_CUDA_MAX_STREAMS 1024
 #define GS_CUDA_MAX_OPERATIONS 100000
 #define GS_CUDA_MAX_BLOCKS 10000000
-/* A block may be told to take this long at most: there is no way to stop it. */
+/* Maximum time of a block, which cannot be stopped. */
 #define GS_CUDA_MAX_NS 10000000000
 #define GS_CUDA_MAX_ITERATIONS 100000000000
 
@@ -29,36 +29,36 @@ enum { GS_CUDA_BLOCKING = 0, GS_CUDA_NON_BLOCKING = 1, GS_CUDA_NULL_STREAM = 2 }
 typedef struct {
     int64_t count;
     const int64_t *kind, *stream;
-    const int64_t *at;                      /* ns after the begin, not before which to launch */
+    const int64_t *at;                      /* earliest launch, in ns after the beginning */
     const int64_t *variant;                 /* of the spin kernel */
     const int64_t *blocks, *threads, *smem; /* of kernels */
-    const int64_t *ns, *iterations;         /* what each block does; device.h */
-    const int64_t *bytes;                   /* a kernel's footprint, or what is copied or set */
+    const int64_t *ns, *iterations;         /* time and work of each block; see device.h */
+    const int64_t *bytes;                   /* footprint of a kernel, or bytes copied or set */
     const int64_t *graph;                   /* the CUgraphExec of a graph */
     int64_t streams;
     const int64_t *stream_kind, *stream_priority;
-    int64_t sms; /* run in a green context of at least so many SMs; 0: on the whole device */
+    int64_t sms; /* run in a green context of at least this many SMs; 0: on the whole device */
     int64_t repeats;
 } gs_cuda_plan_t;
 
-/* Where a run's times go, rows of the caller: per repetition (repeats entries), per operation
- * (repeats times count) and per block (repeats times blocks, kernel after kernel). */
+/* Times of a run, in arrays of the caller: per repetition (repeats entries), per operation (repeats
+ * times count) and per block (repeats times blocks, kernel after kernel). */
 typedef struct {
     int64_t *begin, *end;                        /* host: before the first launch, after the wait */
     int64_t *called, *returned;                  /* host: before and after an operation's launch */
     int64_t *block_start, *block_end, *block_sm; /* device */
-    int64_t sms;                                 /* how many SMs the green context has; 0 without */
+    int64_t sms;                                 /* number of SMs of the green context; 0 without */
 } gs_cuda_record_t;
 
 /* Checks a plan and counts its blocks. */
 int gs_cuda_plan_check(gs_context_t *ctx, const gs_cuda_device_t *device,
                        const gs_cuda_plan_t *plan, int64_t *blocks);
 
-/* Runs it. Everything is given back on every path; polls between repetitions. */
+/* Runs a plan. Resources are released on every path; polls between repetitions. */
 int gs_cuda_run(gs_cuda_device_t *device, gs_context_t *ctx, const gs_cuda_plan_t *plan,
                 gs_cuda_record_t *record);
 
-/* Waits on the host until an instant: asleep, and awake for the last bit. */
+/* Waits on the host until an instant: sleeps until `awake` ns before it, then busy-waits. */
 void gs_cuda_wait_until(const gs_cuda_driver_t *driver, int64_t instant, int64_t awake);
 
 #endif

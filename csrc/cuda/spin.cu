@@ -1,6 +1,6 @@
-// What keeps an SM busy for a known time, and writes down where and when it did?
+// Spin kernel: occupies an SM for a known time and records where and when.
 //
-// One kernel in several variants that differ in the registers that a thread holds. Each block's
+// Variants differ in the registers per thread. Each block's
 // first thread notes the SM and the global timer (ns) at its start and end. A block ends when its
 // work is done and its time is over: `iterations` of dependent arithmetic by every thread, which
 // take longer where others run beside it, and `ns` on the timer, which do not. With memory, every
@@ -58,13 +58,13 @@ template <int LIVE> static __device__ __forceinline__ void spin(const gs_spin_t 
             asm volatile("mad.lo.u32 %0, %0, 1664525, 1013904223;" : "+r"(sum));
         }
     }
-    // The others wait at the barrier and leave the SM's issue slots alone.
+    // The other threads wait at the barrier and use no issue slots.
     if (threadIdx.x == 0) {
         while (timer() - start < a.ns) {
         }
     }
     __syncthreads();
-    // In an order that cannot be computed before the loops.
+    // In an order that cannot be evaluated before the loops.
 #pragma unroll
     for (int i = 0; i < LIVE; i++) {
         sum = (sum >> 3) + (sum ^ live[i]);
@@ -77,7 +77,7 @@ template <int LIVE> static __device__ __forceinline__ void spin(const gs_spin_t 
             uint64_t *row = a.log + 3 * (uint64_t)blockIdx.x;
             row[0] = start;
             row[1] = end;
-            // The sum is of no interest, but must be needed: it leaves no trace in the SM's number.
+            // Keeps the sum alive without changing the number of the SM.
             row[2] = sm | (sum == 0x5eed5eed && a.words == ~0ull ? 1ull << 63 : 0);
         }
         if (a.summary != nullptr) {
@@ -98,7 +98,7 @@ __global__ void gs_spin_5(gs_spin_t a) { spin<104>(a); }
 __global__ void gs_spin_6(gs_spin_t a) { spin<144>(a); }
 __global__ void gs_spin_7(gs_spin_t a) { spin<226>(a); }
 
-// Writes where nothing is, for the check of what happens then.
+// Writes to an invalid address, to test the handling of device errors.
 __global__ void gs_fault(uint32_t *nowhere) { *(volatile uint32_t *)nowhere = 1; }
 
 }

@@ -1,4 +1,4 @@
-/* Where do operations queue, and on how many SMs do they run? */
+/* Streams, and green contexts with some of the SMs. */
 #include "cuda/streams.h"
 
 #include <string.h>
@@ -23,11 +23,11 @@ static int split(gs_cuda_streams_t *self, gs_context_t *ctx, int64_t sms)
         cu->DeviceGetDevResource(device->device, &all, GS_CUDA_API_DEV_RESOURCE_TYPE_SM),
         "cuDeviceGetDevResource");
     if (status == GS_OK && sms >= all.is.sm.sm_count) {
-        part = all; /* the whole device needs no split, and cannot be had by one */
+        part = all; /* the whole device cannot be had by a split */
     } else if (status == GS_OK) {
         gs_cuda_api_result_t result =
             cu->DevSmResourceSplitByCount(&part, &groups, &all, &rest, 0, (unsigned)sms);
-        if (result == GS_CUDA_API_SUCCESS && groups < 1) { /* which is the same */
+        if (result == GS_CUDA_API_SUCCESS && groups < 1) { /* no group: the same error */
             result = GS_CUDA_API_INVALID_RESOURCE_CONFIGURATION;
         }
         status = gs_cuda_done(device, ctx, result, "cuDevSmResourceSplitByCount");
@@ -70,7 +70,7 @@ int gs_cuda_streams_make(gs_cuda_streams_t *self, gs_context_t *ctx, int64_t i, 
     const gs_cuda_api_table_t *cu = &self->device->driver->cu;
     gs_cuda_api_handle_t made = NULL;
     int status;
-    if (self->green != NULL) { /* which takes non-blocking ones only */
+    if (self->green != NULL) { /* which has non-blocking streams only */
         status = gs_cuda_done(
             self->device, ctx,
             cu->GreenCtxStreamCreate(&made, self->green, GS_CUDA_API_STREAM_NON_BLOCKING, priority),

@@ -1,4 +1,4 @@
-/* Streams, on the whole device or in a green context with some of its SMs. */
+/* Streams on the whole device, or in a green context with some of its SMs. */
 #ifndef GS_CUDA_STREAMS_H
 #define GS_CUDA_STREAMS_H
 
@@ -12,17 +12,17 @@ typedef struct {
     int64_t sms; /* of the green context; 0 without */
 } gs_cuda_streams_t;
 
-/* Room for count streams; NULL handles (the NULL stream) until they are made. sms: make them in a
- * green context with at least so many SMs, 0: not. Refuses more SMs than there are, and sms where
- * the driver has no green contexts. Free in every case. */
+/* Allocates count streams, with NULL handles (the NULL stream) until they are created. sms: number
+ * of SMs, at least, of a green context for them; 0: none. Refuses more SMs than the device has, and
+ * sms > 0 where the driver has no green contexts. To be freed even after an error. */
 int gs_cuda_streams_init(gs_cuda_streams_t *self, gs_context_t *ctx, gs_cuda_device_t *device,
                          int64_t count, int64_t sms);
 
-/* Makes stream number i with flags GS_CUDA_API_STREAM_*. */
+/* Creates stream number i with flags GS_CUDA_API_STREAM_*. */
 int gs_cuda_streams_make(gs_cuda_streams_t *self, gs_context_t *ctx, int64_t i, unsigned flags,
                          int priority);
 
-/* Gives all back, and returns status or the first error of doing so. */
+/* Releases everything. Returns status, or if that is GS_OK the first error of a release. */
 int gs_cuda_streams_free(gs_cuda_streams_t *self, gs_context_t *ctx, int status);
 
 #endif

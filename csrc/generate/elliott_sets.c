@@ -1,4 +1,4 @@
-/* Which set of CPU-only and GPU-using tasks has this number, for this scenario and seed? */
+/* Random sets of CPU-only and GPU-using tasks, [RTNS10], section 5.1. */
 #include "generate/elliott_sets.h"
 
 #include "core/rng.h"
@@ -7,14 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A sum of 2^20 quotients is off by less than this share of it: one this near to 1 is decided in
- * whole numbers. */
+/* Upper bound on the relative error of a sum of 2^20 quotients; a sum this close to 1 is decided in
+ * integers. */
 #define NEAR 1e-9
 
 enum {
-    STEP = 4,                             /* tasks that are looked at together */
-    COUNT_BITS = 11,                      /* of numbers of tasks behind the point */
-    UNDECIDED = GS_GENERATE_ELLIOTT_FATES /* no fate yet */
+    STEP = 4,                             /* tasks per iteration */
+    COUNT_BITS = 11,                      /* fractional bits of numbers of tasks */
+    UNDECIDED = GS_GENERATE_ELLIOTT_FATES /* not decided yet */
 };
 
 static int check_interval(gs_context_t *ctx, const char *field, const double interval[2], bool zero)
@@ -76,10 +76,10 @@ static uint64_t work_of(uint64_t utilization, uint64_t period)
     return work > 0 ? work : 1;
 }
 
-/* What is known of every task and every number of tasks before they are drawn. */
+/* Bounds on tasks and numbers of tasks that hold before they are drawn. */
 static void find_limits(gs_generate_elliott_sets_t *self)
 {
-    /* E / p is at most half a tick away from u, and no less than a tick. */
+    /* E is within half a tick of u p, and at least one tick. */
     double shortest = (double)self->spec.period[0], longest = (double)self->spec.period[1];
     double least = (double)self->first_utilization * 0x1p-32, most = 1 / shortest;
     double high = least + (double)self->utilizations * 0x1p-32 + 0.5 / shortest;
@@ -88,12 +88,12 @@ static void find_limits(gs_generate_elliott_sets_t *self)
     most = high > most ? high : most;
     self->least = least * (1 - NEAR);
     double all = (double)self->spec.cpus * (1 << COUNT_BITS) / self->least;
-    all = all < 0x1p32 ? all : 0x1p32; /* to be refused */
+    all = all < 0x1p32 ? all : 0x1p32; /* refused by the caller */
     self->fullest = (uint64_t)(all * (1 + 2 * NEAR)) + 1;
     self->fewest = (uint64_t)(all * self->least * (1 - 2 * NEAR) / most);
 }
 
-/* What is known of the critical sections. */
+/* Bounds on the critical sections. */
 static void find_section_limits(gs_generate_elliott_sets_t *self)
 {
     double shortest = (double)self->spec.period[0];
@@ -143,7 +143,7 @@ int gs_generate_elliott_init(gs_generate_elliott_sets_t *self, gs_context_t *ctx
     self->numer = self->work == NULL ? NULL : gs_alloc(ctx, room, sizeof *self->numer);
     self->denom = self->numer == NULL ? NULL : gs_alloc(ctx, room, sizeof *self->denom);
     self->rest = self->denom == NULL ? NULL : gs_alloc(ctx, room, sizeof *self->rest);
-    room += STEP + 2; /* from none on, and beyond the cap */
+    room += STEP + 2; /* from 0 tasks on, and beyond the cap */
     self->sum = self->rest == NULL ? NULL : gs_alloc(ctx, room, sizeof *self->sum);
     return self->sum == NULL ? ctx->status : GS_OK;
 }
@@ -161,18 +161,18 @@ void gs_generate_elliott_free(gs_generate_elliott_sets_t *self, gs_context_t *ct
     self->sum = NULL;
 }
 
-/* Draw number `tries` of a set starts at this position of its stream: far from all others. */
+/* Position in the stream at which draw number `tries` of a set starts, far from all others. */
 static uint64_t start_of(uint64_t tries)
 {
     return tries * UINT64_C(0xd1342543de82ef95);
 }
 
-/* Where a draw begins. */
+/* Start of a draw. */
 typedef struct {
-    uint64_t place; /* of the first task's number */
+    uint64_t place; /* counter of the random number of the first task */
     uint64_t cap;   /* in units of 2^-32 */
     uint64_t share;
-    int64_t users; /* at least so many tasks use the GPU */
+    int64_t users; /* lower bound on the number of GPU-using tasks */
     int64_t set;
 } head_t;
 
@@ -190,13 +190,13 @@ static void draw_task(gs_generate_elliott_sets_t *self, uint64_t place, int64_t 
     self->work[k] = (double)(int64_t)work_of(utilization_of(self, bits), p);
 }
 
-/* Of `n` tasks, how many use the GPU. */
+/* Number of GPU-using tasks among n. */
 static int64_t users(const gs_generate_elliott_sets_t *self, uint64_t share, int64_t n)
 {
     return (int64_t)((share * (uint64_t)n + self->up) >> 32);
 }
 
-/* What the GPU-using tasks add up to. */
+/* Sums over the GPU-using tasks. */
 static void add_up(gs_generate_elliott_sets_t *self)
 {
     const double *period = self->period, *work = self->work;
@@ -239,7 +239,7 @@ static int sections_fit(gs_generate_elliott_sets_t *self, gs_context_t *ctx, boo
     return status;
 }
 
-/* Tasks up to the cap. */
+/* Draws tasks up to the cap. */
 static void draw_to_cap(gs_generate_elliott_sets_t *self, const head_t *head)
 {
     double load = 0, cap = (double)(int64_t)head->cap * 0x1p-32;
@@ -247,7 +247,7 @@ static void draw_to_cap(gs_generate_elliott_sets_t *self, const head_t *head)
     for (;;) {
         draw_task(self, head->place, n);
         load += self->work[n] / self->period[n];
-        if (load > cap || n == last) { /* n never gets there: see room */
+        if (load > cap || n == last) { /* never reached: see room */
             break;
         }
         n++;
@@ -256,7 +256,7 @@ static void draw_to_cap(gs_generate_elliott_sets_t *self, const head_t *head)
     self->gpu = users(self, head->share, n);
 }
 
-/* What becomes of a draw, exactly. */
+/* Outcome of a draw, from its tasks, exactly. */
 static int decide(gs_generate_elliott_sets_t *self, gs_context_t *ctx, const head_t *head,
                   int *fate)
 {
@@ -276,10 +276,10 @@ static int decide(gs_generate_elliott_sets_t *self, gs_context_t *ctx, const hea
     return status;
 }
 
-/* Draw number `tries` of all sets that are open. Those for which its first number tells what
- * becomes of it stay open, the others are left: returns how many. More tasks never mean fewer with
- * the GPU. Here and below there are sums where branches would be: one that is guessed wrongly takes
- * longer than all of a draw. */
+/* First number of draw number `tries` of all open sets. Sets whose draw it decides stay open; the
+ * others are stored in `left`. Returns their number. The number of GPU-using tasks does not fall
+ * with that of tasks. Sums replace branches here and below: a mispredicted branch takes longer than
+ * a draw. */
 static int64_t draw_heads(gs_generate_elliott_sets_t *self, uint64_t tries, head_t *left)
 {
     int64_t open = 0, undecided = 0, nones = 0, loners = 0, heavies = 0;
@@ -309,9 +309,9 @@ static int64_t draw_heads(gs_generate_elliott_sets_t *self, uint64_t tries, head
     return undecided;
 }
 
-/* Adds up utilizations, sum[k] those of k tasks, until they exceed the cap or those with the GPU
- * are certain to exceed it; the sum behind the last one is beyond any. Returns how many are below
- * the cap. */
+/* Sums utilizations, sum[k] over k tasks, until they exceed the cap or the GPU-using tasks
+ * certainly overload the GPU; the last entry is followed by INT64_MAX / 2. Returns the number of
+ * sums within the cap. */
 static int64_t add_utilizations(gs_generate_elliott_sets_t *self, const head_t *head)
 {
     uint64_t total = 0, place = head->place, *sum = self->sum, end;
@@ -329,8 +329,8 @@ static int64_t add_utilizations(gs_generate_elliott_sets_t *self, const head_t *
     return n;
 }
 
-/* What becomes of a draw, from its utilizations alone: E / p is so near to u that they nearly
- * always tell. */
+/* Outcome of a draw from its utilizations, which nearly always decide it, as E / p is close to
+ * u. */
 static int judge(gs_generate_elliott_sets_t *self, const head_t *head,
                  gs_generate_elliott_found_t *found)
 {
@@ -352,7 +352,7 @@ static int judge(gs_generate_elliott_sets_t *self, const head_t *head,
            GS_GENERATE_ELLIOTT_NO_GPU * unwanted + GS_GENERATE_ELLIOTT_OVERLOADED * heavy;
 }
 
-/* Draw number `tries` of all the sets that are open. */
+/* Draw number `tries` of all open sets. */
 static int draw_all(gs_generate_elliott_sets_t *self, gs_context_t *ctx, uint64_t tries)
 {
     head_t left[GS_GENERATE_ELLIOTT_ABREAST];
@@ -376,7 +376,7 @@ static int draw_all(gs_generate_elliott_sets_t *self, gs_context_t *ctx, uint64_
     return gs_poll(ctx, 10 * work);
 }
 
-/* The first set that is still open. */
+/* The first open set. */
 static int64_t first_open(const gs_generate_elliott_sets_t *self)
 {
     int64_t first = GS_GENERATE_ELLIOTT_ABREAST;

@@ -1,4 +1,4 @@
-/* Which task set of kernels with blocks has this number, for this seed? */
+/* Random task sets of kernels with blocks. */
 #include "generate/fifo_sets.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static int check_periods(gs_context_t *ctx, const gs_generate_fifo_t *spec)
         return gs_fail(ctx, GS_ERR_VALUE, "periods", 1, spec->longest,
                        "at least the shortest period");
     }
-    /* A 64th of the clock: one number chooses among all octaves. */
+    /* Below GS_NEVER / 64, so that one random number selects among all octaves. */
     int64_t most;
     if (!gs_mul(spec->longest, spec->ticks, &most) || most >= GS_NEVER / 64) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "periods", 1, spec->longest,
@@ -49,7 +49,7 @@ static int check(gs_context_t *ctx, const gs_generate_fifo_t *spec)
     return check_periods(ctx, spec);
 }
 
-/* Threads that run at once when a kernel of so wide blocks has the GPU to itself. */
+/* Threads of a kernel with blocks of this size that run at once, alone on the GPU. */
 static int64_t side_by_side(const gs_generate_fifo_t *spec, int64_t size)
 {
     int64_t blocks = spec->m / size;
@@ -66,8 +66,8 @@ int64_t gs_generate_fifo_capacity(const gs_generate_fifo_t *spec)
     return most;
 }
 
-/* Every octave that `longest` does not cut weighs the same, last = shortest 2^octaves; a position
- * in one of them is an offset with some bits too many. */
+/* All octaves below last = shortest 2^octaves have the same weight; a position in one of them is an
+ * offset with some surplus bits. */
 static int64_t draw_period(gs_rng_t *rng, int64_t shortest, int64_t longest)
 {
     int octaves = 0;
@@ -99,15 +99,15 @@ static int64_t draw_size(gs_rng_t *rng, const gs_generate_fifo_t *spec, double u
     return spec->sizes[i];
 }
 
-/* The grids that fit: with k waves of at most `wide` blocks at once, those above (k - 1) wide, up
- * to k wide, and from k `least` on. */
+/* Grids that fit: with k waves of at most `wide` parallel blocks, those above (k - 1) wide, at most
+ * k wide, and at least k `least`. */
 typedef struct {
     int64_t wide;
-    double least; /* blocks side by side on average: u / b */
+    double least; /* average number of parallel blocks: u / b */
     int64_t most;
 } grids_t;
 
-/* How many of them k waves have, the first one in *from. */
+/* Number of grids of k waves; *from receives the first. */
 static int64_t grids_of(const grids_t *grids, int64_t k, int64_t *from)
 {
     int64_t need = (int64_t)ceil((double)k * grids->least);
@@ -125,7 +125,7 @@ static int draw_grid(gs_context_t *ctx, gs_rng_t *rng, const grids_t *grids, int
     for (k = 1; status == GS_OK && k <= waves; k++) {
         int64_t here = grids_of(grids, k, &from);
         if (here > 0 && from == (k - 1) * grids->wide + 1) {
-            break; /* all grids from here on */
+            break; /* from here on all grids fit */
         }
         count += here;
         status = gs_poll(ctx, 1);
@@ -155,7 +155,7 @@ static int draw_shape(gs_context_t *ctx, gs_rng_t *rng, const gs_generate_fifo_t
     *threads = draw_size(rng, spec, u);
     double size = (double)*threads;
     grids_t grids = {spec->m / *threads, u / size, spec->blocks_max};
-    double thick = grids.least * (double)period; /* blocks that last one tick each */
+    double thick = grids.least * (double)period; /* number of blocks of one tick each */
     if (thick < (double)grids.most) {
         int64_t least = grids.least > 1 ? (int64_t)ceil(grids.least) : 1;
         grids.most = thick < (double)least ? least : (int64_t)thick;

@@ -1,4 +1,4 @@
-/* Which set of tasks with CPU and GPU segments has this number, for this seed? */
+/* Random tasks with CPU and GPU segments. */
 #include "generate/host_sets.h"
 
 #include <string.h>
@@ -88,14 +88,14 @@ static int64_t draw(gs_rng_t *rng, gs_generate_range_t range)
     return range.least + (int64_t)gs_rng_below(rng, (uint64_t)(range.most - range.least) + 1);
 }
 
-/* Of non-negative numbers, to the nearest. */
+/* a / b to the nearest integer, for non-negative a and b. */
 static int64_t divided(int64_t a, int64_t b)
 {
     return (a + b / 2) / b;
 }
 
-/* Marks the tasks that use the GPU in segments. Each is chosen with the probability that leaves all
- * choices of so many tasks as likely. */
+/* Marks the GPU-using tasks in segments: all choices of their number of tasks are equally
+ * likely. */
 static void choose(gs_rng_t *rng, const gs_generate_hosts_t *spec, int64_t *segments)
 {
     int64_t ratio = draw(rng, spec->gpu_ratio);
@@ -106,7 +106,7 @@ static void choose(gs_rng_t *rng, const gs_generate_hosts_t *spec, int64_t *segm
     }
 }
 
-/* Cuts total into count pieces of at least `least` each, at uniform places or evenly. */
+/* Cuts total into count pieces of at least `least` each, at uniform points or evenly. */
 static void cut(gs_rng_t *rng, bool even, int64_t total, int64_t least, int64_t count,
                 int64_t *piece)
 {
@@ -117,7 +117,7 @@ static void cut(gs_rng_t *rng, bool even, int64_t total, int64_t least, int64_t 
         }
         return;
     }
-    /* Sorted places between 0 and spare; pieces are few. */
+    /* Sorted points between 0 and spare, by insertion: pieces are few. */
     for (int64_t j = 0; j < count - 1; j++) {
         int64_t place = (int64_t)gs_rng_below(rng, (uint64_t)spare + 1), k = j;
         for (; k > 0 && piece[k - 1] > place; k--) {
@@ -154,7 +154,7 @@ static void fill_segment(gs_rng_t *rng, const gs_generate_hosts_t *spec, const i
     *copy_out = half[1];
 }
 
-/* How long the GPU segments of a task are, if C + G, or C + G^m, is work. */
+/* Total length of the GPU segments of a task whose C + G, or C + G^m, is work. */
 static int gpu_time(gs_context_t *ctx, const gs_generate_hosts_t *spec, int64_t work, int64_t ratio,
                     int64_t share, int64_t *time)
 {
@@ -167,7 +167,7 @@ static int gpu_time(gs_context_t *ctx, const gs_generate_hosts_t *spec, int64_t 
                          "GPU segments of less than 1152921504606 ticks");
 }
 
-/* What there is in a job, where it is cut, and how copies are. */
+/* Streams for the parts of a job, their cuts, and its copies. */
 typedef struct {
     gs_rng_t parts;
     gs_rng_t cut;

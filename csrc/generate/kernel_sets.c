@@ -1,4 +1,4 @@
-/* Random periodic kernels as in [RTNS24], section 6.1. */
+/* Random sets of periodic kernels. */
 #include "generate/kernel_sets.h"
 
 #include <math.h>

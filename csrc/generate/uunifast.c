@@ -1,7 +1,7 @@
 /* UUniFast and UUniFast-Discard, with exact gaps of sorted uniforms in place of roots. */
 #include "generate/uunifast.h"
 
-/* Shell's sort: short vectors as a rule, and no memory beside them. */
+/* Shell's sort: vectors are usually short, and it needs no memory. */
 static void sort(double *x, int64_t n)
 {
     for (int64_t gap = n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {

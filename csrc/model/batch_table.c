@@ -1,4 +1,4 @@
-/* Is this a table of completion times that a scheduler can work with? */
+/* Check of batch tables. */
 #include "model/batch_table.h"
 
 #include "model/periodic_tasks.h"

@@ -1,4 +1,4 @@
-/* How many blocks of a kernel does one SM hold, and which resource says so? */
+/* Occupancy: resident blocks per SM, and the resource that limits them. */
 #include "model/gpu.h"
 
 static int check_order(gs_context_t *ctx, const gs_gpu_t *gpu)
@@ -77,7 +77,7 @@ static int64_t round_up(int64_t value, int64_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* What a block takes of the register file; false when it cannot be launched. */
+/* Registers of a block; false when it cannot be launched. */
 static bool registers(const gs_gpu_t *gpu, int64_t regs, gs_gpu_footprint_t *take)
 {
     if (regs > gpu->regs_per_sm) { /* keeps the product small, too */
@@ -87,7 +87,7 @@ static bool registers(const gs_gpu_t *gpu, int64_t regs, gs_gpu_footprint_t *tak
     if (per_warp == 0) {
         return true;
     }
-    /* The launch check gives every partition the same number of the block's warps. */
+    /* The launch check counts equally many warps of the block in every partition (rounded up). */
     if (round_up(take->warps, gpu->partitions) > gpu->regs_per_sm / per_warp) {
         return false;
     }

@@ -1,7 +1,7 @@
-/* What is a GPU, and how many blocks of a kernel fit one of its SMs?
+/* GPU limits, and the number of blocks of a kernel that fit one SM.
  *
- * Paper 003, section III-C, Equation 1; the allocation units are those of the toolkit's occupancy
- * header.
+ * [RTAS20], section III-C, Equation 1; allocation units as in the occupancy header of the CUDA
+ * toolkit.
  */
 #ifndef GS_MODEL_GPU_H
 #define GS_MODEL_GPU_H
@@ -10,45 +10,45 @@
 
 #define GS_GPU_MAX_SMS 65536
 #define GS_GPU_WARP_THREADS 32
-/* The most threads a block may have on any device. */
+/* Maximum threads per block on any device. */
 #define GS_GPU_MAX_BLOCK_THREADS 1024
 
-/* The limits of one device. All SMs are alike; sm_order[0..sms-1] is the order in which the block
- * scheduler prefers them where they are equal, and belongs to the caller; NULL: ascending. */
+/* Limits of one device. All SMs are identical. sm_order[0..sms-1] is the order in which the block
+ * scheduler breaks ties between SMs; it belongs to the caller; NULL: ascending. */
 typedef struct {
     int32_t sms;
     int32_t warps_per_sm;
     int32_t blocks_per_sm;
     int32_t regs_per_sm;
     int32_t smem_per_sm;    /* bytes */
-    int32_t smem_per_block; /* bytes, the most a block may ask for */
-    int32_t smem_reserved;  /* bytes the system takes from each block's share */
+    int32_t smem_per_block; /* bytes, maximum per block */
+    int32_t smem_reserved;  /* bytes reserved by the system per block */
     int32_t smem_unit;      /* bytes, allocation granularity */
     int32_t reg_unit;       /* registers per warp are rounded up to it */
     int32_t partitions;     /* register files per SM */
     const int32_t *sm_order;
 } gs_gpu_t;
 
-/* One kernel's grid: what each of its blocks asks for. */
+/* Grid of a kernel and the requirements of each block. */
 typedef struct {
     int64_t blocks;
     int64_t threads; /* per block */
-    int64_t regs;    /* per thread; 0: registers do not matter */
+    int64_t regs;    /* per thread; 0: no register limit */
     int64_t smem;    /* bytes per block, static and dynamic */
 } gs_gpu_kernel_t;
 
-/* The same in units of an SM: what a block takes of it. */
+/* Resources of an SM that one block takes. */
 typedef struct {
     int64_t warps;
     int64_t regs;
     int64_t smem;
-    /* The registers of an SM that blocks of this kernel can use: a warp's registers lie in one
-     * partition, so what is left over in each partition is lost to it. */
+    /* Registers of an SM that blocks of this kernel can use: a warp's registers lie in one
+     * partition, so the remainder of each partition is unused. */
     int64_t regs_usable;
 } gs_gpu_footprint_t;
 
-/* The resource that limits how many blocks an SM holds. GS_GPU_LIMIT_THREADS: the block has more
- * than GS_GPU_MAX_BLOCK_THREADS threads and cannot be launched at all. */
+/* Resource that limits the resident blocks. GS_GPU_LIMIT_THREADS: the block has more than
+ * GS_GPU_MAX_BLOCK_THREADS threads and cannot be launched. */
 enum {
     GS_GPU_LIMIT_WARPS = 0,
     GS_GPU_LIMIT_BLOCKS = 1,
@@ -57,14 +57,14 @@ enum {
     GS_GPU_LIMIT_THREADS = 4
 };
 
-/* Refuses limits out of range (field: their name) and a sm_order that is no permutation (row: the
- * position). The other functions expect a GPU that passed. */
+/* Refuses limits out of range (field: their name) and an sm_order that is not a permutation (row:
+ * the position). The other functions expect a checked GPU. */
 int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu);
 
-/* Resident blocks of a kernel on an empty SM, 0 when it fits none, and the resource that limits
- * them (the first of the list above among equals, threads before all). footprint (or NULL)
- * receives what a block takes; it is all 0 when *blocks is 0. Refuses non-positive threads or
- * blocks, negative registers or shared memory; row names the kernel in the message. */
+/* Resident blocks of a kernel on an empty SM, 0 when it holds none, and the limiting resource
+ * (ties: the first in the list above; threads before all). footprint (or NULL) receives the
+ * resources of a block, all 0 when *blocks is 0. Refuses non-positive threads or blocks, negative
+ * registers or shared memory; row is the row of the error. */
 int gs_gpu_footprint(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernel,
                      int64_t row, gs_gpu_footprint_t *footprint, int64_t *blocks, int *limit);
 

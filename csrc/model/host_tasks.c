@@ -1,4 +1,4 @@
-/* Is this a set of tasks with CPU and GPU segments whose jobs the clock can hold? */
+/* Check of task sets with CPU and GPU segments. */
 #include "model/host_tasks.h"
 
 static int check_time(gs_context_t *ctx, const char *field, int64_t i, int64_t value, int64_t least)
@@ -13,7 +13,7 @@ static int check_time(gs_context_t *ctx, const char *field, int64_t i, int64_t v
     return GS_OK;
 }
 
-/* Adds a checked length to what a job takes. The sum stays below GS_NEVER: both are below half. */
+/* Adds a checked length to the sum. It cannot overflow: both are below GS_NEVER / 2. */
 static int add_time(gs_context_t *ctx, const char *field, int64_t i, int64_t value, int64_t *sum)
 {
     int status = check_time(ctx, field, i, value, 0);

@@ -1,4 +1,4 @@
-/* Is this a set of sporadic kernels that fit m threads, with work that the clock can hold? */
+/* Check of sporadic kernel task sets. */
 #include "model/kernel_tasks.h"
 
 static int check_entries(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t n)

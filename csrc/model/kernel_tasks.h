@@ -1,6 +1,6 @@
-/* Sporadic kernels as the block-level models see them: a set as a structure of arrays.
+/* Sporadic kernels of the block-level models, a structure of arrays.
  *
- * Paper 000, section IV: a job of task i is one kernel of blocks[i] blocks, each of which occupies
+ * [ECRTS17], section IV: a job of task i is one kernel of blocks[i] blocks, each of which occupies
  * threads[i] threads for at most block_time[i] ticks. With g, b, c, T for blocks, threads,
  * block_time, period, the work of a job is C = g b c thread-ticks. The arrays belong to the caller.
  */
@@ -17,9 +17,9 @@ typedef struct {
     const int64_t *threads; /* per block */
 } gs_kernel_tasks_t;
 
-/* Refuses n outside 1..INT32_MAX, m outside 1..INT32_MAX, entries below 1 or beyond the clock
- * (GS_NEVER / 2), blocks wider than m threads, and sets whose work does not stay below GS_NEVER.
- * The functions below expect a set that passed. */
+/* Refuses n or m outside 1..INT32_MAX, entries outside 1..GS_NEVER / 2 - 1, blocks of more than
+ * m threads, and sets whose total work is GS_NEVER or more. The functions below expect a checked
+ * set. */
 int gs_kernel_tasks_check(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, int64_t m);
 
 /* Thread-ticks of one job. */

@@ -1,4 +1,4 @@
-/* Is this a set of periodic tasks, and how long is its hyperperiod? */
+/* Check and hyperperiod of periodic task sets. */
 #include "model/periodic_tasks.h"
 
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
@@ -18,7 +18,7 @@ int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
             return gs_fail(ctx, GS_ERR_VALUE, "offset", i, tasks->offset[i],
                            "a number of at least 0");
         }
-        /* Every instant that matters is a sum of these; none may come near GS_NEVER. */
+        /* All instants of a schedule are sums of these, and must stay well below GS_NEVER. */
         int64_t latest;
         if (!gs_add(tasks->deadline[i], gs_periodic_tasks_offset(tasks, i), &latest) ||
             latest >= GS_NEVER / 2) {

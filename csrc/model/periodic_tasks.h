@@ -1,13 +1,13 @@
-/* Periodic kernels: a set of tasks as a structure of arrays, checked once.
+/* Periodic kernels, a structure of arrays.
  *
- * Paper 001, section 2.2. Times are integer ticks. The arrays belong to the caller.
+ * [RTNS24], section 2.2. Times are integer ticks. The arrays belong to the caller.
  */
 #ifndef GS_MODEL_PERIODIC_TASKS_H
 #define GS_MODEL_PERIODIC_TASKS_H
 
 #include "core/context.h"
 
-/* The most tasks a set of kernels may have where sets of them are bit masks. */
+/* Maximum number of tasks where sets of tasks are bit masks. */
 #define GS_PERIODIC_TASKS_MAX 20
 
 typedef struct {
@@ -17,11 +17,12 @@ typedef struct {
     const int64_t *offset;   /* of the first release; NULL: all 0 */
 } gs_periodic_tasks_t;
 
-/* Refuses n outside 1..GS_PERIODIC_TASKS_MAX, a period or deadline below 1, an offset below 0. */
+/* Refuses n outside 1..GS_PERIODIC_TASKS_MAX, a period or deadline below 1, an offset below 0, and
+ * offset + deadline of GS_NEVER / 2 or more. */
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
 
-/* Least common multiple of the periods. GS_ERR_OVERFLOW (row: the task whose period made it
- * overflow) when it does not stay below GS_NEVER. */
+/* Least common multiple of the periods. GS_ERR_OVERFLOW when it is GS_NEVER / 2 or more (row: the
+ * task whose period made it so). */
 int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                                   int64_t *hyperperiod);
 
@@ -30,7 +31,7 @@ static inline int64_t gs_periodic_tasks_offset(const gs_periodic_tasks_t *tasks,
     return tasks->offset == NULL ? 0 : tasks->offset[i];
 }
 
-/* How many jobs of a task are released before an instant. */
+/* Number of jobs of a task released before an instant. */
 static inline int64_t gs_periodic_tasks_jobs_before(const gs_periodic_tasks_t *tasks, int32_t i,
                                                     int64_t instant)
 {
@@ -38,7 +39,7 @@ static inline int64_t gs_periodic_tasks_jobs_before(const gs_periodic_tasks_t *t
     return instant <= offset ? 0 : (instant - offset - 1) / tasks->period[i] + 1;
 }
 
-/* When job number job (from 0) of a task is released. */
+/* Release time of job number job (from 0) of a task. */
 static inline int64_t gs_periodic_tasks_release(const gs_periodic_tasks_t *tasks, int32_t i,
                                                 int64_t job)
 {

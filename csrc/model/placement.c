@@ -1,4 +1,4 @@
-/* Where does each block of a kernel go, given what the SMs hold already? */
+/* Placement of blocks on SMs. */
 #include "model/placement.h"
 
 #include <string.h>
@@ -141,10 +141,10 @@ static int64_t room_on(const gs_placement_t *self, int32_t sm, const gs_gpu_foot
     return room;
 }
 
-/* A block takes exactly one from the room of its SM, since it takes one from each term of it. So
- * the blocks descend in levels: the SMs with the greatest room R get one block each, in order, and
- * then have room R - 1, like those that had R - 1 from the start, and so on. Between two different
- * rooms the SMs of a level stay the same, and all their rounds are dealt at once. */
+/* A block reduces the room of its SM by exactly one, as it reduces each term of the minimum by one.
+ * Blocks are therefore dealt in levels: the SMs with the largest room R get one block each, in
+ * order, then have room R - 1 like those that had R - 1 before, and so on. Between two different
+ * rooms the SMs of a level stay the same, and their rounds are dealt at once. */
 static int place_most_room(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_footprint_t *take,
                            int64_t blocks, const int32_t *at, int32_t sms, int32_t *sm,
                            int64_t *placed)
@@ -203,7 +203,7 @@ static int32_t choose_round_robin(gs_placement_t *self, const gs_gpu_footprint_t
     return -1;
 }
 
-/* Does the SM hold a block of the kernel dispatched before this one? */
+/* Whether the SM holds a block of the kernel dispatched before this one. */
 static bool holds_previous(const gs_placement_t *self, int32_t sm)
 {
     const gs_placement_sm_last_t *last = &self->last[sm];

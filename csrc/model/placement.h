@@ -1,8 +1,8 @@
-/* Which SM does the block scheduler give each block to?
+/* Placement of blocks on SMs by the block scheduler.
  *
- * Paper 003, Definitions III.1 to III.3, and the most-room rule that contains them (Gilman et al.
- * 2020). Only the kernel at the head of the queue is looked at: once one of its blocks fits no SM,
- * that block and everything behind it waits.
+ * [RTAS20], Definitions III.1 to III.3, and the most-room rule that contains them (Gilman et al.
+ * 2020). Only the kernel at the head of the queue is considered: once one of its blocks fits no SM,
+ * that block and all later ones wait.
  */
 #ifndef GS_MODEL_PLACEMENT_H
 #define GS_MODEL_PLACEMENT_H
@@ -14,7 +14,7 @@
  *
  * most_room: the SM that can host the most further blocks of k.
  *
- * olmedo: the rules of paper 003 to the letter, for a block of y warps on SMs of mw warps:
+ * olmedo: the rules of [RTAS20], literally, for a block of y warps on SMs of mw warps:
  *   1. the first SM holding a block of kernel k-1 for which III.2 holds, x being the warps of the
  *      block put there last (of any kernel) and z those there before it:
  *      mw - z - x >= floor((mw - z) / y) * y;
@@ -27,48 +27,48 @@
  * round_robin: the next SM, in cyclic order, after the one used last (by any kernel). */
 enum { GS_PLACEMENT_MOST_ROOM = 0, GS_PLACEMENT_OLMEDO = 1, GS_PLACEMENT_ROUND_ROBIN = 2 };
 
-/* What one SM holds. */
+/* Load of one SM. */
 typedef struct {
     int64_t warps;
     int64_t blocks;
     int64_t regs;
-    int64_t smem; /* bytes, with what the system reserves for each block */
+    int64_t smem; /* bytes, including those reserved per block */
 } gs_placement_sm_load_t;
 
-/* What olmedo remembers of one SM: the last two kernels with blocks on it (numbered in dispatch
- * order) and the block put there last. */
+/* State of one SM under olmedo: the last two kernels with blocks on it (numbered in dispatch order)
+ * and the last block placed on it. */
 typedef struct {
     int64_t kernel;
     int64_t kernel_before;
     int64_t x; /* its warps */
-    int64_t z; /* the warps that were there before it */
+    int64_t z; /* warps on the SM before it */
 } gs_placement_sm_last_t;
 
-/* The state of all SMs between blocks; make one per device and reuse it. */
+/* State of all SMs between blocks; one per device, reusable. */
 typedef struct {
     const gs_gpu_t *gpu; /* borrowed */
     int policy;
     gs_placement_sm_load_t *load; /* owned, one per SM */
     int64_t kernels;              /* dispatched so far */
-    int32_t next;                 /* round_robin: the position in the SM order to try first */
+    int32_t next;                 /* round_robin: first position to try in the SM order */
     gs_placement_sm_last_t *last; /* olmedo: owned, one per SM; NULL for the others */
     int64_t *room;   /* most_room: scratch, one per position in the SM order; NULL for others */
     int32_t *active; /* most_room: scratch, SM ids */
 } gs_placement_t;
 
-/* Checks the GPU, which must outlive the placer. Safe to free after a failure. */
+/* Checks the GPU, which must outlive the object. Safe to free after a failure. */
 int gs_placement_init(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_t *gpu, int policy);
 void gs_placement_free(gs_placement_t *self, gs_context_t *ctx);
 
-/* Empties all SMs and forgets what came before. */
+/* Empties all SMs and resets the history. */
 void gs_placement_clear(gs_placement_t *self);
 
-/* Clears, then loads the SMs: load has one entry per SM id. Refuses negative loads and those
- * beyond the GPU's limits (field: the resource, row: the SM). */
+/* Clears, then sets the load of the SMs, one entry per SM id. Refuses loads that are negative or
+ * above the limits of the GPU (field: the resource, row: the SM). */
 int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement_sm_load_t *load);
 
 /* Places the blocks of one kernel in order. sm (blocks entries, or NULL) receives the SM of each
- * block, -1 from the first one on that fits no SM; *placed how many were placed.
+ * block, -1 from the first block that fits no SM; *placed the number of blocks placed.
  *
  * Cost with b blocks placed: most_room at most about sms * (1 + sqrt(2b)) without sm (in practice
  * sms times the number of different rooms, whatever b), plus b with it; the others b * sms.
@@ -76,21 +76,20 @@ int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement
 int gs_placement_kernel(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_kernel_t *kernel,
                         int64_t row, int32_t *sm, int64_t *placed);
 
-/* For blocks that come and go in time (simulate/hierarchy/hierarchy.h): a caller places the blocks
- * of a kernel bit by bit, with a footprint from gs_gpu_footprint, and takes them away when they
- * end. */
+/* Functions for a simulation over time (simulate/hierarchy/hierarchy.h): the blocks of a kernel are
+ * placed in several calls, with a footprint from gs_gpu_footprint, and removed when they end. */
 
-/* The blocks placed from now on are those of another kernel than before. */
+/* The following blocks belong to a new kernel. */
 void gs_placement_change_kernel(gs_placement_t *self);
 
-/* Like gs_placement_kernel for blocks of the present kernel: places as many as there is room for.
- * at (or NULL for all): the positions in the SM order, ascending, outside which there is no room
- * for the kernel; only most_room makes use of it. */
+/* Like gs_placement_kernel for blocks of the current kernel: places as many as fit. at: ascending
+ * positions in the SM order, outside which the kernel has no room (NULL: all positions); used by
+ * most_room only. */
 int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_footprint_t *take,
                         int64_t blocks, const int32_t *at, int32_t count, int32_t *sm,
                         int64_t *placed);
 
-/* Takes blocks of a footprint from an SM that holds them. */
+/* Removes blocks of a footprint from an SM that holds them. */
 void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,
                          int64_t blocks);
 

@@ -1,4 +1,4 @@
-/* Does a schedule keep every rule of the Parallel Batch Scheduler? */
+/* Schedules of the Parallel Batch Scheduler, and their check by replay. */
 #include "model/schedule.h"
 
 #include "core/vector.h"
@@ -31,8 +31,8 @@ int gs_schedule_append(gs_schedule_t *self, gs_context_t *ctx, int64_t start, in
     return GS_OK;
 }
 
-/* One task's jobs during a replay: the oldest job that was not executed, and how many there are
- * in [0, H). Jobs are numbered from 0. */
+/* Jobs of one task during a replay: the oldest job not executed, and the number of jobs in [0, H).
+ * Jobs are numbered from 0. */
 typedef struct {
     int64_t oldest;
     int64_t jobs;
@@ -61,9 +61,9 @@ typedef struct {
     progress_t progress[GS_PERIODIC_TASKS_MAX];
 } player_t;
 
-/* endless: all jobs count, not only those of [0, H). */
+/* infinite_horizon: all jobs count, not only those of [0, H). */
 static int start_replay(player_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-                        const gs_batch_table_t *table, bool idling, bool endless)
+                        const gs_batch_table_t *table, bool idling, bool infinite_horizon)
 {
     int64_t hyperperiod;
     int status = gs_periodic_tasks_check(ctx, tasks);
@@ -76,7 +76,8 @@ static int start_replay(player_t *self, gs_context_t *ctx, const gs_periodic_tas
     *self = (player_t){.tasks = tasks, .table = table, .idling = idling};
     for (int32_t i = 0; i < tasks->n; i++) {
         int64_t offset = gs_periodic_tasks_offset(tasks, i);
-        int64_t jobs = endless ? INT64_MAX : gs_periodic_tasks_jobs_before(tasks, i, hyperperiod);
+        int64_t jobs =
+            infinite_horizon ? INT64_MAX : gs_periodic_tasks_jobs_before(tasks, i, hyperperiod);
         self->progress[i] = (progress_t){0, jobs, jobs > 0 ? offset : GS_NEVER};
     }
     return GS_OK;
@@ -202,6 +203,6 @@ int gs_schedule_replay_cycle(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
             return verdict(result, GS_SCHEDULE_REPLAY_CYCLE, count, i, from + length);
         }
     }
-    /* The joint: where one cycle ends the next must begin by the same rules. */
+    /* The transition to the next cycle obeys the same rules. */
     return play_frames(&player, ctx, frames, first, count, length, result);
 }

@@ -1,6 +1,6 @@
-/* A schedule of the Parallel Batch Scheduler: frames, one batch each, and its check by replay.
+/* Schedules of the Parallel Batch Scheduler: frames of one batch each, checked by replay.
  *
- * Paper 001, sections 2.4 and 4.1. A frame runs one batch, the set of tasks whose oldest pending
+ * [RTNS24], sections 2.4 and 4.1. A frame runs one batch, the set of tasks whose oldest pending
  * jobs it executes, from start to end = start + completion[batch].
  */
 #ifndef GS_MODEL_SCHEDULE_H
@@ -34,10 +34,10 @@ enum {
     GS_SCHEDULE_REPLAY_INELIGIBLE = 2, /* its batch is empty or not eligible */
     GS_SCHEDULE_REPLAY_LENGTH = 3,     /* its length is not the table's completion time */
     GS_SCHEDULE_REPLAY_NOT_READY = 4,  /* a task of the batch has no pending job */
-    GS_SCHEDULE_REPLAY_MISS = 5,       /* a job ends after its deadline, or waits at it */
+    GS_SCHEDULE_REPLAY_MISS = 5,       /* a job ends after its deadline, or still waits at it */
     GS_SCHEDULE_REPLAY_IDLE = 6,       /* the GPU idles although work is ready (unless idling) */
     GS_SCHEDULE_REPLAY_UNFINISHED = 7, /* jobs of [0, H) are left */
-    GS_SCHEDULE_REPLAY_CYCLE = 8       /* the cycle does not end in the state in which it began */
+    GS_SCHEDULE_REPLAY_CYCLE = 8 /* the state at the end of the cycle is not that at its start */
 };
 
 typedef struct {

@@ -1,22 +1,22 @@
-/* When is each warp done, if the schedulers of an SM issue in loose round-robin? */
+/* Simulator of the warp schedulers of an SM, in loose round-robin order. */
 #include "simulate/warps.h"
 
 #include "core/heap.h"
 
 enum { FLOATING = 0, INTEGER = 1 };
 
-/* A warp of one scheduler. */
+/* State of a warp. */
 typedef struct {
     int64_t warp;
-    int64_t integer; /* of all its instructions */
+    int64_t integer; /* integer instructions */
     int64_t all;
     int64_t left;
-    int64_t share; /* Bresenham's: integer for each instruction so far, less all for each integer */
-    int64_t ready; /* when the result of the one before is there */
-    int kind;      /* of the next instruction */
+    int64_t share; /* Bresenham error: + integer per instruction, - all per integer instruction */
+    int64_t ready; /* cycle at which the previous result is available */
+    int kind;      /* kind of the next instruction */
 } warp_t;
 
-/* Whether the next instruction is an integer one; they are spread evenly. */
+/* Kind of the next instruction; integer ones are spread evenly. */
 static int next_kind(warp_t *warp)
 {
     warp->share += warp->integer;
@@ -32,7 +32,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* One scheduler, whose warps are those in the list. */
+/* Runs one scheduler with the given warps. */
 static int run_scheduler(gs_context_t *ctx, const gs_simulate_warps_t *self, warp_t *warp,
                          int64_t count, int64_t *finish)
 {
@@ -50,7 +50,7 @@ static int run_scheduler(gs_context_t *ctx, const gs_simulate_warps_t *self, war
                 chosen = at;
                 issue = can;
             }
-            if (can == now) { /* nobody can be earlier */
+            if (can == now) { /* the earliest possible cycle */
                 break;
             }
         }
@@ -81,7 +81,7 @@ static int check(gs_context_t *ctx, const gs_simulate_warps_t *self)
     if (self->latency < 1) {
         return gs_fail(ctx, GS_ERR_VALUE, "latency", -1, self->latency, "a positive number");
     }
-    /* No instruction comes later after the one before it than this. */
+    /* Upper bound on the distance of two instructions of a warp. */
     int64_t step = later(self->interval, self->latency), all = 0, cycles;
     for (int64_t i = 0; i < self->warps; i++) {
         if (self->scheduler[i] < 0) {
@@ -107,7 +107,7 @@ static int check(gs_context_t *ctx, const gs_simulate_warps_t *self)
 
 int gs_simulate_warps_run(gs_context_t *ctx, const gs_simulate_warps_t *self, int64_t *finish)
 {
-    gs_heap_t heap = {0}; /* the warps by scheduler */
+    gs_heap_t heap = {0}; /* warps by scheduler */
     warp_t *list = NULL;
     int status = check(ctx, self);
     for (int64_t i = 0; i < self->warps && status == GS_OK; i++) {

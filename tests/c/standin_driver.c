@@ -1,13 +1,13 @@
-/* Stand-in for the CUDA driver with simple, known GPUs.
+/* Stand-in for the CUDA driver, with simple GPUs and its own clock.
  *
- * A library that exports the driver's functions as far as gpusched uses them, with a clock of its
- * own: every call of a function takes a fixed time on it, nothing else does, so that all figures
- * are known beforehand. Kernels run when someone waits for them, by the rules of the simulator in
- * short: streams are FIFO, one queue per priority, only the kernel at its head gets SMs, each block
- * goes to the SM with the most room, copies and memsets take turns on one copy engine.
+ * A library that exports the functions of the driver that gpusched uses. Every call takes a fixed
+ * time on its clock, so all times are known beforehand. Kernels run when they are waited for, by a
+ * simplified version of the rules of the hierarchy simulator: streams are FIFO queues, one queue
+ * per priority, only the kernel at its head gets SMs, each block goes to the SM with the most room,
+ * and copies and memsets share one copy engine.
  *
- * standin_set and standin_fail, or GPUSCHED_STANDIN="devices=2,fail=cuMemAlloc_v2:3:2", change what
- * it is; standin_live says what was not given back.
+ * standin_set and standin_fail, or GPUSCHED_STANDIN="devices=2,fail=cuMemAlloc_v2:3:2", configure
+ * it; standin_live returns what has not been released.
  */
 #define _GNU_SOURCE
 #include <stdint.h>

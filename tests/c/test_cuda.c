@@ -1,6 +1,6 @@
-/* Release of all memory when an allocation fails in a run or in a play.
+/* Tests of csrc/cuda: memory is released when any allocation of a run or a play fails.
  *
- * The driver here is a table of functions in this file, which all succeed and do nothing.
+ * The driver is a table of functions in this file, which all succeed and do nothing.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Context: recorded errors, accounted memory, calls of the poll function. */
+/* Tests of core/context.h: errors, memory budget, poll, checked arithmetic. */
 #include "core/context.h"
 
 #include <string.h>

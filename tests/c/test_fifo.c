@@ -1,5 +1,5 @@
-/* FIFO simulator: examples of [ECRTS17] and counterexamples, in slices of any length, with any
- * allocation failing; errors. */
+/* Tests of the FIFO simulator: [ECRTS17] and its counterexamples, slices, allocation failures,
+ * refusals. */
 #include "simulate/fifo/fifo.h"
 
 #include "minunit.h"

@@ -1,4 +1,4 @@
-/* Generated task sets: requested properties, errors. */
+/* Tests of random periodic kernels: ranges, reproducibility, refusals. */
 #include "generate/kernel_sets.h"
 #include "generate/uunifast.h"
 

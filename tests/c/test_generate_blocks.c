@@ -1,4 +1,4 @@
-/* Generated kernels with blocks: requested properties, errors. */
+/* Tests of random kernels with blocks: ranges, reproducibility, refusals. */
 #include "generate/fifo_sets.h"
 
 #include "minunit.h"

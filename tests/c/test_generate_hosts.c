@@ -1,4 +1,4 @@
-/* Generated tasks with CPU and GPU segments: requested properties, errors. */
+/* Tests of random tasks with CPU and GPU segments: ranges, reproducibility, refusals. */
 #include "generate/host_sets.h"
 
 #include "model/host_tasks.h"

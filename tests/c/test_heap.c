@@ -1,4 +1,4 @@
-/* Heap: entries in the order of their keys. 128-bit integers: sums, products and overflow. */
+/* Tests of the heap and of 128-bit integers. */
 #include "core/heap.h"
 #include "core/rng.h"
 #include "core/int128.h"

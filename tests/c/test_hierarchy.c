@@ -1,4 +1,4 @@
-/* Simulator of the scheduling hierarchy: observed schedules [RTSS17], waiting reasons, errors. */
+/* Tests of the hierarchy simulator: schedules observed by [RTSS17], waits, refusals. */
 #include "simulate/hierarchy/hierarchy.h"
 
 #include "minunit.h"

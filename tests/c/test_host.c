@@ -1,5 +1,6 @@
-/* Host simulator: rules and counterexamples, in slices of any length, with any allocation failing;
- * errors. */
+/* Tests of the host simulator: its rules, counterexamples, slices, allocation failures, refusals.
+
+ */
 #include "simulate/host/host.h"
 
 #include "minunit.h"

@@ -1,4 +1,4 @@
-/* Placement: observations of the papers, and limits of the SMs. */
+/* Tests of block placement: placements reported in the papers, limits of an SM. */
 #include "model/placement.h"
 
 #include "minunit.h"

@@ -1,4 +1,6 @@
-/* Random numbers: published values, uniformity, and independence of keys, indices and streams. */
+/* Tests of the random numbers: published values, uniformity, independence of key, index and stream.
+
+ */
 #include "core/rng.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Replay of schedules: the paper's schedule, and the violated rule of invalid ones. */
+/* Tests of the replay: the schedule of the paper, and one violation of every rule. */
 #include "model/schedule.h"
 
 #include "minunit.h"

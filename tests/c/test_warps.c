@@ -1,4 +1,4 @@
-/* Warps: loose round-robin order and limits of the pipelines. */
+/* Tests of the warp simulator: loose round-robin order, pipeline limits. */
 #include "simulate/warps.h"
 
 #include "minunit.h"

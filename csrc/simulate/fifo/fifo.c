@@ -1,4 +1,4 @@
-/* Which block starts next, and when, if blocks start in FIFO order? */
+/* Simulator of kernels whose blocks start in FIFO order: events, queue, jobs and waves. */
 #include "simulate/fifo/fifo.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* Growing ------------------------------------------------------------------------------------- */
 
-/* Room for one more in the ring; the entries before its head move behind the others. */
+/* Grows the ring by doubling; the entries before its head move behind the others. */
 static int make_queue_room(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     if (self->queue_count < self->queue_room) {
@@ -68,7 +68,7 @@ static int enqueue(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 
 static int trigger(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task, int64_t moment);
 
-/* The job is at its stream's head: it may run, as far as the queue lets it. */
+/* The job reaches the head of its stream. */
 static int reach_head(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 {
     int64_t task = self->job[job].task;
@@ -78,7 +78,7 @@ static int reach_head(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
     return status == GS_OK ? trigger(self, ctx, task, GS_SIMULATE_FIFO_AT_HEAD) : status;
 }
 
-/* A record for a new job: a free one, or one more. */
+/* A free record for a new job. */
 static int new_record(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t *job)
 {
     if (self->job_free >= 0) {
@@ -125,7 +125,7 @@ static int release(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task)
     }
     gs_simulate_fifo_stream_t *stream = &self->stream[self->task_stream[task]];
     stream->pending++;
-    if (self->model.order == GS_FIFO_ORDER_OVERLAP) { /* a stream for itself alone */
+    if (self->model.order == GS_FIFO_ORDER_OVERLAP) { /* its own stream */
         return reach_head(self, ctx, job);
     }
     if (stream->head < 0) {
@@ -137,7 +137,7 @@ static int release(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task)
     return GS_OK;
 }
 
-/* Releases all other tasks that may be, when something happened to the victim. */
+/* Releases all other tasks that their periods allow, at a trigger of the task under analysis. */
 static int trigger(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task, int64_t moment)
 {
     const gs_simulate_fifo_model_t *model = &self->model;
@@ -146,7 +146,7 @@ static int trigger(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task, in
     }
     int status = gs_poll(ctx, model->kernels.n);
     for (int64_t r = 0; r < model->kernels.n - 1 && status == GS_OK; r++) {
-        int64_t i = self->by_rank[r]; /* the victim is the last */
+        int64_t i = self->by_rank[r]; /* the task under analysis is the last */
         if (self->earliest[i] <= self->now) {
             self->earliest[i] = self->now + model->kernels.period[i];
             status = release(self, ctx, i);
@@ -155,7 +155,7 @@ static int trigger(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task, in
     return status;
 }
 
-/* The release that is due, and the next of its task. */
+/* Performs the release that is due and schedules the next one of its task. */
 static int release_due(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     const gs_simulate_fifo_model_t *model = &self->model;
@@ -206,7 +206,7 @@ static int finish(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 
 /* Waves --------------------------------------------------------------------------------------- */
 
-/* How long blocks of a job run. */
+/* Execution time of the next blocks of a job. */
 static int64_t actual_time(const gs_simulate_fifo_t *self, const gs_simulate_fifo_job_t *job)
 {
     const gs_simulate_fifo_model_t *model = &self->model;
@@ -239,7 +239,7 @@ static int log_wave(gs_simulate_fifo_t *self, gs_context_t *ctx, const gs_simula
     return GS_OK;
 }
 
-/* A place for a wave that runs. */
+/* A free entry for a running wave. */
 static int new_flight(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t *flight)
 {
     if (self->flight_free_count > 0) {
@@ -308,7 +308,7 @@ static int end_wave(gs_simulate_fifo_t *self, gs_context_t *ctx)
     return record->running == 0 && record->waiting == 0 ? finish(self, ctx, flight.job) : GS_OK;
 }
 
-/* The job at the queue's head has started its last block. */
+/* The job at the head of the queue has started its last block. */
 static int leave_queue(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 {
     self->job[job].dispatched = self->now;
@@ -327,10 +327,10 @@ static int leave_queue(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
                            : status;
 }
 
-/* How many blocks of this job fit now. */
+/* Number of blocks of this job that fit now. */
 static int64_t fitting(const gs_simulate_fifo_t *self, const gs_simulate_fifo_job_t *job)
 {
-    /* Both fit 32 bits, where division is several times faster. */
+    /* Both are below 2^32, where division is several times faster. */
     uint32_t width = (uint32_t)self->model.kernels.threads[job->task];
     int64_t room = (int64_t)((uint32_t)self->threads_free / width);
     int64_t most = self->model.draw == GS_SIMULATE_FIFO_PER_BLOCK ? 1 : job->waiting;
@@ -362,7 +362,7 @@ static int dispatch(gs_simulate_fifo_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* Everything that happens at the next instant. */
+/* All events of the next instant. */
 static int advance(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t instant)
 {
     int status = GS_OK;

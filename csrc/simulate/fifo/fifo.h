@@ -1,7 +1,7 @@
-/* When do the blocks of concurrent kernels run, if they start in FIFO order?
+/* Simulator of kernels whose blocks start in FIFO order.
  *
- * Paper 000, section III: m threads, one queue, blocks that occupy their threads until they end.
- * Blocks of a kernel that start together are one wave, so the cost follows waves, not blocks.
+ * [ECRTS17], section III: m threads, one queue, blocks that occupy their threads until they end.
+ * Blocks of a kernel that start together form one wave, so the cost grows with waves, not blocks.
  * The four orders are in model/fifo_order.h.
  *
  *     gs_simulate_fifo_t fifo;
@@ -9,11 +9,11 @@
  *     while (status == GS_OK && !fifo.done) {
  *         status = gs_simulate_fifo_run(&fifo, ctx, 1000000);
  *     }
- *     ... fifo.worst[i], fifo.jobs ...
+ *     ... fifo.worst[i], fifo.job ...
  *     gs_simulate_fifo_free(&fifo, ctx);
  *
- * At one instant, blocks end first, then jobs are released, then blocks start. Jobs that join the
- * queue at the same instant join it by priority (smaller first), then by task index.
+ * At one instant, blocks end first, then jobs are released, then blocks start. Jobs that enter the
+ * queue at the same instant do so by priority (smaller first), then by task index.
  */
 #ifndef GS_SIMULATE_FIFO_FIFO_H
 #define GS_SIMULATE_FIFO_FIFO_H
@@ -24,58 +24,61 @@
 #include "model/kernel_tasks.h"
 #include "model/fifo_order.h"
 
-/* No job is released at or after it. */
+/* All releases are before it. */
 #define GS_SIMULATE_FIFO_LATEST (GS_NEVER / 4)
 
-/* What execution times below the worst case are drawn for. */
+/* Unit for which an execution time is drawn. */
 enum {
     GS_SIMULATE_FIFO_PER_JOB = 0,
     GS_SIMULATE_FIFO_PER_WAVE = 1,
     GS_SIMULATE_FIFO_PER_BLOCK = 2
 };
 
-/* When an adversary releases the other tasks, as far as their periods allow: bits of `triggers`. */
+/* Events of the task under analysis at which all other tasks are released, as far as their periods
+ * allow: bits of `triggers`. */
 enum {
-    GS_SIMULATE_FIFO_AT_HEAD = 1,  /* when a job of the victim gets to its stream's head */
-    GS_SIMULATE_FIFO_AT_TAIL = 2,  /* when its last block starts */
-    GS_SIMULATE_FIFO_AT_FINISH = 4 /* when it finishes */
+    GS_SIMULATE_FIFO_AT_HEAD =
+        1, /* a job of the task under analysis reaches the head of its stream */
+    GS_SIMULATE_FIFO_AT_TAIL = 2,  /* its last block starts */
+    GS_SIMULATE_FIFO_AT_FINISH = 4 /* it finishes */
 };
 
-/* Whether to find out what happens for ever (see gs_simulate_fifo_cycle_t). */
+/* Detection of the behaviour over an infinite horizon (see gs_simulate_fifo_cycle_t). */
 enum {
     GS_SIMULATE_FIFO_SETTLE_NO = 0,
     GS_SIMULATE_FIFO_SETTLE_NOTE = 1,
     GS_SIMULATE_FIFO_SETTLE_STOP = 2
 };
 
-/* The most tasks with which it is looked for where releases decide. */
+/* Maximum number of tasks for it under GS_FIFO_ORDER_RELEASE. */
 #define GS_SIMULATE_FIFO_SETTLE_TASKS 256
 
-/* What is known about all jobs to come. */
+/* Verdict on all later jobs. */
 enum {
     GS_SIMULATE_FIFO_OPEN = 0,
-    GS_SIMULATE_FIFO_REPEATS = 1, /* the schedule repeats: no later response is above those seen */
-    GS_SIMULATE_FIFO_DIVERGES = 2 /* the responses of the growing tasks have no bound */
+    GS_SIMULATE_FIFO_REPEATS = 1, /* the schedule repeats: no later response exceeds those seen */
+    GS_SIMULATE_FIFO_DIVERGES = 2 /* responses of the tasks in `grows` are unbounded */
 };
 
-/* What is simulated; all arrays belong to the caller and must outlive the simulation. */
+/* System to simulate. All arrays belong to the caller and must outlive the simulation. */
 typedef struct {
     gs_kernel_tasks_t kernels;
     const int64_t *offset;   /* of the first release; NULL: 0 */
     const int64_t *priority; /* among jobs of one instant; NULL: all equal */
     const int64_t *stream;   /* 0 .. n-1, equal for tasks that share one; NULL: one for each */
-    const int64_t *least;    /* blocks take least .. block_time ticks, each as likely; NULL: the
-                                block_time */
-    const int64_t *slack;    /* 0 .. slack ticks, each as likely, are added to the time between two
-                                releases; NULL: none */
-    int64_t m;               /* threads */
-    int order;               /* GS_FIFO_ORDER_HARDWARE, ... */
-    int draw;                /* GS_SIMULATE_FIFO_PER_JOB, ... */
-    int settle;              /* GS_SIMULATE_FIFO_SETTLE_NO, ... */
-    int64_t until;           /* jobs released before it run to their end */
-    int64_t victim;          /* whose jobs trigger all other releases; -1: no adversary */
-    int64_t triggers;        /* GS_SIMULATE_FIFO_AT_* */
-    uint64_t key[4];         /* of the random numbers */
+    const int64_t
+        *least; /* blocks take least .. block_time ticks, equally likely; NULL: the block_time */
+    const int64_t *slack; /* 0 .. slack ticks, equally likely, are added to the time between two
+                             releases; NULL: none */
+    int64_t m;            /* threads */
+    int order;            /* GS_FIFO_ORDER_HARDWARE, ... */
+    int draw;             /* GS_SIMULATE_FIFO_PER_JOB, ... */
+    int settle;           /* GS_SIMULATE_FIFO_SETTLE_NO, ... */
+    int64_t until;        /* jobs released before it run to their end */
+    int64_t victim;       /* task under analysis; its jobs trigger the other releases; -1: periodic
+                             releases */
+    int64_t triggers;     /* GS_SIMULATE_FIFO_AT_* */
+    uint64_t key[4];      /* of the random numbers */
     uint64_t index;
     bool log_jobs;
     bool log_waves;
@@ -89,7 +92,7 @@ typedef struct {
     int64_t number;     /* from 0 */
     int64_t waiting;    /* blocks that have not started */
     int64_t running;    /* blocks that have not ended */
-    int64_t serial;     /* how many jobs were released before */
+    int64_t serial;     /* number of jobs released before */
     int64_t next;       /* in its stream, or among free records; -1: none */
     int32_t task;
 } gs_simulate_fifo_job_t;
@@ -103,9 +106,9 @@ typedef struct {
     int64_t end;
 } gs_simulate_fifo_wave_t;
 
-/* A position in the queue, ordered by key, then by the rank of the task. */
+/* Entry of the queue, ordered by key, then by the rank of the task. */
 typedef struct {
-    int64_t key; /* the instant or the release that counts */
+    int64_t key; /* entry instant or release */
     int64_t job;
 } gs_simulate_fifo_place_t;
 
@@ -115,80 +118,80 @@ typedef struct {
 } gs_simulate_fifo_flight_t;
 
 typedef struct {
-    int64_t head; /* the job that may run, -1: idle */
+    int64_t head; /* its first job, -1: idle */
     int64_t tail;
     int64_t pending; /* jobs released and not finished */
 } gs_simulate_fifo_stream_t;
 
-/* Does the schedule repeat, or do responses grow for ever?
+/* Detection of schedules that repeat or diverge.
  *
  * With strictly periodic releases and constant execution times the future depends on the state
  * alone. At checkpoints, one per hyperperiod, the state is compared with a saved one (Brent's
  * cycle detection: saved anew at powers of two). Equal states: the schedule repeats. States that
- * differ only in longer backlogs, where no stream with a longer one ran empty in between: what
- * happened in between happens again and again with ever longer backlogs.
+ * differ only in longer backlogs, where no stream with a longer one ran empty in between: the
+ * interval between them recurs with ever longer backlogs.
  *
- * hardware, release: a checkpoint is a multiple of the hyperperiod, and the state what runs, what
- * is queued, and each stream's backlog, which may hold no job from before all tasks of the stream
- * are released: else its length does not say which jobs these are. Where releases decide, a longer
- * backlog also makes the jobs at its head older: the order of two queued jobs stays what it was if
- * the one ahead has aged no less than the one behind. strict, overlap: a checkpoint is the start of
- * the last block of the last job released before a multiple of the hyperperiod, and the state what
- * runs, and the lag behind that multiple. */
+ * hardware, release: a checkpoint is a multiple of the hyperperiod. The state consists of the
+ * running waves, the queue, and the backlog of each stream; no backlog may contain a job from
+ * before all tasks of its stream are released, or its length would not determine its jobs. With
+ * release, a longer backlog also makes the jobs at its head older: the order of two queued jobs is
+ * kept if the age of the first grew by no less than that of the second. strict, overlap: a
+ * checkpoint is the start of the last block of the last job released before a multiple of the
+ * hyperperiod. The state consists of the running waves and the lag behind that multiple. */
 typedef struct {
-    int64_t hyperperiod; /* 0: nothing is looked for */
+    int64_t hyperperiod; /* 0: detection is off */
     int64_t jobs;        /* released in a hyperperiod */
-    int64_t count;       /* the number of the next checkpoint's hyperperiod */
-    int64_t mark;        /* strict, overlap: the serial of the job that it belongs to */
-    int64_t saved_count; /* -1: nothing is saved yet */
+    int64_t count;       /* number of hyperperiods at the next checkpoint */
+    int64_t mark;        /* strict, overlap: serial of the job of the next checkpoint */
+    int64_t saved_count; /* -1: no state is saved */
     int64_t power;
-    int64_t *state; /* scratch: the present state, *length words */
+    int64_t *state; /* scratch: current state, length words */
     int64_t length, room;
     int64_t *saved;
     int64_t saved_length, saved_room;
     int64_t *pending;       /* per stream, when saved (strict, overlap: [0] is the lag) */
     int64_t *stream_jobs;   /* per stream, in a hyperperiod */
-    unsigned char *shared;  /* per stream: by several tasks */
-    unsigned char *emptied; /* per stream, since saved: whether it ran empty */
-    unsigned char *ahead;   /* release: per two streams (s, x), since saved: whether a job of x
-                               was queued ahead of one of s; NULL elsewhere */
-    int64_t *regular;       /* per stream: from when on all its tasks are released */
-    int64_t *aged;        /* per stream: by how much the job at its head is older than when saved */
-    unsigned char *grows; /* per stream, once responses diverge */
+    unsigned char *shared;  /* per stream: whether several tasks share it */
+    unsigned char *emptied; /* per stream: whether it ran empty since the state was saved */
+    unsigned char *ahead;   /* release: per pair of streams (s, x): whether a job of x was queued
+                               ahead of one of s since the state was saved; NULL with other orders */
+    int64_t *regular;       /* per stream: instant from which all its tasks are released */
+    int64_t *aged; /* per stream: increase of the age of its first job since the state was saved */
+    unsigned char *grows; /* per stream: its responses diverge */
 } gs_simulate_fifo_cycle_t;
 
 typedef struct {
     gs_simulate_fifo_model_t model;
     int64_t now;
-    bool done;    /* every job released before `until` has finished, or settle stopped the run */
+    bool done;    /* all jobs released before `until` have finished, or a verdict ended the run */
     int verdict;  /* GS_SIMULATE_FIFO_OPEN, ... */
-    int64_t from; /* with a verdict: the cycle's first instant, and its length; where the schedule
-                     repeats, the waves that start from then on recur every `length` ticks */
+    int64_t from; /* with a verdict: first instant and length of the cycle. If the schedule repeats,
+                     the waves that start from then on recur every `length` ticks */
     int64_t length;
     int64_t waves;     /* started so far */
-    int64_t *worst;    /* per task: the largest response so far, 0 before the first */
-    int64_t *finished; /* per task: jobs that have finished */
-    int64_t *released; /* per task: jobs that were released */
+    int64_t *worst;    /* per task: largest response so far, 0 before the first */
+    int64_t *finished; /* per task: finished jobs */
+    int64_t *released; /* per task: released jobs */
     gs_simulate_fifo_job_t
         *job; /* with log_jobs in order of release, else records in use and free ones */
     int64_t job_count;
     gs_simulate_fifo_wave_t *wave; /* with log_waves, in order of start */
     int64_t wave_count;
-    /* The rest is the simulator's own. */
+    /* Internal state. */
     int64_t serial;
     int64_t threads_free;
-    int64_t *rank;        /* per task: its place among jobs of one instant */
+    int64_t *rank;        /* per task: its rank among jobs of one instant */
     int64_t *by_rank;     /* the inverse */
     int64_t *task_stream; /* per task */
-    int64_t *earliest;    /* per task: with an adversary, when it may be released */
+    int64_t *earliest;    /* per task: earliest next release by a trigger */
     uint64_t *gap_seed;   /* per task */
     uint64_t *time_seed;  /* per task */
     gs_heap_t releases;   /* item: rank */
     gs_heap_t ends;       /* item: flight */
     gs_simulate_fifo_flight_t *flight;
-    int64_t *flight_free; /* a stack of free ones */
+    int64_t *flight_free; /* stack of free entries */
     int64_t flight_room, flight_free_count;
-    gs_simulate_fifo_place_t *queue; /* a ring of queue_room (a power of two) places */
+    gs_simulate_fifo_place_t *queue; /* ring of queue_room (a power of two) entries */
     int64_t queue_head, queue_count, queue_room;
     gs_simulate_fifo_stream_t *stream;
     int64_t job_free; /* the first free record, -1: none */
@@ -196,17 +199,17 @@ typedef struct {
     gs_simulate_fifo_cycle_t cycle;
 } gs_simulate_fifo_t;
 
-/* Prepares a simulation; on an error it is freed already (freeing it again does no harm). Refuses
- * what gs_kernel_tasks_check refuses, least outside 1 .. block_time, negative offsets and slacks,
- * times beyond the clock (GS_SIMULATE_FIFO_LATEST), a stream outside 0 .. n-1, streams where jobs
- * overlap, an unknown order, draw or trigger, a victim that is no task or an adversary with several
- * tasks in one stream, and settle with anything random or adversarial. */
+/* Prepares a simulation; after an error nothing is left to free. Refuses what gs_kernel_tasks_check
+ * refuses, least outside 1 .. block_time, negative offsets and slacks, times of
+ * GS_SIMULATE_FIFO_LATEST and more, a stream outside 0 .. n-1, streams with GS_FIFO_ORDER_OVERLAP,
+ * an unknown order, draw or trigger, a victim that is not a task index, streams with a victim, and
+ * settle with random times or a victim. */
 int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
                           const gs_simulate_fifo_model_t *model);
 
-/* Goes on until done or until `waves` more waves have started. Counts jobs as states of the ctx's
- * budget. GS_ERR_OVERFLOW when a block would end beyond the clock. After an error or a spent budget
- * the logs hold what happened up to then, and the simulation cannot go on. */
+/* Runs until done or until `waves` more waves have started. Jobs count as states of the budget.
+ * GS_ERR_OVERFLOW when a block would end at GS_NEVER or later. After an error or a used up budget
+ * the logs hold what happened up to then, and the simulation cannot continue. */
 int gs_simulate_fifo_run(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t waves);
 
 void gs_simulate_fifo_free(gs_simulate_fifo_t *self, gs_context_t *ctx);

@@ -1,4 +1,4 @@
-/* Does this schedule repeat, or do its responses grow for ever? */
+/* Detection of schedules that repeat or diverge, for the FIFO simulator. */
 #include "simulate/fifo/fifo_cycle.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "core/vector.h"
 
-/* The hyperperiod and the jobs in it; false when they do not fit. */
+/* Computes the hyperperiod and the jobs in it; false when they are too large. */
 static bool measure(gs_simulate_fifo_t *self)
 {
     gs_simulate_fifo_cycle_t *cycle = &self->cycle;
@@ -27,14 +27,14 @@ static bool measure(gs_simulate_fifo_t *self)
     return true;
 }
 
-/* Whether the jobs released before an instant are those of an endless run: none is after `until`. A
- * job that belongs to a checkpoint is released only if all those before it are. */
+/* Whether the releases before an instant are those over an infinite horizon, not cut off by
+ * `until`. The job of a checkpoint is released only if all those before it are. */
 static bool is_complete(const gs_simulate_fifo_t *self, int64_t instant)
 {
     return !gs_simulate_fifo_cycle_by_time(self) || instant <= self->model.until;
 }
 
-/* The first checkpoint lies where every task has been released: from there on the releases of one
+/* The first checkpoint, after the first release of every task: from there on the releases of one
  * hyperperiod are those of the next. */
 static bool place_first(gs_simulate_fifo_t *self)
 {
@@ -113,7 +113,7 @@ void gs_simulate_fifo_cycle_free(gs_simulate_fifo_t *self, gs_context_t *ctx)
     memset(cycle, 0, sizeof *cycle);
 }
 
-/* Of the state, for each wave that runs. */
+/* Words of the state for each running wave. */
 #define FLIGHT_WORDS 4
 
 static int by_words(const void *a, const void *b)
@@ -127,9 +127,9 @@ static int by_words(const void *a, const void *b)
     return 0;
 }
 
-/* What runs: for each wave its time to go, its job's stream (or the job itself: its task and its
- * release from the multiple of the hyperperiod), and its blocks; sorted, as the heap's order
- * depends on history. */
+/* Running waves: for each its remaining time, the stream of its job (or the job itself: its task,
+ * and its release relative to the multiple of the hyperperiod), and its blocks; sorted, as the
+ * order of the heap depends on history. */
 static int64_t *write_flights(const gs_simulate_fifo_t *self, int64_t instant, int64_t *word)
 {
     int64_t multiple = self->cycle.count * self->cycle.hyperperiod;
@@ -190,7 +190,7 @@ void gs_simulate_fifo_cycle_queued(gs_simulate_fifo_t *self, int64_t place)
     }
 }
 
-/* Whether each job that was queued ahead of another has aged no less. */
+/* Whether the age of each job queued ahead of another grew by no less. */
 static bool keeps_order(const gs_simulate_fifo_t *self)
 {
     const gs_simulate_fifo_cycle_t *cycle = &self->cycle;
@@ -205,9 +205,9 @@ static bool keeps_order(const gs_simulate_fifo_t *self)
     return true;
 }
 
-/* How much older is the job at the head of a stream whose backlog has grown by `more` jobs? The
- * same jobs are released in every hyperperiod. -1 where other tasks' jobs would follow, or the age
- * does not fit the clock. */
+/* Increase of the age of the first job of a stream whose backlog has grown by `more` jobs. The same
+ * jobs are released in every hyperperiod. -1 where the jobs of other tasks would follow, or the age
+ * exceeds 63 bits. */
 static int64_t aging(const gs_simulate_fifo_t *self, int64_t stream, int64_t more)
 {
     const gs_simulate_fifo_cycle_t *cycle = &self->cycle;
@@ -221,8 +221,8 @@ static int64_t aging(const gs_simulate_fifo_t *self, int64_t stream, int64_t mor
     return gs_mul(more, cycle->hyperperiod / jobs, &age) ? age : -1; /* its period */
 }
 
-/* Which streams have longer backlogs than in the saved state, otherwise equal? Fills grows.
- * Returns how many, or -1 when the change proves nothing. */
+/* Fills grows with the streams whose backlogs are longer than in the saved state, otherwise equal.
+ * Returns their number, or -1 when the change proves nothing. */
 static int64_t compare_backlogs(gs_simulate_fifo_t *self)
 {
     gs_simulate_fifo_cycle_t *cycle = &self->cycle;
@@ -239,8 +239,8 @@ static int64_t compare_backlogs(gs_simulate_fifo_t *self)
     return cycle->ahead == NULL || keeps_order(self) ? growing : -1;
 }
 
-/* The same by the lag behind the multiples of the hyperperiod; emptied[0] says whether the queue
- * ran empty. All tasks wait in one queue, so all responses grow with it. */
+/* The same for the lag behind the multiples of the hyperperiod; emptied[0]: the queue ran empty.
+ * All tasks wait in one queue, so all responses grow with it. */
 static int64_t compare_lags(gs_simulate_fifo_t *self, int64_t lag)
 {
     gs_simulate_fifo_cycle_t *cycle = &self->cycle;
@@ -252,7 +252,7 @@ static int64_t compare_lags(gs_simulate_fifo_t *self, int64_t lag)
     return more > 0;
 }
 
-/* Whether the length of each stream's backlog says which jobs are in it: not while some are from
+/* Whether the length of the backlog of each stream determines its jobs: not while some are from
  * before the first release of another task of that stream. */
 static bool is_regular(const gs_simulate_fifo_t *self)
 {
@@ -287,7 +287,7 @@ static int save(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t lag)
         size_t n = (size_t)self->model.kernels.n;
         memset(cycle->ahead, 0, n * n);
         for (int64_t q = 0; q < self->queue_count; q++) {
-            gs_simulate_fifo_cycle_queued(self, q); /* the pairs of now */
+            gs_simulate_fifo_cycle_queued(self, q); /* current pairs */
         }
     }
     if (!gs_simulate_fifo_cycle_by_time(self)) {
@@ -316,7 +316,7 @@ int gs_simulate_fifo_cycle_look(gs_simulate_fifo_t *self, gs_context_t *ctx)
             self->verdict = growing > 0 ? GS_SIMULATE_FIFO_DIVERGES : GS_SIMULATE_FIFO_REPEATS;
             self->from = cycle->saved_count * cycle->hyperperiod;
             self->length = instant - self->from;
-            if (!by_time && cycle->pending[0] > 0) { /* what lagged behind need not return */
+            if (!by_time && cycle->pending[0] > 0) { /* waves that lagged behind may not recur */
                 self->from += cycle->pending[0];
             }
             self->done = self->model.settle == GS_SIMULATE_FIFO_SETTLE_STOP;

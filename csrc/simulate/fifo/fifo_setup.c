@@ -1,9 +1,9 @@
-/* Is this a system that can be simulated, and what does its simulation start from? */
+/* Check and initial state of the FIFO simulator. */
 #include "simulate/fifo/fifo_cycle.h"
 
 #include <string.h>
 
-/* Per task: at least `least`, below GS_SIMULATE_FIFO_LATEST. */
+/* Checks entries per task: at least `least`, below GS_SIMULATE_FIFO_LATEST. */
 static int check_times(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t n,
                        int64_t least)
 {
@@ -109,7 +109,8 @@ static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
     return status == GS_OK ? check_streams(ctx, model) : status;
 }
 
-/* Places the tasks among jobs of one instant: a victim last, then by priority and index. */
+/* Ranks the tasks among jobs of one instant: by priority, then index; the task under analysis
+ * last. */
 static int rank_tasks(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     const gs_simulate_fifo_model_t *model = &self->model;
@@ -135,7 +136,7 @@ static int rank_tasks(gs_simulate_fifo_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* The first releases; with an adversary only the victim's is known. */
+/* The first releases; with a task under analysis only its own. */
 static int first_releases(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     const gs_simulate_fifo_model_t *model = &self->model;
@@ -150,7 +151,7 @@ static int first_releases(gs_simulate_fifo_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* Seeds of each task's own, so that its numbers do not depend on what the others do. */
+/* One seed per task, so that its numbers do not depend on the other tasks. */
 static void seed_tasks(gs_simulate_fifo_t *self)
 {
     const gs_simulate_fifo_model_t *model = &self->model;

@@ -1,4 +1,4 @@
-/* What happens next on this GPU: a launch, the end of a block or copy, the end of a time slice? */
+/* Simulator of the NVIDIA scheduling hierarchy: launches, copies, time slices and block ends. */
 #include "simulate/hierarchy/hierarchy.h"
 
 #include "simulate/hierarchy/hierarchy_parts.h"
@@ -7,7 +7,7 @@
 
 /* Operations ---------------------------------------------------------------------------------- */
 
-/* The operation is at its stream's head. */
+/* The operation reaches the head of its stream. */
 static void reach_head(gs_simulate_hierarchy_t *self, int64_t op)
 {
     self->op[op].head = self->now;
@@ -34,7 +34,7 @@ static int end_op(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
     int64_t stream = self->model.stream[op], next = self->op[op].next;
     self->op[op].end = self->now;
     self->ended++;
-    self->retry = true; /* others may have waited for it */
+    self->retry = true; /* others may wait for it */
     self->stream_head[stream] = next;
     if (next < 0) {
         self->stream_tail[stream] = -1;
@@ -67,14 +67,14 @@ static int join(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
         ahead = queue->count > 0 ? gs_simulate_hierarchy_last(queue) : self->copying[engine];
     }
     int status = gs_simulate_hierarchy_push(queue, ctx, op);
-    /* A kernel with none ahead waits for what gs_simulate_hierarchy_explain finds, if it waits at
-     * all. */
+    /* The reason for which the first kernel of a queue waits is set by
+     * gs_simulate_hierarchy_explain. */
     return status != GS_OK
                ? status
                : gs_simulate_hierarchy_wait(self, ctx, op, ahead < 0 ? -1 : why, ahead, -1);
 }
 
-/* Lets every stream's head join that may, in order of launch. */
+/* Heads of streams enter their queues where they may, in order of launch. */
 static int join_all(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     if (!self->retry) {
@@ -131,7 +131,7 @@ static int start_copies(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 
 /* Contexts ------------------------------------------------------------------------------------ */
 
-/* The next context of the runlist that has work, -1 when there is none. */
+/* The next context of the runlist with work, -1 when there is none. */
 static int64_t next_context(gs_simulate_hierarchy_t *self)
 {
     for (int64_t k = 0; k < self->model.runlist_length; k++) {
@@ -144,7 +144,7 @@ static int64_t next_context(gs_simulate_hierarchy_t *self)
     return -1;
 }
 
-/* Takes the GPU from the active context, whose own time stops. */
+/* Takes the GPU from the active context and stops its clock. */
 static int stop_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     gs_simulate_hierarchy_context_t *context = &self->context[self->active];
@@ -157,13 +157,14 @@ static int stop_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* Gives the GPU to the context whose turn it is. */
+/* Switches to the next context of the runlist with work, if the time slice is over. */
 static int change_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     bool has_work = self->active >= 0 && self->context[self->active].work > 0;
     if (has_work && self->slice_end < self->now) {
-        /* Nobody else wanted it, or that would have been an instant: it got slice after slice,
-         * the last of which goes on even if somebody has come meanwhile. */
+        /* No other context had work, or the end of the slice would have been an instant: the slice
+         * was extended by whole slices. The last one continues even if another context has work by
+         * now. */
         int64_t slice = self->model.timeslice[self->active];
         self->slice_end += (self->now - self->slice_end + slice - 1) / slice * slice;
     }
@@ -171,12 +172,12 @@ static int change_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         return GS_OK;
     }
     int status = GS_OK;
-    if (has_work && self->working == 1) { /* nobody else wants it */
+    if (has_work && self->working == 1) { /* no other context has work */
         self->slice_end += self->model.timeslice[self->active];
         return GS_OK;
     }
     int64_t next = self->working == 0 ? -1 : next_context(self);
-    if (next >= 0 && next == self->active) { /* it has the next slice of the round, too */
+    if (next >= 0 && next == self->active) { /* it also has the next slice of the round */
         self->slice_end = self->now + self->model.timeslice[next];
         return GS_OK;
     }
@@ -223,7 +224,7 @@ static int end_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 
 /* The instant ----------------------------------------------------------------------------------*/
 
-/* Whether the active context has got the GPU and may start blocks. */
+/* Whether the active context has the GPU (after the switch time) and may start blocks. */
 static bool runs(const gs_simulate_hierarchy_t *self)
 {
     return self->active >= 0 && self->context[self->active].resumed <= self->now;
@@ -234,7 +235,7 @@ static int64_t earliest(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* When something happens next. */
+/* Time of the next event. */
 static int64_t next_instant(const gs_simulate_hierarchy_t *self)
 {
     int64_t next = earliest(self->copy_end[0], self->copy_end[1]);
@@ -270,7 +271,7 @@ static int advance(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t ins
     if (status == GS_OK) {
         status = change_context(self, ctx);
     }
-    do { /* a kernel that leaves its channel lets another one join */
+    do { /* a dispatched kernel lets the next one of its channel join */
         self->started = false;
         if (status == GS_OK && runs(self)) {
             status = gs_simulate_hierarchy_start_blocks(self, ctx, &self->context[self->active]);

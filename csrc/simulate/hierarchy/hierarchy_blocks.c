@@ -1,4 +1,4 @@
-/* Which blocks start on which SMs now? */
+/* Start of blocks on SMs, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
 #include "core/vector.h"
@@ -44,7 +44,7 @@ void gs_simulate_hierarchy_note_freed(gs_simulate_hierarchy_t *self,
         return;
     }
     context->is_freed[position] = true;
-    int32_t at = context->freed_count++; /* ascending, as the placement goes by the SM order */
+    int32_t at = context->freed_count++; /* ascending: the placement follows the SM order */
     for (; at > 0 && context->freed[at - 1] > position; at--) {
         context->freed[at] = context->freed[at - 1];
     }
@@ -128,7 +128,7 @@ static int make_log_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64
     return GS_OK;
 }
 
-/* Starts blocks whose SMs are self->sm[0 .. count-1], each with a time of its own. */
+/* Starts blocks on the SMs self->sm[0 .. count-1], each with its own execution time. */
 static int start_each(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                       gs_simulate_hierarchy_context_t *context, int64_t op, int64_t first,
                       int64_t count)
@@ -145,8 +145,8 @@ static int start_each(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     return status;
 }
 
-/* The same for blocks that take the same time: those of one SM are one flight, and stand together
- * in the log. Counting sort by SM, in the order in which the SMs come. */
+/* The same for blocks of equal execution times: those of one SM form one flight and are adjacent in
+ * the log. Counting sort by SM, in order of first occurrence. */
 static int start_together(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                           gs_simulate_hierarchy_context_t *context, int64_t op, int64_t first,
                           int64_t count)
@@ -162,7 +162,7 @@ static int start_together(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     for (int32_t k = 0; k < used && status == GS_OK; k++) {
         int64_t blocks = self->on_sm[self->used_sm[k]];
         status = start_flight(self, ctx, context, op, self->used_sm[k], blocks, log, duration);
-        self->on_sm[self->used_sm[k]] = log; /* from here on: where its blocks are logged */
+        self->on_sm[self->used_sm[k]] = log; /* from here on: log position of its blocks */
         log += blocks;
     }
     for (int64_t b = 0; b < count && status == GS_OK && self->model.log_blocks; b++) {
@@ -237,7 +237,7 @@ int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context
     for (int64_t level = 0; level < context->levels && status == GS_OK; level++) {
         int64_t op;
         while (status == GS_OK && (op = gs_simulate_hierarchy_first(&context->queue[level])) >= 0) {
-            bool known = context->head == op; /* there was no room but for what was freed since */
+            bool known = context->head == op; /* no room but on SMs freed since */
             if (known && context->freed_count == 0) {
                 return GS_OK;
             }
@@ -255,7 +255,8 @@ int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context
             forget_freed(context, op);
             if (placed > 0) {
                 context->placed_op = op;
-            } else if (changed) { /* a kernel without blocks anywhere is none to follow */
+            } else if (changed) { /* a kernel without running blocks does not count as the previous
+                                     one */
                 context->placer.kernels--;
             }
             if (status == GS_OK && placed > 0) {

@@ -1,22 +1,22 @@
-/* How much slower does each block run beside the others, and when does it end then? */
+/* Slowdown of blocks by interference, and their new end times. */
 #include "core/int128.h"
 #include "simulate/hierarchy/hierarchy_parts.h"
 
-enum { NOBODY = -1, SEVERAL = -2 };
+enum { NO_KERNEL = -1, SEVERAL_KERNELS = -2 };
 
 static void note(int64_t *place, int64_t op)
 {
-    *place = *place == NOBODY || *place == op ? op : SEVERAL;
+    *place = *place == NO_KERNEL || *place == op ? op : SEVERAL_KERNELS;
 }
 
-/* Who runs on each SM, on each GPC, and on the whole GPU. */
-static int64_t take_census(gs_simulate_hierarchy_t *self,
-                           const gs_simulate_hierarchy_context_t *context)
+/* Finds the kernel on each SM and GPC; returns that of the whole GPU. */
+static int64_t find_kernels(gs_simulate_hierarchy_t *self,
+                            const gs_simulate_hierarchy_context_t *context)
 {
-    int64_t per_gpc = self->model.sms_per_gpc, whole = NOBODY;
+    int64_t per_gpc = self->model.sms_per_gpc, whole = NO_KERNEL;
     for (int64_t s = 0; s < self->model.gpu.sms; s++) {
-        self->sm_op[s] = NOBODY;
-        self->gpc_op[s / per_gpc] = NOBODY;
+        self->sm_op[s] = NO_KERNEL;
+        self->gpc_op[s / per_gpc] = NO_KERNEL;
     }
     for (int64_t k = 0; k < context->ends.count; k++) {
         const gs_simulate_hierarchy_flight_t *flight = &self->flight[context->ends.entry[k].item];
@@ -32,19 +32,18 @@ static int64_t factor_of(const gs_simulate_hierarchy_t *self,
 {
     const int64_t *row = self->model.interference + 4 * flight->op;
     int64_t factor = 1000;
-    if (self->sm_op[flight->sm] == SEVERAL) {
+    if (self->sm_op[flight->sm] == SEVERAL_KERNELS) {
         factor = row[0];
-    } else if (self->gpc_op[flight->sm / self->model.sms_per_gpc] == SEVERAL) {
+    } else if (self->gpc_op[flight->sm / self->model.sms_per_gpc] == SEVERAL_KERNELS) {
         factor = row[1];
-    } else if (whole == SEVERAL) {
+    } else if (whole == SEVERAL_KERNELS) {
         factor = row[2];
     }
     bool copies = self->copying[0] >= 0 || self->copying[1] >= 0;
     return copies ? (factor * row[3] + 999) / 1000 : factor;
 }
 
-/* What a flight has got done since it was looked at last; rounded down, by less than 1/1000 tick.
- */
+/* Reduces the remaining time by the progress since the last update, rounded down to 1/1000 tick. */
 static void progress(gs_simulate_hierarchy_flight_t *flight, int64_t now)
 {
     gs_int128_t done = (gs_int128_t)(now - flight->updated) * 1000000 / flight->factor;
@@ -56,7 +55,7 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
 {
     gs_simulate_hierarchy_context_t *context = &self->context[self->active];
     int64_t now = context->clock + (self->now - context->resumed);
-    int64_t whole = take_census(self, context);
+    int64_t whole = find_kernels(self, context);
     gs_heap_t ends = {0};
     int status = gs_poll(ctx, self->model.gpu.sms);
     for (int64_t k = 0; k < context->ends.count && status == GS_OK; k++) {

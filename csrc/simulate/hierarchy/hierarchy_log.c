@@ -1,4 +1,4 @@
-/* What did each operation wait for, and which context had the GPU when? */
+/* Logs of waits and time slices, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
 #include "core/vector.h"
@@ -74,7 +74,7 @@ int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *c
                                   bool runs)
 {
     gs_simulate_hierarchy_context_t *c = &self->context[context];
-    int64_t urgent = -1; /* the head of the most urgent queue */
+    int64_t urgent = -1; /* head of the most urgent queue */
     int status = GS_OK;
     for (int64_t level = 0; level < c->levels && status == GS_OK; level++) {
         int64_t head = gs_simulate_hierarchy_first(&c->queue[level]);

@@ -1,4 +1,4 @@
-/* Which operations stand in which queue, and which one may join one? */
+/* Queues of operations, and the rules by which an operation may enter one. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ void gs_simulate_hierarchy_add_head(gs_simulate_hierarchy_t *self, int64_t op)
     self->heads[at] = op;
 }
 
-/* The operation that the NULL stream's rule keeps before this one, -1 if none. */
+/* The operation before this one by the rule of the NULL stream, -1 if none. */
 static int64_t null_stream_obstacle(const gs_simulate_hierarchy_t *self, int64_t op)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
@@ -102,7 +102,7 @@ int gs_simulate_hierarchy_obstacle(const gs_simulate_hierarchy_t *self, int64_t 
     if (*blocker >= 0) {
         return GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM;
     }
-    /* A channel is a FIFO: with the kernel before this one all others have been dispatched. */
+    /* A channel is a FIFO queue: if the previous kernel is dispatched, all earlier ones are. */
     *blocker = self->op[op].before_in_channel;
     if (*blocker >= 0 && self->op[*blocker].dispatched < 0) {
         return GS_SIMULATE_HIERARCHY_WAIT_CHANNEL;

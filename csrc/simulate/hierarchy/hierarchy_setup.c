@@ -1,9 +1,9 @@
-/* Does this describe a GPU with work on it, and what does its simulation start from? */
+/* Check and initial state of the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
 #include <string.h>
 
-/* Entries within least .. most. */
+/* Checks that entries are within least .. most. */
 static int check_range(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
                        int64_t least, int64_t most, const char *reason)
 {
@@ -87,7 +87,7 @@ static int check_streams(gs_context_t *ctx, const gs_simulate_hierarchy_model_t 
     return status;
 }
 
-/* One offset per operation and one more, ascending from 0. */
+/* Checks ops + 1 offsets, ascending from 0. */
 static int check_offsets(gs_context_t *ctx, const char *field, const int64_t *begin, int64_t ops)
 {
     for (int64_t i = 0; i <= ops; i++) {
@@ -197,7 +197,7 @@ static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
-/* The operations in order of launch. */
+/* Sorts the operations by launch. */
 static int sort_launches(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     gs_heap_t heap = {0};
@@ -215,7 +215,7 @@ static int sort_launches(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* What a block of each kernel takes; one that fits no SM would wait for ever. */
+/* Resources of a block of each kernel. A block that fits no SM is refused: it would never start. */
 static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
@@ -258,7 +258,7 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
-/* A context's queues: one for each priority that one of its streams has. */
+/* Creates the queues of a context: one per priority of its streams. */
 static int make_levels(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
@@ -284,7 +284,7 @@ static int make_levels(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t
     return status;
 }
 
-/* Streams get their channels in turns, and the NULL stream is found. */
+/* Assigns channels to streams in turn, and finds the NULL stream. */
 static int assign_streams(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;

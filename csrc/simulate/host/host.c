@@ -1,4 +1,4 @@
-/* What happens next on the CPUs and the GPU? */
+/* Simulator of tasks with CPU and GPU segments: instants. */
 #include "simulate/host/host_parts.h"
 
 /* Elementary operations of one instant, for the poll. */
@@ -48,14 +48,14 @@ static void pass_instant(gs_simulate_host_state_t *self)
     while (gs_simulate_host_next_end(self) == self->now) {
         gs_simulate_host_worked(self, gs_simulate_host_take_end(self));
     }
-    if (container) { /* a budget may end with the kernel for which its CPU spins: the CPU comes
-                        first */
+    if (container) { /* if a budget and the kernel for which its CPU spins end together, the CPU
+                        comes first */
         end_kernels(self);
     }
     while (gs_heap_time(&self->releases) == self->now && self->status == GS_OK) {
         gs_simulate_host_release_due(self);
     }
-    if (container) { /* its server has its job of this instant */
+    if (container) { /* releases the job of the server of this instant */
         gs_simulate_host_container_grant(self);
     }
     do {

@@ -1,8 +1,8 @@
-/* What happens when, on CPUs and a GPU, if tasks compute on both?
+/* Simulator of tasks with CPU and GPU segments.
  *
- * Tasks of model/host_tasks.h; papers 002 (partitioned fixed priorities) and 004 (global EDF). The
- * rules are those that the response-time tests assume; where the papers are silent the rule is
- * ours, and says so.
+ * Tasks of model/host_tasks.h; [RTCSA19] (partitioned fixed priorities) and [RTNS10] (global EDF).
+ * The rules are those that the response-time tests assume; where the papers leave a rule open, the
+ * one chosen here is stated.
  *
  *     gs_simulate_host_t host;
  *     status = gs_simulate_host_init(&host, ctx, &model);
@@ -12,104 +12,102 @@
  *     ... host.worst[i], host.job, host.interval ...
  *     gs_simulate_host_free(&host, ctx);
  *
- * Jobs. The jobs of a task run one after the other, in order of release. A job does its parts in
- * order: cpu[0], then for each GPU segment a copy in, a kernel, a copy out and the next CPU
- * segment. A part of length 0 is none: nothing is asked for. A GPU segment without any part is none
- * either, and the CPU segments around it are one; a job that ends with a GPU segment and no CPU
- * work ends with its last part on the GPU.
+ * Jobs. The jobs of a task run one after the other, in order of release. A job executes its parts
+ * in order: cpu[0], then for each GPU segment a copy in, a kernel, a copy out and the next CPU
+ * segment. A part of length 0 is skipped: it requests nothing. A GPU segment without any part is
+ * skipped, too, and the CPU segments around it are one; a job that ends with a GPU segment and no
+ * CPU work ends with its last part on the GPU.
  *
- * CPUs. GS_SIMULATE_HOST_PARTITIONED: each task has a core, where the ready task of the smallest
- * priority runs (no two tasks have the same); what is less urgent is preempted at once and at no
- * cost. GS_SIMULATE_HOST_GEDF: of all ready jobs, those of the `cpus` earliest absolute deadlines
- * run (ties: the smaller priority, then the smaller index), on any CPU, and may migrate.
+ * CPUs. GS_SIMULATE_HOST_PARTITIONED: each task has a core, which runs its ready task of the
+ * smallest priority (all priorities differ); preemption is immediate and free.
+ * GS_SIMULATE_HOST_GEDF: of all ready jobs, those of the `cpus` earliest absolute deadlines run
+ * (ties: the smaller priority, then the smaller index), on any CPU, and may migrate.
  *
- * When a GPU segment begins. A task asks for the GPU by executing, so its GPU segment begins when
- * the task is the one that its core runs and has no CPU work left before the segment: not while
- * something more urgent is ready. After a GPU segment it is back at its own priority, so of two
- * GPU segments in a row the second begins by the same rule.
+ * Start of a GPU segment. A task requests the GPU by executing. Its GPU segment therefore begins
+ * when its core runs the task and the CPU work before the segment is done: not while a more urgent
+ * task is ready. After a GPU segment the task has its own priority again, so of two consecutive GPU
+ * segments the second begins by the same rule.
  *
- * Boosted: more urgent than any priority on the core. With partitioned priorities, no two tasks of
- * a core are boosted at once, whatever the protocol, so that what is boosted never waits for its
- * core:
+ * Boosted means more urgent than any priority on the core. With partitioned priorities, no protocol
+ * boosts two tasks of a core at once, so a boosted task never waits for its core.
  *
- * GS_SIMULATE_HOST_GPU_STGM, suspend mode. A copy needs the copy engine (CE) and its task's core,
- * boosted, for its whole length. The CE serves requests in the order in which they were made,
- * whatever the core; while a copy waits for it, and during the kernel, the task is suspended. The
- * copy out is requested the instant the kernel ends. Nobody holds the CE while waiting for a core:
- * only copies are boosted, whoever copies holds the CE, and there is one CE; so while the CE is
- * free nothing is boosted anywhere, and the copy that gets it preempts what its core runs, at once.
- * (Hence a copy waits for copies alone, at most one of each other task: notebook 06, Lemma 1.) A
- * kernel is launched when its copy in has ended. It needs all SMs of its task's set, and starts
- * when all kernels launched before that share an SM with it have ended; kernels on disjoint sets
- * run at the same time, and do not slow each other down.
+ * GS_SIMULATE_HOST_GPU_STGM, suspend mode. A copy needs the copy engine (CE) and the core of its
+ * task, boosted, for its whole length. The CE serves requests in FIFO order across cores; while a
+ * copy waits for it, and during the kernel, the task is suspended. The copy out is requested at the
+ * end of the kernel. No task holds the CE while waiting for a core: only copies are boosted, a
+ * copying task holds the CE, and there is one CE; so while the CE is free no task is boosted, and
+ * the copy that gets it preempts its core at once. (Hence a copy waits for copies only, at most one
+ * of each other task: notebook 06, Lemma 1.) A kernel is launched at the end of its copy in. It
+ * needs all SMs of its task's set, and starts when all kernels launched before that share an SM
+ * with it have ended; kernels on disjoint sets run in parallel without slowing each other down.
  *
  * GS_SIMULATE_HOST_GPU_STGM, busy mode. The same, but from the beginning of a GPU segment to its
  * end the task is boosted and keeps its core: it spins while it waits for the CE, for SMs and for
- * the kernel. So on a core one GPU segment is open at most.
+ * the kernel. So at most one GPU segment is open on a core.
  *
  * GS_SIMULATE_HOST_GPU_MPCP, GS_SIMULATE_HOST_GPU_FMLP: a lock on the GPU, CE and all SMs together
- * (kernels take their time on `sms` SMs). It is requested when a GPU segment begins and released
- * when it has ended. MPCP gives it to the waiting task of the smallest priority, FMLP+ to the one
- * that asked first. The holder is boosted whenever it needs its core; as only the holder of the one
- * lock is boosted anywhere, it gets its core at once. Suspend mode: tasks that wait are suspended,
- * the holder is during its kernel. Busy: tasks that wait are suspended, the holder spins during its
- * kernel. Spin: tasks that wait spin at their own priority (and can be preempted, which does not
- * cost them their place), the holder spins during its kernel.
+ * (kernels run on all `sms` SMs). It is requested at the beginning of a GPU segment and released at
+ * its end. MPCP grants it to the waiting task of the smallest priority, FMLP+ in FIFO order. The
+ * holder is boosted whenever it needs its core; as there is one lock, it gets its core at once.
+ * Suspend mode: waiting tasks are suspended, the holder is suspended during its kernel. Busy:
+ * waiting tasks are suspended, the holder spins during its kernel. Spin: waiting tasks spin at
+ * their own priority (and can be preempted without losing their place), the holder spins during its
+ * kernel.
  *
- * GS_SIMULATE_HOST_GPU_SERVER: one server task does all GPU segments, on core `server`, where it is
- * more urgent than all others (server == cpus: a core of its own). The client is suspended from its
- * request to the server's notice. The server copies on its core, is suspended during kernels, and
- * finishes a segment before it looks for the next; of the requests it then has, it takes that of
- * the smallest priority. It computes for `overhead` ticks when a request arrives while it has
- * nothing to do, before it takes one; and after each segment, before it notifies the client and, at
- * the same instant, takes the next request: so once between two segments, twice for one alone.
+ * GS_SIMULATE_HOST_GPU_SERVER: one server task executes all GPU segments, on core `server`, where
+ * it has the highest priority (server == cpus: its own core). The client is suspended from its
+ * request to the notification by the server. The server copies on its core, is suspended during
+ * kernels, and finishes a segment before it selects the next one: the request of the smallest
+ * priority. It computes for `overhead` ticks when a request arrives while it is idle, before it
+ * selects one; and after each segment, before it notifies the client and, at the same instant,
+ * selects the next request: so once between two segments, twice for a single one.
  *
- * With global EDF the GPU has a lock as well (paper 004): a GPU segment is a critical section of
- * two copies on a CPU and a kernel, during which the job is suspended. Jobs that wait are
- * suspended, and the holder inherits the earliest deadline of those that wait (ties: its own
- * place). It is not boosted beyond that, and its copies can be preempted.
+ * With global EDF the GPU has a lock as well ([RTNS10]): a GPU segment is a critical section of two
+ * copies on a CPU and a kernel, during which the job is suspended. Waiting jobs are suspended, and
+ * the holder inherits the earliest deadline among them (ties: its own place). It is not boosted
+ * further, and its copies can be preempted.
  *
- * GS_SIMULATE_HOST_GPU_FMLP (FMLP-Long): first come, first served. GS_SIMULATE_HOST_GPU_OMLP: a
- * FIFO queue of at most `cpus` jobs, the holder included; who finds it full waits in a queue by
- * deadline, whose first moves to the end of the FIFO queue when the lock is released, ahead of the
- * requests of that instant.
+ * GS_SIMULATE_HOST_GPU_FMLP (FMLP-Long): FIFO order. GS_SIMULATE_HOST_GPU_OMLP: a FIFO queue of at
+ * most `cpus` jobs, including the holder; a job that finds it full waits in a queue by deadline.
+ * Its first job moves to the end of the FIFO queue when the lock is released, ahead of the requests
+ * of that instant.
  *
- * GS_SIMULATE_HOST_GPU_DRIVER: no lock, but a driver that serves GPU segments one after the other,
- * in the order in which they begin: the copies and the kernel of one are one piece of work of the
- * GPU, which goes on whether or not the job has a CPU. From the beginning of the segment to its end
- * the job spins at its own deadline. Nothing is inherited.
+ * GS_SIMULATE_HOST_GPU_DRIVER: no lock, but a driver that serves GPU segments one at a time, in the
+ * order in which they begin. The copies and the kernel of a segment are one piece of GPU work,
+ * which proceeds whether or not the job has a CPU. From the beginning of the segment to its end the
+ * job spins at its own deadline, without inheritance.
  *
  * GS_SIMULATE_HOST_GPU_CONTAINER (the Container Method): all tasks with GPU segments are in a
- * container, which one server serves. Among the other tasks the server is one more task of global
- * EDF, with jobs of its own: a budget of w P (rounded up to a tick, at most P), P the server's
- * period and w the utilization of its tasks, copies and kernels included; and a deadline P after
- * their release. While there are jobs in the container, the server's jobs are released P apart; a
- * server's job ends when its budget is used up or the container is empty; the first after that is
- * released with the next job in the container, P after the server's last release at the earliest.
- * (So the server never asks for more than a sporadic task of its period and budget, and a container
- * that is not empty has all jobs of a periodic one after P at most: what
- * analysis/global_edf/container.h takes for granted, of a whole budget.) Ties of deadlines are
- * decided by the priority of the task that is served. Busy mode: the server serves the job released
- * first (ties: priority) to its end, and keeps its CPU, if it has one, during kernels. Suspend
- * mode, the paper's work-conserving variant: of the jobs that are not suspended it serves the one
- * released first; who asks for the GPU is suspended until it is free and all GPU segments of jobs
- * released before have ended, so that nobody ever waits for the GPU who has come before its holder.
- * While all jobs in the container are suspended so is the server, and other tasks can have its CPU,
- * but the budget is used up by time. Kernels go on whether or not the server has a CPU or any
- * budget.
+ * container, served by one server. The server competes with the other tasks under global EDF, with
+ * its own jobs: a budget of w P (rounded up to a tick, at most P), where P is the period of the
+ * server and w the utilization of its tasks, copies and kernels included; and a deadline P after
+ * the release. While there are jobs in the container, the jobs of the server are released P apart.
+ * A job of the server ends when its budget is used up or the container is empty; the first one
+ * after that is released with the next job in the container, at least P after the last release.
+ * (So the server never demands more than a sporadic task of its period and budget, and while the
+ * container is not empty, all jobs of a periodic one are available after at most P: what
+ * analysis/global_edf/container.h assumes, of a whole budget.) Ties of deadlines are decided by the
+ * priority of the task that is served. Busy mode: the server serves the job released first (ties:
+ * priority) to its end, and keeps its CPU, if it has one, during kernels. Suspend mode, the
+ * work-conserving variant of the paper: it serves the job released first among those not suspended;
+ * a job that requests the GPU is suspended until the GPU is free and all GPU segments of jobs
+ * released before have ended, so no job waits for a holder that was released after it. While all
+ * jobs in the container are suspended, so is the server, and other tasks may use its CPU, but its
+ * budget is consumed. Kernels proceed whether or not the server has a CPU or budget.
  *
- * One instant. First what is due ends: kernels, copies, CPU segments, overheads; a task whose job
- * ended goes on with its next. Then jobs are released. Then, until nothing changes: cores choose
- * whom to run, GPU segments begin, and the CE, SMs, lock or server are given out; on a core, one
- * segment begins before it is known whether its task gets what it asks for, and no other. So what
- * is released at an instant is ahead of a GPU segment that would begin there at lower priority, and
- * a resource that becomes free is given to the best request of that instant, old or new. Requests
- * of one instant are in order of priority (then index); the victim's (below) are last.
+ * Order of the events of one instant. First kernels, copies, CPU segments and overheads end; a task
+ * whose job ended continues with its next. Then jobs are released. Then, until nothing changes:
+ * cores select the task to run, GPU segments begin, and the CE, SMs, lock or server are granted; a
+ * core begins no second segment before it is known whether the first one was granted its request.
+ * So a release precedes a GPU segment that would begin at the same instant at lower priority, and a
+ * resource that becomes free is granted to the best request of that instant, old or new. Requests
+ * of one instant are ordered by priority (then index); those of the task under analysis
+ * (model.victim) are last.
  *
  * Times. Releases are a period apart, plus up to `gap` of it, drawn uniformly. Each part takes its
- * worst case, times a number drawn from low .. high: uniform over the ticks from ceil(low x) to
- * floor(high x), at least one. What is drawn depends on the key, the index, task, job and part
- * alone, not on what the others do.
+ * worst case x, times a number drawn from low .. high: uniform over the ticks from ceil(low x) to
+ * floor(high x), at least one. The numbers drawn depend on the key, the index, task, job and part
+ * only, not on other tasks.
  */
 #ifndef GS_SIMULATE_HOST_HOST_H
 #define GS_SIMULATE_HOST_HOST_H
@@ -119,17 +117,17 @@
 #include "core/rng.h"
 #include "model/host_tasks.h"
 
-/* No job is released at or after it. */
+/* All releases are before it. */
 #define GS_SIMULATE_HOST_LATEST (GS_NEVER / 4)
 
 enum { GS_SIMULATE_HOST_PARTITIONED = 0, GS_SIMULATE_HOST_GEDF = 1 };
 
-/* How the GPU is shared: the first four where partitioned; the others and FMLP with global EDF.
- */
+/* GPU protocols: the first four with partitioned scheduling; the others and FMLP with global
+ * EDF. */
 enum {
     GS_SIMULATE_HOST_GPU_STGM = 0,
     GS_SIMULATE_HOST_GPU_MPCP = 1,
-    GS_SIMULATE_HOST_GPU_FMLP = 2, /* FMLP+ where partitioned, FMLP-Long with global EDF */
+    GS_SIMULATE_HOST_GPU_FMLP = 2, /* FMLP+ if partitioned, FMLP-Long with global EDF */
     GS_SIMULATE_HOST_GPU_SERVER = 3,
     GS_SIMULATE_HOST_GPU_OMLP = 4,
     GS_SIMULATE_HOST_GPU_DRIVER = 5,
@@ -142,15 +140,16 @@ enum {
     GS_SIMULATE_HOST_MODE_SPIN = 2
 };
 
-/* When an adversary releases the other tasks, as far as their periods allow: bits of `triggers`. */
+/* Events of the task under analysis at which all other tasks are released, as far as their periods
+ * allow: bits of `triggers`. */
 enum {
-    GS_SIMULATE_HOST_AT_RELEASE = 1, /* when a job of the victim becomes the one that runs */
-    GS_SIMULATE_HOST_AT_REQUEST = 2, /* when a GPU segment of it begins */
-    GS_SIMULATE_HOST_AT_RESUME = 4,  /* when a GPU segment of it has ended */
-    GS_SIMULATE_HOST_AT_FINISH = 8   /* when it finishes */
+    GS_SIMULATE_HOST_AT_RELEASE = 1, /* a job of the task under analysis becomes its current job */
+    GS_SIMULATE_HOST_AT_REQUEST = 2, /* a GPU segment of it begins */
+    GS_SIMULATE_HOST_AT_RESUME = 4,  /* a GPU segment of it has ended */
+    GS_SIMULATE_HOST_AT_FINISH = 8   /* it finishes */
 };
 
-/* What an interval of a job was, or a core's. */
+/* Activity during an interval of a job. */
 enum {
     GS_SIMULATE_HOST_DOES_NOTHING = 0,
     GS_SIMULATE_HOST_DOES_CPU = 1,
@@ -159,46 +158,47 @@ enum {
     GS_SIMULATE_HOST_DOES_COPY_OUT = 4,
     GS_SIMULATE_HOST_DOES_SPIN = 5,     /* on a core: spins */
     GS_SIMULATE_HOST_DOES_OVERHEAD = 6, /* of the server */
-    GS_SIMULATE_HOST_DOES_READY = 7,    /* waits for its core */
+    GS_SIMULATE_HOST_DOES_READY = 7,    /* for its core */
     GS_SIMULATE_HOST_DOES_WAIT_COPY = 8,
     GS_SIMULATE_HOST_DOES_WAIT_SM = 9,
     GS_SIMULATE_HOST_DOES_WAIT_GPU = 10, /* for the lock or the server */
-    GS_SIMULATE_HOST_DOES_SERVED = 11    /* by the server, while the client is suspended */
+    GS_SIMULATE_HOST_DOES_SERVED = 11    /* by the server; the client is suspended */
 };
 
-/* A share as a fraction: over / under. */
+/* A share as a fraction, over / under. */
 typedef struct {
     int64_t over;
     int64_t under;
 } gs_simulate_host_share_t;
 
-/* What is simulated; all arrays belong to the caller and must outlive the simulation. */
+/* System to simulate. All arrays belong to the caller and must outlive the simulation. */
 typedef struct {
     gs_host_tasks_t hosts;
     const int64_t *offset; /* of the first release; NULL: 0 */
     const int64_t *core;   /* per task, 0 .. cpus - 1; partitioned only */
-    const uint8_t *sm;     /* n rows of sms: whether the task may use the SM; STGM only */
+    const uint8_t *sm;     /* n rows of sms: whether the task uses the SM; STGM only */
     int64_t cpus;
-    int64_t sms;           /* of the GPU; elsewhere than with STGM all kernels run on all of them */
+    int64_t sms;           /* of the GPU; except with STGM, kernels run on all of them */
     int policy;            /* GS_SIMULATE_HOST_PARTITIONED, ... */
     int gpu;               /* GS_SIMULATE_HOST_GPU_STGM, ... */
     int mode;              /* GS_SIMULATE_HOST_MODE_SUSPEND, ... */
     int64_t server;        /* the server's core, 0 .. cpus; server only */
     int64_t overhead;      /* of the server, in ticks */
     int64_t server_period; /* of the container's server */
-    gs_simulate_host_share_t low,
-        high; /* of the worst case that parts take, 0 <= low <= high <= 1, high > 0 */
-    gs_simulate_host_share_t gap; /* of the period, >= 0 */
-    int64_t until;                /* jobs released before it run to their end */
-    int64_t victim;               /* whose jobs trigger all other releases; -1: no adversary */
-    int64_t triggers;             /* GS_SIMULATE_HOST_AT_* */
-    uint64_t key[4];              /* of the random numbers */
+    gs_simulate_host_share_t low, high; /* range of execution times relative to the worst case, 0 <=
+                                           low <= high <= 1, high > 0 */
+    gs_simulate_host_share_t gap;       /* of the period, >= 0 */
+    int64_t until;                      /* jobs released before it run to their end */
+    int64_t victim;   /* task under analysis; its jobs trigger the other releases; -1: periodic
+                         releases */
+    int64_t triggers; /* GS_SIMULATE_HOST_AT_* */
+    uint64_t key[4];  /* of the random numbers */
     uint64_t index;
     bool log_jobs;
     bool log_intervals;
 } gs_simulate_host_model_t;
 
-/* The logs are columns, each an array, which Python takes over as they are.
+/* The logs are columns, one array each, which Python takes over.
  *
  * Jobs, in order of release. */
 enum {
@@ -211,8 +211,8 @@ enum {
     GS_SIMULATE_HOST_JOB_COLUMNS
 };
 
-/* What a job (task -1: the server) did from start to end. The intervals of a job other than
- * GS_SIMULATE_HOST_DOES_KERNEL and those of another's core (a server's) do not overlap. */
+/* Activity of a job (task -1: the server) from start to end. The intervals of a job do not overlap,
+ * except kernels and those on the core of a server. */
 enum {
     GS_SIMULATE_HOST_INTERVAL_TASK,
     GS_SIMULATE_HOST_INTERVAL_JOB,
@@ -228,31 +228,30 @@ struct gs_simulate_host_state;
 typedef struct {
     gs_simulate_host_model_t model;
     int64_t now;
-    bool done;         /* every job released before `until` has finished */
+    bool done;         /* all jobs released before `until` have finished */
     int64_t instants;  /* at which something happened */
-    int64_t *worst;    /* per task: the largest response so far, 0 before the first */
-    int64_t *finished; /* per task: jobs that have finished */
-    int64_t *released; /* per task: jobs that were released */
-    int64_t *late;     /* per task: jobs that finished after their deadline */
+    int64_t *worst;    /* per task: largest response so far, 0 before the first */
+    int64_t *finished; /* per task: finished jobs */
+    int64_t *released; /* per task: released jobs */
+    int64_t *late;     /* per task: jobs finished after their deadline */
     int64_t *job[GS_SIMULATE_HOST_JOB_COLUMNS]; /* with log_jobs */
     int64_t job_count;
-    /* With log_intervals, each in the log once it has ended; kernels once they have started. */
+    /* With log_intervals; an interval is logged when it ends, a kernel when it starts. */
     int64_t *interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS];
     int64_t interval_count;
-    struct gs_simulate_host_state *state; /* the simulator's own */
+    struct gs_simulate_host_state *state; /* internal */
 } gs_simulate_host_t;
 
-/* Prepares a simulation; on an error it is freed already (freeing it again does no harm). Refuses
- * what gs_host_tasks_check refuses, no CPUs or SMs (or beyond 31 bits), a core or server's core
- * that is none, with STGM a task with kernels and no SM, times beyond the clock
- * (GS_SIMULATE_HOST_LATEST), equal priorities unless global EDF, unknown options or such that do
- * not go together, shares that are none, and a victim that is no task. */
+/* Prepares a simulation; after an error nothing is left to free. Refuses what gs_host_tasks_check
+ * refuses, cpus or sms outside 1..INT32_MAX, a core or server's core out of range, with STGM a task
+ * with kernels and no SM, times of GS_SIMULATE_HOST_LATEST and more, equal priorities unless global
+ * EDF, unknown or incompatible options, invalid shares, and a victim that is not a task index. */
 int gs_simulate_host_init(gs_simulate_host_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model);
 
-/* Goes on until done or for so many more instants. Counts jobs as states of the ctx's budget.
- * GS_ERR_OVERFLOW when something would end beyond the clock. After an error or a spent budget the
- * logs hold what happened up to then, and the simulation cannot go on. */
+/* Runs until done or for `instants` more instants. Jobs count as states of the budget.
+ * GS_ERR_OVERFLOW when a part would end at GS_NEVER or later. After an error or a used up budget
+ * the logs hold what happened up to then, and the simulation cannot continue. */
 int gs_simulate_host_run(gs_simulate_host_t *self, gs_context_t *ctx, int64_t instants);
 
 void gs_simulate_host_free(gs_simulate_host_t *self, gs_context_t *ctx);

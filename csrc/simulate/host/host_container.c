@@ -1,8 +1,8 @@
-/* Which of the tasks in the container runs, and when may it? Paper 004, section 4.2.
+/* Container Method, [RTNS10], section 4.2: the server of the tasks with GPU segments.
  *
- * The server is no thread of its own: the task that it serves stands for it among the ready ones,
- * with the deadline of the server's job as its key and no more work than the budget allows. What
- * it has beyond that is kept in `beyond`.
+ * The server has no thread: the task that it serves represents it among the ready threads, with the
+ * deadline of the server's job as its key and at most as much work as the budget allows. The
+ * remaining work is kept in `beyond`.
  */
 #include "simulate/host/host_parts.h"
 
@@ -11,10 +11,9 @@ static gs_simulate_host_job_t *record_of(const gs_simulate_host_state_t *self, i
     return &self->job[job];
 }
 
-/* Whom it serves -------------------------------------------------------------------------------
- */
+/* Service ------------------------------------------------------------------------------------- */
 
-/* The thread does not stand for the server any more. */
+/* The thread no longer represents the server. */
 static void stop(gs_simulate_host_state_t *self)
 {
     gs_simulate_host_container_t *container = &self->container;
@@ -36,13 +35,13 @@ static void start(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_thread_t *t = &self->thread[r];
     int64_t work = t->work;
     container->runs = r;
-    t->was = container->was; /* the server stays where it is, if it can */
+    t->was = container->was; /* the server stays on its CPU, if possible */
     container->granted = work < container->budget ? work : container->budget;
     container->beyond = work < GS_NEVER ? work - container->granted : GS_NEVER;
     gs_simulate_host_enter(self, r, container->deadline, container->granted, t->what);
 }
 
-/* A thread needs a CPU for so much work. */
+/* A thread needs a CPU for this much work. */
 static void want(gs_simulate_host_state_t *self, int32_t r, int64_t work, int8_t what)
 {
     gs_simulate_host_thread_t *t = &self->thread[r];
@@ -55,7 +54,7 @@ static void want(gs_simulate_host_state_t *self, int32_t r, int64_t work, int8_t
     gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_READY);
 }
 
-/* A thread does not need a CPU. */
+/* A thread needs no CPU. */
 static void need_none(gs_simulate_host_state_t *self, int32_t r, int8_t inside, int8_t doing)
 {
     gs_simulate_host_thread_t *t = &self->thread[r];
@@ -77,7 +76,7 @@ void gs_simulate_host_container_enter(gs_simulate_host_state_t *self, int32_t r,
 void gs_simulate_host_container_leave(gs_simulate_host_state_t *self, int32_t r)
 {
     if (self->thread[r].inside == GS_SIMULATE_HOST_INSIDE_IDLE) {
-        return; /* a job without any work */
+        return; /* a job without work */
     }
     need_none(self, r, GS_SIMULATE_HOST_INSIDE_IDLE, GS_SIMULATE_HOST_DOES_NOTHING);
     int32_t before = -1, at = self->waiting.head;
@@ -159,8 +158,8 @@ bool gs_simulate_host_container_worked(gs_simulate_host_state_t *self, int32_t r
     return true;
 }
 
-/* The thread whose job, of all that have a GPU segment to come or to end, was released first; -1:
- * none, or one that is no task's present job. */
+/* The thread whose job was released first among those with a GPU segment that has not ended; -1:
+ * none, or not the current job of its task. */
 static int32_t next_on_gpu(const gs_simulate_host_state_t *self)
 {
     int32_t first = -1;
@@ -201,7 +200,7 @@ static void give_gpu(gs_simulate_host_state_t *self)
 /* The server -----------------------------------------------------------------------------------
  */
 
-/* Something happens to the server then, if nothing does before. */
+/* Sets the next event of the server, unless another one comes before. */
 static void set_alarm(gs_simulate_host_state_t *self, int64_t at)
 {
     self->container.alarm = at;
@@ -212,7 +211,7 @@ static void set_alarm(gs_simulate_host_state_t *self, int64_t at)
     }
 }
 
-/* Uses up the budget for the time in which all jobs were suspended. */
+/* Consumes the budget for the time in which all jobs were suspended. */
 static void charge_suspension(gs_simulate_host_state_t *self)
 {
     gs_simulate_host_container_t *container = &self->container;
@@ -223,7 +222,8 @@ static void charge_suspension(gs_simulate_host_state_t *self)
     }
 }
 
-/* Whom it serves: the job released first, or the first that needs a CPU; -1: nobody. */
+/* The thread to serve: the job released first, in suspend mode among those that need a CPU; -1:
+ * none. */
 static int32_t choose(const gs_simulate_host_state_t *self)
 {
     int32_t r = self->waiting.head;
@@ -233,7 +233,7 @@ static int32_t choose(const gs_simulate_host_state_t *self)
     return r;
 }
 
-/* The server's next job, once it is released. */
+/* Releases the next job of the server. */
 static void replenish(gs_simulate_host_state_t *self)
 {
     gs_simulate_host_container_t *container = &self->container;
@@ -270,7 +270,7 @@ void gs_simulate_host_container_grant(gs_simulate_host_state_t *self)
         if (container->budget > 0) {
             start(self, r);
         } else {
-            gs_simulate_host_container_grant(self); /* it stopped when the budget was used up */
+            gs_simulate_host_container_grant(self); /* it stopped as the budget was used up */
         }
     } else if (r < 0) {
         container->suspended = self->now;

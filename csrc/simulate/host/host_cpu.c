@@ -1,4 +1,4 @@
-/* Which thread runs on which CPU? */
+/* CPUs of the host simulator: ready threads, dispatching, and ends of work. */
 #include "simulate/host/host_parts.h"
 
 /* When the work on a CPU ends ------------------------------------------------------------------
@@ -20,8 +20,8 @@ static void set_end(gs_simulate_host_state_t *self, int32_t cpu, int64_t end)
     }
 }
 
-/* Takes a thread off its CPU and counts what it has done. The caller sees to the CPU's end: it
- * gives the CPU to another thread, or says that nothing ends there. */
+/* Takes a thread off its CPU and accounts for its work. The caller updates the end of the CPU: it
+ * gives the CPU to another thread or sets the end to GS_NEVER. */
 static inline void halt(gs_simulate_host_state_t *self, gs_simulate_host_thread_t *t)
 {
     gs_simulate_host_cpu_t *cpu = &self->cpu[t->cpu];
@@ -50,7 +50,7 @@ static void place(gs_simulate_host_state_t *self, int32_t r, int32_t c)
     }
 }
 
-/* Takes a thread off the CPU that it may be on, which is free then. */
+/* Takes a thread off its CPU, if it has one, and frees the CPU. */
 static inline void stop(gs_simulate_host_state_t *self, gs_simulate_host_thread_t *t)
 {
     if (t->cpu >= 0) {
@@ -74,7 +74,8 @@ int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *self)
 
 /* Lists of ready threads ----------------------------------------------------------------------
  *
- * Whoever enters or leaves among the first `width` makes its cluster choose anew. */
+ * A change among the first `width` threads marks the cluster for dispatching.
+ */
 
 static inline void insert(gs_simulate_host_state_t *self, int32_t r)
 {
@@ -101,7 +102,7 @@ static void take_out(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_thread_t *t = &self->thread[r];
     gs_simulate_host_cluster_t *cluster = &self->cluster[t->cluster];
     int32_t *ready = cluster->ready, at = --cluster->count, moved = ready[at];
-    while (moved != r) { /* all behind it move up */
+    while (moved != r) { /* all later ones move up */
         int32_t next = ready[--at];
         ready[at] = moved;
         moved = next;
@@ -135,7 +136,7 @@ void gs_simulate_host_enter(gs_simulate_host_state_t *self, int32_t r, int64_t k
     if (t->ready) {
         stop(self, t);
         gs_simulate_host_rekey(self, r, key);
-        gs_simulate_host_mark(self, t->cluster); /* without its CPU, or with other work */
+        gs_simulate_host_mark(self, t->cluster); /* it lost its CPU or changed its work */
     } else {
         t->key = key;
         insert(self, r);
@@ -158,8 +159,9 @@ void gs_simulate_host_leave(gs_simulate_host_state_t *self, int32_t r, int8_t do
 /* Choosing ------------------------------------------------------------------------------------
  */
 
-/* A core: its first thread runs. True if a GPU segment of it begins: the core has to choose again
- * when it is known whether it gets what it asks for; until then no other segment begins here. */
+/* Dispatches a core: its first thread runs. True if a GPU segment of it begins: the core is
+ * dispatched again when it is known whether the request is granted; until then no other segment
+ * begins there. */
 static bool choose_one(gs_simulate_host_state_t *self, const gs_simulate_host_cluster_t *cluster)
 {
     int32_t first = cluster->count > 0 ? cluster->ready[0] : -1;
@@ -180,7 +182,7 @@ static bool choose_one(gs_simulate_host_state_t *self, const gs_simulate_host_cl
     return false;
 }
 
-/* The GPU segments of those of the first `chosen` that have no work left begin. */
+/* Begins the GPU segments of those among the first `chosen` threads that have no work left. */
 static void begin_segments(gs_simulate_host_state_t *self,
                            const gs_simulate_host_cluster_t *cluster, int32_t chosen)
 {
@@ -191,14 +193,15 @@ static void begin_segments(gs_simulate_host_state_t *self,
             gs_simulate_host_begin(self, r);
         }
         if (begins && !self->thread[r].ready) {
-            chosen--; /* the next has taken its place */
+            chosen--; /* the next one has taken its place */
         } else {
             k++;
         }
     }
 }
 
-/* Gives CPUs to those of the first `chosen` that have none: so many, from `first` on. */
+/* Gives CPUs to those among the first `chosen` threads that have none: `without` of them, from
+ * position `first` on. */
 static void place_chosen(gs_simulate_host_state_t *self, const gs_simulate_host_cluster_t *cluster,
                          int32_t chosen, int32_t first, int32_t without)
 {
@@ -231,8 +234,8 @@ static void place_chosen(gs_simulate_host_state_t *self, const gs_simulate_host_
     }
 }
 
-/* Several CPUs: threads stay where they run; the others go where they ran last, if that is free,
- * else to the first free CPU. True as above. */
+/* Dispatches several CPUs: running threads stay; the others go to their last CPU if it is free,
+ * else to the first free one. True as above. */
 static bool choose_many(gs_simulate_host_state_t *self, const gs_simulate_host_cluster_t *cluster)
 {
     int32_t chosen = cluster->count < cluster->width ? cluster->count : cluster->width;
@@ -243,18 +246,17 @@ static bool choose_many(gs_simulate_host_state_t *self, const gs_simulate_host_c
             begin_segments(self, cluster, chosen);
             return true;
         }
-        bool none = t->cpu < 0; /* anyone's guess: no branch */
+        bool none = t->cpu < 0; /* unpredictable: no branch */
         first = none ? k : first;
         without += none;
     }
-    if (without > 0) { /* else nobody beyond them has a CPU */
+    if (without > 0) { /* else no later thread has a CPU */
         place_chosen(self, cluster, chosen, first, without);
     }
     return false;
 }
 
-/* Lets the clusters of a word choose, except where a GPU segment has begun; returns where it has.
- */
+/* Dispatches the clusters of a word, except where a GPU segment has begun; returns those. */
 static uint64_t choose_in(gs_simulate_host_state_t *self, int32_t word, uint64_t began)
 {
     uint64_t *dirty = &self->dirty[word], todo;
@@ -270,7 +272,7 @@ static uint64_t choose_in(gs_simulate_host_state_t *self, int32_t word, uint64_t
     return began;
 }
 
-/* The same with several words: a segment that begins can release jobs, on any core. */
+/* The same for several words: the beginning of a segment can release jobs on any core. */
 static uint64_t choose_in_all(gs_simulate_host_state_t *self)
 {
     uint64_t *began = self->began, any = 0;
@@ -289,8 +291,7 @@ static uint64_t choose_in_all(gs_simulate_host_state_t *self)
 
 void gs_simulate_host_dispatch(gs_simulate_host_state_t *self)
 {
-    if (self->dirty_words ==
-        1) { /* 63 cores or fewer: no word changes while another is looked at */
+    if (self->dirty_words == 1) { /* at most 63 clusters: no other word can change meanwhile */
         self->dirty[0] = choose_in(self, 0, 0);
         self->marked = self->dirty[0] != 0;
     } else {

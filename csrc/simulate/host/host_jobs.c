@@ -1,11 +1,11 @@
-/* Which part does a job do next, and what follows when it ends? */
+/* Jobs of the host simulator: their parts from release to finish. */
 #include "core/vector.h"
 #include "simulate/host/host_parts.h"
 
 /* Records -------------------------------------------------------------------------------------
  */
 
-/* A record for a new job: a free one, or one more; -1 without memory. */
+/* A free record for a new job; -1 without memory. */
 static int64_t new_record(gs_simulate_host_state_t *self)
 {
     if (self->job_free >= 0) {
@@ -28,7 +28,7 @@ static int64_t new_record(gs_simulate_host_state_t *self)
 /* Jobs ----------------------------------------------------------------------------------------
  */
 
-/* Releases all other tasks that may be, when something happened to the victim. */
+/* Releases all other tasks that their periods allow, at a trigger of the task under analysis. */
 static void release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
     const gs_simulate_host_model_t *model = &self->host->model;
@@ -56,7 +56,7 @@ static inline void trigger(gs_simulate_host_state_t *self, int32_t r, int64_t mo
 
 static void finish(gs_simulate_host_state_t *self, int32_t r);
 
-/* The thread is at a CPU segment, at its own priority. */
+/* The thread begins a CPU segment, at its own priority. */
 static void go_on(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_thread_t *t = &self->thread[r];
@@ -78,7 +78,7 @@ static void start_job(gs_simulate_host_state_t *self, int32_t r, int64_t job)
     t->number = record->number;
     t->part = 0;
     if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
-        t->base = record->release; /* its place in the container */
+        t->base = record->release; /* its key in the container */
     } else {
         t->base = self->global ? record->release + self->host->model.hosts.deadline[t->task] : r;
     }
@@ -189,7 +189,7 @@ void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r)
     } else if (t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_CPU) {
         if (t->part == t->last_part) {
             finish(self, r);
-        } else { /* its GPU segment begins when it would run */
+        } else { /* its GPU segment begins when it is dispatched */
             gs_simulate_host_mark(self, t->cluster);
         }
     } else if (self->gpu == GS_SIMULATE_HOST_GPU_STGM) {

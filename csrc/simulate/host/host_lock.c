@@ -1,8 +1,7 @@
-/* Who holds the one lock on the GPU, and how urgent is its holder? MPCP, FMLP+, FMLP-Long, OMLP,
- * and the driver that is none. */
+/* GPU lock of the host simulator: MPCP, FMLP+, FMLP-Long, OMLP, and the driver without a lock. */
 #include "simulate/host/host_parts.h"
 
-/* The earliest key of a queue's threads, or `key`. */
+/* Minimum of `key` and the keys of the threads of a queue. */
 static int64_t earliest(const gs_simulate_host_state_t *self, const gs_simulate_host_queue_t *queue,
                         int64_t key)
 {
@@ -12,7 +11,7 @@ static int64_t earliest(const gs_simulate_host_state_t *self, const gs_simulate_
     return key;
 }
 
-/* How urgent the holder is. */
+/* Key of the holder: boosted, inherited or its own. */
 static int64_t holder_key(const gs_simulate_host_state_t *self, int32_t r)
 {
     int64_t own = self->thread[r].base;
@@ -80,7 +79,7 @@ void gs_simulate_host_lock_kernel_ended(gs_simulate_host_state_t *self, int32_t 
     }
 }
 
-/* Queues who asks at this instant. */
+/* Queues the requests of this instant. */
 static void queue_requests(gs_simulate_host_state_t *self)
 {
     bool omlp = self->gpu == GS_SIMULATE_HOST_GPU_OMLP;
@@ -103,7 +102,7 @@ static void queue_requests(gs_simulate_host_state_t *self)
 void gs_simulate_host_lock_grant(gs_simulate_host_state_t *self)
 {
     if (self->asking.head < 0 && self->holder >= 0) {
-        return; /* as it was */
+        return; /* nothing has changed */
     }
     queue_requests(self);
     if (self->holder < 0 && self->waiting.head >= 0) {

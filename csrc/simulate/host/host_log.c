@@ -1,4 +1,4 @@
-/* When was a job released, started and finished, what did it do and what did it wait for? */
+/* Logs of jobs and intervals, for the host simulator. */
 #include "core/vector.h"
 #include "simulate/host/host_parts.h"
 
@@ -16,8 +16,8 @@ void gs_simulate_host_pass_clock(gs_simulate_host_state_t *self)
                                   "a schedule that ends before tick 2**61 - 1"));
 }
 
-/* Room for one more row of a log; false without memory, and then some columns may have more room
- * than others. */
+/* Room for one more row of a log. False without memory; some columns may then have more room than
+ * others. */
 static bool make_room(gs_simulate_host_state_t *self, int64_t **log, int columns, int64_t count,
                       int64_t *room)
 {
@@ -26,7 +26,7 @@ static bool make_room(gs_simulate_host_state_t *self, int64_t **log, int columns
     }
     int64_t more = *room;
     for (int i = 0; i < columns; i++) {
-        more = *room; /* of this column, too */
+        more = *room; /* every column starts from the same capacity */
         int64_t *grown = gs_vector_reserve(self->ctx, log[i], &more, count + 1, sizeof *grown);
         if (grown == NULL) {
             gs_simulate_host_fail(self, self->ctx->status);
@@ -54,7 +54,7 @@ int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *self, const gs_simula
     return host->job_count++;
 }
 
-/* Adds an interval to the log; returns its place there, -1 without memory. */
+/* Adds an interval to the log; returns its position, -1 without memory. */
 static int64_t add(gs_simulate_host_state_t *self,
                    const int64_t interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS])
 {
@@ -70,7 +70,7 @@ static int64_t add(gs_simulate_host_state_t *self,
     return host->interval_count++;
 }
 
-/* Whether an interval of the log is the beginning of this one. */
+/* Whether this interval continues an interval of the log. */
 static bool goes_on(const gs_simulate_host_t *self, int64_t k,
                     const int64_t interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS])
 {
@@ -89,7 +89,7 @@ static bool uses_core(int8_t what)
            what == GS_SIMULATE_HOST_DOES_OVERHEAD;
 }
 
-/* The server works for a client, except when it wakes up. */
+/* The client for which the server works; the server itself while it wakes up. */
 static const gs_simulate_host_thread_t *on_behalf(const gs_simulate_host_state_t *self,
                                                   const gs_simulate_host_thread_t *t)
 {

@@ -1,18 +1,18 @@
-/* What the files of the host simulator share; see host.h for the rules.
+/* State and functions shared by the files of the host simulator; see host.h for the rules.
  *
- *   host.c         instants: what ends, releases, and settling who gets what
- *   host_jobs.c    jobs: their parts, from release to finish
- *   host_cpu.c     CPUs: who runs
- *   host_stgm.c    the copy engine and shared SMs
- *   host_lock.c    one lock on the GPU
- *   host_container.c  the container of the tasks that use the GPU
- *   host_server.c  the GPU server
- *   host_log.c     intervals
- *   host_setup.c   from the model to the first releases
+ *   host.c            instants
+ *   host_jobs.c       jobs: their parts from release to finish
+ *   host_cpu.c        CPUs: ready threads, dispatching
+ *   host_stgm.c       copy engine and shared SMs
+ *   host_lock.c       GPU lock
+ *   host_container.c  container of the tasks that use the GPU
+ *   host_server.c     GPU server
+ *   host_log.c        logs
+ *   host_setup.c      checks and initial state
  *
- * A thread is a task, or the server, which is the last. Threads are numbered by priority, so that
- * the number decides ties. A failure (memory, the clock) is kept in `status` and ends the run after
- * the instant; what runs until then need not make sense, only end.
+ * A thread is a task, or the server, which is the last. Threads are numbered by priority, so the
+ * number decides ties. A failure (memory, overflow) is kept in `status` and ends the run after the
+ * instant; until then the state need not be consistent, but every loop terminates.
  */
 #ifndef GS_SIMULATE_HOST_HOST_PARTS_H
 #define GS_SIMULATE_HOST_HOST_PARTS_H
@@ -34,41 +34,41 @@ enum {
 typedef struct {
     int64_t release;
     int64_t number; /* from 0 */
-    int64_t next;   /* of the same task, or among free records; -1: none */
-    int64_t logged; /* its place in the log of jobs */
+    int64_t next;   /* next job of the task, or next free record; -1: none */
+    int64_t logged; /* position in the log of jobs */
 } gs_simulate_host_job_t;
 
 typedef struct {
-    int64_t key;    /* its place on its CPUs: smaller is more urgent */
-    int64_t base;   /* the key of its job when it is not boosted */
-    int64_t work;   /* left of what it does on a CPU; GS_NEVER: it spins; 0: its GPU segment begins
-                       as soon as it would run */
-    int64_t since;  /* log: when `doing` began */
-    int64_t logged; /* log: its latest interval, -1: none */
-    int64_t job;    /* record of its present job, -1: none */
-    int64_t last;   /* record of its latest job that waits or runs */
-    int64_t number; /* of its present job */
+    int64_t key;   /* dispatching key: smaller is more urgent */
+    int64_t base;  /* key of its job when it is not boosted */
+    int64_t work;  /* remaining work on a CPU; GS_NEVER: it spins; 0: its GPU segment begins when it
+                      is dispatched */
+    int64_t since; /* log: start of `doing` */
+    int64_t logged; /* log: its last interval, -1: none */
+    int64_t job;    /* record of its current job, -1: none */
+    int64_t last;   /* record of its last job that waits or runs */
+    int64_t number; /* of its current job */
     uint64_t gap_seed;
     uint64_t time_seed;
     const int64_t *most;  /* its parts: cpu[0], copy in, kernel, copy out, cpu[1], ... */
-    const int64_t *least; /* NULL where nothing is drawn */
+    const int64_t *least; /* NULL if execution times are constant */
     int32_t task;         /* -1: the server */
-    int32_t part;         /* present */
+    int32_t part;         /* current part */
     int32_t last_part;
     int32_t cluster;
-    int32_t cpu;   /* that it runs on, -1: none */
+    int32_t cpu;   /* current CPU, -1: none */
     int32_t was;   /* the CPU that it ran on last */
-    int32_t next;  /* in the queue that it is in, -1: none */
-    int8_t what;   /* GS_SIMULATE_HOST_DOES_CPU, ...: what it does when it is on a CPU */
-    int8_t doing;  /* log: what it does now */
-    bool ready;    /* on its cluster's list */
-    int8_t inside; /* GS_SIMULATE_HOST_OUTSIDE, or what its job in the container does */
+    int32_t next;  /* next in its queue, -1: none */
+    int8_t what;   /* GS_SIMULATE_HOST_DOES_CPU, ...: activity on a CPU */
+    int8_t doing;  /* log: current activity */
+    bool ready;    /* in the list of its cluster */
+    int8_t inside; /* GS_SIMULATE_HOST_OUTSIDE, or the state of its job in the container */
 } gs_simulate_host_thread_t;
 
 typedef struct {
-    int64_t since;  /* when it got its thread */
+    int64_t since;  /* when its thread was dispatched */
     int32_t thread; /* -1: idle */
-    int32_t core;   /* the number that the outside knows it by */
+    int32_t core;   /* number of the core in the model */
 } gs_simulate_host_cpu_t;
 
 /* CPUs that share a list of ready threads: a core, or all CPUs. */
@@ -93,40 +93,40 @@ enum {
     GS_SIMULATE_HOST_SERVER_NOTIFIES
 };
 
-/* In the container or not. */
+/* State with respect to the container. */
 enum {
     GS_SIMULATE_HOST_OUTSIDE,
     GS_SIMULATE_HOST_INSIDE_IDLE,
-    GS_SIMULATE_HOST_INSIDE_READY, /* needs a CPU, if only to spin */
+    GS_SIMULATE_HOST_INSIDE_READY, /* needs a CPU (also to spin) */
     GS_SIMULATE_HOST_INSIDE_WAITS, /* for the GPU */
     GS_SIMULATE_HOST_INSIDE_KERNEL
 };
 
-/* The container's server; whom it may serve is in `waiting`, in order of release. */
+/* Server of the container; the threads to serve are in `waiting`, in order of release. */
 typedef struct {
-    int64_t full;      /* the budget of each of its jobs */
-    int64_t budget;    /* left of its present one at the start of what it does; 0: none */
-    int64_t deadline;  /* of its present job */
-    int64_t again;     /* when its next job is released, or may be */
-    int64_t granted;   /* of the budget, to the thread that runs */
-    int64_t beyond;    /* the work of that thread beyond it, GS_NEVER: it spins */
-    int64_t suspended; /* since when all its jobs are suspended, -1: they are not */
-    int64_t alarm;     /* when something happens to it if nothing else does; GS_NEVER: nothing */
-    int32_t runs;      /* the thread that stands for it, -1: none */
+    int64_t full;      /* budget of each of its jobs */
+    int64_t budget;    /* remaining budget at the start of its current activity; 0: none */
+    int64_t deadline;  /* of its current job */
+    int64_t again;     /* earliest release of its next job */
+    int64_t granted;   /* part of the budget given to the running thread */
+    int64_t beyond;    /* further work of that thread, GS_NEVER: it spins */
+    int64_t suspended; /* since when all its jobs are suspended, -1: not all are */
+    int64_t alarm;     /* time of its next own event; GS_NEVER: none */
+    int32_t runs;      /* thread that represents it, -1: none */
     int32_t was;       /* the CPU that it ran on last */
-    bool busy;         /* there is a job in the container */
+    bool busy;         /* the container is not empty */
 } gs_simulate_host_container_t;
 
 typedef struct gs_simulate_host_state {
-    gs_context_t *ctx;        /* of the call that runs it */
+    gs_context_t *ctx;        /* of the current call */
     gs_simulate_host_t *host; /* likewise */
     int status;
     int64_t now;
     int32_t n; /* tasks; thread n is the server */
     int32_t cpus, clusters;
-    int32_t victim; /* its thread, -1: none */
+    int32_t victim; /* thread of the task under analysis, -1: none */
     int gpu, mode;
-    bool fixed;  /* nothing is drawn, of times */
+    bool fixed;  /* execution times are constant */
     bool global; /* EDF; else partitioned */
     bool log_jobs, log_intervals;
     bool marked; /* a bit of `dirty` is set */
@@ -134,17 +134,17 @@ typedef struct gs_simulate_host_state {
     gs_simulate_host_cpu_t *cpu;
     gs_simulate_host_cluster_t *cluster;
     int32_t *ready;  /* the clusters' lists */
-    uint64_t *dirty; /* a bit per cluster: its CPUs have to choose anew */
-    uint64_t *began; /* a bit per cluster, while they choose: a GPU segment has begun on it since
-                        what is free was given out */
+    uint64_t *dirty; /* bit per cluster: to be dispatched */
+    uint64_t *began; /* bit per cluster, during dispatching: a GPU segment has begun on it since the
+                        last grant */
     int32_t dirty_words;
-    int64_t *end; /* a tree of the earliest ends: leaf leaves + c is that of CPU c, an inner node
-                     k the earlier of 2 k and 2 k + 1; GS_NEVER for a CPU without a thread */
+    int64_t *end; /* tournament tree of ends: leaf leaves + c is the end of CPU c, inner node k the
+                     minimum of 2 k and 2 k + 1; GS_NEVER for an idle CPU */
     size_t leaves;
-    gs_heap_t kernels;  /* that run; item: thread */
+    gs_heap_t kernels;  /* running kernels; item: thread */
     gs_heap_t releases; /* item: thread */
-    int64_t *earliest;  /* per thread: with an adversary, when it may be released */
-    int64_t *slack;     /* per thread: the most that is added to its period */
+    int64_t *earliest;  /* per thread: earliest next release by a trigger */
+    int64_t *slack;     /* per thread: maximum added to its period */
     int64_t *most;      /* the parts of all threads */
     int64_t *least;
     gs_simulate_host_job_t *job; /* records in use and free ones */
@@ -153,29 +153,30 @@ typedef struct gs_simulate_host_state {
     int64_t job_room;
     int64_t log_room[2]; /* of the logs of jobs and of intervals */
     gs_simulate_host_queue_t
-        asking; /* who asks at this instant for the CE, the lock or the server */
-    gs_simulate_host_queue_t launching; /* whose kernels are launched at this instant */
-    gs_simulate_host_queue_t waiting;   /* for the CE, the lock or the server; in the container */
-    gs_simulate_host_queue_t overflow;  /* OMLP: for a place in `waiting` */
-    int64_t places;                     /* OMLP: free ones, of as many as there are CPUs */
-    int32_t holder; /* of the CE or the lock; whom the server serves; -1: nobody */
+        asking; /* requests of this instant for the CE, the lock or the server */
+    gs_simulate_host_queue_t launching; /* threads with kernels launched at this instant */
+    gs_simulate_host_queue_t
+        waiting; /* for the CE, the lock or the server; with a container: its threads */
+    gs_simulate_host_queue_t overflow; /* OMLP: for a place in `waiting` */
+    int64_t places;                    /* OMLP: free places in `waiting`, of `cpus` */
+    int32_t holder; /* holder of the CE or the lock; client of the server; -1: none */
     int32_t server; /* GS_SIMULATE_HOST_SERVER_IDLE, ... */
     gs_simulate_host_container_t container;
     /* STGM: bits per thread, `words` words in a row. */
     size_t words;
-    uint64_t *conflicts; /* rows of threads: who shares an SM with it */
-    uint64_t *blockers;  /* rows: the kernels that its kernel waits for */
-    uint64_t *pending;   /* kernels launched that have not ended */
+    uint64_t *conflicts; /* rows: threads that share an SM with it */
+    uint64_t *blockers;  /* rows: kernels that its kernel waits for */
+    uint64_t *pending;   /* launched kernels that have not ended */
 } gs_simulate_host_state_t;
 
 /* Log ----------------------------------------------------------------------------------------- */
 
 void gs_simulate_host_fail(gs_simulate_host_state_t *self, int status);
 
-/* Something would end beyond the clock. */
+/* Records that a part would end at GS_NEVER or later. */
 void gs_simulate_host_pass_clock(gs_simulate_host_state_t *self);
 
-/* Logs what a thread did until now and notes what it does from now on. */
+/* Logs the activity of a thread until now and sets the new one. */
 void gs_simulate_host_log_change(gs_simulate_host_state_t *self, gs_simulate_host_thread_t *t,
                                  int8_t doing);
 static inline void gs_simulate_host_note(gs_simulate_host_state_t *self,
@@ -190,18 +191,18 @@ static inline void gs_simulate_host_note(gs_simulate_host_state_t *self,
 void gs_simulate_host_log_kernel(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
                                  int64_t end);
 
-/* Logs a job of the thread that is released; returns its place in the log, -1 without memory. */
+/* Logs a released job of the thread; returns its position in the log, -1 without memory. */
 int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
                                  int64_t number);
 
-/* An entry of the thread's present job in the log of jobs. */
+/* Log entry of the current job of the thread. */
 static inline int64_t *gs_simulate_host_logged(const gs_simulate_host_state_t *self,
                                                const gs_simulate_host_thread_t *t, int column)
 {
     return &self->host->job[column][self->job[t->job].logged];
 }
 
-/* Notes the start of the thread's job, if this is it. */
+/* Records the start of the current job, unless it has started. */
 static inline void gs_simulate_host_note_start(gs_simulate_host_state_t *self,
                                                const gs_simulate_host_thread_t *t)
 {
@@ -211,7 +212,7 @@ static inline void gs_simulate_host_note_start(gs_simulate_host_state_t *self,
     }
 }
 
-/* It lost its CPU, which it had since then: if for no time, that was no start. */
+/* Withdraws a start at `since` if the thread lost its CPU at the same instant. */
 static inline void gs_simulate_host_note_no_start(gs_simulate_host_state_t *self,
                                                   const gs_simulate_host_thread_t *t, int64_t since)
 {
@@ -223,17 +224,17 @@ static inline void gs_simulate_host_note_no_start(gs_simulate_host_state_t *self
 
 /* CPUs ---------------------------------------------------------------------------------------- */
 
-/* Makes a thread ready with so much work, or changes what it is ready for. */
+/* Makes a thread ready with this much work, or changes its work and activity. */
 void gs_simulate_host_enter(gs_simulate_host_state_t *self, int32_t r, int64_t key, int64_t work,
                             int8_t what);
 
-/* It needs no CPU any more: it does `doing` from now on. */
+/* The thread needs no CPU any more; its activity is `doing`. */
 void gs_simulate_host_leave(gs_simulate_host_state_t *self, int32_t r, int8_t doing);
 
-/* Changes the place of a thread, ready or not. */
+/* Changes the key of a thread, ready or not. */
 void gs_simulate_host_rekey(gs_simulate_host_state_t *self, int32_t r, int64_t key);
 
-/* The CPUs of a cluster have to choose anew. */
+/* Marks a cluster for dispatching. */
 static inline void gs_simulate_host_mark(gs_simulate_host_state_t *self, int32_t cluster)
 {
     uint32_t number = (uint32_t)cluster;
@@ -241,7 +242,7 @@ static inline void gs_simulate_host_mark(gs_simulate_host_state_t *self, int32_t
     self->marked = true;
 }
 
-/* Lets CPUs choose, and GPU segments begin, until nothing changes. */
+/* Dispatches the marked clusters, and begins GPU segments, until nothing changes. */
 void gs_simulate_host_dispatch(gs_simulate_host_state_t *self);
 
 static inline int64_t gs_simulate_host_next_end(const gs_simulate_host_state_t *self)
@@ -249,13 +250,13 @@ static inline int64_t gs_simulate_host_next_end(const gs_simulate_host_state_t *
     return self->end[1];
 }
 
-/* Takes the work that ends now off its CPU, the first such; returns its thread, which is ready
- * still: it has to enter, leave or be marked. */
+/* Takes the first thread whose work ends now off its CPU and returns it. It is still ready: the
+ * caller makes it enter or leave, or marks its cluster. */
 int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *self);
 
 /* Jobs ---------------------------------------------------------------------------------------- */
 
-/* How long a part of the thread's present job takes. */
+/* Execution time of a part of the current job of the thread. */
 static inline int64_t gs_simulate_host_time(const gs_simulate_host_state_t *self,
                                             const gs_simulate_host_thread_t *t, int32_t part)
 {
@@ -271,16 +272,16 @@ static inline int64_t gs_simulate_host_time(const gs_simulate_host_state_t *self
 void gs_simulate_host_release(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_release_due(gs_simulate_host_state_t *self);
 
-/* The thread runs at the end of a CPU segment: its next GPU segment begins. */
+/* Begins the next GPU segment of a thread that is dispatched at the end of a CPU segment. */
 void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r);
 
-/* What a thread did on a CPU has ended. */
+/* Handles the end of the work of a thread on a CPU. */
 void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r);
 
-/* The thread's GPU segment has ended: it goes on at its own priority. */
+/* Continues a thread after its GPU segment, at its own priority. */
 void gs_simulate_host_resume(gs_simulate_host_state_t *self, int32_t r);
 
-/* Starts the kernel of the thread's present part, or ends it at once if it takes no time. */
+/* Starts the kernel of the current part of the thread, which has a positive length. */
 void gs_simulate_host_start_kernel(gs_simulate_host_state_t *self, int32_t r);
 
 /* Queues -------------------------------------------------------------------------------------- */
@@ -305,7 +306,7 @@ static inline int32_t gs_simulate_host_pop(gs_simulate_host_state_t *self,
     return r;
 }
 
-/* Puts a thread in by priority; with `last`, that thread behind all others. */
+/* Inserts a thread by priority; the thread `last` goes behind all others. */
 static inline void gs_simulate_host_insert(gs_simulate_host_state_t *self,
                                            gs_simulate_host_queue_t *queue, int32_t r, int32_t last)
 {
@@ -330,8 +331,8 @@ static inline void gs_simulate_host_insert(gs_simulate_host_state_t *self,
 
 /* Protocols ----------------------------------------------------------------------------------- */
 
-/* Each has: a GPU segment begins; a copy has ended; a kernel has ended; who gets what (called when
- * the requests of an instant are known). */
+/* Events of a protocol: a GPU segment begins; a copy has ended; a kernel has ended; grant resources
+ * (called when the requests of an instant are known). */
 void gs_simulate_host_stgm_begin(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
@@ -347,8 +348,8 @@ void gs_simulate_host_server_worked(gs_simulate_host_state_t *self);
 void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *self);
 void gs_simulate_host_server_grant(gs_simulate_host_state_t *self);
 
-/* A thread of the container is at a CPU segment; its job has ended; true: what it did on a CPU was
- * not the end of a CPU segment, and is dealt with. */
+/* A thread of the container begins a CPU segment; its job has ended; its work on a CPU has ended
+ * (true: it was not the end of a CPU segment, and has been handled). */
 void gs_simulate_host_container_enter(gs_simulate_host_state_t *self, int32_t r, int64_t work);
 void gs_simulate_host_container_leave(gs_simulate_host_state_t *self, int32_t r);
 bool gs_simulate_host_container_worked(gs_simulate_host_state_t *self, int32_t r);

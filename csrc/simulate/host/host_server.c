@@ -1,4 +1,4 @@
-/* What does the GPU server do? Kim, Patel, Wang, Rajkumar, RTCSA 2017. */
+/* GPU server: Kim, Patel, Wang and Rajkumar, RTCSA 2017. */
 #include "simulate/host/host_parts.h"
 
 void gs_simulate_host_server_begin(gs_simulate_host_state_t *self, int32_t r)
@@ -12,14 +12,14 @@ static void compute(gs_simulate_host_state_t *self, int64_t work, int8_t what)
     gs_simulate_host_enter(self, self->n, GS_SIMULATE_HOST_BOOST, work, what);
 }
 
-/* It keeps its core until, at the end of the instant, it tells the client that it served, if any,
- * and has chosen the next. */
+/* The server keeps its core until the end of the instant, when it notifies the client served, if
+ * any, and selects the next. */
 static void choose(gs_simulate_host_state_t *self)
 {
     gs_simulate_host_thread_t *server = &self->thread[self->n];
     self->server = GS_SIMULATE_HOST_SERVER_CHOOSES;
     if (server->ready) {
-        server->work = GS_NEVER; /* its core need not be given to it for no time */
+        server->work = GS_NEVER; /* it keeps its core without a new dispatch */
     } else {
         compute(self, GS_NEVER, GS_SIMULATE_HOST_DOES_OVERHEAD);
     }
@@ -37,7 +37,7 @@ static void run_kernel(gs_simulate_host_state_t *self)
     gs_simulate_host_start_kernel(self, self->holder);
 }
 
-/* The segment has ended; what is left is to say so. */
+/* The segment has ended; the client is notified after the overhead. */
 static void end_segment(gs_simulate_host_state_t *self)
 {
     if (self->host->model.overhead == 0) {
@@ -83,7 +83,7 @@ static void serve(gs_simulate_host_state_t *self)
     gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_SERVED);
     gs_simulate_host_note_start(self, t);
     gs_simulate_host_note(self, &self->thread[self->n],
-                          GS_SIMULATE_HOST_DOES_NOTHING); /* what it did so far was for no one */
+                          GS_SIMULATE_HOST_DOES_NOTHING); /* its work so far was for no client */
     self->holder = r;
     if (t->most[t->part] == 0) {
         run_kernel(self);
@@ -117,7 +117,7 @@ void gs_simulate_host_server_grant(gs_simulate_host_state_t *self)
         self->server = GS_SIMULATE_HOST_SERVER_IDLE;
         gs_simulate_host_leave(self, self->n, GS_SIMULATE_HOST_DOES_NOTHING);
     }
-    if (client >= 0) { /* its next request comes too late to be chosen now */
+    if (client >= 0) { /* its next request comes too late for this selection */
         gs_simulate_host_resume(self, client);
     }
 }

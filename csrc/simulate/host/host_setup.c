@@ -1,4 +1,4 @@
-/* Is this a system that can be simulated, and what does its simulation start from? */
+/* Check and initial state of the host simulator. */
 #include "simulate/host/host_parts.h"
 
 #include "core/rational.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* No numerator or denominator of a share is at or beyond it. */
+/* Numerators and denominators of shares are below it. */
 #define SHARE_LIMIT (INT64_C(1) << 62)
 
 /* Checks ------------------------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ static int64_t scale(int64_t time, gs_simulate_host_share_t share, bool up)
     return product < GS_NEVER ? (int64_t)product : GS_NEVER;
 }
 
-/* Where a task's parts are among those of all. */
+/* Upper bound on the number of parts of all tasks. */
 static int64_t count_parts(const gs_host_tasks_t *hosts)
 {
     int64_t parts = 0; /* below 2^27 * 2^31 */
@@ -189,7 +189,7 @@ static int64_t count_parts(const gs_host_tasks_t *hosts)
     return parts;
 }
 
-/* Numbers the tasks by priority, then index. */
+/* Numbers the threads by priority, then index. */
 static int rank_tasks(gs_simulate_host_state_t *self, gs_context_t *ctx,
                       const gs_simulate_host_model_t *model)
 {
@@ -217,8 +217,8 @@ static int rank_tasks(gs_simulate_host_state_t *self, gs_context_t *ctx,
     return status;
 }
 
-/* The lengths of a task's parts: worst cases, and what they may be at least. A GPU segment without
- * any is none. */
+/* Sets the maximum and minimum lengths of the parts of a task. A GPU segment without any is
+ * skipped. */
 static void set_parts(gs_simulate_host_state_t *self, const gs_simulate_host_model_t *model,
                       int32_t r, int64_t from)
 {
@@ -234,7 +234,7 @@ static void set_parts(gs_simulate_host_state_t *self, const gs_simulate_host_mod
         int64_t in = gs_host_tasks_copy_in(hosts, i, j), out = gs_host_tasks_copy_out(hosts, i, j);
         int64_t kernel = gs_host_tasks_kernel(hosts, i, j, sms),
                 cpu = gs_host_tasks_cpu(hosts, i)[j + 1];
-        if (model->gpu == GS_SIMULATE_HOST_GPU_DRIVER) { /* one piece of work */
+        if (model->gpu == GS_SIMULATE_HOST_GPU_DRIVER) { /* one piece of GPU work */
             kernel += in + out;
             in = out = 0;
         }
@@ -259,8 +259,8 @@ static void set_parts(gs_simulate_host_state_t *self, const gs_simulate_host_mod
     t->least = self->fixed ? NULL : self->least + from;
 }
 
-/* Seeds of each task's own, so that its numbers do not depend on what the others do; in the order
- * of tasks, not of priorities. */
+/* One seed per task, so that its numbers do not depend on the other tasks; in the order of tasks,
+ * not of priorities. */
 static int seed_tasks(gs_simulate_host_state_t *self, gs_context_t *ctx,
                       const gs_simulate_host_model_t *model)
 {
@@ -309,7 +309,7 @@ static int prepare_threads(gs_simulate_host_state_t *self, gs_context_t *ctx,
 /* The container --------------------------------------------------------------------------------
  */
 
-/* Copies, kernels and CPU segments of a job; below GS_NEVER. */
+/* Length of a job, copies and kernels included; below GS_NEVER. */
 static int64_t work_of(const gs_simulate_host_model_t *model, int64_t i)
 {
     const gs_host_tasks_t *hosts = &model->hosts;
@@ -321,7 +321,7 @@ static int64_t work_of(const gs_simulate_host_model_t *model, int64_t i)
     return work;
 }
 
-/* Who is in it, and the budget. */
+/* Determines the tasks of the container and its budget. */
 static int fill_container(gs_simulate_host_state_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model)
 {
@@ -350,7 +350,7 @@ static int fill_container(gs_simulate_host_state_t *self, gs_context_t *ctx,
 
 /* CPUs --------------------------------------------------------------------------------------- */
 
-/* A cluster of the next CPU alone, with room for so many threads. */
+/* Adds a cluster of one CPU, with its list of ready threads. */
 static gs_simulate_host_cluster_t *add_core(gs_simulate_host_state_t *self, int32_t core,
                                             int32_t *ready)
 {
@@ -361,7 +361,7 @@ static gs_simulate_host_cluster_t *add_core(gs_simulate_host_state_t *self, int3
     return &self->cluster[self->clusters++];
 }
 
-/* One cluster of all CPUs; those beyond the number of threads would never be used. */
+/* Makes one cluster of all CPUs; more CPUs than threads are unused. */
 static void make_global(gs_simulate_host_state_t *self, const gs_simulate_host_model_t *model)
 {
     self->cpus = model->cpus < self->n ? (int32_t)model->cpus : self->n;
@@ -372,7 +372,7 @@ static void make_global(gs_simulate_host_state_t *self, const gs_simulate_host_m
     }
 }
 
-/* A cluster for each core that has threads. */
+/* Makes a cluster for each core with threads. */
 static int make_cores(gs_simulate_host_state_t *self, gs_context_t *ctx,
                       const gs_simulate_host_model_t *model)
 {
@@ -397,7 +397,7 @@ static int make_cores(gs_simulate_host_state_t *self, gs_context_t *ctx,
     return status;
 }
 
-/* When the CPUs are known: the tree of their ends. */
+/* Allocates the tree of ends and the bits of the clusters. */
 static int make_tree(gs_simulate_host_state_t *self, gs_context_t *ctx)
 {
     self->leaves = 1;
@@ -461,7 +461,7 @@ static int find_conflicts(gs_simulate_host_state_t *self, gs_context_t *ctx,
 
 /* All ---------------------------------------------------------------------------------------- */
 
-/* The first releases; with an adversary only the victim's is known. */
+/* The first releases; with a task under analysis only its own. */
 static int first_releases(gs_simulate_host_state_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model)
 {
@@ -490,7 +490,7 @@ static int allocate(gs_simulate_host_t *self, gs_context_t *ctx)
     state->job_free = -1;
     state->gpu = model->gpu;
     state->mode = model->mode;
-    state->fixed = model->low.over == model->low.under; /* high is not below it */
+    state->fixed = model->low.over == model->low.under; /* low = 1, hence high = 1 */
     state->asking.head = state->launching.head = state->waiting.head = state->overflow.head = -1;
     state->places = model->cpus;
     state->global = model->policy == GS_SIMULATE_HOST_GEDF;

@@ -1,7 +1,7 @@
-/* Who gets the copy engine, and when do kernels on shared SMs start? Paper 002, section IV. */
+/* STGM: copy engine and kernels on shared SMs, [RTCSA19], section IV. */
 #include "simulate/host/host_parts.h"
 
-/* Until it gets what it waits for, the thread spins or is suspended. */
+/* Lets the thread wait: it spins (busy mode) or is suspended. */
 static void wait(gs_simulate_host_state_t *self, int32_t r, int8_t doing)
 {
     if (self->mode == GS_SIMULATE_HOST_MODE_BUSY) {
@@ -12,7 +12,7 @@ static void wait(gs_simulate_host_state_t *self, int32_t r, int8_t doing)
     }
 }
 
-/* Asks for the CE, if there is anything to copy. */
+/* Requests the CE, if there is anything to copy. */
 static bool ask(gs_simulate_host_state_t *self, int32_t r)
 {
     const gs_simulate_host_thread_t *t = &self->thread[r];
@@ -53,7 +53,7 @@ void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *self, int32_t r)
     }
 }
 
-/* The kernel of a thread has all its SMs. */
+/* Starts the kernel of a thread, which has all its SMs. */
 static void start(gs_simulate_host_state_t *self, int32_t r)
 {
     if (self->mode != GS_SIMULATE_HOST_MODE_BUSY) {
@@ -62,7 +62,7 @@ static void start(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_start_kernel(self, r);
 }
 
-/* Lets go of the SMs of a kernel that has ended. */
+/* Releases the SMs of a kernel that has ended. */
 static void free_sms(gs_simulate_host_state_t *self, int32_t r)
 {
     size_t words = self->words, word = (size_t)r / 64;
@@ -74,7 +74,7 @@ static void free_sms(gs_simulate_host_state_t *self, int32_t r)
             int32_t other = (int32_t)(64 * w) + __builtin_ctzll(others);
             uint64_t *blockers = self->blockers + (size_t)other * words, left = 0;
             if ((blockers[word] & bit) == 0) {
-                continue; /* it was launched before */
+                continue; /* launched before this kernel */
             }
             blockers[word] &= ~bit;
             for (size_t k = 0; k < words; k++) {
