@@ -148,27 +148,27 @@ def test_not_integers(name: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"period": PERIOD}, "period: must have 2 dimension"),
-        ({"period": 4}, "period: must have 2 dimension"),
-        ({"period": [[PERIOD]]}, "period: must have 2 dimension"),
-        ({"deadline": PERIOD}, "deadline: must have 2 dimension"),
-        ({"offset": 0}, "offset: must have 2 dimension"),
-        ({"completion": COMPLETION}, "completion: must have 2 dimension"),
-        ({"start": [FIGURE_2D[0]]}, "start: must have 1 dimension"),
-        ({"end": 5}, "end: must have 1 dimension"),
-        ({"batch": [[1]]}, "batch: must have 1 dimension"),
-        ({"period": [[4, 5]]}, "deadline: axis 1 must have length 2, has 3"),
-        ({"deadline": [[4, 5]]}, "deadline: axis 1 must have length 3, has 2"),
-        ({"offset": [[0, 0, 0, 0]]}, "offset: axis 1 must have length 3, has 4"),
-        ({"completion": [COMPLETION[:7]]}, "completion: axis 1 must have length 8, has 7"),
-        ({"completion": NONE[None]}, "completion: axis 1 must have length 8, has 0"),
-        ({"completion": [COMPLETION] * 2}, "completion: axis 0 must have length 1, has 2"),
-        ({"end": FIGURE_2D[1][:8]}, "end: axis 0 must have length 9, has 8"),
-        ({"batch": NONE}, "batch: axis 0 must have length 9, has 0"),
+        ({"period": PERIOD}, "period: got . dimension.s., expected 2"),
+        ({"period": 4}, "period: got . dimension.s., expected 2"),
+        ({"period": [[PERIOD]]}, "period: got . dimension.s., expected 2"),
+        ({"deadline": PERIOD}, "deadline: got . dimension.s., expected 2"),
+        ({"offset": 0}, "offset: got . dimension.s., expected 2"),
+        ({"completion": COMPLETION}, "completion: got . dimension.s., expected 2"),
+        ({"start": [FIGURE_2D[0]]}, "start: got . dimension.s., expected 1"),
+        ({"end": 5}, "end: got . dimension.s., expected 1"),
+        ({"batch": [[1]]}, "batch: got . dimension.s., expected 1"),
+        ({"period": [[4, 5]]}, "deadline: got length 3 on axis 1, expected 2"),
+        ({"deadline": [[4, 5]]}, "deadline: got length 2 on axis 1, expected 3"),
+        ({"offset": [[0, 0, 0, 0]]}, "offset: got length 4 on axis 1, expected 3"),
+        ({"completion": [COMPLETION[:7]]}, "completion: got length 7 on axis 1, expected 8"),
+        ({"completion": NONE[None]}, "completion: got length 0 on axis 1, expected 8"),
+        ({"completion": [COMPLETION] * 2}, "completion: got length 2 on axis 0, expected 1"),
+        ({"end": FIGURE_2D[1][:8]}, "end: got length 8 on axis 0, expected 9"),
+        ({"batch": NONE}, "batch: got length 0 on axis 0, expected 9"),
         ({"period": NONE[None]}, "period: must have 1 to 20 tasks, has 0"),
         ({"period": np.ones((1, 21), int)}, "period: must have 1 to 20 tasks, has 21"),
         ({"period": np.ones((1, 64), int)}, "period: must have 1 to 20 tasks, has 64"),
-        ({"period": np.ones((0, 3), int)}, "deadline: axis 0 must have length 0, has 1"),
+        ({"period": np.ones((0, 3), int)}, "deadline: got length 1 on axis 0, expected 0"),
         ({"period": [[4, 0, 10]]}, "period[1]: got 0, expected a positive number"),
         ({"period": [[4, 5, -(2**63)]]}, f"period[2]: got {-(2**63)}, expected a pos"),
         ({"deadline": [[0, 5, 10]]}, "deadline[0]: got 0, expected a positive number"),
@@ -205,10 +205,10 @@ def test_a_stack_is_refused() -> None:
         name: np.repeat(value, 2, axis=0)
         for name, value in zip(NAMES, arguments()[:4], strict=False)
     }
-    with pytest.raises(ValueError, match=r"^period: axis 0 must have length 1, has 2"):
+    with pytest.raises(ValueError, match=r"^period: got length 2 on axis 0, expected 1"):
         replay(**two)
     none = {name: value[:0] for name, value in two.items()}
-    with pytest.raises(ValueError, match=r"^period: axis 0 must have length 1, has 0"):
+    with pytest.raises(ValueError, match=r"^period: got length 0 on axis 0, expected 1"):
         replay(**none)
 
 

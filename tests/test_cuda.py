@@ -303,7 +303,7 @@ def test_a_device_has_one_user_at_a_time(standin: Standin) -> None:
         ({"ns": -1}, r"ns\[0\]: got -1"),
         ({"ns": 10**11}, r"ns\[0\]: got -?\d+"),
         ({"stream": -1}, r"stream\[0\]: got -1"),
-        ({"kind": "copy_in"}, r"bytes\[0\]: got 0, expected a copy needs some"),
+        ({"kind": "copy_in"}, r"bytes\[0\]: got 0, expected a positive number of bytes for"),
         ({"kind": "jump"}, "kind: got 'jump', expected one of kernel,"),
         ({"regs": 255}, "regs: got 255, expected at most 248"),
     ],

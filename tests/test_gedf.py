@@ -396,7 +396,7 @@ def test_the_module_refuses() -> None:
         OverflowError, match=r"demand\[1\]: got 2305843009213693952, expected at most"
     ):
         _core.gedf_response(row, row, np.array([[1, 2**61]]), cpus=2, methods=30, stop=None)
-    with pytest.raises(ValueError, match="demand: axis 1 must have length 2, has 1"):
+    with pytest.raises(ValueError, match="demand: got length 1 on axis 1, expected 2"):
         _core.gedf_response(row, row, np.array([[1]]), cpus=2, methods=30, stop=None)
     stopped = bytearray(b"\1")
     many = np.full((20_000, 2), 10)

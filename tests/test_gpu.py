@@ -450,11 +450,11 @@ def test_occupancy_wants_a_gpu():
 def test_hostile_limits():
     zeros = np.zeros(3, dtype=np.int64)
     limits = gpu()._limits
-    with pytest.raises(ValueError, match="limits: axis 0 must have length 10, has 9"):
+    with pytest.raises(ValueError, match="limits: got length 9 on axis 0, expected 10"):
         _core.occupancy(limits[:9], zeros, zeros, zeros)
-    with pytest.raises(ValueError, match=r"limits: must have 1 dimension\(s\), has 2"):
+    with pytest.raises(ValueError, match=r"limits: got 2 dimension.s., expected 1"):
         _core.occupancy([limits], zeros, zeros, zeros)
-    with pytest.raises(TypeError, match="limits: Cannot cast"):
+    with pytest.raises(TypeError, match=r"limits: got dtype\('float64'\), expected what casts safely"):
         _core.occupancy(limits * 1.0, zeros, zeros, zeros)
     names = "sms warps_per_sm blocks_per_sm regs_per_sm smem_per_sm smem_per_block".split()
     names += "smem_reserved smem_unit reg_unit partitions".split()
@@ -475,13 +475,13 @@ def test_hostile_limits():
 def test_hostile_kernels():
     limits = gpu()._limits
     three, two = np.ones(3, dtype=np.int64), np.ones(2, dtype=np.int64)
-    with pytest.raises(ValueError, match="regs: axis 0 must have length 3, has 2"):
+    with pytest.raises(ValueError, match="regs: got length 2 on axis 0, expected 3"):
         _core.occupancy(limits, three, two, three)
     with pytest.raises(ValueError, match=r"threads\[1\]: got 0, expected a positive number"):
         _core.occupancy(limits, [1, 0, 1], three, three)
     with pytest.raises(ValueError, match=r"smem\[2\]: got -1, expected a number of at least 0"):
         _core.occupancy(limits, three, three, [0, 0, -1])
-    with pytest.raises(TypeError, match="threads: Cannot cast"):
+    with pytest.raises(TypeError, match=r"threads: got dtype\('float64'\), expected what casts safely"):
         _core.occupancy(limits, np.array([0.5]), [0], [0])
     with pytest.raises((TypeError, ValueError), match="threads"):
         _core.occupancy(limits, ["a"], [0], [0])

@@ -448,7 +448,7 @@ GOOD = [
         (11, -1, ValueError, r"states(: got| =) -1"),
         (12, -1, ValueError, "bytes"),
         (13, -1.0, ValueError, "seconds"),
-        (15, bytearray(), ValueError, "stop: must be None or a writable buffer of one byte"),
+        (15, bytearray(), ValueError, "stop: expected None or a writable buffer of one byte,"),
         (15, b"\0", TypeError, "stop: must be None or a writable buffer of one byte"),
         (15, 5, TypeError, "stop: must be None or a writable buffer of one byte"),
         (15, np.zeros(1, np.int64), TypeError, "stop"),

@@ -119,10 +119,10 @@ def test_from_schedule() -> None:
     assert launches.stream_name == ("a", "b", "c") and launches.streams == 3
     # Where the plan is right, every kernel ends within its frame, whatever the GPU.
     ends = np.repeat(schedule.end, [len(batch) for batch in frames])
-    assert (gs.simulate.hierarchy(launches, "Xavier").end <= ends).all()
+    assert (gs.simulate.hierarchy("Xavier", launches).end <= ends).all()
     slow = gs.Launches.from_schedule(schedule, interference=[1, 3, 3, 1])
-    assert (gs.simulate.hierarchy(slow, "Xavier").end > ends).any()
-    with pytest.raises(TypeError, match="schedule: must be a Schedule, got NoneType"):
+    assert (gs.simulate.hierarchy("Xavier", slow).end > ends).any()
+    with pytest.raises(TypeError, match="schedule: got NoneType, expected Schedule"):
         gs.Launches.from_schedule(None)  # type: ignore[arg-type]
     empty = gs.Schedule([], [], [], tasks)
     assert gs.Launches.from_schedule(empty).n == 0
@@ -142,12 +142,14 @@ def test_from_tasks() -> None:
     assert shared.streams == 1 and shared.time.tolist() == launches.time.tolist()
     assert gs.Launches.from_tasks(tasks, 0).n == 0
     stack = gs.KernelTasks([[4, 6]] * 2, 1)
-    with pytest.raises(ValueError, match="tasks: a stack of 2 sets"):
+    with pytest.raises(ValueError, match="tasks: got a stack of 2 sets, expected one set"):
         gs.Launches.from_tasks(stack, 10)
     assert gs.Launches.from_tasks(tasks, 13.0) == launches
-    with pytest.raises(ValueError, match="until = -1: must not be negative"):
+    with pytest.raises(ValueError, match="until: got -1, expected a non-negative number"):
         gs.Launches.from_tasks(tasks, -1)
-    with pytest.raises(ValueError, match=r"until = 1000000000000: .* launches; at most"):
+    with pytest.raises(
+        ValueError, match="until: got 1000000000000 with 416666666667 launches, expected"
+    ):
         gs.Launches.from_tasks(tasks, 10**12)
 
 
@@ -155,59 +157,135 @@ def test_from_tasks() -> None:
     ("arguments", "error", "text"),
     [
         ({"time": [0, -1]}, ValueError, r"time\[1\]: got -1, expected a non-negative number"),
-        ({"time": [0.5]}, ValueError, r"time\[0\]: got 0\.5, expected a whole number of"),
-        ({"time": 3}, ValueError, "time: must be a sequence with one entry per launch"),
-        ({"time": [[1]]}, ValueError, "time: must have 1 dimension, has 2"),
-        ({"time": [2**63]}, OverflowError, r"time\[0\]: got 9223372036854775808, expected a"),
-        ({"duration": [4, 0]}, ValueError, r"duration\[1\] = 0: must be positive$"),
-        ({"duration": None}, ValueError, r"duration\[0\] = 0: must be positive$"),
-        ({"duration": -3}, ValueError, r"duration\[0\]: got -3, expected a non-negative"),
+        ({"time": [0.5]}, ValueError, r"time\[0\]: got 0.5, expected a whole number"),
+        ({"time": 3}, ValueError, "time: got one number, expected a sequence with one entry per"),
+        ({"time": [[1]]}, ValueError, "time: got 2 dimensions, expected 1"),
+        (
+            {"time": [2**63]},
+            OverflowError,
+            r"time\[0\]: got 9223372036854775808, expected a number that fits",
+        ),
+        ({"duration": [4, 0]}, ValueError, r"duration\[1\]: got 0, expected a positive number$"),
+        ({"duration": None}, ValueError, r"duration\[0\]: got 0, expected a positive number$"),
+        ({"duration": -3}, ValueError, r"duration\[0\]: got -3, expected a non-negative number"),
         ({"duration": None, "kind": "copy_in", "bytes": 4}, ValueError, "or give the bandwidth"),
-        ({"kind": "memset"}, ValueError, "kind: got 'memset', expected one of kernel,"),
-        ({"kind": ["kernel", "x"]}, ValueError, r"kind\[1\]: got 'x', expected one of kernel,"),
-        ({"kind": [0, 3]}, ValueError, r"kind\[1\] = 3: must be one of .*from 0 to 2"),
-        ({"kind": [0.5, 0]}, ValueError, r"kind\[0\]: got 0\.5, expected a whole number of"),
-        ({"stream": [0, -1]}, ValueError, r"stream\[1\] = -1: there are 1 streams"),
-        ({"stream": 7, "stream_kind": [0]}, ValueError, r"stream\[0\] = 7: there are 1 streams"),
-        ({"stream": 2**40}, ValueError, "stream: 1099511627777 streams"),
+        ({"kind": "memset"}, ValueError, "kind: got 'memset', expected one of kernel, copy_in"),
+        ({"kind": ["kernel", "x"]}, ValueError, r"kind\[1\]: got 'x', expected one of"),
+        ({"kind": [0, 3]}, ValueError, r"kind\[1\]: got 3, expected one of .*from 0 to 2"),
+        (
+            {"kind": [0.5, 0]},
+            ValueError,
+            r"kind\[0\]: got 0\.5, expected a whole number of ticks \(count in",
+        ),
+        ({"stream": [0, -1]}, ValueError, r"stream\[1\]: got -1, expected one of 1 streams"),
+        (
+            {"stream": 7, "stream_kind": [0]},
+            ValueError,
+            r"stream\[0\]: got 7, expected one of 1 streams",
+        ),
+        (
+            {"stream": 2**40},
+            ValueError,
+            "stream: got 1099511627777 streams, expected at most 16777216",
+        ),
         ({"stream_kind": "default"}, ValueError, "stream_kind: got 'default', expected one of"),
-        ({"stream_kind": ["null"] * 2}, ValueError, r"stream_kind\[1\] = 'null': context 0 has"),
-        ({"stream_context": [-1]}, ValueError, r"stream_context\[0\]: got -1, expected a"),
-        ({"stream_context": [2**40]}, ValueError, r"stream_context\[0\] = .* must be below"),
-        ({"stream_context": [0], "stream_priority": [0, 0]}, ValueError, r"stream_context: shape"),
-        ({"stream_name": []}, ValueError, "there must be a stream|there are 0 streams"),
+        (
+            {"stream_kind": ["null"] * 2},
+            ValueError,
+            r"stream_kind\[1\]: got a second null stream of context 0,",
+        ),
+        (
+            {"stream_context": [-1]},
+            ValueError,
+            r"stream_context\[0\]: got -1, expected a non-negative number",
+        ),
+        (
+            {"stream_context": [2**40]},
+            ValueError,
+            r"stream_context\[0\]: got 1099511627776, expected less than",
+        ),
+        (
+            {"stream_context": [0], "stream_priority": [0, 0]},
+            ValueError,
+            r"stream_context: got shape \(1,\), expected one number, or one",
+        ),
+        ({"stream_name": []}, ValueError, r"stream\[0\]: got 0, expected one of 0 streams"),
         ({"blocks": [0, 1]}, ValueError, r"blocks\[0\]: got 0, expected a positive number"),
         ({"threads": -1}, ValueError, r"threads\[0\]: got -1, expected a positive number"),
         ({"regs": [0, -1]}, ValueError, r"regs\[1\]: got -1, expected a non-negative number"),
         ({"smem": [0, -1]}, ValueError, r"smem\[1\]: got -1, expected a non-negative number"),
-        ({"smem": [0, 1, 2]}, ValueError, r"smem: shape \(3,\); must be one number, or one for"),
-        ({"longest": [9, 3]}, ValueError, r"longest\[1\] = 3: must not be less than the duration"),
-        ({"after": [[], [2]]}, ValueError, r"after\[1\] = 2: there are 2 launches"),
+        (
+            {"smem": [0, 1, 2]},
+            ValueError,
+            r"smem: got shape \(3,\), expected one number, or one for each of",
+        ),
+        (
+            {"longest": [9, 3]},
+            ValueError,
+            r"longest\[1\]: got 3, expected at least the duration, 4",
+        ),
+        ({"after": [[], [2]]}, ValueError, r"after\[1\]: got 2, expected one of 2 launches"),
         ({"after": [None, ["x"]]}, TypeError, r"after\[1\]: got 'x', expected an integer"),
-        ({"after": [1]}, ValueError, "after: has 1 entries, time has 2"),
-        ({"after": 1}, TypeError, "after: must be a sequence"),
-        ({"block_times": [None, [1, 2]]}, ValueError, r"block_times\[1\]: shape \(2,\); must be o"),
-        ({"block_times": [[0], None]}, ValueError, r"block_times\[0\]\[0\]: got 0, expected a"),
+        ({"after": [1]}, ValueError, "after: got 1 entries, expected 2 as of time"),
+        ({"after": 1}, TypeError, "after: got 1, expected a sequence with one entry per launch"),
+        (
+            {"block_times": [None, [1, 2]]},
+            ValueError,
+            r"block_times\[1\]: got shape \(2,\), expected one time for each of",
+        ),
+        (
+            {"block_times": [[0], None]},
+            ValueError,
+            r"block_times\[0\]\[0\]: got 0, expected a positive number",
+        ),
         (
             {"block_times": [[1], None], "kind": "copy_in"},
             ValueError,
-            r"block_times\[0\]: shape \(1,\); must be None for a copy",
+            r"block_times\[0\]: got shape \(1,\), expected None for a copy",
         ),
-        ({"bandwidth": 0}, ValueError, "bandwidth = 0: must be positive"),
-        ({"bandwidth": float("nan")}, ValueError, "bandwidth = nan: must be a finite number"),
-        ({"interference": [1.5, 1]}, ValueError, r"interference: shape \(2,\); must be \(4,\)"),
-        ({"interference": [2, 0, 1, 1]}, ValueError, r"interference\[1\] = 0: .* 1 .. 1000"),
+        ({"bandwidth": 0}, ValueError, "bandwidth: got 0, expected a positive number"),
+        ({"bandwidth": float("nan")}, ValueError, "bandwidth: got nan, expected a finite number"),
+        (
+            {"interference": [1.5, 1]},
+            ValueError,
+            r"interference: got shape \(2,\), expected \(4,\) or \(2, 4\)",
+        ),
+        (
+            {"interference": [2, 0, 1, 1]},
+            ValueError,
+            r"interference\[1\]: got 0, expected a factor from 1 to 1000",
+        ),
         (
             {"interference": [1000, 10**7, 1000, 1000]},
             ValueError,
-            r"interference\[1\] = 10000000: must be within 1000 .. 1000000 thousandths",
+            r"interference\[1\]: got 10000000, expected 1000 to 1000000",
         ),
-        ({"interference": [0.5, 1, 1, 1]}, ValueError, r"interference\[0\] = 0.5: .* 1 .. 1000"),
-        ({"interference": [np.nan, 1, 1, 1]}, ValueError, r"interference\[0\] = .*finite"),
-        ({"interference": [1, 1, 1, 1e9]}, ValueError, r"interference\[3\] = 1000000000.0"),
-        ({"name": ["a"]}, ValueError, "name: has 1 entries, time has 2"),
-        ({"name": ["a", 3]}, ValueError, r"name: got \('a', 3\), expected 2 strings, one per"),
-        ({"name": "ab"}, TypeError, "name: must be a sequence"),
+        (
+            {"interference": [0.5, 1, 1, 1]},
+            ValueError,
+            r"interference\[0\]: got 0\.5, expected a factor from 1 to 1000",
+        ),
+        (
+            {"interference": [np.nan, 1, 1, 1]},
+            ValueError,
+            r"interference\[0\]: got nan, expected a finite number",
+        ),
+        (
+            {"interference": [1, 1, 1, 1e9]},
+            ValueError,
+            r"interference\[3\]: got 1000000000\.0, expected a factor from 1",
+        ),
+        ({"name": ["a"]}, ValueError, "name: got 1 entries, expected 2 as of time"),
+        (
+            {"name": ["a", 3]},
+            ValueError,
+            r"name: got \('a', 3\), expected 2 strings, one per launch",
+        ),
+        (
+            {"name": "ab"},
+            TypeError,
+            "name: got 'ab', expected a sequence with one entry per launch",
+        ),
     ],
 )
 def test_refusals(arguments: dict[str, Any], error: type[Exception], text: str) -> None:
@@ -218,27 +296,31 @@ def test_refusals(arguments: dict[str, Any], error: type[Exception], text: str) 
 
 def test_recorder_refuses() -> None:
     work = gs.Launches.build()
-    with pytest.raises(ValueError, match="streams: none was recorded"):
+    with pytest.raises(
+        ValueError, match=r"streams: got none, expected at least one call of stream\(\)"
+    ):
         work.done()
-    with pytest.raises(ValueError, match="stream = 0: there are 0 streams so far"):
+    with pytest.raises(ValueError, match="stream: got 0, expected one of 0 streams so far"):
         work.kernel(0, duration=1)
-    with pytest.raises(ValueError, match="kind: got 'slow', expected one of blocking,"):
+    with pytest.raises(ValueError, match="kind: got 'slow', expected one of"):
         work.stream(kind="slow")
     stream = work.stream()
-    with pytest.raises(ValueError, match="at = -4: must not be negative"):
+    with pytest.raises(ValueError, match="at: got -4, expected a non-negative number"):
         work.kernel(stream, duration=1, at=-4)
-    with pytest.raises(ValueError, match="duration = 0: must be positive"):
+    with pytest.raises(ValueError, match="duration: got 0, expected a positive number"):
         work.copy_in(stream, duration=0)
-    with pytest.raises(TypeError, match=r"stream: got 1\.5, expected an integer"):
+    with pytest.raises(TypeError, match=r"stream: got 1.5, expected an integer"):
         work.copy_out(1.5, duration=1)  # type: ignore[arg-type]
     work.kernel(stream, duration=4, interference=(0.5, 1, 1, 1))
-    with pytest.raises(ValueError, match=r"interference of launch 0\[0\] = 0.5"):
+    with pytest.raises(
+        ValueError, match=r"interference of launch 0\[0\]: got 0.5, expected a factor"
+    ):
         work.done()
 
 
 @pytest.mark.parametrize("priority", ["high", "0", True, None])
 def test_unknown_priorities_are_named(priority: object) -> None:
-    with pytest.raises(TypeError, match=r"stream_priority\[1\]: got"):
+    with pytest.raises(TypeError, match=r"stream_priority\[1\]: got .*, expected a number"):
         gs.Launches([0], 1, stream_priority=np.array([0, priority], dtype=object))
 
 
@@ -249,9 +331,6 @@ def test_text_among_numbers_is_named() -> None:
 
 def test_streams_of_tasks_are_streams() -> None:
     tasks = gs.KernelTasks(period=[4, 5], block_time=[1, 1])
-    for stream, text in (
-        (-1, ": got -1, expected a non-negative number"),
-        (2**40, ".*must be below"),
-    ):
-        with pytest.raises(ValueError, match=rf"stream\[1\]{text}"):
+    for stream, text in ((-1, "a non-negative number"), (2**40, "less than 16777216")):
+        with pytest.raises(ValueError, match=rf"stream\[1\]: got {stream}, expected {text}"):
             gs.Launches.from_tasks(tasks, 20, stream=[0, stream])

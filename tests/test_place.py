@@ -436,13 +436,13 @@ def test_hostile_module_arguments():
 
     assert place()[0].tolist() == [0]
     assert place(order=None)[0].tolist() == [0]  # ascending
-    with pytest.raises(ValueError, match="sm_order: axis 0 must have length 8, has 7"):
+    with pytest.raises(ValueError, match="sm_order: got length 7 on axis 0, expected 8"):
         place(order=order[:7])
     with pytest.raises(ValueError, match=r"sm_order\[1\]: got 0, expected each SM once"):
         place(order=order * 0)
     with pytest.raises(ValueError, match=r"sm_order\[0\]: got -1, expected an SM of the GPU"):
         place(order=order + 2**32)
-    with pytest.raises(TypeError, match="sm_order: Cannot cast"):
+    with pytest.raises(TypeError, match=r"sm_order: got dtype\('float64'\), expected what casts"):
         place(order=order * 1.0)
     huge = limits.copy()
     huge[0] = 2**31 - 1
@@ -462,13 +462,13 @@ def test_hostile_module_arguments():
         place(blocks=-one)
     with pytest.raises(ValueError, match=r"blocks\[0\]: got -9223372036854775808, expected a pos"):
         place(blocks=np.array([-(2**63)]))
-    with pytest.raises(ValueError, match="blocks: axis 0 must have length 1, has 2"):
+    with pytest.raises(ValueError, match="blocks: got length 2 on axis 0, expected 1"):
         place(blocks=np.ones(2, dtype=np.int64))
-    with pytest.raises(TypeError, match="blocks: Cannot cast"):
+    with pytest.raises(TypeError, match=r"blocks: got dtype\('float64'\), expected what casts safely"):
         place(blocks=np.array([np.nan]))
-    with pytest.raises(ValueError, match=r"load: must have 2 dimension\(s\), has 1"):
+    with pytest.raises(ValueError, match=r"load: got 1 dimension.s., expected 2"):
         place(load=np.zeros(32, dtype=np.int64))
-    with pytest.raises(ValueError, match="load: axis 1 must have length 4, has 3"):
+    with pytest.raises(ValueError, match="load: got length 3 on axis 1, expected 4"):
         place(load=np.zeros((8, 3), dtype=np.int64))
     with pytest.raises(ValueError, match=r"load.regs\[0\]: got 9223372036854775807, expected"):
         place(load=np.tile([0, 0, 2**63 - 1, 0], (8, 1)))

@@ -231,8 +231,8 @@ static PyObject *elliott_study(PyObject *module, PyObject *const *args, Py_ssize
     npy_intp given = PyArray_DIM(speed_ups, 0);
     if (bins < 1 || bins > INT32_MAX || given > GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_SPEED_UPS) {
         PyErr_SetString(PyExc_ValueError, bins < 1 || bins > INT32_MAX
-                                              ? "bins: must be a positive number within 31 bits"
-                                              : "speed_ups: must be at most 16 of them");
+                                              ? "bins: expected a positive number below 2**31"
+                                              : "speed_ups: expected at most 16 numbers");
         goto out;
     }
     tests.speed_ups = given;

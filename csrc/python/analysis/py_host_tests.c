@@ -427,7 +427,7 @@ static PyObject *host_stgm_exhaustive(PyObject *module, PyObject *const *args, P
         return NULL;
     }
     if (search.states < 0) {
-        return PyErr_Format(PyExc_ValueError, "states: must not be negative, is %lld",
+        return PyErr_Format(PyExc_ValueError, "states: got %lld, expected at least 0",
                             search.states);
     }
     return run_search(module, &search, hosts, stop);

@@ -144,7 +144,7 @@ static PyObject *cuda_device(PyObject *object, PyObject *const *args, Py_ssize_t
     }
     gs_cuda_driver_t *driver = gs_python_driver(object);
     if (image != Py_None && !PyBytes_Check(image)) {
-        PyErr_SetString(PyExc_TypeError, "image: must be bytes or None");
+        PyErr_SetString(PyExc_TypeError, "image: expected bytes or None");
         return NULL;
     }
     gs_python_call_t call;

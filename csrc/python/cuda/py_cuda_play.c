@@ -45,7 +45,7 @@ static bool read_columns(PyArrayObject *columns[COLUMNS], PyObject *const in[COL
     }
     npy_intp n = PyArray_DIM(columns[0], 0);
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
-        PyErr_Format(PyExc_ValueError, "period: %zd tasks, must be 1 to %d", (Py_ssize_t)n,
+        PyErr_Format(PyExc_ValueError, "period: got %zd tasks, expected 1 to %d", (Py_ssize_t)n,
                      GS_PERIODIC_TASKS_MAX);
         return false;
     }

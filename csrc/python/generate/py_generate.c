@@ -21,11 +21,11 @@ static bool request_init(request_t *self, PyObject *key, PyObject *utilization, 
         return false;
     }
     if (self->n < 1 || self->n > INT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "n = %lld: must be a positive number of tasks", self->n);
+        PyErr_Format(PyExc_ValueError, "n: got %lld, expected a positive number of tasks", self->n);
         return false;
     }
     if (self->first < 0 || self->first > INT64_MAX - PyArray_DIM(self->utilization, 0)) {
-        PyErr_Format(PyExc_ValueError, "first = %lld: must be the number of a set", self->first);
+        PyErr_Format(PyExc_ValueError, "first: got %lld, expected the number of a set", self->first);
         return false;
     }
     const double *u = PyArray_DATA(self->utilization);
@@ -36,10 +36,10 @@ static bool request_init(request_t *self, PyObject *key, PyObject *utilization, 
         PyObject *value = PyFloat_FromDouble(u[i]);
         if (value != NULL && isfinite(u[i]) && u[i] > 0) {
             PyErr_Format(PyExc_ValueError,
-                         "utilization[%zd] = %R: %lld tasks with at most 1 each cannot have it",
+                         "utilization[%zd]: got %R, expected at most %lld, 1 for each task",
                          (Py_ssize_t)i, value, self->n);
         } else if (value != NULL) {
-            PyErr_Format(PyExc_ValueError, "utilization[%zd] = %R: must be finite and not negative",
+            PyErr_Format(PyExc_ValueError, "utilization[%zd]: got %R, expected a finite number of at least 0",
                          (Py_ssize_t)i, value);
         }
         Py_XDECREF(value);

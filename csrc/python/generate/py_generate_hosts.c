@@ -99,16 +99,16 @@ static PyObject *generate_hosts(PyObject *module, PyObject *const *args, Py_ssiz
         goto out;
     }
     if (n < 1 || n > INT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "n = %lld: must be a positive number of tasks", n);
+        PyErr_Format(PyExc_ValueError, "n: got %lld, expected a positive number of tasks", n);
         goto out;
     }
     if (count < 0 || first < 0 || first > INT64_MAX - count) {
-        PyErr_Format(PyExc_ValueError, "first = %lld, count = %lld: must be numbers of sets", first,
+        PyErr_Format(PyExc_ValueError, "first and count: got %lld and %lld, expected numbers of sets", first,
                      count);
         goto out;
     }
     if (spec.segments.most < 1 || spec.segments.most > INT16_MAX) {
-        PyErr_Format(PyExc_ValueError, "segments[1] = %lld: must be a positive number",
+        PyErr_Format(PyExc_ValueError, "segments[1]: got %lld, expected a positive number",
                      (long long)spec.segments.most);
         goto out;
     }

@@ -24,12 +24,12 @@ static bool times_init(times_t *self, PyObject *wcet, PyObject *key, long long l
     npy_intp n = PyArray_DIM(self->wcet, 1);
     self->sets = PyArray_DIM(self->wcet, 0);
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
-        PyErr_Format(PyExc_ValueError, "wcet: must have 1 to %d tasks, has %zd",
+        PyErr_Format(PyExc_ValueError, "wcet: expected 1 to %d tasks, got %zd",
                      GS_PERIODIC_TASKS_MAX, (Py_ssize_t)n);
         return false;
     }
     if (self->first < 0 || self->first > INT64_MAX - self->sets) {
-        PyErr_Format(PyExc_ValueError, "first = %lld: must be the number of a set", self->first);
+        PyErr_Format(PyExc_ValueError, "first: got %lld, expected the number of a set", self->first);
         return false;
     }
     self->n = (int32_t)n;

@@ -41,7 +41,7 @@ static bool read_feasible(policy_t *self, PyArrayObject *begin, PyArrayObject *f
         sorted = offsets[i] <= offsets[i + 1];
     }
     if (!sorted) {
-        PyErr_SetString(PyExc_ValueError, "begin: must rise from 0 to the number of spans");
+        PyErr_SetString(PyExc_ValueError, "begin: expected offsets that rise from 0 to the number of spans");
         return false;
     }
     self->feasible.problem = &self->problem;
@@ -294,7 +294,7 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
         int64_t batch = gs_python_i64(column[2])[f];
         if (batch < 1 || batch > self->problem.all || self->problem.completion[batch] == 0 ||
             gs_python_i64(column[0])[f] >= GS_NEVER / 2) {
-            PyErr_Format(PyExc_ValueError, "batch[%zd]: is no eligible batch", (Py_ssize_t)f);
+            PyErr_Format(PyExc_ValueError, "batch[%zd]: expected an eligible batch", (Py_ssize_t)f);
             goto out;
         }
         frames[f] = (gs_schedule_frame_t){gs_python_i64(column[0])[f], gs_python_i64(column[1])[f],

@@ -104,7 +104,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
         return NULL;
     }
     if (states < 0 || policy_limit < 0) {
-        PyErr_SetString(PyExc_ValueError, "budget: states and spans must not be negative");
+        PyErr_SetString(PyExc_ValueError, "states and policy_limit: expected numbers of at least 0");
         return NULL;
     }
     gs_python_call_t call;
@@ -263,7 +263,7 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
         return NULL;
     }
     if (states < 0) {
-        PyErr_SetString(PyExc_ValueError, "budget: states must not be negative");
+        PyErr_SetString(PyExc_ValueError, "states: expected a number of at least 0");
         return NULL;
     }
     gs_python_call_t call;

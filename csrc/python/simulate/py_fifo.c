@@ -185,7 +185,7 @@ static PyObject *fifo_run(PyObject *object, PyObject *const *args, Py_ssize_t na
         return NULL;
     }
     if (waves < 1 || states < 0) {
-        PyErr_SetString(PyExc_ValueError, "waves: must be positive, states not negative");
+        PyErr_SetString(PyExc_ValueError, "waves and states: expected a positive number and one of at least 0");
         return NULL;
     }
     simulation_t *self = take(object);
@@ -362,7 +362,7 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     }
     if (first < 0 || states < 0) {
-        PyErr_SetString(PyExc_ValueError, "first and states: must not be negative");
+        PyErr_SetString(PyExc_ValueError, "first and states: expected numbers of at least 0");
         return NULL;
     }
     gs_python_call_t call;

@@ -230,7 +230,7 @@ static PyObject *hierarchy_run(PyObject *object, PyObject *const *args, Py_ssize
         return NULL;
     }
     if (blocks < 1) {
-        PyErr_SetString(PyExc_ValueError, "blocks: must be positive");
+        PyErr_SetString(PyExc_ValueError, "blocks: expected a positive number");
         return NULL;
     }
     simulation_t *self = take(object);

@@ -195,7 +195,7 @@ static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t n
         goto out;
     }
     if (self->arrays.hosts.sets != 1) {
-        PyErr_Format(PyExc_ValueError, "hosts: must be one set, not %zd", self->arrays.hosts.sets);
+        PyErr_Format(PyExc_ValueError, "hosts: got %zd sets, expected one", self->arrays.hosts.sets);
         goto out;
     }
     gs_simulate_host_model_t model = model_at(&self->arrays, &in, 0);
@@ -241,7 +241,7 @@ static PyObject *host_run(PyObject *object, PyObject *const *args, Py_ssize_t na
         return NULL;
     }
     if (instants < 1 || states < 0) {
-        PyErr_SetString(PyExc_ValueError, "instants: must be positive, states not negative");
+        PyErr_SetString(PyExc_ValueError, "instants and states: expected a positive number and one of at least 0");
         return NULL;
     }
     simulation_t *self = take(object);
@@ -250,7 +250,7 @@ static PyObject *host_run(PyObject *object, PyObject *const *args, Py_ssize_t na
     }
     gs_python_call_t call;
     if (self->lent) {
-        PyErr_SetString(PyExc_ValueError, "simulation: its log was taken, and it cannot go on");
+        PyErr_SetString(PyExc_ValueError, "simulation: cannot go on after its log was taken");
     }
     if (self->lent || !gs_python_simulation_begin(&self->base, &call, stop, seconds, bytes)) {
         gs_python_simulation_give(&self->base);
@@ -414,7 +414,7 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     }
     if (first < 0 || states < 0) {
-        PyErr_SetString(PyExc_ValueError, "first and states: must not be negative");
+        PyErr_SetString(PyExc_ValueError, "first and states: expected numbers of at least 0");
         return NULL;
     }
     gs_python_call_t call;

@@ -30,7 +30,7 @@ PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int ty
     }
     PyArray_Descr *descr = PyArray_DescrFromType(typenum); /* FromArray steals it */
     if (!PyArray_CanCastArrayTo(given, descr, NPY_SAFE_CASTING)) {
-        PyErr_Format(PyExc_TypeError, "%s: Cannot cast safely from %R to %R", name,
+        PyErr_Format(PyExc_TypeError, "%s: got %R, expected what casts safely to %R", name,
                      PyArray_DESCR(given), descr);
         Py_DECREF(descr);
         Py_DECREF(given);
@@ -46,8 +46,8 @@ PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int ty
         array = copy;
     }
     if (array != NULL && PyArray_NDIM(array) != ndim) {
-        PyErr_Format(PyExc_ValueError, "%s: must have %d dimension(s), has %d", name, ndim,
-                     PyArray_NDIM(array));
+        PyErr_Format(PyExc_ValueError, "%s: got %d dimension(s), expected %d", name,
+                     PyArray_NDIM(array), ndim);
         Py_CLEAR(array);
     }
     return array;
@@ -61,8 +61,8 @@ PyArrayObject *gs_python_int64(PyObject *obj, const char *name, int ndim)
 bool gs_python_length(PyArrayObject *array, const char *name, int axis, npy_intp length)
 {
     if (PyArray_DIM(array, axis) != length) {
-        PyErr_Format(PyExc_ValueError, "%s: axis %d must have length %zd, has %zd", name, axis,
-                     (Py_ssize_t)length, (Py_ssize_t)PyArray_DIM(array, axis));
+        PyErr_Format(PyExc_ValueError, "%s: got length %zd on axis %d, expected %zd", name,
+                     (Py_ssize_t)PyArray_DIM(array, axis), axis, (Py_ssize_t)length);
         return false;
     }
     return true;

@@ -25,7 +25,7 @@ static bool read_limits(gs_gpu_t *gpu, PyArrayObject *limits)
     for (npy_intp i = 0; i < count; i++) {
         int64_t value = gs_python_i64(limits)[i];
         if (value < INT32_MIN || value > INT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "%s = %lld: does not fit 32 bits", fields[i].name,
+            PyErr_Format(PyExc_ValueError, "%s: got %lld, expected a number that fits 32 bits", fields[i].name,
                          (long long)value);
             return false;
         }

@@ -26,7 +26,7 @@ bool gs_python_hosts_init(gs_python_hosts_t *self, PyObject *tuple)
 {
     memset(self, 0, sizeof *self);
     if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != GS_PYTHON_HOSTS_COLUMNS) {
-        PyErr_SetString(PyExc_TypeError, "hosts: must be a tuple of eight arrays");
+        PyErr_SetString(PyExc_TypeError, "hosts: expected a tuple of eight arrays");
         return false;
     }
     if (!read_columns(self, tuple)) {

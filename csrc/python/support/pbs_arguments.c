@@ -18,7 +18,7 @@ bool gs_python_problem_init(gs_python_problem_t *self, PyObject *period, PyObjec
     npy_intp n = PyArray_DIM(self->period, 1);
     self->sets = PyArray_DIM(self->period, 0);
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
-        PyErr_Format(PyExc_ValueError, "period: must have 1 to %d tasks, has %zd",
+        PyErr_Format(PyExc_ValueError, "period: expected 1 to %d tasks, got %zd",
                      GS_PERIODIC_TASKS_MAX, (Py_ssize_t)n);
         return false;
     }
