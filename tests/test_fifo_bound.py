@@ -683,9 +683,9 @@ def test_refusals_of_the_core() -> None:
         (2, -one, r"blocks\[0\](: got| =) -1"),
         (4, np.array([4, 4]), "m: axis 0 must have length 1"),
         (5, np.array([3]), "sms(: got| =) 3"),
-        (5, np.array([0]), "sms = 0: must divide"),
-        (6, np.array([5]), "beta = 5: no more threads"),
-        (7, 4, "order = 4: there is no such order"),
+        (5, np.array([0]), r"sms(: got| =) 0"),
+        (6, np.array([5]), r"beta(: got| =) 5"),
+        (7, 4, r"order(: got| =) 4"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):
             positional(_core.fifo_bound)(*good[:at], value, *good[at + 1 :], None)
