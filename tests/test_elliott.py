@@ -261,11 +261,11 @@ def test_figure_5_counts_are_those_of_the_tests(panels: Any) -> None:
         of.utilization, of.periods, of.gpu, (of.share, of.share + 0.1), 60, seed
     )
     wanted = {
-        "SRM": sum(analysis.srm(s, 4).schedulable for s in sets),
-        "SRM with FMLP": sum(analysis.srm(s, 4, lock="fmlp").schedulable for s in sets),
-        "Container": sum(analysis.container(s, 4).schedulable for s in sets),
+        "SRM": sum(analysis.srm(s, 4).accepted for s in sets),
+        "SRM with FMLP": sum(analysis.srm(s, 4, lock="fmlp").accepted for s in sets),
+        "Container": sum(analysis.container(s, 4).accepted for s in sets),
         **{
-            f"CPUs, c = {c}": sum(analysis.cpu_only(s, 4, c).schedulable for s in sets)
+            f"CPUs, c = {c}": sum(analysis.cpu_only(s, 4, c).accepted for s in sets)
             for c in (2, 4, 8, 16)
         },
     }
