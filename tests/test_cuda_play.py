@@ -216,7 +216,9 @@ def test_refused_plays(device: Device) -> None:
     with pytest.raises(OverflowError, match=r"cycles: got -?\d+, expected a play of at most"):
         gs.cuda.play(found.schedule, device, cycles=10**14)
     late = gs.Schedule([0], [10], [1], gs.KernelTasks(period=[5], wcet=[1]))
-    with pytest.raises(ValueError, match="plan: got a schedule beyond one hyperperiod, expected one"):
+    with pytest.raises(
+        ValueError, match="plan: got a schedule beyond one hyperperiod, expected one"
+    ):
         gs.cuda.play(late, device, cycles=2)
 
 

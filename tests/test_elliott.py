@@ -190,7 +190,11 @@ def test_generator_refuses() -> None:
         ({"utilization": (0.3, 0.2)}, ValueError, r"utilization: got \(0\.3, 0\.2\), expected the"),
         ({"utilization": "huge"}, ValueError, "utilization: got 'huge', expected one of light,"),
         ({"utilization": (0.1, "x")}, TypeError, "utilization: got 'x', expected a number"),
-        ({"utilization": (1e-9, 0.2)}, ValueError, "cpus: got 4, expected fewer CPUs or larger utilizations:"),
+        (
+            {"utilization": (1e-9, 0.2)},
+            ValueError,
+            "cpus: got 4, expected fewer CPUs or larger utilizations:",
+        ),
         ({"cpus": 10**6}, ValueError, "cpus: got 1000000, expected fewer CPUs or larger"),
         ({"periods": (0, 3)}, ValueError, r"periods: got \(0, 3\), expected positive numbers,"),
         ({"periods": (5, 3)}, ValueError, r"periods: got \(5, 3\), expected positive numbers,"),
@@ -261,11 +265,11 @@ def test_figure_5_counts_are_those_of_the_tests(panels: Any) -> None:
         of.utilization, of.periods, of.gpu, (of.share, of.share + 0.1), 60, seed
     )
     wanted = {
-        "SRM": sum(analysis.srm(s, 4).schedulable for s in sets),
-        "SRM with FMLP": sum(analysis.srm(s, 4, lock="fmlp").schedulable for s in sets),
-        "Container": sum(analysis.container(s, 4).schedulable for s in sets),
+        "SRM": sum(analysis.srm(s, 4).accepted for s in sets),
+        "SRM with FMLP": sum(analysis.srm(s, 4, lock="fmlp").accepted for s in sets),
+        "Container": sum(analysis.container(s, 4).accepted for s in sets),
         **{
-            f"CPUs, c = {c}": sum(analysis.cpu_only(s, 4, c).schedulable for s in sets)
+            f"CPUs, c = {c}": sum(analysis.cpu_only(s, 4, c).accepted for s in sets)
             for c in (2, 4, 8, 16)
         },
     }

@@ -53,8 +53,8 @@ def test_rows_are_means_of_sets(table):
     periods = tasks.period[run.task]
     assert table.response[k, 1] == ((run.finish - run.release) / periods).mean()
     assert table.worst[k, 1] == (np.maximum(run.finish - run.deadline, 0) / periods).max()
-    assert table.fits[k] == gs.analysis.container(tasks, 4).schedulable
-    easy = gs.analysis.srm(tasks, 4).schedulable
+    assert table.fits[k] == gs.analysis.container(tasks, 4).accepted
+    easy = gs.analysis.srm(tasks, 4).accepted
     assert table.category[k] == (0 if easy else 1 if table.worst[k, 0] <= 1 else 2)
     row = table.where(category="difficult", method="Container")
     these = (table.category == 1) & table.fits

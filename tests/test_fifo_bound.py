@@ -685,7 +685,7 @@ def test_refusals_of_the_core() -> None:
         (5, np.array([3]), "sms(: got| =) 3"),
         (5, np.array([0]), "sms: got 0, expected a divisor of the number of threads"),
         (6, np.array([5]), "beta: got 5, expected 0 to the number of threads"),
-        (7, 4, "order = 4: there is no such order"),
+        (7, 4, r"order(: got| =) 4"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):
             positional(_core.fifo_bound)(*good[:at], value, *good[at + 1 :], None)

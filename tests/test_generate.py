@@ -231,14 +231,23 @@ def test_empty_and_single() -> None:
         ({"utilization": np.nan}, "utilization: got nan, expected a finite,"),
         ({"utilization": np.inf}, "utilization: got inf, expected a finite,"),
         ({"utilization": 3.001}, r"utilization: got 3\.001, expected at most 3, 1 for"),
-        ({"utilization": [1, 4], "count": 2}, r"utilization\[1\]: got 4\.0, expected at most 3, 1 for each"),
-        ({"utilization": [np.nan, 1], "count": 2}, r"utilization\[0\]: got nan, expected a finite number of at"),
+        (
+            {"utilization": [1, 4], "count": 2},
+            r"utilization\[1\]: got 4\.0, expected at most 3, 1 for each",
+        ),
+        (
+            {"utilization": [np.nan, 1], "count": 2},
+            r"utilization\[0\]: got nan, expected a finite number of at",
+        ),
         ({"utilization": [1, 2]}, r"utilization: got shape \(2,\), expected one number"),
         ({"utilization": [1, 2], "count": 3}, r"utilization: got shape \(2,\), expected one"),
         ({"count": -1}, "count: got -1, expected a non-negative number"),
         ({"first": -1}, "first: got -1, expected the number of a set, 0 to"),
         ({"first": 2**63}, "first: got 9223372036854775808, expected the"),
-        ({"first": 2**63 - 1, "count": 2}, "first: got 9223372036854775807, expected the number of a"),
+        (
+            {"first": 2**63 - 1, "count": 2},
+            "first: got 9223372036854775807, expected the number of a",
+        ),
     ],
 )
 def test_refused(arguments: dict[str, Any], message: str) -> None:
@@ -401,7 +410,11 @@ def test_fifo_sets_are_the_same_in_any_stack_and_on_every_machine() -> None:
         ({"n": 0}, ValueError, "n: got 0, expected a positive number of tasks"),
         ({"utilization": -0.1}, ValueError, r"utilization: got -0\.1, expected a finite,"),
         ({"utilization": np.nan}, ValueError, "utilization: got nan, expected a finite,"),
-        ({"utilization": [0.5, np.nan], "count": 2}, ValueError, r"utilization\[1\]: got nan, expected a finite number of at"),
+        (
+            {"utilization": [0.5, np.nan], "count": 2},
+            ValueError,
+            r"utilization\[1\]: got nan, expected a finite number of at",
+        ),
         ({"utilization": "0.5"}, TypeError, r"utilization: got '0\.5', expected a number or a"),
         ({"utilization": True}, TypeError, "utilization: got True, expected a number or a"),
         ({"utilization": [[1], [1, 2]]}, TypeError, r"utilization: got \[\[1\], \[1, 2\]\],"),
@@ -445,8 +458,14 @@ ONE = np.ones(1)
         ((KEY.astype(float), 2, ONE, 0, True), "key: "),
         ((KEY, 0, ONE, 0, True), "n: got 0, expected a positive number of tasks"),
         ((KEY, 2, np.ones((1, 1)), 0, True), "utilization: got . dimension.s., expected 1"),
-        ((KEY, 2, np.array([np.nan]), 0, False), r"utilization\[0\]: got nan, expected a finite number of at"),
-        ((KEY, 2, np.array([1, 2.5]), 0, True), r"utilization\[1\]: got 2\.5, expected at most 2, 1 for each"),
+        (
+            (KEY, 2, np.array([np.nan]), 0, False),
+            r"utilization\[0\]: got nan, expected a finite number of at",
+        ),
+        (
+            (KEY, 2, np.array([1, 2.5]), 0, True),
+            r"utilization\[1\]: got 2\.5, expected at most 2, 1 for each",
+        ),
         ((KEY, 2, "x", 0, True), "utilization: "),
         ((KEY, 2, ONE, -1, True), "first: got -1, expected the number of a set"),
         ((None, 2, ONE, 0, True), "key: "),

@@ -184,7 +184,11 @@ def test_priorities() -> None:
         ({"at": 14}, ValueError, "at: got 14, expected a positive number, at most the GPU's SMs"),
         ({"at": 0}, ValueError, "at: got 0, expected a positive number, at most the GPU's SMs"),
         ({"periods": (0, 5)}, ValueError, r"periods\[0\]: got 0, expected a positive number"),
-        ({"periods": (9, 5)}, ValueError, r"periods\[1\]: got 5, expected at least the first number of"),
+        (
+            {"periods": (9, 5)},
+            ValueError,
+            r"periods\[1\]: got 5, expected at least the first number of",
+        ),
         ({"periods": (9, 2**60)}, OverflowError, r"periods\[1\]: got -?\d+, expected a period"),
         ({"periods": 5}, ValueError, "periods: got 5, expected a pair, least and most"),
         ({"utilization": (0.1, 1.5)}, ValueError, r"utilization\[1\]: got 1\.5, expected 0 to 1"),

@@ -454,7 +454,9 @@ def test_hostile_limits():
         _core.occupancy(limits[:9], zeros, zeros, zeros)
     with pytest.raises(ValueError, match=r"limits: got 2 dimension.s., expected 1"):
         _core.occupancy([limits], zeros, zeros, zeros)
-    with pytest.raises(TypeError, match=r"limits: got dtype\('float64'\), expected what casts safely"):
+    with pytest.raises(
+        TypeError, match=r"limits: got dtype\('float64'\), expected what casts safely"
+    ):
         _core.occupancy(limits * 1.0, zeros, zeros, zeros)
     names = "sms warps_per_sm blocks_per_sm regs_per_sm smem_per_sm smem_per_block".split()
     names += "smem_reserved smem_unit reg_unit partitions".split()
@@ -481,7 +483,9 @@ def test_hostile_kernels():
         _core.occupancy(limits, [1, 0, 1], three, three)
     with pytest.raises(ValueError, match=r"smem\[2\]: got -1, expected a number of at least 0"):
         _core.occupancy(limits, three, three, [0, 0, -1])
-    with pytest.raises(TypeError, match=r"threads: got dtype\('float64'\), expected what casts safely"):
+    with pytest.raises(
+        TypeError, match=r"threads: got dtype\('float64'\), expected what casts safely"
+    ):
         _core.occupancy(limits, np.array([0.5]), [0], [0])
     with pytest.raises((TypeError, ValueError), match="threads"):
         _core.occupancy(limits, ["a"], [0], [0])

@@ -701,7 +701,12 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
         (ONE, {"index": -1}, ValueError, "index: got -1"),
         (ONE, {"seed": -1}, ValueError, "seed: got -1, expected a non-negative integer"),
         (TWO, {}, ValueError, "timeslice: got None, expected ticks, for 2 contexts"),
-        (TWO, {"timeslice": 5, "runlist": [0]}, ValueError, "runlist: got 1, expected every context at least once"),
+        (
+            TWO,
+            {"timeslice": 5, "runlist": [0]},
+            ValueError,
+            "runlist: got 1, expected every context at least once",
+        ),
         (
             *(TWO, {"timeslice": 5, "context_priority": ["low", "urgent"]}, ValueError),
             r"context_priority\[1\]: got 'urgent', expected one",

@@ -433,7 +433,9 @@ def test_more_refusals():
         gs.simulate.host(VECTOR_A, 2, until=2**60)
     huge = gs.HostTasks([2**58], cpu=[2**57], core=0)
     assert gs.simulate.host(huge, 1, until=2**58 + 1).worst[0] == 2**57
-    with pytest.raises(OverflowError, match=r"period\[0\]: got 576460752303423488, expected a time below"):
+    with pytest.raises(
+        OverflowError, match=r"period\[0\]: got 576460752303423488, expected a time below"
+    ):
         gs.simulate.host(gs.HostTasks([2**59], cpu=[1], core=0), 1, until=10)
     for function in (gs.simulate.host, gs.simulate.host_responses):
         with pytest.raises(TypeError, match="hosts: got list, expected HostTasks"):

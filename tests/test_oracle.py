@@ -355,7 +355,9 @@ def test_utilization_of_exactly_one() -> None:
     assert gs.BatchTable.from_utilization(more).completion[7] == 0
     overloaded = KernelTasks([3, 4], [5, 1])  # a task alone is eligible in any case
     assert gs.BatchTable.from_utilization(overloaded).completion.tolist() == [0, 5, 1, 0]
-    with pytest.raises(OverflowError, match=r"period\[1\]: got 2147483629, expected periods with a"):
+    with pytest.raises(
+        OverflowError, match=r"period\[1\]: got 2147483629, expected periods with a"
+    ):
         gs.BatchTable.from_utilization(KernelTasks([2**31 - 1, 2**31 - 19], [1, 1]))
 
 

@@ -464,7 +464,9 @@ def test_hostile_module_arguments():
         place(blocks=np.array([-(2**63)]))
     with pytest.raises(ValueError, match="blocks: got length 2 on axis 0, expected 1"):
         place(blocks=np.ones(2, dtype=np.int64))
-    with pytest.raises(TypeError, match=r"blocks: got dtype\('float64'\), expected what casts safely"):
+    with pytest.raises(
+        TypeError, match=r"blocks: got dtype\('float64'\), expected what casts safely"
+    ):
         place(blocks=np.array([np.nan]))
     with pytest.raises(ValueError, match=r"load: got 1 dimension.s., expected 2"):
         place(load=np.zeros(32, dtype=np.int64))

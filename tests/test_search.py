@@ -381,7 +381,12 @@ def rows(*arrays):
         (None, [1, 1, 3, 4, 3, 4, 4, 6], ValueError, r"completion\[0\](: got| =) 1"),
         (None, [0, 1, 3, 4], ValueError, "got length 4 on axis 1, expected 8"),
         (None, [0, 1, 3, 4, 3, 4, 4, 2**62], OverflowError, r"completion\[7\]"),
-        (None, [0.0, 1, 3, 4, 3, 4, 4, 6], TypeError, r"completion: got dtype\('float64'\), expected what casts"),
+        (
+            None,
+            [0.0, 1, 3, 4, 3, 4, 4, 6],
+            TypeError,
+            r"completion: got dtype\('float64'\), expected what casts",
+        ),
     ],
 )
 def test_the_module_refuses_hostile_arrays(period, completion, error, message):

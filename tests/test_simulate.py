@@ -708,7 +708,9 @@ def test_sets_that_cannot_be_simulated() -> None:
         ValueError, match=r"tasks: got a stack of 2 sets, expected one set; fifo_responses"
     ):
         simulate.fifo(stack, 4, until=10)
-    with pytest.raises(ValueError, match=r"set 1: threads\[0\]: got 5, expected at most the number of"):
+    with pytest.raises(
+        ValueError, match=r"set 1: threads\[0\]: got 5, expected at most the number of"
+    ):
         wide = gs.KernelTasks(period=[[4, 5], [6, 7]], block_time=1, threads=[[1, 1], [5, 1]])
         simulate.fifo_responses(wide, [4, 4], until=10)
     with pytest.raises(ValueError, match=r"threads: got shape \(3,\), expected one number, or one"):

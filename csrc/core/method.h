@@ -20,7 +20,7 @@ typedef struct {
     const char *name;     /* unique, in the field's words: "fmlp_plus" */
     const char *model;    /* "KernelTasks", "BatchTable", "HostTasks", "Launches" */
     const char *function; /* its name in the package: "analysis.fmlp_plus" */
-    const char *claim;    /* "exact", "sufficient", "simulation" */
+    const char *claim;    /* "exact", "sufficient", "necessary", "simulation" */
     const char *source;   /* keys and equations */
     const char *summary;  /* one sentence */
     const gs_method_option_t *options;

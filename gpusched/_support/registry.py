@@ -48,7 +48,8 @@ class Method:
     function
         Its function in the package, such as "analysis.mpcp".
     claim
-        "exact", "sufficient" (what it accepts meets every deadline) or "simulation".
+        "exact", "sufficient" (what it accepts meets every deadline), "necessary" (what it rejects
+        does not) or "simulation".
     source
         Keys of papers, with sections or equations.
     summary

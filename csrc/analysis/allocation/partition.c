@@ -73,10 +73,10 @@ int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, 
     return method->run(self, ctx, hosts, core, &chosen, answer);
 }
 
-static const char *const PARTITION_TEST[] = {"mpcp", "fmlp_plus", "gpu_server", NULL};
+static const char *const PARTITION_PROTOCOL[] = {"mpcp", "fmlp_plus", "gpu_server", NULL};
 static const char *const PARTITION_MODE[] = {"suspend", "busy", "spin", NULL};
 static const gs_method_option_t PARTITION_OPTIONS[] = {
-    {"test", "choice", PARTITION_TEST, "mpcp", "test that the cores are for"},
+    {"protocol", "choice", PARTITION_PROTOCOL, "mpcp", "test that the cores are for"},
     {"mode", "choice", PARTITION_MODE, "suspend",
      "what a job does with its core during a GPU segment"},
     {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},

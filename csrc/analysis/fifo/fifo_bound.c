@@ -310,7 +310,7 @@ static const gs_method_option_t FIFO_BOUND_OPTIONS[] = {
      "threads busy while a block waits: exact, or the bound of the paper"},
 };
 
-const gs_method_t gs_analysis_fifo_fifo_bound_method = {
+const gs_method_t gs_analysis_fifo_bound_method = {
     .name = "fifo_bound",
     .model = "KernelTasks",
     .function = "analysis.fifo_bound",
@@ -320,4 +320,13 @@ const gs_method_t gs_analysis_fifo_fifo_bound_method = {
         "Response-time bounds of kernels in streams of their own, blocks started in FIFO order.",
     .options = FIFO_BOUND_OPTIONS,
     .option_count = sizeof FIFO_BOUND_OPTIONS / sizeof *FIFO_BOUND_OPTIONS,
+};
+
+const gs_method_t gs_analysis_fifo_limit_method = {
+    .name = "fifo_limit",
+    .model = "KernelTasks",
+    .function = "analysis.fifo_limit",
+    .claim = "necessary",
+    .source = "[ECRTS17], Theorem 1",
+    .summary = "The utilization limit of the paper; utilization above the threads is rejected.",
 };

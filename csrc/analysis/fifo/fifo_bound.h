@@ -86,6 +86,7 @@ int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, 
                            int64_t sms, int64_t beta, int order, int64_t theorems,
                            gs_analysis_fifo_bound_t *bound);
 
-extern const gs_method_t gs_analysis_fifo_fifo_bound_method;
+extern const gs_method_t gs_analysis_fifo_bound_method;
+extern const gs_method_t gs_analysis_fifo_limit_method;
 
 #endif
