@@ -144,4 +144,5 @@ def subpackages(package: types.ModuleType) -> list[types.ModuleType]:
 
 def test_the_top_level_holds_what_is_named() -> None:
     names = {path.name for path in PACKAGE.iterdir() if path.is_file() and path.suffix != ".so"}
-    assert names == {"__init__.py", "__main__.py", "_version.py", "_core.pyi", "py.typed"}
+    code = {"__init__.py", "__main__.py", "_version.py", "_core.pyi", "py.typed"}
+    assert names == code | {"README.md"}

@@ -119,9 +119,9 @@ def test_from_schedule() -> None:
     assert launches.stream_name == ("a", "b", "c") and launches.streams == 3
     # Where the plan is right, every kernel ends within its frame, whatever the GPU.
     ends = np.repeat(schedule.end, [len(batch) for batch in frames])
-    assert (gs.simulate.hierarchy("Xavier", launches).end <= ends).all()
+    assert (gs.simulate.hierarchy(launches, "Xavier").end <= ends).all()
     slow = gs.Launches.from_schedule(schedule, interference=[1, 3, 3, 1])
-    assert (gs.simulate.hierarchy("Xavier", slow).end > ends).any()
+    assert (gs.simulate.hierarchy(slow, "Xavier").end > ends).any()
     with pytest.raises(TypeError, match="schedule: got NoneType, expected Schedule"):
         gs.Launches.from_schedule(None)  # type: ignore[arg-type]
     empty = gs.Schedule([], [], [], tasks)

@@ -55,7 +55,7 @@ def test_figure_5():
 
 @pytest.mark.parametrize("policy", ["most_room", "olmedo"])
 def test_load_balancing(policy):
-    """Paper 003: 6 SMs hold a block of 512 threads, then come 16 blocks of 64 or of 128 threads."""
+    """[RTAS20]: 6 SMs hold a block of 512 threads, then come 16 blocks of 64 or of 128 threads."""
     small = gs.place(XAVIER, [6, 16], [512, 64], placement=policy)
     assert small.sms(1).tolist() == [5, 7] * 8
     large = gs.place(XAVIER, [6, 16], [512, 128], placement=policy)

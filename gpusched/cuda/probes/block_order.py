@@ -60,8 +60,7 @@ def sm_order(bench: Bench) -> Finding:
 
 
 def with_order(gpu: GPU, order: Sequence[int]) -> GPU:
-    values = dict(zip(GPU.__dataclass_fields__, gpu._values(), strict=True))
-    return GPU(**values | {"sm_order": list(order)})
+    return GPU(**gpu._fields() | {"sm_order": list(order)})
 
 
 def pairs(bench: Bench) -> Finding:
