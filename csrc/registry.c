@@ -1,4 +1,4 @@
-/* Everything that the library lists about itself: methods and limits. */
+/* Lists of all methods and limits of the library. */
 #include "registry.h"
 
 #include "gpusched.h"

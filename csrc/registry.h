@@ -1,4 +1,4 @@
-/* What the library lists about itself: its methods and limits. */
+/* Lists of all methods and limits of the library. */
 #ifndef GS_REGISTRY_H
 #define GS_REGISTRY_H
 

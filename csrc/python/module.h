@@ -1,4 +1,4 @@
-/* What the files of the Python module share: arrays in and out, errors, calls into the core.
+/* Shared declarations of the Python module: state, arrays, calls into the core, errors.
  *
  * The module is a set of functions on arrays, so there is no object to share or to protect; what
  * users hold are the frozen dataclasses of the Python package. One file per exposed part.

@@ -614,7 +614,7 @@ def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
 def _exceeds(
     rows: tuple[Int64Array, ...], share: npt.NDArray[np.float64], limit: Int64Array
 ) -> BoolArray:
-    """Which utilizations exceed a number of threads; fractions decide close cases."""
+    """Flags of utilizations above a number of threads; fractions decide close cases."""
     above = share > limit
     for i in np.flatnonzero(np.abs(share - limit) <= 1e-9 * limit):
         above[i] = _exact_utilization(tuple(row[int(i)] for row in rows)) > int(limit[i])

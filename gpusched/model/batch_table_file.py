@@ -263,7 +263,7 @@ def _one_time(at: str, sample: Any, least: int) -> None:
 
 
 def _time(row: _Row, statistic: str) -> int:
-    """What stands for the samples, rounded up."""
+    """Statistic of the samples, rounded up."""
     if row.eligible is False:
         return 0
     samples = sorted(int(sample) for sample in row.samples)

@@ -539,7 +539,7 @@ def _named_order(name: str, sms: int) -> Int64Array:
 
 
 def _order_name(order: Int64Array) -> str:
-    """What the order is called, "" when it has no name."""
+    """Name of the order, "" when it has none."""
     names = (name for name in _ORDERS if np.array_equal(order, _named_order(name, len(order))))
     return next(names, "")
 

@@ -142,7 +142,7 @@ def _split(job: list[Any], i: int) -> tuple[list[Any], list[Any], list[Any], lis
 
 
 def sm_sets(sm: Any, limit: int) -> npt.NDArray[np.bool_] | None:
-    """Which SMs are in each set, from a bool array or lists of SM indices; None for None."""
+    """SMs of each set, from a bool array or lists of SM indices; None for None."""
     refusal = (
         f"sm: got {shown(sm)}, expected a bool array with one row per task, or lists of SM indices"
     )

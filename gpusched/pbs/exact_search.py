@@ -160,7 +160,7 @@ class Search(BatchAnswer):
 
     @property
     def reason(self) -> Any:  # a string, None or an array, as is_stack says
-        """Why there is no answer (or no policy), one of ``SPENT``: a string, None with an answer;
+        """Reason for a missing answer (or policy), one of ``SPENT``; None with an answer;
         for a stack an array ``(N,)``, "" with an answer."""
         names = np.array(SPENT)[self.reason_code]
         return names if self.is_stack else str(names) or None

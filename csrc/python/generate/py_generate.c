@@ -25,7 +25,8 @@ static bool request_init(request_t *self, PyObject *key, PyObject *utilization, 
         return false;
     }
     if (self->first < 0 || self->first > INT64_MAX - PyArray_DIM(self->utilization, 0)) {
-        PyErr_Format(PyExc_ValueError, "first: got %lld, expected the number of a set", self->first);
+        PyErr_Format(PyExc_ValueError, "first: got %lld, expected the number of a set",
+                     self->first);
         return false;
     }
     const double *u = PyArray_DATA(self->utilization);
@@ -39,7 +40,8 @@ static bool request_init(request_t *self, PyObject *key, PyObject *utilization, 
                          "utilization[%zd]: got %R, expected at most %lld, 1 for each task",
                          (Py_ssize_t)i, value, self->n);
         } else if (value != NULL) {
-            PyErr_Format(PyExc_ValueError, "utilization[%zd]: got %R, expected a finite number of at least 0",
+            PyErr_Format(PyExc_ValueError,
+                         "utilization[%zd]: got %R, expected a finite number of at least 0",
                          (Py_ssize_t)i, value);
         }
         Py_XDECREF(value);
@@ -114,7 +116,7 @@ out:
 PyDoc_STRVAR(kernels_doc,
              "generate_kernels(key, *, n, utilization, first, periods, capacity)\n"
              "--\n\n"
-             "Kernels as in paper 001, section 6.1: (period, wcet, blocks), int64 (sets, n)\n"
+             "Kernels as in [RTNS24], section 6.1: (period, wcet, blocks), int64 (sets, n)\n"
              "each. key, utilization, first: as in generate_uunifast; periods: int64 ticks to\n"
              "choose from; capacity: blocks that the GPU holds at once.");
 

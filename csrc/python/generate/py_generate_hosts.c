@@ -103,8 +103,8 @@ static PyObject *generate_hosts(PyObject *module, PyObject *const *args, Py_ssiz
         goto out;
     }
     if (count < 0 || first < 0 || first > INT64_MAX - count) {
-        PyErr_Format(PyExc_ValueError, "first and count: got %lld and %lld, expected numbers of sets", first,
-                     count);
+        PyErr_Format(PyExc_ValueError,
+                     "first and count: got %lld and %lld, expected numbers of sets", first, count);
         goto out;
     }
     if (spec.segments.most < 1 || spec.segments.most > INT16_MAX) {

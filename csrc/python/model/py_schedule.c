@@ -8,7 +8,7 @@ PyDoc_STRVAR(replay_doc,
              "--\n\n"
              "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
              "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.\n"
-             "With a cycle length, the frames from cycle_from on repeat for ever.");
+             "With a cycle length, the frames from cycle_from on repeat endlessly.");
 
 static const gs_python_signature_t SCHEDULE_REPLAY_SIGNATURE = {
     "schedule_replay", "OOOOOOOpLL", 7, 2,

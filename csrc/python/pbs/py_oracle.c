@@ -3,7 +3,7 @@
 #include "python/support/gpu_arguments.h"
 #include "python/support/parameters.h"
 
-/* How long batches take, for every set of the stack. */
+/* Completion times of batches, for every set of a stack. */
 typedef struct {
     PyArrayObject *wcet; /* (sets, n) int64 */
     PyArrayObject *key;  /* (4,) uint64 */
@@ -29,7 +29,8 @@ static bool times_init(times_t *self, PyObject *wcet, PyObject *key, long long l
         return false;
     }
     if (self->first < 0 || self->first > INT64_MAX - self->sets) {
-        PyErr_Format(PyExc_ValueError, "first: got %lld, expected the number of a set", self->first);
+        PyErr_Format(PyExc_ValueError, "first: got %lld, expected the number of a set",
+                     self->first);
         return false;
     }
     self->n = (int32_t)n;

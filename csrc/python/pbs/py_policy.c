@@ -41,7 +41,8 @@ static bool read_feasible(policy_t *self, PyArrayObject *begin, PyArrayObject *f
         sorted = offsets[i] <= offsets[i + 1];
     }
     if (!sorted) {
-        PyErr_SetString(PyExc_ValueError, "begin: expected offsets that rise from 0 to the number of spans");
+        PyErr_SetString(PyExc_ValueError,
+                        "begin: expected offsets that rise from 0 to the number of spans");
         return false;
     }
     self->feasible.problem = &self->problem;

@@ -104,7 +104,8 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
         return NULL;
     }
     if (states < 0 || policy_limit < 0) {
-        PyErr_SetString(PyExc_ValueError, "states and policy_limit: expected numbers of at least 0");
+        PyErr_SetString(PyExc_ValueError,
+                        "states and policy_limit: expected numbers of at least 0");
         return NULL;
     }
     gs_python_call_t call;
@@ -237,14 +238,15 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(endless_doc,
-             "pbs_endless(period, deadline, offset, completion, undecided, *, idling, states, "
-             "bytes, seconds, stop)\n"
-             "--\n\n"
-             "Decides one task set (a stack of one) for ever (gs_pbs_infinite_horizon_run). "
-             "Returns (answer,\n"
-             "spent, states, bytes, load, cycle_from, cycle_length), prices as (scale, price) or\n"
-             "None, and (start, end, batch) or None.");
+PyDoc_STRVAR(
+    endless_doc,
+    "pbs_endless(period, deadline, offset, completion, undecided, *, idling, states, "
+    "bytes, seconds, stop)\n"
+    "--\n\n"
+    "Decides one task set (a stack of one) over an infinite horizon (gs_pbs_infinite_horizon_run). "
+    "Returns (answer,\n"
+    "spent, states, bytes, load, cycle_from, cycle_length), prices as (scale, price) or\n"
+    "None, and (start, end, batch) or None.");
 
 static const gs_python_signature_t PBS_ENDLESS_SIGNATURE = {
     "pbs_endless", "OOOOOpLLdO", 5, 0,

@@ -164,12 +164,13 @@ out:
     return handle;
 }
 
-PyDoc_STRVAR(run_doc,
-             "run($self, *, waves, states, bytes, seconds, stop)\n"
-             "--\n\n"
-             "Goes on for so many waves at most. states limits the jobs, bytes the memory of the\n"
-             "whole simulation, seconds the time of this call. Returns (status, done, now, jobs\n"
-             "released); status is positive when a budget was spent, and the simulation over.");
+PyDoc_STRVAR(
+    run_doc,
+    "run($self, *, waves, states, bytes, seconds, stop)\n"
+    "--\n\n"
+    "Continues for at most that many waves. states limits the jobs, bytes the memory of the\n"
+    "whole simulation, seconds the time of this call. Returns (status, done, now, jobs\n"
+    "released); status is positive when a budget was spent, and the simulation over.");
 
 static const gs_python_signature_t FIFO_RUN_SIGNATURE = {
     "run", "LLLdO", 0, 0, (const char *const[]){"waves", "states", "bytes", "seconds", "stop"}};
@@ -185,7 +186,8 @@ static PyObject *fifo_run(PyObject *object, PyObject *const *args, Py_ssize_t na
         return NULL;
     }
     if (waves < 1 || states < 0) {
-        PyErr_SetString(PyExc_ValueError, "waves and states: expected a positive number and one of at least 0");
+        PyErr_SetString(PyExc_ValueError,
+                        "waves and states: expected a positive number and one of at least 0");
         return NULL;
     }
     simulation_t *self = take(object);

@@ -212,7 +212,7 @@ PyDoc_STRVAR(
     run_doc,
     "run($self, *, blocks, bytes, seconds, stop)\n"
     "--\n\n"
-    "Goes on for so many blocks at most. bytes limits the memory of the whole simulation,\n"
+    "Continues for at most that many blocks. bytes limits the memory of the whole simulation,\n"
     "seconds the time of this call. Returns (status, done, now, operations ended, blocks\n"
     "started); status is positive when a budget was spent, and the simulation over.");
 

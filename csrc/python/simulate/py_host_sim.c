@@ -195,7 +195,8 @@ static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t n
         goto out;
     }
     if (self->arrays.hosts.sets != 1) {
-        PyErr_Format(PyExc_ValueError, "hosts: got %zd sets, expected one", self->arrays.hosts.sets);
+        PyErr_Format(PyExc_ValueError, "hosts: got %zd sets, expected one",
+                     self->arrays.hosts.sets);
         goto out;
     }
     gs_simulate_host_model_t model = model_at(&self->arrays, &in, 0);
@@ -219,13 +220,14 @@ out:
     return handle;
 }
 
-PyDoc_STRVAR(run_doc,
-             "run($self, *, instants, states, bytes, seconds, stop)\n"
-             "--\n\n"
-             "Goes on for so many instants at most. states limits the jobs, bytes the memory of\n"
-             "the whole simulation, seconds the time of this call. Returns (status, done, now,\n"
-             "jobs released); status is positive when a budget was spent, and the simulation\n"
-             "over.");
+PyDoc_STRVAR(
+    run_doc,
+    "run($self, *, instants, states, bytes, seconds, stop)\n"
+    "--\n\n"
+    "Continues for at most that many instants. states limits the jobs, bytes the memory of\n"
+    "the whole simulation, seconds the time of this call. Returns (status, done, now,\n"
+    "jobs released); status is positive when a budget was spent, and the simulation\n"
+    "over.");
 
 static const gs_python_signature_t HOST_RUN_SIGNATURE = {
     "run", "LLLdO", 0, 0, (const char *const[]){"instants", "states", "bytes", "seconds", "stop"}};
@@ -241,7 +243,8 @@ static PyObject *host_run(PyObject *object, PyObject *const *args, Py_ssize_t na
         return NULL;
     }
     if (instants < 1 || states < 0) {
-        PyErr_SetString(PyExc_ValueError, "instants and states: expected a positive number and one of at least 0");
+        PyErr_SetString(PyExc_ValueError,
+                        "instants and states: expected a positive number and one of at least 0");
         return NULL;
     }
     simulation_t *self = take(object);

@@ -1,4 +1,4 @@
-/* How does a schedule become arrays? */
+/* Conversion of schedules to arrays. */
 #include "python/support/frame_arrays.h"
 
 PyObject *gs_python_frames(const gs_schedule_t *schedule)

@@ -1,4 +1,4 @@
-/* Which GPU does a call speak of? */
+/* Arguments that describe a GPU: limits and the order of its SMs. */
 #include "python/support/gpu_arguments.h"
 
 static bool read_limits(gs_gpu_t *gpu, PyArrayObject *limits)
@@ -25,8 +25,8 @@ static bool read_limits(gs_gpu_t *gpu, PyArrayObject *limits)
     for (npy_intp i = 0; i < count; i++) {
         int64_t value = gs_python_i64(limits)[i];
         if (value < INT32_MIN || value > INT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "%s: got %lld, expected a number that fits 32 bits", fields[i].name,
-                         (long long)value);
+            PyErr_Format(PyExc_ValueError, "%s: got %lld, expected a number that fits 32 bits",
+                         fields[i].name, (long long)value);
             return false;
         }
         *fields[i].field = (int32_t)value;

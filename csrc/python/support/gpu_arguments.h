@@ -1,4 +1,4 @@
-/* The two arguments that describe a GPU in every function that takes one. */
+/* Arguments that describe a GPU: limits and the order of its SMs. */
 #ifndef GS_PYTHON_SUPPORT_GPU_ARGUMENTS_H
 #define GS_PYTHON_SUPPORT_GPU_ARGUMENTS_H
 

@@ -1,4 +1,4 @@
-/* How does a tuple of arrays become sets of tasks with CPU and GPU segments? */
+/* Stacks of tasks with CPU and GPU segments from a tuple of arrays. */
 #include "python/support/host_arguments.h"
 
 enum { PERIOD, DEADLINE, PRIORITY, SEGMENTS, CPU, COPY_IN, KERNEL, COPY_OUT };

@@ -1,4 +1,4 @@
-/* Stacks of tasks with CPU and GPU segments, as Python hands them over.
+/* Stacks of tasks with CPU and GPU segments from a tuple of arrays.
  *
  * One argument, a tuple of eight int64 arrays: period, deadline, priority, segments of shape
  * (N, n); cpu of shape (N, n, w + 1); copy_in of shape (N, n, w); kernel of shape (N, n, w, k);

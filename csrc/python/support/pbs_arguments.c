@@ -1,4 +1,4 @@
-/* Which task sets and tables does a call ask about? */
+/* Arguments of every PBS function: stacks of task sets with their batch tables. */
 #include "python/support/pbs_arguments.h"
 
 bool gs_python_problem_init(gs_python_problem_t *self, PyObject *period, PyObject *deadline,
