@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from gpusched import _core
 from gpusched._support.text import xml
@@ -74,13 +74,17 @@ class Method:
         raise KeyError(name)
 
     def choices(self, name: str) -> tuple[str, ...]:
-        """The choices of an option."""
-        return self.option(name).choices
+        """The choices of an option; none where the method does not have it."""
+        return next((option.choices for option in self.options if option.name == name), ())
 
 
 class Methods(tuple[Method, ...]):
     """All methods; prints as a table, and finds a method by its name."""
 
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> Method: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Method, ...]: ...
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             for method in self:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance, integer64, one_of, some_of
+from gpusched._support.registry import methods
 from gpusched.analysis.partitioned import fmlp_plus
 from gpusched.analysis.partitioned_inputs import (
     LOCK_MODES,
@@ -27,7 +28,7 @@ from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]
 
-PROTOCOLS = ("mpcp", "fmlp_plus", "gpu_server")
+PROTOCOLS = methods()["partition"].choices("protocol")
 
 
 def partition(
@@ -79,9 +80,9 @@ def partition(
     """
     instance(hosts, HostTasks, "hosts")
     one_of(protocol, PROTOCOLS, "protocol")
-    modes = {"mpcp": LOCK_MODES, "fmlp_plus": LOCK_MODES[:2], "gpu_server": LOCK_MODES[:1]}
-    one_of(mode, modes[protocol], "mode")
-    one_of(variant, ("sound", "gcaps") if protocol == "fmlp_plus" else ("sound",), "variant")
+    test = methods()[protocol]
+    one_of(mode, test.choices("mode") or LOCK_MODES[:1], "mode")
+    one_of(variant, test.choices("variant") or ("sound",), "variant")
     began = perf_counter()
     count, width = integer64(cpus, "cpus"), whole_gpu(hosts, sms)
     *answer, cores, server = _core.host_partition(

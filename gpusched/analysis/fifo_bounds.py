@@ -21,6 +21,7 @@ from gpusched._support.arguments import (
     some_of,
     task_number,
 )
+from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.fifo_order import ORDERS, Order
@@ -38,29 +39,13 @@ __all__ = [
     "fifo_limit",
 ]
 
-THEOREMS = ("", "fits", "P", "V1, case 1", "V1, case 2", "A", "A refined", "V2", "V3")
+THEOREMS = enumeration("analysis.fifo_theorem")
 """Sources of bounds, in the order of ``FifoBound.theorem_code``."""
 
-STATUSES = ("bounded", "unknown", "unbounded_long", "unbounded_load")
+STATUSES = enumeration("analysis.fifo_status")
 """Knowledge of a task's responses, in the order of ``FifoBound.status_code``."""
 
-REASONS = (
-    "bound",
-    "order",
-    "skipped",
-    "waits",
-    "utilization",
-    "long",
-    "sc1",
-    "sc1_other",
-    "blocks",
-    "block_time",
-    "endless",
-    "clock",
-    "no_start",
-    "needless",
-    "sms",
-)
+REASONS = enumeration("analysis.fifo_reason")
 """Reasons of a theorem without a bound: the values of the four bits from bit 4 t of
 ``FifoBound.reasons`` for theorem number t of ``THEOREMS``."""
 

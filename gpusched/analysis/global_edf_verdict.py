@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.registry import enumeration
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, Times, missing
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["GEDF_BOUNDS", "LOCKS", "GedfVerdict"]
 
-LOCKS = ("fmlp", "omlp")
+LOCKS = enumeration("analysis.gedf_lock")
 """Locks of the Shared Resource Method: FMLP-Long, one FIFO queue; the global OMLP, a FIFO queue of
 m jobs with a priority queue before it."""
 
-GEDF_BOUNDS = ("", "alone", "uniprocessor", "devi_anderson", "compliant", "fifo")
+GEDF_BOUNDS = enumeration("analysis.gedf_bound")
 """Sources of bounds, in the order of ``GedfVerdict.method_code``: a CPU for every task; one CPU and
 implicit deadlines; Devi and Anderson 2005/2008; the compliant vector of Erickson, Devi and Baruah
 2010 and Erickson and Anderson 2012; the FIFO order inside a container."""

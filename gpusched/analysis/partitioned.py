@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import instance, int_array, integer64, one_of
+from gpusched._support.registry import methods
 from gpusched.analysis.partitioned_inputs import (
-    LOCK_MODES,
-    STGM_VARIANTS,
     LockMode,
     Mode,
     assigned_cores,
@@ -102,8 +101,8 @@ def stgm(
     - releases of a task are at least a period apart; segments may take less than the given time.
     """
     instance(hosts, HostTasks, "hosts")
-    one_of(mode, LOCK_MODES[:2], "mode")
-    one_of(variant, STGM_VARIANTS, "variant")
+    one_of(mode, methods()["stgm"].choices("mode"), "mode")
+    one_of(variant, methods()["stgm"].choices("variant"), "variant")
     began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = hosts.sms if sms is None else few_sms(integer64(sms, "sms"))
@@ -158,7 +157,7 @@ def mpcp(
     As `stgm`. Releases of a task are assumed to be at least a period apart.
     """
     instance(hosts, HostTasks, "hosts")
-    one_of(mode, LOCK_MODES, "mode")
+    one_of(mode, methods()["mpcp"].choices("mode"), "mode")
     began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
@@ -206,8 +205,8 @@ def fmlp_plus(
     As `stgm`. Releases of a task are assumed to be at least a period apart.
     """
     instance(hosts, HostTasks, "hosts")
-    one_of(mode, LOCK_MODES[:2], "mode")
-    one_of(variant, ("sound", "gcaps"), "variant")
+    one_of(mode, methods()["fmlp_plus"].choices("mode"), "mode")
+    one_of(variant, methods()["fmlp_plus"].choices("variant"), "variant")
     began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)

@@ -10,14 +10,15 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer64
+from gpusched._support.registry import enumeration
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.host_tasks import MAX_SMS, HostTasks
 
 Mode = Literal["suspend", "busy"]
 LockMode = Literal["suspend", "busy", "spin"]
 
-STGM_VARIANTS = ("sound", "paper", "paper, B_h")
-LOCK_MODES = ("suspend", "busy", "spin")
+STGM_VARIANTS = enumeration("analysis.stgm_variant")
+LOCK_MODES = enumeration("analysis.lock_mode")
 
 
 def assigned_cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.registry import enumeration, methods
 from gpusched._support.text import clip
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["TERMS", "Verdict"]
 
-TERMS = ("own", "copy", "kernel", "request", "lower", "server", "higher")
+TERMS = enumeration("analysis.term")
 """Parts of a response time: the task's own segments (and its requests' overhead); waiting for the
 copy engine (B^m in [RTCSA19]), for SMs (B^e), and for the lock or the server; GPU segments of less
 urgent tasks on its core (B^l); the server's work on its core; more urgent tasks on its core."""
@@ -49,14 +50,6 @@ _MODE = {
     ): "Tasks are suspended while they wait for the lock, and the holder keeps its core.",
     ("lock", "spin"): "Tasks spin at their own priority while they wait for the lock; the holder "
     "keeps its core.",
-}
-_SHARING = {
-    "stgm": "Kernels on different SMs slow each other down by no more than the given times allow; "
-    "one copy engine serves copies in the order of their requests.",
-    "mpcp": "One lock guards the whole GPU; the most urgent waiting task gets it next.",
-    "fmlp_plus": "One lock guards the whole GPU, first come, first served.",
-    "gpu_server": "One server task of the highest priority on its core runs all GPU segments, one "
-    "at a time, the most urgent task's first; tasks are suspended meanwhile.",
 }
 _UNSOUND = {
     "paper": "The printed equations hold; counterexamples are known.",
@@ -138,8 +131,8 @@ its own segments.'
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
-        kind = {"mpcp": "lock", "fmlp_plus": "lock"}.get(self.test, self.test)
-        found = [*_COMMON, _SHARING[self.test]]
+        kind = self.test if self.test in ("stgm", "gpu_server") else "lock"
+        found = [*_COMMON, methods()[self.test].summary]
         if (kind, self.mode) in _MODE:
             found.append(_MODE[kind, self.mode])
         if self.variant in _UNSOUND:

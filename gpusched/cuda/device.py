@@ -12,15 +12,16 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
+from gpusched._support.registry import enumeration
 from gpusched.cuda.driver import driver, image, limits, why_not
 from gpusched.io.block_log import BlockLog
 from gpusched.model.gpu import GPU, occupancy
 
-KINDS = ("kernel", "copy_in", "copy_out", "memset", "graph")
+KINDS = enumeration("cuda.operation")
 INVALID_VALUE = 1
 WARM_NS = 50_000_000
 """Time for which a device is kept busy before calibration."""
-STREAM_KINDS = ("blocking", "non_blocking", "null")
+STREAM_KINDS = enumeration("cuda.stream_kind")
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,9 @@ import os
 import threading
 
 from gpusched import _core
+from gpusched._support.registry import enumeration
 
-LIMITS = (
-    *("sms", "threads_per_sm", "blocks_per_sm", "regs_per_sm", "smem_per_sm", "smem_per_block"),
-    *("smem_reserved", "copy_engines", "cc_major", "cc_minor", "concurrent_kernels", "l2_bytes"),
-    *("integrated", "timeout", "compute_mode", "memory_bytes"),
-)
+LIMITS = enumeration("cuda.limit")
 """Keys of ``limits``, in the order of the core."""
 
 _lock = threading.Lock()

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
+from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
 from gpusched.cuda.device import Device, Operation, whole
 from gpusched.model.jobs import Jobs
@@ -18,9 +19,9 @@ from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.policy import Policy
 
-STRATEGIES = ("table", "reclaim", "policy")
-WAITS = ("context", "streams", "poll")
-NEVER = (2**63 - 1) // 4
+STRATEGIES = enumeration("pbs.dispatch")
+WAITS = enumeration("cuda.wait")
+NEVER = limit("model.never")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
+from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.model.host_tasks import HostTasks
 
@@ -25,7 +26,7 @@ UTILIZATIONS = {"light": (0.01, 0.1), "medium": (0.1, 0.4), "heavy": (0.5, 0.9)}
 PERIODS = {"short": (3, 33), "moderate": (15, 60), "long": (50, 250)}
 """The paper's intervals of periods, in milliseconds."""
 
-ROUNDINGS = ("nearest", "down", "up")
+ROUNDINGS = enumeration("generate.rounding")
 """Ways to round a share of the tasks to a number of tasks."""
 
 

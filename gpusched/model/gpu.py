@@ -17,12 +17,13 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
+from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 
 KB = 1024
-WARP_THREADS = 32
-MAX_SMS = 65536
+WARP_THREADS = limit("model.warp_threads")
+MAX_SMS = limit("model.sms")
 
 Capability = str | float | tuple[int, int]
 """A compute capability: ``"8.0"``, ``8.0`` or ``(8, 0)``."""
@@ -32,7 +33,7 @@ __all__ = ["GPU", "MAX_SMS", "WARP_THREADS", "SMLimits", "limits_of", "occupancy
 _INT32_MAX = 2**31 - 1
 
 # Limits of the number of blocks, in the order of the core's numbers.
-_LIMIT_NAMES = ("warps", "blocks", "registers", "shared memory", "threads")
+_LIMIT_NAMES = enumeration("model.gpu_limit")
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,13 @@ from gpusched._support.arguments import (
     names,
     one_of,
 )
+from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 
-KINDS = ("kernel", "copy_in", "copy_out")
+KINDS = enumeration("simulate.launch_kind")
 """Kinds of launches; ``Launches.kind`` holds the positions in this tuple."""
 
-STREAM_KINDS = ("blocking", "non_blocking", "null")
+STREAM_KINDS = enumeration("simulate.stream_kind")
 """Kinds of streams; ``Launches.stream_kind`` holds the positions in this tuple."""
 
 MOST_STREAMS = 2**24

@@ -16,6 +16,7 @@ from gpusched import _core
 from gpusched._draw.axes import axes
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
 from gpusched._support.frozen import Frozen
+from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.model.gpu import GPU, as_gpu, kernel_columns
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PLACEMENTS", "Placement", "place"]
 
-PLACEMENTS: dict[str, int] = {"most_room": 0, "olmedo": 1, "round_robin": 2}
+PLACEMENTS: dict[str, int] = {name: i for i, name in enumerate(enumeration("model.placement"))}
 """The rules of placement, with the core's numbers of them."""
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import integer, one_of
 from gpusched._support.budget import Budget, as_budget
+from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.answers.answer import Claim, Flags, Ticks
@@ -33,17 +34,7 @@ from gpusched.pbs.search_inputs import (
 __all__ = ["SPENT", "STAGES", "Search", "search"]
 
 
-STAGES = (
-    "none",
-    "edf_serial",
-    "edf_parallel",
-    "depth_first",
-    "overload",
-    "dead_interval",
-    "latest_start",
-    "interval",
-    "graph",
-)
+STAGES = (*enumeration("pbs.stage"), "graph")
 """Stages that can decide a search, in the order of ``Search.stage_code``.
 
 ``edf_serial``, ``edf_parallel``: that scheduler's schedule is one. ``depth_first``: a short search,
@@ -53,7 +44,7 @@ inserted idle time (all was tried). ``interval``: the feasible instants of every
 the scheduling graph. ``none``: a budget was spent, or the table leaves the answer open.
 """
 
-SPENT = ("", "states", "bytes", "seconds", "undecided", "depth")
+SPENT = ("", *enumeration("core.status")[1:], "depth")
 """Reasons of a search without an answer, in the order of ``Search.reason_code``: the budget that
 was spent, batches that the table leaves undecided, or a graph's depth limit; "" with an answer."""
 

@@ -21,6 +21,7 @@ from gpusched._draw.axes import axes
 from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
 from gpusched._support.files import replacing
 from gpusched._support.frozen import Frozen
+from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
 from gpusched.model.answers.answer import Claim
@@ -37,10 +38,10 @@ def __dir__() -> list[str]:
     return sorted(__all__)  # names for tab completion
 
 
-VARIANTS = ("sound", "paper", "printed")
+VARIANTS = enumeration("pbs.graph_variant")
 ORDERS = ("fifo", "lifo")
-REASONS = ("complete", "states", "bytes", "seconds", "found", "depth", "undecided")
-STATES = ("open", "expanded", "success", "discarded")
+REASONS = enumeration("pbs.graph_outcome")
+STATES = enumeration("pbs.graph_vertex")
 
 _INLINE = 60  # vertices in a drawing that a notebook shows by itself
 _BYTES = 2 << 30  # the budget where none is given

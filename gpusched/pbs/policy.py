@@ -25,6 +25,7 @@ from gpusched._support.arguments import (
     seed_key,
 )
 from gpusched._support.frozen import Frozen, same
+from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Play", "Policy"]
 
 _SHOWN_STATES = 40
-_STRATEGIES = ("table", "reclaim", "policy")
+_STRATEGIES = enumeration("pbs.dispatch")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

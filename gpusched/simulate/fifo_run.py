@@ -27,6 +27,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress, reporter
+from gpusched._support.registry import enumeration
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.simulate.fifo_result import OUTCOMES, FifoResponses, FifoRun, Waves
@@ -43,10 +44,10 @@ __all__ = ["Order", "fifo", "fifo_responses"]
 Draw = Literal["job", "wave", "block"]
 Settle = Literal["no", "note", "stop"]
 
-_DRAWS = ("job", "wave", "block")
-_TRIGGERS = ("head", "tail", "finish")
-_SETTLE = ("no", "note", "stop")
-_REASONS = (None, "states", "bytes", "seconds")
+_DRAWS = enumeration("simulate.fifo_draw")
+_TRIGGERS = enumeration("simulate.fifo_trigger")
+_SETTLE = enumeration("simulate.fifo_settle")
+_REASONS = (None, *enumeration("core.status")[1:4])
 _VERDICTS = np.array(OUTCOMES)
 # Waves of a slice, between which the progress is reported: some milliseconds.
 _SLICE = 1 << 16

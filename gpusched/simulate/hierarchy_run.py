@@ -21,6 +21,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress, reporter
+from gpusched._support.registry import enumeration
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
@@ -29,7 +30,7 @@ from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
 
 __all__ = ["hierarchy"]
 
-_REASONS = (None, "states", "bytes", "seconds")
+_REASONS = (None, *enumeration("core.status")[1:4])
 # Of contexts, the most urgent last.
 _LEVELS = ("low", "medium", "high")
 _MOST_TURNS = 2**24

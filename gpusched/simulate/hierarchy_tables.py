@@ -9,14 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.registry import enumeration
 from gpusched.simulate.run_results import Table
 
 __all__ = ["REASONS", "Blocks", "Deadlock", "Occupancy", "Slices", "Waits"]
 
-REASONS = (
-    *("stream", "after", "null_stream", "channel", "slice", "priority", "queue"),
-    *("warps", "blocks", "registers", "shared_memory", "copy_engine"),
-)
+REASONS = enumeration("simulate.wait_reason")
 """Reasons to wait, by the core's numbers; see ``Waits``."""
 
 

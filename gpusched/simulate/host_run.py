@@ -18,6 +18,7 @@ from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance, integer, one_of, seed_key, set_number
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress, reporter
+from gpusched._support.registry import enumeration
 from gpusched.model.host_tasks import HostTasks, container_period
 from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.run_arguments import execution_shares, gap_share, per_set, victim_per_set
@@ -28,19 +29,19 @@ Policy = Literal["partitioned", "gedf"]
 Protocol = Literal["stgm", "mpcp", "fmlp_plus", "gpu_server", "fmlp", "omlp", "driver", "container"]
 Mode = Literal["suspend", "busy", "spin"]
 
-_POLICIES = ("partitioned", "gedf")
+_POLICIES = enumeration("simulate.host_policy")
 # The protocols of each policy, and the core's numbers for them.
 _PROTOCOLS: dict[str, dict[str, int]] = {
     "partitioned": {"stgm": 0, "mpcp": 1, "fmlp_plus": 2, "gpu_server": 3},
     "gedf": {"fmlp": 2, "omlp": 4, "driver": 5, "container": 6},
 }
-_MODES = ("suspend", "busy", "spin")
+_MODES = enumeration("simulate.host_mode")
 _MODES_OF = {
     **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp_plus": _MODES, "driver": ("spin",)},
     "container": _MODES[:2],
 }
-_TRIGGERS = ("release", "request", "resume", "finish")
-_REASONS = (None, "states", "bytes", "seconds")
+_TRIGGERS = enumeration("simulate.host_trigger")
+_REASONS = (None, *enumeration("core.status")[1:4])
 # Instants of a slice, between which the progress is reported: some milliseconds.
 _SLICE = 1 << 16
 

@@ -187,7 +187,7 @@ const gs_method_t gs_analysis_partitioned_fmlp_plus_method = {
     .function = "analysis.fmlp_plus",
     .claim = "sufficient",
     .source = "Block et al. 2007; Brandenburg 2014; notebook 06",
-    .summary = "The whole GPU behind one lock, granted first come, first served.",
+    .summary = "One lock guards the whole GPU, first come, first served.",
     .options = FMLP_PLUS_OPTIONS,
     .option_count = sizeof FMLP_PLUS_OPTIONS / sizeof *FMLP_PLUS_OPTIONS,
 };

@@ -156,7 +156,8 @@ const gs_method_t gs_analysis_partitioned_gpu_server_method = {
     .function = "analysis.gpu_server",
     .claim = "sufficient",
     .source = "Kim, Patel, Wang, Rajkumar 2017; notebook 06",
-    .summary = "A server task that runs all GPU segments, the most urgent first.",
+    .summary = "One server task of the highest priority on its core runs all GPU segments, one "
+               "at a time, the most urgent task's first; tasks are suspended meanwhile.",
     .options = GPU_SERVER_OPTIONS,
     .option_count = sizeof GPU_SERVER_OPTIONS / sizeof *GPU_SERVER_OPTIONS,
 };

@@ -145,7 +145,7 @@ const gs_method_t gs_analysis_partitioned_mpcp_method = {
     .function = "analysis.mpcp",
     .claim = "sufficient",
     .source = "Rajkumar, Sha, Lehoczky 1988; Lakshmanan, de Niz, Rajkumar 2009; notebook 06",
-    .summary = "The whole GPU behind one lock, granted by priority.",
+    .summary = "One lock guards the whole GPU; the most urgent waiting task gets it next.",
     .options = MPCP_OPTIONS,
     .option_count = sizeof MPCP_OPTIONS / sizeof *MPCP_OPTIONS,
 };
