@@ -20,9 +20,6 @@ ENUMERATIONS: Final[dict[str, tuple[str, ...]]]  # names by value or, for flags,
 LIMITS: Final[dict[str, int]]
 CUDA_MISSING: Final[str]  # why the build has no kernels; "" with them
 CUDA_TOOLKIT: Final[int]  # 1000 * major + 10 * minor of what compiled them; 0 without
-FIFO_LATEST: Final[int]  # no simulated job is released at or after it
-FIFO_SETTLE_TASKS: Final[int]  # most tasks with an infinite horizon in order "release"
-MAX_TASKS: Final[int]
 __version__: Final[str]
 
 class Cancelled(Exception): ...

@@ -241,7 +241,7 @@ def test_idling_may_raise() -> None:
 
 
 def test_twenty_tasks() -> None:
-    n = _core.MAX_TASKS
+    n = _core.LIMITS["pbs.tasks"]
     assert n == 20
     completion = np.ones((1, 2**n), np.int64)
     completion[0, 0] = 0

@@ -91,13 +91,6 @@ static int module_exec(PyObject *module)
     if (!gs_python_add_registry(module)) {
         return -1;
     }
-    PyObject *latest = PyLong_FromLongLong(GS_SIMULATE_FIFO_LATEST);
-    int added = PyModule_AddObjectRef(module, "FIFO_LATEST", latest);
-    Py_XDECREF(latest);
-    if (added < 0 || PyModule_AddIntConstant(module, "MAX_TASKS", GS_PERIODIC_TASKS_MAX) < 0 ||
-        PyModule_AddIntConstant(module, "FIFO_SETTLE_TASKS", GS_SIMULATE_FIFO_SETTLE_TASKS) < 0) {
-        return -1;
-    }
     if (PyModule_AddIntConstant(module, "CUDA_TOOLKIT", gs_cuda_image_toolkit()) < 0 ||
         PyModule_AddStringConstant(module, "CUDA_MISSING", gs_cuda_image_missing()) < 0) {
         return -1;

@@ -6,9 +6,9 @@ import argparse
 import os
 from typing import Any
 
-from gpusched._core import MAX_TASKS
 from gpusched._draw import axes as plot
 from gpusched.cli.command_parts import Refusal, drawable, natural, positive
+from gpusched.model.batches import MAX_TASKS
 
 
 def add(commands: Any) -> None:

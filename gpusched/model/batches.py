@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched import _core
 from gpusched._support.arguments import Int64Array, int_array, integer
+from gpusched._support.registry import limit
 from gpusched._support.text import clip, shown
 
 Orders = npt.NDArray[np.int8]
 
 _CHUNK = 1 << 16  # rows of orders checked at once
 
-MAX_TASKS: int = _core.MAX_TASKS
+MAX_TASKS: int = limit("pbs.tasks")
 MAX_TIME = 2**60 - 1  # of a batch, exclusive: instants are sums of a few of them
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance
 from gpusched.model.answers.answer import Answer
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.batches import MAX_TASKS
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 
@@ -118,8 +118,8 @@ def arrays_of(
     tasks: KernelTasks, table: BatchTable
 ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """Period, deadline, offset and completion as stacks of the same length."""
-    if tasks.n > _core.MAX_TASKS:
-        raise ValueError(f"tasks: got {tasks.n} tasks, expected at most {_core.MAX_TASKS}")
+    if tasks.n > MAX_TASKS:
+        raise ValueError(f"tasks: got {tasks.n} tasks, expected at most {MAX_TASKS}")
     if table.n != tasks.n:
         raise ValueError(f"table: got one for {table.n} tasks, expected {tasks.n} as in the set")
     rows = [_rows(a) for a in (tasks.period, tasks.deadline, tasks.offset, table.completion)]

@@ -27,7 +27,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress, reporter
-from gpusched._support.registry import enumeration
+from gpusched._support.registry import enumeration, limit
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.simulate.fifo_result import OUTCOMES, FifoResponses, FifoRun, Waves
@@ -44,6 +44,8 @@ __all__ = ["Order", "fifo", "fifo_responses"]
 Draw = Literal["job", "wave", "block"]
 Settle = Literal["no", "note", "stop"]
 
+_LATEST = limit("simulate.fifo_latest")  # no simulated job is released at or after it
+_SETTLE_TASKS = limit("simulate.fifo_settle_tasks")
 _DRAWS = enumeration("simulate.fifo_draw")
 _TRIGGERS = enumeration("simulate.fifo_trigger")
 _SETTLE = enumeration("simulate.fifo_settle")
@@ -184,7 +186,7 @@ def fifo(
         order=ORDERS.index(order),
         draw=_DRAWS.index(draw),
         settle=_SETTLE.index(chosen),
-        until=_core.FIFO_LATEST if last is None else last,
+        until=_LATEST if last is None else last,
         victim=victims,
         triggers=_triggers(triggers),
         key=seed_key(seed),
@@ -300,7 +302,7 @@ def fifo_responses(
     lasts: Int64Array
     if is_one(until, "until"):
         chosen, last = _settle(settle, until, fixed, ("no", "no"))
-        lasts = np.full(sets, _core.FIFO_LATEST if last is None else last)
+        lasts = np.full(sets, _LATEST if last is None else last)
         if last is None:
             for i in range(sets):
                 where = f"set {i}: " if tasks.is_stack else ""
@@ -366,7 +368,7 @@ def _slack(tasks: KernelTasks, gap: Any) -> Int64Array:
     share = gap_share(gap)
     try:
         slack = _scaled(tasks.period, share, up=False)
-        if int(slack.max(initial=0)) < _core.FIFO_LATEST:
+        if int(slack.max(initial=0)) < _LATEST:
             return slack
     except OverflowError:
         pass
@@ -404,8 +406,8 @@ def _settle(
     last = None if until is None else ticks(until, "until")
     if last is not None and last < 0:
         raise ValueError(f"until: got {last}, expected 0 or more")
-    if last is not None and last > _core.FIFO_LATEST:
-        raise OverflowError(f"until: got {last}, expected at most {_core.FIFO_LATEST}")
+    if last is not None and last > _LATEST:
+        raise OverflowError(f"until: got {last}, expected at most {_LATEST}")
     if isinstance(settle, bool):
         settle = "stop" if settle else "no"
     if settle is not None:
@@ -433,10 +435,10 @@ def _settle(
 def _check_endless(tasks: KernelTasks, order: str, where: str = "") -> None:
     """Refuse sets whose schedules the core cannot follow until they repeat."""
     hyperperiod = tasks.hyperperiod
-    if 2 * hyperperiod + int(tasks.offset.max()) >= _core.FIFO_LATEST:
+    if 2 * hyperperiod + int(tasks.offset.max()) >= _LATEST:
         raise ValueError(f"{where}until: got None, expected ticks, as the hyperperiod is too large")
-    if order == "release" and tasks.n > _core.FIFO_SETTLE_TASKS:
+    if order == "release" and tasks.n > _SETTLE_TASKS:
         raise ValueError(
-            f"{where}until: got None, expected ticks with more than {_core.FIFO_SETTLE_TASKS} "
+            f"{where}until: got None, expected ticks with more than {_SETTLE_TASKS} "
             "tasks in order 'release'"
         )
