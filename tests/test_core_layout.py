@@ -150,3 +150,17 @@ def test_the_public_header_names_no_private_folder(compiler: Compiler, tmp_path:
     source.write_text('#include "gpusched.h"\nint main(void) { return 0; }\n')
     compiler.run(f"-I{CSRC}", "-fsyntax-only", source)
     assert "python/" not in (CSRC / "gpusched.h").read_text()
+
+
+def test_few_arguments_by_position() -> None:
+    """No function of the module takes more than eight; options travel by name."""
+    found = {}
+    for path in sorted((CSRC / "python").rglob("*.c")):
+        text = path.read_text(encoding="utf-8")
+        for name, letters, count in re.findall(
+            r'SIGNATURE = \{\s*"(\w+)",\s*"(\w+)",\s*(\d+),', text
+        ):
+            assert int(count) <= len(letters)
+            found[name] = int(count)
+    assert len(found) > 35
+    assert {name: count for name, count in found.items() if count > 8} == {}

@@ -1,6 +1,6 @@
 """Simulation of kernels on m threads with FIFO order of blocks.
 
-Source: Yang & Anderson, "Response-Time Bounds for Concurrent GPU Scheduling" (ECRTS WiP 2017),
+Source: [ECRTS17] Yang & Anderson, "Response-Time Bounds for Concurrent GPU Scheduling",
 rules R1, R2 and P1.  The four readings of "FIFO":
 
 hardware  a job queues when it becomes the head of its stream, and keeps the place it got then;

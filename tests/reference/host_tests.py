@@ -1,6 +1,6 @@
 """Response-time tests of partitioned tasks with CPU and GPU segments.
 
-Sources: Saha, Xiang & Kim, "STGM" (RTAS 2019 WiP series), Eqs. (1)-(12) and Algorithm 1, printed
+Sources: [RTCSA19] Saha, Xiang & Kim, "STGM", Eqs. (1)-(12) and Algorithm 1, printed
 and corrected; MPCP and FMLP+ with one lock around the whole GPU segment; the GPU server of Kim,
 Patel, Wang & Rajkumar (RTCSA 2017).  Slow and plain: integers, fractions, all simple paths.
 

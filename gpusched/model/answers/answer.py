@@ -401,13 +401,12 @@ class Answer(Saved, Frozen):
     # As any object
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in list(vars(self).items()):
             if isinstance(value, np.ndarray):
                 frozen(value)
-            elif isinstance(value, Mapping):
+            elif isinstance(value, (dict, MappingProxyType)):
                 parts = {key: frozen(array) for key, array in value.items()}
-                object.__setattr__(self, field.name, MappingProxyType(parts))
+                object.__setattr__(self, name, MappingProxyType(parts))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
