@@ -122,6 +122,9 @@ def arrays_of(
         raise ValueError(f"tasks: got {tasks.n} tasks, expected at most {MAX_TASKS}")
     if table.n != tasks.n:
         raise ValueError(f"table: got one for {table.n} tasks, expected {tasks.n} as in the set")
+    if not tasks.is_stack and not table.is_stack:
+        one = (tasks.period[None], tasks.deadline[None], tasks.offset[None])
+        return (*one, table.completion[None])
     rows = [_rows(a) for a in (tasks.period, tasks.deadline, tasks.offset, table.completion)]
     sets = max(len(row) for row in rows) if all(len(row) for row in rows) else 0
     for row, name in zip(rows, ("period", "deadline", "offset", "table"), strict=True):
