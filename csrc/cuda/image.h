@@ -10,7 +10,7 @@ const void *gs_cuda_image(void);
 /* 1000 * major + 10 * minor of the toolkit that compiled it; 0 without. */
 int gs_cuda_image_toolkit(void);
 
-/* Why there is none, a sentence for the user; "" if there is one. */
+/* Reason for a missing image, a sentence for the user; "" if there is one. */
 const char *gs_cuda_image_missing(void);
 
 #endif

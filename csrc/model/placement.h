@@ -9,8 +9,8 @@
 
 #include "model/gpu.h"
 
-/* Where a block of kernel k goes among the SMs on which it fits; a tie goes to the first SM in the
- * device's order.
+/* Choice of the SM of a block of kernel k among the SMs on which it fits; a tie goes to the first
+ * SM in the device's order.
  *
  * most_room: the SM that can host the most further blocks of k.
  *

@@ -16,7 +16,7 @@
 #include "model/schedule.h"
 #include "pbs/dead_interval.h"
 
-/* Which stage decided. */
+/* Stage that decided. */
 enum {
     GS_PBS_STAGE_NONE = 0, /* none: a budget was spent, or undecided batches of the table matter */
     GS_PBS_STAGE_EDF_SERIAL = 1,    /* schedulable: EDFserial's schedule */

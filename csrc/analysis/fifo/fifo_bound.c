@@ -274,7 +274,7 @@ int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, 
         .kernels = kernels,
         .m = m,
         .sms = sms,
-        /* Where no block ever waits, any number of threads is a valid beta. */
+        /* If no block ever waits, any number of threads is a valid beta. */
         .beta = beta == 0 ? m : beta,
         .order = order,
         .theorems = theorems,

@@ -31,7 +31,8 @@ enum {
     GS_ANALYSIS_FIFO_THEOREMS = 9
 };
 
-/* Why a theorem gives a task no bound: four bits per theorem, those of theorem t from bit 4 t. */
+/* Reasons why a theorem gives a task no bound: four bits per theorem, those of theorem t from bit 4
+ * t. */
 enum {
     GS_ANALYSIS_FIFO_REASON_BOUND =
         0, /* the theorem gives a bound (a recurrence: or none below that of another theorem) */
@@ -55,7 +56,7 @@ enum {
         14 /* it holds for one pool of threads only, and there are several SMs */
 };
 
-/* What is known about the response times of a task. */
+/* Status of the response times of a task. */
 enum {
     GS_ANALYSIS_FIFO_BOUNDED = 0,
     GS_ANALYSIS_FIFO_UNKNOWN = 1,        /* no theorem applies */

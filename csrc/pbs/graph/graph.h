@@ -73,7 +73,7 @@ typedef struct {
     gs_pbs_graph_edge_t *edge;   /* in the order in which they were found */
 } gs_pbs_graph_t;
 
-/* Why the search ended. The first four are GS_OK and GS_SPENT_*. */
+/* Reason for the end of the search. The first four are GS_OK and GS_SPENT_*. */
 enum {
     GS_PBS_GRAPH_COMPLETE = 0, /* everything was explored */
     GS_PBS_GRAPH_STATES = 1,   /* the budget of states */

@@ -2,7 +2,7 @@
 #include "python/support/gpu_arguments.h"
 #include "python/support/parameters.h"
 
-/* What every function takes first: four columns of shape (sets, n). */
+/* First arguments of every function: four columns of shape (sets, n). */
 enum { PERIOD, BLOCK_TIME, BLOCKS, THREADS, COLUMNS };
 static const char *const NAMES[COLUMNS] = {"period", "block_time", "blocks", "threads"};
 

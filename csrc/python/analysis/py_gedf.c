@@ -53,7 +53,7 @@ static gs_analysis_global_edf_t stack_at(const stack_t *self, npy_intp set)
                                       stack_row(self, DEADLINE, set), stack_row(self, DEMAND, set)};
 }
 
-/* What comes back: per set, and per task. */
+/* Arrays of the answer, per set and per task. */
 enum { NUMERATOR, DENOMINATOR, METHOD, BOUNDS };
 
 typedef struct {

@@ -286,7 +286,7 @@ out:
     return result;
 }
 
-/* How to look for cores and SMs: by Algorithm 1 or, with all, by trying all. */
+/* Search for cores and SMs: by Algorithm 1 or, with all, exhaustive. */
 typedef struct {
     bool all;
     long long cpus, sms, states;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What every generator is asked for. */
+/* Common arguments of the generators. */
 typedef struct {
     PyArrayObject *key;         /* (4,) uint64 */
     PyArrayObject *utilization; /* (sets,) double, one per set */

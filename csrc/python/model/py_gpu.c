@@ -95,7 +95,7 @@ out:
     return result;
 }
 
-/* What place() answers with lists every block, so their number is bounded. */
+/* The answer of place() lists every block, so their number is bounded. */
 #define MOST_BLOCKS 100000000
 
 static bool count_blocks(PyArrayObject *blocks, npy_intp *total)

@@ -15,7 +15,7 @@ PyDoc_STRVAR(
     "parent, parent_batch (per time), source, target, batch (per edge; a batch of -1 is\n"
     "the step to a split vertex).");
 
-/* What the answer is made of: every array is new and owned by the dict. */
+/* Parts of the answer: every array is new and owned by the dict. */
 static bool set_array(PyObject *dict, const char *name, PyArrayObject *array)
 {
     if (array == NULL) {

@@ -311,7 +311,7 @@ static PyObject *fifo_waves(PyObject *object, PyObject *Py_UNUSED(none))
 /* Stacks ----------------------------------------------------------------------------------------
  */
 
-/* What differs from set to set beside its tasks. */
+/* Arguments that differ from set to set, beside the tasks. */
 enum { M, UNTIL, VICTIM, TRIGGERS, SET_ARRAYS };
 
 /* Simulates one set to its end and copies what is kept. */

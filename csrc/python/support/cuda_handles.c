@@ -35,7 +35,7 @@ PyObject *gs_python_cuda_error(PyObject *module, PyObject *message, const char *
     return NULL;
 }
 
-/* What the driver says of its own error, which may have cost the device. */
+/* Raises an error of the driver, after which the device may be lost. */
 static PyObject *raise_driver(PyObject *module, const gs_cuda_driver_t *driver,
                               const gs_fault_t *fault, bool lost)
 {

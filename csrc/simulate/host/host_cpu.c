@@ -1,7 +1,7 @@
 /* CPUs of the host simulator: ready threads, dispatching, and ends of work. */
 #include "simulate/host/host_parts.h"
 
-/* When the work on a CPU ends ------------------------------------------------------------------
+/* End of the work on a CPU --------------------------------------------------------------------
  */
 
 static void set_end(gs_simulate_host_state_t *self, int32_t cpu, int64_t end)
