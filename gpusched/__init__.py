@@ -53,10 +53,15 @@ if TYPE_CHECKING:
     from gpusched.model.placement import place as place
     from gpusched.model.schedule import Schedule as Schedule
     from gpusched.model.schedule import ScheduleError as ScheduleError
+    from gpusched.study import reductions as reductions
+    from gpusched.study.execution import SweepError as SweepError
     from gpusched.study.store import StoreError as StoreError
-    from gpusched.study.sweeps import Sweep as Sweep
-    from gpusched.study.sweeps import SweepError as SweepError
+    from gpusched.study.stored_study import StoredStudy as StoredStudy
+    from gpusched.study.stored_study import merge as merge
+    from gpusched.study.stored_study import open_store as open_store
+    from gpusched.study.sweep_table import Sweep as Sweep
     from gpusched.study.sweeps import sweep as sweep
+    from gpusched.study.width import Width as Width
 
 # All of these are imported when they are first asked for, so that importing the package costs
 # little.
@@ -68,6 +73,7 @@ _MODULES = {
     "io": "io",
     "pbs": "pbs",
     "profiles": "model.profiles",
+    "reductions": "study.reductions",
     "simulate": "simulate",
 }
 _MEMBERS = {
@@ -83,10 +89,14 @@ _MEMBERS = {
     "ScheduleError": "model.schedule",
     "Method": "_support.registry",
     "StoreError": "study.store",
-    "Sweep": "study.sweeps",
-    "SweepError": "study.sweeps",
+    "StoredStudy": "study.stored_study",
+    "Sweep": "study.sweep_table",
+    "SweepError": "study.execution",
+    "Width": "study.width",
     "occupancy": "model.gpu",
+    "merge": "study.stored_study",
     "methods": "_support.registry",
+    "open_store": "study.stored_study",
     "place": "model.placement",
     "sweep": "study.sweeps",
 }

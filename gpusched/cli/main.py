@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from gpusched._version import __version__
 from gpusched.cli import gpu_check_command, gpus_command, sweep_command, trace_command
 from gpusched.cli.command_parts import Refusal
-from gpusched.study.sweeps import SweepError
+from gpusched.study.execution import SweepError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,15 +1,16 @@
 """Store of the finished chunks of a study: one SQLite file, from which the study resumes.
 
-A study is determined by its definition. Its work is divided into chunks that do not depend on the
-number of workers; the result of a chunk is an array of counts, or a dict of arrays. The file
-contains the definition and the results of finished chunks. It is written in transactions, about one
-per second, with SQLite's rollback journal, so that it is intact after a crash. A file that is not a
-store of this study is never written to.
+A study is determined by its definition. Its work is divided into chunks: ranges of the task sets of
+a point. The file has the definition, the points and the results of finished chunks, each with a
+checksum over the definition and all that is in its row. It is written in transactions with SQLite's
+rollback journal, so that it is intact after a crash. A file that is not a store of this study is
+never written to.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -17,30 +18,30 @@ import sqlite3
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array
-from gpusched._support.text import clip
-from gpusched._version import __version__
+from gpusched._support.text import clip, shown
+from gpusched.study.accumulators import Arrays, State
 
-__all__ = ["Chunk", "Store", "StoreError", "open_store"]
-
-Chunk = tuple[int, int, int]
-"""A chunk: (point of the study, first set, number of sets)."""
+__all__ = ["Chunk", "Definition", "Store", "StoreError", "open_file"]
 
 # "gpsS": SQLite application id of these files; the version changes with the tables below.
 _APPLICATION = 0x67707353
-_SCHEMA = 1
-_SECONDS = 1.0  # between transactions
+_SCHEMA = 2
+_SECONDS = 0.1  # between transactions, at most
+_LARGEST = 1 << 30  # bytes of an unpacked state
 _TABLES = """
-    CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+    CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)
+        WITHOUT ROWID;
+    CREATE TABLE point (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)
+        WITHOUT ROWID;
     CREATE TABLE chunk (
-        point INTEGER NOT NULL, first INTEGER NOT NULL, size INTEGER NOT NULL,
-        counts BLOB NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (point, first, size)
-    );
+        point TEXT NOT NULL, first INTEGER NOT NULL, size INTEGER NOT NULL, state BLOB NOT NULL,
+        arrays BLOB, checksum BLOB NOT NULL, PRIMARY KEY (point, first, size)
+    ) WITHOUT ROWID;
 """
 
 
@@ -48,138 +49,279 @@ class StoreError(RuntimeError):
     """A file is not a store of this study, or is damaged or in use; it was not changed."""
 
 
-class _Counts:
-    """Encoding of results that are one array of ``length`` counts."""
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-
-    def pack(self, counts: Int64Array) -> bytes:
-        return np.ascontiguousarray(counts, dtype="<i8").tobytes()
-
-    def unpack(self, data: bytes) -> Int64Array | None:
-        if len(data) != 8 * self._length:
-            return None
-        return np.frombuffer(data, "<i8").astype(np.int64)
+Definition = Mapping[str, Any]
+"""What determines the results of a study, by names; of values that JSON holds."""
 
 
-class _Named:
-    """Encoding of results that are dicts of arrays."""
+class Chunk(NamedTuple):
+    """Results of the task sets ``first`` .. ``first + size - 1`` of the point with the key."""
 
-    def pack(self, arrays: Mapping[str, Any]) -> bytes:
-        for name, array in arrays.items():
-            if array.dtype.hasobject:
-                raise StoreError(
-                    f"{name}: got dtype {array.dtype}, expected numbers or text for a store"
-                )
-        file = io.BytesIO()
-        np.savez(file, np.array(list(arrays), dtype=str), *arrays.values())
-        return file.getvalue()
-
-    def unpack(self, data: bytes) -> dict[str, Any] | None:
-        try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as held:
-                names = held["arr_0"].tolist()
-                return {name: held[f"arr_{i}"] for i, name in enumerate(names, 1)}
-        except (ValueError, KeyError, OSError, zipfile.BadZipFile):
-            return None
+    point: str
+    first: int
+    size: int
+    state: State
+    arrays: Arrays | None
 
 
 class Store:
-    """An open store. ``done`` maps finished chunks to their results."""
+    """An open store.
 
-    def __init__(self, path: str, connection: sqlite3.Connection, form: _Counts | _Named) -> None:
-        self._path = path
+    Attributes
+    ----------
+    path
+        Its path.
+    definition
+        Definition of its study.
+    points
+        Values of the parameters, as JSON holds them, by the keys of the points.
+    notes
+        What is known of the study without determining its results, by names.
+    """
+
+    def __init__(self, path: str, connection: sqlite3.Connection) -> None:
+        self.path = path
         self._connection = connection
-        self._form: Any = form
-        self._waiting: list[tuple[Any, ...]] = []
+        self._waiting: list[Chunk] = []
         self._written = time.monotonic()
-        self.done: dict[Chunk, Any] = {}
+        with blaming(path):
+            (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if state != "ok":
+                raise StoreError(f"{path}: got a damaged store: {clip(str(state), 100)}")
+        # The definition is in every checksum.
+        held = self._texts("study", b"")
+        try:
+            self.definition: Definition = held.pop("definition")
+        except KeyError:
+            raise StoreError(f"{path}: got a damaged store: no definition") from None
+        self._digest = _digest(self.definition)
+        self.notes: dict[str, Any] = held
+        self.points: dict[str, Any] = self._texts("point", self._digest)
 
-    def add(self, chunk: Chunk, counts: Any) -> None:
-        """Add the result of a chunk; it is written within about a second, or by ``flush``."""
-        data = self._form.pack(counts)
-        self._waiting.append((*chunk, data, zlib.crc32(data)))
-        self.done[chunk] = counts
-        if time.monotonic() - self._written >= _SECONDS:
+    def chunks(self) -> Iterator[Chunk]:
+        """All chunks, ordered by point, first set, and size from the largest."""
+        with blaming(self.path):
+            rows = self._connection.execute("SELECT * FROM chunk ORDER BY point, first, size DESC")
+            for point, first, size, state, arrays, checksum in rows:
+                where = f"{self.path}: got a damaged chunk ({shown(point)}, {shown(first)})"
+                whole = (
+                    point in self.points
+                    and isinstance(first, int)
+                    and isinstance(size, int)
+                    and isinstance(state, bytes)
+                    and isinstance(arrays, bytes | None)
+                    and checksum == _checksum(self._digest, point, first, size, state, arrays)
+                )
+                if not whole:
+                    raise StoreError(where)
+                held = None if arrays is None else _unpacked(arrays)
+                if arrays is not None and held is None:
+                    raise StoreError(where)
+                yield Chunk(point, first, size, _state(state, where), held)
+
+    def write(
+        self, points: Mapping[str, Any], notes: Mapping[str, Any], chunks: Iterable[Chunk] = ()
+    ) -> None:
+        """Add points, by their keys, replace notes, and add chunks, in one transaction."""
+        new = {key: value for key, value in points.items() if key not in self.points}
+        changed = {name: value for name, value in notes.items() if self.notes.get(name) != value}
+        self._waiting.extend(chunks)
+        if not new and not changed and not self._waiting:
+            return
+        with self._transaction():
+            for table, digest, values in (("point", self._digest, new), ("study", b"", changed)):
+                self._connection.executemany(
+                    f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", _rows(values, digest)
+                )
+            self._insert()
+        self._waiting.clear()
+        self.points.update(new)
+        self.notes.update(changed)
+
+    def add(self, chunk: Chunk, seconds: float) -> None:
+        """Add the result of a chunk that took ``seconds``.
+
+        It is written at once when it took 100 ms or more, otherwise within 100 ms if ``due`` is
+        called in time.
+        """
+        self._waiting.append(chunk)
+        if seconds >= _SECONDS:
             self.flush()
+        else:
+            self.due()
+
+    def due(self) -> float | None:
+        """Write what has waited for 100 ms; seconds until the next call is due, None for never."""
+        if not self._waiting:
+            return None
+        left = self._written + _SECONDS - time.monotonic()
+        if left > 0:
+            return left
+        self.flush()
+        return None
 
     def flush(self) -> None:
-        """Write the added results as one transaction."""
+        """Write the added chunks as one transaction."""
         if self._waiting:
-            with _blaming(self._path):
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    self._connection.executemany(
-                        "INSERT OR REPLACE INTO chunk VALUES (?, ?, ?, ?, ?)", self._waiting
-                    )
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    with contextlib.suppress(sqlite3.Error):
-                        self._connection.execute("ROLLBACK")
-                    raise
+            with self._transaction():
+                self._insert()
             self._waiting.clear()
         self._written = time.monotonic()
 
-    def _load(self) -> None:
-        with _blaming(self._path):
-            rows = self._connection.execute("SELECT point, first, size, counts, crc FROM chunk")
-            for point, first, size, data, crc in rows:
-                whole = isinstance(data, bytes) and zlib.crc32(data) == crc
-                found = self._form.unpack(data) if whole else None
-                if found is None:
-                    raise StoreError(
-                        f"{self._path}: got damaged counts of chunk ({point}, {first})"
-                    )
-                self.done[point, first, size] = found
+    def _insert(self) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO chunk VALUES (?, ?, ?, ?, ?, ?)",
+            (self._row(chunk) for chunk in self._waiting),
+        )
+
+    def _row(self, chunk: Chunk) -> tuple[Any, ...]:
+        state = zlib.compress(json.dumps(chunk.state).encode(), 1)
+        arrays = None if chunk.arrays is None else _packed(chunk.arrays)
+        key = (chunk.point, chunk.first, chunk.size)
+        return (*key, state, arrays, _checksum(self._digest, *key, state, arrays))
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with blaming(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _texts(self, table: str, digest: bytes) -> dict[str, Any]:
+        with blaming(self.path):
+            rows = self._connection.execute(f"SELECT * FROM {table}").fetchall()
+        found = {}
+        for key, value, checksum in rows:
+            if not isinstance(value, str) or checksum != _checksum(digest, key, value):
+                raise StoreError(f"{self.path}: got a damaged {table} {shown(key)}")
+            found[key] = json.loads(value)
+        return found
 
 
 @contextlib.contextmanager
-def open_store(
-    path: str | os.PathLike[str], study: Mapping[str, Any], length: int | None = None
+def open_file(
+    path: str | os.PathLike[str], definition: Definition | None, *, new: bool = False
 ) -> Iterator[Store]:
-    """Open the store at ``path``, or create it, for the length of the block.
+    """Open the store at ``path`` for the length of the block.
 
-    Added results are written at the end of the block, also after an exception.
+    Added chunks are written at the end of the block, also after an exception.
 
     Parameters
     ----------
     path
         The file.
-    study
-        Definition of the study, of values that JSON can hold.
-    length
-        Numbers in a chunk's counts; None when results are dicts of arrays.
+    definition
+        Definition of the study; a file that is not there is created. None to open a store of any
+        study.
+    new
+        There must be no such file.
 
     Raises
     ------
     StoreError
         Not a store, or a store of another version or study, damaged or in use by another process.
     OSError
-        The file cannot be created.
+        The file cannot be created, or is not there and ``definition`` is None.
     """
-    name = os.fspath(path)
-    name = name.decode() if isinstance(name, bytes) else name
+    name = os.fsdecode(path)
     if os.path.isdir(name):
         raise IsADirectoryError(f"{name}: got a folder, expected a file")
-    if os.path.exists(name):
+    if os.path.exists(name) and not new:
         if not os.path.isfile(name):  # opening a pipe would block
             raise StoreError(f"{name}: expected an ordinary file")
         _check_header(name)
+    elif definition is None:
+        raise FileNotFoundError(f"{name}: no such file, expected a store")
     else:
-        _make(name, study)
+        _make(name, definition, new)
     connection = _connect(name)
     try:
         _lock(name, connection)
-        _check(name, connection, study)
-        store = Store(name, connection, _Named() if length is None else _Counts(length))
-        store._load()
+        store = Store(name, connection)
+        if definition is not None:
+            check_same(store.definition, definition, name)
         try:
             yield store
         finally:
             store.flush()
     finally:
         connection.close()
+
+
+def check_same(held: Definition, wanted: Definition, where: str) -> None:
+    """Raise a ``StoreError`` that names the parts in which two definitions differ."""
+    if _digest(held) == _digest(wanted):
+        return
+    for name in ("gpusched", "study"):
+        if held.get(name) != wanted.get(name):
+            what = {"gpusched": "results of gpusched", "study": "a store of"}[name]
+            raise StoreError(
+                f"{where}: got {what} {shown(held.get(name))}, expected {shown(wanted.get(name))}"
+            )
+    from gpusched.study.identity import difference
+
+    parts, others = (one.get("function", {}) for one in (held, wanted))
+    if isinstance(parts, dict) and isinstance(others, dict):
+        found = difference(parts, others)
+    else:
+        found = [] if parts == others else ["the key of the function"]
+    for name in [*wanted, *held]:
+        if name != "function" and held.get(name) != wanted.get(name):
+            values = (clip(json.dumps(one.get(name)), 60) for one in (held, wanted))
+            found.append("{} is {}, expected {}".format(name, *values))
+    listed = "; ".join(dict.fromkeys(found[:4])) + ("; and more" if len(found) > 4 else "")
+    raise StoreError(f"{where}: got another study: {listed}")
+
+
+def _digest(definition: Definition) -> bytes:
+    return _checksum(b"", json.dumps(definition, sort_keys=True))
+
+
+def _checksum(digest: bytes, *parts: Any) -> bytes:
+    """Checksum of a row with the definition's; no two rows have the same text of parts."""
+    text = hashlib.blake2b(digest, digest_size=16)
+    for part in parts:
+        data = part if isinstance(part, bytes) else repr(part).encode()
+        text.update(f"{type(part).__name__} {len(data)} ".encode())
+        text.update(data)
+    return text.digest()
+
+
+def _rows(values: Mapping[str, Any], digest: bytes) -> Iterable[tuple[str, str, bytes]]:
+    for name, value in values.items():
+        text = json.dumps(value)
+        yield name, text, _checksum(digest, name, text)
+
+
+def _packed(arrays: Arrays) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, np.array(list(arrays), dtype=str), *arrays.values())
+    return file.getvalue()
+
+
+def _unpacked(data: bytes) -> Arrays | None:
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as held:
+            names = held["arr_0"].tolist()
+            return {name: held[f"arr_{i}"] for i, name in enumerate(names, 1)}
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile):
+        return None
+
+
+def _state(data: bytes, where: str) -> State:
+    try:
+        stream = zlib.decompressobj()
+        text = stream.decompress(data, _LARGEST)
+        state = json.loads(text) if stream.eof else None
+    except (ValueError, zlib.error):
+        state = None
+    if not isinstance(state, dict):
+        raise StoreError(where)
+    return state
 
 
 def _check_header(name: str) -> None:
@@ -209,10 +351,12 @@ def _check_header(name: str) -> None:
 
 
 def _connect(name: str) -> sqlite3.Connection:
+    from urllib.parse import quote
+
     # By a quoted address: no character of the name is special, and no file is created.
-    with _blaming(name):
+    with blaming(name):
         return sqlite3.connect(
-            f"file:{_quoted(name)}?mode=rw",
+            f"file:{quote(os.path.abspath(name))}?mode=rw",
             uri=True,
             isolation_level=None,
             timeout=0,
@@ -220,17 +364,11 @@ def _connect(name: str) -> sqlite3.Connection:
         )
 
 
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(os.path.abspath(name))
-
-
-def _make(name: str, study: Mapping[str, Any]) -> None:
+def _make(name: str, definition: Definition, new: bool) -> None:
     """Create a store atomically: under a temporary name, then linked or renamed."""
     beside = f"{name}.{os.urandom(8).hex()}.tmp"
     try:
-        with _blaming(name):
+        with blaming(name):
             try:
                 with open(beside, "xb"):
                     pass
@@ -242,14 +380,16 @@ def _make(name: str, study: Mapping[str, Any]) -> None:
                     f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_SCHEMA};"
                     f"BEGIN; {_TABLES}"
                 )
-                connection.executemany("INSERT INTO study VALUES (?, ?)", _definition(study))
+                rows = _rows({"definition": definition}, b"")
+                connection.executemany("INSERT INTO study VALUES (?, ?, ?)", rows)
                 connection.execute("COMMIT")
             finally:
                 connection.close()
         try:
             os.link(beside, name)  # never over a file that another process made meanwhile
         except FileExistsError:
-            pass
+            if new:
+                raise FileExistsError(f"{name}: got a file, expected a new name") from None
         except OSError:  # no links on this file system
             if not os.path.exists(name):
                 os.replace(beside, name)
@@ -258,40 +398,16 @@ def _make(name: str, study: Mapping[str, Any]) -> None:
             os.unlink(beside)
 
 
-def _definition(study: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(key, json.dumps(value)) for key, value in {"gpusched": __version__, **study}.items()]
-
-
 def _lock(name: str, connection: sqlite3.Connection) -> None:
     """Lock the file for this connection until it is closed or its process ends."""
-    with _blaming(name):
+    with blaming(name):
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")
 
 
-def _check(name: str, connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
-    with _blaming(name):
-        (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if state != "ok":
-            raise StoreError(f"{name}: got a damaged store: {clip(str(state), 100)}")
-        held = dict(connection.execute("SELECT key, value FROM study").fetchall())
-    wanted = dict(_definition(study))
-    version, mine = held.pop("gpusched", "null"), wanted.pop("gpusched")
-    if held.get("numbers") != wanted.get("numbers"):
-        raise StoreError(
-            f"{name}: got results of gpusched {version}, expected {mine}, whose numbers differ"
-        )
-    for key in [*wanted, *held]:
-        if held.get(key) != wanted.get(key):
-            raise StoreError(
-                f"{name}: got another study: {key} is {clip(held.get(key, 'missing'), 60)}, "
-                f"expected {clip(wanted.get(key, 'missing'), 60)}"
-            )
-
-
 @contextlib.contextmanager
-def _blaming(name: str) -> Iterator[None]:
+def blaming(name: str) -> Iterator[None]:
     """Re-raise SQLite's errors inside the block as ``StoreError``."""
     try:
         yield

@@ -1,110 +1,92 @@
-"""Definition of a sweep, by which a store decides whether it may be resumed.
-
-The function is identified by its name and compiled body, so that a changed function does not resume
-from results of the old one; functions that it calls are not compared. Values of the grid are
-identified by themselves when they are numbers or text, otherwise by their pickles. In case of doubt
-two sweeps are different, and the store is rejected.
-"""
+"""Definition of a sweep, by which a store decides whether it may be resumed."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import pickle
-from collections.abc import Callable, Iterable, Mapping
-from types import CodeType, ModuleType
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from gpusched._support.arguments import seed_key
+from gpusched._support.text import shown
 from gpusched._version import __version__
+from gpusched.study import reductions
+from gpusched.study.accumulators import PerSet
+from gpusched.study.identity import function_parts, value_digest
+from gpusched.study.notes import plain_value
 
-__all__ = ["definition"]
+__all__ = ["definition_of", "reductions_of", "seed_words"]
 
 
-def definition(
+def definition_of(
     function: Callable[..., Any],
-    axes: Mapping[str, list[Any]],
+    axes: Mapping[str, Sequence[Any]],
     seed: Any,
     root: np.random.SeedSequence,
+    seed_by: Sequence[str] | None,
+    accumulator: PerSet,
+    keep: bool,
+    key: str | None,
 ) -> dict[str, Any]:
-    """Definition of a sweep for ``open_store``; ``root`` is the ``SeedSequence`` of ``seed``.
+    """Definition of a sweep; ``root`` is the ``SeedSequence`` of ``seed``.
 
-    Raises ``ValueError`` for a seed that is not reproducible, and for values without a pickle.
+    Values of the grid belong to it when they are objects: numbers, text and truth values identify
+    themselves, and a grid of these can grow.
+
+    Raises ``ValueError`` for a seed that is not reproducible and for a function, an object in the
+    grid or a reduction that cannot be identified.
     """
-    if seed is None or isinstance(seed, np.random.Generator):
-        raise ValueError(
-            f"seed: got {seed!r}, expected an int or a SeedSequence for a sweep with a store"
-        )
-    bound: list[Any] = []
-    while isinstance(function, functools.partial):
-        words = {name: _value(v, name) for name, v in sorted(function.keywords.items())}
-        bound.append([[_value(v, "function") for v in function.args], words])
-        function = function.func
-    call: Any = getattr(function, "__func__", function)
-    owner = getattr(function, "__self__", None)
-    if not hasattr(call, "__code__"):  # a callable object
-        call, owner = type(function).__call__, function
-    code = getattr(call, "__code__", None)
+    if key is not None and not isinstance(key, str):
+        raise TypeError(f"key: got {shown(key)}, expected a string")
+    identity: Any = {"key": key} if key is not None else function_parts(function)
+    objects = {
+        f"grid[{name!r}], value {index}": value_digest(value, f"grid[{name!r}]")
+        for name, values in axes.items()
+        for index, value in enumerate(values)
+        if isinstance(plain_value(value), dict)
+    }
     return {
-        "study": "sweep",
-        "numbers": __version__,
-        "function": getattr(function, "__qualname__", type(function).__qualname__),
-        "body": None if code is None else _digest(_body(code)),
-        "bound": [bound, None if owner is None else _value(owner, "function")],
-        "defaults": [
-            [_value(v, "function") for v in getattr(call, "__defaults__", None) or ()],
-            {k: _value(v, k) for k, v in (getattr(call, "__kwdefaults__", None) or {}).items()},
-            [_value(v, "function") for v in _closure(call)],
-        ],
-        "grid": {
-            name: [_value(v, f"grid[{name!r}]") for v in choice] for name, choice in axes.items()
+        "study": "gs.sweep",
+        "gpusched": __version__,
+        "name": getattr(function, "__qualname__", type(function).__qualname__),
+        "function": identity,
+        "parameters": sorted(axes),
+        "objects": objects,
+        "seed": seed_words(seed, root),
+        "seed_by": seed_by,
+        "keep": bool(keep),
+        "reduce": {
+            name: [_described(one, name) for one in chosen]
+            for name, chosen in accumulator.reduce.items()
         },
-        "seed": [f"{word:016x}" for word in seed_key(root).tolist()],
     }
 
 
-def _value(value: Any, where: str) -> Any:
-    """A value for JSON: itself, or the digest of its pickle."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, ModuleType):
-        return ["module", value.__name__]
-    if isinstance(getattr(value, "__code__", None), CodeType):
-        return [value.__qualname__, _digest(_body(value.__code__))]
-    try:
-        return [type(value).__name__, _digest(pickle.dumps(value))]
-    except Exception as error:
+def seed_words(seed: Any, root: np.random.SeedSequence) -> list[str]:
+    """The words of a seed; ``ValueError`` for one that differs from run to run."""
+    if seed is None or isinstance(seed, np.random.Generator):
         raise ValueError(
-            f"{where}: got a {type(value).__name__}, expected a value that can be pickled: {error}"
-        ) from None
+            f"seed: got {shown(seed)}, expected an int or a SeedSequence for a study with a store"
+        )
+    return [f"{word:016x}" for word in seed_key(root).tolist()]
 
 
-def _closure(call: Any) -> Iterable[Any]:
-    cells = getattr(call, "__closure__", None) or ()
-    for cell in cells:
-        try:
-            yield cell.cell_contents
-        except ValueError:  # not bound yet
-            yield None
+def _described(reduction: Any, name: str) -> list[Any]:
+    """A reduction: its class and attributes, and a digest when it is not one of the package's."""
+    kind = type(reduction)
+    if getattr(reductions, kind.__name__, None) is kind:
+        return [kind.__name__, asdict(reduction)]
+    return [kind.__name__, value_digest(reduction, f"reduce[{name!r}]")]
 
 
-def _body(code: CodeType) -> bytes:
-    """A function's instructions and constants, without its place in a file."""
-    constants = []
-    for item in code.co_consts:
-        if isinstance(item, CodeType):
-            constants.append(_body(item).hex())
-        elif isinstance(item, frozenset):  # in an order that differs from run to run
-            constants.append(repr(sorted(map(repr, item))))
-        else:
-            constants.append(repr(item))
-    parts = (code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, constants)
-    return repr(parts).encode()
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
+def reductions_of(described: Mapping[str, Any]) -> dict[str, list[reductions.Reduction]] | None:
+    """The reductions of a definition; None when some are not the package's."""
+    found: dict[str, list[reductions.Reduction]] = {}
+    for name, chosen in described.items():
+        for kind, attributes in chosen:
+            if not isinstance(attributes, dict):
+                return None
+            positional = attributes.pop("shares", ()) if kind == "Quantiles" else ()
+            found.setdefault(name, []).append(getattr(reductions, kind)(*positional, **attributes))
+    return found

@@ -13,150 +13,76 @@ result depends on the seed only, not on the chunks, the workers or their order::
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import frozen, integer, one_of, seed_key
-from gpusched._support.progress import Progress, reporter
-from gpusched._support.results import Results, wilson
-from gpusched._support.text import clip
-from gpusched.study.workers import Workers, worker_count
+from gpusched._support.arguments import integer, one_of
+from gpusched._support.progress import Progress
+from gpusched._support.text import shown
+from gpusched.study.accumulators import PerSet, State
+from gpusched.study.engine import Work, compute
+from gpusched.study.execution import Execution
+from gpusched.study.notes import plain_value
+from gpusched.study.point_results import values_of
+from gpusched.study.points import axes_of, column_of, points_of, seeds_of, spawn
+from gpusched.study.reductions import Reduction
+from gpusched.study.sweep_table import Sweep
+from gpusched.study.width import Width
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from gpusched.study.stored_study import StoredStudy
 
-    from gpusched.study.store import Store
-
-__all__ = ["Sweep", "SweepError", "spawn", "sweep"]
+__all__ = ["sweep"]
 
 Chunk = Mapping[str, npt.NDArray[Any]]
 
-# Chunks per worker, for an even load and regular progress; and the largest number of sets of a
-# chunk, which limits its memory.
-_CHUNKS_PER_WORKER = 8
-_LARGEST_CHUNK = 1024
+_PASSED = ("count", "first", "seed", "stop")  # by the sweep to the function
 
 
-class SweepError(RuntimeError):
-    """Failure of the function at a point; ``point`` has its parameters, ``__cause__`` the error."""
-
-    def __init__(self, message: str, point: Mapping[str, Any]) -> None:
-        super().__init__(message, dict(point))
-        self.point = dict(point)
-
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Sweep(Results):
-    """Result of a sweep: a tidy table with one row per point of the grid.
-
-    Attributes
-    ----------
-    columns
-        The grid's parameters, ``count`` (task sets per point), and for each quantity q that the
-        function returned its mean in column q. For booleans and verdicts (int8: 1 yes, 0 no, -1
-        undecided), ``q_low`` and ``q_high`` are the 95 % confidence interval (Wilson); for
-        verdicts, q is the share of 1, ``q_undecided`` the share of -1, and the interval covers the
-        cases that none and that all of the undecided sets are 1.
-    values
-        The values of each quantity, arrays of shape (points, count).
-    """
-
-    values: Mapping[str, npt.NDArray[Any]]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for array in self.values.values():
-            frozen(array)
-        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
-
-    def __reduce__(self) -> Any:
-        return (Sweep, (dict(self.columns), dict(self.values)))
-
-    def plot(self, *quantities: str, x: str | None = None, ax: Any = None) -> Any:
-        """Draw quantities over a parameter of the grid.
-
-        Each combination of the other parameters has its own lines. Confidence intervals are drawn
-        as bands.
-
-        Parameters
-        ----------
-        quantities
-            Names of quantities; default those with a confidence interval, or else all.
-        x
-            The parameter; default the numeric one with the most values.
-        ax
-            A Matplotlib axes; None for a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        ValueError
-            An unknown quantity or parameter, or no numeric parameter.
-        """
-        from gpusched._draw import axes as plot
-
-        names = list(self.columns)
-        parameters = names[: names.index("count")]
-        numbers = [p for p in parameters if self[p].dtype.kind in "iuf"]
-        if x is None and not numbers:
-            raise ValueError(
-                "x: got None, expected a parameter (no parameter of the grid is numeric)"
-            )
-        over = max(numbers, key=lambda p: len(np.unique(self[p]))) if x is None else x
-        one_of(over, parameters, "x")
-        for name in quantities:
-            one_of(name, self.values, "quantities")
-        chosen = quantities or [q for q in self.values if f"{q}_low" in names] or [*self.values]
-        others = [p for p in parameters if p != over]
-        lines: dict[str, list[int]] = {}
-        for row in range(len(self)):
-            label = ", ".join(f"{p} = {clip(str(self[p][row]), 30)}" for p in others)
-            lines.setdefault(label, []).append(row)
-        ax = plot.axes(ax)
-        for index, (name, label) in enumerate(itertools.product(chosen, lines)):
-            rows = np.array(lines[label])
-            if self[over].dtype.kind in "iuf":
-                rows = rows[np.argsort(self[over][rows], kind="stable")]
-            y = self[name][rows]
-            low, high = (self.columns.get(f"{name}_{end}", self[name]) for end in ("low", "high"))
-            words = [name] * (len(chosen) > 1) + [label] * bool(label)
-            plot.band(ax, self[over][rows], y, low[rows], high[rows], ": ".join(words), index)
-        ax.set_xlabel(over)
-        ax.set_ylabel(chosen[0] if len(chosen) == 1 else "mean")
-        if len(chosen) * len(lines) > 1:
-            ax.legend(frameon=False, fontsize=9)
-        plot.grid(ax)
-        return ax
+@overload
+def sweep(
+    function: Callable[..., Chunk],
+    grid: Mapping[str, Sequence[Any]],
+    *,
+    count: int,
+    seed: Any = None,
+    seed_by: Iterable[str] | None = None,
+    reduce: Mapping[str, Reduction | Sequence[Reduction]] | None = None,
+    keep: bool = False,
+    stop: Width | None = None,
+    key: str | None = None,
+    chunk: int | None = None,
+    executor: Any = None,
+    workers: int | None = None,
+    progress: Progress = None,
+    store: str | os.PathLike[str] | None = None,
+    shard: None = None,
+) -> Sweep: ...
 
 
-def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
-    """The child ``key`` of a seed (an int, a SeedSequence, a Generator or None).
-
-    Unlike ``SeedSequence.spawn``, it does not change the parent: equal keys give equal children.
-    """
-    if not isinstance(seed, np.random.SeedSequence):
-        if isinstance(seed, np.random.Generator):
-            seed = np.random.SeedSequence(seed_key(seed).tolist())
-        else:
-            seed_key(seed)  # raises for a value that is not a seed
-            seed = np.random.SeedSequence(seed)
-    return np.random.SeedSequence(
-        entropy=seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size
-    )
+@overload
+def sweep(
+    function: Callable[..., Chunk],
+    grid: Mapping[str, Sequence[Any]],
+    *,
+    count: int,
+    seed: Any = None,
+    seed_by: Iterable[str] | None = None,
+    reduce: Mapping[str, Reduction | Sequence[Reduction]] | None = None,
+    keep: bool = False,
+    stop: Width | None = None,
+    key: str | None = None,
+    chunk: int | None = None,
+    executor: Any = None,
+    workers: int | None = None,
+    progress: Progress = None,
+    store: str | os.PathLike[str],
+    shard: tuple[int, int],
+) -> StoredStudy: ...
 
 
 def sweep(
@@ -165,12 +91,18 @@ def sweep(
     *,
     count: int,
     seed: Any = None,
+    seed_by: Iterable[str] | None = None,
+    reduce: Mapping[str, Reduction | Sequence[Reduction]] | None = None,
+    keep: bool = False,
+    stop: Width | None = None,
+    key: str | None = None,
     chunk: int | None = None,
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
     store: str | os.PathLike[str] | None = None,
-) -> Sweep:
+    shard: tuple[int, int] | None = None,
+) -> Sweep | StoredStudy:
     """Call ``function`` for ``count`` task sets at every point of a grid.
 
     Parameters
@@ -185,25 +117,50 @@ def sweep(
         The values of each parameter; the points are all combinations, the last parameter varying
         fastest.
     count
-        Task sets per point.
+        Task sets per point; with ``stop``, at most.
     seed
-        An int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy). Point number i gets
-        child i of it.
+        An int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy). Each point gets a child
+        of it that depends on the values of the point's parameters: 1, 1.0 and ``np.int64(1)`` are
+        one value. Points that are added to the grid leave the sets of the others as they are.
+    seed_by
+        Names of the parameters on which a point's seed depends; default all. With the parameters
+        of the generator alone, points that differ in the others (methods, say) have the same sets.
+    reduce
+        What is kept of a quantity, by its name: a reduction of ``gs.reductions`` or a list of them.
+        Default ``Share`` for truth values and verdicts, otherwise ``Mean``. Memory and stores do
+        not grow with ``count``.
+    keep
+        Keep the values of all task sets, too, as ``values`` of the table.
+    stop
+        ``gs.Width``: sample each point until its confidence intervals are that narrow.
+    key
+        Identity of the function for a store, in place of its code and all that the code reads; for
+        functions that cannot be identified. Another key is another study: change it whenever the
+        function computes other numbers.
     chunk
-        Task sets per call; default chosen by the number of workers.
+        Task sets per call; default such that a call takes about 0.1 s, by the time of earlier ones.
     executor
-        Any ``concurrent.futures.Executor``, which is not shut down; default a pool of ``workers``
-        threads. For processes the function must be picklable.
+        A ``concurrent.futures.Executor``, such as a pool of processes, loky's or mpi4py's, or a
+        Dask ``Client``; it is not shut down. Default a pool of ``workers`` threads. For processes
+        the function must be picklable.
     workers
         Threads of the default pool; default the number of CPUs that this process may use.
     progress
-        A callable (done, total) in task sets, called in this thread; or True or False to show or
-        hide a progress bar, by default shown in a terminal (requires tqdm).
+        A callable (done, total) in task sets, called in this thread (total is None with ``stop``);
+        or True or False to show or hide a progress bar, by default shown in a terminal or a
+        notebook (requires tqdm).
     store
-        An SQLite file for finished chunks. With the same arguments, an interrupted or killed sweep
-        resumes from it and returns the same table. ``count`` may grow; workers and chunks may
-        change. The function is identified by its name and body, not by functions that it calls:
-        when these change, use another file. Requires an int or a ``SeedSequence`` as ``seed``.
+        An SQLite file for finished chunks. With the same function, an interrupted or killed sweep
+        resumes from it and returns the same table; the grid and ``count`` may grow or shrink,
+        ``stop``, workers and chunks may change. The function is identified by its code, defaults,
+        closure and object, and by the globals and functions of yours that the code reads, wherever
+        they are; packages by their versions. Not by the contents of files that it opens. A chunk
+        that took 0.1 s or more is on the disk when the next call is planned, others within 0.1 s:
+        a kill loses no more, besides the calls that are running. Requires an int or a
+        ``SeedSequence`` as ``seed``. ``gs.open_store`` shows what is in the file.
+    shard
+        (i, k): compute part i of k, i from 0, in a store of its own; returns the
+        ``gs.StoredStudy``. ``gs.merge`` joins the stores of all parts.
 
     Returns
     -------
@@ -213,202 +170,120 @@ def sweep(
     Raises
     ------
     SweepError
-        The function raised, or did not return arrays of length ``count`` with the same names at
-        all points. The error has the point. No part of the sweep keeps running.
+        The function raised, or did not return arrays of numbers of length ``count`` with the same
+        names at all points; or a worker was lost. The error has the point. No part of the sweep
+        keeps running.
     KeyboardInterrupt
         On Ctrl-C, after running chunks were told to stop and the others were cancelled.
     ValueError
-        A parameter without values, a count or chunk below 1, a store without a seed.
+        A parameter without values or with a value given twice, a count or chunk below 1, a store
+        without a seed, a function that cannot be identified for a store (use ``key``).
     gpusched.StoreError
-        A store of another sweep or version, damaged or in use; it is not changed.
+        A store of another function, seed or version, with the parts that differ; or one that is
+        damaged or in use. It is not changed.
     """
-    count = integer(count, "count")
-    if not isinstance(grid, Mapping):
-        raise TypeError(f"grid: got {type(grid).__name__}, expected a dict of lists")
-    names = list(grid)
-    axes = {name: _choice(name, choice) for name, choice in grid.items()}
-    for name, choice in axes.items():
-        if not choice:
-            raise ValueError(f"grid[{name!r}]: got no values, expected at least one")
-    for name in ("count", "first", "seed", "stop"):
-        if name in axes:
-            raise ValueError(
-                f"grid: got the parameter {name!r}, expected another name (the sweep passes it)"
-            )
-    points = [dict(zip(names, p, strict=True)) for p in itertools.product(*axes.values())]
+    number = integer(count, "count")
+    if number < 1:
+        raise ValueError(f"count: got {number}, expected at least 1")
+    execution = Execution(executor, workers, progress, chunk, store, shard)
+    axes = axes_of(grid, _PASSED)
+    accumulator = PerSet(_reductions(reduce))
+    if stop is not None and not isinstance(stop, Width):
+        raise TypeError(f"stop: got {shown(stop)}, expected gs.Width or None")
+    if stop is not None and keep:
+        raise ValueError("keep: got True with stop, expected one of them (counts differ)")
+    if seed_by is None:
+        seeded = list(axes)
+    else:
+        seeded = [seed_by] if isinstance(seed_by, str) else sorted(set(seed_by))
+        for name in seeded:
+            one_of(name, axes, "seed_by")
+    points = points_of(axes)
     root = spawn(seed)
-    seeds = [spawn(root, index) for index in range(len(points))]
-    opened: Any = contextlib.nullcontext()
+    definition = notes = None
     if store is not None:
-        from gpusched.study.store import open_store
-        from gpusched.study.sweep_definition import definition
+        from gpusched.study.sweep_definition import definition_of
 
-        opened = open_store(store, definition(function, axes, seed, root))
-    with opened as kept:
-        values = run(
-            function,
-            points,
-            seeds,
-            count=count,
-            chunk=chunk,
-            executor=executor,
-            workers=workers,
-            progress=progress,
-            kept=kept,
-        )
-    columns: dict[str, Any] = {name: _column([p[name] for p in points]) for name in names}
-    columns["count"] = np.full(len(points), count)
-    for name, array in values.items():
+        by = None if seed_by is None else seeded
+        definition = definition_of(function, axes, seed, root, by, accumulator, keep, key)
+        notes = {
+            "axes": {name: [plain_value(v) for v in values] for name, values in axes.items()},
+            "count": number,
+            "stop": None if stop is None else [stop.width, stop.quantity, stop.first],
+        }
+    work = Work(
+        function,
+        points,
+        seeds_of(root, points, seeded),
+        number,
+        accumulator,
+        keep=keep,
+        definition=definition,
+        notes=notes,
+        stop=stop,
+        columns=lambda state: columns_of(accumulator, state),
+    )
+    results = compute(work, execution)
+    if store is not None and shard is not None:
+        from gpusched.study.stored_study import open_store
+
+        return open_store(store)
+    values = values_of(results) if keep else {}
+    states = [result.state or {} for result in results]
+    counts = [result.count for result in results]
+    parameters = {name: column_of([point[name] for point in points]) for name in axes}
+    return table_of(parameters, counts, states, accumulator, values)
+
+
+def _reductions(given: Any) -> dict[str, list[Reduction]]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"reduce: got {shown(given)}, expected a dict of reductions")
+    found = {}
+    for name, chosen in given.items():
+        listed = [chosen] if isinstance(chosen, Reduction) else chosen
+        if not isinstance(listed, (list, tuple)) or not listed:
+            listed = [None]
+        if not all(isinstance(one, Reduction) for one in listed):
+            raise TypeError(
+                f"reduce[{name!r}]: got {shown(chosen)}, expected a reduction of gs.reductions or "
+                "a list of them"
+            )
+        found[name] = list(listed)
+    return found
+
+
+def columns_of(accumulator: PerSet, state: State) -> dict[str, Any]:
+    """The columns of a point with its state; ``ValueError`` for a name that occurs twice."""
+    columns: dict[str, Any] = {}
+    for name, states in state.items():
+        for column, value in accumulator.columns(name, states).items():
+            if column in columns:
+                raise ValueError(f"function: got two quantities with the column {column!r}")
+            columns[column] = value
+    return columns
+
+
+def table_of(
+    parameters: Mapping[str, npt.NDArray[Any]],
+    counts: Sequence[int],
+    states: Sequence[State],
+    accumulator: PerSet,
+    values: Mapping[str, npt.NDArray[Any]],
+) -> Sweep:
+    """The table of points with their parameters, numbers of sets and states."""
+    columns: dict[str, Any] = {**parameters, "count": np.array(counts, np.int64)}
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    rows = [columns_of(accumulator, state) for state in states]
+    for name, value in rows[0].items():
         if name in columns:
             raise ValueError(
                 f"function: got a quantity {name!r}, expected another name than the columns'"
             )
-        columns.update(summary(name, array))
-    return Sweep(columns, values)
-
-
-def summary(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-    """Columns of ``Sweep`` for a quantity; ``values`` has shape (points, count)."""
-    count = values.shape[1]
-    if values.dtype not in (np.bool_, np.int8):
-        return {name: values.mean(axis=1)}
-    yes = (values == 1).sum(axis=1)
-    unknown = (values == -1).sum(axis=1)
-    columns = {
-        name: yes / count,
-        f"{name}_low": wilson(yes, count)[0],
-        f"{name}_high": wilson(yes + unknown, count)[1],
-    }
-    if values.dtype == np.int8:
-        columns[f"{name}_undecided"] = unknown / count
-    return columns
-
-
-def run(
-    function: Callable[..., Chunk],
-    points: Sequence[Mapping[str, Any]],
-    seeds: Sequence[np.random.SeedSequence],
-    *,
-    count: int,
-    chunk: int | None = None,
-    largest: int = _LARGEST_CHUNK,
-    executor: Executor | None = None,
-    workers: int | None = None,
-    progress: Progress = None,
-    kept: Store | None = None,
-) -> dict[str, npt.NDArray[Any]]:
-    """Results of ``function`` at every point, as arrays of shape (points, count).
-
-    ``seeds`` has one seed per point; ``largest`` limits the default size of chunks; ``kept`` is the
-    store from which finished chunks are taken and to which new ones are added. The other
-    parameters are those of ``sweep``.
-    """
-    # Imported with the first sweep, so that ``import gpusched`` is fast.
-    import inspect
-
-    for name, number in (("count", count), ("chunk", chunk)):
-        if number is not None and integer(number, name) < 1:
-            raise ValueError(f"{name}: got {number}, expected at least 1")
-    threads = worker_count(workers)
-    if chunk is None:
-        chunk = -(-len(points) * count // (_CHUNKS_PER_WORKER * threads))
-        chunk = min(chunk, largest)
-    chunk = min(chunk, count)
-    takes_stop = "stop" in inspect.signature(function).parameters
-    parts: list[dict[int, Chunk]] = [{} for _ in points]
-    for (index, first, _), arrays in {} if kept is None else kept.done.items():
-        if index < len(points) and first < count:
-            parts[index][first] = {name: array[: count - first] for name, array in arrays.items()}
-    done = sum(size for part in parts for _, size in _pieces(part))
-    with (
-        Workers(executor, threads, patient=takes_stop) as pool,
-        reporter(progress, len(points) * count, "set", initial=done) as report,
-    ):
-        options = {"stop": pool.flag} if takes_stop else {}
-        calls = (
-            (
-                (index, first, size),
-                {"count": size, "first": first, "seed": seeds[index], **options, **point},
-            )
-            for index, point in enumerate(points)
-            for first, size in _missing(_pieces(parts[index]), count, chunk)
-        )
-        for (index, first, size), future in pool.run(function, calls):
-            parts[index][first] = _checked(future, points[index], first, size)
-            if kept is not None:
-                kept.add((index, first, size), parts[index][first])
-            done += size
-            report(done)
-    return _joined(points, parts)
-
-
-def _pieces(part: Mapping[int, Chunk]) -> list[tuple[int, int]]:
-    """(first set, number of sets) of each finished chunk of a point, in order."""
-    return [(first, len(next(iter(part[first].values()), ()))) for first in sorted(part)]
-
-
-def _missing(
-    pieces: Sequence[tuple[int, int]], count: int, chunk: int
-) -> Iterator[tuple[int, int]]:
-    """(first set, number of sets) of each chunk that is missing for ``count`` sets."""
-    at = 0
-    for first, size in [*pieces, (count, 0)]:
-        yield from ((k, min(chunk, first - k)) for k in range(at, first, chunk))
-        at = first + size
-
-
-def _choice(name: str, choice: Any) -> list[Any]:
-    """The values of a parameter of the grid."""
-    if isinstance(choice, (str, bytes)) or not isinstance(choice, Iterable):
-        raise TypeError(f"grid[{name!r}]: got {choice!r:.60}, expected a list of values")
-    return list(choice)
-
-
-def _checked(future: Future[Chunk], point: Mapping[str, Any], first: int, size: int) -> Chunk:
-    """The arrays of a chunk; ``SweepError`` for a failure or a wrong length."""
-    where = f"at {_describe(point)}, task sets {first} to {first + size - 1}"
-    try:
-        result = future.result()
-    except Exception as error:
-        raise SweepError(f"{where}: {type(error).__name__}: {error}", point) from error
-    if not isinstance(result, Mapping):
-        raise SweepError(f"{where}: got {type(result).__name__}, expected a dict of arrays", point)
-    arrays = {name: np.asarray(values) for name, values in result.items()}
-    for name, array in arrays.items():
-        if array.shape != (size,):
-            raise SweepError(
-                f"{where}: {name!r}: got shape {array.shape}, expected ({size},)", point
-            )
-    return arrays
-
-
-def _joined(
-    points: Sequence[Mapping[str, Any]], parts: list[dict[int, Chunk]]
-) -> dict[str, npt.NDArray[Any]]:
-    names = list(parts[0][0])
-    for point, chunks in zip(points, parts, strict=True):
-        for arrays in chunks.values():
-            if set(arrays) != set(names):
-                raise SweepError(
-                    f"at {_describe(point)}: got {sorted(arrays)}, expected {sorted(names)}",
-                    point,
-                )
-    return {
-        name: np.stack([np.concatenate([c[k][name] for k in sorted(c)]) for c in parts])
-        for name in names
-    }
-
-
-def _column(values: list[Any]) -> npt.NDArray[Any]:
-    """The grid's values as a column, of dtype object unless all are numbers or all text."""
-    if all(isinstance(v, (bool, int, float, np.generic)) for v in values) or all(
-        isinstance(v, str) for v in values
-    ):
-        return np.array(values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
-
-
-def _describe(point: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r:.60}" for name, value in point.items()) or "the only point"
+        column = [row[name] for row in rows]
+        if np.ndim(value):
+            arrays[name] = np.array(column)
+        else:
+            columns[name] = np.array(column)
+    return Sweep(columns, values, arrays)

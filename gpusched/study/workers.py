@@ -1,12 +1,11 @@
-"""Worker pool with cooperative cancellation."""
+"""Worker pool with cooperative cancellation, of threads or on an executor of the caller's."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
-from queue import SimpleQueue
+from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpusched._support.arguments import integer
@@ -14,10 +13,23 @@ from gpusched._support.arguments import integer
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-Key = TypeVar("Key")
+__all__ = ["LostWorker", "Workers", "executor_of", "worker_count"]
 
-# Least number of calls submitted at a time, enough for an executor with many workers.
-_WINDOW = 128
+Key = TypeVar("Key")
+Payload = TypeVar("Payload")
+Answer = TypeVar("Answer")
+
+_UNKNOWN_WIDTH = 64  # workers of an executor that does not tell
+_AHEAD = 32  # calls in flight beyond those that the workers need
+
+
+class LostWorker(Exception):
+    """A call ended without an answer; ``keys`` has the calls that may have been the reason."""
+
+    def __init__(self, keys: list[Any], error: BaseException) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.keys = keys
+        self.error = error
 
 
 def worker_count(workers: int | None) -> int:
@@ -30,6 +42,34 @@ def worker_count(workers: int | None) -> int:
     if number < 1:
         raise ValueError(f"workers: got {number}, expected at least 1")
     return number
+
+
+def executor_of(given: Any) -> Executor | None:
+    """The argument ``executor``: None, an executor, or a Dask client, whose executor it is."""
+    if given is None or callable(getattr(given, "get_executor", None)):
+        # Equal calls must not share a result: ``pure`` would make their arguments a key.
+        executor: Executor | None = None if given is None else given.get_executor(pure=False)
+        return executor
+    if not callable(getattr(given, "submit", None)):
+        raise TypeError(
+            f"executor: got {type(given).__name__}, expected a concurrent.futures.Executor or a "
+            "Dask client"
+        )
+    known: Executor = given
+    return known
+
+
+def width_of(executor: Any) -> int:
+    """Number of calls that an executor can run at a time."""
+    client = getattr(executor, "_client", None)
+    with contextlib.suppress(Exception):  # attributes of other packages
+        if client is not None:
+            return max(1, sum(client.nthreads().values()))
+    for name in ("_max_workers", "num_workers"):
+        number = getattr(executor, name, None)
+        if isinstance(number, int) and number > 0:
+            return number
+    return _UNKNOWN_WIDTH
 
 
 class Workers:
@@ -49,17 +89,14 @@ class Workers:
         wait for running calls.
     """
 
-    def __init__(self, executor: Executor | None, workers: int, patient: bool) -> None:
+    def __init__(self, executor: Any, workers: int, patient: bool) -> None:
         # Imported with the first study, so that ``import gpusched`` is fast.
         from concurrent.futures import ThreadPoolExecutor
 
-        if executor is not None and not callable(getattr(executor, "submit", None)):
-            raise TypeError(
-                f"executor: got {type(executor).__name__}, expected a concurrent.futures.Executor"
-            )
-        self._own = executor is None
-        self._pool: Executor = ThreadPoolExecutor(workers) if executor is None else executor
-        self._window = max(_WINDOW, 4 * workers)
+        given = executor_of(executor)
+        self._own = given is None
+        self._pool: Executor = ThreadPoolExecutor(workers) if given is None else given
+        self.width = width_of(self._pool)
         self._patient = patient
         self._stop = bytearray(1)
         self.flag = self._stop if isinstance(self._pool, ThreadPoolExecutor) else None
@@ -80,30 +117,64 @@ class Workers:
             if not finished:
                 self._stop[0] = 1
                 for future in self._running:
-                    future.cancel()
+                    with contextlib.suppress(Exception):  # an executor that is broken
+                        future.cancel()
             if self._own:
                 self._pool.shutdown(wait=finished or self._patient, cancel_futures=True)
 
     def run(
-        self, function: Callable[..., Any], calls: Iterable[tuple[Key, dict[str, Any]]]
-    ) -> Iterator[tuple[Key, Future[Any]]]:
-        """Yield (key, future) of ``function(**arguments)`` for all calls (key, arguments).
+        self,
+        function: Callable[[Payload], Answer],
+        next_call: Callable[[], tuple[Key, Payload] | None],
+        wait: Callable[[], float | None] = lambda: None,
+    ) -> Iterator[tuple[Key, Answer]]:
+        """Yield (key, answer) of ``function(payload)`` for calls (key, payload), each when done.
 
-        Each is yielded when it is done. Calls are taken from the iterable as workers become free.
+        Parameters
+        ----------
+        next_call
+            Gives the next call as workers become free; None when there is none at present. The
+            iteration ends when there is none and none is running.
+        wait
+            Called before each wait for an answer; returns the seconds after which to call it again
+            if there is no answer by then, None for never.
+
+        Raises
+        ------
+        LostWorker
+            The executor broke, lost a call or refused one.
         """
-        todo = iter(calls)
+        window = 2 * self.width + _AHEAD
         while True:
-            for key, arguments in itertools.islice(todo, self._window - len(self._running)):
-                future = self._pool.submit(function, **arguments)
+            while len(self._running) < window and (call := next_call()) is not None:
+                key, payload = call
+                try:
+                    future = self._pool.submit(function, payload)
+                except Exception as error:
+                    raise LostWorker([key, *self._running.values()], error) from error
                 self._running[future] = key
                 future.add_done_callback(self._ready.put)
             if not self._running:
                 return
-            arrived = self._ready.get()
+            try:
+                arrived = self._ready.get(timeout=wait())
+            except Empty:
+                continue
             if arrived is None:
                 self._interrupt()
-            else:
-                yield self._running.pop(arrived), arrived
+                continue
+            key = self._running.pop(arrived)
+            yield key, self._answer(key, arrived)
+
+    def _answer(self, key: Any, future: Future[Any]) -> Any:
+        from concurrent.futures import BrokenExecutor
+
+        try:
+            return future.result()
+        except BrokenExecutor as error:  # of all calls that were running
+            raise LostWorker([key, *self._running.values()], error) from error
+        except Exception as error:
+            raise LostWorker([key], error) from error
 
 
 @contextlib.contextmanager

@@ -1,0 +1,153 @@
+"""Accumulators: how the results of a function's calls become states, and states columns.
+
+`PerSet` is for functions that return one value for each task set, `Totals` for functions that
+return counts of their own, which are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.text import shown
+from gpusched.study.reductions import Reduction, usual
+
+__all__ = ["Accumulator", "Arrays", "PerSet", "State", "Totals"]
+
+_KINDS = "biuf"  # of the types of arrays: truth values, integers and floats
+
+State = dict[str, Any]
+"""What is kept of a number of task sets; of values that JSON holds."""
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+class Accumulator(Protocol):
+    """States of the results of calls."""
+
+    def arrays(self, result: Any, size: int) -> Arrays:
+        """The arrays of a result for ``size`` task sets; ``ValueError`` for anything else."""
+
+    def state(self, arrays: Arrays) -> State:
+        """The state of a result's arrays."""
+
+    def join(self, one: State, other: State) -> State:
+        """The state of the task sets of both; ``ValueError`` when they do not fit together."""
+
+
+class PerSet:
+    """States of functions that return an array with one value for each task set.
+
+    ``reduce`` has the reductions of some quantities; the others have the usual one.
+    """
+
+    def __init__(self, reduce: Mapping[str, Sequence[Reduction]]) -> None:
+        self.reduce = reduce
+        self._kinds = {
+            name: "".join(kind for kind in _KINDS if all(kind in one.kinds for one in chosen))
+            for name, chosen in reduce.items()
+        }
+
+    def arrays(self, result: Any, size: int) -> Arrays:
+        if not isinstance(result, Mapping):
+            raise ValueError(f"got {type(result).__name__}, expected a dict of arrays")
+        arrays = {}
+        for name, values in result.items():
+            array = np.asarray(values)
+            if array.shape != (size,):
+                raise ValueError(f"{name!r}: got shape {array.shape}, expected ({size},)")
+            kinds = self._kinds.get(name, _KINDS)
+            if array.dtype.kind not in kinds:
+                raise ValueError(f"{name!r}: got dtype {array.dtype}, expected {_words(kinds)}")
+            arrays[name] = array
+        for name in self.reduce:
+            if name not in arrays:
+                raise ValueError(f"got {shown(sorted(arrays))}, expected {name!r} (in reduce)")
+        return arrays
+
+    def state(self, arrays: Arrays) -> State:
+        found = {}
+        for name, values in arrays.items():
+            chosen = self.reduce.get(name) or (usual(values),)
+            try:
+                found[name] = [[type(one).__name__, one.reduce(values, arrays)] for one in chosen]
+            except ValueError as error:
+                raise ValueError(f"{name!r}: {error}") from None
+        return found
+
+    def join(self, one: State, other: State) -> State:
+        if one.keys() != other.keys():
+            raise ValueError(f"got {sorted(other)}, expected {sorted(one)}")
+        joined = {}
+        for name, states in one.items():
+            pairs = []
+            for (kind, a), (other_kind, b), reduction in zip(
+                states, other[name], self.reductions(name, states), strict=True
+            ):
+                if kind != other_kind:
+                    raise ValueError(
+                        f"{name!r}: got verdicts and other numbers, expected one of them"
+                    )
+                try:
+                    pairs.append([kind, reduction.join(a, b)])
+                except ValueError as error:
+                    raise ValueError(f"{name!r}: {error}") from None
+            joined[name] = pairs
+        return joined
+
+    def reductions(self, name: str, states: Any) -> Sequence[Reduction]:
+        """The reductions that made the states of a quantity."""
+        return self.reduce.get(name) or _USUAL[states[0][0]]
+
+    def columns(self, name: str, states: Any) -> dict[str, Any]:
+        """Columns of a quantity with its states."""
+        columns: dict[str, Any] = {}
+        for reduction, (_, state) in zip(self.reductions(name, states), states, strict=True):
+            for column, value in reduction.columns(name, state).items():
+                if column in columns:
+                    raise ValueError(f"reduce[{name!r}]: got two reductions with {column!r}")
+                columns[column] = value
+        return columns
+
+
+_USUAL: dict[str, tuple[Reduction]] = {
+    type(one).__name__: (one,) for one in (usual(np.zeros(0, np.bool_)), usual(np.zeros(0)))
+}
+
+
+def _words(kinds: str) -> str:
+    if kinds == _KINDS:
+        return "truth values, verdicts or numbers"
+    return "truth values or verdicts" if kinds == "bi" else f"a dtype of kind {kinds!r}"
+
+
+class Totals:
+    """States of functions that return integer arrays of any fixed shape, which are added."""
+
+    def arrays(self, result: Any, size: int) -> Arrays:
+        return {name: np.asarray(counts, np.int64) for name, counts in result.items()}
+
+    def state(self, arrays: Arrays) -> State:
+        return {
+            name: [list(counts.shape), counts.ravel().tolist()] for name, counts in arrays.items()
+        }
+
+    def join(self, one: State, other: State) -> State:
+        joined = {}
+        for name, (shape, counts) in one.items():
+            other_shape, more = other[name]
+            if shape != other_shape:
+                raise ValueError(f"{name!r}: got shape {other_shape}, expected {shape}")
+            joined[name] = [shape, [a + b for a, b in zip(counts, more, strict=True)]]
+        return joined
+
+    @staticmethod
+    def counts(state: State) -> dict[str, npt.NDArray[np.int64]]:
+        """The arrays of a state."""
+        return {
+            name: np.array(counts, np.int64).reshape(shape)
+            for name, (shape, counts) in state.items()
+        }

@@ -1,0 +1,90 @@
+"""One call of a studied function: what is sent to a worker, and what comes back.
+
+Everything travels as one object, since executors such as Dask's take keyword arguments for
+themselves.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpusched.study.accumulators import Accumulator, Arrays, State
+
+__all__ = ["Call", "Done", "Failure", "perform"]
+
+
+class Call(NamedTuple):
+    """Call of ``function`` for the task sets ``first`` .. ``first + size - 1`` of a point.
+
+    Attributes
+    ----------
+    point
+        The point's parameters.
+    options
+        ``{"stop": flag}`` where the function takes a flag.
+    keep
+        Return the arrays besides their state.
+    shared
+        The caller and the worker share memory.
+    """
+
+    function: Callable[..., Any]
+    accumulator: Accumulator
+    point: Mapping[str, Any]
+    options: Mapping[str, Any]
+    seed: np.random.SeedSequence
+    first: int
+    size: int
+    keep: bool
+    shared: bool
+
+
+class Done(NamedTuple):
+    """Result of a call that took ``seconds``."""
+
+    state: State
+    arrays: Arrays | None
+    seconds: float
+
+
+class Failure(NamedTuple):
+    """Failure of a call: the error where it can travel, and its text."""
+
+    error: BaseException | None
+    message: str
+    trace: str
+
+
+def perform(call: Call) -> Done | Failure:
+    """Make a call in a worker. A failure is returned, since not every error can be pickled."""
+    began = time.perf_counter()
+    try:
+        result = call.function(
+            count=call.size, first=call.first, seed=call.seed, **call.options, **call.point
+        )
+    except Exception as error:
+        return Failure(
+            error if call.shared or _travels(error) else None,
+            f"{type(error).__name__}: {error}",
+            "" if call.shared else traceback.format_exc(),
+        )
+    seconds = time.perf_counter() - began
+    try:
+        arrays = call.accumulator.arrays(result, call.size)
+        state = call.accumulator.state(arrays)
+    except ValueError as error:
+        return Failure(None, str(error), "")
+    return Done(state, arrays if call.keep else None, seconds)
+
+
+def _travels(error: BaseException) -> bool:
+    try:
+        return type(pickle.loads(pickle.dumps(error))) is type(error)
+    except Exception:
+        return False

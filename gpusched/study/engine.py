@@ -1,0 +1,206 @@
+"""Computation of a study: its calls, on any executor, with a store and for one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.progress import reporter
+from gpusched.study.accumulators import Accumulator, State
+from gpusched.study.calls import Call, Done, Failure, perform
+from gpusched.study.execution import Execution, SweepError
+from gpusched.study.notes import joined_notes, plain_point
+from gpusched.study.planner import Planner
+from gpusched.study.point_results import PointResults
+from gpusched.study.points import Point, describe, key_of
+from gpusched.study.store import Chunk, Definition, Store, open_file
+from gpusched.study.width import Width
+from gpusched.study.workers import LostWorker, Workers, worker_count
+
+__all__ = ["Work", "compute"]
+
+Place = tuple[int, int, int]  # of a call: index of the point, first set, number of sets
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be computed: one function at points, for the same number of sets at each.
+
+    Attributes
+    ----------
+    function
+        Called as ``function(count=, first=, seed=, **point)``, with ``stop=`` where it takes it.
+    points, seeds
+        The points and the seed of each.
+    count
+        Task sets of each point; with ``stop``, at most.
+    accumulator
+        Makes states of results.
+    keep
+        Keep the arrays of all sets.
+    definition
+        What determines the results, for a store; None without one.
+    notes
+        Notes for the store.
+    stop, columns
+        When to stop a point, and the columns of its state by which that is decided.
+    largest
+        Most task sets of a call; None for the planner's own limit.
+    """
+
+    function: Callable[..., Any]
+    points: Sequence[Point]
+    seeds: Sequence[np.random.SeedSequence]
+    count: int
+    accumulator: Accumulator
+    keep: bool = False
+    definition: Definition | None = None
+    notes: Mapping[str, Any] | None = None
+    stop: Width | None = None
+    columns: Callable[[State], Mapping[str, Any]] | None = None
+    largest: int | None = None
+
+
+def compute(work: Work, execution: Execution) -> list[PointResults]:
+    """Results of each point.
+
+    Raises
+    ------
+    SweepError
+        The function failed or returned something else, or a worker was lost.
+    gpusched.StoreError
+        A store of another study or version, damaged or in use.
+    """
+    results = [
+        PointResults(work.accumulator, first, end, work.stop, work.columns)
+        for first, end in _ranges(work, execution.shard)
+    ]
+    if execution.store is None:
+        _run(work, execution, results, [], None)
+        return results
+    keys = [key_of(point) for point in work.points]
+    with open_file(execution.store, work.definition) as store:
+        by_key = dict(zip(keys, results, strict=True))
+        for chunk in store.chunks():
+            if chunk.point in by_key:
+                by_key[chunk.point].store(chunk)
+        store.write(
+            {key: plain_point(point) for key, point in zip(keys, work.points, strict=True)},
+            joined_notes(store.notes, work.notes or {}),
+        )
+        _run(work, execution, results, keys, store)
+    return results
+
+
+def _ranges(work: Work, shard: tuple[int, int] | None) -> Iterator[tuple[int, int]]:
+    """The range of task sets of each point: those of the shard, all without one."""
+    part, of = shard or (0, 1)
+    for index in range(len(work.points)):
+        if work.stop is None:
+            yield work.count * part // of, work.count * (part + 1) // of
+        else:  # the decision to stop needs all sets of a point
+            yield 0, work.count if index % of == part else 0
+
+
+def _run(
+    work: Work,
+    execution: Execution,
+    results: Sequence[PointResults],
+    keys: Sequence[str],
+    store: Store | None,
+) -> None:
+    # Imported with the first sweep, so that ``import gpusched`` is fast.
+    import inspect
+
+    takes_stop = "stop" in inspect.signature(work.function).parameters
+    threads = worker_count(execution.workers)
+    with Workers(execution.executor, threads, patient=takes_stop) as pool:
+        planner = Planner(execution.chunk, work.largest, pool.width)
+        options = {"stop": pool.flag} if takes_stop else {}
+        for index in range(len(results)):
+            _plan(work, planner, results, index)
+        done = sum(result.count for result in results)
+        total = None
+        if work.stop is None:
+            total = sum(result.end - result.first for result in results)
+
+        def next_call() -> tuple[Place, Call] | None:
+            place = planner.next()
+            if place is None:
+                return None
+            index, first, size = place
+            return place, Call(
+                work.function,
+                work.accumulator,
+                work.points[index],
+                options,
+                work.seeds[index],
+                first,
+                size,
+                work.keep,
+                pool.flag is not None,
+            )
+
+        wait = _never if store is None else store.due
+        with reporter(execution.progress, total, "set", initial=done) as report:
+            try:
+                for (index, first, size), answer in pool.run(perform, next_call, wait):
+                    if isinstance(answer, Failure):
+                        raise _failure(answer, work.points[index], first, size)
+                    result = results[index]
+                    try:
+                        result.add(first, size, answer.state, answer.arrays)
+                    except ValueError as error:
+                        raise _misfit(error, work.points[index]) from None
+                    planner.measured(index, size, answer.seconds)
+                    if store is not None:
+                        chunk = Chunk(keys[index], first, size, answer.state, answer.arrays)
+                        store.add(chunk, answer.seconds)
+                    if result.round_done:
+                        _plan(work, planner, results, index)
+                    done += size
+                    report(done)
+            except LostWorker as lost:
+                raise _loss(lost, work.points) from lost.error
+
+
+def _never() -> None:
+    return None
+
+
+def _plan(work: Work, planner: Planner, results: Sequence[PointResults], index: int) -> None:
+    try:
+        ranges = results[index].next_round()
+    except ValueError as error:
+        raise _misfit(error, work.points[index]) from None
+    for first, end in ranges:
+        planner.add(index, first, end)
+
+
+def _misfit(error: ValueError, point: Point) -> SweepError:
+    """The error for results of a point that do not fit together, or not to the rule to stop."""
+    return SweepError(f"at {describe(point)}: {error}", point)
+
+
+def _failure(failure: Failure, point: Point, first: int, size: int) -> SweepError:
+    error = SweepError(f"{_where(point, first, size)}: {failure.message}", point)
+    error.__cause__ = failure.error
+    if failure.trace:
+        error.add_note(f"In the worker:\n{failure.trace}")
+    return error
+
+
+def _where(point: Point, first: int, size: int) -> str:
+    return f"at {describe(point)}, task sets {first} to {first + size - 1}"
+
+
+def _loss(lost: LostWorker, points: Sequence[Point]) -> SweepError:
+    """The error for a lost worker, with the calls of which one may have been the reason."""
+    running = [_where(points[index], first, size) for index, first, size in lost.keys[:3]]
+    more = f", or in one of {len(lost.keys) - 3} more calls" if len(lost.keys) > 3 else ""
+    return SweepError(
+        f"{' or '.join(running)}{more}: a worker was lost ({lost})", points[lost.keys[0][0]]
+    )

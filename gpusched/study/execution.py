@@ -1,0 +1,56 @@
+"""How a study is run: its executor, store and shard, which have no influence on its results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpusched._support.arguments import integer
+from gpusched._support.progress import Progress
+from gpusched._support.text import shown
+from gpusched.study.workers import worker_count
+
+__all__ = ["Execution", "SweepError"]
+
+
+class SweepError(RuntimeError):
+    """Failure of the function at a point; ``point`` has its parameters, ``__cause__`` the error."""
+
+    def __init__(self, message: str, point: Mapping[str, Any]) -> None:
+        super().__init__(message, dict(point))
+        self.point = dict(point)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a study is run; the parameters of ``gs.sweep`` with these names."""
+
+    executor: Any = None
+    workers: int | None = None
+    progress: Progress = None
+    chunk: int | None = None
+    store: str | os.PathLike[str] | None = None
+    shard: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.chunk is not None and integer(self.chunk, "chunk") < 1:
+            raise ValueError(f"chunk: got {self.chunk}, expected at least 1")
+        worker_count(self.workers)
+        if self.shard is None:
+            return
+        try:
+            part, of = (integer(number, "shard") for number in self.shard)
+        except (TypeError, ValueError):
+            part, of = -1, 0
+        if not 0 <= part < of:
+            raise ValueError(
+                f"shard: got {shown(self.shard)}, expected (i, k) with i from 0 to k - 1"
+            )
+        if self.store is None:
+            raise ValueError("store: got None, expected a file for the results of the shard")
+        object.__setattr__(self, "shard", (part, of))

@@ -1,0 +1,111 @@
+"""Division of a study's task sets into calls.
+
+The size of a call follows the measured time of earlier calls; results do not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+__all__ = ["Coverage", "Planner"]
+
+_SECONDS = 0.1  # that a call should take
+_FIRST = 16  # task sets of a call before anything was measured
+_GROWTH = 8  # of a call over the one that was measured
+_LARGEST = 1 << 16  # task sets of a call, which bounds its memory
+
+
+class Coverage:
+    """Disjoint ranges of task sets that are done."""
+
+    def __init__(self) -> None:
+        self._ranges: list[tuple[int, int]] = []
+        self.count = 0
+
+    def add(self, first: int, size: int) -> None:
+        """Add a range that overlaps none of the others."""
+        self.count += size
+        # Most ranges arrive in order, so the place is looked for from the end.
+        at = len(self._ranges)
+        while at and self._ranges[at - 1][0] > first:
+            at -= 1
+        end = first + size
+        if at < len(self._ranges) and self._ranges[at][0] == end:
+            end = self._ranges.pop(at)[1]
+        if at and self._ranges[at - 1][1] == first:
+            self._ranges[at - 1] = (self._ranges[at - 1][0], end)
+        else:
+            self._ranges.insert(at, (first, end))
+
+    def gaps(self, first: int, end: int) -> list[tuple[int, int]]:
+        """The parts of ``first`` .. ``end - 1`` that are not done, as (first, end)."""
+        gaps = []
+        for a, b in self._ranges:
+            if b <= first:
+                continue
+            if a >= end:
+                break
+            if a > first:
+                gaps.append((first, a))
+            first = b
+        if first < end:
+            gaps.append((first, end))
+        return gaps
+
+
+class Planner:
+    """Work that has not been given out, in order.
+
+    Parameters
+    ----------
+    chunk
+        Task sets of a call; None to choose it by measured times.
+    largest
+        Most task sets of a call when ``chunk`` is None.
+    width
+        Number of workers.
+    """
+
+    def __init__(self, chunk: int | None, largest: int | None, width: int) -> None:
+        self._chunk = chunk
+        self._largest = _LARGEST if largest is None else largest
+        self._width = width
+        self._todo: deque[tuple[int, int, int]] = deque()
+        self._left = 0
+        self._rates: dict[int, tuple[float, int]] = {}  # seconds per set, sets of that call
+        self._rate: tuple[float, int] | None = None  # of the latest call of any point
+
+    def add(self, point: int, first: int, end: int) -> None:
+        """Add the task sets ``first`` .. ``end - 1`` of a point."""
+        self._todo.append((point, first, end))
+        self._left += end - first
+
+    def measured(self, point: int, size: int, seconds: float) -> None:
+        """Note the time of a call."""
+        self._rate = self._rates[point] = (seconds / size, size)
+
+    def next(self) -> tuple[int, int, int] | None:
+        """The next call as (point, first, size); None when everything has been given out."""
+        if not self._todo:
+            return None
+        point, first, end = self._todo.popleft()
+        size = min(end - first, self._size(point))
+        if first + size < end:
+            self._todo.appendleft((point, first + size, end))
+        self._left -= size
+        return point, first, size
+
+    def _size(self, point: int) -> int:
+        if self._chunk is not None:
+            return self._chunk
+        own = self._rates.get(point)
+        known = own or self._rate
+        if known is None:
+            size = _FIRST
+        else:
+            rate, measured = known
+            most = _GROWTH * measured if own else max(measured // _GROWTH, _FIRST)
+            size = most if rate * most <= _SECONDS else int(_SECONDS / rate)
+        # Towards the end, calls are so short that the workers finish together.
+        even = -(-self._left // (2 * self._width))
+        return max(1, min(size, even, self._largest))

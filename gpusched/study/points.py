@@ -1,0 +1,201 @@
+"""Points of a grid: their values in a canonical form, their keys in a store, their seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence, Set
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import seed_key
+from gpusched._support.text import shown
+
+__all__ = ["axes_of", "canonical", "column_of", "describe", "key_of", "points_of", "seeds_of",
+           "spawn"]  # fmt: skip
+
+Point = Mapping[str, Any]
+
+_DEEPEST = 50  # nesting of a value
+
+
+def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
+    """The child ``key`` of a seed (an int, a SeedSequence, a Generator or None).
+
+    Unlike ``SeedSequence.spawn``, it does not change the parent: equal keys give equal children.
+    """
+    if not isinstance(seed, np.random.SeedSequence):
+        if isinstance(seed, np.random.Generator):
+            seed = np.random.SeedSequence(seed_key(seed).tolist())
+        else:
+            seed_key(seed)  # raises for a value that is not a seed
+            seed = np.random.SeedSequence(seed)
+    return np.random.SeedSequence(
+        entropy=seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size
+    )
+
+
+def axes_of(grid: Any, reserved: Iterable[str]) -> dict[str, list[Any]]:
+    """The parameters of a grid, each with its list of values.
+
+    Raises ``TypeError`` for what is not a dict of lists, and ``ValueError`` for a parameter without
+    values, with a value given twice, or with a reserved name.
+    """
+    if not isinstance(grid, Mapping):
+        raise TypeError(f"grid: got {type(grid).__name__}, expected a dict of lists")
+    axes = {name: _values(name, given) for name, given in grid.items()}
+    for name in reserved:
+        if name in axes:
+            raise ValueError(
+                f"grid: got the parameter {name!r}, expected another name (the sweep passes it)"
+            )
+    return axes
+
+
+def _values(name: Any, given: Any) -> list[Any]:
+    if not isinstance(name, str):
+        raise TypeError(f"grid: got the parameter {shown(name)}, expected a string")
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"grid[{name!r}]: got {shown(given)}, expected a list of values")
+    values = list(given)
+    if not values:
+        raise ValueError(f"grid[{name!r}]: got no values, expected at least one")
+    first: dict[str, int] = {}
+    for index, value in enumerate(values):
+        before = first.setdefault(canonical(value, f"grid[{name!r}]"), index)
+        if before != index:
+            raise ValueError(
+                f"grid[{name!r}]: got {shown(values[before])} and {shown(value)} (values {before} "
+                f"and {index}), expected values that differ"
+            )
+    return values
+
+
+def points_of(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """All combinations of the parameters' values, the last parameter varying fastest."""
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+
+
+def key_of(point: Point) -> str:
+    """Key of a point in a store: 32 hexadecimal digits that depend on names and values alone."""
+    return _digest(point)[:32]
+
+
+def seeds_of(
+    root: np.random.SeedSequence, points: Sequence[Point], names: Iterable[str]
+) -> list[np.random.SeedSequence]:
+    """Seed of each point: a child of ``root`` that depends on the values of the named parameters.
+
+    It does not depend on the point's place in the grid, nor on the order of the parameters.
+    """
+    chosen = list(names)
+    seeds = []
+    for point in points:
+        digest = _digest({name: point[name] for name in chosen})
+        words = [int(digest[k : k + 8], 16) for k in range(0, 32, 8)]
+        seeds.append(spawn(root, *words))
+    return seeds
+
+
+def _digest(values: Point) -> str:
+    text = json.dumps(
+        {name: canonical(value, f"grid[{name!r}]") for name, value in values.items()},
+        sort_keys=True,
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def canonical(value: Any, name: str) -> str:
+    """A text that is equal for equal values: 1, 1.0 and ``np.int64(1)`` have the same.
+
+    Numbers are compared by value; text, bytes, None, truth values, enumerations, functions and
+    classes (by name), sequences, sets, dicts, arrays, dataclasses and other objects (by class and
+    state) as what they are. ``name`` is used in the ``ValueError`` for a value that has no such
+    text.
+    """
+    return _canonical(value, name, 0)
+
+
+def _canonical(value: Any, name: str, depth: int) -> str:
+    if depth > _DEEPEST:
+        raise ValueError(f"{name}: got values nested more than {_DEEPEST} deep, expected fewer")
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return str(value)
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__qualname__}.{value.name}"
+    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+        return f"number {float(value)}"
+    if isinstance(value, (int, float, np.floating, Rational)):
+        return f"number {Fraction(value)}"
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, (bytes, bytearray)):
+        return f"bytes {value.hex()}"
+
+    def inside(one: Any) -> str:
+        return _canonical(one, name, depth + 1)
+
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        words = hashlib.sha256(str([inside(one) for one in value.ravel().tolist()]).encode())
+        return f"array {value.shape} {words.hexdigest()}"
+    if isinstance(value, Mapping):
+        return f"mapping {sorted((inside(k), inside(v)) for k, v in value.items())}"
+    if isinstance(value, Set):
+        return f"set {sorted(map(inside, value))}"
+    if isinstance(value, (list, tuple, range, np.ndarray)):
+        return f"sequence {[inside(one) for one in value]}"
+    if isinstance(value, functools.partial):
+        held = [inside(one) for one in (value.func, value.args, value.keywords)]
+        return f"partial {held}"
+    return _object(value, name, inside)
+
+
+def _object(value: Any, name: str, inside: Any) -> str:
+    """The text of an object: its name, if it has one, or else its class and state."""
+    owner = getattr(value, "__self__", None)
+    if callable(value) and isinstance(getattr(value, "__qualname__", None), str):
+        bound = "" if owner is None or hasattr(owner, "__name__") else f" of {inside(owner)}"
+        return f"named {value.__qualname__}{bound}"
+    kind = type(value).__qualname__
+    if dataclasses.is_dataclass(value):
+        parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return f"{kind} {inside(parts)}"
+    try:
+        reduced = value.__reduce_ex__(4)
+    except Exception as error:
+        raise ValueError(
+            f"{name}: got {shown(value)}, expected a value whose contents can be compared, or "
+            f"seed_by= without this parameter ({error})"
+        ) from None
+    if isinstance(reduced, str):
+        return f"{kind} {reduced}"
+    _, arguments, *state = reduced
+    items = [list(part) for part in state[1:3] if part is not None]
+    return f"{kind} {inside(arguments)} {inside(state[0] if state else None)} {inside(items)}"
+
+
+def column_of(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """Values of the grid as a column, of dtype object unless all are numbers or all text."""
+    if all(isinstance(v, (bool, int, float, np.generic)) for v in values) or all(
+        isinstance(v, str) for v in values
+    ):
+        return np.array(values)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def describe(point: Point) -> str:
+    """The parameters of a point for a message."""
+    return ", ".join(f"{name}={value!r:.60}" for name, value in point.items()) or "the only point"

@@ -1,0 +1,291 @@
+"""Reductions: what a sweep keeps of the values of many task sets.
+
+A reduction turns the values of a chunk into a small state. States are joined exactly, in any order,
+so that a table does not depend on chunks, workers or shards, and the memory of a sweep does not
+grow with the number of task sets. A state consists of what JSON holds: numbers, strings, lists and
+dicts with strings as keys.
+
+    gs.sweep(function, grid, count=10**6,
+             reduce={"response": [gs.reductions.Mean(), gs.reductions.Quantiles(0.5, 0.99)]})
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import integer, real
+from gpusched._support.results import wilson
+from gpusched._support.text import shown
+from gpusched.study.exact_sums import added, quotient, sum_of
+
+__all__ = ["Extremes", "Histogram", "Mean", "Quantiles", "Reduction", "Share", "Weighted",
+           "usual"]  # fmt: skip
+
+Values = npt.NDArray[Any]
+
+
+class Reduction(ABC):
+    """Base of reductions; a subclass defines ``reduce``, ``join`` and ``columns``.
+
+    ``join`` must be exact, associative and commutative. An object's attributes determine what it
+    does: a store compares them.
+    """
+
+    kinds: ClassVar[str] = "biuf"
+    """Kinds of NumPy types that it takes, as in ``numpy.dtype.kind``."""
+
+    @abstractmethod
+    def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
+        """State of a chunk; ``others`` has the arrays of all quantities, ``values`` included."""
+
+    @abstractmethod
+    def join(self, one: Any, other: Any) -> Any:
+        """State of the task sets of two states."""
+
+    @abstractmethod
+    def columns(self, name: str, state: Any) -> Mapping[str, Any]:
+        """Columns of the table for the quantity ``name``: a number each, or an array for each."""
+
+
+@dataclass(frozen=True)
+class Share(Reduction):
+    """Share of the sets with the verdict 1 and a 95 % confidence interval (Wilson).
+
+    The usual reduction of booleans and of verdicts (int8: 1 yes, 0 no, -1 undecided). Columns q,
+    q_low and q_high, and for verdicts q_undecided, the share of -1; the interval covers the cases
+    that none and that all of the undecided sets are 1.
+    """
+
+    kinds: ClassVar[str] = "bi"
+
+    def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
+        if values.dtype.char == "?":
+            return [values.size, int(np.count_nonzero(values)), None]
+        yes, no, open_ = (int(np.count_nonzero(values == verdict)) for verdict in (1, 0, -1))
+        if yes + no + open_ != values.size:
+            wrong = values[(values < -1) | (values > 1)][0]
+            raise ValueError(f"got {wrong}, expected verdicts (1, 0 or -1)")
+        return [values.size, yes, open_]
+
+    def join(self, one: Any, other: Any) -> Any:
+        if (one[2] is None) != (other[2] is None):
+            raise ValueError("got booleans and verdicts, expected one of them")
+        unknown = None if one[2] is None else one[2] + other[2]
+        return [one[0] + other[0], one[1] + other[1], unknown]
+
+    def columns(self, name: str, state: Any) -> Mapping[str, Any]:
+        count, yes, unknown = state
+        columns = {
+            name: yes / count,
+            f"{name}_low": float(wilson(yes, count)[0]),
+            f"{name}_high": float(wilson(yes + (unknown or 0), count)[1]),
+        }
+        if unknown is not None:
+            columns[f"{name}_undecided"] = unknown / count
+        return columns
+
+
+@dataclass(frozen=True)
+class Mean(Reduction):
+    """Mean of all sets' values, rounded once; column q.
+
+    The usual reduction of numbers. It is NaN when a value is, or when both infinities occur.
+    """
+
+    def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
+        return [values.size, *_special_sum(values)]
+
+    def join(self, one: Any, other: Any) -> Any:
+        return [one[0] + other[0], *_joined_sums(one[1:], other[1:])]
+
+    def columns(self, name: str, state: Any) -> Mapping[str, Any]:
+        return {name: _ratio(state[1:], [state[0], 0])}
+
+
+@dataclass(frozen=True)
+class Extremes(Reduction):
+    """Least and largest value, NaNs left out; columns q_min and q_max (NaN without a value)."""
+
+    def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
+        held = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+        return [held.min().item(), held.max().item()] if held.size else []
+
+    def join(self, one: Any, other: Any) -> Any:
+        if not one or not other:
+            return one or other
+        return [min(one[0], other[0]), max(one[1], other[1])]
+
+    def columns(self, name: str, state: Any) -> Mapping[str, Any]:
+        low, high = state or (math.nan, math.nan)
+        return {f"{name}_min": low, f"{name}_max": high}
+
+
+@dataclass(frozen=True, init=False)
+class Histogram(Reduction):
+    """Numbers of values between given edges; column q_counts, an array per point.
+
+    Parameters
+    ----------
+    edges
+        Increasing numbers. Bin i, for i from 1 to ``len(edges) - 1``, counts values from
+        ``edges[i - 1]`` to below ``edges[i]``; bin 0 those below the first edge, the last bin
+        those from the last edge on. NaNs are left out.
+    """
+
+    edges: tuple[float, ...]
+
+    def __init__(self, edges: Any) -> None:
+        numbers = tuple(real(edge, "edges") for edge in edges)
+        if not numbers or any(not a < b for a, b in itertools.pairwise(numbers)):
+            raise ValueError(f"edges: got {shown(edges)}, expected increasing numbers")
+        object.__setattr__(self, "edges", numbers)
+
+    def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
+        held = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+        bins = np.searchsorted(np.array(self.edges), held, side="right")
+        counts: list[int] = np.bincount(bins, minlength=len(self.edges) + 1).tolist()
+        return counts
+
+    def join(self, one: Any, other: Any) -> Any:
+        return [a + b for a, b in zip(one, other, strict=True)]
+
+    def columns(self, name: str, state: Any) -> Mapping[str, Any]:
+        return {f"{name}_counts": np.array(state)}
+
+
+@dataclass(frozen=True, init=False)
+class Quantiles(Reduction):
+    """Approximate quantiles; for each p a column such as q_p99 or q_p99.9.
+
+    Values are counted in classes of equal relative width, by the first bits of their binary form.
+    A quantile p is the middle of the class that contains the value number ceil(p n) of the n values
+    in order (NaNs left out; NaN without a value).
+
+    Parameters
+    ----------
+    shares
+        Numbers from 0 to 1, such as 0.5 and 0.99.
+    bits
+        Classes per power of two, as a power of two: the relative error is at most
+        2**-(bits + 1), 0.4 % for 7.
+    """
+
+    shares: tuple[float, ...]
+    bits: int
+
+    def __init__(self, *shares: float, bits: int = 7) -> None:
+        numbers = tuple(real(share, "shares") for share in shares)
+        if not numbers or any(not 0 <= share <= 1 for share in numbers):
+            raise ValueError(f"shares: got {shown(shares)}, expected numbers from 0 to 1")
+        if not 0 <= integer(bits, "bits") <= 20:
+            raise ValueError(f"bits: got {bits}, expected 0 to 20")
+        object.__setattr__(self, "shares", numbers)
+        object.__setattr__(self, "bits", bits)
+
+    def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
+        held = values.astype(np.float64)
+        held = held[~np.isnan(held)]
+        size = np.abs(held).view(np.int64) >> (52 - self.bits)
+        # Classes of negative values are numbered downwards from -1.
+        classes, counts = np.unique(np.where(held < 0, -1 - size, size), return_counts=True)
+        return [list(pair) for pair in zip(classes.tolist(), counts.tolist(), strict=True)]
+
+    def join(self, one: Any, other: Any) -> Any:
+        counts = dict(one)
+        for number, count in other:
+            counts[number] = counts.get(number, 0) + count
+        return [list(pair) for pair in sorted(counts.items())]
+
+    def columns(self, name: str, state: Any) -> Mapping[str, Any]:
+        numbers = [number for number, _ in state]
+        upto = np.cumsum([count for _, count in state])
+        columns = {}
+        for share in self.shares:
+            value = math.nan
+            if numbers:
+                rank = max(1, math.ceil(share * int(upto[-1])))
+                value = self._middle(numbers[int(np.searchsorted(upto, rank))])
+            columns[f"{name}_p{100 * share:.12g}"] = value
+        return columns
+
+    def _middle(self, number: int) -> float:
+        """Middle of a class; 0 for the class of 0, and an infinity for its class."""
+        size = -1 - number if number < 0 else number
+        ends = np.array([size, size + 1], np.int64) << (52 - self.bits)
+        low, high = ends.view(np.float64).tolist()
+        middle = low if low == 0 or not math.isfinite(high) else low + (high - low) / 2
+        return -middle if number < 0 else middle
+
+
+@dataclass(frozen=True)
+class Weighted(Reduction):
+    """Mean of the values, weighted by another quantity; column q_weighted.
+
+    With verdicts and the sets' utilizations as weights this is the weighted schedulability of
+    Bastoni, Brandenburg and Anderson (2010) of the sets of a point: the sum of weight times value
+    over the sum of the weights. ``Sweep.weighted`` has it over the points of a parameter.
+    Undecided verdicts (-1) count as 0.
+
+    Attributes
+    ----------
+    by
+        Name of the quantity with the weights, non-negative finite numbers.
+    """
+
+    by: str
+
+    def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
+        if self.by not in others:
+            raise ValueError(f"got no quantity {self.by!r}, expected one with the weights")
+        weights = others[self.by]
+        if not ((weights >= 0) & (weights < math.inf)).all():
+            raise ValueError(f"{self.by!r}: got a weight out of range, expected finite, not < 0")
+        if values.dtype == np.int8:
+            values = values == 1
+        products = values * weights.astype(np.float64)
+        return [*_special_sum(products), sum_of(weights)]
+
+    def join(self, one: Any, other: Any) -> Any:
+        return [*_joined_sums(one[:-1], other[:-1]), added(one[-1], other[-1])]
+
+    def columns(self, name: str, state: Any) -> Mapping[str, Any]:
+        return {f"{name}_weighted": _ratio(state[:-1], state[-1])}
+
+
+_SHARE, _MEAN = Share(), Mean()
+
+
+def usual(values: Values) -> Reduction:
+    """The reduction of a quantity for which none is given."""
+    return _SHARE if values.dtype.char in "?b" else _MEAN
+
+
+def _special_sum(values: Values) -> list[Any]:
+    """Exact sum of the finite values, and the numbers of NaNs, of inf and of -inf."""
+    if values.dtype.kind != "f" or (finite := np.isfinite(values)).all():
+        return [sum_of(values), 0, 0, 0]
+    rest = values[~finite]
+    nans, above = int(np.isnan(rest).sum()), int((rest > 0).sum())
+    return [sum_of(values[finite]), nans, above, rest.size - nans - above]
+
+
+def _joined_sums(one: Any, other: Any) -> list[Any]:
+    (total, nans, above, below), (more, *others) = one, other
+    return [added(total, more), nans + others[0], above + others[1], below + others[2]]
+
+
+def _ratio(state: Any, over: list[int]) -> float:
+    total, nans, above, below = state
+    if nans or (above and below):
+        return math.nan
+    if above or below:
+        return math.inf if above else -math.inf
+    return quotient(total, over)

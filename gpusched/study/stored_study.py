@@ -1,0 +1,259 @@
+"""What a store has, without the function of its study; and the union of several stores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpusched._support.text import shown
+from gpusched.study.accumulators import PerSet
+from gpusched.study.notes import joined_notes
+from gpusched.study.point_results import PointResults, values_of
+from gpusched.study.points import column_of, describe
+from gpusched.study.store import Chunk, StoreError, check_same, open_file
+from gpusched.study.sweep_definition import reductions_of
+from gpusched.study.sweep_table import Sweep
+from gpusched.study.sweeps import columns_of, table_of
+from gpusched.study.width import Width
+
+__all__ = ["StoredStudy", "merge", "open_store"]
+
+
+class StoredStudy:
+    """Contents of a store, or of several that ``gs.merge`` joined.
+
+    Attributes
+    ----------
+    study
+        ``"gs.sweep"``, or the name of an experiment.
+    name
+        Name of the function of a sweep.
+    definition
+        What determines the results, by names; of values that JSON holds.
+    count
+        The largest number of task sets per point that was asked for.
+    points
+        The parameters of each point. Objects of the grid are dicts with their text.
+    sets
+        Number of task sets that are done at each point.
+    missing
+        What is to be computed for ``count`` sets at each point: (point, first set, number of sets).
+    """
+
+    def __init__(
+        self,
+        definition: Mapping[str, Any],
+        notes: Mapping[str, Any],
+        points: Mapping[str, Any],
+        chunks: Iterable[Chunk],
+    ) -> None:
+        self.definition = dict(definition)
+        self.study = str(definition.get("study"))
+        self.name = str(definition.get("name", self.study))
+        self.count = int(notes.get("count", 0))
+        self._notes = notes
+        keys = _ordered(points, notes.get("axes", {}))
+        self.points: list[dict[str, Any]] = [points[key] for key in keys]
+        self._reductions = reductions_of(definition.get("reduce", {}))
+        self._accumulator = PerSet(self._reductions or {})
+        stop = notes.get("stop")
+        self._results = {
+            key: PointResults(
+                self._accumulator,
+                0,
+                self.count,
+                Width(*stop) if stop else None,
+                lambda state: columns_of(self._accumulator, state),
+            )
+            for key in keys
+        }
+        self._joins = self.study == "gs.sweep" and self._reductions is not None
+        for chunk in chunks:
+            state = chunk.state if self._joins else {}
+            self._results[chunk.point].store(
+                Chunk(chunk.point, chunk.first, chunk.size, state, chunk.arrays)
+            )
+        self.missing = [
+            (point, first, end - first)
+            for point, result in zip(self.points, self._results.values(), strict=True)
+            for first, end in result.next_round()
+        ]
+        self.sets = [result.count for result in self._results.values()]
+
+    @property
+    def complete(self) -> bool:
+        """True when nothing is missing."""
+        return not self.missing
+
+    def table(self) -> Sweep:
+        """The table of a complete sweep, as ``gs.sweep`` returns it for the same grid.
+
+        Objects of the grid are replaced by their text.
+
+        Raises
+        ------
+        StoreError
+            Something is missing; or the store is of an experiment, or of a sweep with reductions
+            of the user's own. Those make their results from the store when they are called with
+            the same arguments and ``store=``.
+        """
+        if not self._joins:
+            what = "an experiment" if self.study != "gs.sweep" else "reductions of your own"
+            call = self.study if self.study != "gs.sweep" else "gs.sweep"
+            raise StoreError(
+                f"{self.study}: got a store of {what}, expected a sweep; call {call} with store="
+            )
+        if self.missing:
+            raise StoreError(f"{self.name}: {self._missing_text()}")
+        if not self.points:
+            raise StoreError(f"{self.name}: got no point, expected at least one")
+        results = list(self._results.values())
+        values = {}
+        if self.definition.get("keep"):
+            values = values_of(results)
+        parameters = {
+            name: column_of([_shown_value(point[name]) for point in self.points])
+            for name in self.points[0]
+        }
+        states = [result.state or {} for result in results]
+        return table_of(parameters, self.sets, states, self._accumulator, values)
+
+    def _missing_text(self) -> str:
+        point, first, size = self.missing[0]
+        more = f" and {len(self.missing) - 1} more ranges" if len(self.missing) > 1 else ""
+        return f"missing at {describe(point)}: task sets {first} to {first + size - 1}{more}"
+
+    def __repr__(self) -> str:
+        state = "complete" if self.complete else self._missing_text()
+        return (
+            f"<StoredStudy of {self.name}: {len(self.points)} points, {sum(self.sets)} task sets, "
+            f"{state}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(describe(point))}</td><td>{sets}</td></tr>"
+            for point, sets in list(zip(self.points, self.sets, strict=True))[:_SHOWN]
+        )
+        rest = len(self.points) - _SHOWN
+        note = f"<p>and {rest} more points</p>" if rest > 0 else ""
+        return (
+            f"<p>{escape(repr(self)[1:-1])}</p><table><tr><th>point</th><th>task sets</th></tr>"
+            f"{rows}</table>{note}"
+        )
+
+
+_SHOWN = 40
+
+
+def _ordered(points: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Keys of the points in the order of the grid; those of an experiment by their values."""
+    places = {name: {repr(v): i for i, v in enumerate(values)} for name, values in axes.items()}
+
+    def place(key: str) -> tuple[Any, ...]:
+        point = points[key]
+        known = [places[name].get(repr(point.get(name)), 0) for name in places]
+        return (*known, repr(point), key)
+
+    return sorted(points, key=place)
+
+
+def _shown_value(value: Any) -> Any:
+    return value["object"] if isinstance(value, dict) else value
+
+
+def open_store(path: str | os.PathLike[str]) -> StoredStudy:
+    """What is in a store, without its function: the study, its points, what is done and missing.
+
+    Every checksum is verified.
+
+    Parameters
+    ----------
+    path
+        A store of ``gs.sweep`` or of an experiment.
+
+    Raises
+    ------
+    gpusched.StoreError
+        Not a store, of another format, damaged or in use.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import gpusched as gs
+    >>> import numpy as np
+    >>> def test(*, load, count, first, seed):
+    ...     return {"met": np.arange(first, first + count) % 10 >= 10 * load}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "part")
+    ...     part = gs.sweep(test, {"load": [0.1, 0.5]}, count=10, seed=1, store=path, shard=(0, 2))
+    ...     gs.open_store(path).missing
+    [({'load': 0.1}, 5, 5), ({'load': 0.5}, 5, 5)]
+    """
+    with open_file(path, None) as store:
+        return StoredStudy(store.definition, store.notes, store.points, store.chunks())
+
+
+def merge(
+    stores: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None
+) -> StoredStudy:
+    """Join stores of one study, such as the shards of a sweep, in any order.
+
+    Parameters
+    ----------
+    stores
+        Paths of the stores. They may overlap; what two of them have must be equal.
+    output
+        Path of a new store with everything, from which ``gs.sweep`` or the experiment makes its
+        result when called with ``store=output``; None for none.
+
+    Returns
+    -------
+    StoredStudy
+        Its ``missing`` says what is to be computed yet, ``table()`` is the table of a sweep.
+
+    Raises
+    ------
+    ValueError
+        No store.
+    gpusched.StoreError
+        Stores of different studies, with the parts that differ; different results for the same
+        task sets (the function does not depend on its arguments alone); or a store that is damaged
+        or in use.
+    OSError
+        A file cannot be read, or there is already a file at ``output``.
+    """
+    if isinstance(stores, (str, bytes, os.PathLike)):
+        raise TypeError(f"stores: got {shown(os.fspath(stores))}, expected a list of paths")
+    paths = [os.fsdecode(path) for path in stores]
+    if not paths:
+        raise ValueError("stores: got no store, expected at least one")
+    definition: Mapping[str, Any] = {}
+    notes: dict[str, Any] = {}
+    points: dict[str, Any] = {}
+    chunks: dict[tuple[str, int, int], Chunk] = {}
+    for index, path in enumerate(paths):
+        with open_file(path, None) as store:
+            if index == 0:
+                definition, notes = store.definition, dict(store.notes)
+            check_same(store.definition, definition, path)
+            notes = joined_notes(notes, store.notes)
+            points.update(store.points)
+            for chunk in store.chunks():
+                before = chunks.setdefault((chunk.point, chunk.first, chunk.size), chunk)
+                if before.state != chunk.state:
+                    where = f"{describe(store.points[chunk.point])}, from set {chunk.first}"
+                    raise StoreError(
+                        f"{path}: got other results than {paths[0]} or the stores after it at "
+                        f"{where}: the function does not depend on its arguments alone"
+                    )
+    ordered = sorted(chunks.values(), key=lambda chunk: (chunk.point, chunk.first, -chunk.size))
+    if output is not None:
+        with open_file(output, definition, new=True) as target:
+            target.write(points, notes, ordered)
+    return StoredStudy(definition, notes, points, ordered)

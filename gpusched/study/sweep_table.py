@@ -1,0 +1,188 @@
+"""The table of a sweep: a row per point, with its picture and its weighted means."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import frozen, one_of
+from gpusched._support.results import Results
+from gpusched._support.text import clip
+
+__all__ = ["Sweep"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(Results):
+    """Result of a sweep: a tidy table with one row per point of the grid.
+
+    Attributes
+    ----------
+    columns
+        The grid's parameters, ``count`` (task sets of the point), and the columns of each quantity
+        that the function returned, by default its mean or share; see ``gs.reductions``. Truth
+        values and verdicts q have a 95 % confidence interval, ``q_low`` and ``q_high``.
+    values
+        With ``keep=True`` the values of each quantity, arrays of shape (points, count); otherwise
+        empty.
+    arrays
+        Columns of more than one number per point, such as the counts of histograms, by name:
+        arrays of shape (points, ...).
+    """
+
+    values: Mapping[str, npt.NDArray[Any]]
+    arrays: Mapping[str, npt.NDArray[Any]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("values", "arrays"):
+            held = dict(getattr(self, name))
+            for array in held.values():
+                frozen(array)
+            object.__setattr__(self, name, MappingProxyType(held))
+
+    def __reduce__(self) -> Any:
+        return (Sweep, (dict(self.columns), dict(self.values), dict(self.arrays)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sweep):
+            return NotImplemented
+        return bool(super().__eq__(other)) and all(
+            list(one) == list(two) and all(np.array_equal(one[name], two[name]) for name in one)
+            for one, two in ((self.values, other.values), (self.arrays, other.arrays))
+        )
+
+    __hash__ = None
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the grid's parameters."""
+        names = list(self.columns)
+        return names[: names.index("count")]
+
+    def weighted(self, quantity: str, over: str) -> Results:
+        """Weighted means of a quantity over the points of one parameter.
+
+        With a share of schedulable sets and ``over="utilization"`` this is the weighted
+        schedulability of Bastoni, Brandenburg and Anderson (OSPERT 2010), where every set weighs
+        as much as its utilization: the sum over the points of count * weight * value, divided by
+        the sum of count * weight.
+
+        Parameters
+        ----------
+        quantity
+            A column with numbers.
+        over
+            The parameter whose values are the weights; non-negative numbers.
+
+        Returns
+        -------
+        Results
+            A row per combination of the other parameters, with their values, ``count`` (the sum)
+            and the column ``quantity``.
+
+        Raises
+        ------
+        ValueError
+            An unknown column or parameter, or weights that are negative or all 0.
+
+        Examples
+        --------
+        >>> import gpusched as gs
+        >>> import numpy as np
+        >>> def test(*, utilization, speed, count, first, seed):
+        ...     return {"met": np.arange(first, first + count) * utilization <= speed}
+        >>> grid = {"utilization": [1, 2], "speed": [1, 4]}
+        >>> print(gs.sweep(test, grid, count=4, seed=1).weighted("met", over="utilization"))
+        speed  count     met
+            1      8  0.3333
+            4      8  0.8333
+        """
+        one_of(over, self.parameters, "over")
+        names = list(self.columns)
+        one_of(quantity, [n for n in names[names.index("count") + 1 :]], "quantity")
+        weights = self[over]
+        if weights.dtype.kind not in "iuf" or not (weights >= 0).all():
+            raise ValueError(f"over: got {over!r}, expected a parameter of non-negative numbers")
+        others = [name for name in self.parameters if name != over]
+        rows: dict[tuple[str, ...], list[int]] = {}
+        for row in range(len(self)):
+            rows.setdefault(tuple(repr(self[name][row]) for name in others), []).append(row)
+        first = [chosen[0] for chosen in rows.values()]
+        columns: dict[str, Any] = {name: self[name][first] for name in others}
+        columns["count"] = [int(self["count"][chosen].sum()) for chosen in rows.values()]
+        means = []
+        for chosen in rows.values():
+            shares = weights[chosen] * self["count"][chosen]
+            if not shares.sum():
+                raise ValueError(f"over: got {over!r} with no weight above 0, expected one")
+            means.append(float((shares * self[quantity][chosen]).sum() / shares.sum()))
+        columns[quantity] = means
+        return Results(columns)
+
+    def plot(self, *quantities: str, x: str | None = None, ax: Any = None) -> Any:
+        """Draw quantities over a parameter of the grid.
+
+        Each combination of the other parameters has its own lines. Confidence intervals are drawn
+        as bands.
+
+        Parameters
+        ----------
+        quantities
+            Names of columns; default those with a confidence interval, or else all.
+        x
+            The parameter; default the numeric one with the most values.
+        ax
+            A Matplotlib axes; None for a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ValueError
+            An unknown quantity or parameter, or no numeric parameter.
+        """
+        from gpusched._draw import axes as plot
+
+        names = list(self.columns)
+        parameters = self.parameters
+        numbers = [p for p in parameters if self[p].dtype.kind in "iuf"]
+        if x is None and not numbers:
+            raise ValueError(
+                "x: got None, expected a parameter (no parameter of the grid is numeric)"
+            )
+        over = max(numbers, key=lambda p: len(np.unique(self[p]))) if x is None else x
+        one_of(over, parameters, "x")
+        ends = {f"{name}_{end}" for name in names for end in ("low", "high", "undecided")}
+        drawn = [name for name in names[len(parameters) + 1 :] if name not in ends]
+        for name in quantities:
+            one_of(name, drawn, "quantities")
+        chosen = quantities or [q for q in drawn if f"{q}_low" in names] or drawn
+        others = [p for p in parameters if p != over]
+        lines: dict[str, list[int]] = {}
+        for row in range(len(self)):
+            label = ", ".join(f"{p} = {clip(str(self[p][row]), 30)}" for p in others)
+            lines.setdefault(label, []).append(row)
+        ax = plot.axes(ax)
+        for index, (name, label) in enumerate(itertools.product(chosen, lines)):
+            rows = np.array(lines[label])
+            if self[over].dtype.kind in "iuf":
+                rows = rows[np.argsort(self[over][rows], kind="stable")]
+            y = self[name][rows]
+            low, high = (self.columns.get(f"{name}_{end}", self[name]) for end in ("low", "high"))
+            words = [name] * (len(chosen) > 1) + [label] * bool(label)
+            plot.band(ax, self[over][rows], y, low[rows], high[rows], ": ".join(words), index)
+        ax.set_xlabel(over)
+        ax.set_ylabel(chosen[0] if len(chosen) == 1 else "mean")
+        if len(chosen) * len(lines) > 1:
+            ax.legend(frameon=False, fontsize=9)
+        plot.grid(ax)
+        return ax
