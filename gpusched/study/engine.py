@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched._support.progress import reporter
 from gpusched.study.accumulators import Accumulator, State
-from gpusched.study.calls import Call, Done, Failure, perform
+from gpusched.study.calls import Call, Failure, perform
 from gpusched.study.execution import Execution, SweepError
 from gpusched.study.notes import joined_notes, plain_point
 from gpusched.study.planner import Planner

@@ -136,8 +136,8 @@ def _canonical(value: Any, name: str, depth: int) -> str:
         return f"{type(value).__qualname__}.{value.name}"
     if isinstance(value, (float, np.floating)) and not math.isfinite(value):
         return f"number {float(value)}"
-    if isinstance(value, (int, float, np.floating, Rational)):
-        return f"number {Fraction(value)}"
+    if isinstance(value, (int, float, Rational, np.floating)):
+        return f"number {Fraction(*value.as_integer_ratio())}"
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, (bytes, bytearray)):

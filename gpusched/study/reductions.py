@@ -222,7 +222,7 @@ class Quantiles(Reduction):
         ends = np.array([size, size + 1], np.int64) << (52 - self.bits)
         low, high = ends.view(np.float64).tolist()
         middle = low if low == 0 or not math.isfinite(high) else low + (high - low) / 2
-        return -middle if number < 0 else middle
+        return float(-middle if number < 0 else middle)
 
 
 @dataclass(frozen=True)

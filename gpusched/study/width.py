@@ -66,7 +66,7 @@ class Width:
             raise ValueError(
                 f"stop: got a width for {what}, expected a quantity with a confidence interval"
             )
-        return max(widths) <= self.width
+        return bool(max(widths) <= self.width)
 
 
 def rounds(stop: Width | None, count: int) -> Iterator[int]:

@@ -64,7 +64,7 @@ def width_of(executor: Any) -> int:
     client = getattr(executor, "_client", None)
     with contextlib.suppress(Exception):  # attributes of other packages
         if client is not None:
-            return max(1, sum(client.nthreads().values()))
+            return max(1, int(sum(client.nthreads().values())))
     for name in ("_max_workers", "num_workers"):
         number = getattr(executor, name, None)
         if isinstance(number, int) and number > 0:
