@@ -1,33 +1,32 @@
 """Graph of everything that decides a value or the results of a function.
 
 Each object becomes a node with a label (its type and what has no parts) and edges to the objects
-that it consists of. Functions, classes and modules of the user are *units*: a function consists of its
-code, defaults, closure, attributes and the globals that the code reads, a class of its bases and
-attributes, a module of its variables. Whatever belongs to a library (Python, an installed
+that it consists of. Functions, classes and modules of the user are *units*: a function consists of
+its code, defaults, closure, attributes and the globals that the code reads, a class of its bases
+and attributes, a module of its variables. Whatever belongs to a library (Python, an installed
 distribution, gpusched) is named and not followed; the versions of these libraries are collected.
 Other objects consist of what ``__reduce_ex__`` says.
 """
 
 from __future__ import annotations
 
-import builtins
 import copyreg
 import dataclasses
 import enum
 import functools
 import hashlib
-import importlib
 import itertools
 import marshal
 import random
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from gpusched.study.code_reads import CodeReads, Import, code_digest, code_reads
+from gpusched.study.code_reads import code_digest
+from gpusched.study.function_reads import ABSENT, UnloadedModule, hidden_way, variables_read
 from gpusched.study.graph_digests import Vertex, digest_of
 from gpusched.study.module_origins import extension_file, origin
 
@@ -89,6 +88,8 @@ _LONG = 256  # bytes of a value beyond which its digest is kept
 
 _MISSING = b"missing"
 
+_NEW_OBJECT = getattr(copyreg, "__newobj__")  # noqa: B009, not in the types of copyreg
+
 _BUILTIN = (
     types.BuiltinFunctionType,
     types.MethodWrapperType,
@@ -116,17 +117,8 @@ _CACHES: dict[tuple[str, str], frozenset[str]] = {
     ("numpy", "vectorize"): frozenset({"_ufunc"}),
 }
 
-# Ways to code and variables that cannot be seen in the code that takes them.
-_HIDDEN_WAYS = {
-    *("builtins.globals", "builtins.eval", "builtins.exec", "builtins.__import__"),
-    *("importlib.import_module", "importlib.__import__", "importlib._bootstrap.__import__"),
-    *("sys._getframe", "inspect.currentframe", "inspect.stack", "inspect.getclosurevars"),
-    *("runpy.run_path", "runpy.run_module"),
-}
-_HIDDEN_ATTRIBUTES = {"__globals__", "__builtins__", "f_globals", "f_builtins", "f_locals"}
-
 # The hidden generators of the modules random and numpy.random: their functions go by name.
-_SHARED = {id(owner) for owner in (random.random.__self__, np.random.rand.__self__)}
+_SHARED = {id(getattr(call, "__self__", None)) for call in (random.random, np.random.rand)}
 
 # Classes whose objects have no identity, by name; their subclasses, too.
 _REFUSED = {
@@ -243,7 +235,7 @@ class Walk:
             # Version 2 writes numbers in binary and has no references to equal objects.
             data = marshal.dumps(value, 2)
             return b"a" + data if len(data) <= _LONG else b"d" + digest_of(data)
-        if cls is _Absent:
+        if value is ABSENT:
             return _MISSING
         number = self._index.get(id(value))
         if number is None:
@@ -265,14 +257,13 @@ class Walk:
         if cls is set or cls is frozenset:
             parts = (("", item) for item in value)
             return _Shape(cls.__name__.encode(), parts, unordered=True)
-        if hidden := _hidden_way(value):
-            raise self._hidden(number, value, hidden)
+        if hidden := hidden_way(value):
+            raise ValueError(hidden)
         if cls is types.FunctionType:
-            return self._function(value, number)
+            return self._function(value)
         if cls is types.MethodType:
-            parts = ((" method", value.__func__), ("", value.__self__))
-            return _Shape(b"method", parts, "fields")
-        if cls is _Unloaded:
+            return _Shape(b"method", [(" method", value.__func__), ("", value.__self__)], "fields")
+        if cls is UnloadedModule:
             self._library(value.name)
             return _Shape(b"module " + value.name.encode())
         if issubclass(cls, types.ModuleType):
@@ -291,9 +282,6 @@ class Walk:
             if what := _REFUSED.get(f"{base.__module__}.{base.__qualname__}"):
                 raise self._refusal(number, value, f", but it is {what}")
         return self._wrapper(value, cls) or self._instance(value, cls, number)
-
-    def _hidden(self, number: int, value: Any, name: str) -> IdentityError:
-        return self._refusal(number, value, f": {name} reaches code and variables unseen")
 
     def _wrapper(self, value: Any, cls: type) -> _Shape | None:
         """Objects of the standard library around functions and attributes."""
@@ -356,7 +344,7 @@ class Walk:
         plain = _is_plain(cls)
         self.reduced |= users and not plain
         parts: list[tuple[str, Any]]
-        if made is copyreg.__newobj__ and arguments[:1] == (cls,):
+        if made is _NEW_OBJECT and arguments[:1] == (cls,):
             parts = [("", cls)]
             arguments = arguments[1:]
         else:
@@ -387,12 +375,13 @@ class Walk:
         if issubclass(cls, np.dtype):
             return _Shape(b"dtype " + value.str.encode()) if value.isbuiltin == 1 else None
         if cls is np.ufunc:
+            title = str(getattr(value, "__name__", ""))
             for name in ("numpy", "scipy.special", *list(sys.modules)):
-                held = getattr(sys.modules.get(name), "__dict__", {})
-                if held.get(value.__name__) is value and self._library(name):
-                    return _Shape(b"ufunc " + f"{name}.{value.__name__}".encode())
+                held: dict[str, Any] = getattr(sys.modules.get(name), "__dict__", {})
+                if held.get(title) is value and self._library(name):
+                    return _Shape(b"ufunc " + f"{name}.{title}".encode())
             raise self._refusal(number, value, ", but it is a ufunc of no library")
-        array = np.asarray(value)
+        array: Any = np.asarray(value)
         if cls not in (np.ndarray, np.memmap, array.dtype.type):
             return None
         head = b"scalar " if isinstance(value, np.generic) else b"array "
@@ -403,6 +392,8 @@ class Walk:
         if array.dtype.kind in "OT":
             parts = [("", array.dtype), *(("", item) for item in array.ravel().tolist())]
             return _Shape(head, parts)
+        if array.dtype.itemsize == 0:
+            return _Shape(head, [("", array.dtype)])
         data: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         if array.dtype.kind in "fc" and np.finfo(array.dtype).nmant == 63:  # 80 bits and padding
             data = np.ascontiguousarray(data.reshape(-1, np.dtype(np.longdouble).itemsize)[:, :10])
@@ -501,13 +492,12 @@ class Walk:
                 titles.append((f"{name}.{key}", ""))
         return _Shape(label, parts, "module", f"module {name}", titles=titles)
 
-    def _function(self, function: types.FunctionType, number: int) -> _Shape:
+    def _function(self, function: types.FunctionType) -> _Shape:
         library = origin(str(function.__globals__.get("__name__")))
         if library is not None and (known := self._library_name(function)):
             return _Shape(b"library " + known)
         display = self._named(function.__globals__.get("__name__"), function.__qualname__)
         code = function.__code__
-        reads = code_reads(code)
         parts: list[tuple[str, Any]] = []
         titles: list[tuple[str, str]] = []
 
@@ -529,121 +519,23 @@ class Walk:
         for name, value in sorted(function.__dict__.items()):
             add("attribute ", name, value, "of")
         if library is None:
-            for hidden in sorted(reads.attributes & _HIDDEN_ATTRIBUTES):
-                raise self._hidden(number, function, hidden)
-            for name, value in self._reads(function, reads, number):
+            for name, value in variables_read(function, self._library).items():
                 add("", name, value, "read by")
         else:
             self.versions[library.name] = library.version
         label = b"function " + code_digest(code)
         return _Shape(label, parts, "function", display, titles=titles)
 
-    def _reads(
-        self, function: types.FunctionType, reads: CodeReads, number: int
-    ) -> list[tuple[str, Any]]:
-        """Values of the variables that a function's code reads, by name."""
-        found: dict[str, Any] = {}
-        bound: dict[str, Any] = {}
-        for one in reads.imports:
-            for name, variable, value in _imported(one, function.__globals__):
-                if variable is not None and isinstance(value, types.ModuleType):
-                    bound[variable] = value
-                else:
-                    found[name] = value
-        names: Mapping[str, Any] = function.__globals__
-        held: Any = function.__builtins__
-        for read in (*reads.variables, *(one for one in reads.local if one.name in bound)):
-            name = read.name
-            what = "global "
-            if name in bound and (name not in names or read in reads.local):
-                value, what = bound[name], "module "
-            elif name in names:
-                if name == "__name__":
-                    continue
-                value = names[name]
-            else:
-                value = held.get(name, _ABSENT)
-                if value is _STANDARD.get(name) and not _hidden_way(value):
-                    continue  # the usual one
-            if (hidden := _hidden_way(value)) or name == "__builtins__":
-                raise self._hidden(number, function, hidden or name)
-            if isinstance(value, types.ModuleType):
-                self._module_read(what, read.attributes, read.stored, name, value, number, found)
-            else:
-                found[f"{what}{name}"] = value
-        return list(found.items())
 
-    def _module_read(
-        self,
-        what: str,
-        attributes: tuple[str, ...],
-        stored: bool,
-        name: str,
-        value: Any,
-        number: int,
-        found: dict[str, Any],
-    ) -> None:
-        """Add what is read of a module: the attribute if it is one, else all of the module."""
-        if self._library(value.__name__):
-            found[f"{what}{name}"] = value
-        path = name
-        for attribute in attributes:
-            users = not self._library(value.__name__)
-            value = _attribute(value, attribute)
-            path = f"{path}.{attribute}"
-            if hidden := _hidden_way(value):
-                raise self._hidden(number, value, hidden)
-            if not isinstance(value, types.ModuleType):
-                if users or (
-                    isinstance(value, (types.FunctionType, type))
-                    and origin(str(value.__module__)) is None
-                    and self._library_name(value) is None
-                ):
-                    found[path] = value
-                return
-        if not stored and not self._library(value.__name__):
-            found[path if attributes else f"{what}{path}"] = value
-
-
-class _Absent:
-    """Stands for a variable that has no value."""
-
-
-class _Unloaded:
-    """Stands for a module of a library that has not been imported."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-_ABSENT = _Absent()
 _MEMBER_NOTES = {"_name_", "_value_", "_sort_order_", "__objclass__"}
-# Those that the interpreter starts with; others were set from outside.
-_STANDARD = {
-    name: value
-    for name, value in vars(builtins).items()
-    if getattr(value, "__module__", None) in ("builtins", "_io", "_sitebuiltins")
-    or value is NotImplemented
-    or type(value) in (bool, type(None), type(...))
-}
 _PLAIN_TYPES = {*_ATOMS, object, list, tuple, dict, set, frozenset, type, bytearray}
-
-
-def _hidden_way(value: Any) -> str | None:
-    """Name of a function, or of ``sys.modules``, by which code is reached unseen."""
-    if value is sys.modules:
-        return "sys.modules"
-    if type(value) in (types.BuiltinFunctionType, types.FunctionType):
-        name = f"{value.__module__}.{value.__qualname__}"
-        return name if name in _HIDDEN_WAYS else None
-    return None
 
 
 def _cell(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # not bound yet
-        return _ABSENT
+        return ABSENT
 
 
 def _registry(function: types.FunctionType) -> Any:
@@ -672,53 +564,3 @@ def _is_plain(cls: type) -> bool:
         and not hasattr(cls, "__getnewargs__")
         and not hasattr(cls, "__getnewargs_ex__")
     )
-
-
-def _attribute(module: types.ModuleType, name: str) -> Any:
-    held = vars(module)
-    if name in held:
-        return held[name]
-    try:
-        return getattr(module, name)
-    except Exception:  # a missing name, or a module's own __getattr__
-        return _ABSENT
-
-
-def _imported(one: Import, variables: Mapping[str, Any]) -> Iterable[tuple[str, str | None, Any]]:
-    """(name, variable, value) of what an import inside a function gives.
-
-    Modules of the user are imported, as the function would do; one that cannot be is absent.
-    """
-    name = one.module
-    try:
-        if one.level:
-            package = variables.get("__package__") or ""
-            name = importlib.util.resolve_name("." * one.level + name, package)
-        library = origin(name)
-        if library is not None and library.name != "Python" and name not in sys.modules:
-            return [(name, None, _Unloaded(name))]  # its version is enough
-        module: Any = importlib.import_module(name)
-    except ImportError:
-        module = _ABSENT
-    if not one.below and module is not _ABSENT:
-        module = sys.modules[name.partition(".")[0]]
-    found = []
-    for path, variable in one.names:
-        value = module
-        for attribute in path:
-            if value is not _ABSENT:
-                value = _member(value, attribute)
-        below = ".".join((name if one.below else name.partition(".")[0], *path))
-        found.append((below, variable, value))
-    return found
-
-
-def _member(module: Any, name: str) -> Any:
-    """An attribute of a package, or the module of that name in it."""
-    value = _attribute(module, name)
-    if value is _ABSENT and hasattr(module, "__path__"):
-        try:
-            return importlib.import_module(f"{module.__name__}.{name}")
-        except ImportError:
-            pass
-    return value
