@@ -306,7 +306,12 @@ CHANGES: list[tuple[str, str, str, str]] = [
     ("ip_main.py", "TWO = 2", "TWO = 4", "Flags.TWO"),
     ("ip_main.py", "CONFIG = Config(6", "CONFIG = Config(9", "global CONFIG.width read by study"),
     ("ip_main.py", "width: int = 5", "width: int = 6", "Config"),
-    ("ip_main.py", "left, self.right = 1, 2", "left, self.right = 1, 3", "global SLOTTED.right read by study"),
+    (
+        "ip_main.py",
+        "left, self.right = 1, 2",
+        "left, self.right = 1, 3",
+        "global SLOTTED.right read by study",
+    ),
     ("ip_main.py", "limit = 100", "limit = 101", "Base.limit"),
     ("ip_main.py", "limit + 41", "limit + 1", "the code of Base.inherited"),
     ("ip_main.py", "x + 42", "x + 1", "the code of Base.fixed"),
@@ -323,7 +328,12 @@ CHANGES: list[tuple[str, str, str, str]] = [
     ("ip_main.py", "+ 53", "+ 1", "the code of wrapped"),
     ("ip_main.py", "x + 54", "x + 1", "the code of wrapped"),
     ("ip_main.py", "x + 55", "x + 1", "the code of remembered"),
-    ("ip_main.py", "maxsize=64", "maxsize=65", "remembered.cache_parameters()"),
+    (
+        "ip_main.py",
+        "maxsize=64",
+        "maxsize=65",
+        "global remembered.cache_parameters() read by study",
+    ),
     ("ip_main.py", "x + 56", "x + 1", "the code of dispatched"),
     ("ip_main.py", "return 57", "return 1", "the code of _"),
     ("ip_main.py", "[k, 58]", "[k, 1]", "closure variable cell of closing.inner"),
@@ -354,7 +364,7 @@ CHANGES: list[tuple[str, str, str, str]] = [
     ("ip_third.py", "76", "1", "ip_third.first"),
     ("ip_third.py", "[77]", "[78]", "ip_third.second"),
     ("ip_package/inner.py", "80", "1", "ip_package.inner.deep read by study"),
-    ("ip_package/inner.py", "81", "1", "ip_package.inner.chosen read by local_imports"),
+    ("ip_package/inner.py", "81", "1", "imported ip_package.inner.chosen read by local_imports"),
     ("ip_package/late.py", "83", "1", "imported ip_package.late.value read by local_imports"),
 ]
 

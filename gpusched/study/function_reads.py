@@ -22,6 +22,7 @@ _HIDDEN_WAYS = {
     *("sys._getframe", "inspect.currentframe", "inspect.stack", "inspect.getclosurevars"),
     *("runpy.run_path", "runpy.run_module"),
 }
+_WHOLLY_HIDDEN = {"builtins", "importlib", "runpy"}
 _HIDDEN_ATTRIBUTES = {"__globals__", "__builtins__", "f_globals", "f_builtins", "f_locals"}
 
 _UNSEEN = "reaches code and variables that cannot be seen"
@@ -131,7 +132,11 @@ def _module_read(
         found[f"{what}{path}"] = value
     elif what == "global ":
         what = ""  # "helpers.X read by f" is clear
+    if value.__name__ in _WHOLLY_HIDDEN and not read.attributes:
+        raise ValueError(f"{value.__name__} {_UNSEEN}")
     for attribute in read.attributes:
+        if attribute == "__dict__":
+            break
         value = _attribute(value, attribute)
         path = f"{path}.{attribute}"
         if hidden := hidden_way(value):
@@ -141,7 +146,7 @@ def _module_read(
                 known = library(str(value.__module__))
             return found if known else {**found, f"{what}{path}": value}
         known = library(value.__name__)
-    if not read.stored and not known:
+    if not known and not read.stored:
         found[f"{what or 'all of '}{path}"] = value
     return found
 

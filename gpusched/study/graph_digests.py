@@ -115,8 +115,10 @@ def digests(vertices: Sequence[Vertex], leaves: Mapping[int, bytes]) -> list[byt
 
 def _finish(vertices: Sequence[Vertex], members: list[int], found: list[bytes]) -> None:
     """Set the digests of a component whose other children have theirs."""
-    if len(members) == 1 and members[0] not in vertices[members[0]].children:
-        found[members[0]] = _combined(vertices[members[0]], found, {})
+    one = members[0]
+    cyclic = any(child == one for child in vertices[one].children if isinstance(child, int))
+    if len(members) == 1 and not cyclic:
+        found[one] = _combined(vertices[one], found, {})
         return
     colours = dict.fromkeys(members, b"")
     number, steps = 0, 0

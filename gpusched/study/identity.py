@@ -23,7 +23,7 @@ from typing import Any
 
 from gpusched.study.graph_digests import CycleError, digest_of, digests
 from gpusched.study.module_origins import python_version
-from gpusched.study.object_walk import IdentityError, Walk
+from gpusched.study.object_walk import SELF, IdentityError, Walk
 
 __all__ = ["IdentityError", "difference", "function_parts", "value_digest"]
 
@@ -67,9 +67,22 @@ def function_parts(function: Callable[..., Any]) -> dict[str, str]:
     >>> list(function_parts(study))
     ['the code of study', 'default k of study', 'Python']
     """
-    name = _function_name(function)
-    parts = _parts(function, name)
-    return parts
+    known = _qualified_name(function)
+    name = known or type(_function_of(function)).__qualname__
+    if isinstance(function, functools.partial):
+        title = ("partial", f" of {name}")
+    elif type(function) is types.MethodType or known is None:
+        title = ("self", f" of {name}")
+    else:
+        title = (name, "")
+    walk, deep = _walked(function, _module_of(function), title)
+    report = _Report(walk, deep)
+    report.value(title, walk.nodes[0].children[0], 0)
+    report.units()
+    python = python_version()
+    versions = {name: walk.versions[name] for name in sorted(walk.versions)}
+    versions.pop(python.name, None)
+    return {**report.parts, **versions, python.name: python.version}
 
 
 def value_digest(value: Any, name: str) -> str:
@@ -130,20 +143,26 @@ def difference(held: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
     return [text for _, text in sorted(found, key=lambda item: item[0])]
 
 
-def _function_name(function: Any) -> str:
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__qualname__", None)
-    return (name if isinstance(name, str) else type(function).__qualname__).replace(".<locals>", "")
+def _function_of(value: Any) -> Any:
+    """The function below partial arguments and the object of a method."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    return value.__func__ if type(value) is types.MethodType else value
+
+
+def _qualified_name(value: Any) -> str | None:
+    try:
+        name = _function_of(value).__qualname__
+    except Exception:  # an object whose class looks for attributes in its own way
+        return None
+    return name.replace(".<locals>", "") if isinstance(name, str) else None
 
 
 def _module_of(value: Any) -> str:
-    while isinstance(value, functools.partial):
-        value = value.func
-    value = getattr(value, "__func__", value)
-    if isinstance(value, types.FunctionType):
+    value = _function_of(value)
+    if type(value) is types.FunctionType:
         return str(value.__globals__.get("__name__"))
-    return str(getattr(value, "__module__", None))
+    return str((value if isinstance(value, type) else type(value)).__module__)
 
 
 def _walked(value: Any, module: str, title: tuple[str, str]) -> tuple[Walk, list[bytes]]:
@@ -171,27 +190,6 @@ def _digests(walk: Walk) -> list[bytes]:
             f"{walk.title(error.vertex)}: is part of {error}; "
             "pass key=... to identify the function yourself"
         ) from None
-
-
-def _parts(function: Any, name: str) -> dict[str, str]:
-    if isinstance(function, functools.partial):
-        title = ("partial", f" of {name}")
-    elif isinstance(function, types.MethodType) or not hasattr(function, "__qualname__"):
-        title = ("self", f" of {name}")
-    else:
-        title = (name, "")
-    walk, deep = _walked(function, _module_of(function), title)
-    report = _Report(walk, deep)
-    report.value(title, walk.nodes[0].children[0], 0)
-    report.units()
-    found = report.parts
-    versions = {**walk.versions}
-    python = python_version()
-    versions.pop(python.name, None)
-    for library in sorted(versions):
-        found[library] = versions[library]
-    found[python.name] = python.version
-    return found
 
 
 class _Report:
@@ -243,12 +241,10 @@ class _Report:
             named = label.startswith(f"{user}.") or not user
             by = "" if named else f" ({'called' if node.kind == 'function' else 'used'} by {user})"
             kind = {"function": "the code of ", "class": "the class ", "module": "the "}[node.kind]
-            self._add(f"{kind}{label}{by}", node.label)
+            self._add(f"{kind}{label}{by}", node.head)
             for (before, after), child in zip(node.names, node.children, strict=True):
-                if label != node.display:
-                    before = before.replace(node.display, label)
-                    after = after.replace(node.display, label)
-                self.value((before, after), child, 0)
+                title = before.replace(SELF, label), after.replace(SELF, label)
+                self.value(title, child, 0)
 
     def value(self, title: tuple[str, str], child: int | bytes, depth: int) -> None:
         """Add a value below a title: itself, or its attributes one by one."""

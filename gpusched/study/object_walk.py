@@ -30,7 +30,7 @@ from gpusched.study.function_reads import ABSENT, UnloadedModule, hidden_way, va
 from gpusched.study.graph_digests import Vertex, digest_of
 from gpusched.study.module_origins import extension_file, origin
 
-__all__ = ["IdentityError", "Node", "Walk"]
+__all__ = ["SELF", "IdentityError", "Node", "Walk"]
 
 
 class IdentityError(ValueError):
@@ -47,6 +47,8 @@ class Node(Vertex):
         "function", "class", "module": units; "fields": each child has a name; "data": others.
     display
         Name of a unit.
+    head
+        The label without the keys of the children.
     names
         Per child the text before and after the path below it, ("global X", " read by f"), or for
         "fields" the path itself, (".scale", ""); empty for data.
@@ -58,6 +60,7 @@ class Node(Vertex):
 
     kind: str = "data"
     display: str = ""
+    head: bytes = b""
     names: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     parent: int = -1
     position: int = 0
@@ -82,11 +85,14 @@ class _Shape:
 
 
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
+_SCALARS = frozenset(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")
 _MOST_REDUCTIONS = 500
 _MOST_ITEMS = 10_000_000
 _LONG = 256  # bytes of a value beyond which its digest is kept
 
 _MISSING = b"missing"
+
+SELF = "\0"  # stands in the names of a unit's parts for the name of the unit
 
 _NEW_OBJECT = getattr(copyreg, "__newobj__")  # noqa: B009, not in the types of copyreg
 
@@ -178,12 +184,11 @@ class Walk:
         while True:
             if position is not None:
                 before, after = self._step(node, position)
+                path.append(before)
                 if node.unit or node.kind == "root":
-                    path.append(before)
                     if len(path) > 8:
                         path[4:-4] = ["..."]
-                    return "".join(reversed(path)) + after
-                path.append(before)
+                    return ("".join(reversed(path)) + after).replace(SELF, node.display)
             position, node = node.position, self.nodes[node.parent]
 
     def _step(self, node: Node, position: int) -> tuple[str, str]:
@@ -217,7 +222,7 @@ class Walk:
         shape = self._shape(self._objects[number], number)
         parts = list(shape.parts)
         node.kind, node.display, node.unordered = shape.kind, shape.display, shape.unordered
-        node.label = shape.label
+        node.head = node.label = shape.label
         if shape.kind != "data":
             keys = [key.encode("utf-8", "surrogatepass") for key, _ in parts]
             node.label = digest_of(shape.label, *keys)
@@ -231,10 +236,16 @@ class Walk:
     def _child(self, value: Any, parent: int, position: int, reductions: int = 0) -> int | bytes:
         """The value itself in bytes when it is simple, else the index of its node."""
         cls = type(value)
-        if cls in _ATOMS or ((cls is list or cls is tuple) and _ATOMS.issuperset(map(type, value))):
+        if (
+            cls in _ATOMS
+            or ((cls is list or cls is tuple) and _ATOMS.issuperset(map(type, value)))
+            or (cls is dict and _ATOMS.issuperset(map(type, value)) and _simple(value))
+        ):
             # Version 2 writes numbers in binary and has no references to equal objects.
             data = marshal.dumps(value, 2)
             return b"a" + data if len(data) <= _LONG else b"d" + digest_of(data)
+        if cls in _SCALARS:
+            return b"n" + bytes(value.dtype.str.encode() + value.tobytes())
         if value is ABSENT:
             return _MISSING
         number = self._index.get(id(value))
@@ -279,7 +290,9 @@ class Walk:
             if shape is not None:
                 return shape
         for base in cls.__mro__:
-            if what := _REFUSED.get(f"{base.__module__}.{base.__qualname__}"):
+            name = f"{base.__module__}.{base.__qualname__}"
+            what = "an iterator" if base.__module__ == "itertools" else _REFUSED.get(name)
+            if what:
                 raise self._refusal(number, value, f", but it is {what}")
         return self._wrapper(value, cls) or self._instance(value, cls, number)
 
@@ -307,6 +320,8 @@ class Walk:
             return _Shape(b"property", (("", item) for item in accessors))
         if issubclass(cls, (staticmethod, classmethod)):
             return _Shape(b"method of a class", (("", item) for item in (cls, value.__func__)))
+        if issubclass(cls, functools.singledispatchmethod):  # not its cache
+            return _Shape(b"singledispatchmethod", [("", cls), ("", value.dispatcher)])
         if cls is types.MappingProxyType:
             return _Shape(b"mapping", (("", part) for item in value.items() for part in item))
         if cls is types.CellType:
@@ -349,7 +364,11 @@ class Walk:
             arguments = arguments[1:]
         else:
             parts = [(" constructor", made)]
-        parts += [(f" argument {i}", item) for i, item in enumerate(arguments)]
+        fields_of = dataclasses.fields(cls) if made is cls and dataclasses.is_dataclass(cls) else ()
+        if len(fields_of) == len(arguments):
+            parts += [(f".{f.name}", item) for f, item in zip(fields_of, arguments, strict=True)]
+        else:
+            parts += [(f" argument {i}", item) for i, item in enumerate(arguments)]
         names = _cached(cls)
         slots: Any = None
         if type(state) is tuple and len(state) == 2 and type(state[1]) is dict:
@@ -373,7 +392,9 @@ class Walk:
     def _numpy(self, value: Any, number: int) -> _Shape | None:
         cls = type(value)
         if issubclass(cls, np.dtype):
-            return _Shape(b"dtype " + value.str.encode()) if value.isbuiltin == 1 else None
+            if value.names is not None or value.subdtype is not None or value.kind == "T":
+                return None
+            return _Shape(b"dtype " + value.str.encode())
         if cls is np.ufunc:
             title = str(getattr(value, "__name__", ""))
             for name in ("numpy", "scipy.special", *list(sys.modules)):
@@ -453,16 +474,16 @@ class Walk:
         content = dict(cls.__dict__)
         hidden = set(_CLASS_NOTES)
         parts: list[tuple[str, Any]] = [(f"base {i}", base) for i, base in enumerate(cls.__bases__)]
-        titles = [(f"{name} of {display}", "") for name, _ in parts]
+        titles = [(f"{name} of {SELF}", "") for name, _ in parts]
         if type(cls) is not type:
             parts.append(("metaclass", type(cls)))
-            titles.append((f"metaclass of {display}", ""))
+            titles.append((f"metaclass of {SELF}", ""))
         if issubclass(cls, enum.Enum):
             hidden |= _ENUM_NOTES | set(cls.__members__)
             for name, member in cls.__members__.items():
                 state = {k: v for k, v in vars(member).items() if k not in _MEMBER_NOTES}
                 parts.append((f"member {name}", (member._name_, member._value_, state)))
-                titles.append((f"{display}.{name}", ""))
+                titles.append((f"{SELF}.{name}", ""))
         for name in sorted(content):
             value = content[name]
             if name in hidden:
@@ -472,7 +493,7 @@ class Walk:
             elif name == "__dataclass_fields__":
                 value = {key: item for key, item in value.items()}
             parts.append((f"attribute {name}", value))
-            titles.append((f"{display}.{name}", ""))
+            titles.append((f"{SELF}.{name}", ""))
         label = b"class " + cls.__name__.encode()
         return _Shape(label, parts, "class", display, titles=titles)
 
@@ -503,7 +524,7 @@ class Walk:
 
         def add(what: str, name: str, value: Any, of: str) -> None:
             parts.append((f"{what}{name}", value))
-            titles.append((f"{what}{name}", f" {of} {display}"))
+            titles.append((f"{what}{name}", f" {of} {SELF}"))
 
         if library is not None and (registry := _registry(function)) is not None:
             add("", "registry", registry, "of")
@@ -527,8 +548,12 @@ class Walk:
         return _Shape(label, parts, "function", display, titles=titles)
 
 
-_MEMBER_NOTES = {"_name_", "_value_", "_sort_order_", "__objclass__"}
+_MEMBER_NOTES = {"_name_", "_inverted_", "_value_", "_sort_order_", "__objclass__"}
 _PLAIN_TYPES = {*_ATOMS, object, list, tuple, dict, set, frozenset, type, bytearray}
+
+
+def _simple(value: dict[Any, Any]) -> bool:
+    return _ATOMS.issuperset(map(type, value.values()))
 
 
 def _cell(cell: types.CellType) -> Any:
