@@ -16,7 +16,7 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,7 +163,6 @@ DIFFERENT: list[Any] = [
         gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=8),
         gs.GPU(sms=5, threads_per_sm=1024, blocks_per_sm=8),
         gs.KernelTasks(period=[4], wcet=[1]),
-        np.ma.array([1]),
     ),
     *(make(1), make(2), functools.partial(make, 1), functools.partial(make, k=1), A(1).m, A(2).m),
     *(np.array([1, 2]), np.array([1, 2]).view(np.recarray), list[int], list[str]),
@@ -183,7 +182,9 @@ def test_copies_have_equal_digests() -> None:
         if not isinstance(value, (types.ModuleType, types.FunctionType, types.MappingProxyType)):
             assert digest(copy.deepcopy(value)) == digest(value), value
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
-            assert digest(pickle.loads(pickle.dumps(value))) == digest(value), value
+            other = pickle.loads(pickle.dumps(value))
+            if getattr(other, "dtype", None) == getattr(value, "dtype", None):  # not the byte order
+                assert digest(other) == digest(value), value
 
 
 def test_sharing_makes_no_difference() -> None:
@@ -359,9 +360,6 @@ class Reduces:
         return self.answer()
 
 
-COUNT = itertools.count()
-
-
 def _fail() -> Any:
     raise KeyError("no reduce")
 
@@ -454,7 +452,3 @@ class Record:
 def test_a_large_value_is_no_burden() -> None:
     value = {"list": list(range(300_000)), "array": np.zeros(3_000_000), "all": [Record(1)] * 10}
     assert digest(value) == digest(copy.deepcopy(value))
-
-
-def _numbers() -> Iterator[int]:
-    yield from range(3)

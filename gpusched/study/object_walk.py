@@ -84,6 +84,27 @@ class _Shape:
     titles: list[tuple[str, str]] | None = None  # of the parts of a unit
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Traits:
+    """What counts of a class for its objects: why they are refused, and how they are reduced."""
+
+    refused: str | None
+    library: bool
+    plain: bool
+    caches: frozenset[str]
+
+    @classmethod
+    def of(cls, kind: type) -> _Traits:
+        refused = None
+        for base in kind.__mro__:
+            name = f"{base.__module__}.{base.__qualname__}"
+            refused = refused or _REFUSED.get(name)
+            if base.__module__ == "itertools":
+                refused = "an iterator"
+        library = isinstance(kind.__module__, str) and origin(kind.__module__) is not None
+        return cls(refused, library, _is_plain(kind), _cached(kind))
+
+
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
 _SCALARS = frozenset(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")
 _MOST_REDUCTIONS = 500
@@ -171,6 +192,8 @@ class Walk:
         self._module = module
         self._objects: list[Any] = [None]
         self._index: dict[int, int] = {}
+        self._traits: dict[int, _Traits] = {}
+        self._kept: list[type] = []
         self._guarded(0, lambda: self.nodes[0].children.append(self._child(root, 0, 0)))
         done = 1
         while done < len(self.nodes):
@@ -289,12 +312,13 @@ class Walk:
             shape = self._numpy(value, number)
             if shape is not None:
                 return shape
-        for base in cls.__mro__:
-            name = f"{base.__module__}.{base.__qualname__}"
-            what = "an iterator" if base.__module__ == "itertools" else _REFUSED.get(name)
-            if what:
-                raise self._refusal(number, value, f", but it is {what}")
-        return self._wrapper(value, cls) or self._instance(value, cls, number)
+        traits = self._traits.get(id(cls))
+        if traits is None:
+            traits = self._traits[id(cls)] = _Traits.of(cls)
+            self._kept.append(cls)
+        if traits.refused:
+            raise self._refusal(number, value, f", but it is {traits.refused}")
+        return self._wrapper(value, cls) or self._instance(value, cls, traits)
 
     def _wrapper(self, value: Any, cls: type) -> _Shape | None:
         """Objects of the standard library around functions and attributes."""
@@ -332,12 +356,11 @@ class Walk:
             return _Shape(b"field", [*parts, (".metadata", dict(value.metadata))], "fields")
         return None
 
-    def _instance(self, value: Any, cls: type, number: int) -> _Shape:
+    def _instance(self, value: Any, cls: type, traits: _Traits) -> _Shape:
         if issubclass(cls, enum.Enum):
             state = [("", cls), (".name", value._name_), (".value", value._value_)]
             return _Shape(b"member", state, "fields")
-        library = origin(cls.__module__) if isinstance(cls.__module__, str) else None
-        if library is not None and (known := self._library_name(value)):
+        if traits.library and (known := self._library_name(value)):
             return _Shape(b"library " + known)
         if issubclass(cls, (set, frozenset)) and cls.__reduce__ in (
             set.__reduce__,
@@ -346,9 +369,9 @@ class Walk:
             items = frozenset(set.__iter__(value) if issubclass(cls, set) else value)
             fields = [(f".{k}", v) for k, v in sorted(getattr(value, "__dict__", {}).items())]
             return _Shape(b"set of a class", [("", cls), (" items", items), *fields], "fields")
-        return self._reduced(value, cls, library is None)
+        return self._reduced(value, cls, traits)
 
-    def _reduced(self, value: Any, cls: type, users: bool) -> _Shape:
+    def _reduced(self, value: Any, cls: type, traits: _Traits) -> _Shape:
         """An object by ``__reduce_ex__``: class and attributes, or what its class says."""
         reduce = copyreg.dispatch_table.get(cls)
         answer = reduce(value) if reduce is not None else value.__reduce_ex__(4)
@@ -356,8 +379,7 @@ class Walk:
             module = getattr(value, "__module__", None)
             return _Shape(b"named " + f"{module}:{answer}".encode())
         made, arguments, state, items, pairs, *setter = (*answer, None, None, None, None)[:6]
-        plain = _is_plain(cls)
-        self.reduced |= users and not plain
+        self.reduced |= not traits.library and not traits.plain
         parts: list[tuple[str, Any]]
         if made is _NEW_OBJECT and arguments[:1] == (cls,):
             parts = [("", cls)]
@@ -369,14 +391,15 @@ class Walk:
             parts += [(f".{f.name}", item) for f, item in zip(fields_of, arguments, strict=True)]
         else:
             parts += [(f" argument {i}", item) for i, item in enumerate(arguments)]
-        names = _cached(cls)
         slots: Any = None
         if type(state) is tuple and len(state) == 2 and type(state[1]) is dict:
             state, slots = state
         for fields in (state, slots):
             if type(fields) is dict and all(type(name) is str for name in fields):
                 parts += [
-                    (f".{name}", v) for name, v in sorted(fields.items()) if name not in names
+                    (f".{name}", v)
+                    for name, v in sorted(fields.items())
+                    if name not in traits.caches
                 ]
             elif fields is not None:
                 parts.append((" state", fields))
@@ -387,7 +410,7 @@ class Walk:
                     raise ValueError("__reduce__ gives items without end")
                 parts.append((what, content))
         parts += [(" setter", one) for one in setter if one is not None]
-        return _Shape(b"object", parts, "fields", reduced=not plain)
+        return _Shape(b"object", parts, "fields", reduced=not traits.plain)
 
     def _numpy(self, value: Any, number: int) -> _Shape | None:
         cls = type(value)
@@ -427,7 +450,7 @@ class Walk:
             owner = getattr(value, "__objclass__", None)
         name = value.__qualname__.encode()
         if owner is None or isinstance(owner, types.ModuleType) or id(owner) in _SHARED:
-            module = value.__module__ or getattr(owner, "__name__", "") or ""
+            module = value.__module__ or getattr(owner, "__name__", type(owner).__module__)
             if not self._library(module):
                 held = sys.modules.get(module)
                 if held is None:
@@ -459,6 +482,8 @@ class Walk:
         found: Any = sys.modules.get(module)
         for step in name.split("."):
             found = getattr(found, step, None)
+        if type(found) is types.MethodType and type(value) is types.FunctionType:
+            found = found.__func__  # of a class method
         if found is not value or not self._library(module):
             return None
         return f"{module}:{name}".encode()
