@@ -86,7 +86,7 @@ class _Shape:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Traits:
-    """Traits of a class that count for its objects: why they are refused, and how they are reduced."""
+    """Traits of a class: why its objects are refused, and how they are reduced."""
 
     refused: str | None
     library: bool
