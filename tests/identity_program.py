@@ -418,7 +418,7 @@ def forget() -> None:
 
 
 if __name__ == "__main__":
-    from gpusched.study.identity import function_parts
+    from gpusched.study.identity.function_identity import function_parts
 
     program: Callable[..., Any] = load(Path(sys.argv[1])).study
     print(json.dumps(function_parts(program)))

@@ -12,7 +12,7 @@ from pathlib import Path
 import identity_program as program
 import pytest
 
-from gpusched.study.identity import difference, function_parts
+from gpusched.study.identity.function_identity import difference, function_parts
 
 
 @pytest.fixture(autouse=True)

@@ -23,9 +23,14 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.study.graph_digests import Vertex, digests
-from gpusched.study.identity import IdentityError, difference, function_parts, value_digest
-from gpusched.study.module_origins import origin
+from gpusched.study.identity.function_identity import (
+    IdentityError,
+    difference,
+    function_parts,
+    value_digest,
+)
+from gpusched.study.identity.graph_digests import Vertex, digests
+from gpusched.study.identity.module_origins import origin
 
 
 def digest(value: Any) -> str:

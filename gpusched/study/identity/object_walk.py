@@ -25,10 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from gpusched.study.code_reads import code_digest
-from gpusched.study.function_reads import ABSENT, UnloadedModule, hidden_way, variables_read
-from gpusched.study.graph_digests import Vertex, digest_of
-from gpusched.study.module_origins import extension_file, origin
+from gpusched.study.identity.code_reads import code_digest
+from gpusched.study.identity.function_reads import (
+    ABSENT,
+    UnloadedModule,
+    hidden_way,
+    variables_read,
+)
+from gpusched.study.identity.graph_digests import Vertex, digest_of
+from gpusched.study.identity.module_origins import extension_file, origin
 
 __all__ = ["SELF", "IdentityError", "Node", "Walk"]
 

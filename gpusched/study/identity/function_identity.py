@@ -21,9 +21,9 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpusched.study.graph_digests import CycleError, digest_of, digests
-from gpusched.study.module_origins import python_version
-from gpusched.study.object_walk import SELF, IdentityError, Walk
+from gpusched.study.identity.graph_digests import CycleError, digest_of, digests
+from gpusched.study.identity.module_origins import python_version
+from gpusched.study.identity.object_walk import SELF, IdentityError, Walk
 
 __all__ = ["IdentityError", "difference", "function_parts", "value_digest"]
 

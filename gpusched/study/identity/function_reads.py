@@ -10,8 +10,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpusched.study.code_reads import Import, NameRead, code_reads
-from gpusched.study.module_origins import origin
+from gpusched.study.identity.code_reads import Import, NameRead, code_reads
+from gpusched.study.identity.module_origins import origin
 
 __all__ = ["ABSENT", "UnloadedModule", "hidden_way", "variables_read"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from gpusched.study.graph_digests import digest_of
+from gpusched.study.identity.graph_digests import digest_of
 
 __all__ = ["CodeReads", "Import", "NameRead", "code_digest", "code_reads"]
 
