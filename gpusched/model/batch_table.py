@@ -22,6 +22,8 @@ from gpusched._support.arguments import (
     set_number,
 )
 from gpusched._support.files import replacing
+from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.paths import path_text
 from gpusched._support.saved import read_npz
 from gpusched._support.text import shown
 from gpusched.model.batches import (
@@ -279,6 +281,8 @@ class BatchTable:
         path: str | os.PathLike[str],
         statistic: str = "worst",
         tasks: KernelTasks | Sequence[str] | int | None = None,
+        *,
+        max_bytes: int = MAX_BYTES,
     ) -> BatchTable:
         """Read a table of measured completion times: one row per batch, in CSV or JSON.
 
@@ -319,19 +323,23 @@ class BatchTable:
         tasks
             Names in the order of the indices, a task set with these names, or the number of
             tasks.
+        max_bytes
+            The largest file that is read, in bytes (default: 4 GiB).
 
         Raises
         ------
+        OSError
+            From the file system, and for what is not a regular file.
         ValueError
-            Another file, with the file, the row and the entry: an unknown task, a repeated row
-            (several samples belong in one row), a time that is not a positive whole number, a task
-            that is not eligible alone.
+            Another file, or a larger one; the message has the file, the row and the entry: an
+            unknown task, a repeated row (several samples belong in one row), a time that is not a
+            positive whole number, a task that is not eligible alone.
         OverflowError
             Times of 2**60 - 1 ticks or more.
         """
         from gpusched.model.batch_table_file import read
 
-        return read(path, statistic, tasks, BatchTable)
+        return read(path, statistic, tasks, BatchTable, max_bytes)
 
     def to_file(
         self, path: str | os.PathLike[str], tasks: KernelTasks | Sequence[str] | None = None
@@ -354,16 +362,23 @@ class BatchTable:
             np.savez_compressed(file, **arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> BatchTable:
-        """Read a file that `save` wrote. Raises OSError, and ValueError for every other file."""
-        arrays = read_npz(path, "BatchTable")
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> BatchTable:
+        """Read a file that `save` wrote, of at most ``max_bytes`` bytes unpacked (4 GiB).
+
+        Raises OSError, also for what is not a regular file, and ValueError for every other file.
+        """
+        where = path_text(path)
+        arrays = read_npz(where, "BatchTable", max_bytes)
         try:
-            if str(arrays.pop("format")) != _FORMAT:
+            known = ("format", "completion", "undecided", "order")
+            if "completion" not in arrays or str(arrays.get("format")) != _FORMAT:
                 raise ValueError("another format or version")
-            return cls(arrays.pop("completion"), **arrays)
-        except (LookupError, OverflowError, TypeError, ValueError) as error:
+            if unknown := [name for name in arrays if name not in known]:
+                raise ValueError(f"the array {shown(unknown[0])}")
+            return cls(arrays["completion"], arrays.get("undecided"), arrays.get("order"))
+        except (OverflowError, TypeError, ValueError) as error:
             text = f"got a file with {error}, expected a saved BatchTable"
-            raise ValueError(f"{os.fspath(path)}: {text}") from error
+            raise ValueError(f"{where}: {text}") from error
 
     # Batches ----------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gpusched._draw import chrome_trace, svg, timeline_axes
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
+from gpusched._support.input_files import MAX_BYTES
 from gpusched.model import schedule_timeline
 from gpusched.model.batches import members
 from gpusched.model.jobs import Jobs
@@ -337,15 +338,16 @@ class Schedule:
         write(self, path)
 
     @staticmethod
-    def load(path: str | os.PathLike[str]) -> Schedule:
-        """Read a file that `save` wrote.
+    def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Schedule:
+        """Read a file that `save` wrote, of at most ``max_bytes`` bytes (default: 4 GiB).
 
         The table of the result knows the batches that the schedule uses, and no others. Raises
-        OSError, and ValueError with the file and the field for every other file.
+        OSError, also for what is not a regular file, and ValueError with the file and the field for
+        every other file.
         """
         from gpusched.model.schedule_file import read
 
-        return read(path, Schedule)
+        return read(path, Schedule, max_bytes)
 
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
         """Write the schedule for Perfetto (ui.perfetto.dev) and chrome://tracing.
