@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.files import replacing
-from gpusched._support.text import UNITS
+from gpusched._support.text import UNITS, shown
 
 __all__ = [
     "INK",
@@ -189,8 +189,8 @@ def time_axis(unit: str | None, last: int) -> TimeAxis:
     """
     if unit is None:
         return TimeAxis(1, "time (ticks)")
-    if unit not in UNITS:
-        raise ValueError(f"unit: got {unit!r}, expected None, 'ns', 'us', 'ms' or 's'")
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise ValueError(f"unit: got {shown(unit)}, expected None, 'ns', 'us', 'ms' or 's'")
     for name in ("s", "ms", "µs", "ns"):
         size = UNITS[name]
         if size <= UNITS[unit] or last * UNITS[unit] >= 2 * size:

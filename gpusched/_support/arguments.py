@@ -47,8 +47,10 @@ def int_array(value: Any, name: str) -> Int64Array:
         array = np.asarray(value)
         if array.dtype.kind == "f" and isinstance(value, (list, tuple)):
             array = np.asarray(value, dtype=object)  # [4, 2**63]: a float would lose digits
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"{name}: {error}") from None
+    except ValueError:
+        raise ValueError(
+            f"{name}: got {shown(value)}, expected numbers, in rows of one length"
+        ) from None
     if array.dtype.kind in "USb":  # the message names the first text in ["1", 2]
         array = np.asarray(value, dtype=object)
     if array.dtype.kind == "O":  # Python integers beyond 64 bits, or mixed content
@@ -96,6 +98,8 @@ def names(given: Any, name: str, usual: list[str], each: str) -> tuple[str, ...]
         return tuple(usual)
     what = f"expected {len(usual)} strings, one per {each}"
     if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(f"{name}: got {shown(given)}, {what}")
+    if isinstance(given, np.ndarray) and not given.ndim:
         raise TypeError(f"{name}: got {shown(given)}, {what}")
     found = tuple(given)
     if len(found) != len(usual) or not all(isinstance(one, str) for one in found):
@@ -146,6 +150,24 @@ def real(value: Any, name: str) -> float:
         raise OverflowError(
             f"{name}: got {shown(value)}, expected a number that fits a double"
         ) from None
+
+
+def flag(value: Any, name: str) -> bool:
+    """``value`` as a bool; ``TypeError`` when it is not one."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: got {shown(value)}, expected True or False")
+    return bool(value)
+
+
+def position(index: Any, count: int, name: str) -> int:
+    """An index of a sequence of ``count`` entries, counted from the start.
+
+    Negative ones count from the end. Raises ``TypeError`` and ``IndexError``.
+    """
+    number = integer(index, name)
+    if not -count <= number < count:
+        raise IndexError(f"{name}: got {shown(number)}, expected a number below {count}")
+    return number % count
 
 
 def task_number(task: Any, names: tuple[str, ...]) -> int:

@@ -96,6 +96,8 @@ def _stream(name: str) -> int | None:
     try:
         found = os.stat(name).st_mode
     except FileNotFoundError:
+        if not name:
+            raise
         found = stat.S_IFDIR if name.endswith(os.sep) else stat.S_IFREG
     if stat.S_ISDIR(found):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)

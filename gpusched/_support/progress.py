@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpusched._support.arguments import flag
+
 __all__ = ["Progress", "reporter"]
 
 Progress = bool | Callable[[int, int], object] | None
@@ -42,6 +44,8 @@ def reporter(
         call: Callable[..., object] = progress
         yield lambda done: call(done, total)
         return
+    if progress is not None:
+        flag(progress, "progress")
     notebook = _in_notebook()
     if progress is None:
         progress = notebook or (sys.stderr is not None and sys.stderr.isatty())

@@ -12,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, at_least, instance, int_array, integer, one_of
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    flag,
+    instance,
+    int_array,
+    integer,
+    one_of,
+    real,
+)
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import FIT, LOCKS, GedfVerdict
 from gpusched.model.host_tasks import HostTasks, container_period
@@ -265,7 +274,7 @@ def container(
         columns[3],
         servers,
         cpus=m,
-        whole=bool(whole_budget),
+        whole=flag(whole_budget, "whole_budget"),
         paper=variant == "paper",
         methods=_TRIED[method],
         stop=stop,
@@ -379,7 +388,7 @@ def _factor(speed_up: Any) -> Fraction:
         speed_up, (int, float, Fraction, np.integer, np.floating)
     ):
         raise TypeError(f"speed_up: got {shown(speed_up)}, expected a number")
-    if not math.isfinite(speed_up) or speed_up <= 0:
+    if not 0 < real(speed_up, "speed_up") < math.inf:
         raise ValueError(f"speed_up: got {speed_up}, expected a positive, finite number")
     if isinstance(speed_up, (float, np.floating)):
         factor = Fraction(repr(float(speed_up)))

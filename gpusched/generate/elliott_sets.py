@@ -9,8 +9,10 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import (
+    flag,
     integer,
     one_of,
+    real,
     seed_key,
     set_number,
 )
@@ -213,7 +215,7 @@ def scenario(
         "overhead": copies,
         "share": _interval(share, {}, "share", above=None),
         "rounding": ROUNDINGS.index(rounding),
-        "empty": bool(empty),
+        "empty": flag(empty, "empty"),
     }
 
 
@@ -234,7 +236,7 @@ def _number(value: Any, name: str) -> float:
         value, (int, float, np.integer, np.floating)
     ):
         raise TypeError(f"{name}: got {shown(value)}, expected a number")
-    return float(value)
+    return real(value, name)
 
 
 def _interval(value: Any, known: dict[str, Any], name: str, above: float | None) -> Any:

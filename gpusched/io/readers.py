@@ -91,8 +91,8 @@ def read_trace(
         Not a trace: a damaged gzip or database, text that is neither JSON nor such CSV, no
         traceEvents or table of kernels, no kernels (on ``device``), a kernel with a missing,
         non-numeric, negative or huge field, an incomplete description of the device; a size above
-        ``max_bytes``; or ``device`` is required. The message names the file and the field. Also a log of
-        cuda_scheduling_examiner, which ``read_examiner`` reads.
+        ``max_bytes``; or ``device`` is required. The message names the file and the field. Also a
+        log of cuda_scheduling_examiner, which ``read_examiner`` reads.
     """
     source = path_text(path)
     given = None if gpu is None else as_gpu(gpu)

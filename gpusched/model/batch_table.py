@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from gpusched._support.arguments import (
     frozen,
     instance,
     int_array,
+    integer,
+    position,
     seed_key,
     set_number,
 )
@@ -401,12 +402,14 @@ class BatchTable:
         if not self.is_stack:
             raise TypeError("tables: got one table, expected a stack of tables to be indexed")
         if not isinstance(index, slice):
-            index = operator.index(index)
+            index = position(index, len(self), "tables")
         part = [None if a is None else a[index].copy() for a in self._arrays()]
         return BatchTable._make(*part)
 
     def batch_mask(self, members: Iterable[int]) -> int:
         """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
+        if not isinstance(members, Iterable) or isinstance(members, (str, bytes)):
+            raise TypeError(f"members: got {shown(members)}, expected the indices of tasks")
         mask = 0
         for member in members:
             mask |= 1 << task_index(member, self.n, "members")
@@ -431,7 +434,7 @@ class BatchTable:
         return tuple(int(i) for i in self.order[number] if i >= 0)
 
     def _mask(self, mask: Any) -> int:
-        number = operator.index(mask)
+        number = integer(mask, "mask")
         if not 0 <= number < 2**self.n:
             raise ValueError(f"mask: got {shown(number)}, expected a set of {self.n} tasks")
         return number

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -129,8 +128,12 @@ def _suffix(where: str) -> str:
 
 
 def _names(tasks: KernelTasks | Sequence[str]) -> list[str]:
-    names = list(tasks.name if isinstance(tasks, KernelTasks) else tasks)
-    if isinstance(tasks, str) or not all(isinstance(name, str) for name in names):
+    given = tasks.name if isinstance(tasks, KernelTasks) else tasks
+    try:
+        names: list[Any] = list(given)
+    except TypeError:
+        names = [None]
+    if isinstance(given, str) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"tasks: got {shown(tasks)}, expected a task set or a list of names")
     for name in names:
         if names.count(name) > 1:
@@ -285,8 +288,8 @@ def _indices(where: str, rows: list[_Row], listed: Any, tasks: Any) -> tuple[dic
     """Indices of names and indices as written in the file, and the number of tasks."""
     index: dict[Any, int] = {}
     count: int | None = None
-    if hasattr(tasks, "__index__") and not isinstance(tasks, bool):
-        count = operator.index(tasks)
+    if isinstance(tasks, (int, np.integer)) and not isinstance(tasks, bool):
+        count = int(tasks)
     elif tasks is not None:
         names = _names(tasks)
         index = {name: i for i, name in enumerate(names)}

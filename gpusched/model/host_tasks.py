@@ -14,6 +14,7 @@ from gpusched._support.arguments import (
     FloatArray,
     Int64Array,
     at_least,
+    flag,
     frozen,
     int_array,
     one_of,
@@ -224,7 +225,7 @@ class HostTasks(TaskSet):
         for key in _ROW:
             arrays[key] = _fit(arrays[key], shape, key).copy()
         _segments(arrays, shape)
-        if monotone:
+        if flag(monotone, "monotone"):
             largest = np.maximum.accumulate(arrays["kernel"][..., ::-1], axis=-1)[..., ::-1]
             arrays["kernel"] = np.ascontiguousarray(largest)
         _check_kernels(arrays["kernel"])

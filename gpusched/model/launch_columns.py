@@ -157,8 +157,8 @@ def read_factors(given: Any, n: int, name: str = "interference") -> Int64Array:
     """Factors of interference as thousandths, shape ``(n, 4)``."""
     try:
         table = np.asarray(given)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name}: got {shown(given)}, expected (4,) or ({n}, 4) factors") from None
     if table.shape not in ((4,), (n, 4)):
         raise ValueError(f"{name}: got shape {table.shape}, expected (4,) or ({n}, 4)")
     whole = table.dtype.kind in "iu" and table.size > 0 and int(table.min()) >= 1000
@@ -192,7 +192,10 @@ def read_streams(
     """The columns of the streams."""
     given = {"stream_context": context, "stream_priority": priority, "stream_kind": kind}
     sizes = [len(array) for array in given.values() if array.ndim == 1]
-    sizes += [] if name is None else [len(name)]
+    if name is not None:
+        if isinstance(name, str) or not isinstance(name, Sequence):
+            raise TypeError(f"stream_name: got {shown(name)}, expected a list of strings")
+        sizes.append(len(name))
     count = max(sizes) if sizes else int(stream.max(initial=0)) + 1
     for i in np.flatnonzero((stream < 0) | (stream >= count))[:1].tolist():
         raise ValueError(f"stream[{i}]: got {stream[i]}, expected one of {count} streams")

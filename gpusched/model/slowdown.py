@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from gpusched._support.arguments import one_of
+from gpusched._support.arguments import one_of, real
 from gpusched._support.text import shown
 
 ONE = 10**9  # factors are counted in billionths
@@ -34,10 +33,7 @@ def factors(slowdown: Any) -> tuple[int, int]:
 
 
 def _billionths(factor: Any) -> int:
-    try:
-        finite = not isinstance(factor, (bool, str)) and math.isfinite(factor)
-    except TypeError:
-        raise TypeError(f"slowdown: got {shown(factor)}, expected a number") from None
-    if not finite or not 1 <= factor <= 10**6:
+    number = real(factor, "slowdown")
+    if not 1 <= number <= 10**6:
         raise ValueError(f"slowdown: got {shown(factor)}, expected a factor from 1 to 1000000")
-    return round(Fraction(factor) * ONE)
+    return round((factor if isinstance(factor, Fraction) else Fraction(number)) * ONE)

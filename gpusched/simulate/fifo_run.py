@@ -16,6 +16,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
+    flag,
     instance,
     int_array,
     integer,
@@ -191,7 +192,7 @@ def fifo(
         triggers=_triggers(triggers),
         key=seed_key(seed),
         index=set_number(index, "index"),
-        log_waves=bool(waves),
+        log_waves=flag(waves, "waves"),
     )
     began = monotonic()
     status, done, now, seconds = 0, False, 0, 0.0

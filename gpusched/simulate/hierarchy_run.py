@@ -12,6 +12,7 @@ from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
     at_least,
+    flag,
     frozen,
     instance,
     int_array,
@@ -187,7 +188,7 @@ def hierarchy(
         sms_per_gpc=per_gpc,
         key=seed_key(seed),
         index=number,
-        log_blocks=bool(blocks),
+        log_blocks=flag(blocks, "blocks"),
     )
     reason, now, ended, started = _run(simulation, len(launches), budget, progress, stop)
     head, joined, first, dispatched, end, why, since, blocker = simulation.ops()

@@ -15,7 +15,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, instance, integer, one_of, seed_key, set_number
+from gpusched._support.arguments import (
+    Int64Array,
+    flag,
+    instance,
+    integer,
+    one_of,
+    seed_key,
+    set_number,
+)
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.registry import enumeration
@@ -213,7 +221,7 @@ def host(
         triggers=_triggers(triggers),
         key=seed_key(seed),
         index=set_number(index, "index"),
-        log_intervals=bool(intervals),
+        log_intervals=flag(intervals, "intervals"),
         stop=stop,
     )
     began = monotonic()
