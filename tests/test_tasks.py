@@ -252,7 +252,7 @@ def test_zero_is_allowed(key: str) -> None:
         ([1, 2, 3, 4], r"got shape \((3|4),\), expected \((3|4),\) as of"),
         ([[1, 2], [3, 4]], r"got shape \(3,\), expected \(2, 2\) as of "),
         (np.ones((2, 2, 3), int), "got 3 dimensions, expected 1 or 2"),
-        ([[1, 2, 3], [4, 5]], "inhomogeneous"),
+        ([[1, 2, 3], [4, 5]], "in rows of one length"),
         ([], r"expected \(\w*,\) as of |at least one task"),
     ],
     ids=["two", "four", "stack", "3-D", "ragged", "empty"],

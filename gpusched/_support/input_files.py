@@ -96,7 +96,7 @@ def read_all(file: io.BufferedReader, name: str, max_bytes: int = MAX_BYTES) -> 
     parts: list[bytes] = []
     total = 0
     with blaming(name):
-        while part := file.read(max(size + 1, _PIECE)):
+        while part := file.read1(max(size + 1 - total, _PIECE)):
             total += len(part)
             check_size(name, total, max_bytes)
             parts.append(part)
