@@ -196,3 +196,75 @@ def test_help_and_version(tmp_path):
         assert f"usage: python -m gpusched {command}" in done.stdout
     assert run(tmp_path, "--version").stdout == f"gpusched {gs.__version__}\n"
     assert "COMMAND" in refused(tmp_path)
+
+
+# Streams ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments", [["gpus"], ["--help"], ["--version"], ["trace", TRACE, "--help"]]
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone_ends_it_quietly(tmp_path, arguments, unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "gpusched", *map(str, arguments)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=120,
+    )
+    os.close(writer)
+    # argparse itself ignores errors of its output where that is not buffered
+    assert done.returncode in ((0, 141) if unbuffered and "gpus" not in arguments else (141,))
+    assert done.stderr == b""
+
+
+def test_both_streams_of_a_reader_that_has_gone(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "gpusched", "trace", "absent"]
+    done = subprocess.run(command, cwd=tmp_path, stdout=writer, stderr=writer, timeout=120)
+    os.close(writer)
+    assert done.returncode == 141
+
+
+def test_a_full_disk_is_one_line(tmp_path):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gpusched", "gpus"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("gpusched") and done.stderr.count("\n") == 1
+    assert done.stderr.endswith(": No space left on device\n")
+
+
+def test_no_standard_output_at_all(tmp_path):
+    command = f"exec {sys.executable} -m gpusched gpus >&-"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_trace_from_the_standard_input(tmp_path):
+    command = [sys.executable, "-m", "gpusched", "trace", "-", "--count", "2"]
+    for options in ([], ["--max-bytes", "100"]):
+        done = subprocess.run(
+            [*command, *options],
+            cwd=tmp_path,
+            input=TRACE.read_bytes(),
+            capture_output=True,
+            timeout=120,
+        )
+        if options:
+            assert done.returncode == 2
+            assert b"got more than 100 bytes" in done.stderr
+        else:
+            assert done.returncode in (0, 1) and done.stderr == b""
+            assert b"EDFserial" in done.stdout

@@ -61,7 +61,7 @@ def int_array(value: Any, name: str) -> Int64Array:
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.trunc(array))
         _refuse(~whole, array, name, _whole_number(name))
-        _refuse(np.abs(array) >= 2.0**63, array, name, _FITS, OverflowError)
+        _refuse(np.abs(array.astype(np.float64)) >= 2.0**63, array, name, _FITS, OverflowError)
         return array.astype(np.int64)
     if array.dtype.kind == "u":
         _refuse(array >= _LIMIT, array, name, _FITS, OverflowError)
@@ -92,14 +92,19 @@ def instance(value: Any, kind: type, name: str, hint: str = "") -> None:
         raise TypeError(f"{wanted} ({hint})" if hint else wanted)
 
 
+def is_sequence(value: Any) -> bool:
+    """True for what can be iterated, except text and arrays without a dimension."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+
+
 def names(given: Any, name: str, usual: list[str], each: str) -> tuple[str, ...]:
     """``given`` as a tuple of strings, one per ``each`` (task, launch, ...); ``usual`` for None."""
     if given is None:
         return tuple(usual)
     what = f"expected {len(usual)} strings, one per {each}"
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(f"{name}: got {shown(given)}, {what}")
-    if isinstance(given, np.ndarray) and not given.ndim:
+    if not is_sequence(given):
         raise TypeError(f"{name}: got {shown(given)}, {what}")
     found = tuple(given)
     if len(found) != len(usual) or not all(isinstance(one, str) for one in found):

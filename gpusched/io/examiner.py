@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._support.arguments import integer
+from gpusched._support.arguments import integer, is_sequence
 from gpusched._support.files import replacing
 from gpusched._support.input_files import MAX_BYTES, content
 from gpusched._support.paths import path_text
@@ -128,7 +128,7 @@ def _seconds(ns: int) -> str:
 
 def _files(paths: Any) -> list[str]:
     """The named files, or all JSON files of a folder."""
-    if isinstance(paths, Iterable) and not isinstance(paths, (str, bytes)):
+    if is_sequence(paths):
         files = [path_text(path, f"paths[{i}]") for i, path in enumerate(paths)]
     elif os.path.isdir(folder := path_text(paths, "paths")):
         files = sorted(str(path) for path in Path(folder).glob("*.json"))

@@ -18,6 +18,7 @@ from gpusched._support.arguments import (
     instance,
     int_array,
     integer,
+    is_sequence,
     position,
     seed_key,
     set_number,
@@ -408,7 +409,7 @@ class BatchTable:
 
     def batch_mask(self, members: Iterable[int]) -> int:
         """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
-        if not isinstance(members, Iterable) or isinstance(members, (str, bytes)):
+        if not is_sequence(members):
             raise TypeError(f"members: got {shown(members)}, expected the indices of tasks")
         mask = 0
         for member in members:

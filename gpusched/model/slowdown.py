@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from gpusched._support.arguments import one_of, real
+from gpusched._support.arguments import is_sequence, one_of, real
 from gpusched._support.text import shown
 
 ONE = 10**9  # factors are counted in billionths
@@ -21,7 +20,7 @@ def factors(slowdown: Any) -> tuple[int, int]:
     if isinstance(slowdown, str):
         one_of(slowdown, SLOWDOWNS, "slowdown")
         slowdown = SLOWDOWNS[slowdown]
-    pair = tuple(slowdown) if isinstance(slowdown, Iterable) else (slowdown, slowdown)
+    pair = tuple(slowdown) if is_sequence(slowdown) else (slowdown, slowdown)
     if len(pair) != 2:
         raise ValueError(
             f"slowdown: got {shown(slowdown)}, expected (least, most), a number, a name or None"
