@@ -50,11 +50,17 @@ READERS: dict[str, tuple[Callable[..., Any], Callable[[Path], Any]]] = {
 
 
 @pytest.fixture(autouse=True)
-def hang() -> Iterator[None]:
-    """A reader that waits for ever is ended."""
-    signal.alarm(60)
+def _hang() -> Iterator[None]:
+    """End a reader that waits without end."""
+
+    def give_up(*_: Any) -> None:
+        raise AssertionError("the reader waits")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(120)
     yield
     signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def is_readable(name: str) -> bool:

@@ -43,6 +43,7 @@ MAX_BYTES = 4 << 30
 GZIP = b"\x1f\x8b"
 
 _PIECE = 1 << 20
+_UNPACKED = 1 << 17  # larger buffers are slower
 _FLAGS = os.O_RDONLY | sum(
     getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 )
@@ -109,7 +110,7 @@ def gunzip(data: bytes, name: str, max_bytes: int = MAX_BYTES) -> bytes:
     ``name`` is that of the file, for messages. Raises ValueError for a damaged gzip, and for one
     that unpacks to more than ``max_bytes``.
     """
-    buffer = bytearray(_PIECE)
+    buffer = bytearray(_UNPACKED)
     total = 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:

@@ -135,7 +135,7 @@ def fifo(
         A ``gs.Budget``, whose states are jobs; by default 2 GiB.
     progress
         A callable (now, until) in ticks; or whether to show a progress bar, by default in a
-        terminal after a second (with tqdm; without it none is shown).
+        terminal or a notebook after a second (with tqdm; without it none is shown).
     stop
         A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 

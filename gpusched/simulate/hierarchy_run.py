@@ -109,7 +109,7 @@ def hierarchy(
         A ``gs.Budget``, whose states are blocks; by default 2 GiB.
     progress
         A callable (ended, launches); or whether to show a progress bar, by default in a terminal
-        after a second (with tqdm; without it none is shown).
+        or a notebook after a second (with tqdm; without it none is shown).
     stop
         A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 
