@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from native import CSRC, Compiler
 
+pytestmark = pytest.mark.source
+
 # Each folder with those whose headers it may include, apart from its own and its sub-folders.
 LAYERS = {
     "core": set(),

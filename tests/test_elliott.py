@@ -279,6 +279,7 @@ def test_figure_5_counts_are_those_of_the_tests(panels: Any) -> None:
     assert few["sets"][few["curve"] == "SRM"].sum() == 60
 
 
+@pytest.mark.python
 def test_pictures(panels: Any) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
@@ -365,6 +366,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.python
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_store_survives(how: signal.Signals, tmp_path: Path) -> None:
     """kill -9 and Ctrl-C: the study goes on from what was stored, to the same numbers."""

@@ -10,6 +10,8 @@ import pytest
 import gpusched as gs
 from gpusched._support.files import replacing
 
+pytestmark = pytest.mark.python
+
 
 def test_a_file_takes_its_place_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"

@@ -22,6 +22,8 @@ from gpusched._draw import chrome_trace
 from gpusched.io.kernel_names import labels
 from gpusched.model.gpu import GPU
 
+pytestmark = pytest.mark.python
+
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "tests" / "data" / "pipeline.pt.trace.json"
 TRACES = Path(os.environ.get("GPUSCHED_TRACES", ROOT.parent / "shared" / "data" / "traces"))

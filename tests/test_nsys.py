@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from gpusched import io
 from gpusched.model.gpu import GPU
 
+pytestmark = pytest.mark.python
+
 PID = 4242
 GLOBAL_PID = (1 << 48) | (PID << 24)
 

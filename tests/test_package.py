@@ -192,12 +192,6 @@ def test_import_is_light() -> None:
     assert sorted(heavy & {name.split(".")[0] for name in names}) == []
 
 
-# Sanitizers see nothing new here, and these take several times as long under them.
-not_sanitized = pytest.mark.skipif(
-    bool(os.environ.get("GPUSCHED_SANITIZE")), reason="has nothing to sanitize"
-)
-
-
 def test_the_tab_key_shows_what_is_public() -> None:
     """dir() of the package and of its modules: all of it is there, none of it by accident."""
     shown = {name for name in dir(gpusched) if not name.startswith("__")}
@@ -212,20 +206,20 @@ def test_the_tab_key_shows_what_is_public() -> None:
             assert f"gs.{name}" in (gpusched.__doc__ or "") or name == "profiles"
 
 
-@not_sanitized
+@pytest.mark.source
 def test_stubs_describe_the_module() -> None:
     pytest.importorskip("mypy")
     options = ["--concise", "--mypy-config-file", "pyproject.toml"]
     run(sys.executable, "-m", "mypy.stubtest", *options, "gpusched._core")
 
 
-@not_sanitized
+@pytest.mark.source
 def test_types() -> None:
     pytest.importorskip("mypy")
     run(sys.executable, "-m", "mypy", "--strict", "gpusched")
 
 
-@not_sanitized
+@pytest.mark.source
 def test_style() -> None:
     pytest.importorskip("ruff")
     run(sys.executable, "-m", "ruff", "check", "--quiet", ".")

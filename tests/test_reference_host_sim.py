@@ -10,6 +10,8 @@ from reference.host_sim import Simulation, responses, simulate, worst
 from reference.host_tests import Task
 from test_reference_host_tests import random_set
 
+pytestmark = pytest.mark.python
+
 TESTS = {
     "stgm suspend": (lambda tasks: ht.stgm(tasks), {"protocol": "stgm"}),
     "stgm busy": (lambda tasks: ht.stgm(tasks, True), {"protocol": "stgm", "mode": "busy"}),

@@ -9,6 +9,8 @@ import pytest
 from reference import host_tests as ht
 from reference.host_tests import Task
 
+pytestmark = pytest.mark.python
+
 # Vector A: cores, SM sets and priorities given.
 A = [
     Task(60, [3, 2], [(1, 6, 1)], prio=0, core=0, sms={0}),
