@@ -196,7 +196,6 @@ def stopped(call: Callable[[Any], Any]) -> dict[str, Any]:
     return {
         "raised": raised,
         "after": ended - began - DELAY,
-        "steps": len(times),
         "pause": float(np.median(pauses)),
     }
 
