@@ -33,7 +33,7 @@ SPENT = gs.Budget(states=1)
 
 Call = Callable[[Any, Any], Answer]
 
-# Name: the stack, what goes with each of its sets, and the method.
+# Name: the stack, the other argument of each of its sets, and the method.
 METHODS: dict[str, tuple[Any, Any, Call]] = {
     "search": (KERNELS, TABLES, gs.pbs.search),
     "search, idling": (KERNELS, TABLES, lambda t, b: gs.pbs.search(t, b, idling=True)),
@@ -126,7 +126,7 @@ def test_one_set(name: str, i: int) -> None:
     assert (answer.slack[known] == expected[known]).all()
     if answer.accepted and "deadlines" not in repr(answer):
         assert (answer.slack >= 0).all()
-    # What is below the mask can not be taken for a response in time.
+    # Values below the mask must not look like responses within the deadline.
     assert (np.asarray(answer.response)[answer.response.mask] > 2**62).all()
     assert (np.asarray(answer.slack)[~known] < -(2**62)).all()
 

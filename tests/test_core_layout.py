@@ -11,7 +11,7 @@ from native import CSRC, Compiler
 
 pytestmark = pytest.mark.source
 
-# Each folder with those whose headers it may include, apart from its own and its sub-folders.
+# Each folder with the folders whose headers it may include, apart from its own and its sub-folders.
 LAYERS = {
     "core": set(),
     "model": {"core"},

@@ -66,7 +66,7 @@ def random_launches(rng: np.random.Generator, n: int = 40, **more: Any) -> gs.La
     )
 
 
-# What was observed
+# Published observations
 
 
 def test_rtss_2017_without_priorities() -> None:
@@ -155,7 +155,7 @@ def test_paper_000(gpu: gs.GPU) -> None:
     assert run.end.tolist() == fifo.finish.tolist()
 
 
-# Where it meets other parts
+# Agreement with other parts
 
 
 @pytest.mark.parametrize("policy", ["most_room", "olmedo", "round_robin"])

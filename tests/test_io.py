@@ -88,7 +88,7 @@ def resident(threads, regs, smem):
         fitting = n
 
 
-# What is read
+# Fields that are read
 
 
 def test_every_array_of_a_launch(tmp_path):
@@ -645,7 +645,7 @@ def test_the_sample_is_consistent():
             assert args["warps per SM"] * 512 == math.prod(args["grid"]) * math.prod(args["block"])
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(
