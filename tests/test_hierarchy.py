@@ -546,6 +546,7 @@ def test_slices_budgets_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 # Pictures and files
 
 
+@pytest.mark.python
 def test_plot() -> None:
     pytest.importorskip("matplotlib")
     from legible import assert_legible
@@ -565,6 +566,7 @@ def test_plot() -> None:
         assert_legible(many.plot(by=by).figure)
 
 
+@pytest.mark.python
 def test_svg_is_bounded_and_says_what_it_shows() -> None:
     rng = np.random.default_rng(9)
     launches = random_launches(rng, 3000)
