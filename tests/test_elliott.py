@@ -241,7 +241,7 @@ def test_figure_5(panels: Any) -> None:
     found = panels.observations()
     assert sorted(set(found["observation"].tolist())) == [1, 2, 3, 4, 5, 6]
     holds = dict(zip(found["statement"].tolist(), found["holds"].tolist(), strict=True))
-    # Read to the letter, the first one does not hold: neither method is ahead everywhere.
+    # Taken literally, the first observation does not hold: neither method is ahead everywhere.
     assert [text for text, yes in holds.items() if not yes] == [
         "SRM and Container both schedule more than the CPUs alone at c = 8, in all panels"
     ]
@@ -279,6 +279,7 @@ def test_figure_5_counts_are_those_of_the_tests(panels: Any) -> None:
     assert few["sets"][few["curve"] == "SRM"].sum() == 60
 
 
+@pytest.mark.python
 def test_pictures(panels: Any) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
@@ -298,7 +299,7 @@ def test_pictures(panels: Any) -> None:
             panels.plot(periods="long")
         with pytest.raises(ValueError, match="scenarios: expected the nine printed ones of one"):
             few.observations()
-        # What is not in the study is not "never".
+        # A scenario outside the study has no answer, which differs from "never".
         part = elliott_fig5([0, 1], 500, seed=1, progress=False).plot_answer()
         assert not any(ax.texts for ax in part[:, 1:].flat)
     finally:
@@ -365,6 +366,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.python
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_store_survives(how: signal.Signals, tmp_path: Path) -> None:
     """kill -9 and Ctrl-C: the study goes on from what was stored, to the same numbers."""

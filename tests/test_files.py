@@ -43,6 +43,8 @@ def run_python(
     assert (done.returncode, done.stderr) == (status, b"")
     return "" if stdout else done.stdout.decode()
 
+pytestmark = pytest.mark.python
+
 
 def test_a_file_takes_its_place_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"

@@ -383,7 +383,7 @@ def test_refusals() -> None:
     for test in (analysis.srm, analysis.container, analysis.gedf_tardiness):
         with pytest.raises(TypeError, match="hosts: got list, expected HostTasks"):
             test([30, 30], 4)  # type: ignore[arg-type]
-    # More than a CPU is an answer, not an error.
+    # A load above one CPU is rejected; it is not an error.
     long = gs.HostTasks.from_gpu_times([10], cpu=[11])
     assert analysis.srm(long, 4).accepted is False
 

@@ -284,7 +284,7 @@ def test_the_simulator_job_by_job(protocol):
     full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
     for stack in stacks(f"simulator {protocol}", 12, cpus, sms):
         for tasks in stack:
-            # What the parts of a job took shows where none of them can be none.
+            # Times of parts are observable only where every part takes some time.
             some = all(min(a, e[-1], b) > 0 for t in tasks for a, e, b in t.gpu)
             shares = (full, gaps, less) if some else (full, gaps)
             mode = rng.choice(MODES[protocol][1])
@@ -497,7 +497,7 @@ def test_long_chains():
                 tasks.append(Task(1000, [1, 1], gpu, None, i, rng.randrange(3), sms))
             stack = [tasks]
             for busy in (0, 1):
-                # Busy: the other tasks of a core play no part, and what is left is small.
+                # Mode busy: other tasks of the core do not matter; the remaining systems are small.
                 paths = ht.component if n > 14 and not busy else ht.chain
                 answer = _core.host_stgm(
                     columns(stack),

@@ -208,7 +208,7 @@ def test_pickle_and_copy(stacked: bool) -> None:
 def test_no_whole_number(key: str, bad: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error) as caught:
         example(**{key: [4, 5, bad]})
-    # Text and complex numbers change the type of the whole array: no entry is to blame.
+    # Text and complex numbers change the type of the whole array: the error names no entry.
     message = str(caught.value)
     assert message.startswith(f"{key}[2]: " if text.startswith(": ") else key)
     assert text in message and len(message) < 200

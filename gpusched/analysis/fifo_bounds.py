@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import perf_counter
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "ORDERS",
@@ -361,7 +364,7 @@ class FifoLimit(Answer):
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         return {**super()._columns(), "utilization": self._share()}
 
-    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw each task's share of the threads, beside the limit and the number of threads.
 
         For a stack, the numbers of rejected and undecided sets.
@@ -387,8 +390,8 @@ class FifoLimit(Answer):
             label = self._label(i) if i < 8 else None
             ax.barh(0, share, 0.5, left=left, color=plot.color(i), label=label)
             left += share
-        ax.axvline(self.limit, color=plot.INK, linewidth=2, label="limit")
-        ax.axvline(self.threads, color=plot.LATE, linewidth=2, label="threads of the GPU")
+        ax.axvline(float(self.limit), color=plot.INK, linewidth=2, label="limit")
+        ax.axvline(float(self.threads), color=plot.LATE, linewidth=2, label="threads of the GPU")
         ax.set_yticks([])
         ax.set_ylim(-0.6, 0.6)
         ax.set_xlim(0, 1.04 * max(left, float(self.threads)))

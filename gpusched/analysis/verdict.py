@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from gpusched._support.registry import enumeration, methods
 from gpusched._support.text import clip
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["TERMS", "Verdict"]
 
@@ -204,7 +207,7 @@ its own segments.'
             **{name: self.terms[name] for name in TERMS},
         }
 
-    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw what each response bound is made of, beside the task's deadline.
 
         One bar per task, the most urgent on top. The task that fails has a red deadline and a bar

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from gpusched.io.trace import (
     take,
 )
 from gpusched.model.gpu import GPU, as_gpu
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "DIFFERS",
@@ -139,7 +142,7 @@ class OccupancyAgreement:
         reasons = ("", OPT_IN, NOT_REPORTED, DIFFERS)
         return {r: n for r in reasons if (n := int(np.sum(self.reason == r)))}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per launch."""
         return frame_of(self)
 

@@ -25,6 +25,7 @@ from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 __all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing"]
 
@@ -292,7 +293,7 @@ class Answer(Saved, Frozen):
                 columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
         return pd.DataFrame(columns)
 
-    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw response bounds and deadlines of a set, or the numbers of answers of a stack.
 
         Parameters
@@ -311,7 +312,7 @@ class Answer(Saved, Frozen):
         response = self.response.filled(0)
         return self._plot_bars(ax, unit, [("response bound", 0, response)], np.arange(len(self)))
 
-    def _plot_counts(self, ax: Any) -> Any:
+    def _plot_counts(self, ax: Axes | None) -> Axes:
         from gpusched._draw import axes as plot
 
         ax = plot.axes(ax, (5.0, 2.2))
@@ -328,12 +329,12 @@ class Answer(Saved, Frozen):
 
     def _plot_bars(
         self,
-        ax: Any,
+        ax: Axes | None,
         unit: str | None,
         parts: list[tuple[str, int, Int64Array]],
         order: Int64Array,
         late: int | None = None,
-    ) -> Any:
+    ) -> Axes:
         """A bar per task, of parts with a label and a colour, and its deadline."""
         from gpusched._draw import axes as plot
 
@@ -342,15 +343,15 @@ class Answer(Saved, Frozen):
         axis = plot.time_axis(unit, int(tasks.deadline[order].max(initial=1)))
         y = np.arange(len(order))
         left = np.zeros(len(order))
-        for label, color, values in parts:
+        for label, number, values in parts:
             width = values[order] / axis.ticks
             if width.any():
-                ax.barh(y, width, 0.62, left=left, color=plot.color(color), label=label)
+                ax.barh(y, width, 0.62, left=left, color=plot.color(number), label=label)
                 left += width
         deadline = tasks.deadline[order] / axis.ticks
         for row, task in enumerate(order.tolist()):
-            style = {"color": plot.LATE if task == late else plot.INK, "linewidth": 2}
-            ax.plot([deadline[row]] * 2, [row - 0.42, row + 0.42], **style)
+            color = plot.LATE if task == late else plot.INK
+            ax.plot([deadline[row]] * 2, [row - 0.42, row + 0.42], color=color, linewidth=2)
         ax.plot([], [], color=plot.INK, linewidth=2, label="deadline")
         ax.set_yticks(y, [self._label(i) for i in order.tolist()], parse_math=False)
         ax.set_ylim(len(order) - 0.4, -0.6)
