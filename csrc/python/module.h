@@ -71,8 +71,13 @@ extern PyMethodDef gs_python_cuda_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 
-/* A new reference to obj as a contiguous, aligned int64 array of ndim dimensions, or NULL with an
- * exception that names it. Only safe casts: floating point is refused. */
+/* A copy of obj as a new contiguous, aligned array of ndim dimensions, or NULL with an exception
+ * that names it. Only safe casts: for int64, floating point is refused.
+ *
+ * It is always a copy, since NumPy cannot tell whether memory may still change: a view that was
+ * made before its owner became read-only keeps writing. What is validated is therefore what the
+ * core reads, whatever other threads do. A call holds its arrays twice while it runs; a simulation
+ * or a policy keeps its copies. */
 PyArrayObject *gs_python_int64(PyObject *obj, const char *name, int ndim);
 PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int typenum);
 
