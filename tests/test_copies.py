@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from gpusched import _core
 UNLIMITED: dict[str, Any] = {"bytes": 0, "seconds": 0.0, "stop": None}
 # What an opened object answers later.
 LATER: dict[str, Callable[[Any], Any]] = {
-    "fifo_open": lambda it: (it.run(waves=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
-    "host_open": lambda it: (it.run(instants=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
-    "hierarchy_open": lambda it: (it.run(blocks=1000, **UNLIMITED), it.ops(), it.blocks()),
+    "fifo_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
+    "host_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
+    "hierarchy_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.ops(), it.blocks()),
     "policy_open": lambda it: [it.choose(instant, [1, 1, 1]) for instant in range(4)],
 }
 # What no good call of hostile_calls has.
@@ -125,7 +126,7 @@ def test_earlier_arguments_may_change(name: str) -> None:
             lent[before].spoil()
         order.append(key)
 
-    asked = {key: Asked(one.array, lambda key=key: read(key)) for key, one in lent.items()}
+    asked = {key: Asked(one.array, partial(read, key)) for key, one in lent.items()}
     assert answers(name, values, asked) == expected
     assert len(order) == len(set(order)) > 0
 

@@ -347,18 +347,11 @@ static PyMethodDef type_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot type_slots[] = {
-    {Py_tp_doc, "The run-time policy of one task set; made by policy_open. Immutable."},
-    {Py_tp_dealloc, (void *)dealloc},
-    {Py_tp_methods, type_methods},
-    {0, NULL},
-};
-
-PyType_Spec gs_python_policy_spec = {
-    .name = "gpusched._core.Policy",
-    .basicsize = sizeof(gs_python_handle_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = type_slots,
+const gs_python_type_t gs_python_policy_type = {
+    "gpusched._core.Policy",
+    "The run-time policy of one task set; made by policy_open. Immutable.",
+    dealloc,
+    type_methods,
 };
 
 PyMethodDef gs_python_policy_methods[] = {

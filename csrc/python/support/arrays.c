@@ -72,6 +72,17 @@ PyArrayObject *gs_python_int64(PyObject *obj, const char *name, int ndim)
     return gs_python_array(obj, name, ndim, NPY_INT64);
 }
 
+bool gs_python_key(PyObject *obj, uint64_t key[4])
+{
+    PyArrayObject *words = gs_python_array(obj, "key", 1, NPY_UINT64);
+    bool good = words != NULL && gs_python_length(words, "key", 0, 4);
+    if (good) {
+        memcpy(key, PyArray_DATA(words), 4 * sizeof *key);
+    }
+    Py_XDECREF((PyObject *)words);
+    return good;
+}
+
 bool gs_python_length(PyArrayObject *array, const char *name, int axis, npy_intp length)
 {
     if (PyArray_DIM(array, axis) != length) {
@@ -99,4 +110,26 @@ bool gs_python_new_columns(PyArrayObject **columns, int count, npy_intp length)
         }
     }
     return true;
+}
+
+PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int64_t rows)
+{
+    PyArrayObject *column[GS_PYTHON_TABLE_COLUMNS];
+    int64_t *data[GS_PYTHON_TABLE_COLUMNS], numbers[GS_PYTHON_TABLE_COLUMNS];
+    PyObject *tuple = PyTuple_New(columns);
+    if (tuple == NULL || !gs_python_new_columns(column, columns, (npy_intp)rows)) {
+        Py_XDECREF(tuple);
+        return NULL;
+    }
+    for (int i = 0; i < columns; i++) {
+        data[i] = gs_python_i64(column[i]);
+        PyTuple_SetItem(tuple, i, (PyObject *)column[i]);
+    }
+    for (int64_t k = 0; k < rows; k++) {
+        row(of, k, numbers);
+        for (int i = 0; i < columns; i++) {
+            data[i][k] = numbers[i];
+        }
+    }
+    return tuple;
 }
