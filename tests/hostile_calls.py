@@ -130,7 +130,6 @@ ARGUMENTS: dict[str, Any] = {
     "index": 0,
     "inside": PERIOD.copy(),
     "instant": 0,
-    "instants": 10,
     "integer": np.array([0, 9, 5]),
     "interference": np.array([1000, 1700, 2000, 3000] * 3),
     "interval": 2,
@@ -197,6 +196,7 @@ ARGUMENTS: dict[str, Any] = {
     "speed_ups": np.array([2, 4]),
     "start": START,
     "states": 10**5,
+    "steps": 1000,
     "stop": None,
     "strategy": 0,
     "stream": None,
@@ -218,7 +218,6 @@ ARGUMENTS: dict[str, Any] = {
     "victim": np.array([-1]),
     "wait": 0,
     "want_graph": True,
-    "waves": 10,
     "wcet": np.array([[1, 3, 3]]),
     "whole": False,
 }
@@ -257,7 +256,6 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {key: np.array(value) for key, value in system.items()}
     if name.startswith("HierarchySimulation."):
         values["self"] = positional(_core.hierarchy_open)(*arguments("hierarchy_open").values())
-        values["blocks"] = 3
     if name.startswith("HostSimulation."):
         values["self"] = positional(_core.host_open)(*arguments("host_open").values())
     if name in HOST_SIMULATION:
@@ -484,9 +482,9 @@ LEAKS = os.environ.get("GPUSCHED_HYPOTHESIS") != "quick"
 LIMITS: dict[str, Any] = {"bytes": 1 << 26, "seconds": 0.05, "stop": None}
 # What was opened is run as well, since the arguments matter then.
 GO_ON: dict[str, Callable[[Any], Any]] = {
-    "fifo_open": lambda opened: opened.run(waves=1000, states=0, **LIMITS),
-    "host_open": lambda opened: opened.run(instants=1000, states=0, **LIMITS),
-    "hierarchy_open": lambda opened: opened.run(blocks=1000, **LIMITS),
+    "fifo_open": lambda opened: opened.run(steps=1000, states=0, **LIMITS),
+    "host_open": lambda opened: opened.run(steps=1000, states=0, **LIMITS),
+    "hierarchy_open": lambda opened: opened.run(steps=1000, states=0, **LIMITS),
 }
 
 

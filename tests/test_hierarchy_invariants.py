@@ -24,7 +24,7 @@ class Log:
     def __init__(self, system: dict[str, Any]) -> None:
         self.system = system
         simulation = opened(system)
-        while not simulation.run(blocks=1000, bytes=1 << 28, seconds=60.0, stop=None)[1]:
+        while not simulation.run(steps=1000, states=0, bytes=1 << 28, seconds=60.0, stop=None)[1]:
             pass
         result = logs(simulation)
         self.__dict__.update({key: result[key] for key in ("head", "joined", "first", "end")})

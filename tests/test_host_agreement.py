@@ -218,7 +218,7 @@ def opened(tasks, cpus, sms, protocol, mode, *, offset, shares, key, **server):
 def simulated(*system, **options):
     """The core's jobs and intervals of one set."""
     capsule = opened(*system, **options)
-    while not capsule.run(instants=1000, states=0, bytes=0, seconds=0.0, stop=nothing)[1]:
+    while not capsule.run(steps=1000, states=0, bytes=0, seconds=0.0, stop=nothing)[1]:
         pass
     jobs = np.stack(capsule.jobs(), axis=1).tolist()
     intervals = np.stack(capsule.intervals(), axis=1).tolist()
@@ -232,14 +232,14 @@ def test_logs_are_lent(look):
     options = {"offset": [0] * len(A), "shares": [1, 1, 1, 1, 0, 1], "key": 1}
     capsule = opened(*system, **options)
     for _ in range(40):
-        capsule.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
+        capsule.run(steps=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     log = look(capsule)
     again = look(capsule)
     with pytest.raises(ValueError, match="cannot go on"):
-        capsule.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
+        capsule.run(steps=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     other = opened(*system, **options)
     for _ in range(40):
-        other.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
+        other.run(steps=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     kept = [column.copy() for column in look(other)]
     del capsule
     gc.collect()
