@@ -54,6 +54,7 @@ extern PyType_Spec gs_python_device_spec;
 extern PyMethodDef gs_python_gpu_methods[];
 extern PyMethodDef gs_python_generate_methods[];
 extern PyMethodDef gs_python_generate_hosts_methods[];
+extern PyMethodDef gs_python_generate_elliott_methods[];
 extern PyMethodDef gs_python_oracle_methods[];
 extern PyMethodDef gs_python_schedule_methods[];
 extern PyMethodDef gs_python_search_methods[];

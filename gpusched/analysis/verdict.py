@@ -148,8 +148,7 @@ its own segments.'
     def bounded(self) -> npt.NDArray[np.bool_]:
         """Whether ``response`` bounds the task's responses: bool ``(n,)`` or ``(N, n)``, True for
         all tasks of an accepted set and for no others."""
-        whole = np.asarray(self.accepted, np.bool_)[..., None]
-        return np.broadcast_to(whole, self._computed.shape).copy()
+        return np.asarray(self.accepted, np.bool_)[..., None] & self.hosts.is_task
 
     @property
     def failed(self) -> Any:  # an int, None or a masked array, as is_stack says

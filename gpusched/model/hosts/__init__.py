@@ -1,0 +1,1 @@
+"""Parts of `HostTasks`: arrays from arguments, their checks, tables, text."""
