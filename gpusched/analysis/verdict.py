@@ -147,8 +147,9 @@ its own segments.'
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
         """Whether ``response`` bounds the task's responses: bool ``(n,)`` or ``(N, n)``, True for
-        all tasks of an accepted set and for no others."""
-        return np.asarray(self.accepted, np.bool_)[..., None] & self.hosts.is_task
+        all tasks of an accepted set and for no others. (A set that only an unsafe line of
+        `stgm_allocate` accepts has tasks without a bound.)"""
+        return np.asarray(self.accepted, np.bool_)[..., None] & (self._computed >= 0)
 
     @property
     def failed(self) -> Any:  # an int, None or a masked array, as is_stack says
@@ -162,6 +163,9 @@ its own segments.'
         return self._computed, self._computed >= 0
 
     def _reason(self) -> str:
+        if self.accepted and self._failed >= 0:
+            failed = self._reason_of(int(self._failed))
+            return f"The algorithm as printed accepts the set, the test does not: {failed}"
         if self.accepted:
             if not self.hosts.n:
                 return "There are no tasks."
