@@ -1,1 +1,1 @@
-"""Parts of `HostTasks`: arrays from arguments, their checks, tables, text."""
+"""Parts of `HostTasks`: columns, arrays from arguments and their checks, tables, text."""
