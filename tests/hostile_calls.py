@@ -65,17 +65,20 @@ COMPLETION = np.array([[0, 1, 3, 4, 3, 4, 4, 6]])
 START = np.array([0, 1, 5, 6, 9, 10, 14, 15, 18])
 END = np.array([1, 5, 6, 9, 10, 14, 15, 18, 19])
 BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
-# Three tasks: period, deadline, priority, segments, cpu, copy in, kernel on 1 or 2 SMs, copy out.
+# Two sets of three tasks and of two: period, deadline, priority, segments, cpu, copy in, kernel on
+# 1 or 2 SMs, copy out, and the number of tasks of each set.
 HOSTS = (
-    np.array([[60, 80, 120]]),
-    np.array([[60, 80, 90]]),
-    np.array([[0, 1, 2]]),
-    np.array([[1, 2, 0]]),
-    np.array([[[3, 2, 0], [5, 1, 2], [10, 0, 0]]]),
-    np.array([[[1, 0], [2, 1], [0, 0]]]),
-    np.array([[[[6, 4], [0, 0]], [[8, 5], [4, 3]], [[0, 0], [0, 0]]]]),
-    np.array([[[1, 0], [1, 2], [0, 0]]]),
-)
+    np.array([[60, 80, 120], [70, 90, 0]]),
+    np.array([[60, 80, 90], [70, 90, 0]]),
+    np.array([[0, 1, 2], [1, 0, 0]]),
+    np.array([[1, 2, 0], [0, 1, 0]]),
+    np.array([[[3, 2, 0], [5, 1, 2], [10, 0, 0]], [[9, 0, 0], [5, 1, 0], [0, 0, 0]]]),
+    np.array([[[1, 0], [2, 1], [0, 0]], [[0, 0], [2, 0], [0, 0]]]),
+    np.array([[[[6, 4], [0, 0]], [[8, 5], [4, 3]], [[0, 0], [0, 0]]],
+              [[[0, 0], [0, 0]], [[7, 7], [0, 0]], [[0, 0], [0, 0]]]]),
+    np.array([[[1, 0], [1, 2], [0, 0]], [[0, 0], [3, 0], [0, 0]]]),
+    np.array([3, 2]),
+)  # fmt: skip
 
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
@@ -262,18 +265,20 @@ def arguments(name: str) -> dict[str, Any]:
         rows = ([[12, 9, 20]], [[12, 9, 20]], [[0, 1, 2]], [[1, 2, 0]])
         cpu, copy = [[[1, 1, 0], [0, 1, 1], [5, 0, 0]]], [[[1, 0], [1, 1], [0, 0]]]
         kernel = [[[[3, 2], [0, 0]], [[2, 2], [1, 1]], [[0, 0], [0, 0]]]]
-        columns = (*rows, cpu, copy, kernel, copy)
+        columns = (*rows, cpu, copy, kernel, copy, [3])
         values |= {"hosts": tuple(np.array(column) for column in columns)}
         values |= {"core": np.array([[0, 1, 0]]), "cpus": 2, "sms": 2, "gpu": 0, "mode": 0}
         values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
         values |= {"overhead": 1, "triggers": 2}
+    elif "hosts" in parameters_of(name):
+        values |= {"core": np.array([[0, 1, 0], [1, 0, -1]]), "sms": 2, "server": np.array([2, 0])}
+        values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)
     if name in ("host_lock_test", "host_partition"):
         values["method"] = "gpu_server"
-    if "hosts" in parameters_of(name):
-        values["sms"] = 2
     if name in GEDF:
         values |= {"cpus": 2, "methods": 30, "demand": np.array([[1, 2, 6]]), "overhead": 50}
         values |= {"inside": np.array([[0, 1, 1]]), "server_period": np.array([5])}
+        values["sizes"] = np.array([2])
         values |= {"lock": 1, "rounding": 0, "empty": True, "count": 3, "gpu": 500}
         values |= {"utilization": np.array([0.1, 0.4]), "share": np.array([0.3, 0.4])}
         values |= {"periods": np.array([1500, 6000]), "speed_ups": np.array([2, 4]), "bins": 8}

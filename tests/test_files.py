@@ -43,6 +43,7 @@ def run_python(
     assert (done.returncode, done.stderr) == (status, b"")
     return "" if stdout else done.stdout.decode()
 
+
 pytestmark = pytest.mark.python
 
 

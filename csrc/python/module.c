@@ -94,12 +94,24 @@ static int module_exec(PyObject *module)
         return -1;
     }
     PyMethodDef *parts[] = {
-        gs_python_gpu_methods,       gs_python_generate_methods,       gs_python_oracle_methods,
-        gs_python_schedule_methods,  gs_python_search_methods,         gs_python_graph_methods,
-        gs_python_policy_methods,    gs_python_fifo_methods,           gs_python_fifo_bound_methods,
-        gs_python_hierarchy_methods, gs_python_warps_methods,          gs_python_host_tests_methods,
-        gs_python_host_sim_methods,  gs_python_generate_hosts_methods, gs_python_gedf_methods,
-        gs_python_elliott_methods,   gs_python_cuda_methods,
+        gs_python_gpu_methods,
+        gs_python_generate_methods,
+        gs_python_oracle_methods,
+        gs_python_schedule_methods,
+        gs_python_search_methods,
+        gs_python_graph_methods,
+        gs_python_policy_methods,
+        gs_python_fifo_methods,
+        gs_python_fifo_bound_methods,
+        gs_python_hierarchy_methods,
+        gs_python_warps_methods,
+        gs_python_host_tests_methods,
+        gs_python_host_sim_methods,
+        gs_python_generate_hosts_methods,
+        gs_python_gedf_methods,
+        gs_python_elliott_methods,
+        gs_python_generate_elliott_methods,
+        gs_python_cuda_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {

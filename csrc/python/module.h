@@ -62,6 +62,7 @@ extern const gs_python_type_t gs_python_device_type;
 extern PyMethodDef gs_python_gpu_methods[];
 extern PyMethodDef gs_python_generate_methods[];
 extern PyMethodDef gs_python_generate_hosts_methods[];
+extern PyMethodDef gs_python_generate_elliott_methods[];
 extern PyMethodDef gs_python_oracle_methods[];
 extern PyMethodDef gs_python_schedule_methods[];
 extern PyMethodDef gs_python_search_methods[];

@@ -150,9 +150,9 @@ its own segments.'
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
         """Whether ``response`` bounds the task's responses: bool ``(n,)`` or ``(N, n)``, True for
-        all tasks of an accepted set and for no others."""
-        whole = np.asarray(self.accepted, np.bool_)[..., None]
-        return np.broadcast_to(whole, self._computed.shape).copy()
+        all tasks of an accepted set and for no others. (A set that only an unsafe line of
+        `stgm_allocate` accepts has tasks without a bound.)"""
+        return np.asarray(self.accepted, np.bool_)[..., None] & (self._computed >= 0)
 
     @property
     def failed(self) -> Any:  # an int, None or a masked array, as is_stack says
@@ -166,6 +166,9 @@ its own segments.'
         return self._computed, self._computed >= 0
 
     def _reason(self) -> str:
+        if self.accepted and self._failed >= 0:
+            failed = self._reason_of(int(self._failed))
+            return f"The algorithm as printed accepts the set, the test does not: {failed}"
         if self.accepted:
             if not self.hosts.n:
                 return "There are no tasks."

@@ -293,7 +293,8 @@ def host_responses(
     Returns
     -------
     HostResponses
-        Arrays (N, n), and (N,) for facts about a set; one axis less for one set.
+        Arrays (N, n), and (N,) for facts about a set; one axis less for one set. Where the sets
+        differ in size, rows beyond a set's tasks are 0.
 
     Raises
     ------
@@ -355,7 +356,7 @@ def _model(
     if not 1 <= count < 2**31:
         raise ValueError(f"cpus: got {count}, expected 1 to 2**31 - 1")
     width = _sms(hosts, sms, protocol)
-    homeless = np.argwhere(hosts.core < 0)
+    homeless = np.argwhere((hosts.core < 0) & hosts.is_task)
     if policy == "partitioned" and len(homeless):
         at = homeless[0].tolist()
         raise ValueError(

@@ -54,6 +54,10 @@ def missing(values: npt.ArrayLike, known: npt.ArrayLike, filler: int = _NONE) ->
 class Answer(Saved, Frozen):
     """Answer of one method for one set of n tasks, or for a stack of N sets.
 
+    Arrays of a stack whose sets differ in size have rows for the tasks of the largest; beyond a
+    smaller set's tasks, masked arrays are masked and the others are 0 or False. The answer for one
+    set, ``answer[i]``, has its own tasks alone.
+
     Attributes
     ----------
     accepted
@@ -242,7 +246,8 @@ class Answer(Saved, Frozen):
         if not self.is_stack:
             raise TypeError("answer: got an index for a single set, expected a stack")
         at = position(index, len(self))
-        changed = {f.name: part_of(getattr(self, f.name), at) for f in fields(self)}
+        n = self._tasks[at].n if self._tasks.is_ragged else None
+        changed = {f.name: part_of(getattr(self, f.name), at, n) for f in fields(self)}
         return type(self)(**changed)
 
     def __iter__(self) -> Iterator[Self]:
@@ -291,7 +296,10 @@ class Answer(Saved, Frozen):
                 )
             else:
                 columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
-        return pd.DataFrame(columns)
+        frame = pd.DataFrame(columns)
+        if self._PER_SET or not self._tasks.is_ragged:
+            return frame
+        return frame[self._tasks.is_task.ravel()].reset_index(drop=True)
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw response bounds and deadlines of a set, or the numbers of answers of a stack.
