@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from gpusched._support.results import Results, wilson
 from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import SETS, arguments, points_of
 from gpusched.study.sweeps import run, spawn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ALLOCATORS", "Allocators", "stgm_allocators"]
 
@@ -33,13 +36,13 @@ ALLOCATORS: Mapping[str, Mapping[str, Any] | None] = {
 
 
 _COLORS = (0, 1, 2, 3, 4, 5, 7)  # without yellow, which is faint for a dashed line
-_HOLLOW = {"markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
+_HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
 
 
 class Allocators(Results):
     """Table of ``stgm_allocators``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of sets with an allocation that passes the test; returns the axes.
 
         Hollow marks: sets that the algorithm as printed accepts, including sets that fail the test.
@@ -53,7 +56,10 @@ class Allocators(Results):
             x = rows["n"] + (index - (len(names) - 1) / 2) * 0.6 / len(names)
             y, mark = rows["found"] * 100, plot.MARKERS[index % len(plot.MARKERS)]
             error = np.abs(np.stack([rows["found_low"], rows["found_high"]]) * 100 - y)
-            style = {"color": plot.color(_COLORS[index % len(_COLORS)]), "marker": mark}
+            style: dict[str, Any] = {
+                "color": plot.color(_COLORS[index % len(_COLORS)]),
+                "marker": mark,
+            }
             line = "-" if "printed" not in name else (0, (3, 2))
             ax.errorbar(
                 *(x, y, error), **style, label=name, linestyle=line, linewidth=0.8,

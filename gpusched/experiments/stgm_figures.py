@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from gpusched._support.progress import Progress
 from gpusched._support.results import Results, wilson
 from gpusched._support.text import shown
 from gpusched.study.sweeps import run, spawn
+
+if TYPE_CHECKING:
+    from gpusched._draw.axes import AxesArray, AxesLike
 
 __all__ = ["STGM_TESTS", "StgmSchedulability", "stgm_fig4", "stgm_fig5"]
 
@@ -55,7 +58,7 @@ _LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": 
 class StgmSchedulability(Results):
     """Table of ``stgm_fig4`` and ``stgm_fig5``."""
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw the sound tests on the left, tests with their unsound variants on the right.
 
         Without unsound variants, there is one diagram. Returns the array of axes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import CPUS, SMS, stgm_fig4
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["OPTIONS", "Options", "stgm_options"]
 
@@ -31,7 +34,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 class Options(Results):
     """Table of ``stgm_options``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a row per choice and a mark per test; returns the axes."""
         options = list(dict.fromkeys(self["option"].tolist()))
         names = list(dict.fromkeys(self["test"].tolist()))

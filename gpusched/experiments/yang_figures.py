@@ -27,6 +27,9 @@ from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.study.sweeps import run, spawn
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched.model.kernel_tasks import KernelTasks
     from gpusched.simulate.fifo_result import FifoRun
 
@@ -43,7 +46,7 @@ class Figure2(Results):
 
     run: FifoRun
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the kernels on the threads over time; returns the axes."""
         names = zip(
             self["task"].tolist(), self["job"].tolist(), self["kernel"].tolist(), strict=True
@@ -117,7 +120,7 @@ def _number(value: Any, name: str) -> float:
 class Figure3(Results):
     """Table of ``yang_fig3``."""
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw response times over the job number, one diagram per largest block.
 
         Orders with equal responses share a line. Returns the array of axes.
@@ -261,7 +264,7 @@ _SETS = 64  # in a chunk, for a short time to an interrupt
 class Bounds(Results):
     """Table of ``yang_bounds``."""
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw the share of bounded tasks, and bounds and observed responses relative to periods.
 
         Both diagrams are over the utilization. Returns the array of axes.

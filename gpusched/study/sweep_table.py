@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from gpusched._support.text import clip
 from gpusched.study.accumulators import PerSet, State
 from gpusched.study.execution import SweepError
 from gpusched.study.points import Point, column_of, describe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Sweep", "columns_of", "table_of"]
 
@@ -129,7 +132,7 @@ class Sweep(Results):
         columns[quantity] = means
         return Results(columns)
 
-    def plot(self, *quantities: str, x: str | None = None, ax: Any = None) -> Any:
+    def plot(self, *quantities: str, x: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw quantities over a parameter of the grid.
 
         Each combination of the other parameters has its own lines. Confidence intervals are drawn
