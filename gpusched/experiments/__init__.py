@@ -6,6 +6,10 @@ Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
 hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``ecrts2017`` and ``rtss2017``:
 schedules observed on a TX2 [RTSS17].
+
+Functions over random task sets take ``executor=``, ``workers=``, ``progress=``, ``store=`` and
+``shard=`` as ``gs.sweep`` does; single schedules and searches for one set, which take a moment,
+are computed at once.
 """
 
 from __future__ import annotations
