@@ -7,6 +7,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
+from gpusched._support.arguments import integer
 from gpusched._version import __version__
 from gpusched.study.accumulators import Accumulator, PerSet, State
 from gpusched.study.engine import Work, compute
@@ -67,6 +68,11 @@ def run(
     accumulator
         Default ``PerSet({})``: the usual reductions of arrays with one value for each set.
     """
+    number = integer(count, "count")
+    if number < 1:
+        raise ValueError(f"count: got {number}, expected at least 1")
+    if not points:
+        raise ValueError(f"{name}: got no point, expected at least one")
     definition = None
     if execution.store is not None:
         definition = {
@@ -82,11 +88,11 @@ def run(
         function,
         [points[index] for index in chosen],
         [seeds[index] for index in chosen],
-        count,
+        number,
         accumulator or PerSet({}),
         keep=keep,
         definition=definition,
-        notes={"count": count},
+        notes={"count": number},
         largest=largest,
     )
     results = compute(work, execution)
