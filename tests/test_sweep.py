@@ -1,6 +1,5 @@
 """Sweeps: results independent of the chunks, errors with their point, fast interrupts."""
 
-import contextlib
 import csv
 import functools
 import inspect
@@ -8,19 +7,21 @@ import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from gpusched._support.results import Results, wilson
-from gpusched.study.store import StoreError, open_store
-from gpusched.study.sweeps import SweepError, run, spawn, sweep
+from gpusched.study.execution import SweepError
+from gpusched.study.points import spawn
+from gpusched.study.sweeps import sweep
 
 GRID = {"level": [0.25, 0.5, 0.75], "kind": ["x", "y"]}
 
@@ -34,25 +35,29 @@ def draws(*, level, kind, count, first, seed):
 
 
 def test_results_do_not_depend_on_how_the_work_is_divided():
-    whole = sweep(draws, GRID, count=23, seed=7, chunk=23, workers=1, progress=False)
+    options = {"count": 23, "seed": 7, "progress": False}
+    whole = sweep(draws, GRID, chunk=23, workers=1, keep=True, **options)
+    plain = sweep(draws, GRID, chunk=23, workers=1, **options)
+    assert Results(plain.columns) == Results(whole.columns) and not plain.values
     assert list(whole.columns)[:3] == ["level", "kind", "count"]
     assert len(whole) == 6
     for chunk, workers in ((1, 3), (5, 2), (22, 1), (None, 4)):
-        other = sweep(draws, GRID, count=23, seed=7, chunk=chunk, workers=workers, progress=False)
-        assert other == whole
-        for name, values in whole.values.items():
-            assert np.array_equal(other.values[name], values)
+        for keep, expected in ((False, plain), (True, whole)):
+            found = sweep(draws, GRID, chunk=chunk, workers=workers, keep=keep, **options)
+            assert found == expected
+            assert found.values.keys() == expected.values.keys()
     with processes() as pool:
-        assert sweep(draws, GRID, count=23, seed=7, executor=pool, progress=False) == whole
+        assert sweep(draws, GRID, executor=pool, **options) == plain
     with ThreadPoolExecutor(2) as pool:
-        assert sweep(draws, GRID, count=23, seed=7, executor=pool, progress=False) == whole
+        assert sweep(draws, GRID, executor=pool, keep=True, **options) == whole
         assert pool.submit(int).result() == 0, "an executor of the caller's stays open"
     assert sweep(draws, GRID, count=23, seed=8, progress=False) != whole
 
 
 def test_points_have_seeds_of_their_own_and_more_sets_keep_the_first():
-    small = sweep(draws, {"level": [0.5, 0.5], "kind": ["x"]}, count=10, seed=1, progress=False)
-    large = sweep(draws, {"level": [0.5, 0.5], "kind": ["x"]}, count=30, seed=1, progress=False)
+    grid = {"level": [0.5, 0.6], "kind": ["x"]}
+    small = sweep(draws, grid, count=10, seed=1, keep=True, progress=False)
+    large = sweep(draws, grid, count=30, seed=1, keep=True, progress=False)
     assert not np.array_equal(small.values["share"][0], small.values["share"][1])
     assert np.array_equal(large.values["share"][:, :10], small.values["share"])
 
@@ -74,10 +79,11 @@ def test_seeds_of_every_kind():
 
 
 def test_columns_are_means_intervals_and_undecided_shares():
-    result = sweep(draws, GRID, count=200, seed=1, progress=False)
+    result = sweep(draws, GRID, count=200, seed=1, keep=True, progress=False)
     for row in range(len(result)):
         share, below, verdict = (result.values[k][row] for k in ("share", "below", "verdict"))
-        assert result["share"][row] == share.mean()
+        exact = sum(map(Fraction, share.tolist()), Fraction()) / 200
+        assert result["share"][row] == float(exact)
         assert result["below"][row] == below.mean()
         assert result["verdict"][row] == (verdict == 1).mean()
         assert result["verdict_undecided"][row] == (verdict == -1).mean() > 0
@@ -131,10 +137,20 @@ def test_an_error_names_its_point():
         ({"a": np.zeros(3)}, r"'a': got shape \(3,\), expected \(2,\)"),
         ([1, 2], "at level=1, task sets 0 to 1: got list, expected"),
         ({"level": np.zeros(2)}, "function: got a quantity 'level', expected"),
+        ({"a": np.zeros(2), "a_low": np.zeros(2)}, None),
+        ({"a": np.zeros(2, bool), "a_low": np.zeros(2)}, "two quantities with the column 'a_low'"),
+        (
+            {"word": np.array(["x", "y"])},
+            r"at level=1, task sets 0 to 1: 'word': got dtype <U1, exp",
+        ),
+        ({"a": np.array([1, None])}, "'a': got dtype object, expected truth values, verdicts or"),
+        ({"a": np.array([1, 3], np.int8)}, r"'a': got 3, expected verdicts \(1, 0 or -1\)"),
     ],
 )
 def test_a_function_that_returns_something_else(returned, message):
-    with pytest.raises((SweepError, ValueError), match=message):
+    with (
+        nullcontext() if message is None else pytest.raises((SweepError, ValueError), match=message)
+    ):
         sweep(lambda **_: returned, {"level": [1]}, count=2, seed=1, chunk=2, progress=False)
 
 
@@ -154,6 +170,8 @@ def test_names_must_be_the_same_everywhere():
         ({"level": [1]}, {"count": 0}, "count: got 0, expected at least 1"),
         ({"level": [1]}, {"chunk": -1}, "chunk: got -1, expected at least 1"),
         ({"level": [1]}, {"workers": 0}, "workers: got 0, expected at least 1"),
+        ({"level": [1, 1.0]}, {}, r"grid\['level'\]: got 1 and 1\.0 \(values 0 and 1\), expected"),
+        ({"level": [1]}, {"seed_by": ["n"]}, "seed_by: got 'n', expected one of level"),
     ],
 )
 def test_refusals(grid, options, message):
@@ -168,6 +186,9 @@ def test_refusals(grid, options, message):
         ({"count": "many"}, "count: got 'many', expected an integer"),
         ({"chunk": 1.5}, r"chunk: got 1\.5, expected an integer"),
         ({"workers": 1.5}, r"workers: got 1\.5, expected an integer"),
+        ({"reduce": 3}, "reduce: got 3, expected a dict of reductions"),
+        ({"reduce": {"a": "mean"}}, r"reduce\['a'\]: got 'mean', expected a reduction of gs"),
+        ({"stop": 0.1}, r"stop: got 0\.1, expected gs\.Width or None"),
     ],
 )
 def test_arguments_of_another_kind(options, message):
@@ -379,201 +400,3 @@ def test_plot():
     with pytest.raises(ValueError, match=r"x: got None, expected a parameter \(no parameter"):
         sweep(functools.partial(draws, level=1), {"kind": ["x"]}, count=3, seed=1).plot()
     pyplot.close("all")
-
-
-# The store ---------------------------------------------------------------------------------------
-
-
-def equal(one, other):
-    return one == other and all(
-        np.array_equal(values, other.values[name]) and values.dtype == other.values[name].dtype
-        for name, values in one.values.items()
-    )
-
-
-CALLS = []
-STOP = {"at": None}
-
-
-def counted(*, level, kind, count, first, seed):
-    CALLS.append((level, kind, first, count))
-    if len(CALLS) == STOP["at"]:
-        raise ZeroDivisionError
-    found = draws(level=level, kind=kind, count=count, first=first, seed=seed)
-    return {**found, "word": np.array([f"{kind}{first + i}" for i in range(count)])}
-
-
-def ready(at=None):
-    CALLS.clear()
-    STOP["at"] = at
-    return {"seed": 7, "progress": False, "workers": 1}
-
-
-def only(*names):
-    return {name: values for name, values in GRID.items() if name in names}
-
-
-def numbers(**arguments):
-    found = counted(**arguments)
-    del found["word"]
-    return found
-
-
-def test_a_store_resumes_to_the_same_table(tmp_path):
-    path = tmp_path / "sweep.db"
-    plain = sweep(numbers, GRID, count=23, **ready())
-    more = sweep(numbers, GRID, count=30, **ready())
-    with pytest.raises(SweepError):
-        sweep(numbers, GRID, count=23, chunk=6, store=path, **ready(at=10))
-    seen = []
-    again = {"store": str(path), "workers": 2, "progress": lambda *a: seen.append(a)}
-    assert equal(sweep(numbers, GRID, count=23, chunk=5, **ready() | again), plain)
-    done = sum(size for *_, size in CALLS)
-    assert done < 6 * 23 and seen[0][0] > 5 and seen[-1] == (138, 138)
-    assert equal(sweep(numbers, GRID, count=23, **ready() | again), plain) and not CALLS
-    # More sets: what is there stays; fewer: what is too much is left out.
-    assert equal(sweep(numbers, GRID, count=30, **ready() | again), more)
-    assert sum(size for *_, size in CALLS) == 6 * 7
-    assert equal(sweep(numbers, GRID, count=23, **ready() | again), plain) and not CALLS
-    with processes() as pool:
-        options = ready() | {"executor": pool, "store": path}
-        assert equal(
-            sweep(numbers, GRID, count=31, **options), sweep(numbers, GRID, count=31, **ready())
-        )
-    assert os.listdir(tmp_path) == ["sweep.db"]
-
-
-def test_a_store_keeps_every_type(tmp_path):
-    def function(*, count, first, seed):
-        i = np.arange(first, first + count)
-        types = ("bool", "int8", "int64", "uint64", "float32", "float64", "complex128")
-        return {**{t: i.astype(t) for t in types}, "text é": i.astype(str)}
-
-    plain = run_of(function, count=5, chunk=2)
-    assert equal_values(run_of(function, count=5, chunk=2, store=tmp_path / "a"), plain)
-    assert equal_values(run_of(function, count=5, chunk=2, store=tmp_path / "a"), plain)
-
-
-def run_of(function, *, store=None, **options):
-    """Values of a sweep of one point, some of which have no mean."""
-    opened = contextlib.nullcontext() if store is None else open_store(store, {"study": 1})
-    with opened as kept:
-        return run(function, [{}], [spawn(1)], kept=kept, progress=False, **options)
-
-
-def equal_values(one, other):
-    return list(one) == list(other) and all(
-        np.array_equal(one[name], other[name]) and one[name].dtype == other[name].dtype
-        for name in one
-    )
-
-
-def other(*, level, kind, count, first, seed):
-    return draws(level=level, kind=kind, count=count, first=first, seed=seed)
-
-
-def test_a_store_of_another_sweep_is_refused_and_left_alone(tmp_path):
-    path = tmp_path / "sweep.db"
-    sweep(draws, GRID, count=3, seed=7, store=path, progress=False)
-    before = path.read_bytes()
-
-    def factor(times):
-        def function(*, level, kind, count, first, seed):
-            return {"a": np.full(count, times * level)}
-
-        return function
-
-    made = tmp_path / "made.db"
-    sweep(factor(2), GRID, count=3, seed=7, store=made, progress=False)
-    sweep(factor(2), GRID, count=3, seed=7, store=made, progress=False)
-    sweep(functools.partial(draws, kind="x"), only("level"), count=3, seed=7, store=tmp_path / "p")
-    for function, grid, seed, store, message in (
-        (other, GRID, 7, path, 'got another study: function is "draws", expected'),
-        (draws, only("kind") | {"level": [1]}, 7, path, r'got another study: grid is \{"level":'),
-        (draws, GRID, 8, path, "got another study: seed is"),
-        (factor(3), GRID, 7, made, "got another study: defaults is"),
-        (functools.partial(draws, kind="y"), only("level"), 7, tmp_path / "p", "study: bound is"),
-    ):
-        with pytest.raises(StoreError, match=message):
-            sweep(function, grid, count=3, seed=seed, store=store, progress=False)
-    assert path.read_bytes() == before
-    changed = {"draws": "def draws(*, level, kind, count, first, seed):\n    return {'a': first}"}
-    exec(changed["draws"], changed)
-    with pytest.raises(StoreError, match="got another study: body is"):
-        sweep(changed["draws"], GRID, count=3, seed=7, store=path, progress=False)
-    with pytest.raises(ValueError, match="seed: got None, expected an int or a SeedSequence"):
-        sweep(draws, GRID, count=3, store=path)
-    with pytest.raises(ValueError, match="expected an int or a SeedSequence"):
-        sweep(draws, GRID, count=3, seed=np.random.default_rng(1), store=path)
-    with pytest.raises(ValueError, match=r"grid\['kind'\]: got a lock, expected a value that"):
-        sweep(draws, {"level": [1], "kind": [threading.Lock()]}, count=3, seed=1, store=path)
-    with pytest.raises(StoreError, match="a: got dtype object, expected numbers or text for"):
-        sweep(objects, {"x": [1]}, count=3, seed=1, store=tmp_path / "o", progress=False)
-
-
-def objects(*, x, count, first, seed):
-    return {"a": np.array([None] * count)}
-
-
-class Model:
-    def __init__(self, level):
-        self.level = level
-
-    def __call__(self, *, kind, count, first, seed):
-        return draws(level=self.level, kind=kind, count=count, first=first, seed=seed)
-
-    def method(self, **arguments):
-        return self(**arguments)
-
-
-def test_a_store_knows_objects_and_methods_by_what_they_hold(tmp_path):
-    kinds = only("kind")
-    for name, of in (("call", lambda m: m), ("method", lambda m: m.method)):
-        options = {"count": 3, "seed": 1, "store": tmp_path / name, "progress": False}
-        first = sweep(of(Model(0.5)), kinds, **options)
-        assert equal(sweep(of(Model(0.5)), kinds, **options), first)
-        with pytest.raises(StoreError, match=r'got another study: bound is \[\[\], \["Model",'):
-            sweep(of(Model(0.6)), kinds, **options)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="kills a process")
-def test_a_killed_sweep_goes_on(tmp_path):
-    script, path = tmp_path / "study.py", tmp_path / "store"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import sys, time
-            import numpy as np
-            import gpusched as gs
-            from gpusched.study import store
-
-            def slow(*, level, count, first, seed):
-                time.sleep(0.01)
-                known = "a" in {"b", "c", "a"}  # a frozenset, in another order each time
-                return {"a": np.arange(first, first + count) < known * level}
-
-            if __name__ == "__main__":
-                store._SECONDS = 0.02
-                said = lambda done, total: print(done, flush=True)
-                gs.sweep(slow, {"level": [1, 5, 300]}, count=500, seed=3, chunk=1, workers=1,
-                         store=sys.argv[1], progress=said).save_csv(sys.argv[2])
-            """
-        )
-    )
-    command = [sys.executable, str(script), str(path), str(tmp_path / "a.csv")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            if int(line) >= 40:
-                process.kill()
-    assert process.returncode == -signal.SIGKILL
-    script.write_text(script.read_text().replace("time.sleep(0.01)", "time.sleep(0.00)", 1))
-    # A changed body is another sweep.
-    refused = subprocess.run(command, capture_output=True, text=True)
-    assert refused.returncode == 1 and "got another study: body is" in refused.stderr
-    text = script.read_text().replace("time.sleep(0.00)", "time.sleep(0.01)", 1)
-    script.write_text(text.replace("count=500", "count=60").replace("chunk=1", "chunk=20"))
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    counts = [int(word) for word in done.stdout.split()]
-    assert counts[0] > 40 - 20 and counts[-1] == 180
-    shares = [line.split(",")[2] for line in (tmp_path / "a.csv").read_text().splitlines()[1:]]
-    assert [float(share) for share in shares] == [1 / 60, 5 / 60, 1]

@@ -1,7 +1,8 @@
 """Notes of a store: what is known of a study without determining its results.
 
 ``count`` is the largest number of task sets of a point that was asked for, ``axes`` the values of
-each parameter of the grid, ``stop`` the width at which a point's sampling ends.
+each parameter of the grid, ``stop`` the width at which a point's sampling ends, ``name`` the name
+of the function.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from gpusched._support.text import shown
 
-__all__ = ["joined_notes", "plain_point", "plain_value"]
+__all__ = ["joined_notes", "plain_point", "plain_value", "shown_value"]
 
 Notes = Mapping[str, Any]
 
@@ -57,3 +58,8 @@ def plain_value(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return {"object": shown(value)}
+
+
+def shown_value(value: Any) -> Any:
+    """A value that `plain_value` made, with the text of an object instead of the object."""
+    return value["object"] if isinstance(value, dict) else value

@@ -10,8 +10,8 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
+from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -134,9 +134,9 @@ def _canonical(value: Any, name: str, depth: int) -> str:
         return str(value)
     if isinstance(value, enum.Enum):
         return f"{type(value).__qualname__}.{value.name}"
-    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+    if isinstance(value, (float, Decimal, np.floating)) and not math.isfinite(value):
         return f"number {float(value)}"
-    if isinstance(value, (int, float, Rational, np.floating)):
+    if isinstance(value, (int, float, Fraction, Decimal, np.floating)):
         return f"number {Fraction(*value.as_integer_ratio())}"
     if isinstance(value, str):
         return json.dumps(value)

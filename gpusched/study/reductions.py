@@ -250,7 +250,8 @@ class Weighted(Reduction):
             raise ValueError(f"{self.by!r}: got a weight out of range, expected finite, not < 0")
         if values.dtype == np.int8:
             values = values == 1
-        products = values * weights.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite or NaN values
+            products = values * weights.astype(np.float64)
         return [*_special_sum(products), sum_of(weights)]
 
     def join(self, one: Any, other: Any) -> Any:

@@ -418,3 +418,5 @@ def blaming(name: str) -> Iterator[None]:
         raise StoreError(f"{name}: {text}") from None
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{name}: expected a store (another file, or damaged): {error}") from None
+    except UnicodeDecodeError:  # a text of SQLite's, or in a row
+        raise StoreError(f"{name}: got a damaged store: a text is not UTF-8") from None

@@ -8,9 +8,9 @@ from typing import Any
 
 from gpusched._support.text import shown
 from gpusched.study.accumulators import PerSet
-from gpusched.study.notes import joined_notes
+from gpusched.study.notes import joined_notes, shown_value
 from gpusched.study.point_results import PointResults, values_of
-from gpusched.study.points import column_of, describe
+from gpusched.study.points import describe
 from gpusched.study.store import Chunk, StoreError, check_same, open_file
 from gpusched.study.sweep_definition import reductions_of
 from gpusched.study.sweep_table import Sweep
@@ -50,7 +50,7 @@ class StoredStudy:
     ) -> None:
         self.definition = dict(definition)
         self.study = str(definition.get("study"))
-        self.name = str(definition.get("name", self.study))
+        self.name = str(notes.get("name", self.study))
         self.count = int(notes.get("count", 0))
         self._notes = notes
         keys = _ordered(points, notes.get("axes", {}))
@@ -112,12 +112,11 @@ class StoredStudy:
         values = {}
         if self.definition.get("keep"):
             values = values_of(results)
-        parameters = {
-            name: column_of([_shown_value(point[name]) for point in self.points])
-            for name in self.points[0]
-        }
+        points = [
+            {name: shown_value(value) for name, value in point.items()} for point in self.points
+        ]
         states = [result.state or {} for result in results]
-        return table_of(parameters, self.sets, states, self._accumulator, values)
+        return table_of(points, self.sets, states, self._accumulator, values)
 
     def _missing_text(self) -> str:
         point, first, size = self.missing[0]
@@ -159,10 +158,6 @@ def _ordered(points: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> li
         return (*known, repr(point), key)
 
     return sorted(points, key=place)
-
-
-def _shown_value(value: Any) -> Any:
-    return value["object"] if isinstance(value, dict) else value
 
 
 def open_store(path: str | os.PathLike[str]) -> StoredStudy:

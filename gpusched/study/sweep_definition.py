@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -46,10 +47,9 @@ def definition_of(
         for index, value in enumerate(values)
         if isinstance(plain_value(value), dict)
     }
-    return {
+    definition: dict[str, Any] = {
         "study": "gs.sweep",
         "gpusched": __version__,
-        "name": getattr(function, "__qualname__", type(function).__qualname__),
         "function": identity,
         "parameters": sorted(axes),
         "objects": objects,
@@ -61,6 +61,8 @@ def definition_of(
             for name, chosen in accumulator.reduce.items()
         },
     }
+    held: dict[str, Any] = json.loads(json.dumps(definition))  # as a store has it
+    return held
 
 
 def seed_words(seed: Any, root: np.random.SeedSequence) -> list[str]:

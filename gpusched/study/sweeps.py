@@ -25,10 +25,10 @@ from gpusched._support.progress import Progress
 from gpusched._support.text import shown
 from gpusched.study.accumulators import PerSet, State
 from gpusched.study.engine import Work, compute
-from gpusched.study.execution import Execution
+from gpusched.study.execution import Execution, SweepError
 from gpusched.study.notes import plain_value
 from gpusched.study.point_results import values_of
-from gpusched.study.points import axes_of, column_of, points_of, seeds_of, spawn
+from gpusched.study.points import Point, axes_of, column_of, describe, points_of, seeds_of, spawn
 from gpusched.study.reductions import Reduction
 from gpusched.study.sweep_table import Sweep
 from gpusched.study.width import Width
@@ -209,6 +209,7 @@ def sweep(
         notes = {
             "axes": {name: [plain_value(v) for v in values] for name, values in axes.items()},
             "count": number,
+            "name": getattr(function, "__qualname__", type(function).__qualname__),
             "stop": None if stop is None else [stop.width, stop.quantity, stop.first],
         }
     work = Work(
@@ -231,8 +232,7 @@ def sweep(
     values = values_of(results) if keep else {}
     states = [result.state or {} for result in results]
     counts = [result.count for result in results]
-    parameters = {name: column_of([point[name] for point in points]) for name in axes}
-    return table_of(parameters, counts, states, accumulator, values)
+    return table_of(points, counts, states, accumulator, values)
 
 
 def _reductions(given: Any) -> dict[str, list[Reduction]]:
@@ -266,16 +266,31 @@ def columns_of(accumulator: PerSet, state: State) -> dict[str, Any]:
 
 
 def table_of(
-    parameters: Mapping[str, npt.NDArray[Any]],
+    points: Sequence[Point],
     counts: Sequence[int],
     states: Sequence[State],
     accumulator: PerSet,
     values: Mapping[str, npt.NDArray[Any]],
 ) -> Sweep:
-    """The table of points with their parameters, numbers of sets and states."""
-    columns: dict[str, Any] = {**parameters, "count": np.array(counts, np.int64)}
+    """The table of points with their numbers of sets and states."""
+    columns: dict[str, Any] = {
+        name: column_of([point[name] for point in points]) for name in points[0]
+    }
+    columns["count"] = np.array(counts, np.int64)
     arrays: dict[str, npt.NDArray[Any]] = {}
+    for point, state in zip(points, states, strict=True):
+        if set(state) != set(states[0]):
+            raise SweepError(
+                f"at {describe(point)}: got {sorted(state)}, expected {sorted(states[0])}", point
+            )
     rows = [columns_of(accumulator, state) for state in states]
+    for point, row in zip(points, rows, strict=True):
+        if set(row) != set(rows[0]):
+            raise SweepError(
+                f"at {describe(point)}: got the columns {', '.join(row)}, expected "
+                f"{', '.join(rows[0])}",
+                point,
+            )
     for name, value in rows[0].items():
         if name in columns:
             raise ValueError(
