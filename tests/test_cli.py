@@ -89,6 +89,36 @@ def test_sweep_refuses_before_it_works(tmp_path):
         assert text in refused(tmp_path, "sweep", option, value)
 
 
+@NEEDS_MATPLOTLIB
+def test_parts_of_a_sweep_are_merged(tmp_path):
+    arguments = ("sweep", "--panel", "a", "--count", "7", "--tasks", "3")
+    study = "gs.experiments.gpusched_fig4: 10 points"
+    for part, sets in ((0, 30), (1, 40)):
+        shard = ("--store", f"part{part}", "--shard", f"{part}/2")
+        done = run(tmp_path, *arguments, *shard)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == f"{study}, {sets} task sets, {70 - sets} are missing\n"
+    held = run(tmp_path, "store", "part0")
+    assert held.returncode == 1 and "budget: null\n" in held.stdout
+    assert "slowdown='small', utilization=0.2, n=3, index=0          3        4" in held.stdout
+    alone = run(tmp_path, "merge", "alone", "part1")
+    assert alone.returncode == 1 and "30 are missing" in alone.stdout
+    both = run(tmp_path, "merge", "all", "part0", "part1")
+    assert both.returncode == 0, both.stderr
+    assert both.stdout == f"{study}, 70 task sets, complete\nwrote all\n"
+    assert run(tmp_path, "store", "all").returncode == 0
+    whole = run(tmp_path, *arguments, "--store", "all")
+    assert whole.stdout == run(tmp_path, *arguments).stdout
+    line = refused(tmp_path, "merge", "all", "part0", "part1")
+    assert line == "gpusched merge: all: got a file, expected a new name\n"
+    assert refused(tmp_path, "sweep", "--shard", "0/2").startswith("gpusched sweep: --shard: exp")
+    assert "got 2/2, expected I/K with I" in refused(tmp_path, "sweep", "--shard", "2/2")
+    assert "invalid part value: '2'" in refused(tmp_path, "sweep", "--shard", "2")
+    line = refused(tmp_path, *arguments, "--seed", "2", "--store", "all")
+    assert line.startswith("gpusched sweep: all: got another study: seed is")
+    assert "nothing: no such file" in refused(tmp_path, "store", "nothing")
+
+
 def test_sweep_without_matplotlib_says_what_to_install(tmp_path):
     hidden = tmp_path / "hide"
     hidden.mkdir()

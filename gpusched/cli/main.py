@@ -1,4 +1,4 @@
-"""Command line ``python -m gpusched sweep | trace | gpus | gpu-check``: parser and ``main``."""
+"""Command line ``python -m gpusched COMMAND``: parser and ``main``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ import sys
 from collections.abc import Sequence
 
 from gpusched._version import __version__
-from gpusched.cli import gpu_check_command, gpus_command, sweep_command, trace_command
+from gpusched.cli import (
+    gpu_check_command,
+    gpus_command,
+    merge_command,
+    store_command,
+    sweep_command,
+    trace_command,
+)
 from gpusched.cli.command_parts import Refusal
 from gpusched.study.execution import SweepError
+from gpusched.study.store import StoreError
 
 _CLOSED_PIPE = 141  # as a shell reports a program that SIGPIPE ended: 128 + 13
 
@@ -46,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("gpusched: interrupted", file=sys.stderr)
         return 130
-    except SweepError as error:
+    except (SweepError, StoreError) as error:
         print(f"gpusched {options.command}: {error}", file=sys.stderr)
         return 2
     except (Refusal, OSError, ValueError, TypeError, OverflowError, ImportError) as error:
@@ -82,6 +90,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gpusched {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (sweep_command, trace_command, gpus_command, gpu_check_command):
+    for command in (
+        sweep_command,
+        merge_command,
+        store_command,
+        trace_command,
+        gpus_command,
+        gpu_check_command,
+    ):
         command.add(commands)
     return parser

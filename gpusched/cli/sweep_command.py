@@ -8,6 +8,7 @@ from typing import Any
 
 from gpusched._draw import axes as plot
 from gpusched.cli.command_parts import Refusal, drawable, natural, positive
+from gpusched.cli.store_command import summary
 from gpusched.model.batches import MAX_TASKS
 
 
@@ -38,23 +39,36 @@ def add(commands: Any) -> None:
         help="the figure; its ending chooses the format (gpusched_fig4.png)",
     )
     sweep.add_argument("--csv", metavar="FILE", help="write the table as CSV, too")
+    sweep.add_argument(
+        "--store", metavar="FILE", help="keep finished results, to resume from them when run again"
+    )
+    sweep.add_argument(
+        "--shard",
+        type=_shard,
+        metavar="I/K",
+        help="compute part I (from 0) of K into --store, without table and figure",
+    )
     sweep.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from gpusched import experiments
 
+    given: dict[str, Any] = {
+        **{"n": options.tasks, "count": options.count, "seed": options.seed},
+        **{"workers": options.workers, "store": options.store},
+    }
+    if options.shard is not None:
+        if options.store is None:
+            raise Refusal("--shard: expected --store with it, a file for the results of the part")
+        part = experiments.gpusched_fig4(options.panel, **given, shard=options.shard)
+        print(summary(part))
+        return 0
     ending = drawable(options.output)
     for path in (options.output, options.csv):
         if path is not None and not os.path.isdir(os.path.dirname(os.path.realpath(path))):
             raise Refusal(f"{path}: expected an existing folder")
-    result = experiments.gpusched_fig4(
-        options.panel,
-        n=options.tasks,
-        count=options.count,
-        seed=options.seed,
-        workers=options.workers,
-    )
+    result = experiments.gpusched_fig4(options.panel, **given)
     print(result.to_text(), end="")
     if options.csv is not None:
         result.save_csv(options.csv)
@@ -72,4 +86,12 @@ def _tasks(text: str) -> int:
     return number
 
 
+def _shard(text: str) -> tuple[int, int]:
+    part, of = (natural(number) for number in text.split("/"))
+    if part >= of:
+        raise argparse.ArgumentTypeError(f"got {text}, expected I/K with I from 0 to K - 1")
+    return part, of
+
+
+_shard.__name__ = "part"
 _tasks.__name__ = "whole number"  # the name in messages of argparse

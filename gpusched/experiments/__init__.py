@@ -6,6 +6,15 @@ Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
 hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``ecrts2017`` and ``rtss2017``:
 schedules observed on a TX2 [RTSS17].
+
+Functions over random task sets take ``executor=``, ``workers=``, ``progress=``, ``store=`` and
+``shard=`` as ``gs.sweep`` does; single schedules and searches for one set, which take a moment,
+are computed at once. Two machines share a figure so::
+
+    gs.experiments.stgm_fig4(count=10**6, seed=1, store="part0", shard=(0, 2))
+    gs.experiments.stgm_fig4(count=10**6, seed=1, store="part1", shard=(1, 2))  # the other machine
+    gs.merge(["part0", "part1"], "all")
+    gs.experiments.stgm_fig4(count=10**6, seed=1, store="all").plot()
 """
 
 from __future__ import annotations

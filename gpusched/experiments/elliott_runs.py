@@ -7,6 +7,8 @@ deadlines.
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,10 +17,15 @@ import numpy as np
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of, real
-from gpusched._support.progress import Progress, reporter
+from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched.experiments.elliott_study import SCENARIOS
 from gpusched.generate.elliott_sets import UTILIZATIONS
+from gpusched.study.execution import Execution
+from gpusched.study.point_results import values_of
+from gpusched.study.points import spawn
+from gpusched.study.runs import run, shardable
+from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,6 +153,7 @@ class ElliottGrowth(Results):
         return ax
 
 
+@shardable
 def elliott_table2(
     count: int = 400,
     seed: Any = 1,
@@ -153,8 +161,12 @@ def elliott_table2(
     utilization: Literal["light", "medium", "heavy"] = "medium",
     seconds: float = 150.0,
     cpus: int = 4,
+    executor: Any = None,
+    workers: int | None = None,
     progress: Progress = None,
-) -> ElliottRuns:
+    store: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
+) -> ElliottRuns | StoredStudy:
     """Simulate Table 2 of [RTNS10]: response and tardiness with a lock and with the driver.
 
     The paper ran 400 sets for 2.5 minutes each on four CPUs and a GPU, with the Shared Resource
@@ -179,12 +191,12 @@ def elliott_table2(
         Simulated time, in which jobs are released.
     cpus
         Number of CPUs.
-    progress
-        As in ``gs.sweep``, counted in sets.
+    executor, workers, progress, store, shard
+        As in ``gs.sweep``. Sets may be added to a store.
 
     Returns
     -------
-    ElliottRuns
+    ElliottRuns or StoredStudy
         Twelve rows with columns category, method, sets (for containers, those that fit), response
         and tardiness (the mean over sets of the mean over jobs, in periods; NaN without a set), and
         over, the number of sets with a job that was late by more than its period.
@@ -196,28 +208,31 @@ def elliott_table2(
     TypeError
         An argument that is not a number.
     """
-    from gpusched import analysis
-
     sets = integer(count, "count")
     if sets < 1:
         raise ValueError(f"count: got {sets}, expected a positive number")
+    execution = Execution(executor, workers, progress, None, store, shard)
     chosen = _scenarios(utilization, cpus)
     until = _until(seconds)
-    category = np.zeros(sets, np.int64)
-    fits = np.zeros(sets, np.bool_)
-    response, tardiness, worst = (np.zeros((sets, len(_WAYS))) for _ in range(3))
-    with reporter(progress, sets, "set", delay=1.0) as report:
-        for k in range(sets):
-            tasks = _draw(chosen[k % len(chosen)], seed, k, cpus)
-            for m, run in enumerate(_runs(tasks, cpus, until)):
-                periods = tasks.period[run.task]
-                late = np.maximum(run.finish - run.deadline, 0) / periods
-                response[k, m] = ((run.finish - run.release) / periods).mean()
-                tardiness[k, m] = late.mean()
-                worst[k, m] = late.max()
-            category[k] = _category(tasks, cpus, worst[k, 0])
-            fits[k] = analysis.container(tasks, cpus).accepted
-            report(k + 1)
+    found = run(
+        functools.partial(_measured, scenarios=chosen, cpus=cpus, until=until),
+        [{}],
+        [spawn(seed)],
+        count=sets,
+        execution=execution,
+        name="gs.experiments.elliott_table2",
+        seed=seed,
+        settings={"utilization": utilization, "cpus": cpus, "seconds": until / _SECOND},
+        largest=1,  # a set takes about a second
+    )
+    if isinstance(found, StoredStudy):
+        return found
+    values = {name: array[0] for name, array in values_of(found).items()}
+    category, fits = values["category"], values["fits"]
+    response, tardiness, worst = (
+        np.stack([values[f"{name} {m}"] for m in range(len(_WAYS))], axis=-1)
+        for name in ("response", "tardiness", "worst")
+    )
     columns: dict[str, list[Any]] = {}
     for c, word in enumerate(CATEGORIES):
         for m, method in enumerate(RUN_METHODS):
@@ -243,6 +258,39 @@ def elliott_table2(
         fits,
         settings | {"cpus": cpus},
     )
+
+
+def _measured(
+    *,
+    scenarios: list[int],
+    cpus: int,
+    until: int,
+    count: int,
+    first: int,
+    seed: np.random.SeedSequence,
+) -> dict[str, Any]:
+    """Category, fit, and response and tardiness by the number of the method, of each set."""
+    from gpusched import analysis
+
+    category = np.zeros(count, np.int64)
+    fits = np.zeros(count, np.bool_)
+    response, tardiness, worst = (np.zeros((len(_WAYS), count)) for _ in range(3))
+    for i, k in enumerate(range(first, first + count)):
+        tasks = _draw(scenarios[k % len(scenarios)], seed, k, cpus)
+        for m, simulated in enumerate(_runs(tasks, cpus, until)):
+            periods = tasks.period[simulated.task]
+            late = np.maximum(simulated.finish - simulated.deadline, 0) / periods
+            response[m, i] = ((simulated.finish - simulated.release) / periods).mean()
+            tardiness[m, i] = late.mean()
+            worst[m, i] = late.max()
+        category[i] = _category(tasks, cpus, worst[0, i])
+        fits[i] = analysis.container(tasks, cpus).accepted
+    named = {"response": response, "tardiness": tardiness, "worst": worst}
+    return {
+        "category": category,
+        "fits": fits,
+        **{f"{name} {m}": row for name, rows in named.items() for m, row in enumerate(rows)},
+    }
 
 
 def elliott_fig6(
@@ -294,13 +342,13 @@ def elliott_fig6(
         )
     fits = analysis.container(tasks, cpus).accepted
     runs = _runs(tasks, cpus, until)[: None if fits else 2]
-    late = [(run.finish - run.deadline) / tasks.period[run.task] for run in runs]
+    late = [(one.finish - one.deadline) / tasks.period[one.task] for one in runs]
     shown = int(runs[1].task[int(late[1].argmax())])
     columns: dict[str, list[Any]] = {"method": [], "release": [], "tardiness": []}
-    for method, run, behind in zip(RUN_METHODS, runs, late, strict=False):
-        mine = run.task == shown
+    for method, one, behind in zip(RUN_METHODS, runs, late, strict=False):
+        mine = one.task == shown
         columns["method"] += [method] * int(mine.sum())
-        columns["release"] += (run.release[mine] / _SECOND).tolist()
+        columns["release"] += (one.release[mine] / _SECOND).tolist()
         columns["tardiness"] += np.maximum(behind[mine], 0).tolist()
     settings = {"number": k, "seed": seed, "utilization": utilization, "seconds": seconds}
     return ElliottGrowth(
@@ -376,9 +424,9 @@ def _grows(tasks: HostTasks, cpus: int, until: int) -> bool:
     given: dict[str, Any] = {"until": until, "intervals": False, "progress": False}
     late = []
     for way in _WAYS[:2]:
-        run = simulate.host(tasks, cpus, "gedf", **way, **given)
-        behind = (run.finish - run.deadline) / tasks.period[run.task]
-        half = run.release < until // 2
+        seen = simulate.host(tasks, cpus, "gedf", **way, **given)
+        behind = (seen.finish - seen.deadline) / tasks.period[seen.task]
+        half = seen.release < until // 2
         late.append((behind[half].max(initial=0), behind[~half].max(initial=0)))
         if len(late) == 1 and _category(tasks, cpus, max(late[0])) < 2:
             return False

@@ -7,8 +7,8 @@ Awareness with Schedule Abstraction, RTNS 2024.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,10 @@ from gpusched.experiments.gpusched_sets import (
     verdicts,
 )
 from gpusched.model import slowdown
-from gpusched.study.sweeps import run, spawn, summary
+from gpusched.study.execution import Execution
+from gpusched.study.points import spawn
+from gpusched.study.runs import named_columns, run, shardable
+from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
@@ -38,6 +41,7 @@ __all__ = ["SCHEDULERS", "SLOWDOWNS", "UTILIZATIONS", "Schedulability", "gpusche
 # [RTNS24], section 6.1: slowdown factors of the three panels.
 SLOWDOWNS = {"a": "small", "b": "large", "c": "mixed"}
 SCHEDULERS = ("GPUSched", "EDFserial", "EDFParallel")
+_SHARE = ("schedulable", "schedulable_low", "schedulable_high")
 # Batches in the tables of one chunk: some megabytes, and a short time to an interrupt.
 _CHUNK_BATCHES = 2**15
 
@@ -96,6 +100,7 @@ class Schedulability(Results):
         return "\n".join(lines).rstrip() + "\n"
 
 
+@shardable
 def gpusched_fig4(
     panel: str | None = None,
     utilizations: Sequence[float] = UTILIZATIONS,
@@ -103,11 +108,13 @@ def gpusched_fig4(
     count: int = 50,
     seed: Any = 1,
     *,
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
+    store: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
     budget: Budget | None = None,
-) -> Schedulability:
+) -> Schedulability | StoredStudy:
     """Figure 4 of [RTNS24]: shares of random task sets that each scheduler schedules.
 
     Task sets and GPU are those of section 6.1: periods from 400 to 1600 (times 1,000 ticks),
@@ -124,49 +131,43 @@ def gpusched_fig4(
         Tasks per set (5) and task sets per point (50 in the paper).
     seed
         As in ``gs.sweep``; equal seeds give equal tables.
-    executor, workers, progress
-        As in ``gs.sweep``.
+    executor, workers, progress, store, shard
+        As in ``gs.sweep``. Panels, sets and utilizations at the end may be added to a store.
     budget
         Limit of each search; sets that it does not decide are counted in ``undecided``.
 
     Returns
     -------
-    Schedulability
+    Schedulability or StoredStudy
         Rows with columns panel, slowdown, utilization, n, count, scheduler (GPUSched, EDFserial,
         EDFParallel), schedulable (share of the sets), schedulable_low and schedulable_high (95 %
         confidence) and undecided (share); ``to_text()`` gives plain text.
     """
     panels = panels_of(panel, tuple(SLOWDOWNS))
-    root = spawn(seed)
-    points: list[dict[str, Any]] = []
-    seeds = []
-    for letter in panels:
-        for index, utilization in enumerate(utilizations):
-            points.append(
-                {
-                    "slowdown": SLOWDOWNS[letter],
-                    "utilization": float(utilization),
-                    "n": n,
-                }
-            )
-            seeds.append(spawn(root, index))  # the same sets in every panel
-    values = run(
+    points = [
+        {"slowdown": SLOWDOWNS[letter], "utilization": float(utilization), "n": n, "index": index}
+        for letter in panels
+        for index, utilization in enumerate(utilizations)
+    ]
+    found = run(
         functools.partial(_schedulability, budget=budget),
         points,
-        seeds,
+        [spawn(seed)] * len(points),
         count=count,
+        execution=Execution(executor, workers, progress, None, store, shard),
+        name="gs.experiments.gpusched_fig4",
+        seed=seed,
+        settings={"budget": budget},
+        keep=False,
         largest=max(1, _CHUNK_BATCHES >> n),
-        executor=executor,
-        workers=workers,
-        progress=progress,
     )
+    if isinstance(found, StoredStudy):
+        return found
     columns: dict[str, list[Any]] = {}
-    tables = {name: summary("schedulable", values[name]) for name in SCHEDULERS}
     letters = np.repeat(panels, len(utilizations)).tolist()
-    for row, (letter, point) in enumerate(zip(letters, points, strict=True)):
+    for letter, point, result in zip(letters, points, found, strict=True):
+        held = named_columns(result.state, "schedulable")
         for scheduler in SCHEDULERS:
-            found = {key: float(column[row]) for key, column in tables[scheduler].items()}
-            unknown = found.pop("schedulable_undecided", 0.0)
             append(
                 columns,
                 panel=letter,
@@ -175,8 +176,8 @@ def gpusched_fig4(
                 n=n,
                 count=count,
                 scheduler=scheduler,
-                **found,
-                undecided=unknown,
+                **{name: held[scheduler][name] for name in _SHARE},
+                undecided=held[scheduler]["schedulable_undecided"],
             )
     return Schedulability({name: np.array(column) for name, column in columns.items()})
 
@@ -186,14 +187,17 @@ def _schedulability(
     slowdown: str,
     utilization: float,
     n: int,
+    index: int,
     budget: Budget | None,
     count: int,
     first: int,
     seed: np.random.SeedSequence,
     stop: bytearray | None = None,
 ) -> Mapping[str, npt.NDArray[Any]]:
+    """Verdicts of each scheduler; panels have the same sets of the utilization ``index``."""
     from gpusched import pbs
 
+    seed = spawn(seed, index)
     tasks = draw_sets(n, utilization, count, first, seed)
     table = draw_tables(tasks, slowdown, first, seed)
     answers: dict[str, Answer] = {

@@ -7,9 +7,9 @@ Awareness with Schedule Abstraction, RTNS 2024.
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -26,7 +26,14 @@ from gpusched.experiments.gpusched_sets import (
     panels_of,
     verdicts,
 )
-from gpusched.study.sweeps import run, spawn
+from gpusched.study.accumulators import PerSet
+from gpusched.study.execution import Execution
+from gpusched.study.point_results import PointResults, values_of
+from gpusched.study.points import spawn
+from gpusched.study.reductions import Extremes, Mean, Share
+from gpusched.study.runs import run
+from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,10 +148,12 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
     budget: Budget | None = None,
+    store: str | os.PathLike[str] | None = None,
+    shard: None = None,
 ) -> SearchTimes: ...
 
 
@@ -157,10 +166,12 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
     budget: Budget | None = None,
+    store: str | os.PathLike[str] | None = None,
+    shard: None = None,
 ) -> TimesByTasks: ...
 
 
@@ -173,10 +184,12 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
     budget: Budget | None = None,
+    store: str | os.PathLike[str] | None = None,
+    shard: None = None,
 ) -> GraphSize: ...
 
 
@@ -189,11 +202,31 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
     budget: Budget | None = None,
+    store: str | os.PathLike[str] | None = None,
+    shard: None = None,
 ) -> SearchTimes | TimesByTasks | GraphSize: ...
+
+
+@overload
+def gpusched_fig5(
+    panel: str,
+    count: int | None = None,
+    seed: Any = 1,
+    *,
+    utilizations: Sequence[float] = UTILIZATIONS,
+    tasks: Sequence[int] = tuple(range(2, 13)),
+    methods: Sequence[str] = ("interval", "graph"),
+    executor: Any = None,
+    workers: int = 1,
+    progress: Progress = None,
+    budget: Budget | None = None,
+    store: str | os.PathLike[str],
+    shard: tuple[int, int],
+) -> StoredStudy: ...
 
 
 def gpusched_fig5(
@@ -204,11 +237,13 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
     budget: Budget | None = None,
-) -> SearchTimes | TimesByTasks | GraphSize:
+    store: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
+) -> SearchTimes | TimesByTasks | GraphSize | StoredStudy:
     """Figure 5 of [RTNS24]: search times and sizes of the schedule graph.
 
     Task sets as in Figure 4, with large slowdown factors. **Times are measured** and differ between
@@ -229,14 +264,15 @@ def gpusched_fig5(
         Points of panel a, and of panel b.
     methods
         Methods of ``gs.pbs.search`` in panels a and b; "graph" only for up to six tasks.
-    executor, workers, progress
-        As in ``gs.sweep``, with one worker by default, so that times are not disturbed.
+    executor, workers, progress, store, shard
+        As in ``gs.sweep``, with one worker by default, so that times are not disturbed. A store is
+        of one panel. Stores with times of the same sets, measured twice, cannot be merged.
     budget
         Limit of each search; default 10 s in panels a and b, 50 million states in panel c.
 
     Returns
     -------
-    SearchTimes, TimesByTasks or GraphSize
+    SearchTimes, TimesByTasks, GraphSize or StoredStudy
         a: columns utilization, method, set, seconds, schedulable (1, 0, -1 when the budget was
         exhausted).
         b: columns n, work, count, seconds (mean), seconds_median, seconds_max, undecided (share);
@@ -248,12 +284,37 @@ def gpusched_fig5(
     for method in methods:
         if method not in ("interval", "graph"):
             raise ValueError(f"methods: got {method!r}, expected interval, graph")
-    options = {"executor": executor, "workers": workers, "progress": progress}
+    execution = Execution(executor, workers, progress, None, store, shard)
     if panel == "a":
-        return _search_times(utilizations, methods, count or 50, seed, budget, options)
+        return _search_times(utilizations, methods, count or 50, seed, budget, execution)
     if panel == "b":
-        return _times_by_tasks(tasks, methods, count or 20, seed, budget, options)
-    return _graph_size(count or 50, seed, budget, options)
+        return _times_by_tasks(tasks, methods, count or 20, seed, budget, execution)
+    return _graph_size(count or 50, seed, budget, execution)
+
+
+def _run_panel(
+    panel: str,
+    function: Any,
+    points: Sequence[Mapping[str, Any]],
+    seeds: Sequence[np.random.SeedSequence],
+    count: int,
+    seed: Any,
+    budget: Budget | None,
+    execution: Execution,
+    accumulator: PerSet | None = None,
+) -> list[PointResults] | StoredStudy:
+    return run(
+        functools.partial(function, budget=budget),
+        points,
+        seeds,
+        count=count,
+        execution=execution,
+        name="gs.experiments.gpusched_fig5",
+        seed=seed,
+        settings={"panel": panel, "budget": budget},
+        accumulator=accumulator,
+        keep=accumulator is None,
+    )
 
 
 def _search_times(
@@ -262,13 +323,15 @@ def _search_times(
     count: int,
     seed: Any,
     budget: Budget | None,
-    options: dict[str, Any],
-) -> SearchTimes:
+    execution: Execution,
+) -> SearchTimes | StoredStudy:
     root = spawn(seed)
     keys = [(i, float(u), m) for i, u in enumerate(utilizations) for m in methods]
-    points = [{**_FIG5, "utilization": u, "method": m} for _, u, m in keys]
-    seeds = [spawn(root, i) for i, _, _ in keys]  # the same sets for every method
-    values = run(functools.partial(_timed, budget=budget), points, seeds, count=count, **options)
+    points = [{**_FIG5, "utilization": u, "method": m, "index": i} for i, u, m in keys]
+    found = _run_panel("a", _timed, points, [root] * len(points), count, seed, budget, execution)
+    if isinstance(found, StoredStudy):
+        return found
+    values = values_of(found)
     return SearchTimes(
         {
             "utilization": np.repeat([u for _, u, _ in keys], count),
@@ -286,13 +349,15 @@ def _times_by_tasks(
     count: int,
     seed: Any,
     budget: Budget | None,
-    options: dict[str, Any],
-) -> TimesByTasks:
+    execution: Execution,
+) -> TimesByTasks | StoredStudy:
     root = spawn(seed)
     keys = [(n, m) for n in tasks for m in methods if m != "graph" or n <= _GRAPH_TASKS]
-    points = [{**_FIG5, "n": n, "method": m} for n, m in keys]
-    seeds = [spawn(root, n) for n, _ in keys]
-    values = run(functools.partial(_timed, budget=budget), points, seeds, count=count, **options)
+    points = [{**_FIG5, "n": n, "method": m, "index": n} for n, m in keys]
+    found = _run_panel("b", _timed, points, [root] * len(points), count, seed, budget, execution)
+    if isinstance(found, StoredStudy):
+        return found
+    values = values_of(found)
     columns: dict[str, list[Any]] = {}
     for row, (n, method) in enumerate(keys):
         works = {method: values["seconds"][row]}
@@ -312,25 +377,31 @@ def _times_by_tasks(
     return TimesByTasks({name: np.array(column) for name, column in columns.items()})
 
 
-def _graph_size(count: int, seed: Any, budget: Budget | None, options: dict[str, Any]) -> GraphSize:
+def _graph_size(
+    count: int, seed: Any, budget: Budget | None, execution: Execution
+) -> GraphSize | StoredStudy:
     root = spawn(seed)
     points = [{**_FIG5, "merging": merging} for merging in (True, False)]
-    values = run(
-        functools.partial(_counted, budget=budget), points, [root, root], count=count, **options
+    sizes = {f"depth {depth}": (Mean(), Extremes()) for depth in range(_DEPTH + 1)}
+    accumulator = PerSet({**sizes, "cut": (Share(),)})
+    found = _run_panel(
+        "c", _counted, points, [root, root], count, seed, budget, execution, accumulator
     )
+    if isinstance(found, StoredStudy):
+        return found
     columns: dict[str, list[Any]] = {}
-    for row, point in enumerate(points):
+    for point, result in zip(points, found, strict=True):
+        held = columns_of(accumulator, result.state or {})
         for depth in range(_DEPTH + 1):
-            vertices = values[f"depth {depth}"][row]
             append(
                 columns,
                 depth=depth,
                 merging=point["merging"],
                 count=count,
-                vertices=vertices.mean(),
-                vertices_min=vertices.min(),
-                vertices_max=vertices.max(),
-                cut=values["cut"][row].mean(),
+                vertices=held[f"depth {depth}"],
+                vertices_min=held[f"depth {depth}_min"],
+                vertices_max=held[f"depth {depth}_max"],
+                cut=held["cut"],
             )
     return GraphSize({name: np.array(column) for name, column in columns.items()})
 
@@ -341,14 +412,17 @@ def _timed(
     slowdown: str,
     utilization: float,
     method: str,
+    index: int,
     budget: Budget | None,
     count: int,
     first: int,
     seed: np.random.SeedSequence,
     stop: bytearray | None = None,
 ) -> Mapping[str, npt.NDArray[Any]]:
+    """Times and verdicts; methods have the same sets, those of ``index``."""
     from gpusched import pbs
 
+    seed = spawn(seed, index)
     tasks = draw_sets(n, utilization, count, first, seed)
     began = time.perf_counter()
     table = draw_tables(tasks, slowdown, first, seed)

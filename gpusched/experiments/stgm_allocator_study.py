@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,13 @@ import numpy.typing as npt
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import one_of
 from gpusched._support.progress import Progress
-from gpusched._support.results import Results, wilson
+from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import SETS, arguments, points_of
-from gpusched.study.sweeps import run, spawn
+from gpusched.study.execution import Execution
+from gpusched.study.points import spawn
+from gpusched.study.runs import named_columns, run, shardable
+from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,6 +81,7 @@ class Allocators(Results):
         return ax
 
 
+@shardable
 def stgm_allocators(
     tasks: Sequence[int] = (4, 5, 6, 7, 8, 9),
     count: int = 1000,
@@ -89,17 +93,19 @@ def stgm_allocators(
     allocators: Mapping[str, Mapping[str, Any] | None] = ALLOCATORS,
     states: int = 200_000,
     sets: Mapping[str, Any] | None = None,
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
-) -> Allocators:
+    store: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
+) -> Allocators | StoredStudy:
     """Shares of sets for which a method to choose cores and SMs finds an existing allocation.
 
     The systems are small ones by Table I of [RTCSA19], for which all allocations can be tried.
 
     Parameters
     ----------
-    tasks, count, seed, cpus, sms, sets, executor, workers, progress
+    tasks, count, seed, cpus, sms, sets, executor, workers, progress, store, shard
         As in ``stgm_fig4``.
     mode
         "suspend" or "busy".
@@ -111,7 +117,7 @@ def stgm_allocators(
 
     Returns
     -------
-    Allocators
+    Allocators or StoredStudy
         Rows with columns n, cpus, sms, mode, allocator, count, found (share of sets with an
         allocation that passes the test), found_low and found_high (95 % confidence; the upper limit
         assumes an allocation for all undecided sets), accepted (share that the algorithm accepts),
@@ -130,33 +136,35 @@ def stgm_allocators(
         "states": states,
         "sets": arguments(sets),
     }
-    values = run(
+    found = run(
         functools.partial(_allocated, allocators=dict(allocators), **fixed),
         points,
         [spawn(root, point["n"]) for point in points],
         count=count,
+        execution=Execution(executor, workers, progress, None, store, shard),
+        name="gs.experiments.stgm_allocators",
+        seed=seed,
+        settings={"allocators": list(allocators.items()), **fixed},
+        keep=False,
         largest=SETS,
-        executor=executor,
-        workers=workers,
-        progress=progress,
     )
-    reference = next((name for name, how in allocators.items() if how is None), None)
+    if isinstance(found, StoredStudy):
+        return found
+    searched = any(how is None for how in allocators.values())
     columns: dict[str, list[Any]] = {}
-    for row, point in enumerate(points):
-        exists = np.any([values[f"found {name}"][row] for name in allocators], axis=0)
+    for point, result in zip(points, found, strict=True):
+        held = named_columns(result.state, "share")
         for name in allocators:
-            found, accepted = values[f"found {name}"][row], values[f"accepted {name}"][row]
-            low = wilson(int(found.sum()), count)[0]
-            high = wilson(int((found | (accepted == -1)).sum()), count)[1]
-            missed = float("nan") if reference is None else (exists & ~found).mean()
             line = {
                 "n": point["n"],
                 **{"cpus": cpus, "sms": sms, "mode": mode, "allocator": name, "count": count},
-                **{"found": found.mean(), "found_low": float(low), "found_high": float(high)},
-                "accepted": (accepted == 1).mean(),
-                "unsafe": ((accepted == 1) & ~found).mean(),
-                "missed": missed,
-                "undecided": (accepted == -1).mean(),
+                "found": held[f"found {name}"]["share"],
+                "found_low": held[f"found {name}"]["share_low"],
+                "found_high": held[f"possible {name}"]["share_high"],
+                "accepted": held[f"accepted {name}"]["share"],
+                "unsafe": held[f"unsafe {name}"]["share"],
+                "missed": held[f"missed {name}"]["share"] if searched else float("nan"),
+                "undecided": held[f"undecided {name}"]["share"],
             }
             for key, value in line.items():
                 columns.setdefault(key, []).append(value)
@@ -177,24 +185,35 @@ def _allocated(
     seed: np.random.SeedSequence,
     stop: bytearray | None = None,
 ) -> Mapping[str, npt.NDArray[Any]]:
-    """Acceptance by each method, and whether the allocation passes the test."""
+    """Truth values of each method, by the names of the columns.
+
+    "found": accepted, and the allocation passes the test; "possible": found or undecided;
+    "missed": not found, but by another method.
+    """
     from gpusched import analysis, generate
 
     hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
-    answers: dict[str, npt.NDArray[Any]] = {}
+    answers: dict[str, npt.NDArray[np.bool_]] = {}
     for name, how in allocators.items():
         if how is None:
             chosen = analysis.stgm_exhaustive(hosts, cpus, sms, mode=mode, states=states, stop=stop)
         else:
             chosen = analysis.stgm_allocate(hosts, cpus, sms, mode=mode, stop=stop, **how)
-        accepted = chosen.accepted.astype(np.int8) - chosen.spent  # -1: undecided
-        placed = np.flatnonzero((accepted == 1) & (chosen.hosts.core >= 0).all(axis=1))
+        undecided = chosen.spent & ~chosen.accepted
+        accepted = chosen.accepted & ~chosen.spent
+        placed = np.flatnonzero(accepted & (chosen.hosts.core >= 0).all(axis=1))
         passed = np.zeros(count, dtype=bool)
         if len(placed):
             some = chosen.hosts[placed]
             passed[placed] = analysis.stgm(some, cpus, sms, mode=mode, stop=stop).accepted
         answers[f"accepted {name}"] = accepted
+        answers[f"undecided {name}"] = undecided
         answers[f"found {name}"] = passed
+        answers[f"possible {name}"] = passed | undecided
+        answers[f"unsafe {name}"] = accepted & ~passed
+    exists = np.any([answers[f"found {name}"] for name in allocators], axis=0)
+    for name in allocators:
+        answers[f"missed {name}"] = exists & ~answers[f"found {name}"]
     return answers
 
 

@@ -8,8 +8,8 @@ that the paper leaves open), ``stgm_allocator_study`` (allocations that Algorith
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +18,19 @@ import numpy.typing as npt
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer, one_of, some_of
 from gpusched._support.progress import Progress
-from gpusched._support.results import Results, wilson
+from gpusched._support.results import Results
 from gpusched._support.text import shown
-from gpusched.study.sweeps import run, spawn
+from gpusched.study.accumulators import PerSet
+from gpusched.study.execution import Execution
+from gpusched.study.point_results import PointResults
+from gpusched.study.points import spawn
+from gpusched.study.runs import named_columns, run, shardable
+from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
 
-__all__ = ["STGM_TESTS", "StgmSchedulability", "stgm_fig4", "stgm_fig5"]
+__all__ = ["STGM_TESTS", "StgmSchedulability", "shares", "stgm_fig4", "stgm_fig5", "table_of"]
 
 STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
     "STGM suspend": ("stgm", "suspend", "sound"),
@@ -137,6 +142,7 @@ def _unsound(name: str) -> dict[str, Any]:
     return {"markerfacecolor": "white", "markersize": 5, "linewidth": 1, "marker": marker}
 
 
+@shardable
 def stgm_fig4(
     tasks: Sequence[int] | None = None,
     count: int = 10_000,
@@ -148,10 +154,12 @@ def stgm_fig4(
     baselines: str = "table",
     overhead: int = 50,
     sets: Mapping[str, Any] | None = None,
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
-) -> StgmSchedulability:
+    store: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
+) -> StgmSchedulability | StoredStudy:
     """Figure 4 of [RTCSA19]: shares of schedulable task sets over the number of tasks.
 
     Task sets by Table I (``gs.generate.stgm``), the same for every test. Cores and SMs for STGM by
@@ -178,26 +186,32 @@ def stgm_fig4(
         Overhead of the server, in ticks of 1 us (default 50, as measured by its authors).
     sets
         Further arguments of ``gs.generate.stgm``.
-    executor, workers, progress
-        As in ``gs.sweep``.
+    executor, workers, progress, store, shard
+        As in ``gs.sweep``. Points and sets may be added to a store.
 
     Returns
     -------
-    StgmSchedulability
+    StgmSchedulability or StoredStudy
         Rows with columns n, cpus, sms, test, count, schedulable (share of the sets),
         schedulable_low and schedulable_high (95 % confidence); ``to_text()`` gives plain text.
     """
     width = integer(sms, "sms")
     points = [{"n": n, "cpus": cpus, "sms": width} for n in _numbers(tasks, cpus)]
-    root = spawn(seed)
-    values = _shares(
+    found = shares(
+        "gs.experiments.stgm_fig4",
         points,
-        [spawn(root, point["n"]) for point in points],
-        *(count, tests, baselines, overhead, sets, executor, workers, progress),
+        count,
+        seed,
+        tests,
+        Execution(executor, workers, progress, None, store, shard),
+        {"baselines": baselines, "overhead": overhead, "sets": arguments(sets)},
     )
-    return StgmSchedulability(_table(points, values, [[row] for row in range(len(points))]))
+    if isinstance(found, StoredStudy):
+        return found
+    return StgmSchedulability(table_of(points, found, [[row] for row in range(len(points))]))
 
 
+@shardable
 def stgm_fig5(
     sms: Sequence[int] = tuple(range(1, SMS + 1)),
     count: int = 10_000,
@@ -209,10 +223,12 @@ def stgm_fig5(
     baselines: str = "table",
     overhead: int = 50,
     sets: Mapping[str, Any] | None = None,
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
-) -> StgmSchedulability:
+    store: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
+) -> StgmSchedulability | StoredStudy:
     """Figure 5 of [RTCSA19]: shares of schedulable task sets over the number of SMs.
 
     Parameters and result are those of ``stgm_fig4``. A point has equally many sets of every number
@@ -225,17 +241,22 @@ def stgm_fig5(
         raise ValueError(f"count: got {count}, expected at least 1")
     each = -(-count // len(numbers))
     points = [{"n": n, "cpus": cpus, "sms": k} for k in widths for n in numbers]
-    root = spawn(seed)
-    values = _shares(
+    found = shares(
+        "gs.experiments.stgm_fig5",
         points,
-        [spawn(root, point["n"]) for point in points],
-        *(each, tests, baselines, overhead, sets, executor, workers, progress),
+        each,
+        seed,
+        tests,
+        Execution(executor, workers, progress, None, store, shard),
+        {"baselines": baselines, "overhead": overhead, "sets": arguments(sets)},
     )
+    if isinstance(found, StoredStudy):
+        return found
     groups = [
         list(range(i * len(numbers), (i + 1) * len(numbers)))
         for i in range(len(points) // len(numbers))
     ]
-    return StgmSchedulability(_table(points, values, groups))
+    return StgmSchedulability(table_of(points, found, groups))
 
 
 def points_of(values: Any, name: str) -> list[int]:
@@ -263,33 +284,42 @@ def _numbers(tasks: Any, cpus: int) -> list[int]:
     return points_of(range(least, 2 * least + 1) if tasks is None else tasks, "tasks")
 
 
-def _shares(
+def shares(
+    study: str,
     points: Sequence[Mapping[str, Any]],
-    seeds: Sequence[np.random.SeedSequence],
     count: int,
+    seed: Any,
     tests: str | Iterable[str],
-    baselines: str,
-    overhead: int,
-    sets: Mapping[str, Any] | None,
-    executor: Executor | None,
-    workers: int | None,
-    progress: Progress,
-) -> dict[str, npt.NDArray[Any]]:
+    execution: Execution,
+    fixed: Mapping[str, Any],
+) -> list[PointResults] | StoredStudy:
+    """Acceptance by each test at every point; equal numbers of tasks have the same sets.
+
+    Parameters
+    ----------
+    points
+        Arguments of ``_schedulable``: ``n``, ``cpus``, ``sms`` and what differs of ``baselines``,
+        ``overhead`` and ``sets``.
+    fixed
+        The arguments that are the same at all points.
+    """
     names = list(some_of(tests, STGM_TESTS, "tests"))
     if not names:
         raise ValueError("tests: got no names, expected at least one")
-    one_of(baselines, ("same", "table"), "baselines")
+    for one in (fixed, *points):
+        one_of(one.get("baselines", "same"), ("same", "table"), "baselines")
+    root = spawn(seed)
     return run(
-        functools.partial(
-            _schedulable, tests=names, baselines=baselines, overhead=overhead, sets=arguments(sets)
-        ),
+        functools.partial(_schedulable, tests=names, **fixed),
         points,
-        seeds,
+        [spawn(root, point["n"]) for point in points],
         count=count,
+        execution=execution,
+        name=study,
+        seed=seed,
+        settings={"tests": names, **fixed},
+        keep=False,
         largest=SETS,
-        executor=executor,
-        workers=workers,
-        progress=progress,
     )
 
 
@@ -327,27 +357,25 @@ def _schedulable(
     return answers
 
 
-def _table(
+def table_of(
     points: Sequence[Mapping[str, Any]],
-    values: Mapping[str, npt.NDArray[Any]],
+    results: Sequence[PointResults],
     groups: Sequence[Sequence[int]],
 ) -> dict[str, npt.NDArray[Any]]:
     """One row per group of points and test; n is the mean of the group's points."""
     columns: dict[str, list[Any]] = {}
+    accumulator = PerSet({})
     for rows in groups:
-        for name, array in values.items():
-            yes, count = int(array[rows].sum()), int(array[rows].size)
-            low, high = wilson(yes, count)
-            numbers = [points[row]["n"] for row in rows]
+        state = functools.reduce(accumulator.join, (results[row].state or {} for row in rows))
+        numbers = [points[row]["n"] for row in rows]
+        for name, held in named_columns(state, "schedulable").items():
             line = {
                 "n": numbers[0] if len(numbers) == 1 else float(np.mean(numbers)),
                 "cpus": points[rows[0]]["cpus"],
                 "sms": points[rows[0]]["sms"],
                 "test": name,
-                "count": count,
-                "schedulable": yes / count,
-                "schedulable_low": float(low),
-                "schedulable_high": float(high),
+                "count": sum(results[row].count for row in rows),
+                **held,
             }
             for key, value in line.items():
                 columns.setdefault(key, []).append(value)

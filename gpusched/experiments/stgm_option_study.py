@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched._draw import axes as plot
+from gpusched._support.arguments import integer
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
-from gpusched.experiments.stgm_figures import CPUS, SMS, stgm_fig4
+from gpusched.experiments.stgm_figures import CPUS, SMS, arguments, shares, table_of
+from gpusched.study.execution import Execution
+from gpusched.study.runs import shardable
+from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +64,7 @@ class Options(Results):
         return ax
 
 
+@shardable
 def stgm_options(
     n: int = 12,
     count: int = 2000,
@@ -71,15 +76,17 @@ def stgm_options(
                                   "GPU server"),
     options: Mapping[str, tuple[str, Mapping[str, Any]]] = OPTIONS,
     overhead: int = 50,
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
-) -> Options:  # fmt: skip
+    store: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
+) -> Options | StoredStudy:  # fmt: skip
     """Shares of schedulable sets of [RTCSA19] with one open choice changed at a time.
 
     Parameters
     ----------
-    n, count, seed, cpus, sms, tests, overhead, executor, workers, progress
+    n, count, seed, cpus, sms, tests, overhead, executor, workers, progress, store, shard
         As in ``stgm_fig4``; one number of tasks.
     options
         From labels to the argument ``baselines`` of ``stgm_fig4`` and arguments of
@@ -87,21 +94,32 @@ def stgm_options(
 
     Returns
     -------
-    Options
+    Options or StoredStudy
         Rows with columns option, n, cpus, sms, test, count, schedulable, schedulable_low,
         schedulable_high.
     """
     _check(options)
-    columns: dict[str, list[Any]] = {}
-    for label, (baselines, sets) in options.items():
-        found = stgm_fig4(
-            [n], count, seed, cpus=cpus, sms=sms, tests=tests, baselines=baselines, sets=sets,
-            overhead=overhead, executor=executor, workers=workers, progress=progress,
-        )  # fmt: skip
-        columns.setdefault("option", []).append(np.full(len(found), label))
-        for name, column in found.columns.items():
-            columns.setdefault(name, []).append(column)
-    return Options({name: np.concatenate(parts) for name, parts in columns.items()})
+    points = [
+        {
+            **{"n": integer(n, "tasks"), "cpus": integer(cpus, "cpus"), "sms": integer(sms, "sms")},
+            **{"baselines": baselines, "sets": arguments(sets)},
+        }
+        for baselines, sets in options.values()
+    ]
+    found = shares(
+        "gs.experiments.stgm_options",
+        points,
+        count,
+        seed,
+        tests,
+        Execution(executor, workers, progress, None, store, shard),
+        {"overhead": overhead},
+    )
+    if isinstance(found, StoredStudy):
+        return found
+    table = table_of(points, found, [[row] for row in range(len(points))])
+    labels = np.repeat(list(options), len(table["n"]) // len(points))
+    return Options({"option": labels, **table})
 
 
 def _check(options: Any) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -24,7 +24,11 @@ from gpusched._support.progress import Progress
 from gpusched._support.results import Results, wilson
 from gpusched._support.text import shown
 from gpusched.model.fifo_order import ORDERS, Order
-from gpusched.study.sweeps import run, spawn
+from gpusched.study.execution import Execution
+from gpusched.study.point_results import values_of
+from gpusched.study.points import spawn
+from gpusched.study.runs import run, shardable
+from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -298,6 +302,7 @@ class Bounds(Results):
         return axes
 
 
+@shardable
 def yang_bounds(
     utilizations: Sequence[float] = UTILIZATIONS,
     n: int = 6,
@@ -308,10 +313,12 @@ def yang_bounds(
     *,
     sets: Mapping[str, Any] | None = None,
     horizon: int = 20,
-    executor: Executor | None = None,
+    executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
-) -> Bounds:
+    store: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
+) -> Bounds | StoredStudy:
     """Shares of tasks with a response-time bound over the utilization, and tightness of the bounds.
 
     This is the open question of [ECRTS17]. Random task sets by ``gs.generate.fifo``, the same for
@@ -333,12 +340,12 @@ def yang_bounds(
         Further arguments of ``gs.generate.fifo``, such as ``periods``.
     horizon
         Simulated time, in longest periods.
-    executor, workers, progress
-        As in ``gs.sweep``.
+    executor, workers, progress, store, shard
+        As in ``gs.sweep``. Orders, sets and utilizations at the end may be added to a store.
 
     Returns
     -------
-    Bounds
+    Bounds or StoredStudy
         Rows with columns order, utilization, n, threads, count, and
 
         - bounded: the share of the tasks that have a bound, with bounded_low and bounded_high (95 %
@@ -357,20 +364,30 @@ def yang_bounds(
     utilizations = [_number(u, "utilizations") for u in _listed(utilizations, "utilizations")]
     if integer(horizon, "horizon") < 1:
         raise ValueError(f"horizon: got {horizon}, expected a positive number")
-    root = spawn(seed)
     keys = [(order, i, u) for order in orders for i, u in enumerate(utilizations)]
-    points = [{"order": order, "utilization": u} for order, _, u in keys]
-    values = run(
-        functools.partial(_bounds, n=n, threads=threads, sets=dict(sets or {}), horizon=horizon),
-        points,
-        [spawn(root, i) for _, i, _ in keys],
+    fixed: dict[str, Any] = {
+        "n": n,
+        "threads": threads,
+        "sets": dict(sets or {}),
+        "horizon": horizon,
+    }
+    found = run(
+        functools.partial(_bounds, **fixed),
+        [{"order": order, "utilization": u, "index": i} for order, i, u in keys],
+        [spawn(seed)] * len(keys),
         count=count,
+        execution=Execution(executor, workers, progress, None, store, shard),
+        name="gs.experiments.yang_bounds",
+        seed=seed,
+        settings=fixed,
         largest=_SETS,
-        executor=executor,
-        workers=workers,
-        progress=progress,
     )
-    theorem = np.stack([values[f"theorem {k}"] for k in range(n)], axis=-1)
+    if isinstance(found, StoredStudy):
+        return found
+    values = values_of(found)
+    theorem = np.array(THEOREMS)[
+        np.stack([values[f"theorem {k}"] for k in range(n)], axis=-1).astype(np.intp)
+    ]
     bound = np.stack([values[f"bound {k}"] for k in range(n)], axis=-1)  # relative to periods
     observed = np.stack([values[f"observed {k}"] for k in range(n)], axis=-1)
     columns: dict[str, list[Any]] = {}
@@ -411,6 +428,7 @@ def _bounds(
     *,
     order: Order,
     utilization: float,
+    index: int,
     n: int,
     threads: int,
     sets: dict[str, Any],
@@ -420,8 +438,10 @@ def _bounds(
     seed: np.random.SeedSequence,
     stop: bytearray | None = None,
 ) -> Mapping[str, npt.NDArray[Any]]:
+    """Bounds, observed responses and theorems; orders have the same sets, those of ``index``."""
     from gpusched import analysis, generate, simulate
 
+    seed = spawn(seed, index)
     tasks = generate.fifo(
         n, utilization, threads, count=count, seed=spawn(seed, 0), first=first, **sets
     )
@@ -449,7 +469,7 @@ def _bounds(
     bound = np.where(found.bounded, found.numerator / under, np.nan) / tasks.period
     observed = largest / tasks.period
     return {
-        **{f"theorem {k}": found.theorem[:, k] for k in range(n)},
+        **{f"theorem {k}": found.theorem_code[:, k].astype(np.int64) for k in range(n)},
         **{f"bound {k}": bound[:, k] for k in range(n)},
         **{f"observed {k}": observed[:, k] for k in range(n)},
         # 0: no block waits, and no thread is unusable.

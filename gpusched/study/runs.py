@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
+from gpusched._support.arguments import integer
 from gpusched._version import __version__
-from gpusched.study.accumulators import Accumulator, PerSet
+from gpusched.study.accumulators import Accumulator, PerSet, State
 from gpusched.study.engine import Work, compute
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import PointResults
-from gpusched.study.points import Point, spawn
+from gpusched.study.points import Point, canonical, key_of, spawn
 from gpusched.study.stored_study import StoredStudy, open_store
 from gpusched.study.sweep_definition import seed_words
 
-__all__ = ["run"]
+__all__ = ["Shardable", "named_columns", "run", "shardable"]
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class Shardable(Protocol[P, R]):
+    """Type of a study's function: with ``shard=`` it returns the store of the shard."""
+
+    @overload
+    def __call__(self, *args: Any, shard: tuple[int, int], **options: Any) -> StoredStudy: ...
+    @overload
+    def __call__(self, *args: P.args, **options: P.kwargs) -> R: ...
+
+
+def shardable(function: Callable[P, R | StoredStudy]) -> Shardable[P, R]:
+    """Type a function so that it returns a ``StoredStudy`` with ``shard=`` only; unchanged."""
+    return cast("Shardable[P, R]", function)
 
 
 def run(
@@ -38,7 +56,7 @@ def run(
     Parameters
     ----------
     function, points, seeds, count, keep, largest
-        As in ``Work``; no two points are equal.
+        As in ``Work``. Equal points have equal seeds, and are computed once.
     execution
         How it is run.
     name
@@ -46,30 +64,58 @@ def run(
     seed
         The seed of which ``seeds`` are children.
     settings
-        What else determines the results: values that JSON holds.
+        What else determines the results, by names that ``gs.sweep`` does not use in its stores.
     accumulator
         Default ``PerSet({})``: the usual reductions of arrays with one value for each set.
     """
+    number = integer(count, "count")
+    if number < 1:
+        raise ValueError(f"count: got {number}, expected at least 1")
+    if not points:
+        raise ValueError(f"{name}: got no point, expected at least one")
     definition = None
     if execution.store is not None:
         definition = {
             "study": name,
             "gpusched": __version__,
             "seed": seed_words(seed, spawn(seed)),
-            "settings": dict(settings),
+            **{setting: _plain(value, setting) for setting, value in settings.items()},
         }
+    keys = [key_of(point) for point in points]
+    places = {key: index for index, key in reversed(list(enumerate(keys)))}
+    chosen = sorted(places.values())
     work = Work(
         function,
-        points,
-        seeds,
-        count,
+        [points[index] for index in chosen],
+        [seeds[index] for index in chosen],
+        number,
         accumulator or PerSet({}),
         keep=keep,
         definition=definition,
-        notes={"count": count},
+        notes={"count": number},
         largest=largest,
     )
     results = compute(work, execution)
     if execution.store is not None and execution.shard is not None:
         return open_store(execution.store)
-    return results
+    found = dict(zip(chosen, results, strict=True))
+    return [found[places[key]] for key in keys]
+
+
+def named_columns(state: State | None, name: str) -> dict[str, dict[str, Any]]:
+    """Columns of each quantity of a state of ``PerSet({})``, called ``name``, ``name_low`` etc."""
+    accumulator = PerSet({})
+    return {
+        quantity: accumulator.columns(name, states) for quantity, states in (state or {}).items()
+    }
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A setting as JSON holds it; what is more than lists of numbers and text becomes a text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(one, name) for one in value]
+    return canonical(value, name)

@@ -1,0 +1,30 @@
+"""Command ``merge``: one store of the parts of a sweep or an experiment."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from gpusched.cli.store_command import summary
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    merge = commands.add_parser(
+        "merge",
+        help="join the stores of the parts of a sweep",
+        description="Joins stores of one study, such as those of sweep --shard, in a new one, from "
+        "which the study makes its result when it is run with it as its store.",
+        epilog="Exit code: 0 when nothing is missing, 1 when something is, 2 after an error.",
+    )
+    merge.add_argument("output", metavar="OUTPUT", help="the new store")
+    merge.add_argument("stores", metavar="STORE", nargs="+", help="stores of the study")
+    merge.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched.study.stored_study import merge
+
+    study = merge(options.stores, options.output)
+    print(f"{summary(study)}\nwrote {options.output}")
+    return int(not study.complete)

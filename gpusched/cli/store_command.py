@@ -1,0 +1,59 @@
+"""Command ``store``: what is in the store of a sweep or an experiment."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from gpusched._support.text import clip
+from gpusched.cli.command_parts import columns
+
+if TYPE_CHECKING:
+    from gpusched.study.stored_study import StoredStudy
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    store = commands.add_parser(
+        "store",
+        help="show what is in the store of a sweep",
+        description="Prints the settings of the study in a store, its points, and the numbers of "
+        "task sets that are done and missing at each.",
+        epilog="Exit code: 0 when nothing is missing, 1 when something is, 2 after an error.",
+    )
+    store.add_argument("path", metavar="PATH", help="the file")
+    store.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched.study.stored_study import open_store
+
+    study = open_store(options.path)
+    for name, value in study.definition.items():
+        print(f"{name}: {clip(value if isinstance(value, str) else json.dumps(value), 100)}")
+    print()
+    print(table(study))
+    print()
+    print(summary(study))
+    return int(not study.complete)
+
+
+def table(study: StoredStudy) -> str:
+    """A row for each point, with its numbers of task sets."""
+    from gpusched.study.points import describe
+
+    missing: dict[str, int] = {}
+    for point, _, size in study.missing:
+        missing[repr(point)] = missing.get(repr(point), 0) + size
+    rows = [("point", "task sets", "missing")]
+    for point, sets in zip(study.points, study.sets, strict=True):
+        rows.append((describe(point), str(sets), str(missing.get(repr(point), 0))))
+    return columns(rows)
+
+
+def summary(study: StoredStudy) -> str:
+    """The study in one line."""
+    left = sum(size for _, _, size in study.missing)
+    end = f"{left} are missing" if left else "complete"
+    return f"{study.name}: {len(study.points)} points, {sum(study.sets)} task sets, {end}"
