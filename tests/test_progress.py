@@ -23,7 +23,7 @@ with reporter({progress}, 3, "set") as report:
 
 
 def in_terminal(code: str) -> str:
-    """What a process writes to a terminal that is its standard error."""
+    """Text that a process writes to a terminal that is its standard error."""
     pty = pytest.importorskip("pty")
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (25, 100))

@@ -27,7 +27,7 @@ try:
 except ImportError:  # a system without flock
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["replacing"]
+__all__ = ["create", "replacing"]
 
 _IN_MEMORY = 1 << 24  # bytes of a stream's content before it goes to a temporary file
 _PIECE = 1 << 20
@@ -83,6 +83,42 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
             if error.filename is None and error.errno in _WRITING:
                 error.filename = name
             raise
+
+
+def create(path: str | os.PathLike[str], content: bytes) -> None:
+    """Make a new file with this content, complete from the moment at which it is there.
+
+    Temporary files are removed as by `replacing`.
+
+    Raises
+    ------
+    OSError
+        A failed open, write or rename; FileExistsError when there is something at ``path``. The
+        error names ``path``.
+    """
+    name = path_text(path)
+    target = os.path.realpath(name)
+    with blaming(name):
+        _remove_abandoned(target)
+        unfinished, descriptor = _created(target, 0o666)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+            try:
+                os.link(unfinished, target)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without links
+                if os.path.lexists(target):
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name) from None
+                os.replace(unfinished, target)
+            _synchronise(os.path.dirname(target))
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(unfinished)
+            os.close(descriptor)
 
 
 def _stream(name: str) -> int | None:

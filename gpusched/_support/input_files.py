@@ -91,7 +91,7 @@ def content(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_all(file: io.BufferedReader, name: str, max_bytes: int = MAX_BYTES) -> bytes:
-    """What is left of a file that `opened` gave, as `content` returns it."""
+    """The rest of a file that `opened` gave, as `content` returns it."""
     size = os.fstat(file.fileno()).st_size
     check_size(name, size, max_bytes)
     parts: list[bytes] = []

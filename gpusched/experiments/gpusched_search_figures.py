@@ -33,7 +33,7 @@ from gpusched.study.points import spawn
 from gpusched.study.reductions import Extremes, Mean, Share
 from gpusched.study.runs import run
 from gpusched.study.stored_study import StoredStudy
-from gpusched.study.sweeps import columns_of
+from gpusched.study.sweep_table import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpusched._support.files import create
 from gpusched._support.text import clip, shown
 from gpusched.study.accumulators import Arrays, State
 
@@ -264,9 +265,7 @@ def check_same(held: Definition, wanted: Definition, where: str) -> None:
             )
     from gpusched.study.identity.function_identity import difference
 
-    parts = [one.get("function") for one in (held, wanted)]
-    parts = [part if isinstance(part, dict) else {} for part in parts]
-    found = difference(*parts)
+    found = difference(held.get("function", {}), wanted.get("function", {}))
     for name in [*wanted, *held]:
         if name != "function" and held.get(name) != wanted.get(name):
             values = (clip(json.dumps(one.get(name)), 60) for one in (held, wanted))
@@ -363,37 +362,20 @@ def _connect(name: str) -> sqlite3.Connection:
 
 
 def _make(name: str, definition: Definition, new: bool) -> None:
-    """Create a store atomically: under a temporary name, then linked or renamed."""
-    beside = f"{name}.{os.urandom(8).hex()}.tmp"
+    """Create a store without chunks, unless another process made it meanwhile."""
+    with blaming(name), contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(
+            f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_SCHEMA}; {_TABLES}"
+        )
+        rows = _rows({"definition": definition}, b"")
+        connection.executemany("INSERT INTO study VALUES (?, ?, ?)", rows)
+        connection.commit()
+        content = connection.serialize()
     try:
-        with blaming(name):
-            try:
-                with open(beside, "xb"):
-                    pass
-            except OSError as error:
-                raise OSError(error.errno, error.strerror, name) from None
-            connection = _connect(beside)
-            try:
-                connection.executescript(
-                    f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_SCHEMA};"
-                    f"BEGIN; {_TABLES}"
-                )
-                rows = _rows({"definition": definition}, b"")
-                connection.executemany("INSERT INTO study VALUES (?, ?, ?)", rows)
-                connection.execute("COMMIT")
-            finally:
-                connection.close()
-        try:
-            os.link(beside, name)  # never over a file that another process made meanwhile
-        except FileExistsError:
-            if new:
-                raise FileExistsError(f"{name}: got a file, expected a new name") from None
-        except OSError:  # no links on this file system
-            if not os.path.exists(name):
-                os.replace(beside, name)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
+        create(name, content)
+    except FileExistsError:
+        if new:
+            raise FileExistsError(f"{name}: got a file, expected a new name") from None
 
 
 def _lock(name: str, connection: sqlite3.Connection) -> None:
