@@ -75,7 +75,7 @@ def run(library: Path, store: Path, at: int, how: str, count: Path) -> tuple[int
 
 
 def judged(store: Path, reported: int, expected: gs.Sweep) -> str:
-    """What is wrong with the store after a fault; empty when nothing is."""
+    """Find what is wrong with the store after a fault; empty when nothing is."""
     held = 0
     if store.exists():
         try:

@@ -54,6 +54,7 @@
 #include "cuda/image.h"
 #include "cuda/player.h"
 #include "generate/elliott_sets.h"
+#include "generate/elliott_stack.h"
 #include "generate/fifo_sets.h"
 #include "generate/host_sets.h"
 #include "generate/kernel_sets.h"

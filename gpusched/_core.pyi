@@ -30,25 +30,25 @@ class CudaError(RuntimeError): ...
 @final
 class FifoSimulation:  # made by fifo_open
     def run(
-        self, *, waves: int, states: int, bytes: int, seconds: float, stop: Buffer | None
-    ) -> tuple[int, bool, int, int]: ...
-    def result(self) -> tuple[int, int, int, npt.NDArray[np.bool_], int, _Ints, _Ints]: ...
+        self, *, steps: int, states: int, bytes: int, seconds: float, stop: Buffer | None
+    ) -> tuple[int, bool, int, int, int]: ...
+    def result(self) -> tuple[int, int, int, tuple[_Ints, _Ints, _Ints]]: ...
     def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
     def waves(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 @final
 class HostSimulation:  # made by host_open
     def run(
-        self, *, instants: int, states: int, bytes: int, seconds: float, stop: Buffer | None
-    ) -> tuple[int, bool, int, int]: ...
-    def result(self) -> tuple[_Ints, _Ints, _Ints, int]: ...
+        self, *, steps: int, states: int, bytes: int, seconds: float, stop: Buffer | None
+    ) -> tuple[int, bool, int, int, int]: ...
+    def result(self) -> tuple[_Ints, _Ints, _Ints]: ...
     def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
     def intervals(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 @final
 class HierarchySimulation:  # made by hierarchy_open
     def run(
-        self, *, blocks: int, bytes: int, seconds: float, stop: Buffer | None
+        self, *, steps: int, states: int, bytes: int, seconds: float, stop: Buffer | None
     ) -> tuple[int, bool, int, int, int]: ...
     def ops(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
     def blocks(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
@@ -403,7 +403,7 @@ def fifo_responses(
 # Tasks on CPUs and a GPU: simulation (py_host_sim.c). hosts: see _Hosts; offset, core: (sets, n);
 # sm: uint8 (sets, n, sms); server, until, victim: (sets,); shares: low, high, gap as fractions.
 
-_Hosts: TypeAlias = tuple[_In, _In, _In, _In, _In, _In, _In, _In]
+_Hosts: TypeAlias = tuple[_In, ...]  # eight, or nine with sizes
 
 def host_open(
     hosts: _Hosts,
@@ -515,8 +515,9 @@ def warps_run(
 ) -> _Ints: ...
 
 # Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the arrays of
-# HostTasks._columns(), N sets of n tasks. All return schedulable (N,), response (N, n), terms
-# (N, n, 7) and failed (N,) first; an allocation goes on with core (N, n).
+# HostTasks._columns(), N sets of n tasks, with sizes at the end where they differ. All return
+# schedulable (N,), response (N, n), terms (N, n, 7) and failed (N,) first; an allocation goes on
+# with core (N, n). Beyond a set's tasks response and core are -1, the others 0.
 
 _Flags: TypeAlias = npt.NDArray[np.int8]
 
@@ -560,7 +561,14 @@ def host_stgm_exhaustive(
 # Global EDF with a GPU (py_gedf.c)
 
 def gedf_response(
-    period: _In, deadline: _In, demand: _In, *, cpus: int, methods: int, stop: Buffer | None
+    period: _In,
+    deadline: _In,
+    demand: _In,
+    *,
+    sizes: _In | None,
+    cpus: int,
+    methods: int,
+    stop: Buffer | None,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # verdict, failed (N,); numerator, denominator, method (N, n)
@@ -571,6 +579,7 @@ def container_response(
     inside: _In,
     server_period: _In,
     *,
+    sizes: _In | None,
     cpus: int,
     whole: bool,
     paper: bool,
@@ -594,7 +603,9 @@ def elliott_draw(
     first: int,
     count: int,
     stop: Buffer | None,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # n, gpu, period, work, fates
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# size (N,); period, priority, segments, cpu, copy_in, kernel of N sets of n tasks
 def elliott_study(
     key: _In,
     utilization: _In,

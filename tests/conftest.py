@@ -35,6 +35,15 @@ settings.register_profile(
 settings.load_profile(os.environ.get("GPUSCHED_HYPOTHESIS", "default"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With sanitizers, skip tests in which these can find nothing."""
+    if os.environ.get("GPUSCHED_SANITIZE"):
+        skipped = pytest.mark.skip(reason="has nothing to sanitize")
+        for item in items:
+            if any(item.iter_markers("source")) or any(item.iter_markers("python")):
+                item.add_marker(skipped)
+
+
 @pytest.fixture(scope="session")
 def compiler() -> Compiler:
     command = shlex.split(os.environ.get("CC", "cc"))

@@ -219,7 +219,7 @@ def simulated(system: System, step: int = NEVER) -> Result:
     simulation = opened(system)
     done = False
     while not done:
-        _, done, *_ = simulation.run(blocks=step, bytes=1 << 28, seconds=60.0, stop=None)
+        _, done, *_ = simulation.run(steps=step, states=0, bytes=1 << 28, seconds=60.0, stop=None)
     return logs(simulation)
 
 

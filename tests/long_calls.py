@@ -1,6 +1,6 @@
 """Long calls into the core, to be interrupted: python long_calls.py KIND CALL.
 
-Run by test_interrupt.py in a process of its own. Prints what it measured as JSON.
+Run by test_interrupt.py, in a process for each call. The measured times are printed as JSON.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import forked
 import numpy as np
 
 import gpusched as gs
@@ -66,8 +67,8 @@ def play() -> Callable[[Any], Any]:
     return lambda stop: found.policy.play(found.schedule, runs=2 * 10**7, seed=1, stop=stop)
 
 
-# One kernel of the FIFO model that runs alone, again and again.
-# A million waves for each job: long, and little to remember.
+# One kernel of the FIFO model that runs alone, with a million waves for each job: a long run that
+# needs little memory.
 LONELY = gs.KernelTasks(period=[10**7], block_time=5, blocks=10**6)
 
 
@@ -104,7 +105,7 @@ def warps() -> Callable[[Any], Any]:
 
 
 def stack_of(sets: int, *rows: tuple[int, int]) -> Any:
-    """The same set of CPU tasks, (period, CPU time), again and again."""
+    """Copies of one set of CPU tasks, (period, CPU time)."""
     one = gs.HostTasks(period=[row[0] for row in rows], cpu=[[row[1]] for row in rows])
     return tuple(np.repeat(column, sets, 0) for column in one._columns())
 
@@ -126,7 +127,7 @@ def host_allocation() -> Callable[[Any], Any]:
 
 
 def host_groups() -> Callable[[Any], Any]:
-    # One set, in which 750 tasks become 13 groups again and again.
+    # One set, in which 750 tasks are merged into 13 groups in every step.
     hosts = gs.generate.stgm(1500, 1, seed=1, gpu_ratio=(1, 1), utilization=(0.5, 0.6))._columns()
     return lambda stop: _core.host_stgm_allocate(
         hosts, cpus=4, sms=13, busy=False, paper=0, flags=32, stop=stop
@@ -195,7 +196,6 @@ def stopped(call: Callable[[Any], Any]) -> dict[str, Any]:
     return {
         "raised": raised,
         "after": ended - began - DELAY,
-        "steps": len(times),
         "pause": float(np.median(pauses)),
     }
 
@@ -208,4 +208,7 @@ def main(kind: str, name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1:] == ["serve"]:
+        forked.serve(main)
+    else:
+        main(*sys.argv[1:])

@@ -40,7 +40,7 @@ def kernel_tasks(draw: Any, stacks: bool = True) -> gs.KernelTasks:
 
 
 @st.composite
-def host_tasks(draw: Any, stacks: bool = True) -> gs.HostTasks:
+def host_tasks(draw: Any, stacks: bool = True, named: bool = True) -> gs.HostTasks:
     n, width = draw(st.integers(1, 4)), draw(st.integers(0, 2))
     shape = (draw(st.integers(1, 3)), n) if stacks and draw(st.booleans()) else (n,)
     columns, sms = draw(st.integers(1, 3)), draw(st.integers(0, 4))
@@ -67,4 +67,8 @@ def host_tasks(draw: Any, stacks: bool = True) -> gs.HostTasks:
         given["core"] = _array(draw, shape, st.integers(-1, 3))
     if sms:
         given["sm"] = _array(draw, (*shape, sms), st.integers(0, 1)).astype(bool)
-    return gs.HostTasks(**given, name=_names(draw, n))
+    if len(shape) == 2 and draw(st.booleans()):
+        sizes = _array(draw, shape[:1], st.integers(1, n))
+        sizes[draw(st.integers(0, shape[0] - 1))] = n
+        given["sizes"] = sizes
+    return gs.HostTasks(**given, name=_names(draw, n) if named else None)

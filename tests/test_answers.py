@@ -33,7 +33,7 @@ SPENT = gs.Budget(states=1)
 
 Call = Callable[[Any, Any], Answer]
 
-# Name: the stack, what goes with each of its sets, and the method.
+# Name: the stack, the other argument of each of its sets, and the method.
 METHODS: dict[str, tuple[Any, Any, Call]] = {
     "search": (KERNELS, TABLES, gs.pbs.search),
     "search, idling": (KERNELS, TABLES, lambda t, b: gs.pbs.search(t, b, idling=True)),
@@ -126,7 +126,7 @@ def test_one_set(name: str, i: int) -> None:
     assert (answer.slack[known] == expected[known]).all()
     if answer.accepted and "deadlines" not in repr(answer):
         assert (answer.slack >= 0).all()
-    # What is below the mask can not be taken for a response in time.
+    # Values below the mask must not look like responses within the deadline.
     assert (np.asarray(answer.response)[answer.response.mask] > 2**62).all()
     assert (np.asarray(answer.slack)[~known] < -(2**62)).all()
 
@@ -226,6 +226,7 @@ def test_frames(name: str, i: int | None) -> None:
         assert flag is pandas.NA if expected is None else flag == expected
 
 
+@pytest.mark.python
 @pytest.mark.parametrize(("name", "i"), [*((name, None) for name in METHODS), *ONES[::3]])
 def test_pictures(name: str, i: int | None) -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
@@ -271,6 +272,7 @@ def test_a_policy_and_its_runs(tmp_path: Path) -> None:
     assert gs.pbs.Play.load(tmp_path / "play") == play
 
 
+@pytest.mark.source
 def test_types_are_precise(tmp_path: Path) -> None:
     """A misspelt attribute of a result is an error to a type checker."""
     api = pytest.importorskip("mypy.api")
@@ -290,6 +292,6 @@ share: float = float(gs.pbs.search(tasks, table).schedulable.mean())
 """,
         encoding="utf-8",
     )
-    text, _, _ = api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(code)])
+    text, _, _ = api.run(["--strict", str(code)])
     lines = [int(line.split(":")[1]) for line in text.splitlines() if str(code) in line]
     assert sorted({*lines}) == [6, 7, 8, 9, 10], text

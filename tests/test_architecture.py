@@ -9,7 +9,11 @@ import types
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import gpusched
+
+pytestmark = pytest.mark.source
 
 PACKAGE = Path(gpusched.__file__).parent
 

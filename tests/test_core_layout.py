@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from native import CSRC, Compiler
 
-# Each folder with those whose headers it may include, apart from its own and its sub-folders.
+pytestmark = pytest.mark.source
+
+# Each folder with the folders whose headers it may include, apart from its own and its sub-folders.
 LAYERS = {
     "core": set(),
     "model": {"core"},

@@ -37,7 +37,7 @@ def python(code: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-# Is there a device?
+# Availability of a device
 
 
 def test_available(standin: Standin) -> None:

@@ -233,6 +233,7 @@ def check(tmp_path: Path, *options: str) -> tuple[int, Any]:
     return code, json.loads(output.read_text()) if output.exists() else None
 
 
+@pytest.mark.python
 def test_gpu_check(
     standin: Standin,
     tmp_path: Path,
@@ -261,6 +262,7 @@ def test_gpu_check(
     assert all(line.startswith(("pass", "figure", "skip")) for line in printed.splitlines()[2:-1])
 
 
+@pytest.mark.python
 def test_gpu_check_that_fails(
     standin: Standin,
     tmp_path: Path,
@@ -374,6 +376,7 @@ def test_gpu_check_without_a_device(
 # The notebook
 
 
+@pytest.mark.python
 def test_the_notebook_where_there_is_a_device(standin: Standin) -> None:
     """CI runs it without a device; its other half runs here."""
     pytest.importorskip("matplotlib")

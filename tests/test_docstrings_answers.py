@@ -9,6 +9,8 @@ import pytest
 import gpusched as gs
 from gpusched import analysis, pbs
 
+pytestmark = pytest.mark.python
+
 MODULES = [
     "gpusched.model.answers.answer",
     *(

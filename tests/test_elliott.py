@@ -240,7 +240,7 @@ def test_figure_5(panels: Any) -> None:
     found = panels.observations()
     assert sorted(set(found["observation"].tolist())) == [1, 2, 3, 4, 5, 6]
     holds = dict(zip(found["statement"].tolist(), found["holds"].tolist(), strict=True))
-    # Read to the letter, the first one does not hold: neither method is ahead everywhere.
+    # Taken literally, the first observation does not hold: neither method is ahead everywhere.
     assert [text for text, yes in holds.items() if not yes] == [
         "SRM and Container both schedule more than the CPUs alone at c = 8, in all panels"
     ]
@@ -255,7 +255,7 @@ def test_figure_5(panels: Any) -> None:
 
 
 def test_figure_5_counts_are_those_of_the_tests(panels: Any) -> None:
-    """The first sets of a scenario, one by one through gs.analysis."""
+    """The first sets of a scenario through gs.analysis."""
     number = panels.scenarios[4]
     of = SCENARIOS[number]
     few = elliott_fig5([number], 60, seed=2, without_gpu=True, progress=False)
@@ -264,20 +264,19 @@ def test_figure_5_counts_are_those_of_the_tests(panels: Any) -> None:
         of.utilization, of.periods, of.gpu, (of.share, of.share + 0.1), 60, seed
     )
     wanted = {
-        "SRM": sum(analysis.srm(s, 4).accepted for s in sets),
-        "SRM with FMLP": sum(analysis.srm(s, 4, lock="fmlp").accepted for s in sets),
-        "Container": sum(analysis.container(s, 4).accepted for s in sets),
-        **{
-            f"CPUs, c = {c}": sum(analysis.cpu_only(s, 4, c).accepted for s in sets)
-            for c in (2, 4, 8, 16)
-        },
+        "SRM": analysis.srm(sets, 4),
+        "SRM with FMLP": analysis.srm(sets, 4, lock="fmlp"),
+        "Container": analysis.container(sets, 4),
+        **{f"CPUs, c = {c}": analysis.cpu_only(sets, 4, c) for c in (2, 4, 8, 16)},
     }
-    for name, passed in wanted.items():
+    for name, answer in wanted.items():
+        passed = answer.accepted.sum()
         rows = few.where(curve=name)
         assert round(float((rows["schedulable"] * rows["sets"]).sum())) == passed
     assert few["sets"][few["curve"] == "SRM"].sum() == 60
 
 
+@pytest.mark.python
 def test_pictures(panels: Any) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
@@ -297,7 +296,7 @@ def test_pictures(panels: Any) -> None:
             panels.plot(periods="long")
         with pytest.raises(ValueError, match="scenarios: expected the nine printed ones of one"):
             few.observations()
-        # What is not in the study is not "never".
+        # A scenario outside the study has no answer, which differs from "never".
         part = elliott_fig5([0, 1], 500, seed=1, progress=False).plot_answer()
         assert not any(ax.texts for ax in part[:, 1:].flat)
     finally:
@@ -363,6 +362,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.python
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_store_survives(how: signal.Signals, tmp_path: Path) -> None:
     """kill -9 and Ctrl-C: the study goes on from what was stored, to the same numbers."""

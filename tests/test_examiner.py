@@ -237,7 +237,7 @@ def test_measured_times_need_a_tolerance() -> None:
     log = example(start=start, end=end)
     assert check_rules(log, GPU) != []
     assert check_rules(log, GPU, tolerance=20) == []
-    # What no delay below the tolerance explains is still found.
+    # Violations that no delay below the tolerance explains are still found.
     late = [*start[:10], 270]
     end[10] = 300
     rules = [v.rule for v in check_rules(example(start=late, end=end), GPU, tolerance=20)]
@@ -254,7 +254,7 @@ def test_contexts_share_no_queue() -> None:
     assert [v.rule for v in check_rules(other, GPU)] == []
 
 
-# As the tool writes it, with a field per line less and no field that is ours.
+# As the tool writes it, with one field less per line and none of the fields that gpusched adds.
 FILE = """{
 "scenario_name": "Two streams",
 "benchmark_name": "Timer Spin",

@@ -89,7 +89,7 @@ def test_paper() -> None:
     ) + Fraction(5 * 512 * 112, 180)
     assert float(limit.utilization) == pytest.approx(3784.7, abs=0.05)
     assert "no guarantee" in limit.why() and limit.schedulable is None
-    # Within the limit, yet the response times of the victim grow forever.
+    # Within the limit, yet the response times of the victim grow without bound.
     victim = fifo_limit(VICTIM, 2)
     assert victim.within and victim.limit == 2
     assert float(victim.utilization) == pytest.approx(1.2636, abs=5e-5)
@@ -405,7 +405,7 @@ def test_theorems_one_by_one(order: Any) -> None:
         if alone.bounded.any():
             seen.add(name)
             assert all(str(t).startswith(name) for t in alone.theorem[alone.bounded])
-    # One that refines has nothing to start from.
+    # A theorem that refines a bound has none to start from.
     expected = {"hardware": {"fits", "V1", "A"}, "release": {"fits", "A", "V2"}}
     expected |= {"strict": {"fits", "V3"}, "overlap": {"P"}}
     assert seen == expected[order]
@@ -594,7 +594,7 @@ def test_long_bounds_are_whole() -> None:
         assert bound == math.ceil(mine)
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(

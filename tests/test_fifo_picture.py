@@ -12,6 +12,8 @@ import pytest
 import gpusched as gs
 from gpusched.simulate import fifo_timeline
 
+pytestmark = pytest.mark.python
+
 EXAMPLE = gs.KernelTasks(
     period=[80, 160, 170, 180],
     block_time=[38, 60, 60, 112],

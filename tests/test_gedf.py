@@ -383,22 +383,23 @@ def test_refusals() -> None:
     for test in (analysis.srm, analysis.container, analysis.gedf_tardiness):
         with pytest.raises(TypeError, match="hosts: got list, expected HostTasks"):
             test([30, 30], 4)  # type: ignore[arg-type]
-    # More than a CPU is an answer, not an error.
+    # A load above one CPU is rejected; it is not an error.
     long = gs.HostTasks.from_gpu_times([10], cpu=[11])
     assert analysis.srm(long, 4).accepted is False
 
 
 def test_the_module_refuses() -> None:
     row = np.array([[10, 20]])
+    options: dict[str, Any] = {"sizes": None, "cpus": 2, "methods": 30}
     with pytest.raises(ValueError, match=r"demand\[1\](: got| =) -1"):
-        _core.gedf_response(row, row, np.array([[1, -1]]), cpus=2, methods=30, stop=None)
+        _core.gedf_response(row, row, np.array([[1, -1]]), **options, stop=None)
     with pytest.raises(
         OverflowError, match=r"demand\[1\]: got 2305843009213693952, expected at most"
     ):
-        _core.gedf_response(row, row, np.array([[1, 2**61]]), cpus=2, methods=30, stop=None)
+        _core.gedf_response(row, row, np.array([[1, 2**61]]), **options, stop=None)
     with pytest.raises(ValueError, match="demand: got length 1 on axis 1, expected 2"):
-        _core.gedf_response(row, row, np.array([[1]]), cpus=2, methods=30, stop=None)
+        _core.gedf_response(row, row, np.array([[1]]), **options, stop=None)
     stopped = bytearray(b"\1")
     many = np.full((20_000, 2), 10)
     with pytest.raises(gs.Cancelled):
-        _core.gedf_response(many, many, many, cpus=2, methods=30, stop=stopped)
+        _core.gedf_response(many, many, many, **options, stop=stopped)

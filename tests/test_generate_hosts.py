@@ -11,6 +11,7 @@ import pytest
 from test_generate import distance
 
 import gpusched as gs
+from gpusched.model.hosts.host_text import job_of
 
 SETS = 4000
 FLAT = gs.profiles.table([1.0])
@@ -143,7 +144,7 @@ def test_a_set_is_the_same_in_any_stack() -> None:
 def test_the_same_numbers_on_every_machine() -> None:
     """Fixed for good: recorded experiments depend on them."""
     tasks = gs.generate.stgm(3, seed=7, first=123456789, sms=2)
-    assert [tasks._job(i) for i in range(3)] == FIXED_JOBS
+    assert [job_of(tasks, i) for i in range(3)] == FIXED_JOBS
     assert tasks.period.tolist() == FIXED_PERIODS
 
 

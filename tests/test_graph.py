@@ -182,7 +182,7 @@ def test_answer_and_counts_do_not_depend_on_the_unit_of_time():
     for _ in range(50):
         case = random_set(rng)
         large = [[10**9 * x for x in row] for row in case]
-        # A job that waits misses at its deadline, one tick before which is another tick now.
+        # A waiting job misses at its deadline; scaling moves the tick before the deadline.
         small, big = run(*case, first_only=False), run(*large, first_only=False)
         for key in ("schedulable", "vertices", "times", "edges", "merged", "splits"):
             assert small[key] == big[key]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.simulate import hierarchy_run, hierarchy_timeline
+from gpusched.simulate import hierarchy_timeline, run_slices
 from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Hierarchy
 
 # Of Amert et al.: two SMs as in a TX2.
@@ -66,7 +66,7 @@ def random_launches(rng: np.random.Generator, n: int = 40, **more: Any) -> gs.La
     )
 
 
-# What was observed
+# Published observations
 
 
 def test_rtss_2017_without_priorities() -> None:
@@ -155,7 +155,7 @@ def test_paper_000(gpu: gs.GPU) -> None:
     assert run.end.tolist() == fifo.finish.tolist()
 
 
-# Where it meets other parts
+# Agreement with other parts
 
 
 @pytest.mark.parametrize("policy", ["most_room", "olmedo", "round_robin"])
@@ -507,7 +507,7 @@ def test_slices_budgets_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = gs.simulate.hierarchy(launches, TX2, timeslice=50, seed=1)
     assert whole.outcome == "done"
     for size in (1, 3, 100):
-        monkeypatch.setattr(hierarchy_run, "_SLICE", size)
+        monkeypatch.setattr(run_slices, "_SLICE", size)
         seen: list[tuple[int, int]] = []
         run = gs.simulate.hierarchy(
             launches,
@@ -546,6 +546,7 @@ def test_slices_budgets_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 # Pictures and files
 
 
+@pytest.mark.python
 def test_plot() -> None:
     pytest.importorskip("matplotlib")
     from legible import assert_legible
@@ -565,6 +566,7 @@ def test_plot() -> None:
         assert_legible(many.plot(by=by).figure)
 
 
+@pytest.mark.python
 def test_svg_is_bounded_and_says_what_it_shows() -> None:
     rng = np.random.default_rng(9)
     launches = random_launches(rng, 3000)

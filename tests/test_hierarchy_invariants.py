@@ -24,7 +24,7 @@ class Log:
     def __init__(self, system: dict[str, Any]) -> None:
         self.system = system
         simulation = opened(system)
-        while not simulation.run(blocks=1000, bytes=1 << 28, seconds=60.0, stop=None)[1]:
+        while not simulation.run(steps=1000, states=0, bytes=1 << 28, seconds=60.0, stop=None)[1]:
             pass
         result = logs(simulation)
         self.__dict__.update({key: result[key] for key in ("head", "joined", "first", "end")})
@@ -146,14 +146,14 @@ def runs_in_its_slices(log: Log) -> None:
             assert took == duration
         else:
             factors = log.system["interference"][k]
-            # Each look may lose a thousandth of a tick of progress, and the last tick is whole.
+            # Each update may lose a thousandth of a tick of progress; the end is rounded up.
             looks = 1 + took
             most = (1000 * duration + looks) * max(factors[:3]) * factors[3] // 10**9 + 2
             assert duration <= took <= most
 
 
 def slices_follow_the_round(log: Log) -> None:
-    """One context at a time; a switch costs its time and nothing else; nobody sleeps on work."""
+    """One context at a time; a switch costs its time and nothing else; no idling with work."""
     assert all(a < b for _, a, b in log.slices)
     switch = log.system["switch_time"]
     for (last, _, gone), (following, begin, _) in pairwise(log.slices):
@@ -163,7 +163,7 @@ def slices_follow_the_round(log: Log) -> None:
         assert log.had_gpu(context, joined, end) > 0
         idle = joined
         for _, begin, to in log.slices:
-            # Whoever gets the GPU next was chosen a switch earlier.
+            # The context that gets the GPU next was chosen a switch time earlier.
             assert begin - switch <= idle or idle >= end
             idle = max(idle, to)
         assert idle >= end

@@ -218,7 +218,7 @@ def opened(tasks, cpus, sms, protocol, mode, *, offset, shares, key, **server):
 def simulated(*system, **options):
     """The core's jobs and intervals of one set."""
     capsule = opened(*system, **options)
-    while not capsule.run(instants=1000, states=0, bytes=0, seconds=0.0, stop=nothing)[1]:
+    while not capsule.run(steps=1000, states=0, bytes=0, seconds=0.0, stop=nothing)[1]:
         pass
     jobs = np.stack(capsule.jobs(), axis=1).tolist()
     intervals = np.stack(capsule.intervals(), axis=1).tolist()
@@ -232,14 +232,14 @@ def test_logs_are_lent(look):
     options = {"offset": [0] * len(A), "shares": [1, 1, 1, 1, 0, 1], "key": 1}
     capsule = opened(*system, **options)
     for _ in range(40):
-        capsule.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
+        capsule.run(steps=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     log = look(capsule)
     again = look(capsule)
     with pytest.raises(ValueError, match="cannot go on"):
-        capsule.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
+        capsule.run(steps=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     other = opened(*system, **options)
     for _ in range(40):
-        other.run(instants=1, states=0, bytes=0, seconds=0.0, stop=nothing)
+        other.run(steps=1, states=0, bytes=0, seconds=0.0, stop=nothing)
     kept = [column.copy() for column in look(other)]
     del capsule
     gc.collect()
@@ -284,7 +284,7 @@ def test_the_simulator_job_by_job(protocol):
     full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
     for stack in stacks(f"simulator {protocol}", 12, cpus, sms):
         for tasks in stack:
-            # What the parts of a job took shows where none of them can be none.
+            # Times of parts are observable only where every part takes some time.
             some = all(min(a, e[-1], b) > 0 for t in tasks for a, e, b in t.gpu)
             shares = (full, gaps, less) if some else (full, gaps)
             mode = rng.choice(MODES[protocol][1])
@@ -497,7 +497,7 @@ def test_long_chains():
                 tasks.append(Task(1000, [1, 1], gpu, None, i, rng.randrange(3), sms))
             stack = [tasks]
             for busy in (0, 1):
-                # Busy: the other tasks of a core play no part, and what is left is small.
+                # Mode busy: other tasks of the core do not matter; the remaining systems are small.
                 paths = ht.component if n > 14 and not busy else ht.chain
                 answer = _core.host_stgm(
                     columns(stack),

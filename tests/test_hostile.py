@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forked import Server
 from hostile_calls import ARGUMENTS, parameters_of, public_names
 
 SCRIPT = Path(__file__).with_name("hostile_calls.py")
@@ -25,32 +25,30 @@ def test_every_parameter_has_a_good_argument() -> None:
     assert not any(missing.values()), f"give hostile_calls.ARGUMENTS these: {missing}"
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_hostile(name: str, tmp_path: Path) -> None:
-    log = tmp_path / "calls"
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     options = os.environ.get("ASAN_OPTIONS", "")
-    environment = os.environ | {
+    server = Server(
+        SCRIPT,
+        tmp_path_factory.mktemp("hostile"),
         # A sanitizer would end the process where malloc has to answer NULL.
-        "ASAN_OPTIONS": f"{options}:allocator_may_return_null=1:max_allocation_size_mb=2048",
+        ASAN_OPTIONS=f"{options}:allocator_may_return_null=1:max_allocation_size_mb=2048",
         # Threads of the linear algebra take address space, which is limited here.
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    try:
-        done = subprocess.run(
-            [sys.executable, SCRIPT, name, log],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            env=environment,
-        )
-        ended, output = f"ended with {done.returncode}", done.stdout + done.stderr
-    except subprocess.TimeoutExpired as expired:
-        done = None
-        ended, output = f"did not end in {SECONDS} s", (expired.stderr or b"").decode()
-    if done is None or done.returncode != 0:
+        OPENBLAS_NUM_THREADS="1",
+    )
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_hostile(name: str, server: Server, tmp_path: Path) -> None:
+    log = tmp_path / "calls"
+    done = server.call(name, log, seconds=SECONDS)
+    if done.returncode != 0:
+        late = done.returncode is None
+        ended = f"did not end in {SECONDS} s" if late else f"ended with {done.returncode}"
         calls = log.read_text(errors="replace").splitlines() if log.exists() else ["none"]
-        text = f"{name} {ended} after {len(calls)} calls, the last one {calls[-1]}\n{output}"
-        pytest.fail(text, pytrace=False)
+        text = f"{name} {ended} after {len(calls)} calls, the last one {calls[-1]}\n"
+        pytest.fail(text + done.stdout + done.stderr, pytrace=False)
     made, answered = map(int, done.stdout.split())
     assert made > answered > 0

@@ -81,7 +81,7 @@ def test_from_segments() -> None:
     assert tasks.cpu.tolist() == [[0, 0, 0]]
     assert tasks.cpu_segments.tolist() == [0] and tasks.segments.tolist() == [2]
     assert eval(repr(tasks), {"HostTasks": HostTasks}) == tasks
-    # A repr has what an allocator found, too.
+    # A repr includes cores and SMs of an allocation.
     placed = HostTasks.from_segments(
         [50, 60], [[5, (1, 2, 3)], [4]], deadline=[40, 60], core=[1, 0], sm=[[0, 2], []]
     )

@@ -22,6 +22,8 @@ from gpusched._draw import chrome_trace
 from gpusched.io.kernel_names import labels
 from gpusched.model.gpu import GPU
 
+pytestmark = pytest.mark.python
+
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "tests" / "data" / "pipeline.pt.trace.json"
 TRACES = Path(os.environ.get("GPUSCHED_TRACES", ROOT.parent / "shared" / "data" / "traces"))
@@ -86,7 +88,7 @@ def resident(threads, regs, smem):
         fitting = n
 
 
-# What is read
+# Fields that are read
 
 
 def test_every_array_of_a_launch(tmp_path):
@@ -643,7 +645,7 @@ def test_the_sample_is_consistent():
             assert args["warps per SM"] * 512 == math.prod(args["grid"]) * math.prod(args["block"])
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(
@@ -704,7 +706,7 @@ def test_malformed_kernels(tmp_path, event, message):
     ("content", "message"),
     [
         (b"", "got an empty file, expected a trace"),
-        (gzip.compress(b""), "got an empty gzip, expected a trace"),
+        (gzip.compress(b"", mtime=0), "got an empty gzip, expected a trace"),
         (b"not json", "expected JSON of the PyTorch profiler, or a trace"),
         (SAMPLE.read_bytes()[:20_000], "expected JSON: Expecting ',' delimiter: line 93"),
         (b'{"traceEvents": []} tail', r"expected JSON: Extra data: line 1 column 21 \(char"),
@@ -717,7 +719,7 @@ def test_malformed_kernels(tmp_path, event, message):
         (gzip.compress(SAMPLE.read_bytes()).replace(b"\x1f\x8b\x08", b"\x1f\x8b\x07"),
          "expected an intact gzip:"),
         (gzip.compress(SAMPLE.read_bytes())[:-8] + b"\0" * 8, "expected an intact gzip:"),
-        (gzip.compress(b"no json here"), "expected JSON in the gzip of the PyTorch"),
+        (gzip.compress(b"no json here", mtime=0), "expected JSON in the gzip of the PyTorch"),
         (b"SQLite format 3\0" + b"\0" * 100, "expected an intact SQLite database: file is not a"),
         (b"[]", "got JSON without a list of traceEvents, expected"),
         (b"3.5", "got JSON without a list of traceEvents, expected"),
@@ -739,7 +741,7 @@ def test_malformed_files(tmp_path, content, message):
 def test_every_truncation_is_refused(tmp_path):
     path = tmp_path / "cut.json"
     whole = put(tmp_path, [kernel(ts=1.5)]).read_bytes()
-    packed = gzip.compress(whole)
+    packed = gzip.compress(whole, mtime=0)
     for data in [whole[:n] for n in range(len(whole))] + [packed[:n] for n in range(len(packed))]:
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"cut\.json"):
@@ -754,7 +756,7 @@ def test_damaged_bytes_never_escape_as_another_error(tmp_path):
         data = bytearray(whole)
         for _ in range(generator.randrange(1, 4)):
             data[generator.randrange(len(data))] = generator.choice(b'09-.eE{}[]",:nt\\ \xff')
-        path.write_bytes(gzip.compress(data) if generator.random() < 0.3 else data)
+        path.write_bytes(gzip.compress(data, mtime=0) if generator.random() < 0.3 else data)
         try:
             assert len(io.read_trace(path)) in (1, 2)
         except ValueError as error:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.source
+
 ROOT = Path(__file__).parent.parent
 
 # A docstring, or the first comment of a C file, opens with a noun phrase or an imperative.

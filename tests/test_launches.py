@@ -334,3 +334,39 @@ def test_streams_of_tasks_are_streams() -> None:
     for stream, text in ((-1, "a non-negative number"), (2**40, "less than 16777216")):
         with pytest.raises(ValueError, match=rf"stream\[1\]: got {stream}, expected {text}"):
             gs.Launches.from_tasks(tasks, 20, stream=[0, stream])
+
+
+def test_replace() -> None:
+    launches = recorded()
+    assert launches.replace() == launches
+    later = launches.replace(time=launches.time + 5)
+    assert later.time.tolist() == [5, 5, 15, 15, 15]
+    assert later == gs.Launches.from_frame(launches.to_frame().assign(time=later.time))
+    # Durations: a range stays, a fixed duration stays fixed, block times stay.
+    slower = launches.replace(duration=launches.duration + 5)
+    assert slower.duration.tolist() == [25606, 35, 3, 12, 10]
+    assert slower.longest.tolist() == [25606, 40, 4, 12, 10]
+    with pytest.raises(ValueError, match=r"longest\[1\]: got 40, expected at least the duration"):
+        launches.replace(duration=50)
+    assert slower.replace(longest=None).longest.tolist() == [25606, 35, 4, 12, 10]
+    faster = launches.replace(bandwidth=24)
+    assert faster.duration.tolist() == [12801, 30, 3, 7, 5]
+    assert faster.longest.tolist() == [12801, 40, 4, 7, 5]
+    whole = launches.replace(block_times=None)
+    assert whole.block_times is None and whole.longest[2] == 4
+    assert launches.replace(interference=None).interference is None
+    assert launches.replace(after=None).after == ((),) * 5
+
+
+def test_replace_derives_names_and_streams() -> None:
+    launches = gs.Launches([0, 1], 4, kind=["kernel", "copy_in"])
+    assert launches.replace(kind="copy_out").name == ("copy out 0", "copy out 1")
+    assert launches.replace(name=["a", "b"]).replace(kind="copy_out").name == ("a", "b")
+    two = launches.replace(stream=[0, 1])
+    assert two.stream_name == ("stream 0", "stream 1")
+    assert two.replace(stream=0).streams == 2
+    assert two.replace(stream_kind=["null", "blocking"]).stream_name == ("NULL stream", "stream 1")
+    with pytest.raises(ValueError, match=r"stream\[1\]: got 2, expected one of 2 streams"):
+        two.replace(stream_priority=[0, -1]).replace(stream=[0, 2])
+    with pytest.raises(TypeError, match="tmie"):
+        launches.replace(tmie=[1, 2])  # type: ignore[call-arg]

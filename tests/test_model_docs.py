@@ -17,6 +17,8 @@ import pytest
 import gpusched as gs
 import gpusched.model
 
+pytestmark = pytest.mark.python
+
 MODULES = sorted(info.name for info in pkgutil.iter_modules(gpusched.model.__path__))
 PUBLIC = [
     *(gs.GPU, gs.KernelTasks, gs.HostTasks, gs.Launches, gs.BatchTable, gs.Schedule, gs.Placement),
@@ -75,6 +77,7 @@ def test_public_types_are_complete(public: Any) -> None:
             assert "Any" not in loose or parameter.startswith("_"), f"{name}: {parameter}"
 
 
+@pytest.mark.source
 def test_a_misspelt_name_fails_under_mypy(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     path = tmp_path / "misspelt.py"

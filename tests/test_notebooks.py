@@ -1,9 +1,10 @@
 """Every notebook runs from its first cell to its last and is committed with its output."""
 
-import os
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.python
 
 nbformat = pytest.importorskip("nbformat")
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
@@ -13,8 +14,6 @@ def test_there_are_notebooks():
     assert NOTEBOOKS
 
 
-# Under sanitizers they take minutes, and call nothing that other tests do not call.
-@pytest.mark.skipif(bool(os.environ.get("GPUSCHED_SANITIZE")), reason="too slow to sanitize")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # of the Jupyter packages, not of ours
 def test_notebook_runs(path, tmp_path, monkeypatch):

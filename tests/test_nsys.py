@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from gpusched import io
 from gpusched.model.gpu import GPU
 
+pytestmark = pytest.mark.python
+
 PID = 4242
 GLOBAL_PID = (1 << 48) | (PID << 24)
 
-# As versions of 2024 and 2025 write them, without the columns that say nothing here.
+# As versions of 2024 and 2025 write them, without the columns that are not read.
 KERNELS = """CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (
     start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
     contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL,
@@ -146,7 +148,7 @@ def columns(trace):
     }
 
 
-# What is read
+# Fields that are read
 
 
 @pytest.mark.parametrize("write", [database, table])
@@ -700,7 +702,7 @@ def test_damaged_reports_never_escape_as_another_error(tmp_path):
             assert str(path) in str(error)
 
 
-# What is neither
+# Other files
 
 
 def test_logs_of_the_examiner_are_read_elsewhere(tmp_path):

@@ -137,7 +137,7 @@ def test_more_than_six_kernels_may_be_undecided() -> None:
         ValueError, match=r"mask: got batch \{0, 1, 2, 3, 4, 5, 6\}, expected an eligible"
     ):
         table.submission_order(127)
-    # An SM more, and it fits.
+    # With one more SM it fits.
     larger = gs.GPU(sms=3, threads_per_sm=1024, blocks_per_sm=32)
     assert gs.BatchTable.from_gpu(puzzle(), larger, slowdown=None).undecided is None
 

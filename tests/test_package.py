@@ -50,7 +50,7 @@ def code_of(path: Path) -> str:
 
     pattern = r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
     text = path.read_text(encoding="utf-8")
-    # The quotes of an #include are needed by nobody who calls this.
+    # Names in quotes after #include are removed too; no caller needs them.
     return re.sub(pattern, blank, text, flags=re.DOTALL)
 
 
@@ -88,6 +88,7 @@ def core_symbols(library: Path) -> list[tuple[str, str, str, str]]:
     return symbols
 
 
+@pytest.mark.source
 def test_names_of_the_core_start_with_gs(plain_core: Path) -> None:
     symbols = core_symbols(plain_core)
     exported = [name for _, name, kind, _ in symbols if kind.isupper() and kind != "U"]
@@ -95,6 +96,7 @@ def test_names_of_the_core_start_with_gs(plain_core: Path) -> None:
     assert [name for name in exported if not name.startswith("gs_")] == []
 
 
+@pytest.mark.source
 def test_the_core_has_no_mutable_state(plain_core: Path) -> None:
     symbols = core_symbols(plain_core)
     assert any(section.startswith(".text") for *_, section in symbols)
@@ -111,6 +113,7 @@ def test_the_core_has_no_mutable_state(plain_core: Path) -> None:
     assert mutable == []
 
 
+@pytest.mark.source
 def test_the_core_calls_no_output_and_no_exit(plain_core: Path) -> None:
     wanted = {(member, name) for member, name, kind, _ in core_symbols(plain_core) if kind == "U"}
     assert ("core-context.o", "calloc") in wanted
@@ -128,6 +131,7 @@ def test_the_core_calls_no_output_and_no_exit(plain_core: Path) -> None:
     assert [pair for pair in elsewhere if pair[0] != "core-context.o"] == []
 
 
+@pytest.mark.source
 def test_the_core_is_free_of_python_and_output() -> None:
     """The same from the text, for what a compiler leaves out and where there is no nm."""
     forbidden = re.compile(
@@ -142,6 +146,7 @@ def test_the_core_is_free_of_python_and_output() -> None:
     assert found == []
 
 
+@pytest.mark.source
 def test_every_c_file_begins_with_what_it_holds() -> None:
     wrong = []
     for path in CORE:
@@ -192,12 +197,6 @@ def test_import_is_light() -> None:
     assert sorted(heavy & {name.split(".")[0] for name in names}) == []
 
 
-# Sanitizers see nothing new here, and these take several times as long under them.
-not_sanitized = pytest.mark.skipif(
-    bool(os.environ.get("GPUSCHED_SANITIZE")), reason="has nothing to sanitize"
-)
-
-
 def test_the_tab_key_shows_what_is_public() -> None:
     """dir() of the package and of its modules: all of it is there, none of it by accident."""
     shown = {name for name in dir(gpusched) if not name.startswith("__")}
@@ -212,20 +211,20 @@ def test_the_tab_key_shows_what_is_public() -> None:
             assert f"gs.{name}" in (gpusched.__doc__ or "") or name == "profiles"
 
 
-@not_sanitized
+@pytest.mark.source
 def test_stubs_describe_the_module() -> None:
     pytest.importorskip("mypy")
     options = ["--concise", "--mypy-config-file", "pyproject.toml"]
     run(sys.executable, "-m", "mypy.stubtest", *options, "gpusched._core")
 
 
-@not_sanitized
+@pytest.mark.source
 def test_types() -> None:
     pytest.importorskip("mypy")
     run(sys.executable, "-m", "mypy", "--strict", "gpusched")
 
 
-@not_sanitized
+@pytest.mark.source
 def test_style() -> None:
     pytest.importorskip("ruff")
     run(sys.executable, "-m", "ruff", "check", "--quiet", ".")

@@ -25,7 +25,7 @@ def sms(placement):
     return [placement.sms(k).tolist() for k in range(len(placement.warps))]
 
 
-# What was observed
+# Published observations
 
 
 @pytest.mark.parametrize("policy", ["most_room", "olmedo"])
@@ -80,7 +80,7 @@ def test_sixty_eight_turing_sms():
     assert gs.place(turing, 5, 32, load=first.after).sm.tolist() == [67, 0, 2, 4, 6]
 
 
-# Where the paper's rules and most_room part
+# Differences of the paper's rules and most_room
 
 
 def test_the_probe_that_tells_the_rules_apart():
@@ -167,7 +167,7 @@ def test_agrees_with_the_twin(policy):
     assert 25 < stuck < 225
 
 
-# What holds for every placement
+# Properties of every placement
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -14,6 +14,8 @@ from gpusched._draw import axes as plot
 from gpusched.model.schedule import Schedule
 from gpusched.pbs import graph
 
+pytestmark = pytest.mark.python
+
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from legible import assert_legible  # noqa: E402

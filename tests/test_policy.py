@@ -130,7 +130,7 @@ def test_a_limited_policy_is_still_safe():
         whole = gs.pbs.search(tasks[i], table[i], policy=True).policy
         few = gs.pbs.search(tasks[i], table[i], policy=2).policy
         smaller += len(few.first) < len(whole.first)
-        # What it calls safe is safe.
+        # Instants that it reports as safe are safe.
         everything = (1 << tasks.n) - 1
         assert set(few.safe(0, everything)) <= set(whole.safe(0, everything))
         if few.safe(0, everything):

@@ -9,6 +9,8 @@ import pytest
 from reference import fifo_bound as fb
 from reference.fifo import ORDERS, responses, simulate
 
+pytestmark = pytest.mark.python
+
 # (period, block time, blocks, threads, m)
 THREE = ([40, 30, 24], [4, 3, 6], [2, 4, 1], [3, 2, 4], 8)
 CHAIN = ([8, 100], [2, 10], [1, 3], [1, 2], 4)

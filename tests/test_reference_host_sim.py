@@ -10,6 +10,8 @@ from reference.host_sim import Simulation, responses, simulate, worst
 from reference.host_tests import Task
 from test_reference_host_tests import random_set
 
+pytestmark = pytest.mark.python
+
 TESTS = {
     "stgm suspend": (lambda tasks: ht.stgm(tasks), {"protocol": "stgm"}),
     "stgm busy": (lambda tasks: ht.stgm(tasks, True), {"protocol": "stgm", "mode": "busy"}),
@@ -163,7 +165,7 @@ def test_parts_of_length_zero_are_none():
     busy = [lone(0, 0, [1, 0], [(4, 4, 4)], {0}), lone(1, 1, [1, 1], [(0, 3, 0)], {1})]
     assert responses(busy, 2, [[0], [0]]) == [13, 5]
     assert responses(busy, 2, [[0], [0]], waits=True) == [13, 9]
-    # A GPU segment of nothing is no point at which another task can come first.
+    # An empty GPU segment does not let another task go first.
     empty = [lone(0, 0, [24], T=28), lone(0, 1, [4, 0], [(0, 0, 0)], {0}, T=30)]
     for busy in (False, True):
         assert ht.stgm(empty, busy).W == [24, 28]

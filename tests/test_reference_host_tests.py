@@ -9,6 +9,8 @@ import pytest
 from reference import host_tests as ht
 from reference.host_tests import Task
 
+pytestmark = pytest.mark.python
+
 # Vector A: cores, SM sets and priorities given.
 A = [
     Task(60, [3, 2], [(1, 6, 1)], prio=0, core=0, sms={0}),
@@ -81,7 +83,7 @@ def test_vector_a4():
     assert [t.core for t in found.placed] == [0, 1, 1, 1]
     assert found.result.W == [82, 81, 110, 53]
     assert found.rounds == 2
-    # The sign as printed spends its SMs on the task that has no use for them.
+    # With the sign as printed, SMs go to a task that gains nothing from them.
     assert not ht.allocate(A4, 2, 4, sign=True).schedulable
 
 

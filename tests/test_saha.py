@@ -19,7 +19,7 @@ from gpusched.experiments import (
     stgm_fig5,
     stgm_options,
 )
-from gpusched.study.sweeps import spawn
+from gpusched.study.points import spawn
 
 SOUND = [name for name, (_, _, variant) in STGM_TESTS.items() if variant == "sound"]
 
@@ -122,7 +122,7 @@ def test_allocators(mode: str) -> None:
         best = float(rows["exhaustive"]["found"][0])
         for name, row in rows.items():
             share, missed = float(row["found"][0]), float(row["missed"][0])
-            assert missed == pytest.approx(best - share)  # nobody finds what there is not
+            assert missed == pytest.approx(best - share)  # the exhaustive search misses none
             assert row["accepted"][0] == pytest.approx(share + row["unsafe"][0])
             if "line 16" not in name and "line 26" not in name:
                 assert row["unsafe"][0] == 0
@@ -130,7 +130,7 @@ def test_allocators(mode: str) -> None:
     worst = found.where(n=8)
     assert worst.where(allocator="line 16 as printed")["unsafe"][0] > 0
     assert worst.where(allocator="Algorithm 1")["missed"][0] > 0
-    # Without the budget to decide, what another way finds exists all the same.
+    # Undecided for lack of budget: an allocation that another method finds still exists.
     ways = {"exhaustive": None, "apart": {"apart": True}}
     poor = stgm_allocators([8], 60, seed=6, mode=mode, allocators=ways, states=20)
     spent, apart = (poor.where(allocator=name) for name in ways)

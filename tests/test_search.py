@@ -169,7 +169,7 @@ def test_a_stack_answers_as_its_sets_do():
         assert stack.states[i] == one.states
         assert serial.schedulable[i] == gs.pbs.edf_serial(tasks[i], table[i]).schedulable
         assert parallel.schedulable[i] == gs.pbs.edf_parallel(tasks[i], table[i]).schedulable
-        # What either EDF scheduler can do PBS can do.
+        # Sets schedulable under either EDF scheduler are schedulable under PBS.
         assert stack.schedulable[i] >= max(serial.schedulable[i], parallel.schedulable[i])
     assert list(stack.to_frame().columns)[:3] == ["set", "schedulable", "stage"]
 

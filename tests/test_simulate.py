@@ -15,7 +15,7 @@ from reference import fifo as twin
 
 import gpusched as gs
 from gpusched import simulate
-from gpusched.simulate import fifo_run
+from gpusched.simulate import run_slices
 from gpusched.simulate.fifo_result import ORDERS
 
 # Examples 1 and 2 of the paper, times by ten.
@@ -27,7 +27,7 @@ EXAMPLE = gs.KernelTasks(
 )
 # X1: the victim's responses grow by 10 a job.
 X1 = gs.KernelTasks(period=[110, 100], block_time=[20, 90], blocks=[2, 1])
-# X2: a burst slips into the tail of the second task's jobs.
+# X2: a burst starts during the last blocks of the second task's jobs.
 X2 = gs.KernelTasks(period=[3000, 100], block_time=[1000, 45], blocks=[3, 5])
 
 
@@ -372,7 +372,7 @@ def test_everything_happens_again_from_the_start_of_the_cycle(order: Any) -> Non
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_end_of_releases_is_no_repetition(order: Any) -> None:
-    # 12 ticks every 8. With the last release at 32 the backlog is once as long as a cycle before.
+    # 12 ticks every 8. With the last release at 32 the backlog once equals that of a cycle ago.
     tasks = gs.KernelTasks(period=[8], block_time=[12])
     for until in range(0, 120):
         run = simulate.fifo(tasks, 1, order, until)
@@ -471,7 +471,7 @@ def test_slices_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = simulate.fifo(tasks, 9, until=2000, **options)
     forever = simulate.fifo(X1, 2)
     for size in (1, 2, 7, 1000):
-        monkeypatch.setattr(fifo_run, "_SLICE", size)
+        monkeypatch.setattr(run_slices, "_SLICE", size)
         seen: list[tuple[int, int]] = []
         run = simulate.fifo(
             tasks, 9, until=2000, progress=lambda *at, seen=seen: seen.append(at), **options
@@ -537,7 +537,7 @@ def test_shares_are_decimal_and_exact() -> None:
     assert set(np.diff(gaps.release[gaps.task == 0]).tolist()) == set(range(100, 106))
 
 
-# What a run can do
+# Methods of a run
 
 
 def test_pickles_and_tables() -> None:

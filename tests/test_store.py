@@ -252,7 +252,7 @@ def test_what_cannot_be_identified_is_refused_with_a_way_out(tmp_path):
     assert not (tmp_path / "s").exists()
     first = gs.sweep(function, {"x": [1]}, key="v1", **options)
     assert gs.sweep(function, {"x": [1]}, key="v1", **options) == first
-    with pytest.raises(StoreError, match="the key of the function"):
+    with pytest.raises(StoreError, match="got another study: key is v2, was v1"):
         gs.sweep(function, {"x": [1]}, key="v2", **options)
     with pytest.raises(TypeError, match="key: got 3, expected a string"):
         gs.sweep(function, {"x": [1]}, key=3, **options)

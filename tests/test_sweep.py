@@ -335,7 +335,7 @@ def test_interrupts_at_any_moment_leave_an_executor_in_order():
             options = {"count": 1000, "chunk": 1, "executor": pool, "progress": begin}
             with pytest.raises(KeyboardInterrupt):
                 sweep(function, {"level": range(1000)}, seed=1, **options)
-            # No lock was left behind, and nothing of the sweep is in the way.
+            # No lock is held, and no state of the sweep is left.
             assert pool.submit(int).result(timeout=10) == 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

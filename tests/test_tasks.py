@@ -208,7 +208,7 @@ def test_pickle_and_copy(stacked: bool) -> None:
 def test_no_whole_number(key: str, bad: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error) as caught:
         example(**{key: [4, 5, bad]})
-    # Text and complex numbers change the type of the whole array: no entry is to blame.
+    # Text and complex numbers change the type of the whole array: the error names no entry.
     message = str(caught.value)
     assert message.startswith(f"{key}[2]: " if text.startswith(": ") else key)
     assert text in message and len(message) < 200
@@ -252,7 +252,7 @@ def test_zero_is_allowed(key: str) -> None:
         ([1, 2, 3, 4], r"got shape \((3|4),\), expected \((3|4),\) as of"),
         ([[1, 2], [3, 4]], r"got shape \(3,\), expected \(2, 2\) as of "),
         (np.ones((2, 2, 3), int), "got 3 dimensions, expected 1 or 2"),
-        ([[1, 2, 3], [4, 5]], "inhomogeneous"),
+        ([[1, 2, 3], [4, 5]], "in rows of one length"),
         ([], r"expected \(\w*,\) as of |at least one task"),
     ],
     ids=["two", "four", "stack", "3-D", "ragged", "empty"],

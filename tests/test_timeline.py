@@ -24,6 +24,8 @@ from gpusched._draw.timeline import (
     window,
 )
 
+pytestmark = pytest.mark.python
+
 
 def test_windows() -> None:
     assert window(0, None) == (0, None) and window(np.int64(3), 4) == (3, 4)

@@ -4,6 +4,7 @@
 
 #include "cuda/image.h"
 #include "python/registry_objects.h"
+#include "python/support/handle.h"
 
 /* The message alone: Python would print a tuple of all three args. */
 static PyObject *cuda_error_text(PyObject *self)
@@ -32,20 +33,37 @@ static PyType_Spec cuda_error_spec = {
     .slots = cuda_error_slots,
 };
 
+static PyObject *new_type(PyObject *module, const gs_python_type_t *type)
+{
+    PyType_Slot slots[] = {
+        {Py_tp_doc, (void *)(uintptr_t)type->doc},
+        {Py_tp_dealloc, (void *)type->dealloc},
+        {Py_tp_methods, type->methods},
+        {0, NULL},
+    };
+    PyType_Spec spec = {
+        .name = type->name,
+        .basicsize = sizeof(gs_python_handle_t),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+        .slots = slots,
+    };
+    return PyType_FromModuleAndSpec(module, &spec, NULL);
+}
+
 /* The heap types, added to the module under the last part of their names. */
 static bool add_types(PyObject *module)
 {
     gs_python_state_t *state = PyModule_GetState(module);
-    PyType_Spec *const specs[GS_PYTHON_KINDS] = {
-        [GS_PYTHON_POLICY] = &gs_python_policy_spec,
-        [GS_PYTHON_FIFO] = &gs_python_fifo_spec,
-        [GS_PYTHON_HOST] = &gs_python_host_sim_spec,
-        [GS_PYTHON_HIERARCHY] = &gs_python_hierarchy_spec,
-        [GS_PYTHON_DRIVER] = &gs_python_driver_spec,
-        [GS_PYTHON_DEVICE] = &gs_python_device_spec,
+    const gs_python_type_t *const types[GS_PYTHON_KINDS] = {
+        [GS_PYTHON_POLICY] = &gs_python_policy_type,
+        [GS_PYTHON_FIFO] = &gs_python_fifo_type,
+        [GS_PYTHON_HOST] = &gs_python_host_sim_type,
+        [GS_PYTHON_HIERARCHY] = &gs_python_hierarchy_type,
+        [GS_PYTHON_DRIVER] = &gs_python_driver_type,
+        [GS_PYTHON_DEVICE] = &gs_python_device_type,
     };
     for (int i = 0; i < GS_PYTHON_KINDS; i++) {
-        state->types[i] = PyType_FromModuleAndSpec(module, specs[i], NULL);
+        state->types[i] = new_type(module, types[i]);
         if (state->types[i] == NULL ||
             PyModule_AddType(module, (PyTypeObject *)state->types[i]) < 0) {
             return false;
@@ -76,12 +94,24 @@ static int module_exec(PyObject *module)
         return -1;
     }
     PyMethodDef *parts[] = {
-        gs_python_gpu_methods,       gs_python_generate_methods,       gs_python_oracle_methods,
-        gs_python_schedule_methods,  gs_python_search_methods,         gs_python_graph_methods,
-        gs_python_policy_methods,    gs_python_fifo_methods,           gs_python_fifo_bound_methods,
-        gs_python_hierarchy_methods, gs_python_warps_methods,          gs_python_host_tests_methods,
-        gs_python_host_sim_methods,  gs_python_generate_hosts_methods, gs_python_gedf_methods,
-        gs_python_elliott_methods,   gs_python_cuda_methods,
+        gs_python_gpu_methods,
+        gs_python_generate_methods,
+        gs_python_oracle_methods,
+        gs_python_schedule_methods,
+        gs_python_search_methods,
+        gs_python_graph_methods,
+        gs_python_policy_methods,
+        gs_python_fifo_methods,
+        gs_python_fifo_bound_methods,
+        gs_python_hierarchy_methods,
+        gs_python_warps_methods,
+        gs_python_host_tests_methods,
+        gs_python_host_sim_methods,
+        gs_python_generate_hosts_methods,
+        gs_python_gedf_methods,
+        gs_python_elliott_methods,
+        gs_python_generate_elliott_methods,
+        gs_python_cuda_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {

@@ -37,12 +37,20 @@ typedef struct {
     PyObject *types[GS_PYTHON_KINDS];
 } gs_python_state_t;
 
-extern PyType_Spec gs_python_policy_spec;
-extern PyType_Spec gs_python_fifo_spec;
-extern PyType_Spec gs_python_host_sim_spec;
-extern PyType_Spec gs_python_hierarchy_spec;
-extern PyType_Spec gs_python_driver_spec;
-extern PyType_Spec gs_python_device_spec;
+/* A type whose instances are handles (support/handle.h). */
+typedef struct {
+    const char *name; /* gpusched._core.Name */
+    const char *doc;
+    destructor dealloc;
+    PyMethodDef *methods;
+} gs_python_type_t;
+
+extern const gs_python_type_t gs_python_policy_type;
+extern const gs_python_type_t gs_python_fifo_type;
+extern const gs_python_type_t gs_python_host_sim_type;
+extern const gs_python_type_t gs_python_hierarchy_type;
+extern const gs_python_type_t gs_python_driver_type;
+extern const gs_python_type_t gs_python_device_type;
 
 /* An entry of a method table: a function that takes its arguments as an array, with keywords. */
 #define GS_PYTHON_FUNCTION(name, function, doc)                                                    \
@@ -54,6 +62,7 @@ extern PyType_Spec gs_python_device_spec;
 extern PyMethodDef gs_python_gpu_methods[];
 extern PyMethodDef gs_python_generate_methods[];
 extern PyMethodDef gs_python_generate_hosts_methods[];
+extern PyMethodDef gs_python_generate_elliott_methods[];
 extern PyMethodDef gs_python_oracle_methods[];
 extern PyMethodDef gs_python_schedule_methods[];
 extern PyMethodDef gs_python_search_methods[];
@@ -71,10 +80,18 @@ extern PyMethodDef gs_python_cuda_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 
-/* A new reference to obj as a contiguous, aligned int64 array of ndim dimensions, or NULL with an
- * exception that names it. Only safe casts: floating point is refused. */
+/* A copy of obj as a new contiguous, aligned array of ndim dimensions, or NULL with an exception
+ * that names it. Only safe casts: for int64, floating point is refused.
+ *
+ * It is always a copy, since NumPy cannot tell whether memory may still change: a view that was
+ * made before its owner became read-only keeps writing. What is validated is therefore what the
+ * core reads, whatever other threads do. A call holds its arrays twice while it runs; a simulation
+ * or a policy keeps its copies. */
 PyArrayObject *gs_python_int64(PyObject *obj, const char *name, int ndim);
 PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int typenum);
+
+/* The four words of a random stream's key; false with an exception. */
+bool gs_python_key(PyObject *obj, uint64_t key[4]);
 
 /* Checks the length of a dimension; false with a ValueError that names the array. */
 bool gs_python_length(PyArrayObject *array, const char *name, int axis, npy_intp length);
@@ -89,6 +106,14 @@ PyArrayObject *gs_python_new(int ndim, const npy_intp *shape, int typenum);
 
 /* New zeroed int64 columns of one length, or false with MemoryError and all of them NULL. */
 bool gs_python_new_columns(PyArrayObject **columns, int count, npy_intp length);
+
+/* Writes row k of a table, one number per column. */
+typedef void gs_python_row_t(const void *of, int64_t k, int64_t *row);
+
+enum { GS_PYTHON_TABLE_COLUMNS = 8 }; /* at most */
+
+/* A table of so many rows as a tuple of new int64 columns, or NULL with MemoryError. */
+PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int64_t rows);
 
 /* Calls into the core (call.c) ---------------------------------------------------------------- */
 

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._support.files import replacing
-from gpusched._support.text import UNITS
+from gpusched._support.text import UNITS, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "INK",
@@ -20,6 +25,8 @@ __all__ = [
     "MARKERS",
     "MUTED",
     "PALETTE",
+    "AxesArray",
+    "AxesLike",
     "TimeAxis",
     "axes",
     "band",
@@ -32,6 +39,11 @@ __all__ = [
     "save_figure",
     "time_axis",
 ]
+
+# Several panels: as they are returned, and as they are taken. Strings, since Matplotlib is not
+# imported here.
+AxesArray: TypeAlias = "npt.NDArray[np.object_]"
+AxesLike: TypeAlias = "Sequence[Axes] | AxesArray"
 
 # Okabe and Ito's colours, which stay apart for every common kind of colour blindness, with a dark
 # grey for their black; yellow, which is faint on white, comes late.
@@ -58,20 +70,21 @@ def pyplot() -> Any:
     return pyplot
 
 
-def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+def axes(ax: Axes | None = None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
     """``ax`` itself, or the axes of a new figure of this size in inches."""
     if ax is not None:
         return ax
-    return pyplot().subplots(figsize=size, layout="constrained")[1]
+    new: Axes = pyplot().subplots(figsize=size, layout="constrained")[1]
+    return new
 
 
 def panels(
-    axes: Any,
+    axes: AxesLike | None,
     shape: int | tuple[int, int],
     size: tuple[float, float],
     what: str = "diagrams",
     **options: Any,
-) -> Any:
+) -> AxesArray:
     """Axes as an array: those given, or those of a new figure.
 
     Parameters
@@ -95,17 +108,17 @@ def panels(
     rows, columns = (1, shape) if isinstance(shape, int) else shape
     if axes is None:
         options = {"figsize": size, "squeeze": False, "layout": "constrained", **options}
-        axes = pyplot().subplots(rows, columns, **options)[1]
-        return axes[0] if isinstance(shape, int) else axes
-    axes = np.atleast_1d(np.asarray(axes, dtype=object))
-    if isinstance(shape, int) and len(axes) != shape:
-        raise ValueError(f"axes: got {len(axes)}, expected {shape}, for the {what}")
-    if not isinstance(shape, int) and axes.shape != shape:
-        raise ValueError(f"axes: got shape {axes.shape}, expected {shape}")
-    return axes
+        new: AxesArray = pyplot().subplots(rows, columns, **options)[1]
+        return new[0] if isinstance(shape, int) else new
+    given = np.atleast_1d(np.asarray(axes, dtype=object))
+    if isinstance(shape, int) and len(given) != shape:
+        raise ValueError(f"axes: got {len(given)}, expected {shape}, for the {what}")
+    if not isinstance(shape, int) and given.shape != shape:
+        raise ValueError(f"axes: got shape {given.shape}, expected {shape}")
+    return given
 
 
-def grid(ax: Any, axis: str = "both") -> None:
+def grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     """A light grid behind the data, no frame at the top and on the right."""
     ax.grid(True, axis=axis, color="#DDDDDD", linewidth=0.7)
     ax.set_axisbelow(True)
@@ -114,7 +127,7 @@ def grid(ax: Any, axis: str = "both") -> None:
 
 
 def band(
-    ax: Any, x: Any, y: Any, low: Any, high: Any, label: str, index: int, **options: Any
+    ax: Axes, x: Any, y: Any, low: Any, high: Any, label: str, index: int, **options: Any
 ) -> None:
     """A line with markers in the palette's colour ``index`` and its confidence band."""
     style = {"color": color(index), "marker": MARKERS[index % len(MARKERS)], "markersize": 5}
@@ -122,13 +135,13 @@ def band(
     ax.plot(x, y, label=label, **{**style, **options})
 
 
-def legend(ax: Any, **options: Any) -> None:
+def legend(ax: Axes, **options: Any) -> None:
     """Legend whose names are taken literally: a dollar sign does not start a formula."""
     for text in ax.legend(**options).get_texts():
         text.set_parse_math(False)
 
 
-def key(ax: Any, handles: list[Any]) -> None:
+def key(ax: Axes, handles: list[Any]) -> None:
     """Legend above a timeline, in lines of about equal length; nothing without handles."""
     if not handles:
         return
@@ -189,8 +202,8 @@ def time_axis(unit: str | None, last: int) -> TimeAxis:
     """
     if unit is None:
         return TimeAxis(1, "time (ticks)")
-    if unit not in UNITS:
-        raise ValueError(f"unit: got {unit!r}, expected None, 'ns', 'us', 'ms' or 's'")
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise ValueError(f"unit: got {shown(unit)}, expected None, 'ns', 'us', 'ms' or 's'")
     for name in ("s", "ms", "µs", "ns"):
         size = UNITS[name]
         if size <= UNITS[unit] or last * UNITS[unit] >= 2 * size:

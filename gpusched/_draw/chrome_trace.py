@@ -206,7 +206,7 @@ def write_chrome_trace(
     none) and TypeError for a value that JSON cannot hold; both name the event.
     """
     with replacing(path) as file:
-        if os.path.realpath(path).endswith(".gz"):
+        if os.path.realpath(os.fsdecode(path)).endswith(".gz"):
             # No name and no time inside: the bytes depend on the events alone.
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
                 _write(packed, events, other)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched._draw.axes import INK, LATE, axes, key
 from gpusched._draw.timeline import ALPHA, Key, Mark, Piece, Timeline, fill_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["plot"]
 
 _MARKERS = {"release": "^", "deadline": "v", "launch": "v", "miss": "X"}
 
 
-def plot(timeline: Timeline, ax: Any = None) -> Any:
+def plot(timeline: Timeline, ax: Axes | None = None) -> Axes:
     """Draw a timeline on ``ax``, on the axes of a new figure where it is None; return the axes."""
     if ax is None:
         names = [text for _, text in timeline.labels(1)]
@@ -20,8 +23,9 @@ def plot(timeline: Timeline, ax: Any = None) -> Any:
         size = (side + timeline.width, min(1.1 + max(timeline.height / 72, 0.9), 12.0))
         ax = axes(None, size)
     figure, place = ax.figure, ax.get_position()
-    wide = (timeline.end - timeline.since) / (place.width * figure.get_figwidth())
-    high = timeline.height / (place.height * figure.get_figheight())
+    inches = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
+    wide = (timeline.end - timeline.since) / (place.width * inches[0])
+    high = timeline.height / (place.height * inches[1])
     _draw(timeline, ax, wide, high)  # ticks and points of the lanes per inch, about
     unit = timeline.axis.ticks
     tops, height = timeline.tops(), timeline.height
@@ -47,7 +51,7 @@ def plot(timeline: Timeline, ax: Any = None) -> Any:
     return ax
 
 
-def _draw(timeline: Timeline, ax: Any, wide: float, high: float) -> None:
+def _draw(timeline: Timeline, ax: Axes, wide: float, high: float) -> None:
     unit, tops, misses = timeline.axis.ticks, timeline.tops(), timeline.misses()
     for piece in timeline.pieces:
         low, stop = timeline.cut(piece)
@@ -80,7 +84,7 @@ def _draw(timeline: Timeline, ax: Any, wide: float, high: float) -> None:
 
 
 def _rectangles(
-    ax: Any, piece: Piece, left: float, right: float, top: float, height: float, high: float
+    ax: Axes, piece: Piece, left: float, right: float, top: float, height: float, high: float
 ) -> None:
     from matplotlib.colors import to_rgba
     from matplotlib.patches import Rectangle
@@ -102,7 +106,7 @@ def _rectangles(
         )
 
 
-def _marks(timeline: Timeline, ax: Any, tops: list[float]) -> None:
+def _marks(timeline: Timeline, ax: Axes, tops: list[float]) -> None:
     unit = timeline.axis.ticks
     alike: dict[tuple[str, int | str, bool], list[Mark]] = {}
     for mark in timeline.marks:

@@ -47,8 +47,10 @@ def int_array(value: Any, name: str) -> Int64Array:
         array = np.asarray(value)
         if array.dtype.kind == "f" and isinstance(value, (list, tuple)):
             array = np.asarray(value, dtype=object)  # [4, 2**63]: a float would lose digits
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"{name}: {error}") from None
+    except ValueError:
+        raise ValueError(
+            f"{name}: got {shown(value)}, expected numbers, in rows of one length"
+        ) from None
     if array.dtype.kind in "USb":  # the message names the first text in ["1", 2]
         array = np.asarray(value, dtype=object)
     if array.dtype.kind == "O":  # Python integers beyond 64 bits, or mixed content
@@ -59,7 +61,7 @@ def int_array(value: Any, name: str) -> Int64Array:
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.trunc(array))
         _refuse(~whole, array, name, _whole_number(name))
-        _refuse(np.abs(array) >= 2.0**63, array, name, _FITS, OverflowError)
+        _refuse(np.abs(array.astype(np.float64)) >= 2.0**63, array, name, _FITS, OverflowError)
         return array.astype(np.int64)
     if array.dtype.kind == "u":
         _refuse(array >= _LIMIT, array, name, _FITS, OverflowError)
@@ -90,12 +92,19 @@ def instance(value: Any, kind: type, name: str, hint: str = "") -> None:
         raise TypeError(f"{wanted} ({hint})" if hint else wanted)
 
 
+def is_sequence(value: Any) -> bool:
+    """True for what can be iterated, except text and arrays without a dimension."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+
+
 def names(given: Any, name: str, usual: list[str], each: str) -> tuple[str, ...]:
     """``given`` as a tuple of strings, one per ``each`` (task, launch, ...); ``usual`` for None."""
     if given is None:
         return tuple(usual)
     what = f"expected {len(usual)} strings, one per {each}"
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if not is_sequence(given):
         raise TypeError(f"{name}: got {shown(given)}, {what}")
     found = tuple(given)
     if len(found) != len(usual) or not all(isinstance(one, str) for one in found):
@@ -146,6 +155,24 @@ def real(value: Any, name: str) -> float:
         raise OverflowError(
             f"{name}: got {shown(value)}, expected a number that fits a double"
         ) from None
+
+
+def flag(value: Any, name: str) -> bool:
+    """``value`` as a bool; ``TypeError`` when it is not one."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: got {shown(value)}, expected True or False")
+    return bool(value)
+
+
+def position(index: Any, count: int, name: str) -> int:
+    """An index of a sequence of ``count`` entries, counted from the start.
+
+    Negative ones count from the end. Raises ``TypeError`` and ``IndexError``.
+    """
+    number = integer(index, name)
+    if not -count <= number < count:
+        raise IndexError(f"{name}: got {shown(number)}, expected a number below {count}")
+    return number % count
 
 
 def task_number(task: Any, names: tuple[str, ...]) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpusched._support.arguments import instance
+from gpusched._support.arguments import instance, integer64, real
+from gpusched._support.text import shown
 
 __all__ = ["Budget", "as_budget"]
 
@@ -28,6 +29,10 @@ class Budget:
     ------
     ValueError
         A limit that is not positive.
+    TypeError
+        One that is not a number, or not whole where it counts states or bytes.
+    OverflowError
+        A number of states or bytes that does not fit 64 bits, or of seconds, a double.
     """
 
     states: int | None = None
@@ -36,11 +41,13 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name in ("states", "bytes", "seconds"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(
-                    f"budget.{name}: got {value!r}, expected a positive number or None"
-                )
+            if (value := getattr(self, name)) is None:
+                continue
+            what = f"budget.{name}"
+            limit = real(value, what) if name == "seconds" else integer64(value, what)
+            if not limit > 0:
+                raise ValueError(f"{what}: got {shown(value)}, expected a positive number or None")
+            object.__setattr__(self, name, limit)
 
 
 def as_budget(budget: Budget | None) -> Budget:

@@ -1,12 +1,15 @@
-"""Progress reports of long computations: a callable or a tqdm bar."""
+"""Progress reports of long computations: a callable, or a tqdm bar in a terminal or a notebook."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from gpusched._support.arguments import flag
 
 __all__ = ["Progress", "reporter"]
 
@@ -19,13 +22,17 @@ def reporter(
 ) -> Iterator[Callable[[int], object]]:
     """Yield a function to call with the number of units done so far.
 
+    The bar has the rate and an estimate of the remaining time. In a notebook it is a widget, or
+    text in the cell's output where ipywidgets is not installed; in a terminal it is text on the
+    standard error. It changes only in calls of the function, by the thread that calls it.
+
     Parameters
     ----------
     progress
-        A callable ``(done, total)``; True or False to show or hide a tqdm bar; None for a bar when
-        the standard error is a terminal. Without tqdm no bar is shown.
+        A callable ``(done, total)``; True or False to show or hide a tqdm bar; None for a bar in a
+        notebook and where the standard error is a terminal. Without tqdm no bar is shown.
     total
-        Number of units; None when it is unknown.
+        Number of units; None when it is unknown, and there is no estimate.
     unit
         Name of a unit in the bar.
     delay
@@ -37,16 +44,37 @@ def reporter(
         call: Callable[..., object] = progress
         yield lambda done: call(done, total)
         return
+    if progress is not None:
+        flag(progress, "progress")
+    notebook = _in_notebook()
     if progress is None:
-        progress = sys.stderr is not None and sys.stderr.isatty()
-    tqdm: Any = None
-    if progress:
-        with contextlib.suppress(ImportError):
-            tqdm = importlib.import_module("tqdm")
-    if tqdm is None:
+        progress = notebook or (sys.stderr is not None and sys.stderr.isatty())
+    kind = _bar_class() if progress else None
+    if kind is None:
         yield lambda done: None
         return
-    large = total is None or total >= 10**6
-    shown = {"total": total, "unit": unit, "unit_scale": large, "delay": delay, "initial": initial}
-    with tqdm.tqdm(**shown, file=sys.stderr) as bar:
+    shown: dict[str, Any] = {"total": total, "unit": unit, "delay": delay, "initial": initial}
+    shown["unit_scale"] = total is None or total >= 10**6
+    shown["miniters"] = 1  # no guess of how many calls to skip, which a slower rate would outdate
+    # A notebook shows the standard error as an error.
+    with kind(**shown, file=sys.stdout if notebook else sys.stderr) as bar:
         yield lambda done: bar.update(done - bar.n)
+
+
+def _in_notebook() -> bool:
+    """True in the kernel of a notebook, which only an imported IPython can be."""
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if get is None else get()
+    return shell is not None and "IPKernelApp" in shell.config
+
+
+def _bar_class() -> Any:
+    """The class of bars that suits the place; None without tqdm."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a notebook without ipywidgets
+        try:
+            automatic = importlib.import_module("tqdm.auto").tqdm
+        except ImportError:
+            return None
+    # The class's monitor is a thread that refreshes bars.
+    return type("Bar", (automatic,), {"monitor_interval": 0})

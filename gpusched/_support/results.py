@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ import numpy.typing as npt
 from gpusched._support.arguments import FloatArray, frozen
 from gpusched._support.files import replacing
 from gpusched._support.text import clip
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Results", "wilson"]
 
@@ -97,7 +100,7 @@ class Results:
             chosen &= self[name] == value
         return Results({name: column[chosen] for name, column in self.columns.items()})
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """The table as a ``pandas.DataFrame`` with the same columns."""
         import pandas as pd
 

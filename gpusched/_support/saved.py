@@ -21,6 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.files import replacing
+from gpusched._support.input_files import (
+    MAX_BYTES,
+    TooLarge,
+    check_size,
+    opened,
+    read_all,
+    zip_members,
+)
+from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 
 __all__ = ["Saved", "load_arrays", "read_npz", "save_arrays"]
@@ -64,13 +73,13 @@ class Saved:
         save_arrays(path, self._KIND, self._VERSION, self._fields())
 
     @classmethod
-    def load(cls: type[Made], path: str | os.PathLike[str]) -> Made:
-        """Read a file that `save` wrote.
+    def load(cls: type[Made], path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Made:
+        """Read a file that `save` wrote, of at most ``max_bytes`` bytes unpacked (4 GiB).
 
-        Raises OSError, and ValueError with the path for a file that does not hold such an object,
-        is damaged, or is of a version that is not known.
+        Raises OSError, also for what is not a regular file, and ValueError with the path for a file
+        that does not hold such an object, is damaged, too large, or of a version that is not known.
         """
-        values = load_arrays(path, cls._KIND, range(1, cls._VERSION + 1), cls._PARTS)
+        values = load_arrays(path, cls._KIND, range(1, cls._VERSION + 1), cls._PARTS, max_bytes)
         try:
             return cls._from_fields(values)
         except _WRONG as error:
@@ -123,6 +132,7 @@ def load_arrays(
     kind: str,
     versions: Container[int],
     parts: Sequence[type[Saved]] = (),
+    max_bytes: int = MAX_BYTES,
 ) -> dict[str, Any]:
     """Read named values from a file that `save_arrays` wrote.
 
@@ -134,6 +144,8 @@ def load_arrays(
         The kind that is expected and the versions that are known.
     parts
         The classes of objects among the values.
+    max_bytes
+        The largest size, unpacked, that is read.
 
     Returns
     -------
@@ -144,11 +156,12 @@ def load_arrays(
     Raises
     ------
     ValueError
-        A file of another kind or version, or one that is damaged; the message has the path.
+        A file of another kind or version, or one that is damaged or too large; the message has the
+        path.
     OSError
-        From the file system.
+        From the file system, and for what is not a regular file.
     """
-    arrays = _members(path, kind)
+    arrays = _members(path, kind, max_bytes)
     text = arrays.pop(_HEADER, None)
     try:
         header = json.loads(text) if isinstance(text, bytes) else None
@@ -170,12 +183,15 @@ def load_arrays(
         raise _refusal(path, str(error) or type(error).__name__, kind) from None
 
 
-def read_npz(path: str | os.PathLike[str], kind: str) -> dict[str, npt.NDArray[Any]]:
+def read_npz(
+    path: str | os.PathLike[str], kind: str, max_bytes: int = MAX_BYTES
+) -> dict[str, npt.NDArray[Any]]:
     """Read the arrays of an ``.npz`` file; damage is found by the checksums of all bytes.
 
-    Raises ValueError with ``path`` and ``kind`` for a file that is none or is damaged, and OSError.
+    Raises ValueError with ``path`` and ``kind`` for a file that is none, is damaged or has more
+    than ``max_bytes`` bytes unpacked, and OSError.
     """
-    members = _members(path, kind)
+    members = _members(path, kind, max_bytes)
     for name, array in members.items():
         if not isinstance(array, np.ndarray):
             raise _refusal(path, f"a file with {shown(name)}", kind)
@@ -196,28 +212,24 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _members(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
+def _members(path: str | os.PathLike[str], kind: str, max_bytes: int) -> dict[str, Any]:
     """The arrays of the members ``NAME.npy`` by NAME, and the bytes of other members."""
     found: dict[str, Any] = {}
-    with open(path, "rb") as file:
+    where = path_text(path)
+    with opened(where) as given:
+        check_size(where, os.fstat(given.fileno()).st_size, max_bytes)
+        file = given if given.seekable() else io.BytesIO(read_all(given, where, max_bytes))
         try:
-            with zipfile.ZipFile(file) as archive:
-                names = archive.namelist()
-                file.seek(-12, os.SEEK_END)  # a damaged length in the directory hides members
-                count = int.from_bytes(file.read(2), "little")
-                if min(len(names), 0xFFFF) != count:
-                    raise ValueError(f"{len(names)} members for {count}")
-                for name in names:
-                    data = archive.read(name)  # to its end, where the checksum is compared
-                    if name in found or name.removesuffix(".npy") in found:
-                        raise ValueError(f"the member {shown(name)} twice")
-                    if name.endswith(".npy"):
-                        found[name.removesuffix(".npy")] = _array(data, name)
-                    else:
-                        found[name] = data
+            for name, data in zip_members(file, where, max_bytes):
+                if name in found or name.removesuffix(".npy") in found:
+                    raise ValueError(f"the member {shown(name)} twice")
+                if name.endswith(".npy"):
+                    found[name.removesuffix(".npy")] = _array(data, name)
+                else:
+                    found[name] = data
+        except (MemoryError, TooLarge):
+            raise
         except Exception as error:  # zipfile and zlib raise errors of many types
-            if isinstance(error, MemoryError):
-                raise
             text = str(error) or type(error).__name__
             raise _refusal(path, f"a file that cannot be read ({shown(text, 100)})", kind) from None
     return found
@@ -226,12 +238,16 @@ def _members(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
 def _array(data: bytes, name: str) -> npt.NDArray[Any]:
     """The array of an ``.npy`` member. Its size is compared before memory is taken for it."""
     stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        header = np.lib.format.read_array_header_1_0(stream)
-    elif version == (2, 0):
-        header = np.lib.format.read_array_header_2_0(stream)
-    else:
+    try:
+        version = np.lib.format.read_magic(stream)
+        header: Any = None
+        if version == (1, 0):
+            header = np.lib.format.read_array_header_1_0(stream)
+        elif version == (2, 0):
+            header = np.lib.format.read_array_header_2_0(stream)
+    except Exception:  # NumPy's own messages recommend to unpickle what is in the file
+        raise ValueError(f"{shown(name)}: a damaged header of an array") from None
+    if header is None:
         raise ValueError(f"{shown(name)}: version {version} of the array format")
     shape, columns_first, dtype = header
     if dtype.kind not in _DTYPES or dtype.hasobject:

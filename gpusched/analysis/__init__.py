@@ -20,21 +20,15 @@ All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``s
 from __future__ import annotations
 
 from gpusched.analysis.allocation import partition, stgm_allocate, stgm_exhaustive
-from gpusched.analysis.fifo_bounds import (
-    ORDERS,
-    REASONS,
-    STATUSES,
-    THEOREMS,
-    FifoBound,
-    FifoLimit,
-    fifo_bound,
-    fifo_limit,
-)
+from gpusched.analysis.fifo_answer import REASONS, STATUSES, THEOREMS, FifoBound
+from gpusched.analysis.fifo_bounds import fifo_bound
+from gpusched.analysis.fifo_limits import FifoLimit, fifo_limit
 from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf_tardiness, srm
 from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
 from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.answers.answer import Answer
+from gpusched.model.fifo_order import ORDERS
 
 __all__ = [
     "GEDF_BOUNDS",

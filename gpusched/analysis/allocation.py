@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, instance, integer64, one_of, some_of
+from gpusched._support.arguments import Int64Array, flag, instance, integer64, one_of, some_of
 from gpusched._support.registry import methods
 from gpusched.analysis.partitioned import fmlp_plus
 from gpusched.analysis.partitioned_inputs import (
@@ -174,7 +174,7 @@ def stgm_allocate(
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
     one_of(variant, STGM_VARIANTS, "variant")
-    flags = APART if apart else 0
+    flags = APART if flag(apart, "apart") else 0
     for line in some_of(printed, PRINTED, "printed"):
         flags |= PRINTED[line]
     began = perf_counter()

@@ -12,10 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, at_least, instance, int_array, integer, one_of
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    flag,
+    instance,
+    int_array,
+    integer,
+    one_of,
+    real,
+)
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import FIT, LOCKS, GedfVerdict
 from gpusched.model.host_tasks import HostTasks, container_period
+from gpusched.model.hosts.host_arrays import sum_segments
 
 __all__ = [
     "GEDF_METHODS",
@@ -104,10 +114,11 @@ def gedf_tardiness(
         raise ValueError(
             f"blocking: got shape {wait.shape}, expected one that fits {work.shape}"
         ) from None
+    wait = np.where(hosts.is_task, wait, 0)
     _implicit(hosts, method)
     demand = _sum(work, wait, "blocking")
     found = _response(hosts, demand, m, method, stop)
-    return _verdict(hosts, m, "gedf_tardiness", demand, wait.copy(), found, began)
+    return _verdict(hosts, m, "gedf_tardiness", demand, wait, found, began)
 
 
 def srm(
@@ -264,8 +275,9 @@ def container(
         columns[2],
         columns[3],
         servers,
+        sizes=hosts._sizes(),
         cpus=m,
-        whole=bool(whole_budget),
+        whole=flag(whole_budget, "whole_budget"),
         paper=variant == "paper",
         methods=_TRIED[method],
         stop=stop,
@@ -349,8 +361,7 @@ def _kernels(hosts: HostTasks) -> Int64Array:
     """s: a job's kernels, on as many SMs as there are times for."""
     if hosts.width == 0 or hosts.columns == 0:
         return np.zeros_like(hosts.period)
-    total: Int64Array = hosts.kernel[..., -1].sum(axis=-1)
-    return total
+    return sum_segments(hosts.kernel[..., -1])
 
 
 def _sum(work: Int64Array, wait: Int64Array, name: str) -> Int64Array:
@@ -379,7 +390,7 @@ def _factor(speed_up: Any) -> Fraction:
         speed_up, (int, float, Fraction, np.integer, np.floating)
     ):
         raise TypeError(f"speed_up: got {shown(speed_up)}, expected a number")
-    if not math.isfinite(speed_up) or speed_up <= 0:
+    if not 0 < real(speed_up, "speed_up") < math.inf:
         raise ValueError(f"speed_up: got {speed_up}, expected a positive, finite number")
     if isinstance(speed_up, (float, np.floating)):
         factor = Fraction(repr(float(speed_up)))
@@ -405,7 +416,13 @@ def _response(
 ) -> Found:
     """Bounds in units of 1 / finer ticks, which ``demand`` is in."""
     period, deadline, work = _stacked(hosts, hosts.period * finer, hosts.deadline * finer, demand)
-    return _core.gedf_response(period, deadline, work, cpus=m, methods=_TRIED[method], stop=stop)
+    return _core.gedf_response(
+        *(period, deadline, work),
+        sizes=hosts._sizes(),
+        cpus=m,
+        methods=_TRIED[method],
+        stop=stop,
+    )
 
 
 def _divided(
@@ -462,9 +479,10 @@ def _better(fmlp: GedfVerdict, omlp: GedfVerdict) -> GedfVerdict:
     """For each set the lock that passes; with both, the one with the least largest tardiness."""
     only = np.asarray(omlp.accepted) & ~np.asarray(fmlp.accepted)
     both = np.asarray(omlp.accepted) & np.asarray(fmlp.accepted)
-    known = omlp.bounded.all(axis=-1)
+    known = (omlp.bounded | ~omlp.hosts.is_task).all(axis=-1)
+    unknown = ~(fmlp.bounded | ~fmlp.hosts.is_task).all(axis=-1)
     late = [answer.tardiness.filled(0).max(axis=-1, initial=0) for answer in (fmlp, omlp)]
-    second = only | (both & known & ((late[1] < late[0]) | ~fmlp.bounded.all(axis=-1)))
+    second = only | (both & known & ((late[1] < late[0]) | unknown))
     if not fmlp.is_stack:
         return replace(omlp if second else fmlp, seconds=omlp.seconds)
     chosen = {}

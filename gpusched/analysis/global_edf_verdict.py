@@ -133,7 +133,8 @@ class GedfVerdict(Answer):
         """Whether every response bound is within its deadline (hard deadlines): a bool, or bool
         ``(N,)``."""
         values, known = self._responses()
-        met = (known & (values <= self.hosts.deadline)).all(axis=-1) & self.accepted
+        met = known & (values <= self.hosts.deadline) | ~self.hosts.is_task
+        met = met.all(axis=-1) & self.accepted
         return met if self.is_stack else bool(met)
 
     @property
@@ -173,7 +174,9 @@ class GedfVerdict(Answer):
         above, below = self.numerator.tolist(), self.denominator.tolist()
         if not self.is_stack:
             return of(above, below)
-        return [of(*rows) for rows in zip(above, below, strict=True)]
+        sizes = self.hosts.sizes.tolist()
+        rows = zip(above, below, sizes, strict=True)
+        return [of(numbers[:n], parts[:n]) for numbers, parts, n in rows]
 
     @property
     def method(self) -> npt.NDArray[np.str_]:
@@ -190,7 +193,7 @@ class GedfVerdict(Answer):
     @property
     def utilization(self) -> Any:  # a float or an array, as is_stack says
         """Sum of demand / period: a float, or an array ``(N,)``."""
-        total = (self.demand / self.hosts.period).sum(axis=-1)
+        total = (self.demand / np.maximum(self.hosts.period, 1)).sum(axis=-1)  # 0: no task
         return total if self.is_stack else float(total)
 
     def _reason(self) -> str:

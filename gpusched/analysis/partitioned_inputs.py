@@ -24,7 +24,7 @@ LOCK_MODES = enumeration("analysis.lock_mode")
 def assigned_cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
     """Each task's core, with an axis for the sets, and the number of cores."""
     cores = np.atleast_2d(hosts.core)
-    nowhere = np.argwhere(cores < 0)
+    nowhere = np.argwhere((cores < 0) & hosts.is_task)
     if len(nowhere):
         at = nowhere[0][0 if hosts.is_stack else 1 :].tolist()
         raise ValueError(

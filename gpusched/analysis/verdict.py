@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from gpusched._support.registry import enumeration, methods
 from gpusched._support.text import clip
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["TERMS", "Verdict"]
 
@@ -147,9 +150,9 @@ its own segments.'
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
         """Whether ``response`` bounds the task's responses: bool ``(n,)`` or ``(N, n)``, True for
-        all tasks of an accepted set and for no others."""
-        whole = np.asarray(self.accepted, np.bool_)[..., None]
-        return np.broadcast_to(whole, self._computed.shape).copy()
+        all tasks of an accepted set and for no others. (A set that only an unsafe line of
+        `stgm_allocate` accepts has tasks without a bound.)"""
+        return np.asarray(self.accepted, np.bool_)[..., None] & (self._computed >= 0)
 
     @property
     def failed(self) -> Any:  # an int, None or a masked array, as is_stack says
@@ -163,6 +166,9 @@ its own segments.'
         return self._computed, self._computed >= 0
 
     def _reason(self) -> str:
+        if self.accepted and self._failed >= 0:
+            failed = self._reason_of(int(self._failed))
+            return f"The algorithm as printed accepts the set, the test does not: {failed}"
         if self.accepted:
             if not self.hosts.n:
                 return "There are no tasks."
@@ -204,7 +210,7 @@ its own segments.'
             **{name: self.terms[name] for name in TERMS},
         }
 
-    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw what each response bound is made of, beside the task's deadline.
 
         One bar per task, the most urgent on top. The task that fails has a red deadline and a bar

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,12 +21,36 @@ from gpusched.cli.command_parts import Refusal
 from gpusched.study.execution import SweepError
 from gpusched.study.store import StoreError
 
+_CLOSED_PIPE = 141  # as a shell reports a program that SIGPIPE ended: 128 + 13
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0 yes, 1 no or undecided, 2 an error."""
-    options = _parser().parse_args(arguments)
+    """Run a command and return its exit code: 0 yes, 1 no or undecided, 2 an error.
+
+    The code is 130 after an interrupt and, without a message, 141 when the reader of the output
+    has gone, as in ``gpusched gpus | head -1``.
+    """
+    try:
+        try:
+            return _run(_parser().parse_args(arguments))
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, where the error is handled, and not at exit
+    except BrokenPipeError:
+        _discard_output()
+        return _CLOSED_PIPE
+    except OSError as error:  # a full disk, for example
+        _discard_output()
+        with contextlib.suppress(OSError):
+            print(f"gpusched: standard output: {error.strerror}", file=sys.stderr, flush=True)
+        return 2
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         return int(options.run(options))
+    except BrokenPipeError:
+        raise
     except KeyboardInterrupt:
         print("gpusched: interrupted", file=sys.stderr)
         return 130
@@ -33,10 +59,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except (Refusal, OSError, ValueError, TypeError, OverflowError, ImportError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
-        if isinstance(error, OSError) and error.filename is not None and error.strerror:
-            text = f"{error.filename}: {error.strerror}"
+        if isinstance(error, OSError) and error.strerror:
+            named = error.filename is not None
+            text = f"{error.filename}: {error.strerror}" if named else error.strerror
         print(f"gpusched {options.command}: {text}", file=sys.stderr)
         return 2
+
+
+def _discard_output() -> None:
+    """Connect the standard streams that cannot be written to with the null device.
+
+    Else the interpreter would write what is left in their buffers, and report the same error.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except AttributeError:  # None, where the process has no such stream
+            continue
+        except OSError:
+            with contextlib.suppress(OSError):
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, stream.fileno())
+                os.close(null)
 
 
 def _parser() -> argparse.ArgumentParser:

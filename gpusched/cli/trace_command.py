@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
+from gpusched._support.input_files import MAX_BYTES
 from gpusched._support.text import UNITS
 from gpusched.cli.command_parts import Refusal, columns, drawable, duration, natural, positive
 from gpusched.model.slowdown import SLOWDOWNS
@@ -40,7 +41,7 @@ def add(commands: Any) -> None:
         "file",
         metavar="FILE",
         help="the trace: JSON of the PyTorch profiler, or output of 'nsys export --type sqlite' or "
-        "'nsys stats -r cuda_gpu_trace --format csv'",
+        "'nsys stats -r cuda_gpu_trace --format csv'; - for the standard input",
     )
     trace.add_argument(
         "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); the one that the trace describes"
@@ -75,6 +76,13 @@ def add(commands: Any) -> None:
     trace.add_argument(
         "--output", default=".", metavar="DIR", help="folder of the output, created if missing (.)"
     )
+    trace.add_argument(
+        "--max-bytes",
+        type=positive,
+        default=MAX_BYTES,
+        metavar="N",
+        help="largest size of the trace, unpacked (4 GiB)",
+    )
     trace.set_defaults(run=run)
 
 
@@ -85,7 +93,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.period is not None and options.utilization is not None:
         raise Refusal("--utilization: got it with --period, expected one of them")
-    read = read_trace(options.file, gpu=options.gpu)
+    source = "/dev/stdin" if options.file == "-" else options.file
+    read = read_trace(source, gpu=options.gpu, max_bytes=options.max_bytes)
     if read.gpu is None:
         raise Refusal(f"{options.file}: got no description of its GPU: give --gpu (see 'gpus')")
     kernels = read.choose(options.count, options.pattern)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from gpusched.cuda.device import Device, Operation
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
 from gpusched.model.kernel_tasks import KernelTasks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STATISTICS = ("worst", "median", "mean")
 MOST_TASKS = 10
@@ -59,7 +62,7 @@ class Measurement:
             ns = np.ceil(np.asarray(middle(self.samples, axis=1))).astype(np.int64)
         return BatchTable(-(-ns // self.tick), order=self.order)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with one row per sample: batch, sample, ns."""
         import pandas as pd
 

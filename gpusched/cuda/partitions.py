@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched._core import CudaError
 from gpusched._support.arguments import Int64Array, frozen
 from gpusched.cuda.device import Device, Operation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NO_SUCH_PARTITION = 915
 """CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION."""
@@ -50,7 +53,7 @@ class PartitionTimes:
         at = np.searchsorted(self.sms, np.arange(1, sms + 1), side="right") - 1
         return frozen(np.where(at >= 0, bound[:, np.maximum(at, 0)], np.int64(-1)))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with rows kernel, sms, worst, median."""
         import pandas as pd
 

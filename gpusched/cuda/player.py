@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.policy import Policy
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STRATEGIES = enumeration("pbs.dispatch")
 WAITS = enumeration("cuda.wait")
@@ -169,7 +172,7 @@ class Played:
             uncertainty=self.clock_offset[1] - self.clock_offset[0],
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with one row per frame, times in ns."""
         import pandas as pd
 

@@ -16,6 +16,8 @@ from gpusched._support.arguments import integer
 from gpusched._support.results import Results
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from gpusched.model.gpu import GPU
     from gpusched.model.launches import Launches
     from gpusched.simulate.hierarchy_result import Hierarchy
@@ -51,7 +53,7 @@ class Observed(Results):
     run: Hierarchy
     ticks: int
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the blocks on the SMs over time, in the paper's unit; returns the axes."""
         ax = self.run.plot(ax)
         last = self.run.now / self.ticks

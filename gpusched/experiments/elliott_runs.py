@@ -28,6 +28,9 @@ from gpusched.study.runs import run, shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched.model.host_tasks import HostTasks
     from gpusched.simulate.host_result import HostRun
 
@@ -83,7 +86,7 @@ class ElliottRuns(Results):
         for name in ("scenario", "category", "response", "tardiness", "worst", "fits"):
             frozen(getattr(self, name))
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw mean response and tardiness by category, one bar per method; returns two axes.
 
         The bars of containers are for the sets that fit into one.
@@ -129,7 +132,7 @@ class ElliottGrowth(Results):
     task: int
     settings: Mapping[str, Any]
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the task's tardiness over time, one line per method; returns the axes."""
         ax = plot.axes(ax, (6.4, 3.6))
         for m, method in enumerate(RUN_METHODS):
@@ -144,8 +147,8 @@ class ElliottGrowth(Results):
         uses = "with" if self.tasks.segments[self.task] > 0 else "without"
         title = f"task {self.task} of {self.tasks.n}, {uses} GPU"
         ax.set_title(title, fontsize=10, loc="left", pad=24)
-        place = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.2}
-        ax.legend(frameon=False, fontsize=9, ncols=4, columnspacing=1.2, **place)
+        place: dict[str, Any] = {"bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.2}
+        ax.legend(loc="lower left", frameon=False, fontsize=9, ncols=4, columnspacing=1.2, **place)
         plot.grid(ax)
         return ax
 

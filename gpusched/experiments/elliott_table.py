@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from gpusched._support.arguments import FloatArray, Int64Array, frozen
 from gpusched._support.results import Results, wilson
 from gpusched.experiments.elliott_scenarios import GPU_SHARES, LETTERS, SCENARIOS, Scenario, find
 from gpusched.generate.elliott_sets import UTILIZATIONS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gpusched._draw.axes import AxesArray, AxesLike
 
 __all__ = ["METHODS", "ElliottStudy", "table_of"]
 
@@ -113,7 +118,9 @@ class ElliottStudy(Results):
         middle = (rows["low"] + rows["high"]) / 2
         return middle, rows["schedulable"], rows["schedulable_low"], rows["schedulable_high"]
 
-    def plot(self, axes: Any = None, *, periods: str | None = None, share: float = 0.3) -> Any:
+    def plot(
+        self, axes: AxesLike | None = None, *, periods: str | None = None, share: float = 0.3
+    ) -> AxesArray:
         """Draw Figure 5: nine panels, rows by task utilization, columns by GPU share.
 
         ``periods`` and ``share`` choose among the scenarios of a larger study. Returns the array of
@@ -127,10 +134,10 @@ class ElliottStudy(Results):
                 f"share: got {share} with periods {periods!r}, expected a scenario of the study"
             )
         axes = plot.panels(axes, (3, 3), (11.0, 9.0), sharex=True, sharey=True)
-        for at, number in np.ndenumerate(np.array(chosen)):
-            ax, of = axes[at], SCENARIOS[number]
-            self._panel(ax, int(number), markers=True)
-            letter = LETTERS[3 * at[0] + at[1]]
+        flat = [number for row in chosen for number in row]
+        for ax, number, letter in zip(axes.ravel(), flat, LETTERS, strict=True):
+            of = SCENARIOS[number]
+            self._panel(ax, number, markers=True)
             ax.set_title(f"({letter}) {of.utilization}, {of.gpu:.0%} on the GPU", fontsize=10)
             plot.grid(ax)
         for ax in axes[-1]:
@@ -143,7 +150,7 @@ class ElliottStudy(Results):
         )
         return axes
 
-    def plot_all(self) -> Any:
+    def plot_all(self) -> AxesArray:
         """Draw a small panel per scenario and return the array of axes.
 
         A row has one utilization, period interval and GPU share; columns vary the share of
@@ -154,7 +161,7 @@ class ElliottStudy(Results):
         shape = (len(rows), len(shares))
         size = (1.5 * len(shares) + 1.4, 1.05 * len(rows) + 0.8)
         axes = plot.panels(None, shape, size, sharex=True, sharey=True)
-        for ax in axes.flat:
+        for ax in axes.ravel():
             ax.set_visible(False)
         for number in self.scenarios:
             of = SCENARIOS[number]
@@ -176,7 +183,7 @@ class ElliottStudy(Results):
         )
         return axes
 
-    def plot_answer(self, axes: Any = None, *, periods: str | None = None) -> Any:
+    def plot_answer(self, axes: AxesLike | None = None, *, periods: str | None = None) -> AxesArray:
         """Draw break-even speed-ups over the share of GPU-using tasks; returns the array of axes.
 
         One column per interval of utilizations; SRM in the upper, Container in the lower row.
@@ -220,7 +227,7 @@ class ElliottStudy(Results):
         held = {SCENARIOS[k].periods for k in self.scenarios}
         return "moderate" if "moderate" in held else min(held)
 
-    def _panel(self, ax: Any, number: int, markers: bool) -> None:
+    def _panel(self, ax: Axes, number: int, markers: bool) -> None:
         names = [*METHODS[:2], *self.curves[len(METHODS) :]]
         for index, name in enumerate(names):
             x, y, low, high = self.curve(number, name)

@@ -32,6 +32,7 @@ from gpusched.study.runs import named_columns, run, shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
+    from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched._support.budget import Budget
     from gpusched.model.answers.answer import Answer
 
@@ -48,7 +49,7 @@ _CHUNK_BATCHES = 2**15
 class Schedulability(Results):
     """Table of ``gpusched_fig4``."""
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw one diagram per panel and return the array of axes."""
         panels = list(dict.fromkeys(self["panel"].tolist()))
         size = (max(4.6, 4.1 * len(panels)), 3.7)

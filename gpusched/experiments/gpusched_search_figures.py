@@ -33,9 +33,11 @@ from gpusched.study.points import spawn
 from gpusched.study.reductions import Extremes, Mean, Share
 from gpusched.study.runs import run
 from gpusched.study.stored_study import StoredStudy
-from gpusched.study.sweeps import columns_of
+from gpusched.study.sweep_table import columns_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from gpusched._support.budget import Budget
 
 __all__ = ["GraphSize", "SearchTimes", "TimesByTasks", "gpusched_fig5"]
@@ -44,7 +46,7 @@ __all__ = ["GraphSize", "SearchTimes", "TimesByTasks", "gpusched_fig5"]
 class SearchTimes(Results):
     """Table of ``gpusched_fig5("a")``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a box plot of the times per utilization and method; returns the axes."""
         ax = plot.axes(ax, (7.2, 4.0))
         methods = list(dict.fromkeys(self["method"].tolist()))
@@ -81,7 +83,7 @@ class SearchTimes(Results):
 class TimesByTasks(Results):
     """Table of ``gpusched_fig5("b")``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw mean times over the number of tasks, with a band from median to maximum.
 
         Returns the axes.
@@ -105,7 +107,7 @@ class TimesByTasks(Results):
 class GraphSize(Results):
     """Table of ``gpusched_fig5("c")``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the number of vertices over the number of executed jobs; returns the axes."""
         ax = plot.axes(ax)
         for index, merging in enumerate((True, False)):
@@ -116,10 +118,10 @@ class GraphSize(Results):
             plot.band(ax, x, mean, np.maximum(low, 1), high, label, index)
             cut = rows["cut"] > 0
             if cut.any():
-                hollow = {"marker": "o", "linestyle": "none", "markersize": 10}
+                hollow: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 10}
                 ax.plot(x[cut], mean[cut], markerfacecolor="none", color=plot.LATE, **hollow)
         if self["cut"].any():
-            note = {"marker": "o", "linestyle": "none", "markerfacecolor": "none"}
+            note: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "none"}
             ax.plot([], [], color=plot.LATE, label="cut short by the budget", markersize=10, **note)
         ax.set_yscale("log")
         ax.set_xlabel("executed jobs")

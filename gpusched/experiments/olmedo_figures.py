@@ -20,6 +20,9 @@ from gpusched._support.results import Results
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched.model.gpu import GPU
     from gpusched.simulate.hierarchy_result import Hierarchy
 
@@ -49,7 +52,7 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
 class SharedSMs(Results):
     """Table of ``olmedo_table2``, ``olmedo_table3`` and ``olmedo_table4``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a cell for each pair, gray where both blocks share an SM; returns the axes.
 
         Dark gray: they share an SM against the rule. Cross: they do not, against the rule.
@@ -59,7 +62,7 @@ class SharedSMs(Results):
         grid = np.full((x.max(), y.max()), np.nan)
         grid[x - 1, y - 1] = shade
         ax = plot.axes(ax, (5.6, 5.4))
-        edges = [0.5, y.max() + 0.5, x.max() + 0.5, 0.5]
+        edges = (0.5, float(y.max()) + 0.5, float(x.max()) + 0.5, 0.5)
         ax.imshow(grid, cmap="Greys", vmin=0, vmax=1, extent=edges, aspect="equal")
         apart = self["rule"] & ~self["same"]
         cross: dict[str, Any] = {
@@ -177,7 +180,7 @@ class Figure5(Results):
 
     runs: tuple[Hierarchy, Hierarchy]
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw the SMs of both runs side by side; returns the array of axes."""
         from gpusched._draw import timeline_axes
 
@@ -253,7 +256,7 @@ ARCHITECTURES: Mapping[str, Mapping[str, Any]] = {
 class Figure6(Results):
     """Table of ``olmedo_fig6``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the times relative to each baseline as bars; returns the axes."""
         ax = plot.axes(ax, (5.4, 3.6))
         names = list(dict.fromkeys(self["architecture"].tolist()))
@@ -319,13 +322,16 @@ def olmedo_fig6(
 class Contention(Results):
     """Table of ``olmedo_fig7``, ``olmedo_fig8`` or ``olmedo_fig9``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the response time relative to that of the kernel alone; returns the axes."""
         ax = plot.axes(ax, (5.6, 3.8))
         x = "processes" if "processes" in self.columns else "footprint"
         for index, by in enumerate(dict.fromkeys(self["by"].tolist())):
             rows = self.where(by=by)
-            style = {"marker": plot.MARKERS[index % len(plot.MARKERS)], "markersize": 4.5}
+            style: dict[str, Any] = {
+                "marker": plot.MARKERS[index % len(plot.MARKERS)],
+                "markersize": 4.5,
+            }
             ax.plot(rows[x], rows["relative"], color=plot.color(index), label=by, **style)
         ax.set_ylabel("response time / alone")
         ax.set_ylim(bottom=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from gpusched.study.execution import Execution
 from gpusched.study.points import spawn
 from gpusched.study.runs import named_columns, run, shardable
 from gpusched.study.stored_study import StoredStudy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ALLOCATORS", "Allocators", "stgm_allocators"]
 
@@ -36,13 +39,13 @@ ALLOCATORS: Mapping[str, Mapping[str, Any] | None] = {
 
 
 _COLORS = (0, 1, 2, 3, 4, 5, 7)  # without yellow, which is faint for a dashed line
-_HOLLOW = {"markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
+_HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markersize": 6, "linestyle": "none"}
 
 
 class Allocators(Results):
     """Table of ``stgm_allocators``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of sets with an allocation that passes the test; returns the axes.
 
         Hollow marks: sets that the algorithm as printed accepts, including sets that fail the test.
@@ -56,7 +59,10 @@ class Allocators(Results):
             x = rows["n"] + (index - (len(names) - 1) / 2) * 0.6 / len(names)
             y, mark = rows["found"] * 100, plot.MARKERS[index % len(plot.MARKERS)]
             error = np.abs(np.stack([rows["found_low"], rows["found_high"]]) * 100 - y)
-            style = {"color": plot.color(_COLORS[index % len(_COLORS)]), "marker": mark}
+            style: dict[str, Any] = {
+                "color": plot.color(_COLORS[index % len(_COLORS)]),
+                "marker": mark,
+            }
             line = "-" if "printed" not in name else (0, (3, 2))
             ax.errorbar(
                 *(x, y, error), **style, label=name, linestyle=line, linewidth=0.8,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from gpusched.study.point_results import PointResults
 from gpusched.study.points import spawn
 from gpusched.study.runs import named_columns, run, shardable
 from gpusched.study.stored_study import StoredStudy
+
+if TYPE_CHECKING:
+    from gpusched._draw.axes import AxesArray, AxesLike
 
 __all__ = ["STGM_TESTS", "StgmSchedulability", "shares", "stgm_fig4", "stgm_fig5", "table_of"]
 
@@ -60,7 +63,7 @@ _LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": 
 class StgmSchedulability(Results):
     """Table of ``stgm_fig4`` and ``stgm_fig5``."""
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw the sound tests on the left, tests with their unsound variants on the right.
 
         Without unsound variants, there is one diagram. Returns the array of axes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from gpusched.experiments.stgm_figures import CPUS, SMS, arguments, shares, tabl
 from gpusched.study.execution import Execution
 from gpusched.study.runs import shardable
 from gpusched.study.stored_study import StoredStudy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["OPTIONS", "Options", "stgm_options"]
 
@@ -35,7 +38,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 class Options(Results):
     """Table of ``stgm_options``."""
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a row per choice and a mark per test; returns the axes."""
         options = list(dict.fromkeys(self["option"].tolist()))
         names = list(dict.fromkeys(self["test"].tolist()))

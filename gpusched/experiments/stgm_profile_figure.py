@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,13 +11,16 @@ from gpusched._draw import axes as plot
 from gpusched._support.results import Results
 from gpusched._support.text import shown
 
+if TYPE_CHECKING:
+    from gpusched._draw.axes import AxesArray, AxesLike
+
 __all__ = ["Profiles", "stgm_fig3"]
 
 
 class Profiles(Results):
     """Table of ``stgm_fig3``."""
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw one diagram per GPU and return the array of axes."""
         gpus = list(dict.fromkeys(self["gpu"].tolist()))
         size = (max(4.6, 4.4 * len(gpus)), 3.7)

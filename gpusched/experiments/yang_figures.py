@@ -31,6 +31,9 @@ from gpusched.study.runs import run, shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched.model.kernel_tasks import KernelTasks
     from gpusched.simulate.fifo_result import FifoRun
 
@@ -47,7 +50,7 @@ class Figure2(Results):
 
     run: FifoRun
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the kernels on the threads over time; returns the axes."""
         names = zip(
             self["task"].tolist(), self["job"].tolist(), self["kernel"].tolist(), strict=True
@@ -121,7 +124,7 @@ def _number(value: Any, name: str) -> float:
 class Figure3(Results):
     """Table of ``yang_fig3``."""
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw response times over the job number, one diagram per largest block.
 
         Orders with equal responses share a line. Returns the array of axes.
@@ -265,7 +268,7 @@ _SETS = 64  # in a chunk, for a short time to an interrupt
 class Bounds(Results):
     """Table of ``yang_bounds``."""
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw the share of bounded tasks, and bounds and observed responses relative to periods.
 
         Both diagrams are over the utilization. Returns the array of axes.

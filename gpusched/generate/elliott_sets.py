@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import (
+    flag,
     integer,
     one_of,
+    real,
     seed_key,
     set_number,
 )
@@ -30,60 +32,6 @@ ROUNDINGS = enumeration("generate.rounding")
 """Ways to round a share of the tasks to a number of tasks."""
 
 
-@overload
-def elliott(
-    utilization: Any = "medium",
-    periods: Any = "moderate",
-    gpu: float = 0.5,
-    share: tuple[float, float] = (0.3, 0.4),
-    count: None = None,
-    seed: Any = None,
-    first: int = 0,
-    *,
-    cpus: int = 4,
-    overhead: float = 0.05,
-    rounding: str = "nearest",
-    empty: bool = True,
-    ticks: int = 1_000_000,
-) -> HostTasks: ...
-
-
-@overload
-def elliott(
-    utilization: Any = "medium",
-    periods: Any = "moderate",
-    gpu: float = 0.5,
-    share: tuple[float, float] = (0.3, 0.4),
-    *,
-    count: int,
-    seed: Any = None,
-    first: int = 0,
-    cpus: int = 4,
-    overhead: float = 0.05,
-    rounding: str = "nearest",
-    empty: bool = True,
-    ticks: int = 1_000_000,
-) -> list[HostTasks]: ...
-
-
-@overload
-def elliott(
-    utilization: Any,
-    periods: Any,
-    gpu: float,
-    share: tuple[float, float],
-    count: int,
-    seed: Any = None,
-    first: int = 0,
-    *,
-    cpus: int = 4,
-    overhead: float = 0.05,
-    rounding: str = "nearest",
-    empty: bool = True,
-    ticks: int = 1_000_000,
-) -> list[HostTasks]: ...
-
-
 def elliott(
     utilization: Any = "medium",
     periods: Any = "moderate",
@@ -98,7 +46,7 @@ def elliott(
     rounding: str = "nearest",
     empty: bool = True,
     ticks: int = 1_000_000,
-) -> HostTasks | list[HostTasks]:
+) -> HostTasks:
     """Random task sets of the experiments in [RTNS10], section 5.1, in nanoseconds.
 
     A limit of the utilization is drawn uniformly from (0, cpus]. Tasks are drawn until their sum
@@ -128,7 +76,7 @@ def elliott(
     count
         Number of sets; None for a single one.
     seed, first
-        As in `uunifast`.
+        As in `uunifast`: set ``first + i`` of a seed does not depend on ``count``.
     cpus
         Number of CPUs (m in the paper).
     overhead
@@ -142,8 +90,9 @@ def elliott(
 
     Returns
     -------
-    HostTasks or list of HostTasks
-        One set; with ``count`` a list, because the sets differ in size.
+    HostTasks
+        One set, or a stack of ``count``. The sets differ in size: ``sizes`` has their numbers of
+        tasks, and rows beyond are 0.
 
     Raises
     ------
@@ -152,6 +101,15 @@ def elliott(
         positive; copies and kernel longer than the job; no CPU; 100,000 rejections in a row.
     OverflowError
         A period of 2^31 ticks or more.
+
+    >>> sets = gs.generate.elliott("medium", count=1000, seed=1)
+    >>> sets.sizes[:5].tolist(), sets[2].n
+    ([12, 9, 10, 9, 10], 10)
+    >>> bool((sets.utilization("busy", sms=1).sum(axis=-1) < 4).all())
+    True
+    >>> answer = gs.analysis.srm(sets, cpus=4)
+    >>> answer.accepted.shape, answer[2] == gs.analysis.srm(sets[2], cpus=4)
+    ((1000,), True)
     """
     arguments = scenario(
         utilization, periods, gpu, share, cpus, overhead, rounding, empty, ticks=ticks
@@ -159,25 +117,21 @@ def elliott(
     number = 1 if count is None else integer(count, "count")
     if number < 0:
         raise ValueError(f"count: got {number}, expected a non-negative number")
-    sizes, users, period, work, _ = _core.elliott_draw(
+    sizes, period, priority, segments, cpu, copy_in, kernel = _core.elliott_draw(
         seed_key(seed), **arguments, first=set_number(first), count=number, stop=None
     )
-    kernel = (work * arguments["gpu"] + 500) // 1000
-    copies = np.minimum((work * arguments["overhead"] + 500) // 1000, work - kernel)
-    sets = []
-    end = 0
-    for n, g in zip(sizes.tolist(), users.tolist(), strict=True):
-        of, end = slice(end, end + n), end + n
-        uses = np.arange(n) < g
-        sets.append(
-            HostTasks.from_gpu_times(
-                period[of],
-                cpu=work[of] - np.where(uses, kernel[of], 0),
-                gpu=np.where(uses, kernel[of], 0),
-                section=np.where(uses, kernel[of] + copies[of], 0),
-            )
-        )
-    return sets[0] if count is None else sets
+    stack = HostTasks._of(
+        sizes=sizes,
+        period=period,
+        priority=priority,
+        segments=segments,
+        cpu=cpu,
+        copy_in=copy_in,
+        kernel=kernel,
+        copy_out=np.zeros_like(copy_in),
+        derived=["priority"],
+    )
+    return stack[0] if count is None else stack
 
 
 def scenario(
@@ -213,7 +167,7 @@ def scenario(
         "overhead": copies,
         "share": _interval(share, {}, "share", above=None),
         "rounding": ROUNDINGS.index(rounding),
-        "empty": bool(empty),
+        "empty": flag(empty, "empty"),
     }
 
 
@@ -234,7 +188,7 @@ def _number(value: Any, name: str) -> float:
         value, (int, float, np.integer, np.floating)
     ):
         raise TypeError(f"{name}: got {shown(value)}, expected a number")
-    return float(value)
+    return real(value, name)
 
 
 def _interval(value: Any, known: dict[str, Any], name: str, above: float | None) -> Any:

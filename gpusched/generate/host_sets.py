@@ -21,7 +21,8 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.text import shown
 from gpusched.model import profiles
-from gpusched.model.host_tasks import HostTasks, _ranks
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.hosts.host_arrays import deadline_ranks
 
 __all__ = ["stgm"]
 
@@ -152,7 +153,9 @@ def stgm(
     by_index = np.arange(tasks, dtype=np.int64)
     return HostTasks._of(
         period=period,
-        priority=_ranks(period) if priority == "rm" else np.tile(by_index, (*period.shape[:-1], 1)),
+        priority=deadline_ranks(period)
+        if priority == "rm"
+        else np.tile(by_index, (*period.shape[:-1], 1)),
         segments=number,
         cpu=cpu,
         copy_in=copy_in,

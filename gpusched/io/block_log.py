@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
 from gpusched._support.frozen import Frozen
 from gpusched._support.text import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["BlockLog"]
 
@@ -178,7 +181,7 @@ class BlockLog(Frozen):
         """End of each kernel's last block, shape ``(K,)``."""
         return _reduced(np.maximum, self.kernel, self.end, len(self))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with one row per block: its columns and those of its kernel."""
         import pandas as pd
 

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._support.arguments import integer
+from gpusched._support.arguments import integer, is_sequence
 from gpusched._support.files import replacing
+from gpusched._support.input_files import MAX_BYTES, content
+from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 from gpusched.io.block_log import BlockLog
 
@@ -35,10 +37,11 @@ def read(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     regs: Any = None,
     priority: Any = None,
+    max_bytes: int = MAX_BYTES,
 ) -> BlockLog:
     """See ``gpusched.io.read_examiner``."""
     files = _files(paths)
-    documents = [_File(path) for path in files]
+    documents = [_File(path, max_bytes) for path in files]
     kernels: dict[str, list[Any]] = {key: [] for key in (*_KERNELS, "priority", "context")}
     blocks: dict[str, list[int]] = {key: [] for key in ("kernel", "block", "sm", "start", "end")}
     processes = sorted({file.process for file in documents})
@@ -125,15 +128,14 @@ def _seconds(ns: int) -> str:
 
 def _files(paths: Any) -> list[str]:
     """The named files, or all JSON files of a folder."""
-    if not isinstance(paths, (str, os.PathLike)):
-        files = [os.fsdecode(path) for path in paths]
-    elif os.path.isdir(paths):
-        folder = os.fsdecode(paths)
+    if is_sequence(paths):
+        files = [path_text(path, f"paths[{i}]") for i, path in enumerate(paths)]
+    elif os.path.isdir(folder := path_text(paths, "paths")):
         files = sorted(str(path) for path in Path(folder).glob("*.json"))
         if not files:
             raise ValueError(f"paths: got the folder {folder}, expected one with .json files")
     else:
-        files = [os.fsdecode(paths)]
+        files = [folder]
     if not files:
         raise ValueError("paths: got no file, expected at least one")
     return files
@@ -152,10 +154,9 @@ def _per_file(value: Any, name: str, stream: int, files: int) -> int | None:
 class _File:
     """One log file. Errors name the file, the kernel and the field."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, max_bytes: int) -> None:
         self.source = source
-        with open(source, "rb") as file:
-            data = file.read()
+        data = content(source, max_bytes)
         try:
             document = json.loads(data.decode("utf-8-sig"), parse_float=Decimal)
         except RecursionError:

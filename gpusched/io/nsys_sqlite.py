@@ -3,7 +3,8 @@
 Tables and columns differ between versions: those of 2021 describe GPUs in TARGET_INFO_CUDA_GPU,
 later ones in TARGET_INFO_GPU, and list the devices of each process in TARGET_INFO_CUDA_DEVICE.
 
-The database is opened read-only; no lock, journal or shared-memory file is created.
+The database is opened read-only; no lock, journal or shared-memory file is created. Generated
+columns may make values that are larger than the file: their size is limited, singly and in total.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.input_files import check_size, opened
 from gpusched._support.text import shown
 from gpusched.io.launch_shapes import Shapes
 from gpusched.io.trace import Trace, column
@@ -45,6 +47,7 @@ _NEEDED = (
 _NAMES = ("demangledName", "shortName", "mangledName")  # the first that is not empty is used
 _NO_NAME = -1
 _CHUNK = 4096
+_LONGEST = 1 << 24  # bytes of a value; mangled names of kernels have up to some 10,000
 
 # Columns of the limits of a GPU, by version.
 _LIMITS = {
@@ -72,12 +75,15 @@ class File:
     OSError
         The file cannot be read or is being written.
     ValueError
-        Another database, or a damaged one. The message names the path.
+        Another database, a damaged one, or more than ``max_bytes`` of file or values. The message
+        names the path.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, max_bytes: int) -> None:
         self.source = source
-        with _opened(source) as database:
+        self.max_bytes = max_bytes
+        self.taken = 0  # bytes of the values read
+        with _opened(source, max_bytes) as database:
             self.database = database
             self.tables = self._tables()
             if _KERNELS not in self.tables:
@@ -160,10 +166,16 @@ class File:
         parts: list[Int64Array] = [np.empty((0, len(keys)), np.int64)]
         cursor = self.database.execute(query)
         while rows := cursor.fetchmany(_CHUNK):
+            self._take(len(rows) * len(keys) * 8)
             if set(map(type, chain.from_iterable(rows))) != {int}:
                 self._blame(rows, keys)
             parts.append(np.array(rows, dtype=np.int64))
         return np.concatenate(parts)
+
+    def _take(self, size: int) -> None:
+        """Count bytes that are read; ``ValueError`` when they are too many."""
+        self.taken += size
+        check_size(self.source, self.taken, self.max_bytes, " of values")
 
     def _blame(self, rows: list[Any], keys: tuple[str, ...]) -> NoReturn:
         """Raise a ``ValueError`` for the first entry that is not an integer."""
@@ -200,6 +212,7 @@ class File:
         for number, value in self.database.execute(query):
             if not isinstance(value, bytes):
                 self._fail(_STRINGS, number, "value", value, "a kernel's name")
+            self._take(len(value))
             try:
                 strings[number] = value.decode()
             except UnicodeDecodeError:
@@ -287,11 +300,12 @@ class File:
 
 
 @contextlib.contextmanager
-def _opened(source: str) -> Iterator[sqlite3.Connection]:
+def _opened(source: str, max_bytes: int) -> Iterator[sqlite3.Connection]:
     """The database, opened read-only; errors inside the block name the file."""
     import sqlite3
 
-    with open(source, "rb") as file:
+    with opened(source) as file:
+        check_size(source, os.fstat(file.fileno()).st_size, max_bytes)
         versions = file.read(20)[18:20]
     address = f"{Path(os.path.abspath(source)).as_uri()}?mode=ro"
     if b"\x02" in versions:
@@ -305,6 +319,7 @@ def _opened(source: str) -> Iterator[sqlite3.Connection]:
         database = sqlite3.connect(address, uri=True, timeout=1, isolation_level=None)
         with contextlib.closing(database):
             database.text_factory = bytes
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("BEGIN")  # all queries see one state of the database
             yield database

@@ -6,11 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, integer, one_of
+from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.paths import path_text
 from gpusched.io import examiner, rule_check, trace_files
 from gpusched.io.block_log import BlockLog
 from gpusched.io.rule_check import Violation
@@ -24,6 +26,9 @@ from gpusched.io.trace import (
     take,
 )
 from gpusched.model.gpu import GPU, as_gpu
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "DIFFERS",
@@ -47,6 +52,8 @@ def read_trace(
     path: str | os.PathLike[str],
     gpu: GPU | str | None = None,
     device: SupportsIndex | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
 ) -> Trace:
     """Read the kernel launches of a trace of the PyTorch profiler or of Nsight Systems.
 
@@ -67,6 +74,9 @@ def read_trace(
         else the preset of the device's name. Without any of these, the trace's ``gpu`` is None.
     device
         The device whose kernels to read; required when kernels ran on several devices.
+    max_bytes
+        The largest size that is read: of the file, of what a gzip unpacks to, and of the values
+        taken from a database. Default: 4 GiB.
 
     Returns
     -------
@@ -78,17 +88,18 @@ def read_trace(
     Raises
     ------
     OSError
-        The file cannot be read, or a database is being written.
+        The file cannot be read, is not a regular file (pipes are read as /dev/stdin or as a shell's
+        /dev/fd/N), or is a database that is being written.
     ValueError
         Not a trace: a damaged gzip or database, text that is neither JSON nor such CSV, no
         traceEvents or table of kernels, no kernels (on ``device``), a kernel with a missing,
-        non-numeric, negative or huge field, an incomplete description of the device; or ``device``
-        is required. The message names the file and the field. Also a log of
-        cuda_scheduling_examiner, which ``read_examiner`` reads.
+        non-numeric, negative or huge field, an incomplete description of the device; a size above
+        ``max_bytes``; or ``device`` is required. The message names the file and the field. Also a
+        log of cuda_scheduling_examiner, which ``read_examiner`` reads.
     """
-    source = os.fsdecode(path)
+    source = path_text(path)
     given = None if gpu is None else as_gpu(gpu)
-    file = trace_files.reader(source)
+    file = trace_files.reader(source, max_bytes)
     launches = file.launches()
     devices = np.unique(launches.device).tolist()
     if device is None and len(devices) > 1:
@@ -131,7 +142,7 @@ class OccupancyAgreement:
         reasons = ("", OPT_IN, NOT_REPORTED, DIFFERS)
         return {r: n for r in reasons if (n := int(np.sum(self.reason == r)))}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per launch."""
         return frame_of(self)
 
@@ -178,6 +189,8 @@ def read_examiner(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     regs: Any = None,
     priority: Any = None,
+    *,
+    max_bytes: int = MAX_BYTES,
 ) -> BlockLog:
     """Read the logs of a run of cuda_scheduling_examiner: SM, start and end of each block.
 
@@ -192,15 +205,18 @@ def read_examiner(
     regs, priority
         Registers per thread and stream priority, which the tool does not log: one number or one
         per file. Default: the values written by ``write_examiner``, else 0.
+    max_bytes
+        The largest file that is read (default: 4 GiB).
 
     Raises
     ------
     OSError
-        A file cannot be read.
+        A file cannot be read, or is not a regular file.
     ValueError
-        Not such a log, or a field is missing or malformed. The message names file and field.
+        Not such a log, a larger file, or a field is missing or malformed. The message names file
+        and field.
     """
-    return examiner.read(paths, regs, priority)
+    return examiner.read(paths, regs, priority, max_bytes)
 
 
 def write_examiner(

@@ -23,6 +23,8 @@ from gpusched._support.text import shown, time_text
 from gpusched.io.kernel_names import labels
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gpusched.model.gpu import GPU
     from gpusched.model.kernel_tasks import KernelTasks
 
@@ -179,7 +181,7 @@ class Trace:
             chosen = np.arange(len(kernels))[:count]
         return take(kernels, chosen)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per launch; its columns are the arrays' names."""
         return frame_of(self)
 
@@ -320,7 +322,7 @@ class TraceKernels:
             name=tuple(self.label),
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per kernel; its columns are the arrays' names."""
         return frame_of(self)
 
@@ -444,7 +446,7 @@ def take(table: Table, chosen: NDArray[Any]) -> Table:
     return replace(table, **columns)
 
 
-def frame_of(table: Any) -> Any:
+def frame_of(table: Any) -> pd.DataFrame:
     """The arrays of a table as the columns of a pandas DataFrame."""
     import pandas as pd
 

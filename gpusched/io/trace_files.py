@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import errno
-import gzip
-import os
-import zlib
 from typing import TYPE_CHECKING, Protocol
 
+from gpusched._support.input_files import GZIP, gunzip, opened, read_all
 from gpusched.io import kineto, nsys_csv, nsys_sqlite
 
 if TYPE_CHECKING:
     from gpusched.io.trace import Trace
     from gpusched.model.gpu import GPU
 
-_GZIP = b"\x1f\x8b"
 _REPORTS = (".nsys-rep", ".qdrep")
 
 
@@ -28,30 +24,29 @@ class Reader(Protocol):
         """The GPU that the file describes as this device; None without a description."""
 
 
-def reader(source: str) -> Reader:
-    """Open a file with the reader of its format.
+def reader(source: str, max_bytes: int) -> Reader:
+    """Open a file of at most ``max_bytes`` bytes, unpacked, with the reader of its format.
 
     Raises
     ------
     OSError
-        The file cannot be read, or is a folder.
+        The file cannot be read, or is not a regular file.
     ValueError
-        Another format, or a damaged file. The message names the path.
+        Another format, or a file that is damaged or too large. The message names the path.
     """
-    if os.path.isdir(source):
-        reason = "got a folder, expected a file (read logs of blocks with gs.io.read_examiner)"
-        raise IsADirectoryError(errno.EISDIR, reason, source)
-    with open(source, "rb") as file:
-        if file.read(len(nsys_sqlite.MAGIC)) == nsys_sqlite.MAGIC:
-            return nsys_sqlite.File(source)
-        file.seek(0)
-        data = file.read()
-    packed = data.startswith(_GZIP)
+    try:
+        with opened(source) as file:
+            if file.peek(len(nsys_sqlite.MAGIC)).startswith(nsys_sqlite.MAGIC):
+                if not file.seekable():
+                    raise ValueError(f"{source}: got an SQLite database in a pipe, expected a file")
+                return nsys_sqlite.File(source, max_bytes)
+            data = read_all(file, source, max_bytes)
+    except IsADirectoryError as error:
+        hint = f"{error.strerror} (read logs of blocks with gs.io.read_examiner)"
+        raise IsADirectoryError(error.errno, hint, source) from None
+    packed = data.startswith(GZIP)
     if packed:
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(f"{source}: expected an intact gzip: {error}") from error
+        data = gunzip(data, source, max_bytes)
         if data.startswith(nsys_sqlite.MAGIC):
             raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
     if not data:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +17,15 @@ from gpusched._support.arguments import (
     frozen,
     instance,
     int_array,
+    integer,
+    is_sequence,
+    position,
     seed_key,
     set_number,
 )
 from gpusched._support.files import replacing
+from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.paths import path_text
 from gpusched._support.saved import read_npz
 from gpusched._support.text import shown
 from gpusched.model.batches import (
@@ -279,6 +283,8 @@ class BatchTable:
         path: str | os.PathLike[str],
         statistic: str = "worst",
         tasks: KernelTasks | Sequence[str] | int | None = None,
+        *,
+        max_bytes: int = MAX_BYTES,
     ) -> BatchTable:
         """Read a table of measured completion times: one row per batch, in CSV or JSON.
 
@@ -319,19 +325,23 @@ class BatchTable:
         tasks
             Names in the order of the indices, a task set with these names, or the number of
             tasks.
+        max_bytes
+            The largest file that is read, in bytes (default: 4 GiB).
 
         Raises
         ------
+        OSError
+            From the file system, and for what is not a regular file.
         ValueError
-            Another file, with the file, the row and the entry: an unknown task, a repeated row
-            (several samples belong in one row), a time that is not a positive whole number, a task
-            that is not eligible alone.
+            Another file, or a larger one; the message has the file, the row and the entry: an
+            unknown task, a repeated row (several samples belong in one row), a time that is not a
+            positive whole number, a task that is not eligible alone.
         OverflowError
             Times of 2**60 - 1 ticks or more.
         """
         from gpusched.model.batch_table_file import read
 
-        return read(path, statistic, tasks, BatchTable)
+        return read(path, statistic, tasks, BatchTable, max_bytes)
 
     def to_file(
         self, path: str | os.PathLike[str], tasks: KernelTasks | Sequence[str] | None = None
@@ -354,16 +364,23 @@ class BatchTable:
             np.savez_compressed(file, **arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> BatchTable:
-        """Read a file that `save` wrote. Raises OSError, and ValueError for every other file."""
-        arrays = read_npz(path, "BatchTable")
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> BatchTable:
+        """Read a file that `save` wrote, of at most ``max_bytes`` bytes unpacked (4 GiB).
+
+        Raises OSError, also for what is not a regular file, and ValueError for every other file.
+        """
+        where = path_text(path)
+        arrays = read_npz(where, "BatchTable", max_bytes)
         try:
-            if str(arrays.pop("format")) != _FORMAT:
+            known = ("format", "completion", "undecided", "order")
+            if "completion" not in arrays or str(arrays.get("format")) != _FORMAT:
                 raise ValueError("another format or version")
-            return cls(arrays.pop("completion"), **arrays)
-        except (LookupError, OverflowError, TypeError, ValueError) as error:
+            if unknown := [name for name in arrays if name not in known]:
+                raise ValueError(f"the array {shown(unknown[0])}")
+            return cls(arrays["completion"], arrays.get("undecided"), arrays.get("order"))
+        except (OverflowError, TypeError, ValueError) as error:
             text = f"got a file with {error}, expected a saved BatchTable"
-            raise ValueError(f"{os.fspath(path)}: {text}") from error
+            raise ValueError(f"{where}: {text}") from error
 
     # Batches ----------------------------------------------------------------------------
 
@@ -386,12 +403,14 @@ class BatchTable:
         if not self.is_stack:
             raise TypeError("tables: got one table, expected a stack of tables to be indexed")
         if not isinstance(index, slice):
-            index = operator.index(index)
+            index = position(index, len(self), "tables")
         part = [None if a is None else a[index].copy() for a in self._arrays()]
         return BatchTable._make(*part)
 
     def batch_mask(self, members: Iterable[int]) -> int:
         """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
+        if not is_sequence(members):
+            raise TypeError(f"members: got {shown(members)}, expected the indices of tasks")
         mask = 0
         for member in members:
             mask |= 1 << task_index(member, self.n, "members")
@@ -416,7 +435,7 @@ class BatchTable:
         return tuple(int(i) for i in self.order[number] if i >= 0)
 
     def _mask(self, mask: Any) -> int:
-        number = operator.index(mask)
+        number = integer(mask, "mask")
         if not 0 <= number < 2**self.n:
             raise ValueError(f"mask: got {shown(number)}, expected a set of {self.n} tasks")
         return number

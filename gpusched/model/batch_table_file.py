@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +14,8 @@ import numpy as np
 
 from gpusched._support.arguments import one_of
 from gpusched._support.files import replacing
+from gpusched._support.input_files import content
+from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 from gpusched.model.batches import MAX_TASKS, Collected, completion_time, members
 from gpusched.model.kernel_tasks import KernelTasks
@@ -35,16 +37,25 @@ class _Row:
 
 
 def read(
-    path: str | os.PathLike[str], statistic: str, tasks: Any, make: Callable[..., Made]
+    path: str | os.PathLike[str],
+    statistic: str,
+    tasks: Any,
+    make: Callable[..., Made],
+    max_bytes: int,
 ) -> Made:
     """The table in a file; ``make`` is the class of tables."""
     one_of(statistic, _STATISTICS, "statistic")
-    where = os.fspath(path)
+    where = path_text(path)
+    suffix = _suffix(where)
+    try:
+        text = content(where, max_bytes).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where}: got {error}, expected UTF-8 text") from None
     listed: Any = None
-    if _suffix(where) == ".csv":
-        rows = _read_csv(where)
+    if suffix == ".csv":
+        rows = _read_csv(where, text)
     else:
-        rows, listed = _read_json(where)
+        rows, listed = _read_json(where, text)
     if not rows:
         raise ValueError(f"{where}: got no batches, expected at least one")
     index, n = _indices(where, rows, listed, tasks)
@@ -70,7 +81,7 @@ def read(
 
 
 def write(table: Any, path: str | os.PathLike[str], tasks: Any) -> None:
-    where = os.fspath(path)
+    where = path_text(path)
     suffix = _suffix(where)
     if table.is_stack:
         raise TypeError("table: got a stack, expected one of its tables, or use save()")
@@ -117,8 +128,12 @@ def _suffix(where: str) -> str:
 
 
 def _names(tasks: KernelTasks | Sequence[str]) -> list[str]:
-    names = list(tasks.name if isinstance(tasks, KernelTasks) else tasks)
-    if isinstance(tasks, str) or not all(isinstance(name, str) for name in names):
+    given = tasks.name if isinstance(tasks, KernelTasks) else tasks
+    try:
+        names: list[Any] = list(given)
+    except TypeError:
+        names = [None]
+    if isinstance(given, str) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"tasks: got {shown(tasks)}, expected a task set or a list of names")
     for name in names:
         if names.count(name) > 1:
@@ -129,27 +144,24 @@ def _names(tasks: KernelTasks | Sequence[str]) -> list[str]:
 # CSV ---------------------------------------------------------------------------------------------
 
 
-def _read_csv(where: str) -> list[_Row]:
+def _read_csv(where: str, text: str) -> list[_Row]:
     rows = []
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    columns: list[str] | None = None
     try:
-        with open(where, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            columns: list[str] | None = None
-            for cells in reader:
-                if not any(cell.strip() for cell in cells):
-                    continue
-                cells = [cell.strip() for cell in cells]
-                at = f"{where}, row {reader.line_num}"
-                if any("\0" in cell for cell in cells):
-                    raise ValueError(f"{at}: got a null character, expected text")
-                if columns is None:
-                    columns = _header(at, cells)
-                    continue
-                if len(cells) != len(columns):
-                    raise ValueError(f"{at}: got {len(cells)} cells, expected {len(columns)}")
-                rows.append(_csv_row(at, dict(zip(columns, cells, strict=True))))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{where}: got {error}, expected UTF-8 text") from None
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            cells = [cell.strip() for cell in cells]
+            at = f"{where}, row {reader.line_num}"
+            if any("\0" in cell for cell in cells):
+                raise ValueError(f"{at}: got a null character, expected text")
+            if columns is None:
+                columns = _header(at, cells)
+                continue
+            if len(cells) != len(columns):
+                raise ValueError(f"{at}: got {len(cells)} cells, expected {len(columns)}")
+            rows.append(_csv_row(at, dict(zip(columns, cells, strict=True))))
     except csv.Error as error:
         raise ValueError(f"{where}, row {reader.line_num}: {error}") from None
     if columns is None:
@@ -200,19 +212,16 @@ def _number(at: str, token: str) -> Any:
 # JSON --------------------------------------------------------------------------------------------
 
 
-def _read_json(where: str) -> tuple[list[_Row], Any]:
+def _read_json(where: str, text: str) -> tuple[list[_Row], Any]:
     try:
-        with open(where, encoding="utf-8-sig") as file:
-            content = json.load(file)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{where}: got {error}, expected UTF-8 text") from None
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where}: got {error}, expected JSON") from None
-    if not isinstance(content, dict) or not isinstance(content.get("batches"), list):
+    if not isinstance(document, dict) or not isinstance(document.get("batches"), list):
         raise ValueError(f'{where}: got other JSON, expected an object with a list "batches"')
-    _known(where, content, ("tasks", "batches"))
+    _known(where, document, ("tasks", "batches"))
     rows = []
-    for number, row in enumerate(content["batches"]):
+    for number, row in enumerate(document["batches"]):
         at = f"{where}, batches[{number}]"
         if not isinstance(row, dict):
             raise ValueError(f"{at}: got {shown(row)}, expected an object")
@@ -231,11 +240,11 @@ def _read_json(where: str) -> tuple[list[_Row], Any]:
                 f'{at}: eligible: got {shown(eligible)}, expected true, false or "unknown"'
             )
         rows.append(_row(at, tuple(batch), samples, eligible))
-    return rows, content.get("tasks")
+    return rows, document.get("tasks")
 
 
-def _known(at: str, content: dict[str, Any], keys: Sequence[str]) -> None:
-    for key in content:
+def _known(at: str, given: dict[str, Any], keys: Sequence[str]) -> None:
+    for key in given:
         if key not in keys:
             raise ValueError(f"{at}: got {shown(key)}, expected one of {', '.join(keys)}")
 
@@ -279,8 +288,8 @@ def _indices(where: str, rows: list[_Row], listed: Any, tasks: Any) -> tuple[dic
     """Indices of names and indices as written in the file, and the number of tasks."""
     index: dict[Any, int] = {}
     count: int | None = None
-    if hasattr(tasks, "__index__") and not isinstance(tasks, bool):
-        count = operator.index(tasks)
+    if isinstance(tasks, (int, np.integer)) and not isinstance(tasks, bool):
+        count = int(tasks)
     elif tasks is not None:
         names = _names(tasks)
         index = {name: i for i, name in enumerate(names)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,36 +111,40 @@ class Table:
                 raise ValueError(f"frame: {column}[{row}]: got {got}, expected a string")
         return self.entries(column)
 
-    def groups(self) -> tuple[int, int] | None:
-        """Sets and tasks of rows that are sorted by set and task, with one row for each task.
+    def set_sizes(self, *, equal: bool = False) -> list[int]:
+        """Number of tasks of each set, of rows sorted by set and task, one row for each task.
 
-        None for rows without the column ``set``, which are one set.
+        Rows without the column ``set`` are one set. With ``equal``, sets of different sizes are
+        refused.
         """
         sets = self.whole("set") if "set" in self else [0] * self.length
-        count = len(set(sets))
-        n = self.length // count
-        expected = [(i, j) for i in range(count) for j in range(n)]
-        tasks = (
-            self.whole("task") if "task" in self else [j for _ in range(count) for j in range(n)]
-        )
-        found = list(zip(sets, tasks, strict=False))
-        if len(tasks) != self.length or found != expected:
+        sizes = list(Counter(sets).values())
+        expected = [(i, j) for i, size in enumerate(sizes) for j in range(size)]
+        tasks = self.whole("task") if "task" in self else [j for _, j in expected]
+        differ = equal and len(set(sizes)) > 1
+        if differ or list(zip(sets, tasks, strict=True)) != expected:
             raise ValueError(
-                f"frame: got {self.length} rows for {count} sets, expected one row for each task "
-                "of each set, with sets and tasks numbered from 0"
+                f"frame: got {self.length} rows for {len(sizes)} sets, expected one row for each "
+                "task of each set, with sets and tasks numbered from 0"
             )
-        return (count, n) if "set" in self else None
+        return sizes
 
-    def constant(self, column: str, size: int) -> tuple[Any, ...] | None:
-        """The entries of the first ``size`` rows, which repeat; None where there is no column."""
+    def constant(self, column: str, sizes: Sequence[int]) -> tuple[str, ...] | None:
+        """The entries of the first of the largest sets, with which those of the other sets begin.
+
+        ``sizes``: numbers of tasks of the sets, one behind the other. None without the column.
+        """
         if column not in self:
             return None
-        entries: list[Hashable] = list(self.text(column))
-        first = entries[:size]
-        for row, value in enumerate(entries):
-            if value != first[row % size]:
+        entries = self.text(column)
+        largest = sizes.index(max(sizes))
+        start = sum(sizes[:largest])
+        names = entries[start : start + max(sizes)]
+        for row, task in enumerate(task for size in sizes for task in range(size)):
+            if entries[row] != names[task]:
+                which = f"set {largest}" if largest else "the first set"
                 raise ValueError(
-                    f"frame: {column}[{row}]: got {shown(value)}, expected "
-                    f"{shown(first[row % size])} as in the first set"
+                    f"frame: {column}[{row}]: got {shown(entries[row])}, expected "
+                    f"{shown(names[task])} as in {which}"
                 )
-        return tuple(first)
+        return tuple(names)

@@ -232,14 +232,12 @@ class KernelTasks(TaskSet):
         """
         known = [*cls._ARRAYS[1:], "set", "task", "name"]
         table = Table(frame, ["period"], known, ["set", "task"])
-        stack = table.groups()
-        count, n = stack or (1, table.length)
+        sizes = table.set_sizes(equal=True)
+        shape = (len(sizes), sizes[0]) if "set" in table else (sizes[0],)
         values: dict[str, Any] = {
-            key: np.reshape(table.whole(key), (count, n) if stack else (n,))
-            for key in cls._ARRAYS
-            if key in table
+            key: np.reshape(table.whole(key), shape) for key in cls._ARRAYS if key in table
         }
-        return cls(**values, name=table.constant("name", n))
+        return cls(**values, name=table.constant("name", sizes))
 
     def __repr__(self) -> str:
         if self.is_stack:

@@ -1,12 +1,13 @@
-"""Checks of the columns of launches and of their streams."""
+"""Columns of launches and of their streams: checks, default names, replacement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._support.arguments import (
     Int64Array,
@@ -27,6 +28,9 @@ STREAM_KINDS = enumeration("simulate.stream_kind")
 """Kinds of streams; ``Launches.stream_kind`` holds the positions in this tuple."""
 
 MOST_STREAMS = 2**24
+
+_TIMES = ("duration", "block_times", "bandwidth")
+_STREAMS = ("stream_context", "stream_priority", "stream_kind", "stream_name")
 
 
 def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
@@ -157,8 +161,8 @@ def read_factors(given: Any, n: int, name: str = "interference") -> Int64Array:
     """Factors of interference as thousandths, shape ``(n, 4)``."""
     try:
         table = np.asarray(given)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name}: got {shown(given)}, expected (4,) or ({n}, 4) factors") from None
     if table.shape not in ((4,), (n, 4)):
         raise ValueError(f"{name}: got shape {table.shape}, expected (4,) or ({n}, 4)")
     whole = table.dtype.kind in "iu" and table.size > 0 and int(table.min()) >= 1000
@@ -182,6 +186,13 @@ def launch_names(kind: Int64Array) -> list[str]:
     return [f"{words[code]} {i}" for i, code in enumerate(kind.tolist())]
 
 
+def stream_names(kind: Int64Array) -> list[str]:
+    null = STREAM_KINDS.index("null")
+    return [
+        "NULL stream" if code == null else f"stream {i}" for i, code in enumerate(kind.tolist())
+    ]
+
+
 def read_streams(
     stream: Int64Array,
     context: Int64Array,
@@ -192,7 +203,10 @@ def read_streams(
     """The columns of the streams."""
     given = {"stream_context": context, "stream_priority": priority, "stream_kind": kind}
     sizes = [len(array) for array in given.values() if array.ndim == 1]
-    sizes += [] if name is None else [len(name)]
+    if name is not None:
+        if isinstance(name, str) or not isinstance(name, Sequence):
+            raise TypeError(f"stream_name: got {shown(name)}, expected a list of strings")
+        sizes.append(len(name))
     count = max(sizes) if sizes else int(stream.max(initial=0)) + 1
     for i in np.flatnonzero((stream < 0) | (stream >= count))[:1].tolist():
         raise ValueError(f"stream[{i}]: got {stream[i]}, expected one of {count} streams")
@@ -212,10 +226,56 @@ def read_streams(
         raise ValueError(
             f"stream_kind[{null[i]}]: got a second null stream of context {owners[i]}, expected one"
         )
-    usual = [
-        "NULL stream" if code == 2 else f"stream {i}"
-        for i, code in enumerate(columns["stream_kind"].tolist())
-    ]
+    usual = stream_names(columns["stream_kind"])
     values: dict[str, Any] = {key: frozen(array) for key, array in columns.items()}
     values["stream_name"] = names(name, "stream_name", usual, "stream")
+    return values
+
+
+class Changes(TypedDict, total=False):
+    """The arguments of `Launches`."""
+
+    time: npt.ArrayLike
+    duration: npt.ArrayLike | None
+    kind: npt.ArrayLike | Sequence[str]
+    stream: npt.ArrayLike
+    blocks: npt.ArrayLike
+    threads: npt.ArrayLike
+    regs: npt.ArrayLike
+    smem: npt.ArrayLike
+    longest: npt.ArrayLike | None
+    after: Sequence[Sequence[int] | int | None] | None
+    block_times: Sequence[npt.ArrayLike | None] | None
+    bytes: npt.ArrayLike
+    bandwidth: float | Fraction | None
+    interference: npt.ArrayLike | None
+    name: Sequence[str] | None
+    stream_context: npt.ArrayLike
+    stream_priority: npt.ArrayLike
+    stream_kind: npt.ArrayLike | Sequence[str]
+    stream_name: Sequence[str] | None
+
+
+def changed(fields: dict[str, Any], changes: Changes) -> dict[str, Any]:
+    """Arguments of `Launches`: its fields and the changes, less what is to be derived anew."""
+    values: dict[str, Any] = {**fields, **changes}
+    if "longest" not in changes and any(key in changes for key in _TIMES):
+        fixed = fields["longest"] == fields["duration"]
+        values["longest"] = np.where(fixed, 0, fields["longest"])
+    if changes.get("bandwidth") is not None and "duration" not in changes:
+        moved = (int_array(values["bytes"], "bytes") > 0) & (
+            codes(values["kind"], KINDS, "kind") > 0
+        )
+        values["duration"] = np.where(moved, 0, fields["duration"])
+    if "name" not in changes and list(fields["name"]) == launch_names(fields["kind"]):
+        values["name"] = None
+    kinds: Int64Array = fields["stream_kind"]
+    usual = list(fields["stream_name"]) == stream_names(kinds)
+    if "stream_name" not in changes and usual:
+        values["stream_name"] = None
+    plain = usual and not any(fields[key].any() for key in _STREAMS[:-1])
+    if "stream" in changes and plain and not any(key in changes for key in _STREAMS):
+        needed = int(int_array(changes["stream"], "stream").max(initial=-1)) + 1
+        if needed > len(kinds):
+            values = {key: value for key, value in values.items() if key not in _STREAMS}
     return values

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ from gpusched.model.launch_columns import (
     KINDS,
     MOST_STREAMS,
     STREAM_KINDS,
+    Changes,
+    changed,
     codes,
     fill_durations,
     launch_names,
@@ -335,6 +337,35 @@ class Launches(Saved):
             stream_context=np.zeros(tasks.n, dtype=np.int64),
             stream_name=list(tasks.name),
         )
+
+    def replace(self, **changes: Unpack[Changes]) -> Launches:
+        """Make launches with other columns; what had been derived from them is derived anew.
+
+        Parameters
+        ----------
+        changes
+            Arguments as of `Launches`. None lets ``longest``, ``name`` or ``stream_name`` be
+            derived although they were given before, and removes ``after``, ``block_times`` or
+            ``interference``.
+
+        Returns
+        -------
+        Launches
+            Columns that are not among the changes are kept. A launch of one fixed duration keeps
+            one when its duration changes, unless ``longest`` is given too. With ``bandwidth``,
+            copies with bytes take the time that it gives. ``block_times`` that are kept replace
+            durations as in the class. Streams of the default kind, priority and context are added
+            where ``stream`` needs them.
+
+        Raises what the class raises.
+
+        >>> launches = gs.Launches([0, 5], [3, 2], kind=["copy_in", "kernel"], bytes=[6000, 0])
+        >>> launches.replace(bandwidth=1000).duration.tolist()
+        [6, 2]
+        >>> launches.replace(kind="copy_out", stream=[0, 1]).name
+        ('copy out 0', 'copy out 1')
+        """
+        return Launches(**changed({f.name: getattr(self, f.name) for f in fields(self)}, changes))
 
     @property
     def n(self) -> int:

@@ -14,8 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw import chrome_trace, svg, timeline_axes
-from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    flag,
+    frozen,
+    instance,
+    int_array,
+    position,
+)
+from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.text import shown
 from gpusched.model import schedule_timeline
+from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
 from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
@@ -23,8 +34,6 @@ from gpusched.model.kernel_tasks import KernelTasks
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from gpusched.model.batch_table import BatchTable
 
 __all__ = ["Schedule", "ScheduleError"]
 
@@ -89,6 +98,10 @@ class Schedule:
     ValueError
         Arrays of different lengths, a stack of task sets, a negative start, an end before its
         start, a batch with tasks that the set does not have, a table of another size.
+    TypeError
+        An argument of another type.
+    OverflowError
+        A number that does not fit 64 bits.
     """
 
     start: Int64Array
@@ -109,6 +122,9 @@ class Schedule:
         idling: bool = False,
         cycle: tuple[int, int] | None = None,
     ) -> None:
+        instance(tasks, KernelTasks, "tasks")
+        if table is not None:
+            instance(table, BatchTable, "table", "or None")
         if tasks.is_stack:
             raise ValueError("tasks: got a stack, expected one task set")
         if table is not None and table.is_stack:
@@ -139,11 +155,13 @@ class Schedule:
             object.__setattr__(self, name, frozen(array))
         object.__setattr__(self, "tasks", tasks)
         object.__setattr__(self, "table", table)
-        object.__setattr__(self, "idling", bool(idling))
+        object.__setattr__(self, "idling", flag(idling, "idling"))
         if cycle is not None:
-            cycle = int(cycle[0]), int(cycle[1])
-            if cycle[0] < 0 or cycle[1] < 1:
-                raise ValueError(f"cycle: got {cycle}, expected (start, length) from (0, 1) on")
+            pair = int_array(cycle, "cycle")
+            if pair.shape != (2,) or pair[0] < 0 or pair[1] < 1:
+                got = shown(cycle)
+                raise ValueError(f"cycle: got {got}, expected (start, length) from (0, 1) on")
+            cycle = int(pair[0]), int(pair[1])
         object.__setattr__(self, "cycle", cycle)
 
     def __len__(self) -> int:
@@ -173,7 +191,7 @@ class Schedule:
 
     def members(self, frame: int) -> tuple[int, ...]:
         """The tasks of a frame, in the order in which their kernels have to be submitted."""
-        return self._order(int(self.batch[frame]))
+        return self._order(int(self.batch[position(frame, len(self), "frame")]))
 
     @property
     def makespan(self) -> int:
@@ -337,15 +355,16 @@ class Schedule:
         write(self, path)
 
     @staticmethod
-    def load(path: str | os.PathLike[str]) -> Schedule:
-        """Read a file that `save` wrote.
+    def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Schedule:
+        """Read a file that `save` wrote, of at most ``max_bytes`` bytes (default: 4 GiB).
 
         The table of the result knows the batches that the schedule uses, and no others. Raises
-        OSError, and ValueError with the file and the field for every other file.
+        OSError, also for what is not a regular file, and ValueError with the file and the field for
+        every other file.
         """
         from gpusched.model.schedule_file import read
 
-        return read(path, Schedule)
+        return read(path, Schedule, max_bytes)
 
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
         """Write the schedule for Perfetto (ui.perfetto.dev) and chrome://tracing.

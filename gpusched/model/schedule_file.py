@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from gpusched._support.files import replacing
+from gpusched._support.input_files import content
+from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
@@ -41,18 +43,17 @@ def write(schedule: Any, path: str | os.PathLike[str]) -> None:
         file.write("\n")
 
 
-def read(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
+def read(path: str | os.PathLike[str], make: Callable[..., Made], max_bytes: int) -> Made:
     """Read a schedule by the class ``make``; see `Schedule.load`."""
-    return _Reader(os.fspath(path)).schedule(make)
+    return _Reader(path_text(path), max_bytes).schedule(make)
 
 
 class _Reader:
     """Decoder of a schedule's file, with errors that name the field."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, max_bytes: int) -> None:
         self.path = path
-        with open(path, "rb") as file:
-            data = file.read()
+        data = content(path, max_bytes)
         try:
             self.document = json.loads(data)
         except (ValueError, RecursionError) as error:

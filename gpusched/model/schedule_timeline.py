@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched._draw.axes import INK, LATE, MUTED, time_axis
 from gpusched._draw.timeline import Counter, Key, Lane, Mark, Piece, Rows, Timeline
-from gpusched._support.arguments import Int64Array, integer
+from gpusched._support.arguments import Int64Array, integer64
 from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
 
@@ -50,7 +50,7 @@ def picture(schedule: Frames, unit: str | None, until: Any) -> Timeline:
         if whole and len(missed):  # a late job's deadline and its end, a waiting one's deadline
             end = max(end, int(missed.deadline.max()), int(missed.finish.max()))
     else:
-        end = integer(until, "until")
+        end = integer64(until, "until")
         if end < 1:
             raise ValueError(f"until: got {end}, expected at least 1")
         shown = int(np.searchsorted(schedule.start, end))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from gpusched._support.arguments import one_of
+from gpusched._support.arguments import is_sequence, one_of, real
 from gpusched._support.text import shown
 
 ONE = 10**9  # factors are counted in billionths
@@ -22,7 +20,7 @@ def factors(slowdown: Any) -> tuple[int, int]:
     if isinstance(slowdown, str):
         one_of(slowdown, SLOWDOWNS, "slowdown")
         slowdown = SLOWDOWNS[slowdown]
-    pair = tuple(slowdown) if isinstance(slowdown, Iterable) else (slowdown, slowdown)
+    pair = tuple(slowdown) if is_sequence(slowdown) else (slowdown, slowdown)
     if len(pair) != 2:
         raise ValueError(
             f"slowdown: got {shown(slowdown)}, expected (least, most), a number, a name or None"
@@ -34,10 +32,7 @@ def factors(slowdown: Any) -> tuple[int, int]:
 
 
 def _billionths(factor: Any) -> int:
-    try:
-        finite = not isinstance(factor, (bool, str)) and math.isfinite(factor)
-    except TypeError:
-        raise TypeError(f"slowdown: got {shown(factor)}, expected a number") from None
-    if not finite or not 1 <= factor <= 10**6:
+    number = real(factor, "slowdown")
+    if not 1 <= number <= 10**6:
         raise ValueError(f"slowdown: got {shown(factor)}, expected a factor from 1 to 1000000")
-    return round(Fraction(factor) * ONE)
+    return round((factor if isinstance(factor, Fraction) else Fraction(number)) * ONE)

@@ -37,14 +37,19 @@ Index = (
 
 
 class TaskSet(Saved, Frozen):
-    """Base of sets of tasks: one set of n tasks, or a stack of N sets of n tasks each.
+    """Base of sets of tasks: one set of n tasks, or a stack of N sets.
 
     A set indexes like a list of its tasks, a stack like a list of its sets; names select tasks in
-    both. All results are objects of the same class.
+    both. All results are objects of the same class. The sets of a stack have n tasks each; where a
+    class lets them differ in size, n is that of the largest, and smaller sets have rows beyond
+    their tasks that are no tasks.
     """
 
     _ARRAYS: ClassVar[tuple[str, ...]]
     """The fields that are arrays; their leading axes are those of ``period``."""
+
+    _RAGGED: ClassVar[bool] = False
+    """Whether the sets of a stack may differ in size; the class has a field ``sizes`` then."""
 
     period: Int64Array
     name: tuple[str, ...]
@@ -54,13 +59,23 @@ class TaskSet(Saved, Frozen):
 
     @property
     def n(self) -> int:
-        """Number of tasks in a set."""
+        """Number of tasks in a set, in the largest of a stack."""
         return int(self.period.shape[-1])
 
     @property
     def is_stack(self) -> bool:
         """Whether this is a stack of sets."""
         return self.period.ndim == 2
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether this is a stack of sets that differ in size."""
+        return False
+
+    @property
+    def is_task(self) -> npt.NDArray[np.bool_]:
+        """Whether a row is a task, shape of ``period``: False beyond the tasks of a smaller set."""
+        return np.ones(self.period.shape, np.bool_)
 
     def __len__(self) -> int:
         """Number of sets in a stack, of tasks in a single set."""
@@ -69,7 +84,8 @@ class TaskSet(Saved, Frozen):
     @property
     def hyperperiod(self) -> Any:  # int or list[int]; a union would burden users of single sets
         """Least common multiple of the periods: an int, or a list of N ints for a stack."""
-        values = [math.lcm(*row) for row in np.atleast_2d(self.period).tolist()]
+        rows = np.where(self.is_task, self.period, 1)
+        values = [math.lcm(*row) for row in np.atleast_2d(rows).tolist()]
         return values if self.is_stack else values[0]
 
     # Parts
@@ -92,7 +108,8 @@ class TaskSet(Saved, Frozen):
         index
             Of a single set: a task's number, a slice, numbers or a bool mask. Of a stack: the
             same for sets, where a number selects one set and everything else a stack. Of both: the
-            name of a task, or a list of names, which select tasks (of every set of a stack).
+            name of a task, or a list of names, which select tasks (of every set of a stack, which
+            need to have them).
 
         Raises
         ------
@@ -128,6 +145,12 @@ class TaskSet(Saved, Frozen):
             raise ValueError(f"tasks: got {shown(tasks)}, expected at least one of {self.n} tasks")
         if twice := _repeated(numbers):
             raise ValueError(f"tasks: got {self.name[twice[0]]!r:.60} twice, expected it once")
+        without = np.argwhere(~self.is_task[..., max(numbers)])
+        if len(without):
+            raise ValueError(
+                f"tasks: got {self.name[max(numbers)]!r:.60}, expected tasks of every set; set "
+                f"{without[0][0]} has fewer"
+            )
         axis = self.period.ndim - 1
         arrays = {key: np.take(getattr(self, key), numbers, axis) for key in self._ARRAYS}
         return self._derive(arrays, tuple(self.name[i] for i in numbers), self._derived)
@@ -142,6 +165,10 @@ class TaskSet(Saved, Frozen):
     def _sets(self, index: int | slice | Int64Array) -> Self:
         arrays = {key: np.ascontiguousarray(getattr(self, key)[index]) for key in self._ARRAYS}
         return self._made(arrays, self.name, self._derived)
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that make an equal set."""
+        return {key: getattr(self, key) for key in self._ARRAYS}
 
     # Joining
 
@@ -183,47 +210,52 @@ class TaskSet(Saved, Frozen):
 
     @classmethod
     def stack(cls, sets: Iterable[Self]) -> Self:
-        """Put sets of the same number of tasks, and stacks of such sets, into one stack.
+        """Put sets, and stacks of sets, into one stack.
+
+        The sets of `KernelTasks` need the same number of tasks. A set with fewer tasks than another
+        has the first of its names.
 
         Raises
         ------
         ValueError
-            No sets; sets of different sizes or with different names.
+            No sets; sets of different sizes, where the class needs equal ones; different names.
         TypeError
             Objects of another class.
         """
         parts = list(sets)
+        names = max((part.name for part in parts if isinstance(part, cls)), key=len, default=())
         for i, part in enumerate(parts):
             if not isinstance(part, cls):
                 found = type(part).__name__
                 raise TypeError(f"sets[{i}]: got {found}, expected {cls.__name__}")
-            if part.n != parts[0].n:
+            if part.n != parts[0].n and not cls._RAGGED:
                 raise ValueError(f"sets[{i}]: got {part.n} tasks, expected {parts[0].n}")
-            if part.name != parts[0].name:
-                i, first = next(
-                    (at, name) for at, name in enumerate(part.name) if name != parts[0].name[at]
+            if part.name != names[: part.n]:
+                at, name = next(
+                    (at, name) for at, name in enumerate(part.name) if name != names[at]
                 )
                 raise ValueError(
-                    f"name: got {first!r:.60}, expected {parts[0].name[i]!r:.60} as in the first "
-                    "set; see replace(name=...)"
+                    f"name: got {name!r:.60}, expected {names[at]!r:.60} as in the first "
+                    f"{'of the largest sets' if cls._RAGGED else 'set'}; see replace(name=...)"
                 )
         if not parts:
             raise ValueError("sets: got none, expected at least one")
-        columns = cls._alike(parts)
-        arrays = {}
-        for key in cls._ARRAYS:
-            blocks = [
-                column[key] if part.is_stack else column[key][None]
-                for part, column in zip(parts, columns, strict=True)
-            ]
-            arrays[key] = np.concatenate(blocks)
         derived = [key for key in parts[0]._derived if all(key in p._derived for p in parts)]
-        return cls._made(arrays, parts[0].name, derived)
+        return cls._made(cls._stacked(parts), names, derived)
+
+    @classmethod
+    def _stacked(cls, parts: Sequence[Self]) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of sets and stacks, one set behind the other."""
+        columns = [
+            column if part.is_stack else {key: array[None] for key, array in column.items()}
+            for part, column in zip(parts, cls._alike(parts), strict=True)
+        ]
+        return {key: np.concatenate([each[key] for each in columns]) for key in columns[0]}
 
     @classmethod
     def _alike(cls, parts: Sequence[Self]) -> list[dict[str, npt.NDArray[Any]]]:
         """The arrays of sets, brought to sizes that can be concatenated."""
-        return [{key: getattr(part, key) for key in cls._ARRAYS} for part in parts]
+        return [part._arrays() for part in parts]
 
     # Making sets of arrays that were checked before
 
@@ -240,8 +272,8 @@ class TaskSet(Saved, Frozen):
     ) -> Self:
         """A set of arrays that are known to be right; they are not copied."""
         made = object.__new__(cls)
-        for key in cls._ARRAYS:
-            object.__setattr__(made, key, frozen(arrays[key]))
+        for key, array in arrays.items():
+            object.__setattr__(made, key, frozen(array))
         object.__setattr__(made, "name", name)
         made._remember(derived)
         return made
@@ -255,7 +287,7 @@ class TaskSet(Saved, Frozen):
 
     def _given(self) -> dict[str, Any]:
         """The fields that were not derived: what the constructor needs to make an equal set."""
-        keys = (*self._ARRAYS, "name")
+        keys = (*self._arrays(), "name")
         return {key: getattr(self, key) for key in keys if key not in self._derived}
 
     def _task_frame(self) -> pd.DataFrame:
@@ -278,25 +310,22 @@ class TaskSet(Saved, Frozen):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self.name == other.name and all(
-            np.array_equal(getattr(self, key), getattr(other, key)) for key in self._ARRAYS
-        )
+        one, two = self._arrays(), other._arrays()
+        return self.name == other.name and all(np.array_equal(one[key], two[key]) for key in one)
 
     __hash__ = None
 
     def __reduce__(self) -> Any:
-        arrays = {key: getattr(self, key) for key in self._ARRAYS}
-        return (type(self)._made, (arrays, self.name, tuple(self._derived)))
+        return (type(self)._made, (self._arrays(), self.name, tuple(self._derived)))
 
     def _fields(self) -> dict[str, Any]:
-        arrays = {key: getattr(self, key) for key in self._ARRAYS}
-        return arrays | {"name": self.name, "derived": tuple(self._derived)}
+        return self._arrays() | {"name": self.name, "derived": tuple(self._derived)}
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Self:
         derived = values.pop("derived")
         made = cls(**values)
-        if not isinstance(derived, tuple) or not {*derived} <= {*cls._ARRAYS, "name"}:
+        if not isinstance(derived, tuple) or not {*derived} <= {*made._arrays(), "name"}:
             raise ValueError(f"derived: got {shown(derived)}, expected names of fields")
         made._remember(derived)
         return made

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import integer, one_of
+from gpusched._support.arguments import flag, integer, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
@@ -285,6 +285,9 @@ def search(
     budget = as_budget(budget)
     one_of(method, ("interval", "graph"), "method")
     one_of(variant, ("sound", "paper"), "variant")
+    flag(idling, "idling")
+    flag(repeating, "repeating")
+    flag(thorough, "thorough")
     is_stack = tasks.is_stack or table.is_stack
     wanted = policy is not False
     if method == "graph":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,10 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.search_inputs import PRINTED, BatchAnswer
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 __all__ = ["ORDERS", "REASONS", "STATES", "VARIANTS", "Graph", "GraphSearch", "search"]
 
@@ -102,7 +106,7 @@ class Graph(Saved, Frozen):
             raise IndexError(f"vertex: got {vertex}, expected 0 to {len(self) - 1}")
         return self.time[self.first[vertex] : self.first[vertex + 1]]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per vertex.
 
         Columns: vertex, depth, times, earliest, latest (-1 without a time), state, and
@@ -163,7 +167,7 @@ class Graph(Saved, Frozen):
                 file.write(text)
         return text
 
-    def plot(self, ax: Any = None, max_vertices: int = 300) -> Any:
+    def plot(self, ax: Axes | None = None, max_vertices: int = 300) -> Axes:
         """Draw the graph with matplotlib, one column per depth; returns the axes.
 
         Vertices show their times (filled green: every job is executed in time), edges their
@@ -205,7 +209,7 @@ class Graph(Saved, Frozen):
         words = f"executed jobs (in boxes: time; on edges: batches of {batches})"
         ax.set_xlabel(words, parse_math=False)
         ax.set_yticks([])
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="x", integer=True)
         return ax
 
     def _repr_svg_(self) -> str | None:

@@ -33,6 +33,7 @@ from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from gpusched.model.schedule import Schedule
 
@@ -179,7 +180,7 @@ class Policy(Saved):
             }
         )
 
-    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw the feasible instants of the first 40 states with pending jobs, one row per state.
 
         Parameters
@@ -205,7 +206,7 @@ class Policy(Saved):
         for counts, first, last in zip(*columns, strict=True):
             if counts in row:
                 length = max(min(last, end) - first, 0) / axis.ticks
-                bar = {"color": plot.color(0), "edgecolor": plot.color(0)}
+                bar: dict[str, Any] = {"color": plot.color(0), "edgecolor": plot.color(0)}
                 ax.barh(row[counts], length, 0.6, left=first / axis.ticks, **bar)
         ax.set_yticks(range(len(states)), [str(counts) for counts in states])
         ax.set_ylim(len(states) - 0.4, -0.6)

@@ -14,6 +14,9 @@ from gpusched.model.batches import MAX_TASKS
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["PRINTED", "BatchAnswer", "arrays_of", "check_inputs", "schedule_of", "undecided_of"]
 
 
@@ -69,7 +72,7 @@ class BatchAnswer(Answer):
             known[jobs.task] = True
         return longest, known
 
-    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw the schedule; without one, the deadlines; for a stack, the numbers of answers.
 
         Parameters

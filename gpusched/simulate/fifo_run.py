@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from time import monotonic
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
+    flag,
     instance,
     int_array,
     integer,
@@ -26,7 +26,7 @@ from gpusched._support.arguments import (
     ticks,
 )
 from gpusched._support.budget import Budget, as_budget
-from gpusched._support.progress import Progress, reporter
+from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration, limit
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.kernel_tasks import KernelTasks
@@ -38,6 +38,7 @@ from gpusched.simulate.run_arguments import (
     per_set,
     victim_per_set,
 )
+from gpusched.simulate.run_slices import run_to_end
 
 __all__ = ["Order", "fifo", "fifo_responses"]
 
@@ -49,10 +50,7 @@ _SETTLE_TASKS = limit("simulate.fifo_settle_tasks")
 _DRAWS = enumeration("simulate.fifo_draw")
 _TRIGGERS = enumeration("simulate.fifo_trigger")
 _SETTLE = enumeration("simulate.fifo_settle")
-_REASONS = (None, *enumeration("core.status")[1:4])
 _VERDICTS = np.array(OUTCOMES)
-# Waves of a slice, between which the progress is reported: some milliseconds.
-_SLICE = 1 << 16
 
 
 def fifo(
@@ -134,7 +132,7 @@ def fifo(
         A ``gs.Budget``, whose states are jobs; by default 2 GiB.
     progress
         A callable (now, until) in ticks; or whether to show a progress bar, by default in a
-        terminal after a second (with tqdm; without it none is shown).
+        terminal or a notebook after a second (with tqdm; without it none is shown).
     stop
         A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 
@@ -191,26 +189,10 @@ def fifo(
         triggers=_triggers(triggers),
         key=seed_key(seed),
         index=set_number(index, "index"),
-        log_waves=bool(waves),
+        log_waves=flag(waves, "waves"),
     )
-    began = monotonic()
-    status, done, now, seconds = 0, False, 0, 0.0
-    with reporter(progress, last, "tick", delay=1.0) as report:
-        while not done and status == 0:
-            if budget.seconds is not None:
-                seconds = budget.seconds - (monotonic() - began)
-                if seconds <= 0:
-                    status = _REASONS.index("seconds")
-                    break
-            status, done, now, _ = simulation.run(
-                waves=_SLICE,
-                states=budget.states or 0,
-                bytes=budget.bytes or 0,
-                seconds=seconds,
-                stop=stop,
-            )
-            report(now if last is None else min(now, last))
-    verdict, start, length, grows, _, worst, finished = simulation.result()
+    ended = run_to_end(simulation, budget, progress, stop, total=last, unit="tick")
+    verdict, start, length, (worst, finished, grows) = simulation.result()
     task, job, release, begin, dispatched, finish = simulation.jobs()
     known = verdict != 0
     return FifoRun(
@@ -225,14 +207,14 @@ def fifo(
         tasks=tasks,
         threads=m,
         order=order,
-        outcome=str(_VERDICTS[verdict if known or status == 0 else -1]),
+        outcome=str(_VERDICTS[verdict if known or ended.reason is None else -1]),
         worst=worst,
         finished=finished,
-        grows=grows,
+        grows=grows != 0,
         cycle_from=start if known else None,
         cycle_length=length if known else None,
-        now=now,
-        reason=_REASONS[status],
+        now=ended.now,
+        reason=ended.reason,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
     at_least,
+    flag,
     frozen,
     instance,
     int_array,
@@ -20,22 +20,19 @@ from gpusched._support.arguments import (
     seed_key,
 )
 from gpusched._support.budget import Budget, as_budget
-from gpusched._support.progress import Progress, reporter
-from gpusched._support.registry import enumeration
+from gpusched._support.progress import Progress
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
+from gpusched.simulate.run_slices import run_to_end
 
 __all__ = ["hierarchy"]
 
-_REASONS = (None, *enumeration("core.status")[1:4])
 # Of contexts, the most urgent last.
 _LEVELS = ("low", "medium", "high")
 _MOST_TURNS = 2**24
-# Blocks of a slice, between which the progress is reported: some milliseconds.
-_SLICE = 1 << 16
 
 
 def hierarchy(
@@ -108,7 +105,7 @@ def hierarchy(
         A ``gs.Budget``, whose states are blocks; by default 2 GiB.
     progress
         A callable (ended, launches); or whether to show a progress bar, by default in a terminal
-        after a second (with tqdm; without it none is shown).
+        or a notebook after a second (with tqdm; without it none is shown).
     stop
         A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 
@@ -187,14 +184,24 @@ def hierarchy(
         sms_per_gpc=per_gpc,
         key=seed_key(seed),
         index=number,
-        log_blocks=bool(blocks),
+        log_blocks=flag(blocks, "blocks"),
     )
-    reason, now, ended, started = _run(simulation, len(launches), budget, progress, stop)
+    ended = run_to_end(
+        simulation,
+        budget,
+        progress,
+        stop,
+        total=len(launches),
+        unit="launch",
+        steps_are_states=True,
+    )
     head, joined, first, dispatched, end, why, since, blocker = simulation.ops()
     waiting = np.flatnonzero(why >= 0)
     nowhere = np.full(len(waiting), -1)
     columns = (waiting, why[waiting], blocker[waiting], nowhere, since[waiting], nowhere.copy())
-    outcome = "budget" if reason else "deadlock" if ended < len(launches) else "done"
+    outcome = "deadlock" if ended.count < len(launches) else "done"
+    if ended.reason:
+        outcome = "budget"
     return Hierarchy(
         launches=launches,
         gpu=gpu,
@@ -215,33 +222,10 @@ def hierarchy(
         pending=Waits(*columns),
         slices=Slices(*simulation.slices()),
         outcome=outcome,
-        reason=reason,
-        now=now,
-        started=started,
+        reason=ended.reason,
+        now=ended.now,
+        started=ended.steps,
     )
-
-
-def _run(
-    simulation: Any, launches: int, budget: Budget, progress: Progress, stop: Any
-) -> tuple[str | None, int, int, int]:
-    """Run to the end, or that of the budget: (reason, now, launches ended, blocks started)."""
-    began = monotonic()
-    status, done, now, ended, started, seconds = 0, False, 0, 0, 0, 0.0
-    with reporter(progress, launches, "launch", delay=1.0) as report:
-        while not done and status == 0:
-            blocks = _SLICE
-            if budget.states is not None:
-                blocks = min(blocks, budget.states - started)
-            if budget.seconds is not None:
-                seconds = budget.seconds - (monotonic() - began)
-            if blocks <= 0 or (budget.seconds is not None and seconds <= 0):
-                status = _REASONS.index("states" if blocks <= 0 else "seconds")
-                break
-            status, done, now, ended, started = simulation.run(
-                blocks=blocks, bytes=budget.bytes or 0, seconds=seconds, stop=stop
-            )
-            report(ended)
-    return _REASONS[status], now, ended, started
 
 
 def _timeslices(given: Any, contexts: int) -> Int64Array:

@@ -9,19 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from time import monotonic
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, instance, integer, one_of, seed_key, set_number
+from gpusched._support.arguments import (
+    Int64Array,
+    flag,
+    instance,
+    integer,
+    one_of,
+    seed_key,
+    set_number,
+)
 from gpusched._support.budget import Budget, as_budget
-from gpusched._support.progress import Progress, reporter
+from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration
 from gpusched.model.host_tasks import HostTasks, container_period
 from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.run_arguments import execution_shares, gap_share, per_set, victim_per_set
+from gpusched.simulate.run_slices import run_to_end
 
 __all__ = ["host", "host_responses"]
 
@@ -41,9 +49,6 @@ _MODES_OF = {
     "container": _MODES[:2],
 }
 _TRIGGERS = enumeration("simulate.host_trigger")
-_REASONS = (None, *enumeration("core.status")[1:4])
-# Instants of a slice, between which the progress is reported: some milliseconds.
-_SLICE = 1 << 16
 
 
 class _Model(NamedTuple):
@@ -164,7 +169,7 @@ def host(
         A ``gs.Budget``, whose states are jobs; by default 2 GiB.
     progress
         A callable (now, until) in ticks; or whether to show a progress bar, by default in a
-        terminal after a second (with tqdm; without it none is shown).
+        terminal or a notebook after a second (with tqdm; without it none is shown).
     stop
         A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
 
@@ -213,28 +218,11 @@ def host(
         triggers=_triggers(triggers),
         key=seed_key(seed),
         index=set_number(index, "index"),
-        log_intervals=bool(intervals),
+        log_intervals=flag(intervals, "intervals"),
         stop=stop,
     )
-    began = monotonic()
-    status, done, now, seconds = 0, False, 0, 0.0
-    end = int(last[0])
-    with reporter(progress, end, "tick", delay=1.0) as report:
-        while not done and status == 0:
-            if budget.seconds is not None:
-                seconds = budget.seconds - (monotonic() - began)
-                if seconds <= 0:
-                    status = _REASONS.index("seconds")
-                    break
-            status, done, now, _ = simulation.run(
-                instants=_SLICE,
-                states=budget.states or 0,
-                bytes=budget.bytes or 0,
-                seconds=seconds,
-                stop=stop,
-            )
-            report(min(now, end))
-    worst, finished, missed, _ = simulation.result()
+    ended = run_to_end(simulation, budget, progress, stop, total=int(last[0]), unit="tick")
+    worst, finished, missed = simulation.result()
     task, job, release, begin, finish = simulation.jobs()
     return HostRun(
         task=task,
@@ -253,12 +241,12 @@ def host(
         server=int(model.server[0]) if model.protocol == "gpu_server" else None,
         overhead=model.overhead,
         server_period=int(model.server_period[0]) if model.protocol == "container" else None,
-        outcome="done" if status == 0 else "budget",
+        outcome="done" if ended.reason is None else "budget",
         worst=worst,
         finished=finished,
         missed=missed,
-        now=now,
-        reason=_REASONS[status],
+        now=ended.now,
+        reason=ended.reason,
     )
 
 
@@ -305,7 +293,8 @@ def host_responses(
     Returns
     -------
     HostResponses
-        Arrays (N, n), and (N,) for facts about a set; one axis less for one set.
+        Arrays (N, n), and (N,) for facts about a set; one axis less for one set. Where the sets
+        differ in size, rows beyond a set's tasks are 0.
 
     Raises
     ------
@@ -367,7 +356,7 @@ def _model(
     if not 1 <= count < 2**31:
         raise ValueError(f"cpus: got {count}, expected 1 to 2**31 - 1")
     width = _sms(hosts, sms, protocol)
-    homeless = np.argwhere(hosts.core < 0)
+    homeless = np.argwhere((hosts.core < 0) & hosts.is_task)
     if policy == "partitioned" and len(homeless):
         at = homeless[0].tolist()
         raise ValueError(

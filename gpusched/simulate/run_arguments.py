@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, int_array, integer
+from gpusched._support.arguments import Int64Array, int_array, integer, real
+from gpusched._support.text import shown
 
 
 def is_one(value: Any, name: str) -> bool:
     """Whether this is one value for all sets, as opposed to one per set."""
     try:
         return np.ndim(value) == 0
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"{name}: {error}") from None
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name}: got {shown(value)}, expected one value or one per set") from None
 
 
 def per_set(value: Any, sets: int, name: str) -> Int64Array:
@@ -70,12 +71,7 @@ def _share(value: Any, name: str) -> Fraction:
     """A share as an exact fraction of its decimal digits: 0.1 is a tenth."""
     if isinstance(value, Fraction):
         return value
-    try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}: got {repr(value)[:60]}, expected a number") from None
+    number = real(value, name)
     if not math.isfinite(number):
         raise ValueError(f"{name}: got {number}, expected a finite number")
     return Fraction(repr(number))

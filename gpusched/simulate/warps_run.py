@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, integer
+from gpusched._support.arguments import Int64Array, at_least, flag, frozen, int_array, integer
 
 __all__ = ["block_times", "warps"]
 
@@ -83,7 +83,7 @@ def warps(
             *(columns["scheduler"], columns["integer"], columns["floating"]),
             interval=_positive(interval, "interval"),
             latency=_positive(latency, "latency"),
-            separate=bool(separate),
+            separate=flag(separate, "separate"),
             stop=stop,
         )
     )

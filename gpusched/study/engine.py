@@ -27,7 +27,7 @@ Place = tuple[int, int, int]  # of a call: index of the point, first set, number
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be computed: one function at points, for the same number of sets at each.
+    """A computation: one function at points, for the same number of sets at each.
 
     Attributes
     ----------

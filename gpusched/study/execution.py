@@ -1,4 +1,4 @@
-"""How a study is run: its executor, store and shard, which have no influence on its results."""
+"""Executor, store and shard of a study: how it is run, without influence on its results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SweepError(RuntimeError):
 
 @dataclass(frozen=True)
 class Execution:
-    """How a study is run; the parameters of ``gs.sweep`` with these names."""
+    """Parameters of ``gs.sweep`` that say how a study is run."""
 
     executor: Any = None
     workers: int | None = None

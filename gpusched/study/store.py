@@ -262,13 +262,11 @@ def check_same(held: Definition, wanted: Definition, where: str) -> None:
             raise StoreError(
                 f"{where}: got {what} {shown(held.get(name))}, expected {shown(wanted.get(name))}"
             )
-    from gpusched.study.identity import difference
+    from gpusched.study.identity.function_identity import difference
 
-    parts, others = (one.get("function", {}) for one in (held, wanted))
-    if isinstance(parts, dict) and isinstance(others, dict):
-        found = difference(parts, others)
-    else:
-        found = [] if parts == others else ["the key of the function"]
+    parts = [one.get("function") for one in (held, wanted)]
+    parts = [part if isinstance(part, dict) else {} for part in parts]
+    found = difference(*parts)
     for name in [*wanted, *held]:
         if name != "function" and held.get(name) != wanted.get(name):
             values = (clip(json.dumps(one.get(name)), 60) for one in (held, wanted))

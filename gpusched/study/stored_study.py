@@ -1,4 +1,4 @@
-"""What a store has, without the function of its study; and the union of several stores."""
+"""Contents of a store without the function of its study, and the union of several stores."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from gpusched.study.point_results import PointResults, values_of
 from gpusched.study.points import describe
 from gpusched.study.store import Chunk, StoreError, check_same, open_file
 from gpusched.study.sweep_definition import reductions_of
-from gpusched.study.sweep_table import Sweep
-from gpusched.study.sweeps import columns_of, table_of
+from gpusched.study.sweep_table import Sweep, columns_of, table_of
 from gpusched.study.width import Width
 
 __all__ = ["StoredStudy", "merge", "open_store"]
@@ -161,7 +160,7 @@ def _ordered(points: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> li
 
 
 def open_store(path: str | os.PathLike[str]) -> StoredStudy:
-    """What is in a store, without its function: the study, its points, what is done and missing.
+    """Read a store without its function: the study, its points, what is done and what is missing.
 
     Every checksum is verified.
 

@@ -14,7 +14,7 @@ from gpusched._support.text import shown
 from gpusched._version import __version__
 from gpusched.study import reductions
 from gpusched.study.accumulators import PerSet
-from gpusched.study.identity import function_parts, value_digest
+from gpusched.study.identity.function_identity import function_parts, value_digest
 from gpusched.study.notes import plain_value
 
 __all__ = ["definition_of", "reductions_of", "seed_words"]

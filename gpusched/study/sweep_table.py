@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,14 @@ import numpy.typing as npt
 from gpusched._support.arguments import frozen, one_of
 from gpusched._support.results import Results
 from gpusched._support.text import clip
+from gpusched.study.accumulators import PerSet, State
+from gpusched.study.execution import SweepError
+from gpusched.study.points import Point, column_of, describe
 
-__all__ = ["Sweep"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Sweep", "columns_of", "table_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +132,7 @@ class Sweep(Results):
         columns[quantity] = means
         return Results(columns)
 
-    def plot(self, *quantities: str, x: str | None = None, ax: Any = None) -> Any:
+    def plot(self, *quantities: str, x: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw quantities over a parameter of the grid.
 
         Each combination of the other parameters has its own lines. Confidence intervals are drawn
@@ -186,3 +192,53 @@ class Sweep(Results):
             ax.legend(frameon=False, fontsize=9)
         plot.grid(ax)
         return ax
+
+
+def columns_of(accumulator: PerSet, state: State) -> dict[str, Any]:
+    """The columns of a point with its state; ``ValueError`` for a name that occurs twice."""
+    columns: dict[str, Any] = {}
+    for name, states in state.items():
+        for column, value in accumulator.columns(name, states).items():
+            if column in columns:
+                raise ValueError(f"function: got two quantities with the column {column!r}")
+            columns[column] = value
+    return columns
+
+
+def table_of(
+    points: Sequence[Point],
+    counts: Sequence[int],
+    states: Sequence[State],
+    accumulator: PerSet,
+    values: Mapping[str, npt.NDArray[Any]],
+) -> Sweep:
+    """The table of points with their numbers of sets and states."""
+    columns: dict[str, Any] = {
+        name: column_of([point[name] for point in points]) for name in points[0]
+    }
+    columns["count"] = np.array(counts, np.int64)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for point, state in zip(points, states, strict=True):
+        if set(state) != set(states[0]):
+            raise SweepError(
+                f"at {describe(point)}: got {sorted(state)}, expected {sorted(states[0])}", point
+            )
+    rows = [columns_of(accumulator, state) for state in states]
+    for point, row in zip(points, rows, strict=True):
+        if set(row) != set(rows[0]):
+            raise SweepError(
+                f"at {describe(point)}: got the columns {', '.join(row)}, expected "
+                f"{', '.join(rows[0])}",
+                point,
+            )
+    for name, value in rows[0].items():
+        if name in columns:
+            raise ValueError(
+                f"function: got a quantity {name!r}, expected another name than the columns'"
+            )
+        column = [row[name] for row in rows]
+        if np.ndim(value):
+            arrays[name] = np.array(column)
+        else:
+            columns[name] = np.array(column)
+    return Sweep(columns, values, arrays)

@@ -17,20 +17,19 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import integer, one_of
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
-from gpusched.study.accumulators import PerSet, State
+from gpusched.study.accumulators import PerSet
 from gpusched.study.engine import Work, compute
-from gpusched.study.execution import Execution, SweepError
+from gpusched.study.execution import Execution
 from gpusched.study.notes import plain_value
 from gpusched.study.point_results import values_of
-from gpusched.study.points import Point, axes_of, column_of, describe, points_of, seeds_of, spawn
+from gpusched.study.points import axes_of, points_of, seeds_of, spawn
 from gpusched.study.reductions import Reduction
-from gpusched.study.sweep_table import Sweep
+from gpusched.study.sweep_table import Sweep, columns_of, table_of
 from gpusched.study.width import Width
 
 if TYPE_CHECKING:
@@ -252,53 +251,3 @@ def _reductions(given: Any) -> dict[str, list[Reduction]]:
             )
         found[name] = list(listed)
     return found
-
-
-def columns_of(accumulator: PerSet, state: State) -> dict[str, Any]:
-    """The columns of a point with its state; ``ValueError`` for a name that occurs twice."""
-    columns: dict[str, Any] = {}
-    for name, states in state.items():
-        for column, value in accumulator.columns(name, states).items():
-            if column in columns:
-                raise ValueError(f"function: got two quantities with the column {column!r}")
-            columns[column] = value
-    return columns
-
-
-def table_of(
-    points: Sequence[Point],
-    counts: Sequence[int],
-    states: Sequence[State],
-    accumulator: PerSet,
-    values: Mapping[str, npt.NDArray[Any]],
-) -> Sweep:
-    """The table of points with their numbers of sets and states."""
-    columns: dict[str, Any] = {
-        name: column_of([point[name] for point in points]) for name in points[0]
-    }
-    columns["count"] = np.array(counts, np.int64)
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for point, state in zip(points, states, strict=True):
-        if set(state) != set(states[0]):
-            raise SweepError(
-                f"at {describe(point)}: got {sorted(state)}, expected {sorted(states[0])}", point
-            )
-    rows = [columns_of(accumulator, state) for state in states]
-    for point, row in zip(points, rows, strict=True):
-        if set(row) != set(rows[0]):
-            raise SweepError(
-                f"at {describe(point)}: got the columns {', '.join(row)}, expected "
-                f"{', '.join(rows[0])}",
-                point,
-            )
-    for name, value in rows[0].items():
-        if name in columns:
-            raise ValueError(
-                f"function: got a quantity {name!r}, expected another name than the columns'"
-            )
-        column = [row[name] for row in rows]
-        if np.ndim(value):
-            arrays[name] = np.array(column)
-        else:
-            columns[name] = np.array(column)
-    return Sweep(columns, values, arrays)

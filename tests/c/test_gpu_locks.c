@@ -197,8 +197,33 @@ static void test_partition(void)
     }
 }
 
+/* Memory that was initialised for the largest of several sets serves them all. */
+static void test_sizes(void)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_analysis_partitioned_lock_test_t lock;
+    const gs_analysis_partitioned_lock_options_t options = {.cpus = CPUS, .sms = 1};
+    MU_CHECK(gs_analysis_partitioned_lock_test_init(&lock, &ctx, 4) == GS_OK);
+    for (int64_t n = 4; n > 0; n--) {
+        host_set_t s, alone;
+        set_make(&s, n, VECTOR_A);
+        alone = s;
+        gs_host_tasks_t hosts = hosts_of(&s);
+        gs_analysis_common_answer_t answer = answer_of(&s), expected;
+        const which_t which = {MPCP, GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND};
+        MU_CHECK(gs_analysis_partitioned_mpcp(&lock, &ctx, &hosts, s.core, &options, &answer) ==
+                 GS_OK);
+        MU_CHECK(test(&ctx, &alone, which, &expected) == GS_OK);
+        MU_CHECK(memcmp(s.response, alone.response, sizeof s.response) == 0);
+    }
+    gs_analysis_partitioned_lock_test_free(&lock, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 int main(void)
 {
+    test_sizes();
     test_refusals();
     test_edges();
     test_memory();

@@ -279,8 +279,36 @@ static void test_memory(void)
     }
 }
 
+/* Memory that was initialised for the largest of several sets serves them all. */
+static void test_sizes(void)
+{
+    static const row_t small[2] = {{100, 0, 1, {1, 1}, {{0, 8, 0}}, 0, {1, 1}},
+                                   {100, 0, 1, {1, 1}, {{0, 7, 0}}, 0, {0, 1}}};
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_analysis_partitioned_stgm_t stgm;
+    MU_CHECK(gs_analysis_partitioned_stgm_init(&stgm, &ctx, 4) == GS_OK);
+    for (int turn = 0; turn < 6; turn++) {
+        host_set_t s, alone;
+        set_make(&s, turn % 2 ? 2 : 4, turn % 2 ? small : VECTOR_A);
+        alone = s;
+        bool busy = turn > 3;
+        gs_analysis_common_answer_t answer = answer_of(&s), expected;
+        gs_host_tasks_t hosts = hosts_of(&s);
+        MU_CHECK(gs_analysis_partitioned_stgm(&stgm, &ctx, &hosts, s.core, s.sm, MOST_SMS, 4, busy,
+                                              GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+                                              &answer) == GS_OK);
+        MU_CHECK(test(&ctx, &alone, busy, GS_ANALYSIS_PARTITIONED_STGM_SOUND, &expected) == GS_OK);
+        MU_CHECK(memcmp(s.response, alone.response, sizeof s.response) == 0);
+        MU_CHECK(memcmp(s.terms, alone.terms, sizeof s.terms) == 0);
+    }
+    gs_analysis_partitioned_stgm_free(&stgm, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 int main(void)
 {
+    test_sizes();
     test_chains();
     test_large_chains();
     test_refusals();

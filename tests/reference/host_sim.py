@@ -89,7 +89,7 @@ class Simulation:
         self.ends = {}
         self.now = 0
 
-    # ---------------------------------------------------------------- who has the cores
+    # ---------------------------------------------------------------- assignment of cores
 
     def boosted(self, job):
         if self.holds_core:

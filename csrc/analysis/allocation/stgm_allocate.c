@@ -138,6 +138,8 @@ int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t 
                                          gs_analysis_allocation_stgm_placement_t *placement,
                                          gs_analysis_common_answer_t *answer)
 {
+    self->n = hosts->n;
+    gs_analysis_partitioned_stgm_resize(&self->test, hosts->n);
     gs_analysis_allocation_stgm_run_t run = {.self = self,
                                              .ctx = ctx,
                                              .hosts = hosts,

@@ -62,9 +62,9 @@ enum {
 /* Number of tries with groups. */
 #define GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES 16
 
-/* Memory for sets of n tasks. The arrays are owned. */
+/* Memory for sets of at most as many tasks as it was initialised for. The arrays are owned. */
 typedef struct {
-    int64_t n;
+    int64_t n; /* tasks of the last set */
     gs_analysis_partitioned_stgm_t test;
     int64_t *rank;          /* of every task in the order of priority */
     int64_t *count;         /* N_i, 0 without GPU segments */

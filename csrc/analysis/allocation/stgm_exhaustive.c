@@ -301,6 +301,8 @@ int gs_analysis_allocation_stgm_exhaustive(gs_analysis_allocation_stgm_exhaustiv
                                            gs_analysis_allocation_stgm_placement_t *placement,
                                            gs_analysis_common_answer_t *answer)
 {
+    self->n = hosts->n;
+    gs_analysis_partitioned_stgm_resize(&self->test, hosts->n);
     run_t run = {.self = self,
                  .ctx = ctx,
                  .hosts = hosts,

@@ -22,9 +22,9 @@ enum {
     GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS = 6   /* the most tasks with GPU segments */
 };
 
-/* Memory for sets of n tasks. The arrays are owned. */
+/* Memory for sets of at most as many tasks as it was initialised for. The arrays are owned. */
 typedef struct {
-    int64_t n;
+    int64_t n; /* tasks of the last set */
     gs_analysis_partitioned_stgm_t test;
     int64_t *user;    /* tasks with GPU segments */
     int64_t *members; /* of a core */

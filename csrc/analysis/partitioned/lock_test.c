@@ -39,6 +39,7 @@ int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t 
                                             const int64_t *core, int64_t cpus, int64_t sms)
 {
     int status;
+    self->n = hosts->n;
     if ((status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(ctx, sms)) != GS_OK) {

@@ -18,7 +18,7 @@
 
 /* Graph of the tasks that share SMs. The arrays are owned. */
 typedef struct {
-    int64_t n;
+    int64_t n;            /* tasks of the last set, at most as many as initialised for */
     int64_t words;        /* 64-bit words per set of tasks */
     uint64_t *neighbours; /* n sets: the tasks that share an SM with this one (without itself) */
     bool has_edges;  /* whether there are edges; without any, most of the memory is not touched */

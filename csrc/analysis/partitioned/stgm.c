@@ -38,6 +38,15 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
     memset(self, 0, sizeof *self);
 }
 
+void gs_analysis_partitioned_stgm_resize(gs_analysis_partitioned_stgm_t *self, int64_t n)
+{
+    if (self->n != n) {
+        gs_analysis_partitioned_request_chain_clear(
+            &self->chain); /* as long as the old n is known */
+        self->n = self->chain.n = n;
+    }
+}
+
 /* Fills the sums and the graph of tasks that share SMs. */
 static int start(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                  const gs_host_tasks_t *hosts, const uint8_t *sm, int64_t sms)
@@ -245,6 +254,7 @@ int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_contex
                                  gs_analysis_common_answer_t *answer)
 {
     int status;
+    gs_analysis_partitioned_stgm_resize(self, hosts->n);
     if ((status = gs_analysis_partitioned_stgm_check_paper(ctx, paper)) != GS_OK ||
         (status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, cpus)) != GS_OK ||

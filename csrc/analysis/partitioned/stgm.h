@@ -23,9 +23,11 @@ enum {
         2 /* busy: with B_h where Eq. 9 prints B_i; unsound; suspend: as 1 */
 };
 
-/* Memory for tests of sets of n tasks. The arrays are owned. */
+/* Memory for tests of sets of at most as many tasks as it was initialised for. The arrays are
+ * owned.
+ */
 typedef struct {
-    int64_t n;
+    int64_t n;      /* tasks of the last set */
     int64_t *order; /* tasks by descending priority */
     gs_analysis_common_sums_t *sums;
     int64_t *copy;    /* B^m */
@@ -41,16 +43,20 @@ int gs_analysis_partitioned_stgm_init(gs_analysis_partitioned_stgm_t *self, gs_c
                                       int64_t n);
 void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx);
 
-/* The test for one set of self->n tasks on cores 0..cpus-1. sm: n rows of sms bytes, nonzero where
- * the task may use the SM; kernel times are those for that number of SMs. Errors: those of
- * gs_analysis_common_check_and_sort and gs_analysis_common_check_cores; GS_ERR_VALUE for a task
- * with GPU segments and no SM and for an unknown variant; GS_ERR_INTERRUPTED. */
+/* The test for one set, of at most as many tasks as initialised for, on cores 0..cpus-1. sm: n rows
+ * of sms bytes, nonzero where the task may use the SM; kernel times are those for that number of
+ * SMs. Errors: those of gs_analysis_common_check_and_sort and gs_analysis_common_check_cores;
+ * GS_ERR_VALUE for a task with GPU segments and no SM and for an unknown variant;
+ * GS_ERR_INTERRUPTED. */
 int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core,
                                  const uint8_t *sm, int64_t sms, int64_t cpus, bool busy, int paper,
                                  gs_analysis_common_answer_t *answer);
 
 /* Parts of the test for the allocators. order, sums and chain must be filled. */
+
+/* Makes it ready for a set of n tasks, at most as many as initialised for. */
+void gs_analysis_partitioned_stgm_resize(gs_analysis_partitioned_stgm_t *self, int64_t n);
 
 /* The tasks of a core by descending priority, and the variant of the test. */
 typedef struct {

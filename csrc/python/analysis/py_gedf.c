@@ -9,12 +9,13 @@ static const char *const NAMES[COLUMNS] = {"period", "deadline", "demand", "insi
 typedef struct {
     PyArrayObject *columns[COLUMNS];
     int count;
+    PyArrayObject *sizes; /* NULL where all sets have n tasks */
     npy_intp sets;
-    npy_intp n;
+    npy_intp n; /* rows per set: tasks of the largest */
 } stack_t;
 
 /* False with an exception set. Free in every case. */
-static bool stack_init(stack_t *self, PyObject *const *in, int count)
+static bool stack_init(stack_t *self, PyObject *const *in, int count, PyObject *sizes)
 {
     memset(self, 0, sizeof *self);
     self->count = count;
@@ -32,7 +33,7 @@ static bool stack_init(stack_t *self, PyObject *const *in, int count)
             return false;
         }
     }
-    return true;
+    return gs_python_hosts_sizes(sizes, self->sets, self->n, &self->sizes);
 }
 
 static void stack_free(stack_t *self)
@@ -40,6 +41,7 @@ static void stack_free(stack_t *self)
     for (int i = 0; i < self->count; i++) {
         Py_CLEAR(self->columns[i]);
     }
+    Py_CLEAR(self->sizes);
 }
 
 static const int64_t *stack_row(const stack_t *self, int column, npy_intp set)
@@ -49,8 +51,9 @@ static const int64_t *stack_row(const stack_t *self, int column, npy_intp set)
 
 static gs_analysis_global_edf_t stack_at(const stack_t *self, npy_intp set)
 {
-    return (gs_analysis_global_edf_t){self->n, stack_row(self, PERIOD, set),
-                                      stack_row(self, DEADLINE, set), stack_row(self, DEMAND, set)};
+    return (gs_analysis_global_edf_t){gs_python_hosts_size(self->sizes, self->n, set),
+                                      stack_row(self, PERIOD, set), stack_row(self, DEADLINE, set),
+                                      stack_row(self, DEMAND, set)};
 }
 
 /* Arrays of the answer, per set and per task. */
@@ -95,12 +98,14 @@ static void answer_free(answer_t *self, gs_python_call_t *call)
 }
 
 /* Writes down the answer for a set; needs no GIL. */
-static void answer_set(answer_t *self, npy_intp n, npy_intp set, int verdict, int64_t failed)
+static void answer_set(answer_t *self, const stack_t *stack, npy_intp set, int verdict,
+                       int64_t failed)
 {
     gs_python_i64(self->verdict)[set] = verdict;
     gs_python_i64(self->failed)[set] = failed;
-    for (npy_intp k = 0; k < n; k++) {
-        npy_intp at = set * n + k;
+    npy_intp size = gs_python_hosts_size(stack->sizes, stack->n, set);
+    for (npy_intp k = 0; k < size; k++) {
+        npy_intp at = set * stack->n + k;
         gs_python_i64(self->bounds[NUMERATOR])[at] = self->row[k].numerator;
         gs_python_i64(self->bounds[DENOMINATOR])[at] = self->row[k].denominator;
         gs_python_i64(self->bounds[METHOD])[at] = self->row[k].method;
@@ -124,24 +129,25 @@ static int end_set(gs_python_call_t *call, npy_intp sets, npy_intp n, npy_intp s
 }
 
 PyDoc_STRVAR(response_doc,
-             "gedf_response(period, deadline, demand, *, cpus, methods, stop)\n"
+             "gedf_response(period, deadline, demand, *, sizes, cpus, methods, stop)\n"
              "--\n\n"
              "Bounds under global EDF (gs_analysis_global_edf_bounded, "
              "gs_analysis_global_edf_response) for a stack of N sets,\n"
-             "arrays of shape (N, n). methods: bits. Returns int64 arrays: verdict and failed of\n"
-             "shape (N,), numerator, denominator and method of shape (N, n).");
+             "arrays of shape (N, n). sizes: None, or the tasks of each set, (N,); methods: bits.\n"
+             "Returns int64 arrays: verdict and failed of shape (N,), numerator, denominator and\n"
+             "method of shape (N, n), 0 beyond a set's tasks.");
 
 static const gs_python_signature_t GEDF_RESPONSE_SIGNATURE = {
-    "gedf_response", "OOOLLO", 3, 0,
-    (const char *const[]){"period", "deadline", "demand", "cpus", "methods", "stop"}};
+    "gedf_response", "OOOOLLO", 3, 0,
+    (const char *const[]){"period", "deadline", "demand", "sizes", "cpus", "methods", "stop"}};
 
 static PyObject *gedf_response(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
 {
-    PyObject *in[COLUMNS], *stop, *result = NULL;
+    PyObject *in[COLUMNS], *sizes, *stop, *result = NULL;
     long long cpus, methods;
     if (!gs_python_parse(&GEDF_RESPONSE_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
-                         &cpus, &methods, &stop)) {
+                         &sizes, &cpus, &methods, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -150,7 +156,7 @@ static PyObject *gedf_response(PyObject *module, PyObject *const *args, Py_ssize
     }
     stack_t stack;
     answer_t answer = {0};
-    if (!stack_init(&stack, in, INSIDE) || !answer_init(&answer, &call, module, &stack)) {
+    if (!stack_init(&stack, in, INSIDE, sizes) || !answer_init(&answer, &call, module, &stack)) {
         goto out;
     }
     int status = GS_OK;
@@ -167,7 +173,7 @@ static PyObject *gedf_response(PyObject *module, PyObject *const *args, Py_ssize
         if (status == GS_OK && verdict == GS_ANALYSIS_GLOBAL_EDF_BOUNDED) {
             status = gs_analysis_global_edf_response(&call.ctx, &tasks, cpus, methods, answer.row);
         }
-        answer_set(&answer, stack.n, set, verdict, failed);
+        answer_set(&answer, &stack, set, verdict, failed);
         status = end_set(&call, stack.sets, stack.n, set, status);
     }
     gs_python_acquire(&call);
@@ -180,25 +186,25 @@ out:
 }
 
 PyDoc_STRVAR(container_doc, "container_response(period, deadline, demand, inside, server_period, "
-                            "*, cpus, whole, paper, methods, stop)\n"
+                            "*, sizes, cpus, whole, paper, methods, stop)\n"
                             "--\n\n"
                             "The same for the Container Method (gs_analysis_global_edf_container): "
                             "inside says which tasks are in\n"
                             "the container, server_period is of shape (N,).");
 
 static const gs_python_signature_t CONTAINER_RESPONSE_SIGNATURE = {
-    "container_response", "OOOOOLppLO", 5, 0,
-    (const char *const[]){"period", "deadline", "demand", "inside", "server_period", "cpus",
-                          "whole", "paper", "methods", "stop"}};
+    "container_response", "OOOOOOLppLO", 5, 0,
+    (const char *const[]){"period", "deadline", "demand", "inside", "server_period", "sizes",
+                          "cpus", "whole", "paper", "methods", "stop"}};
 
 static PyObject *container_response(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                     PyObject *kwnames)
 {
-    PyObject *in[COLUMNS], *server, *stop, *result = NULL;
+    PyObject *in[COLUMNS], *server, *sizes, *stop, *result = NULL;
     long long cpus, methods;
     int whole, paper;
     if (!gs_python_parse(&CONTAINER_RESPONSE_SIGNATURE, args, nargs, kwnames, &in[0], &in[1],
-                         &in[2], &in[3], &server, &cpus, &whole, &paper, &methods, &stop)) {
+                         &in[2], &in[3], &server, &sizes, &cpus, &whole, &paper, &methods, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -208,7 +214,7 @@ static PyObject *container_response(PyObject *module, PyObject *const *args, Py_
     stack_t stack;
     answer_t answer = {0};
     PyArrayObject *period = NULL;
-    if (!stack_init(&stack, in, COLUMNS) ||
+    if (!stack_init(&stack, in, COLUMNS, sizes) ||
         (period = gs_python_int64(server, "server_period", 1)) == NULL ||
         !gs_python_length(period, "server_period", 0, stack.sets) ||
         !answer_init(&answer, &call, module, &stack)) {
@@ -227,7 +233,7 @@ static PyObject *container_response(PyObject *module, PyObject *const *args, Py_
                 &call.ctx, &tasks, stack_row(&stack, INSIDE, set), cpus, gs_python_i64(period)[set],
                 whole != 0, paper != 0, methods, &verdict, &failed, answer.row);
         }
-        answer_set(&answer, stack.n, set, verdict, failed);
+        answer_set(&answer, &stack, set, verdict, failed);
         status = end_set(&call, stack.sets, stack.n, set, status);
     }
     gs_python_acquire(&call);

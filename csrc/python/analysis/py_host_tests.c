@@ -17,6 +17,19 @@ typedef struct {
     answers_t answers;
 } job_t;
 
+/* A new array with a number for every task of every set, -1 beyond a set's tasks. */
+static PyArrayObject *new_rows(const gs_python_hosts_t *hosts)
+{
+    const npy_intp shape[2] = {hosts->sets, hosts->n};
+    PyArrayObject *rows = gs_python_new(2, shape, NPY_INT64);
+    for (npy_intp set = 0; rows != NULL && hosts->sizes != NULL && set < hosts->sets; set++) {
+        for (npy_intp i = gs_python_hosts_size(hosts->sizes, hosts->n, set); i < hosts->n; i++) {
+            gs_python_i64(rows)[set * hosts->n + i] = -1;
+        }
+    }
+    return rows;
+}
+
 /* False with an exception set. Free in every case once the call is prepared. */
 static bool job_init(job_t *self, PyObject *hosts)
 {
@@ -26,7 +39,7 @@ static bool job_init(job_t *self, PyObject *hosts)
     npy_intp shape[3] = {self->hosts.sets, self->hosts.n, GS_ANALYSIS_COMMON_TERMS};
     answers_t *answers = &self->answers;
     return (answers->schedulable = gs_python_new(1, shape, NPY_INT8)) != NULL &&
-           (answers->response = gs_python_new(2, shape, NPY_INT64)) != NULL &&
+           (answers->response = new_rows(&self->hosts)) != NULL &&
            (answers->terms = gs_python_new(3, shape, NPY_INT64)) != NULL &&
            (answers->failed = gs_python_new(1, shape, NPY_INT64)) != NULL;
 }
@@ -253,8 +266,8 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
     if (!job_init(&job, hosts)) {
         goto out;
     }
-    npy_intp shape[2] = {job.hosts.sets, job.hosts.n};
-    if ((core = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+    npy_intp shape[1] = {job.hosts.sets};
+    if ((core = new_rows(&job.hosts)) == NULL ||
         (server = gs_python_new(1, shape, NPY_INT64)) == NULL) {
         goto out;
     }
@@ -342,7 +355,7 @@ static PyObject *run_search(PyObject *module, const search_t *search, PyObject *
     }
     npy_intp n = job.hosts.n, sms = (npy_intp)search->sms;
     npy_intp shape[3] = {job.hosts.sets, n, sms};
-    if ((core = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+    if ((core = new_rows(&job.hosts)) == NULL ||
         (sm = gs_python_new(3, shape, NPY_UINT8)) == NULL ||
         (rounds = gs_python_new(1, shape, NPY_INT64)) == NULL) {
         goto out;

@@ -292,18 +292,11 @@ static PyMethodDef driver_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot driver_slots[] = {
-    {Py_tp_doc, "The opened NVIDIA driver; made by cuda_driver."},
-    {Py_tp_dealloc, (void *)dealloc_driver},
-    {Py_tp_methods, driver_methods},
-    {0, NULL},
-};
-
-PyType_Spec gs_python_driver_spec = {
-    .name = "gpusched._core.CudaDriver",
-    .basicsize = sizeof(gs_python_handle_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = driver_slots,
+const gs_python_type_t gs_python_driver_type = {
+    "gpusched._core.CudaDriver",
+    "The opened NVIDIA driver; made by cuda_driver.",
+    dealloc_driver,
+    driver_methods,
 };
 
 static PyMethodDef device_methods[] = {
@@ -316,18 +309,11 @@ static PyMethodDef device_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot device_slots[] = {
-    {Py_tp_doc, "A device in use, with its primary context; made by CudaDriver.device."},
-    {Py_tp_dealloc, (void *)dealloc_device},
-    {Py_tp_methods, device_methods},
-    {0, NULL},
-};
-
-PyType_Spec gs_python_device_spec = {
-    .name = "gpusched._core.CudaDevice",
-    .basicsize = sizeof(gs_python_handle_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = device_slots,
+const gs_python_type_t gs_python_device_type = {
+    "gpusched._core.CudaDevice",
+    "A device in use, with its primary context; made by CudaDriver.device.",
+    dealloc_device,
+    device_methods,
 };
 
 PyMethodDef gs_python_cuda_methods[] = {

@@ -6,7 +6,7 @@
 
 /* Common arguments of the generators. */
 typedef struct {
-    PyArrayObject *key;         /* (4,) uint64 */
+    uint64_t key[4];
     PyArrayObject *utilization; /* (sets,) double, one per set */
     long long n;
     long long first; /* the number of the first set */
@@ -14,10 +14,11 @@ typedef struct {
 
 static bool request_init(request_t *self, PyObject *key, PyObject *utilization, bool discard)
 {
-    self->key = gs_python_array(key, "key", 1, NPY_UINT64);
+    if (!gs_python_key(key, self->key)) {
+        return false;
+    }
     self->utilization = gs_python_array(utilization, "utilization", 1, NPY_DOUBLE);
-    if (self->key == NULL || self->utilization == NULL ||
-        !gs_python_length(self->key, "key", 0, 4)) {
+    if (self->utilization == NULL) {
         return false;
     }
     if (self->n < 1 || self->n > INT32_MAX) {
@@ -52,7 +53,6 @@ static bool request_init(request_t *self, PyObject *key, PyObject *utilization, 
 
 static void request_free(request_t *self)
 {
-    Py_CLEAR(self->key);
     Py_CLEAR(self->utilization);
 }
 
@@ -98,8 +98,7 @@ static PyObject *generate_uunifast(PyObject *module, PyObject *const *args, Py_s
     for (npy_intp set = 0; status == GS_OK && set < shape[0]; set++) {
         gs_rng_t rng;
         call.ctx.fault.set = shape[0] > 1 ? set : -1;
-        gs_rng_init(&rng, PyArray_DATA(request.key), (uint64_t)(request.first + set),
-                    GS_RNG_STREAM_UTILIZATION);
+        gs_rng_init(&rng, request.key, (uint64_t)(request.first + set), GS_RNG_STREAM_UTILIZATION);
         status = generate(&call.ctx, &rng, request.n, u[set], out + set * shape[1]);
     }
     gs_python_acquire(&call);
@@ -165,9 +164,8 @@ static PyObject *generate_kernels(PyObject *module, PyObject *const *args, Py_ss
     for (npy_intp set = 0; status == GS_OK && set < shape[0]; set++) {
         npy_intp row = set * shape[1];
         call.ctx.fault.set = shape[0] > 1 ? set : -1;
-        status = gs_generate_kernels(&call.ctx, &spec, PyArray_DATA(request.key),
-                                     (uint64_t)(request.first + set), u[set], share, out[0] + row,
-                                     out[1] + row, out[2] + row);
+        status = gs_generate_kernels(&call.ctx, &spec, request.key, (uint64_t)(request.first + set),
+                                     u[set], share, out[0] + row, out[1] + row, out[2] + row);
     }
     gs_python_acquire(&call);
     if (status != GS_OK) {
@@ -244,9 +242,9 @@ static PyObject *generate_fifo(PyObject *module, PyObject *const *args, Py_ssize
     for (npy_intp set = 0; status == GS_OK && set < shape[0]; set++) {
         npy_intp row = set * shape[1];
         call.ctx.fault.set = shape[0] > 1 ? set : -1;
-        status = gs_generate_fifo(&call.ctx, &spec, PyArray_DATA(request.key),
-                                  (uint64_t)(request.first + set), u[set], share, out[0] + row,
-                                  out[1] + row, out[2] + row, out[3] + row);
+        status =
+            gs_generate_fifo(&call.ctx, &spec, request.key, (uint64_t)(request.first + set), u[set],
+                             share, out[0] + row, out[1] + row, out[2] + row, out[3] + row);
     }
     gs_python_acquire(&call);
     if (status != GS_OK) {

@@ -129,8 +129,6 @@ static int place_all(gs_context_t *ctx, gs_placement_t *placer, PyArrayObject *c
         if (stuck) { /* still refuse what is no kernel */
             int64_t per_sm;
             status = gs_gpu_occupancy(ctx, placer->gpu, &kernel, k, &per_sm, NULL);
-        } else if (kernel.blocks > total - done) { /* another thread wrote to the array */
-            status = gs_fail(ctx, GS_ERR_VALUE, "blocks", k, kernel.blocks, "changed meanwhile");
         } else {
             status = gs_placement_kernel(placer, ctx, &kernel, k, sm + done, &placed);
             done += status == GS_OK ? (npy_intp)kernel.blocks : 0;

@@ -6,7 +6,7 @@
 /* Completion times of batches, for every set of a stack. */
 typedef struct {
     PyArrayObject *wcet; /* (sets, n) int64 */
-    PyArrayObject *key;  /* (4,) uint64 */
+    uint64_t key[4];
     gs_pbs_oracle_slowdown_t slowdown;
     long long first; /* the number of the first set */
     npy_intp sets;
@@ -17,8 +17,7 @@ static bool times_init(times_t *self, PyObject *wcet, PyObject *key, long long l
                        long long most)
 {
     self->wcet = gs_python_int64(wcet, "wcet", 2);
-    self->key = self->wcet == NULL ? NULL : gs_python_array(key, "key", 1, NPY_UINT64);
-    if (self->key == NULL || !gs_python_length(self->key, "key", 0, 4)) {
+    if (self->wcet == NULL || !gs_python_key(key, self->key)) {
         return false;
     }
     npy_intp n = PyArray_DIM(self->wcet, 1);
@@ -41,15 +40,13 @@ static bool times_init(times_t *self, PyObject *wcet, PyObject *key, long long l
 static void times_free(times_t *self)
 {
     Py_CLEAR(self->wcet);
-    Py_CLEAR(self->key);
 }
 
 static int draw_times(const times_t *self, gs_context_t *ctx, npy_intp set, int64_t *times)
 {
     gs_rng_t rng;
     ctx->fault.set = self->sets > 1 ? set : -1;
-    gs_rng_init(&rng, PyArray_DATA(self->key), (uint64_t)(self->first + set),
-                GS_RNG_STREAM_SLOWDOWN);
+    gs_rng_init(&rng, self->key, (uint64_t)(self->first + set), GS_RNG_STREAM_SLOWDOWN);
     return gs_pbs_oracle_times(ctx, self->n, gs_python_i64(self->wcet) + set * self->n,
                                self->slowdown, &rng, times);
 }

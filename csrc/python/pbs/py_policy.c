@@ -271,7 +271,8 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
         return NULL;
     }
     PyObject *result = NULL;
-    PyArrayObject *column[3] = {NULL}, *out[PLAY_COLUMNS] = {NULL}, *key = NULL;
+    PyArrayObject *column[3] = {NULL}, *out[PLAY_COLUMNS] = {NULL};
+    uint64_t key[4];
     gs_schedule_frame_t *frames = NULL;
     static const char *const names[3] = {"start", "end", "batch"};
     for (int i = 0; i < 3; i++) {
@@ -281,8 +282,7 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
             goto out;
         }
     }
-    key = gs_python_array(key_object, "key", 1, NPY_UINT64);
-    if (key == NULL || !gs_python_length(key, "key", 0, 4)) {
+    if (!gs_python_key(key_object, key)) {
         goto out;
     }
     npy_intp count = PyArray_DIM(column[0], 0), length = (npy_intp)runs;
@@ -309,8 +309,7 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
     for (npy_intp run = 0; run < length && status == GS_OK; run++) {
         gs_rng_t rng;
         gs_pbs_dispatch_t play;
-        gs_rng_init(&rng, (const uint64_t *)PyArray_DATA(key), (uint64_t)run,
-                    GS_RNG_STREAM_EXECUTION);
+        gs_rng_init(&rng, key, (uint64_t)run, GS_RNG_STREAM_EXECUTION);
         status = gs_pbs_dispatch(&call.ctx, &self->feasible, strategy, frames, count, &rng, low,
                                  high, &play);
         gs_python_i64(out[MISSES])[run] = play.misses;
@@ -328,7 +327,6 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
     result = Py_BuildValue("OOOOOO", out[0], out[1], out[2], out[3], out[4], out[5]);
 out:
     gs_free(&call.ctx, frames);
-    Py_XDECREF((PyObject *)key);
     for (int i = 0; i < 3; i++) {
         Py_XDECREF((PyObject *)column[i]);
     }
@@ -347,18 +345,11 @@ static PyMethodDef type_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot type_slots[] = {
-    {Py_tp_doc, "The run-time policy of one task set; made by policy_open. Immutable."},
-    {Py_tp_dealloc, (void *)dealloc},
-    {Py_tp_methods, type_methods},
-    {0, NULL},
-};
-
-PyType_Spec gs_python_policy_spec = {
-    .name = "gpusched._core.Policy",
-    .basicsize = sizeof(gs_python_handle_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = type_slots,
+const gs_python_type_t gs_python_policy_type = {
+    "gpusched._core.Policy",
+    "The run-time policy of one task set; made by policy_open. Immutable.",
+    dealloc,
+    type_methods,
 };
 
 PyMethodDef gs_python_policy_methods[] = {

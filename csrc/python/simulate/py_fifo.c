@@ -1,8 +1,8 @@
 /* The simulator of FIFO scheduling for Python: a handle that is run in slices, and whole stacks of
  * sets of which only the responses are kept. */
-#include "python/support/handle.h"
-#include "python/support/simulation_handle.h"
 #include "python/support/parameters.h"
+#include "python/support/simulation_handle.h"
+#include "python/support/simulation_stack.h"
 
 /* The arrays that describe tasks; what the core reads points into them. */
 enum { PERIOD, BLOCK_TIME, BLOCKS, THREADS, OFFSET, PRIORITY, LEAST, SLACK, STREAM, TASK_ARRAYS };
@@ -56,44 +56,44 @@ static gs_simulate_fifo_model_t model_of(PyArrayObject *const *array, npy_intp s
     };
 }
 
-static bool read_key(PyObject *object, uint64_t key[4])
-{
-    PyArrayObject *words = gs_python_array(object, "key", 1, NPY_UINT64);
-    if (words == NULL || !gs_python_length(words, "key", 0, 4)) {
-        Py_XDECREF((PyObject *)words);
-        return false;
-    }
-    memcpy(key, PyArray_DATA(words), 4 * sizeof *key);
-    Py_DECREF(words);
-    return true;
-}
-
 /* One simulation --------------------------------------------------------------------------------
  */
 
 typedef struct {
     gs_python_simulation_t base;
     PyArrayObject *array[TASK_ARRAYS];
+    gs_simulate_fifo_model_t model;
     gs_simulate_fifo_t fifo;
 } simulation_t;
 
-static void free_simulation(simulation_t *self)
+static int start(void *simulation, gs_context_t *ctx)
 {
-    gs_simulate_fifo_free(&self->fifo, &self->base.ctx);
+    simulation_t *self = simulation;
+    return gs_simulate_fifo_init(&self->fifo, ctx, &self->model);
+}
+
+static int run(void *simulation, gs_context_t *ctx, int64_t waves)
+{
+    simulation_t *self = simulation;
+    return gs_simulate_fifo_run(&self->fifo, ctx, waves);
+}
+
+static gs_python_progress_t progress(const void *simulation)
+{
+    const gs_simulate_fifo_t *fifo = &((const simulation_t *)simulation)->fifo;
+    return (gs_python_progress_t){fifo->done, fifo->now, fifo->job_count, fifo->waves};
+}
+
+static void free_simulation(void *simulation, gs_context_t *ctx)
+{
+    simulation_t *self = simulation;
+    gs_simulate_fifo_free(&self->fifo, ctx);
     free_arrays(self->array, TASK_ARRAYS);
-    PyMem_Free(self);
 }
 
-static void dealloc(PyObject *object)
-{
-    free_simulation(gs_python_handle_value(object));
-    gs_python_handle_free(object);
-}
-
-static simulation_t *take(PyObject *object)
-{
-    return gs_python_simulation_take(object);
-}
+static const gs_python_simulator_t SIMULATOR = {
+    GS_PYTHON_FIFO, sizeof(simulation_t), start, run, progress, free_simulation,
+};
 
 PyDoc_STRVAR(open_doc,
              "fifo_open(period, block_time, blocks, threads, offset, priority, stream, least, *, "
@@ -120,131 +120,73 @@ static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t n
                          &triggers, &key, &index, &log_waves)) {
         return NULL;
     }
-    gs_python_call_t call;
-    if (!gs_python_call_init(&call, NULL, 0, 0)) {
+    simulation_t *self = gs_python_simulation_new(&SIMULATOR);
+    if (self == NULL) {
         return NULL;
     }
-    simulation_t *self = PyMem_Calloc(1, sizeof *self);
-    if (self == NULL) {
-        gs_python_call_free(&call);
-        return PyErr_NoMemory();
+    bool ready = read_arrays(self->array, in, 1);
+    if (ready) {
+        self->model = model_of(self->array, 0);
+        ready = gs_python_key(key, self->model.key);
     }
-    gs_python_simulation_init(&self->base);
-    PyObject *handle = NULL;
-    uint64_t words[4];
-    if (!read_arrays(self->array, in, 1) || !read_key(key, words)) {
-        goto out;
-    }
-    gs_simulate_fifo_model_t model = model_of(self->array, 0);
-    model.m = m;
-    model.order = order;
-    model.draw = draw;
-    model.settle = settle;
-    model.until = until;
-    model.victim = victim;
-    model.triggers = triggers;
-    memcpy(model.key, words, sizeof words);
-    model.index = (uint64_t)index;
-    model.log_jobs = true;
-    model.log_waves = log_waves != 0;
-    gs_python_release(&call);
-    int status = gs_simulate_fifo_init(&self->fifo, &call.ctx, &model);
-    gs_python_acquire(&call);
-    self->base.ctx.bytes_used = call.ctx.bytes_used;
-    if (status != GS_OK) {
-        gs_python_raise(module, &call, status);
-        goto out;
-    }
-    handle = gs_python_handle_new(module, GS_PYTHON_FIFO, self);
-out:
-    if (handle == NULL) {
-        free_simulation(self);
-    }
-    gs_python_call_free(&call);
-    return handle;
+    self->model.m = m;
+    self->model.order = order;
+    self->model.draw = draw;
+    self->model.settle = settle;
+    self->model.until = until;
+    self->model.victim = victim;
+    self->model.triggers = triggers;
+    self->model.index = (uint64_t)index;
+    self->model.log_jobs = true;
+    self->model.log_waves = log_waves != 0;
+    return gs_python_simulation_open(module, self, ready, NULL);
 }
 
-PyDoc_STRVAR(
-    run_doc,
-    "run($self, *, waves, states, bytes, seconds, stop)\n"
-    "--\n\n"
-    "Continues for at most that many waves. states limits the jobs, bytes the memory of the\n"
-    "whole simulation, seconds the time of this call. Returns (status, done, now, jobs\n"
-    "released); status is positive when a budget was spent, and the simulation over.");
-
-static const gs_python_signature_t FIFO_RUN_SIGNATURE = {
-    "run", "LLLdO", 0, 0, (const char *const[]){"waves", "states", "bytes", "seconds", "stop"}};
-
-static PyObject *fifo_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames)
+static void task_row(const void *of, int64_t i, int64_t *row)
 {
-    PyObject *stop;
-    long long waves, states, bytes;
-    double seconds;
-    if (!gs_python_parse(&FIFO_RUN_SIGNATURE, args, nargs, kwnames, &waves, &states, &bytes,
-                         &seconds, &stop)) {
-        return NULL;
-    }
-    if (waves < 1 || states < 0) {
-        PyErr_SetString(PyExc_ValueError,
-                        "waves and states: expected a positive number and one of at least 0");
-        return NULL;
-    }
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    gs_python_call_t call;
-    if (!gs_python_simulation_begin(&self->base, &call, stop, seconds, bytes)) {
-        gs_python_simulation_give(&self->base);
-        return NULL;
-    }
-    call.ctx.states_limit = states;
-    gs_python_release(&call);
-    int status = gs_simulate_fifo_run(&self->fifo, &call.ctx, waves);
-    gs_python_acquire(&call);
-    gs_python_simulation_end(&self->base, &call, status);
-    PyObject *result =
-        status < 0 ? gs_python_raise(gs_python_handle_module(object), &call, status)
-                   : Py_BuildValue("iNLL", status, PyBool_FromLong(self->fifo.done),
-                                   (long long)self->fifo.now, (long long)self->fifo.job_count);
-    gs_python_simulation_give(&self->base);
-    gs_python_call_free(&call);
-    return result;
+    const gs_simulate_fifo_t *fifo = of;
+    row[0] = fifo->worst[i];
+    row[1] = fifo->finished[i];
+    row[2] = fifo->cycle.grows[fifo->task_stream[i]] != 0;
+}
+
+static PyObject *result_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_fifo_t *fifo = &((simulation_t *)simulation)->fifo;
+    PyObject *tasks = gs_python_table(task_row, fifo, 3, fifo->model.kernels.n);
+    return tasks == NULL ? NULL
+                         : Py_BuildValue("iLLN", fifo->verdict, (long long)fifo->from,
+                                         (long long)fifo->length, tasks);
 }
 
 PyDoc_STRVAR(
     result_doc,
     "result($self)\n"
     "--\n\n"
-    "(verdict, from, length, grows, waves, worst, finished): what is known about all jobs\n"
-    "to come, and per task whether its responses grow (bool), the largest response and the\n"
-    "number of jobs that finished.");
+    "(verdict, from, length, (worst, finished, grows)): what is known about all jobs to come,\n"
+    "and per task the largest response, the number of jobs that finished and whether its\n"
+    "responses grow (1 or 0).");
 
 static PyObject *fifo_result(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    const gs_simulate_fifo_t *fifo = &self->fifo;
-    npy_intp n = (npy_intp)fifo->model.kernels.n;
-    PyArrayObject *column[2], *grows = gs_python_new(1, &n, NPY_BOOL);
-    PyObject *result = NULL;
-    if (grows != NULL && gs_python_new_columns(column, 2, n)) {
-        npy_bool *flag = PyArray_DATA(grows);
-        for (npy_intp i = 0; i < n; i++) {
-            gs_python_i64(column[0])[i] = fifo->worst[i];
-            gs_python_i64(column[1])[i] = fifo->finished[i];
-            flag[i] = fifo->cycle.grows[fifo->task_stream[i]] != 0;
-        }
-        result =
-            Py_BuildValue("iLLOLNN", fifo->verdict, (long long)fifo->from, (long long)fifo->length,
-                          grows, (long long)fifo->waves, column[0], column[1]);
-    }
-    Py_XDECREF((PyObject *)grows);
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, result_of);
+}
+
+static void job_row(const void *of, int64_t k, int64_t *row)
+{
+    const gs_simulate_fifo_job_t *job = (const gs_simulate_fifo_job_t *)of + k;
+    row[0] = job->task;
+    row[1] = job->number;
+    row[2] = job->release;
+    row[3] = job->start;
+    row[4] = job->dispatched;
+    row[5] = job->finish;
+}
+
+static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_fifo_t *fifo = &((simulation_t *)simulation)->fifo;
+    return gs_python_table(job_row, fifo->job, 6, fifo->job_count);
 }
 
 PyDoc_STRVAR(jobs_doc, "jobs($self)\n"
@@ -254,28 +196,23 @@ PyDoc_STRVAR(jobs_doc, "jobs($self)\n"
 
 static PyObject *fifo_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    PyArrayObject *column[6];
-    PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->fifo.job_count;
-    if (gs_python_new_columns(column, 6, count)) {
-        for (npy_intp k = 0; k < count; k++) {
-            const gs_simulate_fifo_job_t *job = &self->fifo.job[k];
-            gs_python_i64(column[0])[k] = job->task;
-            gs_python_i64(column[1])[k] = job->number;
-            gs_python_i64(column[2])[k] = job->release;
-            gs_python_i64(column[3])[k] = job->start;
-            gs_python_i64(column[4])[k] = job->dispatched;
-            gs_python_i64(column[5])[k] = job->finish;
-        }
-        result = Py_BuildValue("NNNNNN", column[0], column[1], column[2], column[3], column[4],
-                               column[5]);
-    }
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, jobs_of);
+}
+
+static void wave_row(const void *of, int64_t k, int64_t *row)
+{
+    const gs_simulate_fifo_wave_t *wave = (const gs_simulate_fifo_wave_t *)of + k;
+    row[0] = wave->task;
+    row[1] = wave->job;
+    row[2] = wave->blocks;
+    row[3] = wave->start;
+    row[4] = wave->end;
+}
+
+static PyObject *waves_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_fifo_t *fifo = &((simulation_t *)simulation)->fifo;
+    return gs_python_table(wave_row, fifo->wave, 5, fifo->wave_count);
 }
 
 PyDoc_STRVAR(waves_doc,
@@ -286,26 +223,7 @@ PyDoc_STRVAR(waves_doc,
 
 static PyObject *fifo_waves(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    PyArrayObject *column[5];
-    PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->fifo.wave_count;
-    if (gs_python_new_columns(column, 5, count)) {
-        for (npy_intp k = 0; k < count; k++) {
-            const gs_simulate_fifo_wave_t *wave = &self->fifo.wave[k];
-            gs_python_i64(column[0])[k] = wave->task;
-            gs_python_i64(column[1])[k] = wave->job;
-            gs_python_i64(column[2])[k] = wave->blocks;
-            gs_python_i64(column[3])[k] = wave->start;
-            gs_python_i64(column[4])[k] = wave->end;
-        }
-        result = Py_BuildValue("NNNNN", column[0], column[1], column[2], column[3], column[4]);
-    }
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, waves_of);
 }
 
 /* Stacks ----------------------------------------------------------------------------------------
@@ -314,20 +232,38 @@ static PyObject *fifo_waves(PyObject *object, PyObject *Py_UNUSED(none))
 /* Arguments that differ from set to set, beside the tasks. */
 enum { M, UNTIL, VICTIM, TRIGGERS, SET_ARRAYS };
 
-/* Simulates one set to its end and copies what is kept. */
-static int respond(gs_context_t *ctx, const gs_simulate_fifo_model_t *model, int64_t *worst,
-                   int64_t *finished, int64_t *verdict, int64_t *waves)
+typedef struct {
+    PyArrayObject *array[TASK_ARRAYS], *per_set[SET_ARRAYS];
+    gs_simulate_fifo_model_t common; /* what is the same for all sets */
+    uint64_t first;                  /* index of the first set */
+} sets_t;
+
+/* Results: worst and finished of each task, verdict and waves. */
+static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
+                   int64_t *const row[GS_PYTHON_STACK_RESULTS])
 {
+    const sets_t *self = stack;
+    gs_simulate_fifo_model_t model = model_of(self->array, set);
+    model.m = gs_python_i64(self->per_set[M])[set];
+    model.order = self->common.order;
+    model.draw = self->common.draw;
+    model.settle = self->common.settle;
+    model.until = gs_python_i64(self->per_set[UNTIL])[set];
+    model.victim = gs_python_i64(self->per_set[VICTIM])[set];
+    model.triggers = gs_python_i64(self->per_set[TRIGGERS])[set];
+    memcpy(model.key, self->common.key, sizeof model.key);
+    model.index = self->first + (uint64_t)set;
     gs_simulate_fifo_t fifo;
-    int status = gs_simulate_fifo_init(&fifo, ctx, model);
+    int status = gs_simulate_fifo_init(&fifo, ctx, &model);
     while (status == GS_OK && !fifo.done) {
         status = gs_simulate_fifo_run(&fifo, ctx, INT64_MAX);
     }
     if (status >= 0) { /* a spent budget: what was seen up to then */
-        memcpy(worst, fifo.worst, (size_t)model->kernels.n * sizeof *worst);
-        memcpy(finished, fifo.finished, (size_t)model->kernels.n * sizeof *finished);
-        *verdict = status == GS_OK ? fifo.verdict : -1;
-        *waves = fifo.waves;
+        size_t size = (size_t)model.kernels.n * sizeof(int64_t);
+        memcpy(row[0], fifo.worst, size);
+        memcpy(row[1], fifo.finished, size);
+        *row[2] = status == GS_OK ? fifo.verdict : -1;
+        *row[3] = fifo.waves;
         status = GS_OK;
     }
     gs_simulate_fifo_free(&fifo, ctx);
@@ -354,13 +290,14 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
                                 PyObject *kwnames)
 {
     PyObject *in[TASK_ARRAYS], *in_set[SET_ARRAYS], *key, *stop;
-    int order, draw, settle;
     long long first, states;
+    sets_t stack = {0};
     in[STREAM] = Py_None;
     if (!gs_python_parse(&FIFO_RESPONSES_SIGNATURE, args, nargs, kwnames, &in[PERIOD],
                          &in[BLOCK_TIME], &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY],
-                         &in[LEAST], &in[SLACK], &in_set[M], &order, &draw, &settle, &in_set[UNTIL],
-                         &in_set[VICTIM], &in_set[TRIGGERS], &key, &first, &states, &stop)) {
+                         &in[LEAST], &in[SLACK], &in_set[M], &stack.common.order,
+                         &stack.common.draw, &stack.common.settle, &in_set[UNTIL], &in_set[VICTIM],
+                         &in_set[TRIGGERS], &key, &first, &states, &stop)) {
         return NULL;
     }
     if (first < 0 || states < 0) {
@@ -372,80 +309,38 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     }
     static const char *const set_names[SET_ARRAYS] = {"m", "until", "victim", "triggers"};
-    PyArrayObject *array[TASK_ARRAYS] = {NULL}, *per_set[SET_ARRAYS] = {NULL};
-    PyArrayObject *tables[2] = {NULL}, *columns[2] = {NULL};
     PyObject *result = NULL;
-    uint64_t words[4];
-    if (!read_arrays(array, in, 2) || !read_key(key, words)) {
-        goto out;
+    stack.first = (uint64_t)first;
+    bool ready = read_arrays(stack.array, in, 2) && gs_python_key(key, stack.common.key);
+    const npy_intp *shape = ready ? PyArray_DIMS(stack.array[PERIOD]) : NULL;
+    for (int i = 0; ready && i < SET_ARRAYS; i++) {
+        stack.per_set[i] = gs_python_int64(in_set[i], set_names[i], 1);
+        ready = stack.per_set[i] != NULL &&
+                gs_python_length(stack.per_set[i], set_names[i], 0, shape[0]);
     }
-    const npy_intp *shape = PyArray_DIMS(array[PERIOD]);
-    for (int i = 0; i < SET_ARRAYS; i++) {
-        per_set[i] = gs_python_int64(in_set[i], set_names[i], 1);
-        if (per_set[i] == NULL || !gs_python_length(per_set[i], set_names[i], 0, shape[0])) {
-            goto out;
-        }
+    if (ready) {
+        const gs_python_stack_t sets = {shape[0], shape[1], 2, states, respond};
+        result = gs_python_stack_run(&sets, module, &call, &stack);
     }
-    if ((tables[0] = gs_python_new(2, shape, NPY_INT64)) == NULL ||
-        (tables[1] = gs_python_new(2, shape, NPY_INT64)) == NULL ||
-        !gs_python_new_columns(columns, 2, shape[0])) {
-        goto out;
-    }
-    int status = GS_OK;
-    gs_python_release(&call);
-    for (npy_intp set = 0; status == GS_OK && set < shape[0]; set++) {
-        gs_simulate_fifo_model_t model = model_of(array, set);
-        model.m = gs_python_i64(per_set[M])[set];
-        model.order = order;
-        model.draw = draw;
-        model.settle = settle;
-        model.until = gs_python_i64(per_set[UNTIL])[set];
-        model.victim = gs_python_i64(per_set[VICTIM])[set];
-        model.triggers = gs_python_i64(per_set[TRIGGERS])[set];
-        memcpy(model.key, words, sizeof words);
-        model.index = (uint64_t)first + (uint64_t)set;
-        call.ctx.states = 0;
-        call.ctx.states_limit = states;
-        call.ctx.fault.set = shape[0] > 1 ? set : -1;
-        status = respond(&call.ctx, &model, gs_python_i64(tables[0]) + set * shape[1],
-                         gs_python_i64(tables[1]) + set * shape[1], gs_python_i64(columns[0]) + set,
-                         gs_python_i64(columns[1]) + set);
-    }
-    gs_python_acquire(&call);
-    if (status != GS_OK) {
-        gs_python_raise(module, &call, status);
-        goto out;
-    }
-    result = Py_BuildValue("OOOO", tables[0], tables[1], columns[0], columns[1]);
-out:
-    free_arrays(array, TASK_ARRAYS);
-    free_arrays(per_set, SET_ARRAYS);
-    free_arrays(tables, 2);
-    free_arrays(columns, 2);
+    free_arrays(stack.array, TASK_ARRAYS);
+    free_arrays(stack.per_set, SET_ARRAYS);
     gs_python_call_free(&call);
     return result;
 }
 
 static PyMethodDef type_methods[] = {
-    GS_PYTHON_FUNCTION("run", fifo_run, run_doc),
+    GS_PYTHON_FUNCTION("run", gs_python_simulation_run, gs_python_simulation_run_doc),
     {"result", fifo_result, METH_NOARGS, result_doc},
     {"jobs", fifo_jobs, METH_NOARGS, jobs_doc},
     {"waves", fifo_waves, METH_NOARGS, waves_doc},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot type_slots[] = {
-    {Py_tp_doc, "A simulation of kernels whose blocks start in FIFO order; made by fifo_open."},
-    {Py_tp_dealloc, (void *)dealloc},
-    {Py_tp_methods, type_methods},
-    {0, NULL},
-};
-
-PyType_Spec gs_python_fifo_spec = {
-    .name = "gpusched._core.FifoSimulation",
-    .basicsize = sizeof(gs_python_handle_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = type_slots,
+const gs_python_type_t gs_python_fifo_type = {
+    "gpusched._core.FifoSimulation",
+    "A simulation of kernels whose blocks start in FIFO order; made by fifo_open.",
+    gs_python_simulation_dealloc,
+    type_methods,
 };
 
 PyMethodDef gs_python_fifo_methods[] = {

@@ -1,8 +1,7 @@
 /* The simulator of the scheduling hierarchy for Python: a handle that is run in slices. */
 #include "python/support/gpu_arguments.h"
-#include "python/support/handle.h"
-#include "python/support/simulation_handle.h"
 #include "python/support/parameters.h"
+#include "python/support/simulation_handle.h"
 
 /* The arrays of a system; what the core reads points into them. */
 enum {
@@ -38,29 +37,42 @@ typedef struct {
     gs_python_simulation_t base;
     PyArrayObject *array[ARRAYS];
     gs_python_device_t device;
+    gs_simulate_hierarchy_model_t model;
     gs_simulate_hierarchy_t sim;
 } simulation_t;
 
-static void free_simulation(simulation_t *self)
+static int start(void *simulation, gs_context_t *ctx)
 {
-    gs_simulate_hierarchy_free(&self->sim, &self->base.ctx);
+    simulation_t *self = simulation;
+    return gs_simulate_hierarchy_init(&self->sim, ctx, &self->model);
+}
+
+static int run(void *simulation, gs_context_t *ctx, int64_t blocks)
+{
+    simulation_t *self = simulation;
+    int status = gs_poll_now(ctx); /* a slice may be too short for a poll of its own */
+    return status == GS_OK ? gs_simulate_hierarchy_run(&self->sim, ctx, blocks) : status;
+}
+
+static gs_python_progress_t progress(const void *simulation)
+{
+    const gs_simulate_hierarchy_t *sim = &((const simulation_t *)simulation)->sim;
+    return (gs_python_progress_t){sim->done, sim->now, sim->ended, sim->blocks};
+}
+
+static void free_simulation(void *simulation, gs_context_t *ctx)
+{
+    simulation_t *self = simulation;
+    gs_simulate_hierarchy_free(&self->sim, ctx);
     for (int i = 0; i < ARRAYS; i++) {
         Py_CLEAR(self->array[i]);
     }
     gs_python_device_free(&self->device);
-    PyMem_Free(self);
 }
 
-static void dealloc(PyObject *object)
-{
-    free_simulation(gs_python_handle_value(object));
-    gs_python_handle_free(object);
-}
-
-static simulation_t *take(PyObject *object)
-{
-    return gs_python_simulation_take(object);
-}
+static const gs_python_simulator_t SIMULATOR = {
+    GS_PYTHON_HIERARCHY, sizeof(simulation_t), start, run, progress, free_simulation,
+};
 
 /* Reads arrays of one dimension whose lengths fit each other. */
 static bool read_arrays(simulation_t *self, PyObject **in)
@@ -164,113 +176,42 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
                          &in[AFTER], &in[INTERFERENCE], &sms_per_gpc, &key, &index, &log_blocks)) {
         return NULL;
     }
-    gs_python_call_t call;
-    if (!gs_python_call_init(&call, NULL, 0, 0)) {
-        return NULL;
-    }
-    simulation_t *self = PyMem_Calloc(1, sizeof *self);
-    if (self == NULL) {
-        gs_python_call_free(&call);
-        return PyErr_NoMemory();
-    }
-    gs_python_simulation_init(&self->base);
-    PyObject *handle = NULL;
-    PyArrayObject *words = NULL;
-    if (!gs_python_device_init(&self->device, limits, sm_order) || !read_arrays(self, in) ||
-        (words = gs_python_array(key, "key", 1, NPY_UINT64)) == NULL ||
-        !gs_python_length(words, "key", 0, 4)) {
-        goto out;
-    }
-    gs_simulate_hierarchy_model_t model = model_of(self);
-    model.policy = policy;
-    model.copy_engines = copy_engines;
-    model.channels = channels;
-    model.switch_time = switch_time;
-    model.sms_per_gpc = sms_per_gpc;
-    memcpy(model.key, PyArray_DATA(words), sizeof model.key);
-    model.index = (uint64_t)index;
-    model.log_blocks = log_blocks != 0;
-    gs_python_release(&call);
-    int status = gs_simulate_hierarchy_init(&self->sim, &call.ctx, &model);
-    gs_python_acquire(&call);
-    self->base.ctx.bytes_used = call.ctx.bytes_used;
-    if (status != GS_OK) {
-        gs_python_raise(module, &call, status);
-        goto out;
-    }
-    handle = gs_python_handle_new(module, GS_PYTHON_HIERARCHY, self);
-out:
-    Py_XDECREF((PyObject *)words);
-    if (handle == NULL) {
-        free_simulation(self);
-    }
-    gs_python_call_free(&call);
-    return handle;
-}
-
-PyDoc_STRVAR(
-    run_doc,
-    "run($self, *, blocks, bytes, seconds, stop)\n"
-    "--\n\n"
-    "Continues for at most that many blocks. bytes limits the memory of the whole simulation,\n"
-    "seconds the time of this call. Returns (status, done, now, operations ended, blocks\n"
-    "started); status is positive when a budget was spent, and the simulation over.");
-
-static const gs_python_signature_t HIERARCHY_RUN_SIGNATURE = {
-    "run", "LLdO", 0, 0, (const char *const[]){"blocks", "bytes", "seconds", "stop"}};
-
-static PyObject *hierarchy_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
-                               PyObject *kwnames)
-{
-    PyObject *stop;
-    long long blocks, bytes;
-    double seconds;
-    if (!gs_python_parse(&HIERARCHY_RUN_SIGNATURE, args, nargs, kwnames, &blocks, &bytes, &seconds,
-                         &stop)) {
-        return NULL;
-    }
-    if (blocks < 1) {
-        PyErr_SetString(PyExc_ValueError, "blocks: expected a positive number");
-        return NULL;
-    }
-    simulation_t *self = take(object);
+    simulation_t *self = gs_python_simulation_new(&SIMULATOR);
     if (self == NULL) {
         return NULL;
     }
-    gs_python_call_t call;
-    if (!gs_python_simulation_begin(&self->base, &call, stop, seconds, bytes)) {
-        gs_python_simulation_give(&self->base);
-        return NULL;
+    bool ready = gs_python_device_init(&self->device, limits, sm_order) && read_arrays(self, in);
+    if (ready) {
+        self->model = model_of(self);
+        ready = gs_python_key(key, self->model.key);
     }
-    gs_python_release(&call);
-    int status = gs_poll_now(&call.ctx); /* a slice may be too short for a poll of its own */
-    if (status == GS_OK) {
-        status = gs_simulate_hierarchy_run(&self->sim, &call.ctx, blocks);
-    }
-    gs_python_acquire(&call);
-    gs_python_simulation_end(&self->base, &call, status);
-    PyObject *result = status < 0
-                           ? gs_python_raise(gs_python_handle_module(object), &call, status)
-                           : Py_BuildValue("iNLLL", status, PyBool_FromLong(self->sim.done),
-                                           (long long)self->sim.now, (long long)self->sim.ended,
-                                           (long long)self->sim.blocks);
-    gs_python_simulation_give(&self->base);
-    gs_python_call_free(&call);
-    return result;
+    self->model.policy = policy;
+    self->model.copy_engines = copy_engines;
+    self->model.channels = channels;
+    self->model.switch_time = switch_time;
+    self->model.sms_per_gpc = sms_per_gpc;
+    self->model.index = (uint64_t)index;
+    self->model.log_blocks = log_blocks != 0;
+    return gs_python_simulation_open(module, self, ready, NULL);
 }
 
-/* A tuple of new columns, or NULL; takes their references. */
-static PyObject *tuple_of(PyArrayObject **column, int count)
+static void op_row(const void *of, int64_t k, int64_t *row)
 {
-    PyObject *tuple = PyTuple_New(count);
-    for (int i = 0; i < count; i++) {
-        if (tuple == NULL) {
-            Py_DECREF(column[i]);
-        } else {
-            PyTuple_SetItem(tuple, i, (PyObject *)column[i]);
-        }
-    }
-    return tuple;
+    const gs_simulate_hierarchy_op_t *op = (const gs_simulate_hierarchy_op_t *)of + k;
+    row[0] = op->head;
+    row[1] = op->joined;
+    row[2] = op->first;
+    row[3] = op->dispatched;
+    row[4] = op->end;
+    row[5] = op->why;
+    row[6] = op->since;
+    row[7] = op->blocker;
+}
+
+static PyObject *ops_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
+    return gs_python_table(op_row, sim->op, 8, sim->model.ops);
 }
 
 PyDoc_STRVAR(
@@ -282,26 +223,23 @@ PyDoc_STRVAR(
 
 static PyObject *hierarchy_ops(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    PyArrayObject *column[8];
-    PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->sim.model.ops;
-    if (gs_python_new_columns(column, 8, count)) {
-        for (npy_intp k = 0; k < count; k++) {
-            const gs_simulate_hierarchy_op_t *op = &self->sim.op[k];
-            const int64_t row[8] = {op->head, op->joined, op->first, op->dispatched,
-                                    op->end,  op->why,    op->since, op->blocker};
-            for (int i = 0; i < 8; i++) {
-                gs_python_i64(column[i])[k] = row[i];
-            }
-        }
-        result = tuple_of(column, 8);
-    }
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, ops_of);
+}
+
+static void block_row(const void *of, int64_t k, int64_t *row)
+{
+    const gs_simulate_hierarchy_block_t *block = (const gs_simulate_hierarchy_block_t *)of + k;
+    row[0] = block->op;
+    row[1] = block->block;
+    row[2] = block->sm;
+    row[3] = block->start;
+    row[4] = block->end;
+}
+
+static PyObject *blocks_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
+    return gs_python_table(block_row, sim->block, 5, sim->block_count);
 }
 
 PyDoc_STRVAR(blocks_doc, "blocks($self)\n"
@@ -310,26 +248,24 @@ PyDoc_STRVAR(blocks_doc, "blocks($self)\n"
 
 static PyObject *hierarchy_blocks(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    PyArrayObject *column[5];
-    PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->sim.block_count;
-    if (gs_python_new_columns(column, 5, count)) {
-        for (npy_intp k = 0; k < count; k++) {
-            const gs_simulate_hierarchy_block_t *block = &self->sim.block[k];
-            gs_python_i64(column[0])[k] = block->op;
-            gs_python_i64(column[1])[k] = block->block;
-            gs_python_i64(column[2])[k] = block->sm;
-            gs_python_i64(column[3])[k] = block->start;
-            gs_python_i64(column[4])[k] = block->end;
-        }
-        result = tuple_of(column, 5);
-    }
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, blocks_of);
+}
+
+static void wait_row(const void *of, int64_t k, int64_t *row)
+{
+    const gs_simulate_hierarchy_wait_t *wait = (const gs_simulate_hierarchy_wait_t *)of + k;
+    row[0] = wait->op;
+    row[1] = wait->why;
+    row[2] = wait->blocker;
+    row[3] = wait->sm;
+    row[4] = wait->from;
+    row[5] = wait->to;
+}
+
+static PyObject *waits_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
+    return gs_python_table(wait_row, sim->wait, 6, sim->wait_count);
 }
 
 PyDoc_STRVAR(waits_doc, "waits($self)\n"
@@ -338,26 +274,24 @@ PyDoc_STRVAR(waits_doc, "waits($self)\n"
 
 static PyObject *hierarchy_waits(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    PyArrayObject *column[6];
-    PyObject *result = NULL;
-    npy_intp count = (npy_intp)self->sim.wait_count;
-    if (gs_python_new_columns(column, 6, count)) {
-        for (npy_intp k = 0; k < count; k++) {
-            const gs_simulate_hierarchy_wait_t *wait = &self->sim.wait[k];
-            const int64_t row[6] = {wait->op, wait->why,  wait->blocker,
-                                    wait->sm, wait->from, wait->to};
-            for (int i = 0; i < 6; i++) {
-                gs_python_i64(column[i])[k] = row[i];
-            }
-        }
-        result = tuple_of(column, 6);
-    }
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, waits_of);
+}
+
+/* The slices that ended, and the one that has not. */
+static void slice_row(const void *of, int64_t k, int64_t *row)
+{
+    const gs_simulate_hierarchy_t *sim = of;
+    bool ended = k < sim->slice_count;
+    row[0] = ended ? sim->slice[k].context : sim->active;
+    row[1] = ended ? sim->slice[k].from : sim->context[sim->active].resumed;
+    row[2] = ended ? sim->slice[k].to : -1;
+}
+
+static PyObject *slices_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
+    bool open = sim->active >= 0 && sim->context[sim->active].resumed <= sim->now;
+    return gs_python_table(slice_row, sim, 3, sim->slice_count + open);
 }
 
 PyDoc_STRVAR(slices_doc, "slices($self)\n"
@@ -366,34 +300,11 @@ PyDoc_STRVAR(slices_doc, "slices($self)\n"
 
 static PyObject *hierarchy_slices(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    PyArrayObject *column[3];
-    PyObject *result = NULL;
-    const gs_simulate_hierarchy_t *sim = &self->sim;
-    npy_intp count = (npy_intp)sim->slice_count;
-    bool open = sim->active >= 0 && sim->context[sim->active].resumed <= sim->now;
-    if (gs_python_new_columns(column, 3, count + open)) {
-        if (open) {
-            gs_python_i64(column[0])[count] = sim->active;
-            gs_python_i64(column[1])[count] = sim->context[sim->active].resumed;
-            gs_python_i64(column[2])[count] = -1;
-        }
-        for (npy_intp k = 0; k < count; k++) {
-            gs_python_i64(column[0])[k] = sim->slice[k].context;
-            gs_python_i64(column[1])[k] = sim->slice[k].from;
-            gs_python_i64(column[2])[k] = sim->slice[k].to;
-        }
-        result = tuple_of(column, 3);
-    }
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, slices_of);
 }
 
 static PyMethodDef type_methods[] = {
-    GS_PYTHON_FUNCTION("run", hierarchy_run, run_doc),
+    GS_PYTHON_FUNCTION("run", gs_python_simulation_run, gs_python_simulation_run_doc),
     {"ops", hierarchy_ops, METH_NOARGS, ops_doc},
     {"blocks", hierarchy_blocks, METH_NOARGS, blocks_doc},
     {"waits", hierarchy_waits, METH_NOARGS, waits_doc},
@@ -401,18 +312,11 @@ static PyMethodDef type_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot type_slots[] = {
-    {Py_tp_doc, "A simulation of the scheduling hierarchy; made by hierarchy_open."},
-    {Py_tp_dealloc, (void *)dealloc},
-    {Py_tp_methods, type_methods},
-    {0, NULL},
-};
-
-PyType_Spec gs_python_hierarchy_spec = {
-    .name = "gpusched._core.HierarchySimulation",
-    .basicsize = sizeof(gs_python_handle_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = type_slots,
+const gs_python_type_t gs_python_hierarchy_type = {
+    "gpusched._core.HierarchySimulation",
+    "A simulation of the scheduling hierarchy; made by hierarchy_open.",
+    gs_python_simulation_dealloc,
+    type_methods,
 };
 
 PyMethodDef gs_python_hierarchy_methods[] = {

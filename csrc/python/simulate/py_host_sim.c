@@ -1,9 +1,9 @@
 /* The simulator of tasks on CPUs and a GPU for Python: a handle that is run in slices, and whole
  * stacks of sets of which only the responses are kept. */
 #include "python/support/host_arguments.h"
-#include "python/support/handle.h"
-#include "python/support/simulation_handle.h"
 #include "python/support/parameters.h"
+#include "python/support/simulation_handle.h"
+#include "python/support/simulation_stack.h"
 
 /* The arguments that open and responses share, as they come. */
 typedef struct {
@@ -54,17 +54,6 @@ static bool read_shares(arrays_t *self, PyObject *object)
     return good;
 }
 
-static bool read_key(PyObject *object, uint64_t key[4])
-{
-    PyArrayObject *words = gs_python_array(object, "key", 1, NPY_UINT64);
-    bool good = words != NULL && gs_python_length(words, "key", 0, 4);
-    if (good) {
-        memcpy(key, PyArray_DATA(words), 4 * sizeof *key);
-    }
-    Py_XDECREF((PyObject *)words);
-    return good;
-}
-
 /* False with an exception set. The arrays have to be freed in every case; they start zeroed. */
 static bool read_arrays(arrays_t *self, const arguments_t *in)
 {
@@ -73,7 +62,7 @@ static bool read_arrays(arrays_t *self, const arguments_t *in)
         !read_numbers(self, in->server, "server", &self->server) ||
         !read_numbers(self, in->until, "until", &self->until) ||
         !read_numbers(self, in->victim, "victim", &self->victim) ||
-        !read_shares(self, in->shares) || !read_key(in->key, self->key)) {
+        !read_shares(self, in->shares) || !gs_python_key(in->key, self->key)) {
         return false;
     }
     if (in->policy == GS_SIMULATE_HOST_PARTITIONED &&
@@ -129,26 +118,50 @@ static gs_simulate_host_model_t model_at(const arrays_t *self, const arguments_t
 typedef struct {
     gs_python_simulation_t base;
     arrays_t arrays;
+    gs_simulate_host_model_t model;
     gs_simulate_host_t host;
-    bool lent; /* its log is the memory of arrays: it stays where it is */
 } simulation_t;
 
-static void free_simulation(simulation_t *self)
+static int start(void *simulation, gs_context_t *ctx)
 {
-    gs_simulate_host_free(&self->host, &self->base.ctx);
+    simulation_t *self = simulation;
+    return gs_simulate_host_init(&self->host, ctx, &self->model);
+}
+
+static int run(void *simulation, gs_context_t *ctx, int64_t instants)
+{
+    simulation_t *self = simulation;
+    return gs_simulate_host_run(&self->host, ctx, instants);
+}
+
+static gs_python_progress_t progress(const void *simulation)
+{
+    const gs_simulate_host_t *host = &((const simulation_t *)simulation)->host;
+    return (gs_python_progress_t){host->done, host->now, host->job_count, host->instants};
+}
+
+static void free_simulation(void *simulation, gs_context_t *ctx)
+{
+    simulation_t *self = simulation;
+    gs_simulate_host_free(&self->host, ctx);
     free_arrays(&self->arrays);
-    PyMem_Free(self);
 }
 
-static void dealloc(PyObject *object)
-{
-    free_simulation(gs_python_handle_value(object));
-    gs_python_handle_free(object);
-}
+static const gs_python_simulator_t SIMULATOR = {
+    GS_PYTHON_HOST, sizeof(simulation_t), start, run, progress, free_simulation,
+};
 
-static simulation_t *take(PyObject *object)
+/* Whether the arguments of one simulation were read; an exception is set otherwise. */
+static bool read_one(arrays_t *arrays, const arguments_t *in)
 {
-    return gs_python_simulation_take(object);
+    if (!read_arrays(arrays, in)) {
+        return false;
+    }
+    if (arrays->hosts.sets != 1) {
+        PyErr_Format(PyExc_ValueError, "hosts: got %zd sets, expected one", arrays->hosts.sets);
+        return false;
+    }
+    return true;
 }
 
 PyDoc_STRVAR(open_doc,
@@ -180,130 +193,48 @@ static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t n
                          &in.key, &index, &log_intervals, &stop)) {
         return NULL;
     }
-    gs_python_call_t call;
-    if (!gs_python_call_init(&call, stop, 0, 0)) {
+    simulation_t *self = gs_python_simulation_new(&SIMULATOR);
+    if (self == NULL) {
         return NULL;
     }
-    simulation_t *self = PyMem_Calloc(1, sizeof *self);
-    if (self == NULL) {
-        gs_python_call_free(&call);
-        return PyErr_NoMemory();
+    bool ready = read_one(&self->arrays, &in);
+    if (ready) {
+        self->model = model_at(&self->arrays, &in, 0);
     }
-    gs_python_simulation_init(&self->base);
-    PyObject *handle = NULL;
-    if (!read_arrays(&self->arrays, &in)) {
-        goto out;
-    }
-    if (self->arrays.hosts.sets != 1) {
-        PyErr_Format(PyExc_ValueError, "hosts: got %zd sets, expected one",
-                     self->arrays.hosts.sets);
-        goto out;
-    }
-    gs_simulate_host_model_t model = model_at(&self->arrays, &in, 0);
-    model.index = (uint64_t)index;
-    model.log_jobs = true;
-    model.log_intervals = log_intervals != 0;
-    gs_python_release(&call);
-    int status = gs_simulate_host_init(&self->host, &call.ctx, &model);
-    gs_python_acquire(&call);
-    self->base.ctx.bytes_used = call.ctx.bytes_used;
-    if (status != GS_OK) {
-        gs_python_raise(module, &call, status);
-        goto out;
-    }
-    handle = gs_python_handle_new(module, GS_PYTHON_HOST, self);
-out:
-    if (handle == NULL) {
-        free_simulation(self);
-    }
-    gs_python_call_free(&call);
-    return handle;
+    self->model.index = (uint64_t)index;
+    self->model.log_jobs = true;
+    self->model.log_intervals = log_intervals != 0;
+    return gs_python_simulation_open(module, self, ready, stop);
 }
 
-PyDoc_STRVAR(
-    run_doc,
-    "run($self, *, instants, states, bytes, seconds, stop)\n"
-    "--\n\n"
-    "Continues for at most that many instants. states limits the jobs, bytes the memory of\n"
-    "the whole simulation, seconds the time of this call. Returns (status, done, now,\n"
-    "jobs released); status is positive when a budget was spent, and the simulation\n"
-    "over.");
-
-static const gs_python_signature_t HOST_RUN_SIGNATURE = {
-    "run", "LLLdO", 0, 0, (const char *const[]){"instants", "states", "bytes", "seconds", "stop"}};
-
-static PyObject *host_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames)
+static void task_row(const void *of, int64_t i, int64_t *row)
 {
-    PyObject *stop;
-    long long instants, states, bytes;
-    double seconds;
-    if (!gs_python_parse(&HOST_RUN_SIGNATURE, args, nargs, kwnames, &instants, &states, &bytes,
-                         &seconds, &stop)) {
-        return NULL;
-    }
-    if (instants < 1 || states < 0) {
-        PyErr_SetString(PyExc_ValueError,
-                        "instants and states: expected a positive number and one of at least 0");
-        return NULL;
-    }
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    gs_python_call_t call;
-    if (self->lent) {
-        PyErr_SetString(PyExc_ValueError, "simulation: cannot go on after its log was taken");
-    }
-    if (self->lent || !gs_python_simulation_begin(&self->base, &call, stop, seconds, bytes)) {
-        gs_python_simulation_give(&self->base);
-        return NULL;
-    }
-    call.ctx.states_limit = states;
-    gs_python_release(&call);
-    int status = gs_simulate_host_run(&self->host, &call.ctx, instants);
-    gs_python_acquire(&call);
-    gs_python_simulation_end(&self->base, &call, status);
-    PyObject *result =
-        status < 0 ? gs_python_raise(gs_python_handle_module(object), &call, status)
-                   : Py_BuildValue("iNLL", status, PyBool_FromLong(self->host.done),
-                                   (long long)self->host.now, (long long)self->host.job_count);
-    gs_python_simulation_give(&self->base);
-    gs_python_call_free(&call);
-    return result;
+    const gs_simulate_host_t *host = of;
+    row[0] = host->worst[i];
+    row[1] = host->finished[i];
+    row[2] = host->late[i];
+}
+
+static PyObject *result_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_host_t *host = &((simulation_t *)simulation)->host;
+    return gs_python_table(task_row, host, 3, host->model.hosts.n);
 }
 
 PyDoc_STRVAR(result_doc,
              "result($self)\n"
              "--\n\n"
-             "(worst, finished, late, instants): per task the largest response, the number of\n"
-             "jobs that finished and of those that did so after their deadlines.");
+             "(worst, finished, late): per task the largest response, the number of jobs that\n"
+             "finished and of those that did so after their deadlines.");
 
 static PyObject *host_result(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    const gs_simulate_host_t *host = &self->host;
-    npy_intp n = (npy_intp)host->model.hosts.n;
-    PyArrayObject *column[3];
-    PyObject *result = NULL;
-    if (gs_python_new_columns(column, 3, n)) {
-        for (npy_intp i = 0; i < n; i++) {
-            gs_python_i64(column[0])[i] = host->worst[i];
-            gs_python_i64(column[1])[i] = host->finished[i];
-            gs_python_i64(column[2])[i] = host->late[i];
-        }
-        result = Py_BuildValue("NNNL", column[0], column[1], column[2], (long long)host->instants);
-    }
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, result_of);
 }
 
 /* Columns of a log as arrays that keep the simulation, which cannot go on: its log is not to move.
  */
-static PyObject *lend(simulation_t *self, PyObject *object, int64_t *const *log, int columns,
+static PyObject *lend(simulation_t *self, PyObject *handle, int64_t *const *log, int columns,
                       int64_t rows)
 {
     npy_intp length = (npy_intp)rows;
@@ -316,13 +247,19 @@ static PyObject *lend(simulation_t *self, PyObject *object, int64_t *const *log,
             break;
         }
         PyTuple_SetItem(arrays, i, array);
-        Py_INCREF(object); /* which the array takes in every case */
-        if (PyArray_SetBaseObject((PyArrayObject *)array, object) < 0) {
+        Py_INCREF(handle); /* which the array takes in every case */
+        if (PyArray_SetBaseObject((PyArrayObject *)array, handle) < 0) {
             Py_CLEAR(arrays);
         }
-        self->lent = true;
+        self->base.closed = "cannot go on after its log was taken";
     }
     return arrays;
+}
+
+static PyObject *jobs_of(PyObject *handle, void *simulation)
+{
+    simulation_t *self = simulation;
+    return lend(self, handle, self->host.job, GS_SIMULATE_HOST_JOB_COLUMNS, self->host.job_count);
 }
 
 PyDoc_STRVAR(jobs_doc,
@@ -334,14 +271,14 @@ PyDoc_STRVAR(jobs_doc,
 
 static PyObject *host_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    const gs_simulate_host_t *host = &self->host;
-    PyObject *result = lend(self, object, host->job, GS_SIMULATE_HOST_JOB_COLUMNS, host->job_count);
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, jobs_of);
+}
+
+static PyObject *intervals_of(PyObject *handle, void *simulation)
+{
+    simulation_t *self = simulation;
+    return lend(self, handle, self->host.interval, GS_SIMULATE_HOST_INTERVAL_COLUMNS,
+                self->host.interval_count);
 }
 
 PyDoc_STRVAR(intervals_doc,
@@ -350,39 +287,40 @@ PyDoc_STRVAR(intervals_doc,
              "What jobs did and waited for: (task, job, what, core, start, end); task and job -1\n"
              "for the server when it wakes up, core -1 for what is on none. what: see "
              "simulate/host/host.h.\n"
-             "Memory as in host_jobs.");
+             "Memory as in jobs.");
 
 static PyObject *host_intervals(PyObject *object, PyObject *Py_UNUSED(none))
 {
-    simulation_t *self = take(object);
-    if (self == NULL) {
-        return NULL;
-    }
-    const gs_simulate_host_t *host = &self->host;
-    PyObject *result =
-        lend(self, object, host->interval, GS_SIMULATE_HOST_INTERVAL_COLUMNS, host->interval_count);
-    gs_python_simulation_give(&self->base);
-    return result;
+    return gs_python_simulation_result(object, intervals_of);
 }
 
 /* Stacks ----------------------------------------------------------------------------------------
  */
 
-/* Simulates one set to its end and copies what is kept. */
-static int respond(gs_context_t *ctx, const gs_simulate_host_model_t *model, int64_t *const kept[3],
-                   int64_t *reason)
+typedef struct {
+    const arguments_t *in;
+    arrays_t arrays;
+    uint64_t first; /* index of the first set */
+} sets_t;
+
+/* Results: worst, finished and late of each task, and the status. */
+static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
+                   int64_t *const row[GS_PYTHON_STACK_RESULTS])
 {
+    const sets_t *self = stack;
+    gs_simulate_host_model_t model = model_at(&self->arrays, self->in, set);
+    model.index = self->first + (uint64_t)set;
     gs_simulate_host_t host;
-    int status = gs_simulate_host_init(&host, ctx, model);
+    int status = gs_simulate_host_init(&host, ctx, &model);
     while (status == GS_OK && !host.done) {
         status = gs_simulate_host_run(&host, ctx, INT64_MAX);
     }
     if (status >= 0) { /* a spent budget: what was seen up to then */
-        size_t size = (size_t)model->hosts.n * sizeof(int64_t);
-        memcpy(kept[0], host.worst, size);
-        memcpy(kept[1], host.finished, size);
-        memcpy(kept[2], host.late, size);
-        *reason = status;
+        size_t size = (size_t)model.hosts.n * sizeof(int64_t);
+        memcpy(row[0], host.worst, size);
+        memcpy(row[1], host.finished, size);
+        memcpy(row[2], host.late, size);
+        *row[3] = status;
         status = GS_OK;
     }
     gs_simulate_host_free(&host, ctx);
@@ -424,73 +362,31 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
     if (!gs_python_call_init(&call, stop, 0, 0)) {
         return NULL;
     }
-    arrays_t arrays = {0};
-    PyArrayObject *tables[3] = {NULL}, *reasons = NULL;
+    sets_t stack = {.in = &in, .first = (uint64_t)first};
     PyObject *result = NULL;
-    if (!read_arrays(&arrays, &in)) {
-        goto out;
+    if (read_arrays(&stack.arrays, &in)) {
+        const gs_python_stack_t sets = {stack.arrays.hosts.sets, stack.arrays.hosts.n, 3, states,
+                                        respond};
+        result = gs_python_stack_run(&sets, module, &call, &stack);
     }
-    const npy_intp shape[2] = {arrays.hosts.sets, arrays.hosts.n};
-    for (int i = 0; i < 3; i++) {
-        if ((tables[i] = gs_python_new(2, shape, NPY_INT64)) == NULL) {
-            goto out;
-        }
-    }
-    if ((reasons = gs_python_new(1, shape, NPY_INT64)) == NULL) {
-        goto out;
-    }
-    int status = GS_OK;
-    gs_python_release(&call);
-    for (npy_intp set = 0; status == GS_OK && set < shape[0]; set++) {
-        gs_simulate_host_model_t model = model_at(&arrays, &in, set);
-        int64_t *const kept[3] = {gs_python_i64(tables[0]) + set * shape[1],
-                                  gs_python_i64(tables[1]) + set * shape[1],
-                                  gs_python_i64(tables[2]) + set * shape[1]};
-        model.index = (uint64_t)first + (uint64_t)set;
-        call.ctx.states = 0;
-        call.ctx.states_limit = states;
-        call.ctx.fault.set = shape[0] > 1 ? set : -1;
-        status = respond(&call.ctx, &model, kept, gs_python_i64(reasons) + set);
-        if (status == GS_OK) {
-            status = gs_poll(&call.ctx, 64 + 8 * shape[1]);
-        }
-    }
-    gs_python_acquire(&call);
-    if (status != GS_OK) {
-        gs_python_raise(module, &call, status);
-        goto out;
-    }
-    result = Py_BuildValue("OOOO", tables[0], tables[1], tables[2], reasons);
-out:
-    free_arrays(&arrays);
-    for (int i = 0; i < 3; i++) {
-        Py_XDECREF((PyObject *)tables[i]);
-    }
-    Py_XDECREF((PyObject *)reasons);
+    free_arrays(&stack.arrays);
     gs_python_call_free(&call);
     return result;
 }
 
 static PyMethodDef type_methods[] = {
-    GS_PYTHON_FUNCTION("run", host_run, run_doc),
+    GS_PYTHON_FUNCTION("run", gs_python_simulation_run, gs_python_simulation_run_doc),
     {"result", host_result, METH_NOARGS, result_doc},
     {"jobs", host_jobs, METH_NOARGS, jobs_doc},
     {"intervals", host_intervals, METH_NOARGS, intervals_doc},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot type_slots[] = {
-    {Py_tp_doc, "A simulation of tasks on CPUs and a GPU; made by host_open."},
-    {Py_tp_dealloc, (void *)dealloc},
-    {Py_tp_methods, type_methods},
-    {0, NULL},
-};
-
-PyType_Spec gs_python_host_sim_spec = {
-    .name = "gpusched._core.HostSimulation",
-    .basicsize = sizeof(gs_python_handle_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = type_slots,
+const gs_python_type_t gs_python_host_sim_type = {
+    "gpusched._core.HostSimulation",
+    "A simulation of tasks on CPUs and a GPU; made by host_open.",
+    gs_python_simulation_dealloc,
+    type_methods,
 };
 
 PyMethodDef gs_python_host_sim_methods[] = {

@@ -1,22 +1,35 @@
 /* Arrays that come in from Python, checked and converted, and new ones that go out. */
 #include "python/module.h"
 
-/* Whether someone else could write to the data while the core reads it without the GIL. The
- * package's own arrays are read-only and are not copied. */
-static bool may_change(PyArrayObject *array)
+/* Arrays of at most this size are copied here. PyArray_FromArray releases the GIL while it copies a
+ * large array, and takes longer than the copy itself for a small one. */
+#define SMALL_BYTES 4096
+
+static bool is_small(PyObject *obj, int ndim, int typenum)
 {
-    PyObject *owner = (PyObject *)array;
-    while (owner != NULL && PyArray_Check(owner)) {
-        if (PyArray_ISWRITEABLE((PyArrayObject *)owner)) {
-            return true;
-        }
-        owner = PyArray_BASE((PyArrayObject *)owner);
+    if (!PyArray_CheckExact(obj)) {
+        return false;
     }
-    return owner != NULL;
+    PyArrayObject *array = (PyArrayObject *)obj;
+    return PyArray_TYPE(array) == typenum && PyArray_NDIM(array) == ndim &&
+           PyArray_NBYTES(array) <= SMALL_BYTES && PyArray_CHKFLAGS(array, NPY_ARRAY_IN_ARRAY) &&
+           PyArray_ISNOTSWAPPED(array);
 }
 
-/* FromAny alone would cut the fractions off a list of floats, so the cast is a second step. */
-PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int typenum)
+static PyArrayObject *copy_small(PyArrayObject *given, int typenum)
+{
+    PyArrayObject *array =
+        (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(given), PyArray_DIMS(given), typenum);
+    if (array != NULL && PyArray_NBYTES(array) > 0) {
+        memcpy(PyArray_DATA(array), PyArray_DATA(given), (size_t)PyArray_NBYTES(array));
+    }
+    return array;
+}
+
+/* A copy as a plain array: __array_finalize__ of a subclass would be handed the memory.
+ *
+ * FromAny alone would cut the fractions off a list of floats, so the cast is a second step. */
+static PyArrayObject *convert(PyObject *obj, const char *name, int ndim, int typenum)
 {
     PyArrayObject *given = (PyArrayObject *)PyArray_FromAny(obj, NULL, 0, 0, 0, NULL);
     if (given == NULL) {
@@ -28,34 +41,46 @@ PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int ty
         Py_XDECREF(traceback);
         return NULL;
     }
-    PyArray_Descr *descr = PyArray_DescrFromType(typenum); /* FromArray steals it */
+    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
+    PyArrayObject *array = NULL;
     if (!PyArray_CanCastArrayTo(given, descr, NPY_SAFE_CASTING)) {
         PyErr_Format(PyExc_TypeError, "%s: got %R, expected what casts safely to %R", name,
                      PyArray_DESCR(given), descr);
-        Py_DECREF(descr);
-        Py_DECREF(given);
-        return NULL;
-    }
-    PyArrayObject *array =
-        (PyArrayObject *)PyArray_FromArray(given, descr, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_NOTSWAPPED);
-    bool borrowed = array == given && (PyObject *)given == obj;
-    Py_DECREF(given);
-    if (array != NULL && borrowed && may_change(array)) {
-        PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
-        Py_DECREF(array);
-        array = copy;
-    }
-    if (array != NULL && PyArray_NDIM(array) != ndim) {
+    } else if (PyArray_NDIM(given) != ndim) {
         PyErr_Format(PyExc_ValueError, "%s: got %d dimension(s), expected %d", name,
-                     PyArray_NDIM(array), ndim);
-        Py_CLEAR(array);
+                     PyArray_NDIM(given), ndim);
+    } else {
+        Py_INCREF((PyObject *)descr); /* which FromArray takes */
+        array =
+            (PyArrayObject *)PyArray_FromArray(given, descr,
+                                               NPY_ARRAY_IN_ARRAY | NPY_ARRAY_NOTSWAPPED |
+                                                   NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY);
     }
+    Py_DECREF(descr);
+    Py_DECREF(given);
     return array;
+}
+
+PyArrayObject *gs_python_array(PyObject *obj, const char *name, int ndim, int typenum)
+{
+    return is_small(obj, ndim, typenum) ? copy_small((PyArrayObject *)obj, typenum)
+                                        : convert(obj, name, ndim, typenum);
 }
 
 PyArrayObject *gs_python_int64(PyObject *obj, const char *name, int ndim)
 {
     return gs_python_array(obj, name, ndim, NPY_INT64);
+}
+
+bool gs_python_key(PyObject *obj, uint64_t key[4])
+{
+    PyArrayObject *words = gs_python_array(obj, "key", 1, NPY_UINT64);
+    bool good = words != NULL && gs_python_length(words, "key", 0, 4);
+    if (good) {
+        memcpy(key, PyArray_DATA(words), 4 * sizeof *key);
+    }
+    Py_XDECREF((PyObject *)words);
+    return good;
 }
 
 bool gs_python_length(PyArrayObject *array, const char *name, int axis, npy_intp length)
@@ -85,4 +110,26 @@ bool gs_python_new_columns(PyArrayObject **columns, int count, npy_intp length)
         }
     }
     return true;
+}
+
+PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int64_t rows)
+{
+    PyArrayObject *column[GS_PYTHON_TABLE_COLUMNS];
+    int64_t *data[GS_PYTHON_TABLE_COLUMNS], numbers[GS_PYTHON_TABLE_COLUMNS];
+    PyObject *tuple = PyTuple_New(columns);
+    if (tuple == NULL || !gs_python_new_columns(column, columns, (npy_intp)rows)) {
+        Py_XDECREF(tuple);
+        return NULL;
+    }
+    for (int i = 0; i < columns; i++) {
+        data[i] = gs_python_i64(column[i]);
+        PyTuple_SetItem(tuple, i, (PyObject *)column[i]);
+    }
+    for (int64_t k = 0; k < rows; k++) {
+        row(of, k, numbers);
+        for (int i = 0; i < columns; i++) {
+            data[i][k] = numbers[i];
+        }
+    }
+    return tuple;
 }

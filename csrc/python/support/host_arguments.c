@@ -25,8 +25,11 @@ static bool read_columns(gs_python_hosts_t *self, PyObject *tuple)
 bool gs_python_hosts_init(gs_python_hosts_t *self, PyObject *tuple)
 {
     memset(self, 0, sizeof *self);
-    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != GS_PYTHON_HOSTS_COLUMNS) {
-        PyErr_SetString(PyExc_TypeError, "hosts: expected a tuple of eight arrays");
+    Py_ssize_t size = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
+    if (size != GS_PYTHON_HOSTS_COLUMNS && size != GS_PYTHON_HOSTS_COLUMNS + 1) {
+        PyErr_SetString(PyExc_TypeError,
+                        "hosts: expected a tuple of eight arrays, or nine for sets that differ in "
+                        "size");
         return false;
     }
     if (!read_columns(self, tuple)) {
@@ -45,6 +48,31 @@ bool gs_python_hosts_init(gs_python_hosts_t *self, PyObject *tuple)
             }
         }
     }
+    PyObject *sizes = size > GS_PYTHON_HOSTS_COLUMNS ? PyTuple_GetItem(tuple, size - 1) : Py_None;
+    return gs_python_hosts_sizes(sizes, self->sets, self->n, &self->sizes);
+}
+
+bool gs_python_hosts_sizes(PyObject *object, npy_intp sets, npy_intp n, PyArrayObject **sizes)
+{
+    *sizes = NULL;
+    if (object == Py_None) {
+        return true;
+    }
+    PyArrayObject *array = gs_python_int64(object, "sizes", 1);
+    if (array == NULL || !gs_python_length(array, "sizes", 0, sets)) {
+        Py_XDECREF((PyObject *)array);
+        return false;
+    }
+    for (npy_intp set = 0; set < sets; set++) {
+        int64_t size = gs_python_i64(array)[set];
+        if (size < 1 || size > n) {
+            PyErr_Format(PyExc_ValueError, "sizes[%zd]: got %lld, expected 1 to %zd tasks",
+                         (Py_ssize_t)set, (long long)size, (Py_ssize_t)n);
+            Py_DECREF(array);
+            return false;
+        }
+    }
+    *sizes = array;
     return true;
 }
 
@@ -53,13 +81,14 @@ void gs_python_hosts_free(gs_python_hosts_t *self)
     for (int i = 0; i < GS_PYTHON_HOSTS_COLUMNS; i++) {
         Py_CLEAR(self->column[i]);
     }
+    Py_CLEAR(self->sizes);
 }
 
 gs_host_tasks_t gs_python_hosts_at(const gs_python_hosts_t *self, npy_intp set)
 {
     npy_intp row = set * self->n, segment = row * self->width;
     return (gs_host_tasks_t){
-        .n = self->n,
+        .n = gs_python_hosts_size(self->sizes, self->n, set),
         .width = self->width,
         .columns = self->columns,
         .period = gs_python_i64(self->column[PERIOD]) + row,

@@ -1,16 +1,56 @@
-/* Exclusive use and continuation of a simulation that Python holds. */
+/* Simulations that Python holds: opening, slices with budgets and interruption, exclusive use. */
 #include "python/support/simulation_handle.h"
 
 #include "python/support/handle.h"
+#include "python/support/parameters.h"
 
-void gs_python_simulation_init(gs_python_simulation_t *self)
+void *gs_python_simulation_new(const gs_python_simulator_t *simulator)
 {
+    gs_python_simulation_t *self = PyMem_Calloc(1, simulator->size);
+    if (self == NULL) {
+        return PyErr_NoMemory();
+    }
+    self->simulator = simulator;
     gs_context_init(&self->ctx);
-    self->status = GS_OK;
     atomic_flag_clear(&self->busy);
+    return self;
 }
 
-void *gs_python_simulation_take(PyObject *handle)
+static void free_simulation(gs_python_simulation_t *self)
+{
+    self->simulator->free(self, &self->ctx);
+    PyMem_Free(self);
+}
+
+PyObject *gs_python_simulation_open(PyObject *module, void *simulation, bool ready, PyObject *stop)
+{
+    gs_python_simulation_t *self = simulation;
+    PyObject *handle = NULL;
+    gs_python_call_t call;
+    if (ready && gs_python_call_init(&call, stop, 0, 0)) {
+        gs_python_release(&call);
+        int status = self->simulator->start(self, &call.ctx);
+        gs_python_acquire(&call);
+        self->ctx.bytes_used = call.ctx.bytes_used;
+        handle = status == GS_OK ? gs_python_handle_new(module, self->simulator->kind, self)
+                                 : gs_python_raise(module, &call, status);
+        gs_python_call_free(&call);
+    }
+    if (handle == NULL) {
+        free_simulation(self);
+    }
+    return handle;
+}
+
+void gs_python_simulation_dealloc(PyObject *handle)
+{
+    free_simulation(gs_python_handle_value(handle));
+    gs_python_handle_free(handle);
+}
+
+/* The simulation of a handle, for this thread alone until it is given back, or NULL with an
+ * exception. */
+static gs_python_simulation_t *take(PyObject *handle)
 {
     gs_python_simulation_t *self = gs_python_handle_value(handle);
     if (atomic_flag_test_and_set(&self->busy)) {
@@ -20,31 +60,84 @@ void *gs_python_simulation_take(PyObject *handle)
     return self;
 }
 
-void gs_python_simulation_give(gs_python_simulation_t *self)
+static void give(gs_python_simulation_t *self)
 {
     atomic_flag_clear(&self->busy);
 }
 
-bool gs_python_simulation_begin(gs_python_simulation_t *self, gs_python_call_t *call,
-                                PyObject *stop, double seconds, long long bytes)
+PyObject *gs_python_simulation_result(PyObject *handle, gs_python_result_t *result)
 {
-    if (!gs_python_call_init(call, stop, seconds, bytes)) {
-        return false;
+    gs_python_simulation_t *self = take(handle);
+    if (self == NULL) {
+        return NULL;
     }
-    if (self->status != GS_OK) {
-        PyErr_SetString(PyExc_ValueError, "simulation: it has ended and cannot go on");
-        gs_python_call_free(call);
-        return false;
+    PyObject *value = result(handle, self);
+    give(self);
+    return value;
+}
+
+/* Lets a simulation go on, with its account. */
+static PyObject *run(gs_python_simulation_t *self, PyObject *module, gs_python_call_t *call,
+                     int64_t steps)
+{
+    if (self->closed != NULL) {
+        return PyErr_Format(PyExc_ValueError, "simulation: %s", self->closed);
     }
     call->ctx.bytes_used = self->ctx.bytes_used;
     call->ctx.states = self->ctx.states;
-    return true;
-}
-
-void gs_python_simulation_end(gs_python_simulation_t *self, const gs_python_call_t *call,
-                              int status)
-{
+    gs_python_release(call);
+    int status = self->simulator->run(self, &call->ctx, steps);
+    gs_python_acquire(call);
     self->ctx.bytes_used = call->ctx.bytes_used;
     self->ctx.states = call->ctx.states;
-    self->status = status;
+    self->closed = status == GS_OK ? NULL : "it has ended and cannot go on";
+    if (status < 0) {
+        return gs_python_raise(module, call, status);
+    }
+    gs_python_progress_t progress = self->simulator->progress(self);
+    return Py_BuildValue("iNLLL", status, PyBool_FromLong(progress.done), (long long)progress.now,
+                         (long long)progress.count, (long long)progress.steps);
+}
+
+const char gs_python_simulation_run_doc[] =
+    "run($self, *, steps, states, bytes, seconds, stop)\n"
+    "--\n\n"
+    "Continues for at most that many steps: waves, instants or blocks. states limits the jobs\n"
+    "(of a HierarchySimulation: nothing), bytes the memory of the whole simulation, seconds the\n"
+    "time of this call. Returns (status, done, now, count, steps taken); count is that of the "
+    "jobs\n"
+    "released or the launches ended; status is positive when a budget was spent, and the\n"
+    "simulation over.";
+
+static const gs_python_signature_t RUN_SIGNATURE = {
+    "run", "LLLdO", 0, 0, (const char *const[]){"steps", "states", "bytes", "seconds", "stop"}};
+
+PyObject *gs_python_simulation_run(PyObject *handle, PyObject *const *args, Py_ssize_t nargs,
+                                   PyObject *kwnames)
+{
+    PyObject *stop;
+    long long steps, states, bytes;
+    double seconds;
+    if (!gs_python_parse(&RUN_SIGNATURE, args, nargs, kwnames, &steps, &states, &bytes, &seconds,
+                         &stop)) {
+        return NULL;
+    }
+    if (steps < 1 || states < 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "steps and states: expected a positive number and one of at least 0");
+        return NULL;
+    }
+    gs_python_simulation_t *self = take(handle);
+    if (self == NULL) {
+        return NULL;
+    }
+    PyObject *result = NULL;
+    gs_python_call_t call;
+    if (gs_python_call_init(&call, stop, seconds, bytes)) {
+        call.ctx.states_limit = states;
+        result = run(self, gs_python_handle_module(handle), &call, steps);
+        gs_python_call_free(&call);
+    }
+    give(self);
+    return result;
 }

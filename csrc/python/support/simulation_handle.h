@@ -1,4 +1,9 @@
-/* State that every kind of simulation keeps between the calls from Python. */
+/* Simulations that Python holds and runs in slices: one implementation for every simulator.
+ *
+ * A simulator describes itself by a gs_python_simulator_t. Its struct starts with a
+ * gs_python_simulation_t and holds the copies of its arrays, its model and the core's simulation.
+ * To open one: gs_python_simulation_new, read the arguments into it, gs_python_simulation_open.
+ */
 #ifndef GS_PYTHON_SUPPORT_SIMULATION_HANDLE_H
 #define GS_PYTHON_SUPPORT_SIMULATION_HANDLE_H
 
@@ -6,25 +11,50 @@
 
 #include "python/module.h"
 
-/* The first member of each kind of simulation that a handle holds. */
+/* Progress of a simulation. */
 typedef struct {
-    gs_context_t ctx; /* its account of memory and states; borrowed by each call */
-    int status;       /* of the last run: what is not GS_OK cannot go on */
-    atomic_flag busy; /* a thread is using it */
+    bool done;
+    int64_t now;   /* ticks */
+    int64_t count; /* jobs released, or launches ended */
+    int64_t steps; /* taken so far: waves, instants, blocks */
+} gs_python_progress_t;
+
+/* The functions take the simulator's own struct. start and run need no GIL. */
+typedef struct {
+    gs_python_kind_t kind;
+    size_t size; /* of the struct */
+    int (*start)(void *simulation, gs_context_t *ctx);
+    int (*run)(void *simulation, gs_context_t *ctx, int64_t steps);
+    gs_python_progress_t (*progress)(const void *simulation);
+    void (*free)(void *simulation, gs_context_t *ctx); /* the arrays and the core's simulation */
+} gs_python_simulator_t;
+
+/* The first member of the struct of each simulator. */
+typedef struct {
+    const gs_python_simulator_t *simulator;
+    gs_context_t ctx;   /* its account of memory and states; borrowed by each call */
+    const char *closed; /* why it cannot go on, NULL: it can */
+    atomic_flag busy;   /* a thread is using it */
 } gs_python_simulation_t;
 
-void gs_python_simulation_init(gs_python_simulation_t *self);
+/* A zeroed struct of the simulator, or NULL with MemoryError. */
+void *gs_python_simulation_new(const gs_python_simulator_t *simulator);
 
-/* The simulation of a handle, taken for this thread until it is given back, or NULL with an
- * exception. */
-void *gs_python_simulation_take(PyObject *handle);
-void gs_python_simulation_give(gs_python_simulation_t *self);
+/* Starts a simulation and takes it: a handle, or NULL with an exception. ready: whether its
+ * arguments were read; an exception is set otherwise. stop: as for gs_python_call_init. */
+PyObject *gs_python_simulation_open(PyObject *module, void *simulation, bool ready, PyObject *stop);
 
-/* Prepares a call that lets it go on, with its account; false with an exception where it has ended,
- * and the call then needs no gs_python_call_free. end notes how the call left it; needs the GIL. */
-bool gs_python_simulation_begin(gs_python_simulation_t *self, gs_python_call_t *call,
-                                PyObject *stop, double seconds, long long bytes);
-void gs_python_simulation_end(gs_python_simulation_t *self, const gs_python_call_t *call,
-                              int status);
+/* tp_dealloc of the handle's type. */
+void gs_python_simulation_dealloc(PyObject *handle);
+
+/* The method `run` of the handle's type. */
+PyObject *gs_python_simulation_run(PyObject *handle, PyObject *const *args, Py_ssize_t nargs,
+                                   PyObject *kwnames);
+extern const char gs_python_simulation_run_doc[];
+
+/* What a simulation has to tell: the value of `result`, during which no other thread uses it, or
+ * NULL with an exception. */
+typedef PyObject *gs_python_result_t(PyObject *handle, void *simulation);
+PyObject *gs_python_simulation_result(PyObject *handle, gs_python_result_t *result);
 
 #endif

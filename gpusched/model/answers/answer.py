@@ -25,6 +25,7 @@ from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 __all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing"]
 
@@ -52,6 +53,10 @@ def missing(values: npt.ArrayLike, known: npt.ArrayLike, filler: int = _NONE) ->
 
 class Answer(Saved, Frozen):
     """Answer of one method for one set of n tasks, or for a stack of N sets.
+
+    Arrays of a stack whose sets differ in size have rows for the tasks of the largest; beyond a
+    smaller set's tasks, masked arrays are masked and the others are 0 or False. The answer for one
+    set, ``answer[i]``, has its own tasks alone.
 
     Attributes
     ----------
@@ -241,7 +246,8 @@ class Answer(Saved, Frozen):
         if not self.is_stack:
             raise TypeError("answer: got an index for a single set, expected a stack")
         at = position(index, len(self))
-        changed = {f.name: part_of(getattr(self, f.name), at) for f in fields(self)}
+        n = self._tasks[at].n if self._tasks.is_ragged else None
+        changed = {f.name: part_of(getattr(self, f.name), at, n) for f in fields(self)}
         return type(self)(**changed)
 
     def __iter__(self) -> Iterator[Self]:
@@ -290,9 +296,12 @@ class Answer(Saved, Frozen):
                 )
             else:
                 columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
-        return pd.DataFrame(columns)
+        frame = pd.DataFrame(columns)
+        if self._PER_SET or not self._tasks.is_ragged:
+            return frame
+        return frame[self._tasks.is_task.ravel()].reset_index(drop=True)
 
-    def plot(self, ax: Any = None, *, unit: str | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw response bounds and deadlines of a set, or the numbers of answers of a stack.
 
         Parameters
@@ -311,7 +320,7 @@ class Answer(Saved, Frozen):
         response = self.response.filled(0)
         return self._plot_bars(ax, unit, [("response bound", 0, response)], np.arange(len(self)))
 
-    def _plot_counts(self, ax: Any) -> Any:
+    def _plot_counts(self, ax: Axes | None) -> Axes:
         from gpusched._draw import axes as plot
 
         ax = plot.axes(ax, (5.0, 2.2))
@@ -328,12 +337,12 @@ class Answer(Saved, Frozen):
 
     def _plot_bars(
         self,
-        ax: Any,
+        ax: Axes | None,
         unit: str | None,
         parts: list[tuple[str, int, Int64Array]],
         order: Int64Array,
         late: int | None = None,
-    ) -> Any:
+    ) -> Axes:
         """A bar per task, of parts with a label and a colour, and its deadline."""
         from gpusched._draw import axes as plot
 
@@ -342,15 +351,15 @@ class Answer(Saved, Frozen):
         axis = plot.time_axis(unit, int(tasks.deadline[order].max(initial=1)))
         y = np.arange(len(order))
         left = np.zeros(len(order))
-        for label, color, values in parts:
+        for label, number, values in parts:
             width = values[order] / axis.ticks
             if width.any():
-                ax.barh(y, width, 0.62, left=left, color=plot.color(color), label=label)
+                ax.barh(y, width, 0.62, left=left, color=plot.color(number), label=label)
                 left += width
         deadline = tasks.deadline[order] / axis.ticks
         for row, task in enumerate(order.tolist()):
-            style = {"color": plot.LATE if task == late else plot.INK, "linewidth": 2}
-            ax.plot([deadline[row]] * 2, [row - 0.42, row + 0.42], **style)
+            color = plot.LATE if task == late else plot.INK
+            ax.plot([deadline[row]] * 2, [row - 0.42, row + 0.42], color=color, linewidth=2)
         ax.plot([], [], color=plot.INK, linewidth=2, label="deadline")
         ax.set_yticks(y, [self._label(i) for i in order.tolist()], parse_math=False)
         ax.set_ylim(len(order) - 0.4, -0.6)

@@ -44,10 +44,12 @@ def _number(index: Any, count: int) -> int:
     return number % count
 
 
-def part_of(value: Any, at: int | slice | npt.NDArray[Any]) -> Any:
-    """A field of some sets of a stack."""
+def part_of(value: Any, at: int | slice | npt.NDArray[Any], n: int | None = None) -> Any:
+    """A field of some sets of a stack; with n, where sets differ in size, cut to n tasks."""
     if isinstance(value, np.ndarray):
         part = value[at]
+        if n is not None and value.ndim > 1:  # a row per task
+            part = part[:n] if isinstance(at, int) else part[:, :n]
         return part.copy() if isinstance(part, np.ndarray) else part.item()
     if isinstance(value, TaskSet):
         return value[at] if value.is_stack else value
@@ -56,5 +58,5 @@ def part_of(value: Any, at: int | slice | npt.NDArray[Any]) -> Any:
             return value
         return BatchTable._make(*(None if a is None else a[at].copy() for a in value._arrays()))
     if isinstance(value, Mapping):
-        return {key: part_of(part, at) for key, part in value.items()}
+        return {key: part_of(part, at, n) for key, part in value.items()}
     return value

@@ -13,7 +13,7 @@ from gpusched._support.arguments import Int64Array, at_least, int_array
 from gpusched._support.text import shown
 
 
-def is_ragged(value: Any) -> bool:
+def differ_in_length(value: Any) -> bool:
     """Whether these are lists of different lengths, which an array cannot hold."""
     if not isinstance(value, (list, tuple)):
         return False

@@ -1,0 +1,1 @@
+"""Parts of `HostTasks`: columns, arrays from arguments and their checks, tables, text."""

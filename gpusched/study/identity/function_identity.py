@@ -1,0 +1,270 @@
+"""Identity of the function of a stored study: what decides its results, part by part.
+
+A store is continued only by the function that began it. A function's name or code do not tell: its
+results depend on defaults, closures, the object of a method, the globals that it reads and the
+functions that it calls. ``function_parts`` gives a digest of each of these under a name, and
+``difference`` says which are not the same.
+
+The parts are followed through the user's own code. Libraries are identified by their versions:
+Python with its standard library, installed distributions, gpusched. Not seen are files and
+environment variables that are read while the function runs, the global state of libraries, and data
+set from outside as attributes of their modules. Objects consist of what pickling keeps of them,
+whatever the order of their attributes; an ``object()`` is identified by its class alone.
+Annotations, docstrings, names of functions and line numbers have no part in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpusched.study.identity.graph_digests import CycleError, digest_of, digests
+from gpusched.study.identity.module_origins import python_version
+from gpusched.study.identity.object_walk import SELF, IdentityError, Walk
+
+__all__ = ["IdentityError", "difference", "function_parts", "value_digest"]
+
+# Levels of attributes below a variable that are parts of their own.
+_DEEPEST = 3
+_DIGEST = re.compile("[0-9a-f]{32}")
+_CODE = ("the code of ", "the class ", "the type of ", "the module ")
+
+
+def function_parts(function: Callable[..., Any]) -> dict[str, str]:
+    """Digests of the parts that decide what a function computes, and versions of its libraries.
+
+    Parameters
+    ----------
+    function
+        Any callable: a function, method, ``functools.partial``, an object with ``__call__``.
+
+    Returns
+    -------
+    dict
+        By the name of the part, such as "the code of study", "default k of study",
+        "closure variable f of study", "global THREADS read by study",
+        "the code of helper (called by study)", "self.scale of A.m": 32 hexadecimal digits.
+        By the name of a library: its version.
+
+    Raises
+    ------
+    IdentityError
+        A part that cannot be identified, such as an open file, a lock, or ``eval``. The message
+        names it.
+
+    Notes
+    -----
+    Equal functions have equal parts in every process: nothing depends on addresses, hashing or the
+    order of sets; the order of a dict counts. Modules that the function imports are imported.
+
+    Examples
+    --------
+    >>> def study(*, level, k=2):
+    ...     return k * level
+    >>> list(function_parts(study))
+    ['the code of study', 'default k of study', 'Python']
+    """
+    known = _qualified_name(function)
+    name = known or type(_function_of(function)).__qualname__
+    if isinstance(function, functools.partial):
+        title = ("partial", f" of {name}")
+    elif type(function) is types.MethodType or known is None:
+        title = ("self", f" of {name}")
+    else:
+        title = (name, "")
+    walk, deep = _walked(function, _module_of(function), title)
+    report = _Report(walk, deep)
+    report.value(title, walk.nodes[0].children[0], 0)
+    report.units()
+    python = python_version()
+    versions = {name: walk.versions[name] for name in sorted(walk.versions)}
+    versions.pop(python.name, None)
+    return {**report.parts, **versions, python.name: python.version}
+
+
+def value_digest(value: Any, name: str) -> str:
+    """Digest of one value, 32 hexadecimal digits, by the rules of ``function_parts``.
+
+    Parameters
+    ----------
+    value
+        Any object. 1, 1.0, True and ``np.int64(1)`` are different values.
+    name
+        Its name in messages.
+
+    Raises
+    ------
+    IdentityError
+        A part of the value that cannot be identified. The message names it.
+
+    Examples
+    --------
+    >>> value_digest({"a": [1, 2]}, "grid['x']") == value_digest({"a": [1, 2]}, "grid['x']")
+    True
+    """
+    try:
+        walk, deep = _walked(value, _module_of(value), (name, ""))
+    except IdentityError as error:
+        if str(error).startswith(name):
+            raise
+        raise IdentityError(f"{name}: {error}") from None
+    versions = [f"{key} {walk.versions[key]}".encode() for key in sorted(walk.versions)]
+    return digest_of(deep[0], *versions).hex()
+
+
+def difference(held: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    """Parts that are not the same in two answers of ``function_parts``, most specific first.
+
+    First another Python, which changes all code, then changed values, changed code, other versions,
+    and what is new or gone.
+
+    Examples
+    --------
+    >>> held = {"the code of f": "0" * 32, "global K read by f": "1" * 32, "numpy": "2.0.0"}
+    >>> difference(held, {**held, "global K read by f": "2" * 32, "numpy": "2.1.0"})
+    ['global K read by f differs', 'numpy is 2.1.0, was 2.0.0']
+    """
+    found: list[tuple[int, str]] = []
+    for name in dict.fromkeys((*held, *wanted)):
+        one, other = held.get(name), wanted.get(name)
+        if one == other:
+            continue
+        if one is None:
+            found.append((4, f"{name} is new"))
+        elif other is None:
+            found.append((5, f"{name} is gone"))
+        elif _DIGEST.fullmatch(one) and _DIGEST.fullmatch(other):
+            found.append((2 if name.startswith(_CODE) else 1, f"{name} differs"))
+        else:
+            found.append((0 if name == "Python" else 3, f"{name} is {other}, was {one}"))
+    return [text for _, text in sorted(found, key=lambda item: item[0])]
+
+
+def _function_of(value: Any) -> Any:
+    """The function below partial arguments and the object of a method."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    return value.__func__ if type(value) is types.MethodType else value
+
+
+def _qualified_name(value: Any) -> str | None:
+    try:
+        name = _function_of(value).__qualname__
+    except Exception:  # an object whose class looks for attributes in its own way
+        return None
+    return name.replace(".<locals>", "") if isinstance(name, str) else None
+
+
+def _module_of(value: Any) -> str:
+    value = _function_of(value)
+    if type(value) is types.FunctionType:
+        return str(value.__globals__.get("__name__"))
+    return str((value if isinstance(value, type) else type(value)).__module__)
+
+
+def _walked(value: Any, module: str, title: tuple[str, str]) -> tuple[Walk, list[bytes]]:
+    """The graph of a value with the digests of its nodes.
+
+    Where classes say by themselves what their objects consist of, they are asked twice.
+    """
+    walk = Walk(value, module, title)
+    found = _digests(walk)
+    if walk.reduced:
+        again = Walk(value, module, title)
+        if _digests(again)[0] != found[0]:
+            raise IdentityError(
+                f"{''.join(title)}: __reduce__ of an object in it gives other parts each time, "
+                "expected the same; pass key=... to identify the function yourself"
+            )
+    return walk, found
+
+
+def _digests(walk: Walk) -> list[bytes]:
+    try:
+        return digests(walk.nodes, {})
+    except CycleError as error:
+        raise IdentityError(
+            f"{walk.title(error.vertex)}: is part of {error}; "
+            "pass key=... to identify the function yourself"
+        ) from None
+
+
+class _Report:
+    """Parts of a graph by name. A unit is one part where it is referred to, and has its own parts.
+
+    Equal units are one unit. Those of one name are numbered in the order in which they are reached.
+    """
+
+    def __init__(self, walk: Walk, deep: list[bytes]) -> None:
+        self.parts: dict[str, str] = {}
+        self._nodes = walk.nodes
+        self._deep = deep
+        self._labels: dict[bytes, str] = {}  # of units, by digest
+        self._order: list[tuple[int, str, str]] = []  # units: node, label, label of the first user
+        self._find()
+        leaves = {
+            number: digest_of(b"unit", self._labels[deep[number]].encode())
+            for number, node in enumerate(self._nodes)
+            if node.unit
+        }
+        self._shallow = digests(self._nodes, leaves)
+
+    def _find(self) -> None:
+        """Name the units, in the order of a walk that is the same for equal graphs."""
+        numbers: dict[str, int] = {}
+        seen: set[bytes] = set()
+        pending = [(0, "")]
+        while pending:
+            number, user = pending.pop()
+            if self._deep[number] in seen:
+                continue
+            seen.add(self._deep[number])
+            node = self._nodes[number]
+            if node.unit:
+                count = numbers[node.display] = numbers.get(node.display, 0) + 1
+                label = node.display if count == 1 else f"{node.display} #{count}"
+                self._labels[self._deep[number]] = label
+                self._order.append((number, label, user))
+                user = label
+            inner = [child for child in node.children if isinstance(child, int)]
+            if node.unordered:
+                inner.sort(key=self._deep.__getitem__)
+            pending += [(child, user) for child in reversed(inner)]
+
+    def units(self) -> None:
+        """Add the parts of all units."""
+        for number, label, user in self._order:
+            node = self._nodes[number]
+            named = label.startswith(f"{user}.") or not user
+            by = "" if named else f" ({'called' if node.kind == 'function' else 'used'} by {user})"
+            kind = {"function": "the code of ", "class": "the class ", "module": "the "}[node.kind]
+            self._add(f"{kind}{label}{by}", node.head)
+            for (before, after), child in zip(node.names, node.children, strict=True):
+                title = before.replace(SELF, label), after.replace(SELF, label)
+                self.value(title, child, 0)
+
+    def value(self, title: tuple[str, str], child: int | bytes, depth: int) -> None:
+        """Add a value below a title: itself, or its attributes one by one."""
+        before, after = title
+        if isinstance(child, bytes):
+            self._add(before + after, child)
+            return
+        node = self._nodes[child]
+        if node.kind == "fields" and depth < _DEEPEST:
+            for (path, _), inner in zip(node.names, node.children, strict=True):
+                if path == "" and node.names[0][0] == "":
+                    self.value((f"the class of {before}", after), inner, _DEEPEST)
+                else:
+                    self.value((before + path, after), inner, depth + 1)
+        elif not (node.unit and depth == 0 and before + after == node.display):
+            self._add(before + after, self._shallow[child])
+
+    def _add(self, name: str, content: bytes) -> None:
+        unique, count = name, 1
+        while unique in self.parts:
+            count += 1
+            unique = f"{name} ({count})"
+        self.parts[unique] = digest_of(content).hex()

@@ -1,0 +1,118 @@
+"""Origin of a module: Python, an installed distribution, gpusched, or the user's own code."""
+
+from __future__ import annotations
+
+import functools
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import platform
+import sys
+import sysconfig
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from gpusched._version import __version__
+
+__all__ = ["Origin", "extension_file", "origin", "python_version"]
+
+_INSTALLED = {"site-packages", "dist-packages"}
+
+
+class Origin(NamedTuple):
+    """A library and its version."""
+
+    name: str
+    version: str
+
+
+def python_version() -> Origin:
+    """The interpreter, which includes the standard library."""
+    name = platform.python_implementation()
+    return Origin("Python", platform.python_version() + ("" if name == "CPython" else f" {name}"))
+
+
+def origin(name: str) -> Origin | None:
+    """Library that a module belongs to, None for a module of the user.
+
+    A module of the standard library is recognised by its name and place, an installed one by its
+    place in ``site-packages`` or ``dist-packages`` and the metadata of a distribution. A module of
+    an editable installation is the user's.
+
+    Examples
+    --------
+    >>> origin("json.decoder").name, origin("numpy.linalg").name, origin("__main__")
+    ('Python', 'numpy', None)
+    """
+    found = _known.get(name)
+    if found is None and (found := _origin(name)) is not None:
+        _known[name] = found
+    return found
+
+
+_known: dict[str, Origin] = {}  # libraries; a module of the user may become another
+
+
+def _origin(name: str) -> Origin | None:
+    top = name.partition(".")[0]
+    if top == "gpusched":
+        return Origin("gpusched", __version__)
+    place = _place(name, top)
+    parts = PurePath(place).parts if place else ()
+    if top in sys.stdlib_module_names:
+        if not place or (_INSTALLED.isdisjoint(parts) and _within(place)):
+            return python_version()
+    if _INSTALLED.isdisjoint(parts):
+        return None
+    return _distribution(top)
+
+
+def extension_file(module: Any) -> str | None:
+    """Path of a module that is compiled, None for others."""
+    place = getattr(module, "__file__", None)
+    suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+    return place if isinstance(place, str) and place.endswith(suffixes) else None
+
+
+def _place(name: str, top: str) -> str | None:
+    """Path of a module, imported or not; None for one that is built in or does not exist."""
+    for loaded in (sys.modules.get(name), sys.modules.get(top)):
+        if loaded is not None:
+            place = getattr(loaded, "__file__", None)
+            if isinstance(place, str):
+                return place
+            paths = list(getattr(loaded, "__path__", ()))
+            return str(paths[0]) if paths else None
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or not spec.has_location:
+        return None
+    return spec.origin
+
+
+def _within(place: str) -> bool:
+    """Whether a path belongs to the standard library; frozen modules have no real path."""
+    return not PurePath(place).is_absolute() or place.startswith(_library_folders())
+
+
+@functools.cache
+def _library_folders() -> tuple[str, ...]:
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    dynload = [path for path in sys.path if PurePath(path).name == "lib-dynload"]
+    return tuple(f"{path}" for path in (*paths, *dynload) if path)
+
+
+@functools.cache
+def _distribution(top: str) -> Origin | None:
+    """The distribution of a top-level module; a package shared by several has all their names."""
+    try:
+        return Origin(top, importlib.metadata.version(top))
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    names = sorted(set(importlib.metadata.packages_distributions().get(top, ())))
+    if not names:
+        return None
+    versions = [importlib.metadata.version(name) for name in names]
+    return Origin(", ".join(names), ", ".join(versions))
