@@ -19,7 +19,7 @@ from gpusched.experiments import (
     stgm_fig5,
     stgm_options,
 )
-from gpusched.study.sweeps import spawn
+from gpusched.study.points import spawn
 
 SOUND = [name for name, (_, _, variant) in STGM_TESTS.items() if variant == "sound"]
 
