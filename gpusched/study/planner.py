@@ -10,6 +10,7 @@ from collections import deque
 __all__ = ["Coverage", "Planner"]
 
 _SECONDS = 0.1  # that a call should take
+_SHORT = 0.001  # seconds that a call may take at the end, whatever is left
 _FIRST = 16  # task sets of a call before anything was measured
 _GROWTH = 8  # of a call over the one that was measured
 _LARGEST = 1 << 16  # task sets of a call, which bounds its memory
@@ -101,11 +102,12 @@ class Planner:
         own = self._rates.get(point)
         known = own or self._rate
         if known is None:
-            size = _FIRST
+            size = short = _FIRST
         else:
             rate, measured = known
             most = _GROWTH * measured if own else max(measured // _GROWTH, _FIRST)
             size = most if rate * most <= _SECONDS else int(_SECONDS / rate)
+            short = size if rate * size <= _SHORT else int(_SHORT / rate)
         # Towards the end, calls are so short that the workers finish together.
-        even = -(-self._left // (2 * self._width))
+        even = max(short, -(-self._left // (2 * self._width)))
         return max(1, min(size, even, self._largest))
