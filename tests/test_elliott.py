@@ -93,8 +93,12 @@ def test_sets_are_those_of_the_twin(options: dict[str, Any]) -> None:
         assert (ours.cpu_time + ours.copy_time).tolist() == [row[1] for row in rows]
         assert ours.kernel[:, 0, 0].tolist() == [row[2] for row in rows]
         assert ours.segments.tolist() == [int(row[3] > 0) for row in rows]
-    again = gs.generate.elliott(**options, seed=5, first=4)
-    assert again == sets[1]
+        period, cpu, kernel, section, _ = zip(*rows, strict=True)
+        assert ours == gs.HostTasks.from_gpu_times(period, cpu, kernel, section)
+    assert gs.generate.elliott(**options, seed=5, first=4) == sets[1]
+    assert gs.generate.elliott(**options, count=5, seed=5, first=7) == sets[4:9]
+    assert len(gs.generate.elliott(**options, count=0, seed=5)) == 0
+    assert sets[0].replace(deadline=1).priority.tolist() == list(range(sets[0].n))
 
 
 @pytest.mark.parametrize("options", DRAWS)

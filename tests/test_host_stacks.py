@@ -135,6 +135,13 @@ def test_a_stack_is_its_sets(sets: list[HostTasks], tmp_path_factory: Any) -> No
     assert again == stack and again._derived.keys() == stack._derived.keys()
 
 
+def test_sets_that_were_saved_without_sizes() -> None:
+    fields = ONE._fields()
+    del fields["sizes"]
+    fields["derived"] = tuple(key for key in fields["derived"] if key != "sizes")
+    assert HostTasks._from_fields(fields) == ONE
+
+
 # Answers
 
 CPUS, SMS = 3, 4
@@ -177,8 +184,8 @@ def calls(hosts: HostTasks) -> dict[str, Callable[[HostTasks, Any], Any]]:
             )
     found["stgm paper, B_h"] = lambda h, _: a.stgm(h, CPUS, mode="busy", variant="paper, B_h")
     for mode in ("suspend", "busy", "spin"):
-        found[f"mpcp {mode}"] = lambda h, _, o=mode: a.mpcp(h, CPUS, mode=o)  # type: ignore[misc]
-        found[f"partition mpcp {mode}"] = lambda h, _, o=mode: a.partition(h, CPUS, mode=o)  # type: ignore[misc]
+        found[f"mpcp {mode}"] = lambda h, _, o=mode: a.mpcp(h, CPUS, mode=o)
+        found[f"partition mpcp {mode}"] = lambda h, _, o=mode: a.partition(h, CPUS, mode=o)
     server = np.arange(len(hosts)) % CPUS
     found["gpu_server"] = lambda h, at: a.gpu_server(h, CPUS, server=server[at], overhead=50)
     found["gpu_server apart"] = lambda h, _: a.gpu_server(h, CPUS)
@@ -187,12 +194,10 @@ def calls(hosts: HostTasks) -> dict[str, Callable[[HostTasks, Any], Any]]:
     )
     blocking = np.arange(hosts.period.size).reshape(hosts.period.shape) * 100
     for method in gs.analysis.GEDF_METHODS:
-        found[f"gedf {method}"] = (
-            lambda h, at, o=method: a.gedf_tardiness(  # type: ignore[misc]
-                h, CPUS, blocking=blocking[at][..., : h.n], method=o
-            )
+        found[f"gedf {method}"] = lambda h, at, o=method: a.gedf_tardiness(
+            h, CPUS, blocking=blocking[at][..., : h.n], method=o
         )
-        found[f"cpu_only {method}"] = lambda h, _, o=method: a.cpu_only(h, CPUS, 2.5, method=o)  # type: ignore[misc]
+        found[f"cpu_only {method}"] = lambda h, _, o=method: a.cpu_only(h, CPUS, 2.5, method=o)
         for variant in ("sound", "paper"):
             options = {"method": method, "variant": variant}
             for lock in ("fmlp", "omlp", "best"):

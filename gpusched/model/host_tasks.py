@@ -129,7 +129,8 @@ class HostTasks(HostColumns):
     sizes
         Of a stack whose sets differ in size: the number of tasks of each, ``(N,)``. Its arrays have
         n rows per set, as many as the largest set has tasks; rows beyond a set's tasks are ignored,
-        and are 0 in the object (``core``: -1). None: all sets have n tasks.
+        and are 0 in the object (``core``: -1). None: all sets have n tasks. The field is an array
+        in any case, of shape ``()`` for a single set.
     monotone
         Whether a kernel time that grows with the number of SMs is replaced by the largest time with
         as many SMs or more, which is a safe over-approximation; it is refused otherwise.

@@ -62,7 +62,7 @@ enum {
 /* Number of tries with groups. */
 #define GS_ANALYSIS_ALLOCATION_ALLOCATE_TRIES 16
 
-/* Memory for sets of at most as many tasks as it was initialised for. The arrays are owned. */
+/* Memory for sets of at most as many tasks as it was made for. The arrays are owned. */
 typedef struct {
     int64_t n; /* tasks of the last set */
     gs_analysis_partitioned_stgm_t test;

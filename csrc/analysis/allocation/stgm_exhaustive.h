@@ -22,7 +22,7 @@ enum {
     GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS = 6   /* the most tasks with GPU segments */
 };
 
-/* Memory for sets of at most as many tasks as it was initialised for. The arrays are owned. */
+/* Memory for sets of at most as many tasks as it was made for. The arrays are owned. */
 typedef struct {
     int64_t n; /* tasks of the last set */
     gs_analysis_partitioned_stgm_t test;

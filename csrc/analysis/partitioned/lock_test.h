@@ -14,9 +14,7 @@ enum {
         2 /* kernel: on the core; waiting: spinning at its own priority */
 };
 
-/* Memory for tests of sets of at most as many tasks as it was initialised for. The arrays are
- * owned.
- */
+/* Memory for tests of sets of at most as many tasks as it was made for. The arrays are owned. */
 typedef struct {
     int64_t n;      /* tasks of the last set */
     int64_t *order; /* n + 1: tasks by descending priority */

@@ -40,9 +40,8 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
 
 void gs_analysis_partitioned_stgm_resize(gs_analysis_partitioned_stgm_t *self, int64_t n)
 {
-    if (self->n != n) {
-        gs_analysis_partitioned_request_chain_clear(
-            &self->chain); /* as long as the old n is known */
+    if (self->n != n) { /* edges are removed while the number of their tasks is known */
+        gs_analysis_partitioned_request_chain_clear(&self->chain);
         self->n = self->chain.n = n;
     }
 }

@@ -23,9 +23,7 @@ enum {
         2 /* busy: with B_h where Eq. 9 prints B_i; unsound; suspend: as 1 */
 };
 
-/* Memory for tests of sets of at most as many tasks as it was initialised for. The arrays are
- * owned.
- */
+/* Memory for tests of sets of at most as many tasks as it was made for. The arrays are owned. */
 typedef struct {
     int64_t n;      /* tasks of the last set */
     int64_t *order; /* tasks by descending priority */

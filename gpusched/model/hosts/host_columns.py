@@ -66,7 +66,7 @@ class HostColumns(TaskSet):
     name: tuple[str, ...]
     _derived: Mapping[str, Any] = field(repr=False)
 
-    # Sizes
+    # Numbers of segments, SMs and tasks
 
     @property
     def width(self) -> int:
