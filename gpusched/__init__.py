@@ -16,6 +16,8 @@ Then ask:
                                       segments, be: bounds and schedulability tests
     gs.simulate                       what happens, job by job and block by block
     gs.sweep                          one of these questions over a grid, for many task sets
+    gs.reductions                     the numbers that a sweep keeps of many sets
+    gs.open_store, gs.merge           the contents of a sweep's store; several stores as one
     gs.experiments                    the figures and tables of the papers
 
 ``gs.io`` reads traces of programs that ran, ``gs.cuda`` measures and plays on this machine's GPUs.

@@ -194,6 +194,8 @@ def test_derived_fields_of_a_selection() -> None:
 
 @given(any_tasks, st.data())
 def test_a_selection_is_the_set_of_these_tasks(tasks: Any, data: Any) -> None:
+    if getattr(tasks, "is_ragged", False):
+        tasks = tasks[0]  # not every set has every task
     numbers = data.draw(st.permutations(range(tasks.n)))[: data.draw(st.integers(1, tasks.n))]
     part = tasks.select(list(numbers))
     values = {
@@ -267,7 +269,8 @@ def test_the_sets_of_a_stack_stack_to_it(tasks: Any) -> None:
     again = kind.stack(tasks)
     assert again == tasks and derived(again) == derived(tasks)
     assert kind.stack([tasks[:1], *tasks[1:]]) == tasks
-    assert derived(tasks[0]) == derived(tasks)
+    # The size of one set is that of its arrays.
+    assert derived(tasks[0]) - {"sizes"} == derived(tasks) - {"sizes"}
 
 
 def test_refused_stacks() -> None:

@@ -26,8 +26,7 @@ from gpusched._support.results import wilson
 from gpusched._support.text import shown
 from gpusched.study.exact_sums import added, quotient, sum_of
 
-__all__ = ["Extremes", "Histogram", "Mean", "Quantiles", "Reduction", "Share", "Weighted",
-           "usual"]  # fmt: skip
+__all__ = ["Extremes", "Histogram", "Mean", "Quantiles", "Reduction", "Share", "Weighted"]
 
 Values = npt.NDArray[Any]
 
@@ -290,3 +289,7 @@ def _ratio(state: Any, over: list[int]) -> float:
     if above or below:
         return math.inf if above else -math.inf
     return quotient(total, over)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -159,8 +159,8 @@ class HostColumns(TaskSet):
         return super()._made(arrays, name, derived)
 
     def _remember(self, derived: Iterable[str]) -> None:
-        alike = {"sizes"} if (self.sizes == self.n).all() else set()
-        super()._remember({*derived} - {"sizes"} | alike)
+        given = [key for key in derived if key != "sizes"]
+        super()._remember([*given, "sizes"] if (self.sizes == self.n).all() else given)
 
     def _sets(self, index: int | slice | Int64Array) -> Self:
         if not self.is_ragged:
