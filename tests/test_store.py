@@ -19,6 +19,8 @@ import gpusched as gs
 from gpusched.study.points import spawn
 from gpusched.study.store import Chunk, StoreError, open_file
 
+pytestmark = pytest.mark.python
+
 GRID = {"level": [0.25, 0.5, 0.75], "kind": ["x", "y"]}
 CALLS: list[tuple] = []
 STOP = {"at": None}
