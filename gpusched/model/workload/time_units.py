@@ -121,9 +121,8 @@ def in_ticks(time: Stored, own: int | None, tick: int, name: str) -> int:
         count, rest = divmod(time.ns, tick)  # type: ignore[assignment]
         got = time.text
     if rest:
-        raise ValueError(
-            f"{name}: got {shown(got)}, expected a whole number of ticks of {time_with_unit(1, tick)}"
-        )
+        length = time_with_unit(1, tick)
+        raise ValueError(f"{name}: got {shown(got)}, expected a whole number of ticks of {length}")
     if count > MOST_TICKS:
         raise OverflowError(f"{name}: got {shown(got)}, expected less than 2**60 ticks")
     return int(count)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsIndex, overload
+from os import PathLike
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, SupportsIndex, overload
 
 from gpusched._support.arguments import instance, is_sequence, position
+from gpusched._support.input_files import MAX_BYTES
 from gpusched._support.text import clip, shown
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
@@ -15,9 +17,13 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, Kernel, Segment
 from gpusched.model.workload.time_units import as_factor, scaled_up, tick_of, tick_text
+from gpusched.model.workload.workload_files import read_workload, write_workload
+from gpusched.model.workload.workload_frames import frame_of, parts_of
+from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workload_text import html_of, repr_of, text_of
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 __all__ = ["Utilization", "Workload"]
 
@@ -261,6 +267,100 @@ class Workload:
                 raise OverflowError(f"tasks[{task.name!r:.60}].{error}") from None
         return self._made(tasks, self._tick, self.notes)
 
+    # Files and frames
+
+    def save(
+        self, path: str | PathLike[str], *, file_format: Literal["toml", "json"] | None = None
+    ) -> None:
+        """Write a file from which `load` makes an equal workload.
+
+        Parameters
+        ----------
+        path
+            A name that ends in ``.toml`` or ``.json``; an existing file is replaced once the new
+            one is complete.
+        file_format
+            The format, whatever the name.
+
+        Raises
+        ------
+        ValueError
+            Another suffix.
+        OSError
+            From the file system.
+        """
+        write_workload(Parts(self.tasks, self._tick, self.notes), path, file_format)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        file_format: Literal["toml", "json"] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> Workload:
+        """Read a TOML or JSON file as `save` writes it and as one writes it by hand.
+
+        ::
+
+            version = 1
+            tick = "us"
+
+            [[task]]
+            name = "detector"
+            period = "33ms"
+            segments = [
+                { cpu = "2ms" },
+                { copy_in = "300us", by = "cpu" },
+                { kernel = "4.1ms", blocks = 120, threads = 256 },
+                { sms = { 1 = "40ms", 4 = "11ms" }, name = "measured" },
+            ]
+
+        Keys are the arguments of `Workload`, `Task` and the segments; the time of a segment stands
+        under its kind. ``workload.schema.json`` beside this module describes the format to editors.
+
+        Parameters
+        ----------
+        path
+            The file. Standard input (``/dev/stdin``) is JSON where it begins with a brace.
+        file_format
+            The format, whatever the name.
+        max_bytes
+            The largest file that is read.
+
+        Raises
+        ------
+        ValueError
+            Text that is not of the format, with its line; unknown, missing or wrong entries, with
+            the path of the key.
+        OSError
+            From the file system.
+        """
+        return cls._made(*read_workload(path, file_format, max_bytes))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas table with one row per segment; times are ticks, missing where not given.
+
+        Columns: task, name, and the arguments of `Task`; segment, kind ("cpu", "copy in", "copy
+        out", "kernel"), label (its name), and the arguments of the segments; tick. Notes are in
+        ``frame.attrs``.
+        """
+        return frame_of(Parts(self.tasks, self._tick, self.notes))
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, tick: str | None = None) -> Workload:
+        """Make a workload of a table as `to_frame` gives it.
+
+        Needed are ``name`` and ``kind``, and what a task and a segment need. Rows of one task
+        stand together, or are numbered in ``task`` and ``segment``. ``tick`` is that of the numbers
+        where there is no such column ("ns" by default). Raises ValueError with the row.
+
+        >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
+        >>> gs.Workload.from_frame(w.to_frame()) == w
+        True
+        """
+        return cls._made(*parts_of(frame, tick))
+
     # Sums and derived times
 
     def kernel_times(self, platform: Platform) -> tuple[tuple[KernelTimes | None, ...], ...]:
@@ -319,6 +419,15 @@ class Workload:
 
     def __hash__(self) -> int:
         return hash((self._tick, self.tasks))
+
+    def __repr__(self) -> str:
+        return repr_of(self.tasks, self._tick)
+
+    def __str__(self) -> str:
+        return text_of(self.tasks, self._tick)
+
+    def _repr_html_(self) -> str:
+        return html_of(self.tasks, self._tick)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_unpickled, (self.tasks, self._tick, self.notes))
