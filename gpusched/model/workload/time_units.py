@@ -21,6 +21,7 @@ __all__ = [
     "as_factor",
     "as_rate",
     "as_time",
+    "as_whole",
     "in_ticks",
     "scaled_up",
     "tick_of",
@@ -161,6 +162,13 @@ def as_factor(value: object, name: str) -> Fraction:
     if factor <= 0:
         raise ValueError(f"{name}: got {shown(value)}, {expected}")
     return factor
+
+
+def as_whole(text: str) -> int | None:
+    """The whole number that decimal text such as ``"10"`` or ``"10.0"`` is; None for other text."""
+    found = _FACTOR.fullmatch(text)
+    number = None if found is None else Fraction(found[1])
+    return None if number is None or number.denominator != 1 else int(number)
 
 
 def scaled_up(ticks: int, factor: Fraction, name: str) -> int:

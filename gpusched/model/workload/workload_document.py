@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
-from gpusched._support.text import shown
+from gpusched._support.text import clip, shown
 from gpusched.model.workload.periodic_task import AFTER, Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import tick_of, time_with_unit
@@ -188,7 +188,7 @@ def _known(given: Mapping[str, object], keys: Iterable[str], where: str) -> None
 def _unknown(key: str, known: tuple[str, ...], where: str) -> NoReturn:
     near = difflib.get_close_matches(key[:60], known, n=1, cutoff=0.5)
     expected = near[0] if near else f"one of {', '.join(known)}"
-    raise ValueError(f"{where}{key:.60}: got an unknown key, expected {expected}")
+    raise ValueError(f"{where}{clip(key, 60)}: got an unknown key, expected {expected}")
 
 
 # Writing ------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tomllib
+from collections import Counter
 from typing import Literal, NoReturn
 
 from gpusched._support.arguments import one_of
@@ -17,7 +18,7 @@ from gpusched._support.text import clip, shown
 from gpusched.model.workload.time_units import tick_text
 from gpusched.model.workload.workload_document import VERSION, task_documents, workload_parts
 from gpusched.model.workload.workload_parts import Parts
-from gpusched.model.workload.workload_toml import toml_lines
+from gpusched.model.workload.workload_toml import MOST_PARTS, line_of_long_key, toml_lines
 
 __all__ = ["Format", "read_workload", "write_workload"]
 
@@ -26,8 +27,6 @@ Format = Literal["toml", "json"]
 _FORMATS = ("toml", "json")
 _AT = re.compile(r"\s*\(at line (\d+), column \d+\)$")
 _AT_END = re.compile(r"\s*\(at end of document\)$")
-# tomllib takes quadratic time for a key of many parts; the schema has none of more than two.
-_MANY_PARTS = re.compile(r"[\w\"'-][ \t]*(?:\.[ \t]*[\w\"'-]+[ \t]*){50,}[=\]]")
 
 
 def read_workload(
@@ -91,10 +90,9 @@ def _chosen(where: str, file_format: object) -> Format | None:
 
 
 def _toml(where: str, text: str) -> object:
-    if found := _MANY_PARTS.search(text):
-        line = text.count("\n", 0, found.start()) + 1
+    if (line := line_of_long_key(text)) is not None:
         raise ValueError(
-            f"{where}: line {line}: got a key of more than 50 parts, expected at most 2"
+            f"{where}: line {line}: got a key of more than {MOST_PARTS} parts, expected at most 2"
         )
     try:
         return tomllib.loads(text)
@@ -134,8 +132,7 @@ class _KeyTwice(Exception):
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise _KeyTwice(f"{clip(twice, 60)}: got the key twice in one object, expected it once")
     return found
 
