@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
@@ -25,7 +24,7 @@ from gpusched._support.arguments import (
     ticks,
 )
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip
+from gpusched._support.text import clip, escape
 from gpusched.model.frames import Table
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import (

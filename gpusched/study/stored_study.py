@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpusched._support.text import shown
+from gpusched._support.text import escape, shown
 from gpusched.study.accumulators import PerSet
 from gpusched.study.notes import joined_notes, shown_value
 from gpusched.study.point_results import PointResults, values_of
@@ -130,8 +130,6 @@ class StoredStudy:
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         rows = "".join(
             f"<tr><td>{escape(describe(point))}</td><td>{sets}</td></tr>"
             for point, sets in list(zip(self.points, self.sets, strict=True))[:_SHOWN]
