@@ -9,7 +9,7 @@ import os
 from dataclasses import fields
 from typing import Any, ClassVar, TypeVar
 
-from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.file_limits import MAX_BYTES
 
 __all__ = ["Saved"]
 

@@ -19,9 +19,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.files import replacing
 from gpusched._support.input_files import (
-    MAX_BYTES,
     TooLarge,
     check_size,
     opened,

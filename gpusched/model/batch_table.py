@@ -22,7 +22,7 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
-from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import shown
 from gpusched.model.batches import (
     MAX_TASKS,
@@ -43,9 +43,7 @@ from gpusched.model.batches import (
     task_index,
     tasks_of,
 )
-from gpusched.model.frames import Table
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.slowdown import factors
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -224,6 +222,8 @@ class BatchTable:
 
         device = as_gpu(gpu)
         _check_tasks(tasks)
+        from gpusched.model.slowdown import factors
+
         least, most = factors(slowdown)
         completion, undecided, order = _core.oracle_by_placement(
             device._limits,
@@ -258,6 +258,8 @@ class BatchTable:
             Times of 2**60 - 1 ticks or more, or a hyperperiod that is too large.
         """
         _check_tasks(tasks)
+        from gpusched.model.slowdown import factors
+
         least, most = factors(slowdown)
         completion = _core.oracle_by_utilization(
             np.atleast_2d(tasks.period),
@@ -518,6 +520,8 @@ class BatchTable:
         True
         """
         known = ["set", "mask", "size", "tasks", "undecided"]
+        from gpusched.model.frames import Table
+
         rows = Table(frame, ["completion"], known, ["set"])
         if "tasks" not in rows and "mask" not in rows:
             raise ValueError("frame: got no column 'tasks', expected tasks or mask")

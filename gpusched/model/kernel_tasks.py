@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.text import escape
-from gpusched.model.frames import Table
 from gpusched.model.task_sets import TaskSet, unless_derived
 
 if TYPE_CHECKING:
@@ -231,6 +230,8 @@ class KernelTasks(TaskSet):
             An object that is not a pandas table.
         """
         known = [*cls._ARRAYS[1:], "set", "task", "name"]
+        from gpusched.model.frames import Table
+
         table = Table(frame, ["period"], known, ["set", "task"])
         sizes = table.set_sizes(equal=True)
         shape = (len(sizes), sizes[0]) if "set" in table else (sizes[0],)

@@ -25,7 +25,6 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape
-from gpusched.model.frames import Table
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import (
     KINDS,
@@ -486,6 +485,8 @@ class Launches(Saved):
             An object that is not a pandas table.
         """
         known = [*_COLUMNS[1:], "name", "after", "block_times", *_FACTORS]
+        from gpusched.model.frames import Table
+
         table = Table(frame, ["time"], [*known, *_STREAM_COLUMNS, "stream_name"], [])
         stream = table.whole("stream") if "stream" in table else [0] * table.length
         launched = [row for row, time in enumerate(table.entries("time")) if time is not None]

@@ -22,7 +22,7 @@ from gpusched._support.arguments import (
     int_array,
     position,
 )
-from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members

@@ -8,10 +8,11 @@ from typing import Any
 
 from gpusched._support.text import escape, shown
 from gpusched.study.accumulators import PerSet
+from gpusched.study.chunks import Chunk
 from gpusched.study.notes import joined_notes, shown_value
 from gpusched.study.point_results import PointResults, values_of
 from gpusched.study.points import describe
-from gpusched.study.store import Chunk, StoreError, check_same, open_file
+from gpusched.study.store import StoreError, check_same, open_file
 from gpusched.study.sweep_definition import reductions_of
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
 from gpusched.study.width import Width
