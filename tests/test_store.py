@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.study.chunks import Chunk
 from gpusched.study.points import spawn
-from gpusched.study.store import Chunk, StoreError, open_file
+from gpusched.study.store import StoreError, open_file
 
 GRID = {"level": [0.25, 0.5, 0.75], "kind": ["x", "y"]}
 CALLS: list[tuple] = []

@@ -12,13 +12,13 @@ from gpusched._support.progress import reporter
 from gpusched.study.accumulators import Accumulator, State
 from gpusched.study.calls import Call, Failure, perform
 from gpusched.study.chunks import Chunk, Definition
-from gpusched.study.execution import Execution, SweepError
+from gpusched.study.execution import Execution, SweepError, worker_count
 from gpusched.study.notes import joined_notes, plain_point
 from gpusched.study.planner import Planner
 from gpusched.study.point_results import PointResults
 from gpusched.study.points import Point, describe, key_of
 from gpusched.study.width import Width
-from gpusched.study.workers import LostWorker, Workers, worker_count
+from gpusched.study.workers import LostWorker, Workers
 
 if TYPE_CHECKING:
     from gpusched.study.store import Store
