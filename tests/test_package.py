@@ -235,7 +235,7 @@ def test_parts_are_imported_where_they_are_used() -> None:
 
 def test_the_tab_key_shows_what_is_public() -> None:
     """dir() of the package and of its modules: all of it is there, none of it by accident."""
-    shparts = {name for name in dir(gpusched) if not name.startswith("__")}
+    shown = {name for name in dir(gpusched) if not name.startswith("__")}
     assert {"GPU", "KernelTasks", "pbs", "sweep", "Budget", "CudaError", "StoreError"} <= shown
     assert not shown & {"Any", "annotations", "TYPE_CHECKING", "results", "tasks", "table"}
     assert not [name for name in shown if name.startswith("_")]

@@ -219,11 +219,10 @@ class BatchTable:
             Times of 2**60 - 1 ticks or more.
         """
         from gpusched.model.gpu import as_gpu
+        from gpusched.model.slowdown import factors
 
         device = as_gpu(gpu)
         _check_tasks(tasks)
-        from gpusched.model.slowdown import factors
-
         least, most = factors(slowdown)
         completion, undecided, order = _core.oracle_by_placement(
             device._limits,
@@ -257,9 +256,9 @@ class BatchTable:
         OverflowError
             Times of 2**60 - 1 ticks or more, or a hyperperiod that is too large.
         """
-        _check_tasks(tasks)
         from gpusched.model.slowdown import factors
 
+        _check_tasks(tasks)
         least, most = factors(slowdown)
         completion = _core.oracle_by_utilization(
             np.atleast_2d(tasks.period),
@@ -519,9 +518,9 @@ class BatchTable:
         >>> gs.BatchTable.from_frame(table.to_frame()) == table
         True
         """
-        known = ["set", "mask", "size", "tasks", "undecided"]
         from gpusched.model.frames import Table
 
+        known = ["set", "mask", "size", "tasks", "undecided"]
         rows = Table(frame, ["completion"], known, ["set"])
         if "tasks" not in rows and "mask" not in rows:
             raise ValueError("frame: got no column 'tasks', expected tasks or mask")

@@ -229,9 +229,9 @@ class KernelTasks(TaskSet):
         TypeError
             An object that is not a pandas table.
         """
-        known = [*cls._ARRAYS[1:], "set", "task", "name"]
         from gpusched.model.frames import Table
 
+        known = [*cls._ARRAYS[1:], "set", "task", "name"]
         table = Table(frame, ["period"], known, ["set", "task"])
         sizes = table.set_sizes(equal=True)
         shape = (len(sizes), sizes[0]) if "set" in table else (sizes[0],)

@@ -484,9 +484,9 @@ class Launches(Saved):
         TypeError
             An object that is not a pandas table.
         """
-        known = [*_COLUMNS[1:], "name", "after", "block_times", *_FACTORS]
         from gpusched.model.frames import Table
 
+        known = [*_COLUMNS[1:], "name", "after", "block_times", *_FACTORS]
         table = Table(frame, ["time"], [*known, *_STREAM_COLUMNS, "stream_name"], [])
         stream = table.whole("stream") if "stream" in table else [0] * table.length
         launched = [row for row, time in enumerate(table.entries("time")) if time is not None]
