@@ -42,7 +42,7 @@ def study(*, priority, workers, key, count, first, seed):
     time.sleep(0.003)
     tasks = gs.generate.gpusched(3, priority, count=count, seed=seed, first=first)
     used = tasks.wcet.sum(axis=1) / workers
-    return {"used": used, "most": used < 400_000, "key": np.full(count, float(ord(key)))}
+    return {"used": used, "most": used < 400_000, "letter": np.full(count, ord(key))}
 
 
 def swept(executor: Any = None, **options: Any) -> Any:

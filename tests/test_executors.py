@@ -21,6 +21,8 @@ import pytest
 import gpusched as gs
 from gpusched.study.workers import width_of
 
+pytestmark = pytest.mark.python
+
 KINDS = {"threads": None, "processes": None, "loky": "loky", "dask": "distributed",
          "dask-executor": "distributed", "mpi": "mpi4py"}  # fmt: skip
 SCRIPT = Path(cluster_study.__file__)

@@ -14,6 +14,8 @@ import pytest
 import gpusched as gs
 from gpusched import experiments
 
+pytestmark = pytest.mark.python
+
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "elliott_fig5": ("elliott_fig5", {"scenarios": [93, 183], "count": 150_000, "bins": 8}),
     "elliott_table2": ("elliott_table2", {"count": 4, "seconds": 0.5}),

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -43,3 +45,33 @@ def test_no_response_above_a_host_bound():
         assert float(row[-2]) == 1, row
     for row in rows[8:12]:  # as printed they are wrong, as FMLP+ suspend is in GCAPS
         assert int(row[-5]) > 0 and float(row[-2]) > 1, row
+
+
+def run(*command):
+    done = subprocess.run(
+        [sys.executable, *command], cwd=BENCHMARKS, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.python
+def test_no_damaged_store_gives_another_table():
+    assert run("store_damage.py", "--stores", "500", "--seed", "2").endswith("0 wrong tables\n")
+
+
+@pytest.mark.python
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and LD_PRELOAD")
+def test_no_fault_loses_more_than_it_may():
+    assert run("store_faults.py", "--step", "37").endswith("0 runs lost more than they may\n")
+
+
+@pytest.mark.python
+def test_killed_shards_give_the_whole_table():
+    options = ("--executors", "threads", "processes", "--shards", "7", "--runs", "1")
+    assert run("sweep_kills.py", *options).endswith("0 tables that differ\n")
+
+
+@pytest.mark.python
+def test_large_sweeps_are_small():
+    assert "MiB resident" in run("sweep_scale.py", "--sets", "10000000")

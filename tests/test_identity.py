@@ -14,6 +14,8 @@ import pytest
 
 from gpusched.study.identity.function_identity import difference, function_parts
 
+pytestmark = pytest.mark.python
+
 
 @pytest.fixture(autouse=True)
 def no_bytecode() -> Iterator[None]:

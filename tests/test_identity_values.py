@@ -32,6 +32,8 @@ from gpusched.study.identity.function_identity import (
 from gpusched.study.identity.graph_digests import Vertex, digests
 from gpusched.study.identity.module_origins import origin
 
+pytestmark = pytest.mark.python
+
 
 def digest(value: Any) -> str:
     return value_digest(value, "value")

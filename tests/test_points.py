@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.study.points import axes_of, canonical, key_of, points_of, seeds_of, spawn
 
+pytestmark = pytest.mark.python
+
 
 class Color(enum.Enum):
     RED = 1

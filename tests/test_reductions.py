@@ -26,6 +26,8 @@ from gpusched.study.reductions import (
     Weighted,
 )
 
+pytestmark = pytest.mark.python
+
 FLOATS = hnp.arrays(np.float64, st.integers(1, 60), elements=st.floats(width=64))
 FINITE = hnp.arrays(
     np.float64, st.integers(1, 60), elements=st.floats(allow_nan=False, allow_infinity=False)

@@ -11,6 +11,8 @@ from gpusched._support.results import wilson
 from gpusched.study.points import spawn
 from gpusched.study.width import rounds
 
+pytestmark = pytest.mark.python
+
 GRID = {"level": [0.1, 0.5, 0.9], "kind": ["x", "y"]}
 OPTIONS = {"seed": 7, "progress": False, "key": "draws"}
 REDUCE = {"share": [gs.reductions.Mean(), gs.reductions.Quantiles(0.5)]}

@@ -20,6 +20,8 @@ from gpusched.study.chunks import Chunk
 from gpusched.study.points import spawn
 from gpusched.study.store import StoreError, open_file
 
+pytestmark = pytest.mark.python
+
 GRID = {"level": [0.25, 0.5, 0.75], "kind": ["x", "y"]}
 CALLS: list[tuple] = []
 STOP = {"at": None}

@@ -23,6 +23,8 @@ from gpusched.study.execution import SweepError
 from gpusched.study.points import spawn
 from gpusched.study.sweeps import sweep
 
+pytestmark = pytest.mark.python
+
 GRID = {"level": [0.25, 0.5, 0.75], "kind": ["x", "y"]}
 
 
@@ -152,6 +154,18 @@ def test_a_function_that_returns_something_else(returned, message):
         nullcontext() if message is None else pytest.raises((SweepError, ValueError), match=message)
     ):
         sweep(lambda **_: returned, {"level": [1]}, count=2, seed=1, chunk=2, progress=False)
+
+
+def test_a_result_without_a_table_ends_the_sweep_at_once():
+    calls = []
+
+    def function(*, level, count, first, seed):
+        calls.append(level)
+        return {"level": np.zeros(count)}
+
+    with pytest.raises(SweepError, match=r"at level=0: function: got a quantity 'level', expected"):
+        sweep(function, {"level": range(10**4)}, count=1, workers=1, progress=False)
+    assert len(calls) < 1000
 
 
 def test_names_must_be_the_same_everywhere():

@@ -48,8 +48,11 @@ class Work:
         What determines the results, for a store; None without one.
     notes
         Notes for the store.
-    stop, columns
-        When to stop a point, and the columns of its state by which that is decided.
+    stop
+        When to stop a point.
+    columns
+        The columns of a state, by which that is decided; ``ValueError`` for a state without a
+        table, which ends the study at its first result.
     largest
         Most task sets of a call; None for the planner's own limit.
     """
@@ -149,6 +152,7 @@ def _run(
                 pool.flag is not None,
             )
 
+        unseen = True
         wait = _never if store is None else store.due
         with reporter(execution.progress, total, "set", initial=done) as report:
             try:
@@ -157,6 +161,9 @@ def _run(
                         raise _failure(answer, work.points[index], first, size)
                     result = results[index]
                     try:
+                        if unseen and work.columns is not None:
+                            work.columns(answer.state)
+                        unseen = False
                         result.add(first, size, answer.state, answer.arrays)
                     except ValueError as error:
                         raise _misfit(error, work.points[index]) from None

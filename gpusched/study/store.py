@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.files import create
+from gpusched._support.files import create, remove_abandoned
 from gpusched._support.text import clip, shown
 from gpusched.study.accumulators import Arrays, State
 from gpusched.study.chunks import Chunk, Definition
@@ -222,6 +222,8 @@ def open_file(
         if not os.path.isfile(name):  # opening a pipe would block
             raise StoreError(f"{name}: expected an ordinary file")
         _check_header(name)
+        if definition is not None:
+            remove_abandoned(name)
     elif definition is None:
         raise FileNotFoundError(f"{name}: no such file, expected a store")
     else:
