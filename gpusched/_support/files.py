@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import io
 import os
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -141,8 +143,6 @@ def _stream(name: str) -> int | None:
 @contextlib.contextmanager
 def _sent(stream: int, name: str, mode: str, options: dict[str, Any]) -> Iterator[IO[Any]]:
     """A file whose content is written to the descriptor ``stream`` at the end."""
-    import tempfile
-
     try:
         with contextlib.ExitStack() as stack:
             content: Any = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))
@@ -195,8 +195,6 @@ def _replaced(name: str, mode: str, options: dict[str, Any]) -> Iterator[IO[Any]
 
 def _prefix(target: str) -> str:
     """Start of the temporary names of ``target``, of one length for names of any length."""
-    import hashlib
-
     digest = hashlib.sha256(os.fsencode(os.path.basename(target))).hexdigest()
     return f".gpusched-{digest[:16]}-"
 

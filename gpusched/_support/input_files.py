@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import io
 import os
 import stat
+import zipfile
+import zlib
 from collections.abc import Iterator
 
 from gpusched._support.arguments import integer
@@ -104,9 +107,6 @@ def gunzip(data: bytes, name: str, max_bytes: int = MAX_BYTES) -> bytes:
     ``name`` is that of the file, for messages. Raises ValueError for a damaged gzip, and for one
     that unpacks to more than ``max_bytes``.
     """
-    import gzip
-    import zlib
-
     buffer = bytearray(_UNPACKED)
     total = 0
     try:
@@ -135,8 +135,6 @@ def zip_members(
     ValueError, and others of zipfile and zlib
         A damaged file, a method of compression other than deflate, an encrypted member.
     """
-    import zipfile
-
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         file.seek(-12, os.SEEK_END)  # a damaged length in the directory hides members
