@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched._support.input_files import MAX_BYTES, content, gunzip
+from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.input_files import content, gunzip
 
 TRACE = Path(__file__).parent / "data" / "pipeline.pt.trace.json"
 TASKS = gs.KernelTasks(period=[4, 8], wcet=[1, 2])

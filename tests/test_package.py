@@ -197,6 +197,42 @@ def test_import_is_light() -> None:
     assert sorted(heavy & {name.split(".")[0] for name in names}) == []
 
 
+def test_parts_are_imported_where_they_are_used() -> None:
+    """Asking for the functions loads nothing that only files, pictures and stores need."""
+    names = run(
+        sys.executable,
+        "-c",
+        "import sys, numpy; before = set(sys.modules)\n"
+        "import gpusched as gs; gs.GPU; gs.pbs.search; gs.simulate.hierarchy\n"
+        "gs.analysis.fifo_bound; gs.sweep\n"
+        "print(*(set(sys.modules) - before))",
+    ).split()
+    assert {"gpusched.pbs.exact_search", "gpusched.study.sweeps"} <= set(names)
+    standard = {
+        *("concurrent", "csv", "gzip", "hashlib", "html", "multiprocessing", "pathlib"),
+        *("sqlite3", "tempfile", "urllib", "zipfile"),
+    }
+    installed = {"IPython", "matplotlib", "pandas", "scipy", "tqdm"}
+    unused = standard | installed
+    assert sorted(unused & {name.split(".")[0] for name in names}) == []
+    parts = {
+        "gpusched._draw",
+        "gpusched._support.files",
+        "gpusched._support.input_files",
+        "gpusched._support.saved_files",
+        "gpusched.cuda",
+        "gpusched.experiments",
+        "gpusched.io",
+        "gpusched.pbs.graph",
+        "gpusched.study.engine",
+        "gpusched.study.identity",
+        "gpusched.study.store",
+        "numpy.random",
+    }
+    assert sorted(parts & set(names)) == []
+    assert [name for name in names if name.endswith("_timeline")] == []
+
+
 def test_the_tab_key_shows_what_is_public() -> None:
     """dir() of the package and of its modules: all of it is there, none of it by accident."""
     shown = {name for name in dir(gpusched) if not name.startswith("__")}

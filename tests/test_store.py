@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.study.chunks import Chunk
 from gpusched.study.points import spawn
-from gpusched.study.store import Chunk, StoreError, open_file
+from gpusched.study.store import StoreError, open_file
 
 pytestmark = pytest.mark.python
 

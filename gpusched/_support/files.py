@@ -27,7 +27,7 @@ try:
 except ImportError:  # a system without flock
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["create", "replacing"]
+__all__ = ["create", "remove_abandoned", "replacing"]
 
 _IN_MEMORY = 1 << 24  # bytes of a stream's content before it goes to a temporary file
 _PIECE = 1 << 20
@@ -99,7 +99,7 @@ def create(path: str | os.PathLike[str], content: bytes) -> None:
     name = path_text(path)
     target = os.path.realpath(name)
     with blaming(name):
-        _remove_abandoned(target)
+        remove_abandoned(target)
         unfinished, descriptor = _created(target, 0o666)
         try:
             rest = memoryview(content)
@@ -169,7 +169,7 @@ def _replaced(name: str, mode: str, options: dict[str, Any]) -> Iterator[IO[Any]
             old = os.stat(target)
         except FileNotFoundError:
             old = None
-        _remove_abandoned(target)
+        remove_abandoned(target)
         unfinished, descriptor = _created(target, 0o666 if old is None else 0o600)
     held = os.dup(descriptor)  # keeps the lock until the file has its name
     try:
@@ -224,8 +224,9 @@ def _locked(descriptor: int) -> bool | None:
     return True
 
 
-def _remove_abandoned(target: str) -> None:
-    """Remove the temporary files of ``target`` that no living process writes."""
+def remove_abandoned(path: str | os.PathLike[str]) -> None:
+    """Remove the temporary files of ``path`` that no living process writes."""
+    target = os.path.realpath(path)
     prefix = _prefix(target)
     with contextlib.suppress(OSError), os.scandir(os.path.dirname(target)) as entries:
         for entry in entries:

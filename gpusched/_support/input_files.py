@@ -22,12 +22,12 @@ import zlib
 from collections.abc import Iterator
 
 from gpusched._support.arguments import integer
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.paths import blaming, own_descriptor, path_text
 from gpusched._support.text import shown
 
 __all__ = [
     "GZIP",
-    "MAX_BYTES",
     "TooLarge",
     "check_size",
     "content",
@@ -36,9 +36,6 @@ __all__ = [
     "read_all",
     "zip_members",
 ]
-
-MAX_BYTES = 4 << 30
-"""Default of ``max_bytes``: 4 GiB."""
 
 GZIP = b"\x1f\x8b"
 

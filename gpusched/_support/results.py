@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -13,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import FloatArray, frozen
-from gpusched._support.files import replacing
-from gpusched._support.text import clip
+from gpusched._support.text import clip, escape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +109,10 @@ class Results:
 
         The file is replaced atomically.
         """
+        import csv
+
+        from gpusched._support.files import replacing
+
         with replacing(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
@@ -141,8 +143,6 @@ class Results:
         return "\n".join([*text, *([f"and {more} more rows"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         shown = [column[:_SHOWN_ROWS].tolist() for column in self.columns.values()]
         rows = "".join(

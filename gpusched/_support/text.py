@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,13 @@ def clip(text: str, length: int) -> str:
     """``text`` cut to ``length`` characters, with blanks for control characters."""
     text = _printable(text)
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def escape(text: str) -> str:
+    """Text escaped for HTML, quotation marks included."""
+    import html
+
+    return html.escape(text)
 
 
 def xml(text: str) -> str:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.registry import enumeration
+from gpusched._support.saved import Saved
 from gpusched.analysis.fifo_threads import COMMON
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.kernel_tasks import KernelTasks
@@ -97,6 +98,7 @@ class FifoBound(Answer):
     """
 
     _KIND: ClassVar[str] = "FifoBound"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks,)
     _SHOWN: ClassVar[tuple[str, ...]] = ("response", "deadline", "slack", "theorem", "status")
 
     tasks: KernelTasks

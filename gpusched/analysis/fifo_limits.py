@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance
+from gpusched._support.saved import Saved
 from gpusched.analysis.fifo_threads import (
     COMMON,
     exact_utilization,
@@ -61,6 +62,7 @@ class FifoLimit(Answer):
     """
 
     _KIND: ClassVar[str] = "FifoLimit"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks,)
     _SHOWN: ClassVar[tuple[str, ...]] = ("deadline", "utilization")
 
     tasks: KernelTasks

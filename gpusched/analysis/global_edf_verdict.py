@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
+from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, Times, missing
 from gpusched.model.host_tasks import HostTasks
 
@@ -87,6 +88,7 @@ class GedfVerdict(Answer):
     """
 
     _KIND: ClassVar[str] = "GedfVerdict"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks,)
     _QUESTION: ClassVar[str] = "the tardiness of every task is bounded"
     _SHOWN: ClassVar[tuple[str, ...]] = (
         *("period", "demand", "blocking", "response", "tardiness", "method"),

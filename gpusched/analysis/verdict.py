@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration, methods
+from gpusched._support.saved import Saved
 from gpusched._support.text import clip
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
@@ -106,6 +107,7 @@ its own segments.'
     """
 
     _KIND: ClassVar[str] = "Verdict"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks,)
 
     hosts: HostTasks
     test: str

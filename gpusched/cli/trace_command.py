@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusched._draw import axes as plot
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.files import replacing
-from gpusched._support.input_files import MAX_BYTES
 from gpusched._support.text import UNITS
 from gpusched.cli.command_parts import Refusal, columns, drawable, duration, natural, positive
 from gpusched.model.slowdown import SLOWDOWNS

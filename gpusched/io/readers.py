@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, integer, one_of
-from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.paths import path_text
 from gpusched.io import examiner, rule_check, trace_files
 from gpusched.io.block_log import BlockLog

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +22,7 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
-from gpusched._support.files import replacing
-from gpusched._support.input_files import MAX_BYTES
-from gpusched._support.paths import path_text
-from gpusched._support.saved import read_npz
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import shown
 from gpusched.model.batches import (
     MAX_TASKS,
@@ -47,21 +43,21 @@ from gpusched.model.batches import (
     task_index,
     tasks_of,
 )
-from gpusched.model.frames import Table
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.slowdown import factors
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import pandas as pd
 
     from gpusched.model.gpu import GPU
 
 __all__ = ["BatchTable"]
 
-Slowdown = float | Fraction | tuple[float, float] | str | None
+Slowdown: TypeAlias = "float | Fraction | tuple[float, float] | str | None"
 """Factors of slowdown: least and most, one for all, a name, or none."""
 
-Seed = int | np.random.SeedSequence | np.random.Generator | None
+Seed: TypeAlias = "int | np.random.SeedSequence | np.random.Generator | None"
 """Source of random numbers."""
 
 _FORMAT = "gpusched.BatchTable 1"
@@ -223,6 +219,7 @@ class BatchTable:
             Times of 2**60 - 1 ticks or more.
         """
         from gpusched.model.gpu import as_gpu
+        from gpusched.model.slowdown import factors
 
         device = as_gpu(gpu)
         _check_tasks(tasks)
@@ -259,6 +256,8 @@ class BatchTable:
         OverflowError
             Times of 2**60 - 1 ticks or more, or a hyperperiod that is too large.
         """
+        from gpusched.model.slowdown import factors
+
         _check_tasks(tasks)
         least, most = factors(slowdown)
         completion = _core.oracle_by_utilization(
@@ -355,6 +354,8 @@ class BatchTable:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table or stack without loss (NumPy's ``.npz``), for `load`. An existing file
         is replaced once the new one is complete."""
+        from gpusched._support.files import replacing
+
         arrays: dict[str, Any] = {"format": np.array(_FORMAT), "completion": self.completion}
         if self.undecided is not None:
             arrays["undecided"] = self.undecided
@@ -369,6 +370,9 @@ class BatchTable:
 
         Raises OSError, also for what is not a regular file, and ValueError for every other file.
         """
+        from gpusched._support.paths import path_text
+        from gpusched._support.saved_files import read_npz
+
         where = path_text(path)
         arrays = read_npz(where, "BatchTable", max_bytes)
         try:
@@ -404,8 +408,11 @@ class BatchTable:
             raise TypeError("tables: got one table, expected a stack of tables to be indexed")
         if not isinstance(index, slice):
             index = position(index, len(self), "tables")
-        part = [None if a is None else a[index].copy() for a in self._arrays()]
-        return BatchTable._make(*part)
+        return self._sets(index)
+
+    def _sets(self, index: Any) -> BatchTable:
+        """Tables of a stack by an index that was checked: a number, a slice or numbers."""
+        return self._make(*(None if a is None else a[index].copy() for a in self._arrays()))
 
     def batch_mask(self, members: Iterable[int]) -> int:
         """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
@@ -511,6 +518,8 @@ class BatchTable:
         >>> gs.BatchTable.from_frame(table.to_frame()) == table
         True
         """
+        from gpusched.model.frames import Table
+
         known = ["set", "mask", "size", "tasks", "undecided"]
         rows = Table(frame, ["completion"], known, ["set"])
         if "tasks" not in rows and "mask" not in rows:

@@ -19,7 +19,7 @@ from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
-from gpusched._support.text import shown
+from gpusched._support.text import escape, shown
 
 KB = 1024
 WARP_THREADS = limit("model.warp_threads")
@@ -379,8 +379,6 @@ class GPU(Saved):
             "copy engines": str(self.copy_engines),
         }
         body = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
-        from html import escape
-
         caption = f"<caption>{escape(self.name[:60])}</caption>" if self.name else ""
         return f"<table>{caption}{body}</table>"
 

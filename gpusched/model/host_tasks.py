@@ -33,7 +33,6 @@ from gpusched.model.hosts.host_arrays import (
     spread_segments,
 )
 from gpusched.model.hosts.host_columns import MAX_SMS, MODES, HostColumns
-from gpusched.model.hosts.host_frames import fields_of, frame_of
 from gpusched.model.hosts.host_lists import (
     differ_in_length,
     from_lists,
@@ -41,7 +40,6 @@ from gpusched.model.hosts.host_lists import (
     sm_sets,
     to_segments,
 )
-from gpusched.model.hosts.host_text import html_of, text_of
 from gpusched.model.task_sets import unless_derived
 
 if TYPE_CHECKING:
@@ -403,6 +401,8 @@ class HostTasks(HostColumns):
         >>> hosts.to_frame()[["task", "cpu", "kernel_1", "period"]].values.tolist()
         [[0, 3, 6, 60], [0, 0, <NA>, 60], [1, 5, <NA>, 80]]
         """
+        from gpusched.model.hosts.host_frames import frame_of
+
         return frame_of(self)
 
     @classmethod
@@ -429,12 +429,18 @@ class HostTasks(HostColumns):
         TypeError
             An object that is not a pandas table.
         """
+        from gpusched.model.hosts.host_frames import fields_of
+
         return cls(**fields_of(frame))
 
     def __repr__(self) -> str:
+        from gpusched.model.hosts.host_text import text_of
+
         return text_of(self)
 
     def _repr_html_(self) -> str:
+        from gpusched.model.hosts.host_text import html_of
+
         return html_of(self)
 
 

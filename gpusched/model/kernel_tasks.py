@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
-from gpusched.model.frames import Table
+from gpusched._support.text import escape
 from gpusched.model.task_sets import TaskSet, unless_derived
 
 if TYPE_CHECKING:
@@ -230,6 +229,8 @@ class KernelTasks(TaskSet):
         TypeError
             An object that is not a pandas table.
         """
+        from gpusched.model.frames import Table
+
         known = [*cls._ARRAYS[1:], "set", "task", "name"]
         table = Table(frame, ["period"], known, ["set", "task"])
         sizes = table.set_sizes(equal=True)

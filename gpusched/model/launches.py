@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
@@ -25,8 +24,7 @@ from gpusched._support.arguments import (
     ticks,
 )
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip
-from gpusched.model.frames import Table
+from gpusched._support.text import clip, escape
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import (
     KINDS,
@@ -486,6 +484,8 @@ class Launches(Saved):
         TypeError
             An object that is not a pandas table.
         """
+        from gpusched.model.frames import Table
+
         known = [*_COLUMNS[1:], "name", "after", "block_times", *_FACTORS]
         table = Table(frame, ["time"], [*known, *_STREAM_COLUMNS, "stream_name"], [])
         stream = table.whole("stream") if "stream" in table else [0] * table.length

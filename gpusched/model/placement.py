@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._draw.axes import axes
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
 from gpusched._support.frozen import Frozen
 from gpusched._support.registry import enumeration
@@ -121,6 +120,8 @@ class Placement(Saved, Frozen):
         ``ax`` is a matplotlib axes, a new one unless given; returns it. In a notebook the
         placement itself shows as the same picture, without matplotlib.
         """
+        from gpusched._draw.axes import axes
+
         ax = axes(ax)
         boxes = _Boxes(self, self.gpu.sms)
         ax.bar(np.arange(self.gpu.sms), self.before[:, 0], color=_RESIDENT)

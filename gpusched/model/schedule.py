@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._draw import chrome_trace, svg, timeline_axes
 from gpusched._support.arguments import (
     Int64Array,
     at_least,
@@ -23,9 +22,8 @@ from gpusched._support.arguments import (
     int_array,
     position,
 )
-from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import shown
-from gpusched.model import schedule_timeline
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
 from gpusched.model.jobs import Jobs
@@ -331,11 +329,17 @@ class Schedule:
         until
             Draw up to this time (ticks) instead of the first 60 frames.
         """
+        from gpusched._draw import timeline_axes
+        from gpusched.model import schedule_timeline
+
         drawn: Axes = timeline_axes.plot(schedule_timeline.picture(self, unit, until), ax)
         return drawn
 
     def to_svg(self, *, unit: str | None = None, until: int | None = None) -> str:
         """The same picture as an SVG document, without matplotlib; see ``plot``."""
+        from gpusched._draw import svg
+        from gpusched.model import schedule_timeline
+
         return svg.svg(schedule_timeline.picture(self, unit, until))
 
     def _repr_svg_(self) -> str:
@@ -374,6 +378,9 @@ class Schedule:
         is the length of a tick in ns. The file is written whole or not at all; a name that ends
         in .gz is compressed. Raises OSError, and ValueError for a ``tick`` below 1.
         """
+        from gpusched._draw import chrome_trace
+        from gpusched.model import schedule_timeline
+
         chrome_trace.write_timeline(schedule_timeline.trace(self), path, tick)
 
     # What these share

@@ -12,13 +12,17 @@ All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from gpusched._support.budget import Budget
 from gpusched.model.answers.answer import Answer
-from gpusched.pbs import graph
 from gpusched.pbs.certificates import DeadInterval, Overload
 from gpusched.pbs.edf import Edf, edf_parallel, edf_serial
 from gpusched.pbs.exact_search import SPENT, STAGES, Search, search
 from gpusched.pbs.policy import Play, Policy
+
+if TYPE_CHECKING:
+    from gpusched.pbs import graph
 
 __all__ = [
     "SPENT",
@@ -36,6 +40,14 @@ __all__ = [
     "graph",
     "search",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "graph":
+        raise AttributeError(f"module 'gpusched.pbs' has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module("gpusched.pbs.graph")  # which few programs ask for
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,6 @@ from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.answers.answer import Claim, Flags, Ticks
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.certificates import DeadInterval, Overload, certificate_of
@@ -102,7 +101,7 @@ class Search(BatchAnswer):
     """
 
     _KIND: ClassVar[str] = "Search"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (*(KernelTasks, HostTasks, Policy),)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, Policy)
 
     tasks: KernelTasks
     table: BatchTable

@@ -17,16 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._draw.axes import axes
 from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
-from gpusched._support.files import replacing
 from gpusched._support.frozen import Frozen
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
 from gpusched.model.answers.answer import Claim
 from gpusched.model.batches import members
-from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.search_inputs import PRINTED, BatchAnswer
@@ -163,6 +160,8 @@ class Graph(Saved, Frozen):
         lines.append("}")
         text = "\n".join(lines) + "\n"
         if path is not None:
+            from gpusched._support.files import replacing
+
             with replacing(path, "w", encoding="utf-8") as file:
                 file.write(text)
         return text
@@ -178,6 +177,8 @@ class Graph(Saved, Frozen):
         ValueError
             The graph has more than ``max_vertices`` vertices.
         """
+        from gpusched._draw.axes import axes
+
         self._bounded(max_vertices)
         x, y = self._layout()
         height = max(2.5, 0.8 * float(np.bincount(self.depth).max()))
@@ -316,7 +317,7 @@ class GraphSearch(BatchAnswer):
     """
 
     _KIND: ClassVar[str] = "GraphSearch"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, HostTasks, Graph)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, Graph)
 
     tasks: KernelTasks
     variant: str

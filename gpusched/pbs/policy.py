@@ -10,7 +10,6 @@ it is compared with in ``play``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -27,7 +26,7 @@ from gpusched._support.arguments import (
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched._support.text import shown
+from gpusched._support.text import escape, shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 

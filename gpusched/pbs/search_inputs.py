@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, instance
+from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Answer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
@@ -33,6 +34,7 @@ _SAVED = {
 class BatchAnswer(Answer):
     """Base of the answers about batch scheduling; a response is a job's longest in the schedule."""
 
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks,)
     _PER_SET = True
 
     if TYPE_CHECKING:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._draw import chrome_trace, svg, timeline_axes
 from gpusched._support.arguments import Int64Array
 from gpusched._support.saved import Saved
 from gpusched.model.fifo_order import ORDERS
 from gpusched.model.jobs import Jobs, RunJobs
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.simulate import fifo_timeline, run_results
+from gpusched.simulate import run_results
 from gpusched.simulate.run_results import Responses, Table
 
 if TYPE_CHECKING:
@@ -186,12 +185,18 @@ class FifoRun(Saved, RunJobs):
         ValueError
             A run without its waves, an empty window.
         """
+        from gpusched._draw import timeline_axes
+        from gpusched.simulate import fifo_timeline
+
         drawn = fifo_timeline.picture(self, unit, since, until, labels)
         shown: Axes = timeline_axes.plot(drawn, ax)
         return shown
 
     def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
         """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        from gpusched._draw import svg
+        from gpusched.simulate import fifo_timeline
+
         return svg.svg(fifo_timeline.picture(self, unit, since, until))
 
     def _repr_svg_(self) -> str | None:
@@ -221,6 +226,9 @@ class FifoRun(Saved, RunJobs):
         TypeError, ValueError
             ``tick`` is not a positive integer.
         """
+        from gpusched._draw import chrome_trace
+        from gpusched.simulate import fifo_timeline
+
         chrome_trace.write_timeline(fifo_timeline.trace(self), path, tick)
 
 

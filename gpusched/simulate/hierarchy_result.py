@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._draw import chrome_trace, svg, timeline_axes
-from gpusched._draw.timeline import Timeline
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
+from gpusched._support.text import escape
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import KINDS, Launches
-from gpusched.simulate import hierarchy_timeline, hierarchy_why, run_results
+from gpusched.simulate import hierarchy_why, run_results
 from gpusched.simulate.hierarchy_tables import (
     REASONS,
     Blocks,
@@ -31,6 +29,8 @@ from gpusched.simulate.hierarchy_tables import (
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from gpusched._draw.timeline import Timeline
 
 __all__ = [
     "OUTCOMES",
@@ -341,6 +341,8 @@ class Hierarchy(Saved, Frozen):
         ValueError
             SMs of a run without its blocks, an empty window.
         """
+        from gpusched._draw import timeline_axes
+
         shown: Axes = timeline_axes.plot(self._picture(by, unit, since, until), ax)
         return shown
 
@@ -353,10 +355,14 @@ class Hierarchy(Saved, Frozen):
         until: int | None = None,
     ) -> str:
         """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        from gpusched._draw import svg
+
         return svg.svg(self._picture(by, unit, since, until))
 
     def _picture(self, by: str, unit: Any, since: Any, until: Any, warps: int = 1) -> Timeline:
         """Timeline of a picture; a lane of an SM has room for ``warps`` at least."""
+        from gpusched.simulate import hierarchy_timeline
+
         return hierarchy_timeline.picture(self, by, unit, since, until, warps)
 
     def _repr_svg_(self) -> str:
@@ -386,4 +392,7 @@ class Hierarchy(Saved, Frozen):
         TypeError, ValueError
             ``tick`` is not a positive integer.
         """
+        from gpusched._draw import chrome_trace
+        from gpusched.simulate import hierarchy_timeline
+
         chrome_trace.write_timeline(hierarchy_timeline.trace(self), path, tick)

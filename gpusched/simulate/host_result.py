@@ -7,68 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from gpusched._draw import chrome_trace, svg, timeline_axes
 from gpusched._support.arguments import Int64Array
 from gpusched._support.saved import Saved
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.jobs import RunJobs
-from gpusched.simulate import host_timeline, run_results
-from gpusched.simulate.host_timeline import WHAT
-from gpusched.simulate.run_results import Responses, Table
+from gpusched.simulate import run_results
+from gpusched.simulate.host_intervals import WHAT, Intervals
+from gpusched.simulate.run_results import Responses
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["WHAT", "HostResponses", "HostRun", "Intervals"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Intervals(Table):
-    """Intervals in which jobs ran or waited: read-only int64 arrays, (intervals,).
-
-    In the order of their ends, kernels in that of their starts. Those of a job that are not kernels
-    do not overlap; where the job suspends during kernels, the lengths of all of them add up to its
-    response time.
-
-    Attributes
-    ----------
-    task, job
-        The task's index, and the number of its job, from 0; -1 for the GPU server when it wakes up.
-    what
-        Index into ``WHAT``. On a core: "cpu", "copy in" and "copy out" (on the copy engine, too),
-        "spin" (keeps a core while it waits or its kernel runs), "overhead" (of the server). On SMs:
-        "kernel". Waiting: "wait for core" (ready, but something more urgent runs; in a container,
-        the server does not serve it), "wait for copy engine" and "wait for SMs" (with STGM),
-        "wait for GPU" (for the lock or the server), "served" (the server handles its segment).
-    core
-        The core; -1 for what is on none.
-    start, end
-        In ticks.
-    """
-
-    _KIND: ClassVar[str] = "Intervals"
-
-    task: Int64Array
-    job: Int64Array
-    what: Int64Array
-    core: Int64Array
-    start: Int64Array
-    end: Int64Array
-
-    @property
-    def label(self) -> npt.NDArray[np.str_]:
-        """``what`` in words."""
-        words: npt.NDArray[np.str_] = np.array(WHAT)[self.what]
-        return words
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per interval as a ``pandas.DataFrame``, ``what`` in words."""
-        import pandas as pd
-
-        return super().to_frame().assign(what=pd.Categorical.from_codes(self.what, list(WHAT)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,11 +169,17 @@ class HostRun(Saved, RunJobs):
         ValueError
             A run without its intervals, an empty window.
         """
+        from gpusched._draw import timeline_axes
+        from gpusched.simulate import host_timeline
+
         shown: Axes = timeline_axes.plot(host_timeline.picture(self, unit, since, until), ax)
         return shown
 
     def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
         """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        from gpusched._draw import svg
+        from gpusched.simulate import host_timeline
+
         return svg.svg(host_timeline.picture(self, unit, since, until))
 
     def _repr_svg_(self) -> str | None:
@@ -251,6 +209,9 @@ class HostRun(Saved, RunJobs):
         TypeError, ValueError
             ``tick`` is not a positive integer.
         """
+        from gpusched._draw import chrome_trace
+        from gpusched.simulate import host_timeline
+
         chrome_trace.write_timeline(host_timeline.trace(self), path, tick)
 
 

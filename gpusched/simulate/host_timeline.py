@@ -22,12 +22,7 @@ from gpusched._draw.timeline import (
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 from gpusched.model.host_tasks import HostTasks
-
-WHAT = (
-    *("", "cpu", "copy in", "kernel", "copy out", "spin", "overhead"),
-    *("wait for core", "wait for copy engine", "wait for SMs", "wait for GPU", "served"),
-)
-"""Kinds of intervals, in the order of the core's numbers; see ``Intervals``."""
+from gpusched.simulate.host_intervals import WHAT
 
 COPIES = (WHAT.index("copy in"), WHAT.index("copy out"))
 KERNEL = WHAT.index("kernel")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._draw.axes import axes, color, grid
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
+from gpusched._support.text import escape
 
 if TYPE_CHECKING:
     from typing import Self
@@ -126,6 +125,8 @@ class Responses(Saved, Frozen):
 
         ``ax``: axes to draw on; a new figure unless given. Returns the axes.
         """
+        from gpusched._draw.axes import axes, color, grid
+
         ax = axes(ax, (6.4, 3.6))
         worst = np.atleast_2d(self.worst)
         task = np.arange(worst.shape[1])

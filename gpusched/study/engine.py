@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched._support.progress import reporter
 from gpusched.study.accumulators import Accumulator, State
 from gpusched.study.calls import Call, Failure, perform
-from gpusched.study.execution import Execution, SweepError
+from gpusched.study.chunks import Chunk, Definition
+from gpusched.study.execution import Execution, SweepError, worker_count
 from gpusched.study.notes import joined_notes, plain_point
 from gpusched.study.planner import Planner
 from gpusched.study.point_results import PointResults
 from gpusched.study.points import Point, describe, key_of
-from gpusched.study.store import Chunk, Definition, Store, open_file
 from gpusched.study.width import Width
-from gpusched.study.workers import LostWorker, Workers, worker_count
+from gpusched.study.workers import LostWorker, Workers
+
+if TYPE_CHECKING:
+    from gpusched.study.store import Store
 
 __all__ = ["Work", "compute"]
 
@@ -84,6 +87,8 @@ def compute(work: Work, execution: Execution) -> list[PointResults]:
     if execution.store is None:
         _run(work, execution, results, [], None)
         return results
+    from gpusched.study.store import open_file
+
     keys = [key_of(point) for point in work.points]
     with open_file(execution.store, work.definition) as store:
         by_key = dict(zip(keys, results, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +11,8 @@ from typing import Any
 from gpusched._support.arguments import integer
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
-from gpusched.study.workers import worker_count
 
-__all__ = ["Execution", "SweepError"]
+__all__ = ["Execution", "SweepError", "worker_count"]
 
 
 class SweepError(RuntimeError):
@@ -54,3 +54,15 @@ class Execution:
         if self.store is None:
             raise ValueError("store: got None, expected a file for the results of the shard")
         object.__setattr__(self, "shard", (part, of))
+
+
+def worker_count(workers: int | None) -> int:
+    """The argument ``workers``; for None, the number of CPUs that this process may use."""
+    if workers is None:
+        with contextlib.suppress(AttributeError):  # not on every system
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    number = integer(workers, "workers")
+    if number < 1:
+        raise ValueError(f"workers: got {number}, expected at least 1")
+    return number

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.study.accumulators import Accumulator, Arrays, State
+from gpusched.study.chunks import Chunk
 from gpusched.study.planner import Coverage
-from gpusched.study.store import Chunk
 from gpusched.study.width import Width, rounds
 
 __all__ = ["PointResults", "values_of"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import hashlib
 import itertools
 import json
 import math
@@ -111,6 +110,12 @@ def _digest(values: Point) -> str:
         {name: canonical(value, f"grid[{name!r}]") for name, value in values.items()},
         sort_keys=True,
     )
+    return _sha256(text)
+
+
+def _sha256(text: str) -> str:
+    import hashlib
+
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -147,8 +152,8 @@ def _canonical(value: Any, name: str, depth: int) -> str:
         return _canonical(one, name, depth + 1)
 
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        words = hashlib.sha256(str([inside(one) for one in value.ravel().tolist()]).encode())
-        return f"array {value.shape} {words.hexdigest()}"
+        words = str([inside(one) for one in value.ravel().tolist()])
+        return f"array {value.shape} {_sha256(words)}"
     if isinstance(value, Mapping):
         return f"mapping {sorted((inside(k), inside(v)) for k, v in value.items())}"
     if isinstance(value, Set):

@@ -19,15 +19,16 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gpusched._support.files import create
+from gpusched._support.files import create, remove_abandoned
 from gpusched._support.text import clip, shown
 from gpusched.study.accumulators import Arrays, State
+from gpusched.study.chunks import Chunk, Definition
 
-__all__ = ["Chunk", "Definition", "Store", "StoreError", "open_file"]
+__all__ = ["Store", "StoreError", "check_same", "open_file"]
 
 # "gpsS": SQLite application id of these files; the version changes with the tables below.
 _APPLICATION = 0x67707353
@@ -48,20 +49,6 @@ _TABLES = """
 
 class StoreError(RuntimeError):
     """A file is not a store of this study, or is damaged or in use; it was not changed."""
-
-
-Definition = Mapping[str, Any]
-"""What determines the results of a study, by names; of values that JSON holds."""
-
-
-class Chunk(NamedTuple):
-    """Results of the task sets ``first`` .. ``first + size - 1`` of the point with the key."""
-
-    point: str
-    first: int
-    size: int
-    state: State
-    arrays: Arrays | None
 
 
 class Store:
@@ -235,6 +222,8 @@ def open_file(
         if not os.path.isfile(name):  # opening a pipe would block
             raise StoreError(f"{name}: expected an ordinary file")
         _check_header(name)
+        if definition is not None:
+            remove_abandoned(name)
     elif definition is None:
         raise FileNotFoundError(f"{name}: no such file, expected a store")
     else:

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpusched._support.text import shown
+from gpusched._support.text import escape, shown
 from gpusched.study.accumulators import PerSet
+from gpusched.study.chunks import Chunk
 from gpusched.study.notes import joined_notes, shown_value
 from gpusched.study.point_results import PointResults, values_of
 from gpusched.study.points import describe
-from gpusched.study.store import Chunk, StoreError, check_same, open_file
+from gpusched.study.store import StoreError, check_same, open_file
 from gpusched.study.sweep_definition import reductions_of
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
 from gpusched.study.width import Width
@@ -130,8 +131,6 @@ class StoredStudy:
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         rows = "".join(
             f"<tr><td>{escape(describe(point))}</td><td>{sets}</td></tr>"
             for point, sets in list(zip(self.points, self.sets, strict=True))[:_SHOWN]

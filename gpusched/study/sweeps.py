@@ -23,10 +23,7 @@ from gpusched._support.arguments import integer, one_of
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
 from gpusched.study.accumulators import PerSet
-from gpusched.study.engine import Work, compute
 from gpusched.study.execution import Execution
-from gpusched.study.notes import plain_value
-from gpusched.study.point_results import values_of
 from gpusched.study.points import axes_of, points_of, seeds_of, spawn
 from gpusched.study.reductions import Reduction
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
@@ -181,6 +178,10 @@ def sweep(
         A store of another function, seed or version, with the parts that differ; or one that is
         damaged or in use. It is not changed.
     """
+    # The engine is imported with the first sweep, so that ``gs.sweep`` is there at once.
+    from gpusched.study.engine import Work, compute
+    from gpusched.study.point_results import values_of
+
     number = integer(count, "count")
     if number < 1:
         raise ValueError(f"count: got {number}, expected at least 1")
@@ -201,6 +202,7 @@ def sweep(
     root = spawn(seed)
     definition = notes = None
     if store is not None:
+        from gpusched.study.notes import plain_value
         from gpusched.study.sweep_definition import definition_of
 
         by = None if seed_by is None else seeded

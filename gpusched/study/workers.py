@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpusched._support.arguments import integer
-
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-__all__ = ["LostWorker", "Workers", "executor_of", "worker_count"]
+__all__ = ["LostWorker", "Workers", "executor_of"]
 
 Key = TypeVar("Key")
 Payload = TypeVar("Payload")
@@ -30,18 +27,6 @@ class LostWorker(Exception):
         super().__init__(f"{type(error).__name__}: {error}")
         self.keys = keys
         self.error = error
-
-
-def worker_count(workers: int | None) -> int:
-    """The argument ``workers``; for None, the number of CPUs that this process may use."""
-    if workers is None:
-        with contextlib.suppress(AttributeError):  # not on every system
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    number = integer(workers, "workers")
-    if number < 1:
-        raise ValueError(f"workers: got {number}, expected at least 1")
-    return number
 
 
 def executor_of(given: Any) -> Executor | None:

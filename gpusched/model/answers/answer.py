@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex, TypeAlias
 
@@ -18,14 +17,15 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, frozen, task_number
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip, shown
+from gpusched._support.text import clip, escape, shown
 from gpusched.model.answers.stack_parts import part_of, position
-from gpusched.model.host_tasks import HostTasks
-from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from gpusched.model.host_tasks import HostTasks
+    from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing"]
 
@@ -72,7 +72,6 @@ class Answer(Saved, Frozen):
     of a stack, of tasks of a single set.
     """
 
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, HostTasks)
     _QUESTION: ClassVar[str] = "every deadline is met"
     _SHOWN: ClassVar[tuple[str, ...]] = ("deadline", "response", "slack")
     _PER_SET: ClassVar[bool] = False  # whether a frame has one row per set, not per task

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.text import shown
-from gpusched.model.batch_table import BatchTable
-from gpusched.model.task_sets import TaskSet
 
 __all__ = ["part_of", "position"]
+
+
+@runtime_checkable
+class MaybeStack(Protocol):
+    """Protocol of fields that may be stacks: task sets and batch tables."""
+
+    @property
+    def is_stack(self) -> bool: ...
+    def _sets(self, index: Any) -> Self: ...
 
 
 def position(index: Any, count: int) -> int | slice | npt.NDArray[Any]:
@@ -51,12 +58,8 @@ def part_of(value: Any, at: int | slice | npt.NDArray[Any], n: int | None = None
         if n is not None and value.ndim > 1:  # a row per task
             part = part[:n] if isinstance(at, int) else part[:, :n]
         return part.copy() if isinstance(part, np.ndarray) else part.item()
-    if isinstance(value, TaskSet):
-        return value[at] if value.is_stack else value
-    if isinstance(value, BatchTable):
-        if not value.is_stack:
-            return value
-        return BatchTable._make(*(None if a is None else a[at].copy() for a in value._arrays()))
+    if isinstance(value, MaybeStack):
+        return value._sets(at) if value.is_stack else value
     if isinstance(value, Mapping):
         return {key: part_of(part, at, n) for key, part in value.items()}
     return value

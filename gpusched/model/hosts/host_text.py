@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from gpusched._support.text import clip
+from gpusched._support.text import clip, escape
 from gpusched.model.hosts.host_columns import HostColumns
 
 __all__ = ["html_of", "job_of", "text_of"]

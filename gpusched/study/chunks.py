@@ -1,0 +1,23 @@
+"""Chunks of a study: ranges of the task sets of a point, with their results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gpusched.study.accumulators import Arrays, State
+
+__all__ = ["Chunk", "Definition"]
+
+Definition = Mapping[str, Any]
+"""What determines the results of a study, by names; of values that JSON holds."""
+
+
+class Chunk(NamedTuple):
+    """Results of the task sets ``first`` .. ``first + size - 1`` of the point with the key."""
+
+    point: str
+    first: int
+    size: int
+    state: State
+    arrays: Arrays | None
