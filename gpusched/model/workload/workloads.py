@@ -8,15 +8,30 @@ from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, SupportsIndex, overload
 
-from gpusched._support.arguments import instance, is_sequence, position
+from gpusched._support.arguments import instance, is_sequence, one_of, position
 from gpusched._support.input_files import MAX_BYTES
 from gpusched._support.text import clip, shown
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.views.derived_view import BatchView, LaunchView, View
+from gpusched.model.views.host_view import host_view
+from gpusched.model.views.kernel_view import batch_view, kernel_view
+from gpusched.model.views.launch_view import launch_view
+from gpusched.model.views.view_source import Source
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, Kernel, Segment
-from gpusched.model.workload.time_units import as_factor, scaled_up, tick_of, tick_text
+from gpusched.model.workload.time_units import (
+    Time,
+    as_factor,
+    as_time,
+    in_ticks,
+    scaled_up,
+    tick_of,
+    tick_text,
+)
 from gpusched.model.workload.workload_files import read_workload, write_workload
 from gpusched.model.workload.workload_frames import frame_of, parts_of
 from gpusched.model.workload.workload_parts import Parts
@@ -403,6 +418,150 @@ class Workload:
             copies.append(task.copy_time / task.period)
             gpu.append(busy / task.period)
         return Utilization(math.fsum(cpu), math.fsum(copies), math.fsum(gpu))
+
+    # Models
+
+    def kernels(
+        self, platform: Platform, *, gaps: Literal["refuse", "occupy"] = "refuse"
+    ) -> View[KernelTasks]:
+        """Derive kernel tasks: for PBS, one FIFO stream, and streams with priorities.
+
+        The GPU segments of a job are one unit. CPU work before them becomes an offset, CPU work
+        behind them shortens the deadline. A unit of several kernels takes the sum of their times,
+        and the most blocks, threads, registers and shared memory of any; copies on engines and
+        launch latencies count as GPU time. The priorities are those of the streams.
+
+        Parameters
+        ----------
+        platform
+            A platform with a GPU.
+        gaps
+            CPU work between two GPU segments is refused, or counts as GPU time ("occupy").
+
+        Returns
+        -------
+        View
+            ``tasks`` without those that have no GPU segments, and ``assumptions``.
+
+        Raises
+        ------
+        ValueError
+            Facts that the model cannot express: no GPU, jitter, several processes, kernels without
+            a shape, copies without a kernel, CPU work that leaves no time before the deadline, a
+            stream priority for some tasks only, more of them than levels.
+        OverflowError
+            Times of 2**60 ticks or more.
+
+        >>> w = gs.Workload([gs.Task("a", 90, [
+        ...     gs.CPU(5), gs.Kernel(20, blocks=64, threads=512), gs.CPU(3)])])
+        >>> w.kernels(gs.Platform("Xavier")).tasks
+        KernelTasks(period=[90], wcet=[20], deadline=[82], block_time=[10], offset=[5])
+        """
+        one_of(gaps, ("refuse", "occupy"), "gaps")
+        return kernel_view(self._source(platform), occupy=gaps == "occupy")
+
+    def batches(
+        self, platform: Platform, *, gaps: Literal["refuse", "occupy"] = "refuse"
+    ) -> BatchView:
+        """Derive kernel tasks and the completion times of their batches, for PBS.
+
+        Tasks, arguments and refusals are those of `kernels`. The table is that of
+        ``BatchTable.from_gpu`` with the largest slowdown of the platform; ValueError for more
+        tasks than a table can have.
+
+        >>> w = gs.Workload([gs.Task(name, 90, [gs.Kernel(20, blocks=4, threads=512)])
+        ...                  for name in ("a", "b")])
+        >>> view = w.batches(gs.Platform("Xavier", slowdown=1.5))
+        >>> gs.pbs.edf_parallel(view.tasks, view.table).schedulable, view.table.completion.tolist()
+        (True, [0, 20, 20, 30])
+        """
+        one_of(gaps, ("refuse", "occupy"), "gaps")
+        return batch_view(self._source(platform), occupy=gaps == "occupy")
+
+    def hosts(
+        self, platform: Platform, *, sms: Literal["divided", "all"] = "divided"
+    ) -> View[HostTasks]:
+        """Derive host tasks: for STGM, locks, a GPU server, and global EDF.
+
+        Copies count as CPU work in GPU segments; consecutive kernels are one GPU segment, and each
+        takes the launch latency longer. Tasks without a core have none.
+
+        Parameters
+        ----------
+        platform
+            The platform; it needs a GPU where SMs are divided.
+        sms
+            Kernels have times on 1, 2, ... SMs ("divided"), which need shapes or profiles, or only
+            one on all SMs ("all"), for methods that do not divide the SMs.
+
+        Returns
+        -------
+        View
+            ``tasks`` and ``assumptions``.
+
+        Raises
+        ------
+        ValueError
+            Facts that the model cannot express: jitter, a core that the platform does not have, a
+            priority for some tasks only; where SMs are divided, several processes and kernels
+            whose times on fewer SMs are unknown.
+        OverflowError
+            Times of 2**60 ticks or more.
+
+        >>> w = gs.Workload([gs.Task("a", 90, [
+        ...     gs.CPU(5), gs.CopyIn(2), gs.Kernel(20, blocks=32, threads=2048 // 4), gs.CPU(3)])])
+        >>> hosts = w.hosts(gs.Platform("Xavier")).tasks
+        >>> hosts.cpu.tolist(), hosts.copy_in.tolist(), hosts.kernel_time(sms=4).tolist()
+        ([[5, 3]], [[2]], [[40]])
+        """
+        one_of(sms, ("divided", "all"), "sms")
+        return host_view(self._source(platform), divided=sms == "divided")
+
+    def launches(
+        self, platform: Platform, until: Time, *, streams: Literal["task", "one"] = "task"
+    ) -> LaunchView:
+        """Derive the launches of all jobs released before a time, for the hierarchy simulation.
+
+        Jobs are released periodically; their GPU segments are launched when the CPU work before
+        them has ended. Each process has a context; tasks without a process share one.
+
+        Parameters
+        ----------
+        platform
+            A platform with a GPU.
+        until
+            Ticks, or text with a unit.
+        streams
+            A stream for each task, with its priority, or one stream for all.
+
+        Returns
+        -------
+        LaunchView
+            ``launches``, the ``task`` and ``job`` of each, and ``assumptions``.
+
+        Raises
+        ------
+        ValueError
+            Facts that the model cannot express: no GPU, jitter, CPU work between GPU segments,
+            kernels without a shape, a stream priority for some tasks only, more of them than
+            levels; several processes or priorities in one stream; more than 10**7 launches.
+        OverflowError
+            Times of 2**60 ticks or more.
+
+        >>> w = gs.Workload([gs.Task("a", "20us", [
+        ...     gs.CPU("2us"), gs.CopyIn("1us"), gs.Kernel("5us", blocks=8, threads=256)])])
+        >>> view = w.launches(gs.Platform("Xavier"), until="30us")
+        >>> view.launches.time.tolist(), view.job.tolist()
+        ([2000, 2000, 22000, 22000], [0, 0, 1, 1])
+        """
+        one_of(streams, ("task", "one"), "streams")
+        last = in_ticks(as_time(until, "until", 0), None, self._tick, "until")
+        return launch_view(self._source(platform), last, one_stream=streams == "one")
+
+    def _source(self, platform: Platform) -> Source:
+        instance(platform, Platform, "platform")
+        at = platform.at(self.tick)
+        return Source(self.tasks, self._tick, self.kernel_times(at), at, self.assumptions)
 
     # As any object
 

@@ -1,0 +1,157 @@
+"""Host tasks of a workload: CPU segments, and GPU segments of copies in, a kernel, copies out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.views.derived_view import View
+from gpusched.model.views.view_source import Source, given_to_all, listed, runs_on_cpu
+from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.segments import CPU, CopyIn, Kernel
+
+__all__ = ["host_view"]
+
+
+@dataclass
+class _Section:
+    """A GPU segment: copies in, kernels, copies out."""
+
+    copy_in: int
+    kernels: list[KernelTimes]
+    copy_out: int = 0
+
+
+@dataclass
+class _Job:
+    """CPU segments, one more than the GPU segments, and GPU segments."""
+
+    cpu: list[int] = field(default_factory=lambda: [0])
+    sections: list[_Section] = field(default_factory=list)
+    has_engine_copies: bool = False
+    has_lone_copies: bool = False
+
+
+def host_view(source: Source, *, divided: bool) -> View[HostTasks]:
+    """Host tasks with kernel times on 1, 2, ... SMs, or on all; see ``Workload.hosts``."""
+    source.refuse_jitter()
+    tasks, platform = source.tasks, source.platform
+    several = len(source.processes()) > 1
+    if divided:
+        source.refuse_processes("kernels of different contexts do not share the SMs")
+        if platform.gpu is None:
+            raise ValueError(
+                "platform: got no GPU, expected one whose SMs are divided (sms='all' is for "
+                "methods that do not divide them)"
+            )
+    jobs = [_job(task, times) for task, times in zip(tasks, source.times, strict=True)]
+    switch = platform.context_switch if several else 0
+    priority = given_to_all(tasks, "priority")
+    derived = HostTasks(
+        period=[task.period for task in tasks],
+        cpu=[job.cpu for job in jobs],
+        copy_in=[[part.copy_in for part in job.sections] for job in jobs],
+        kernel=[
+            [_times(part, divided, platform.launch_latency, switch) for part in job.sections]
+            for job in jobs
+        ],
+        copy_out=[[part.copy_out for part in job.sections] for job in jobs],
+        deadline=[task.deadline for task in tasks],
+        priority=priority,
+        offset=[task.offset for task in tasks],
+        core=_cores(source),
+        name=[task.name for task in tasks],
+    )
+    said = _sentences(source, jobs, divided, switch)
+    if priority is None:
+        said.append("CPU priorities are deadline-monotonic, ties by the order of the tasks")
+    return View(derived, (*source.assumptions, *said))
+
+
+def _job(task: Task, times: tuple[KernelTimes | None, ...]) -> _Job:
+    job = _Job()
+    waiting = 0  # copies in whose kernel has not come yet
+    section: _Section | None = None  # takes kernels while it has no copy out
+    for part, of in zip(task.segments, times, strict=True):
+        if isinstance(part, Kernel):
+            assert of is not None
+            if section is None or section.copy_out:
+                section = _Section(waiting, [])
+                job.sections.append(section)
+                job.cpu.append(0)
+                waiting = 0
+            section.kernels.append(of)
+            continue
+        time = part.time * part.repeat
+        job.has_engine_copies |= not runs_on_cpu(part)
+        if isinstance(part, CopyIn):
+            waiting += time
+            section = None
+            continue
+        if waiting:
+            job.has_lone_copies = True
+            job.cpu[-1] += waiting
+            waiting = 0
+        if isinstance(part, CPU):
+            job.cpu[-1] += time
+            section = None
+        elif section is None:
+            job.has_lone_copies = True
+            job.cpu[-1] += time
+        else:
+            section.copy_out += time
+    if waiting:
+        job.has_lone_copies = True
+        job.cpu[-1] += waiting
+    return job
+
+
+def _times(section: _Section, divided: bool, latency: int, switch: int) -> list[int]:
+    """Times of the kernels of a GPU segment, on 1, 2, ... SMs, or on all SMs alone."""
+    rows = [of.profile() if divided else [of.time] for of in section.kernels]
+    repeats = [of.kernel.repeat for of in section.kernels]
+    return [
+        switch + sum((time + latency) * times for time, times in zip(column, repeats, strict=True))
+        for column in zip(*rows, strict=True)
+    ]
+
+
+def _cores(source: Source) -> list[int]:
+    for task in source.tasks:
+        if task.core is not None and task.core >= source.platform.cpus:
+            raise ValueError(
+                f"{task.name}: got core {task.core}, expected one of the {source.platform.cpus} "
+                "CPU cores of the platform"
+            )
+    return [-1 if task.core is None else task.core for task in source.tasks]
+
+
+def _sentences(source: Source, jobs: list[_Job], divided: bool, switch: int) -> list[str]:
+    said = excess_notes(source.all_times(), source.tick)
+    latency = source.platform.launch_latency
+    if latency and source.all_times():
+        said.append(f"each kernel takes the launch latency of {source.text(latency)} longer")
+    if switch:
+        said.append(
+            f"each GPU segment begins with a context switch of {source.text(switch)}, as several "
+            "processes use the GPU"
+        )
+    named = list(zip(source.tasks, jobs, strict=True))
+    for names, text in (
+        ([task.name for task, job in named if job.has_engine_copies],
+         "copies on engines count as work of a CPU"),
+        ([task.name for task, job in named if job.has_lone_copies],
+         "copies without a kernel count as CPU work outside of GPU segments"),
+        ([task.name for task, job in named if any(_is_merged(part) for part in job.sections)],
+         "consecutive kernels are one GPU segment"),
+    ):  # fmt: skip
+        if names:
+            said.append(f"{text}: {listed(names)}")
+    if not divided and source.all_times():
+        said.append("every kernel has all SMs; the times say nothing of fewer SMs")
+    return said
+
+
+def _is_merged(section: _Section) -> bool:
+    return sum(of.kernel.repeat for of in section.kernels) > 1

@@ -1,0 +1,157 @@
+"""Kernel tasks and batch tables of a workload: the GPU segments of a job as one unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpusched.model.batch_table import BatchTable
+from gpusched.model.gpu import GPU
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.views.derived_view import BatchView, View
+from gpusched.model.views.view_source import JobParts, Source, job_parts, listed
+from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes, kernel_times
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.segments import Kernel
+
+__all__ = ["batch_view", "kernel_view"]
+
+_ONE_CONTEXT = "kernels of different contexts do not run at the same time"
+
+
+@dataclass
+class _Found:
+    """Names of tasks by what was assumed of them."""
+
+    without: list[str] = field(default_factory=list)
+    isolated: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
+    fused: list[str] = field(default_factory=list)
+    times: list[KernelTimes] = field(default_factory=list)
+
+    def sentences(self, source: Source) -> list[str]:
+        said = excess_notes(self.times, source.tick)
+        latency = source.platform.launch_latency
+        if latency:
+            said.append(f"each kernel takes the launch latency of {source.text(latency)} longer")
+        for names, text in (
+            (self.isolated, "CPU work is isolated: it ends at the latest its own time after it "
+             "may start; GPU work becomes ready then, and ends before the CPU work behind it"),
+            (self.gaps, "CPU work between GPU segments counts as GPU time"),
+            (self.copies, "copies on engines count as GPU time, and do not wait for those of "
+             "other tasks"),
+            (self.fused, "the kernels of a job run as one unit, whose time is their sum and whose "
+             "footprint is the largest of each resource"),
+            (self.without, "tasks without GPU segments are left out"),
+        ):  # fmt: skip
+            if names:
+                said.append(f"{text}: {listed(names)}")
+        return said
+
+
+def kernel_view(source: Source, *, occupy: bool) -> View[KernelTasks]:
+    """Kernel tasks of the GPU segments of each task; see ``Workload.kernels``."""
+    gpu = _needed_gpu(source)
+    source.refuse_jitter()
+    source.refuse_processes(_ONE_CONTEXT)
+    found = _Found()
+    tasks, units, bounds = [], [], []
+    for task, times in zip(source.tasks, source.times, strict=True):
+        parts = job_parts(task, times)
+        if parts is None:
+            found.without.append(task.name)
+            continue
+        if parts.between and not occupy:
+            raise ValueError(
+                f"{task.name}: got {source.text(parts.between)} of CPU work between GPU segments, "
+                "expected none; the GPU segments of a job are one unit (gaps='occupy' counts the "
+                "work as GPU time)"
+            )
+        tasks.append(task)
+        units.append(_unit(source, gpu, task, parts, found))
+        bounds.append(_bounds(source, task, parts, found))
+    if not tasks:
+        raise ValueError("tasks: got none with GPU segments, expected at least one")
+    kernels = [of.kernel for of in units]
+    derived = KernelTasks(
+        period=[task.period for task in tasks],
+        wcet=[of.time for of in units],
+        deadline=[deadline for _, deadline in bounds],
+        block_time=[of.needed_block_time() for of in units],
+        blocks=[kernel.blocks or 0 for kernel in kernels],
+        threads=[kernel.threads or 0 for kernel in kernels],
+        regs=[kernel.regs for kernel in kernels],
+        smem=[kernel.smem for kernel in kernels],
+        priority=source.stream_priorities(tasks),
+        offset=[offset for offset, _ in bounds],
+        name=[task.name for task in tasks],
+    )
+    return View(derived, (*source.assumptions, *found.sentences(source)))
+
+
+def batch_view(source: Source, *, occupy: bool) -> BatchView:
+    """Kernel tasks, and batches at the platform's largest slowdown; see ``Workload.batches``."""
+    kernels = kernel_view(source, occupy=occupy)
+    most = source.platform.slowdown[1]
+    table = BatchTable.from_gpu(kernels.tasks, _needed_gpu(source), slowdown=most)
+    said = f"a batch of several kernels takes {most:g} times as long as its longest kernel alone"
+    return BatchView(kernels.tasks, (*kernels.assumptions, said), table)
+
+
+def _needed_gpu(source: Source) -> GPU:
+    if source.platform.gpu is None:
+        raise ValueError("platform: got no GPU, expected one; blocks of kernels share its SMs")
+    return source.platform.gpu
+
+
+def _unit(source: Source, gpu: GPU, task: Task, parts: JobParts, found: _Found) -> KernelTimes:
+    """The GPU work of a job as one kernel."""
+    kernels = parts.kernels
+    if not kernels:
+        raise ValueError(
+            f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
+        )
+    for of in kernels:
+        if not of.kernel.has_shape:
+            raise ValueError(
+                f"{of.where}: got a kernel without blocks and threads, expected these; kernels "
+                "share the SMs by their shapes"
+            )
+    latency = source.platform.launch_latency
+    found.times += kernels
+    if parts.copies:
+        found.copies.append(task.name)
+    if parts.between:
+        found.gaps.append(task.name)
+    several = len(kernels) > 1 or kernels[0].kernel.repeat > 1
+    if several:
+        found.fused.append(task.name)
+    elif not (parts.copies or parts.between or latency):
+        return kernels[0]
+    total = sum((of.time + latency) * of.kernel.repeat for of in kernels)
+    shapes = [of.kernel for of in kernels]
+    unit = Kernel(
+        total + parts.copies + parts.between,
+        blocks=max(shape.blocks or 0 for shape in shapes),
+        threads=max(shape.threads or 0 for shape in shapes),
+        regs=max(shape.regs for shape in shapes),
+        smem=max(shape.smem for shape in shapes),
+    )
+    where = f"{task.name}: {'its kernels as one unit' if several else 'its GPU work'}"
+    [times] = kernel_times([unit], gpu, [where])
+    found.times.append(times)
+    return times
+
+
+def _bounds(source: Source, task: Task, parts: JobParts, found: _Found) -> tuple[int, int]:
+    """Offset and relative deadline of the GPU work."""
+    around = parts.before + parts.after
+    if around:
+        found.isolated.append(task.name)
+    if around >= task.deadline:
+        raise ValueError(
+            f"{task.name}: got a deadline of {source.text(task.deadline)} with "
+            f"{source.text(around)} of CPU work before and after its GPU segments, expected a "
+            "later deadline"
+        )
+    return task.offset + parts.before, task.deadline - around

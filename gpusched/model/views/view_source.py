@@ -1,0 +1,144 @@
+"""Facts that views are derived from, the parts of a job, and refusals that views share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gpusched._support.text import clip
+from gpusched.model.workload.kernel_waves import KernelTimes
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import CPU, Kernel, Segment
+from gpusched.model.workload.time_units import time_with_unit
+
+__all__ = ["JobParts", "Source", "given_to_all", "job_parts", "listed", "runs_on_cpu"]
+
+
+class Source(NamedTuple):
+    """A workload on a platform whose times are in the same ticks.
+
+    ``tick`` is the length of a tick in ns; ``times`` has the times of kernels per task and segment.
+    """
+
+    tasks: tuple[Task, ...]
+    tick: int
+    times: tuple[tuple[KernelTimes | None, ...], ...]
+    platform: Platform
+    assumptions: tuple[str, ...]
+
+    def text(self, time: int) -> str:
+        """A time with its unit."""
+        return time_with_unit(time, self.tick)
+
+    def all_times(self) -> list[KernelTimes]:
+        """The times of all kernels."""
+        return [of for row in self.times for of in row if of is not None]
+
+    def processes(self) -> list[str | None]:
+        """The processes of tasks that use the GPU, by first occurrence; None: tasks without."""
+        return list(dict.fromkeys(task.process for task in self.tasks if not _is_cpu_only(task)))
+
+    def refuse_jitter(self) -> None:
+        """Raise ValueError for a task with release jitter."""
+        for task in self.tasks:
+            if task.jitter:
+                raise ValueError(
+                    f"{task.name}: got a jitter of {self.text(task.jitter)}, expected none; the "
+                    "model has no release jitter"
+                )
+
+    def refuse_processes(self, why: str) -> None:
+        """Raise ValueError for GPU work of several processes."""
+        found = self.processes()
+        if len(found) > 1:
+            shown = ", ".join("none" if name is None else repr(name) for name in found)
+            raise ValueError(
+                f"process: got {clip(shown, 200)}, expected one process for all tasks that use "
+                f"the GPU; {why}"
+            )
+
+    def refuse_levels(self, priorities: Iterable[int]) -> None:
+        """Raise ValueError for more stream priorities than the GPU has levels."""
+        count, levels = len(set(priorities)), self.platform.priority_levels
+        if levels is not None and count > levels:
+            raise ValueError(
+                f"stream_priority: got {count} different priorities, expected at most the "
+                f"{levels} levels of the platform"
+            )
+
+    def stream_priorities(self, tasks: Sequence[Task]) -> list[int]:
+        """The priorities of streams, 0 where no task has one.
+
+        Raises ValueError where some tasks have one, and for more of them than levels.
+        """
+        found = given_to_all(tasks, "stream_priority") or [0] * len(tasks)
+        self.refuse_levels(found)
+        return found
+
+
+class JobParts(NamedTuple):
+    """A job whose CPU work before, between and after its GPU segments is summed up, in ticks.
+
+    ``inner`` are the GPU segments, with the times of those that are kernels.
+    """
+
+    before: int
+    between: int
+    after: int
+    inner: tuple[tuple[Segment, KernelTimes | None], ...]
+
+    @property
+    def copies(self) -> int:
+        """Ticks of the copies on engines."""
+        return sum(part.time * part.repeat for part, of in self.inner if of is None)
+
+    @property
+    def kernels(self) -> list[KernelTimes]:
+        """The kernels, each once whatever its ``repeat``."""
+        return [of for _, of in self.inner if of is not None]
+
+
+def job_parts(task: Task, times: Sequence[KernelTimes | None]) -> JobParts | None:
+    """The parts of a task's job, None for one without GPU segments."""
+    places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
+    if not places:
+        return None
+    first, last = places[0], places[-1]
+    inner = tuple((task.segments[i], times[i]) for i in places)
+    return JobParts(
+        before=_cpu_time(task.segments[:first]),
+        between=_cpu_time(task.segments[first:last]),
+        after=_cpu_time(task.segments[last:]),
+        inner=inner,
+    )
+
+
+def runs_on_cpu(segment: Segment) -> bool:
+    """Whether a CPU does it: CPU work, or a copy by the CPU."""
+    if isinstance(segment, Kernel):
+        return False
+    return isinstance(segment, CPU) or segment.by == "cpu"
+
+
+def given_to_all(tasks: Sequence[Task], key: str) -> list[int] | None:
+    """An optional number of every task, None where no task has it; ValueError where some have."""
+    found = [getattr(task, key) for task in tasks]
+    have = [number for number in found if number is not None]
+    if have and len(have) < len(found):
+        name = next(task.name for task in tasks if getattr(task, key) is None)
+        raise ValueError(f"{name}: got no {key}, expected one as of other tasks, or none for all")
+    return have or None
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of tasks, for a sentence."""
+    return clip(", ".join(dict.fromkeys(names)), 300)
+
+
+def _cpu_time(segments: Iterable[Segment]) -> int:
+    return sum(part.time * part.repeat for part in segments if runs_on_cpu(part))
+
+
+def _is_cpu_only(task: Task) -> bool:
+    return all(runs_on_cpu(part) for part in task.segments)

@@ -1,0 +1,360 @@
+"""Views of workloads: what they derive, what they refuse, and that all models agree."""
+
+from __future__ import annotations
+
+import doctest
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from workload_strategies import random_workload
+
+import gpusched as gs
+from gpusched.model.views import derived_view
+from gpusched.model.workload import workloads
+
+FOUR = gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=32, name="four")
+PLATFORM = gs.Platform(FOUR, cpus=2)
+
+
+def one(*segments: Any, **facts: Any) -> gs.Workload:
+    return gs.Workload([gs.Task("a", 10**6, segments, **facts)])
+
+
+def shaped(time: int = 40, **facts: Any) -> gs.Kernel:
+    return gs.Kernel(time, **{"blocks": 8, "threads": 512, **facts})
+
+
+# The same kernel in every model -----------------------------------------------------------------
+
+
+def ends(kernel: gs.Kernel, gpu: gs.GPU) -> list[int]:
+    """End of a kernel alone, by the batch table and by simulations."""
+    w = gs.Workload([gs.Task("a", 2**50, [kernel], core=0, priority=0)])
+    platform = gs.Platform(gpu)
+    batches = w.batches(platform)
+    launches = w.launches(platform, until=1).launches
+    hosts = w.hosts(platform).tasks
+    divided = hosts.replace(sm=[list(range(gpu.sms))])
+    whole = w.hosts(platform, sms="all").tasks
+    return [
+        int(batches.tasks.wcet[0]),
+        int(batches.table.completion[1]),
+        int(gs.simulate.hierarchy(launches, gpu).end[0]),
+        int(gs.simulate.host(divided, cpus=1, protocol="stgm", until=1).response[0]),
+        int(gs.simulate.host(whole, cpus=1, protocol="mpcp", until=1).response[0]),
+    ]
+
+
+@pytest.mark.parametrize("name", gs.GPU.presets())
+def test_a_kernel_alone_ends_at_one_time_in_every_model(name: str) -> None:
+    gpu = gs.GPU.preset(name)
+    for kernel in (
+        gs.Kernel(10_007, blocks=1, threads=32),
+        gs.Kernel(10_007, blocks=1000, threads=256, regs=64),
+        gs.Kernel(block_time=13, blocks=777, threads=512, smem=4096),
+    ):
+        assert len(set(ends(kernel, gpu))) == 1, kernel
+
+
+def random_kernel(random: Random) -> gs.Kernel:
+    shape: dict[str, Any] = {
+        "blocks": random.randrange(1, 2 ** random.randrange(1, 12)),
+        "threads": random.randrange(1, 1025),
+        "regs": random.choice((0, 16, 32, 63)),
+        "smem": random.choice((0, 1, 1000, 48 * 1024)),
+    }
+    time = random.randrange(1, 2 ** random.randrange(1, 31))
+    return (
+        gs.Kernel(block_time=time, **shape) if random.random() < 0.3 else gs.Kernel(time, **shape)
+    )
+
+
+def test_random_kernels_alone_end_at_one_time_in_every_model() -> None:
+    names = gs.GPU.presets()
+    for seed in range(300):
+        random = Random(seed)
+        kernel, name = random_kernel(random), random.choice(names)
+        assert len(set(ends(kernel, gs.GPU.preset(name)))) == 1, (seed, kernel, name)
+
+
+# Kernels and batches ----------------------------------------------------------------------------
+
+
+def test_kernels_have_offsets_deadlines_and_blocks() -> None:
+    w = one(
+        gs.CPU(5, repeat=2),
+        gs.CopyIn(1, by="cpu"),
+        shaped(),
+        gs.CPU(7),
+        deadline=100,
+        offset=3,
+        stream_priority=-2,
+    )
+    view = w.kernels(PLATFORM)
+    assert view.tasks == gs.KernelTasks(
+        period=[10**6], wcet=[40], deadline=[82], block_time=[40], blocks=[8], threads=[512],
+        offset=[14], priority=[-2], name=["a"],
+    )  # fmt: skip
+    assert len(view.assumptions) == 1
+    assert view.assumptions[0].startswith("CPU work is isolated")
+
+
+def test_a_chain_is_one_unit() -> None:
+    w = one(
+        gs.CopyIn(3),
+        shaped(40, regs=32, repeat=2),
+        gs.CPU(4),
+        gs.Kernel(10, blocks=40, threads=128, smem=100),
+    )
+    tasks = w.kernels(PLATFORM.replace(launch_latency=1), gaps="occupy").tasks
+    # 3 + 2 * 41 + 4 + 11 = 100; blocks of 512 threads, 2 on an SM: 40 need 5 waves.
+    assert (tasks.wcet.tolist(), tasks.block_time.tolist()) == ([100], [20])
+    assert (tasks.blocks[0], tasks.threads[0], tasks.regs[0], tasks.smem[0]) == (40, 512, 32, 100)
+    said = " ".join(w.kernels(PLATFORM, gaps="occupy").assumptions)
+    for part in ("run as one unit", "copies on engines count", "CPU work between GPU segments"):
+        assert part in said
+
+
+def test_tasks_without_gpu_segments_are_left_out() -> None:
+    w = gs.Workload([gs.Task("b", 9, [gs.CPU(1)]), gs.Task("a", 99, [shaped()])])
+    view = w.kernels(PLATFORM)
+    assert view.tasks.name == ("a",)
+    assert view.assumptions == ("tasks without GPU segments are left out: b",)
+
+
+def test_excess_of_waves_and_notes_of_the_workload_are_assumptions() -> None:
+    w = gs.Workload([gs.Task("a", 999, [shaped(41, blocks=16)])], notes=["measured once"])
+    first, second = w.kernels(PLATFORM).assumptions
+    assert first == "measured once"
+    assert "2 waves of 21ns take 42ns" in second
+
+
+def test_batches_have_the_largest_slowdown() -> None:
+    tasks = [gs.Task(name, 999, [shaped(40, blocks=2)]) for name in "ab"]
+    view = gs.Workload(tasks).batches(PLATFORM.replace(slowdown=(1.1, 1.5)))
+    assert view.table.completion.tolist() == [0, 40, 40, 60]
+    assert "1.5 times" in view.assumptions[-1]
+
+
+@pytest.mark.parametrize(
+    ("workload", "platform", "text"),
+    [
+        (one(shaped(), jitter=1), PLATFORM, "a: got a jitter of 1ns"),
+        (one(shaped(), gs.CPU(4), shaped()), PLATFORM, "a: got 4ns of CPU work between"),
+        (one(gs.Kernel(4)), PLATFORM, "without blocks and threads"),
+        (one(gs.CopyIn(4)), PLATFORM, "copies without a kernel"),
+        (one(gs.CPU(4)), PLATFORM, "none with GPU segments"),
+        (one(shaped()), gs.Platform(), "platform: got no GPU"),
+        (one(gs.CPU(50), shaped(), gs.CPU(50), deadline=100), PLATFORM, "a: got a deadline of"),
+        (one(shaped(threads=1025)), PLATFORM, "segments\\[0\\]: got blocks of 1025 threads"),
+        (
+            one(shaped()) + gs.Workload([gs.Task("b", 9, [shaped()], process="p")]),
+            PLATFORM,
+            "process: got none, 'p'",
+        ),
+        (
+            one(shaped(), stream_priority=1) + gs.Workload([gs.Task("b", 9, [shaped()])]),
+            PLATFORM,
+            "b: got no stream_priority",
+        ),
+        (
+            one(shaped(), stream_priority=1)
+            + gs.Workload([gs.Task("b", 9, [shaped()], stream_priority=2)]),
+            PLATFORM.replace(priority_levels=1),
+            "stream_priority: got 2 different",
+        ),
+    ],
+)
+def test_kernels_refuse_what_they_cannot_express(
+    workload: gs.Workload, platform: gs.Platform, text: str
+) -> None:
+    with pytest.raises(ValueError, match=text):
+        workload.kernels(platform)
+
+
+# Hosts ------------------------------------------------------------------------------------------
+
+
+def test_hosts_have_cpu_and_gpu_segments() -> None:
+    w = one(
+        gs.CPU(5),
+        gs.CopyIn(2),
+        shaped(40),
+        shaped(10, repeat=2),
+        gs.CopyOut(3, by="cpu"),
+        gs.CopyIn(1),
+        shaped(7),
+        gs.CPU(6),
+        gs.CopyIn(8),
+        deadline=500,
+        offset=4,
+        core=1,
+    )
+    view = w.hosts(PLATFORM.replace(launch_latency=1))
+    assert view.tasks == gs.HostTasks(
+        [10**6], cpu=[[5, 0, 14]], copy_in=[[2, 1]], copy_out=[[3, 0]],
+        kernel=[[[243, 123, 123, 63], [29, 15, 15, 8]]],
+        deadline=[500], offset=[4], core=[1], name=["a"],
+    )  # fmt: skip
+    said = " ".join(view.assumptions)
+    for part in ("launch latency", "work of a CPU", "copies without a kernel", "one GPU segment"):
+        assert part in said
+
+
+def test_hosts_on_all_sms_need_no_shapes() -> None:
+    w = one(gs.Kernel(40), gs.CopyOut(2), gs.Kernel(5))
+    hosts = w.hosts(gs.Platform(), sms="all").tasks
+    assert hosts.kernel[0, :, 0].tolist() == [40, 5]
+    with pytest.raises(ValueError, match="sms='all'"):
+        w.hosts(gs.Platform())
+    with pytest.raises(ValueError, match="or a profile"):
+        w.hosts(PLATFORM)
+
+
+def test_hosts_take_profiles() -> None:
+    w = one(gs.Kernel(sms={1: 90, 3: 50}))
+    assert w.hosts(PLATFORM).tasks.kernel[0, 0].tolist() == [90, 90, 50, 50]
+
+
+def test_hosts_of_several_processes_switch_contexts() -> None:
+    w = gs.Workload([gs.Task(name, 999, [shaped()], process=name) for name in "ab"])
+    platform = PLATFORM.replace(context_switch=3)
+    view = w.hosts(platform, sms="all")
+    assert view.tasks.kernel.ravel().tolist() == [43, 43]
+    assert "context switch of 3ns" in " ".join(view.assumptions)
+    with pytest.raises(ValueError, match="process: got 'a', 'b'"):
+        w.hosts(platform)
+
+
+def test_hosts_without_gpu_segments() -> None:
+    hosts = one(gs.CPU(4)).hosts(PLATFORM).tasks
+    assert (hosts.cpu_time.tolist(), hosts.segments.tolist()) == ([4], [0])
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [({"jitter": 2}, "a: got a jitter"), ({"core": 2}, "a: got core 2, expected one of the 2")],
+)
+def test_hosts_refuse_what_they_cannot_express(facts: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        one(shaped(), **facts).hosts(PLATFORM)
+
+
+# Launches ---------------------------------------------------------------------------------------
+
+
+def test_launches_are_in_the_order_of_their_jobs() -> None:
+    w = gs.Workload(
+        [
+            gs.Task("c", 50, [gs.CPU(1)]),
+            gs.Task("a", 100, [gs.CPU(5), gs.CopyIn(2), shaped(40, repeat=2)], process="p"),
+            gs.Task("b", 70, [shaped(10, name="edges"), gs.CopyOut(1)], offset=6, process="q"),
+        ]
+    )
+    view = w.launches(PLATFORM.replace(launch_latency=1), "101ns")
+    found = view.launches
+    assert found.time.tolist() == [6, 6, 6, 7, 7, 77, 77, 106, 106, 106]
+    assert view.task.tolist() == [1, 1, 1, 2, 2, 2, 2, 1, 1, 1]
+    assert view.job.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    assert found.kind.tolist() == [1, 0, 0, 0, 2, 0, 2, 1, 0, 0]
+    assert found.stream_context.tolist() == [0, 0, 1]
+    assert found.name[3] == "b: edges"
+    assert (gs.simulate.hierarchy(found, FOUR, timeslice=50).end > 0).all()
+    with pytest.raises(ValueError, match="process: got 'p', 'q'"):
+        w.launches(PLATFORM, 10, streams="one")
+
+
+def test_launches_in_one_stream_run_in_turns() -> None:
+    tasks = [gs.Task(name, 999, [shaped(40, blocks=1)]) for name in "ab"]
+    found = gs.Workload(tasks).launches(PLATFORM, until=1, streams="one").launches
+    assert gs.simulate.hierarchy(found, FOUR).end.tolist() == [40, 80]
+
+
+def test_launches_before_0_are_none() -> None:
+    view = one(shaped()).launches(PLATFORM, until=0)
+    assert len(view.launches) == len(view.task) == 0
+
+
+@pytest.mark.parametrize(
+    ("workload", "until", "text"),
+    [
+        (one(shaped(), gs.CPU(4), shaped()), 9, "a: got 4ns of CPU work between"),
+        (one(shaped(), jitter=1), 9, "a: got a jitter"),
+        (one(gs.Kernel(4)), 9, "got no blocks and threads"),
+        (one(gs.CPU(4)), 9, "none with GPU segments"),
+        (one(shaped()), 10**14, "more than 10000000 launches"),
+        (one(shaped()), "0.5ns", "until"),
+    ],
+)
+def test_launches_refuse_what_they_cannot_express(
+    workload: gs.Workload, until: int | str, text: str
+) -> None:
+    with pytest.raises(ValueError, match=text):
+        workload.launches(PLATFORM, until)
+
+
+# Random workloads -------------------------------------------------------------------------------
+
+
+def plain(seed: int) -> gs.Workload:
+    """A random workload of which most facts can be expressed."""
+    random, w = Random(seed), random_workload(seed)
+    kept: dict[str, Any] = {"jitter": 0, "process": None, "priority": None, "core": None}
+    tasks = []
+    for task in w:
+        stretched = 10 * sum(part.time * part.repeat for part in task.segments) + task.offset
+        tasks.append(
+            task.replace(
+                **kept,
+                period=stretched,
+                deadline=stretched if random.random() < 0.9 else min(task.deadline, stretched),
+                stream_priority=random.randrange(9) if seed % 2 else None,
+            )
+        )
+    return gs.Workload(tasks, w.tick)
+
+
+def test_random_views_are_accepted_by_their_methods() -> None:
+    platform = gs.Platform("A100", cpus=4, launch_latency=0)
+    done = dict.fromkeys(("kernels", "hosts", "all", "launches"), 0)
+    for seed in range(300):
+        w = plain(seed)
+        try:
+            view = w.batches(platform, gaps="occupy")
+        except ValueError:
+            pass
+        else:
+            done["kernels"] += 1
+            tasks = view.tasks
+            assert view.table.completion[1] == tasks.wcet[0]
+            if tasks.hyperperiod < 20 * tasks.period.max():
+                gs.pbs.edf_serial(tasks, view.table)
+            gs.Launches.from_tasks(tasks, until=int(tasks.offset.max()) + 1)
+        for sms in ("divided", "all"):
+            try:
+                hosts = w.hosts(platform, sms=sms).tasks  # type: ignore[arg-type]
+            except ValueError:
+                continue
+            done["hosts" if sms == "divided" else "all"] += 1
+            if sms == "divided":
+                gs.analysis.stgm_allocate(hosts, cpus=4, sms=platform.sms or 0, mode="suspend")
+            else:
+                gs.analysis.srm(hosts, cpus=4)
+        until = max(task.offset + task.period for task in w)
+        if sum(until // task.period for task in w) > 1000:
+            continue
+        try:
+            launches = w.launches(platform, until).launches
+        except ValueError:
+            continue
+        done["launches"] += 1
+        assert np.array_equal(launches.time, np.sort(launches.time))
+        gs.simulate.hierarchy(launches, platform.gpu or "", budget=gs.Budget(states=10**5))
+    assert min(done.values()) > 20, done
+
+
+@pytest.mark.parametrize("module", [derived_view, workloads])
+def test_examples(module: Any) -> None:
+    assert doctest.testmod(module, extraglobs={"gs": gs}).failed == 0
