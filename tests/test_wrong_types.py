@@ -73,7 +73,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **keywords(gs.Platform, "gpu cpus timeslice ring priority_levels slowdown copy_engines"),
     **keywords(gs.Workload, "tasks tick notes", tasks=[gs.Task(**TASK)]),
     "scale a workload": WORKLOAD.scaled,
-    "index a workload": lambda value: WORKLOAD[value],
     "profile of a kernel": lambda value: gs.Kernel(sms=value),
     "load workload": gs.Workload.load,
     "workload from frame": gs.Workload.from_frame,
