@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from random import Random
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 from workload_strategies import random_workload
 
 import gpusched as gs
-from gpusched.model.views import derived_view
-from gpusched.model.workload import workloads
 
 FOUR = gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=32, name="four")
 PLATFORM = gs.Platform(FOUR, cpus=2)
@@ -353,8 +350,3 @@ def test_random_views_are_accepted_by_their_methods() -> None:
         assert np.array_equal(launches.time, np.sort(launches.time))
         gs.simulate.hierarchy(launches, platform.gpu or "", budget=gs.Budget(states=10**5))
     assert min(done.values()) > 20, done
-
-
-@pytest.mark.parametrize("module", [derived_view, workloads])
-def test_examples(module: Any) -> None:
-    assert doctest.testmod(module, extraglobs={"gs": gs}).failed == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 from gpusched._support.arguments import integer, integer64
 from gpusched._support.text import shown
@@ -24,7 +24,8 @@ class Facts:
     """Base of segments and tasks.
 
     A subclass names in ``_KEYS`` the attributes that hold what was given, in the order of the
-    constructor's arguments, and in ``_TIMES`` those that are times. A time is stored as ticks or as
+    constructor's arguments, in ``_TIMES`` those that are times, and in ``_NESTED`` those that
+    contain times. A time is stored as ticks or as
     a `Duration`; ``_tick`` is the length of a tick in ns, None before a workload has the object.
     Objects are equal when their class, tick and stored facts are equal.
     """
@@ -33,6 +34,7 @@ class Facts:
 
     _KEYS: ClassVar[tuple[str, ...]] = ()
     _TIMES: ClassVar[frozenset[str]] = frozenset()
+    _NESTED: ClassVar[frozenset[str]] = frozenset()
 
     _tick: int | None
 
@@ -61,15 +63,22 @@ class Facts:
         if self._tick == tick:
             return self
         made = object.__new__(type(self))
-        made._put([self._converted(key, tick) for key in self._KEYS], tick)
+        values = []
+        for key in self._KEYS:
+            value = getattr(self, key)
+            if key in self._TIMES and value is not None:
+                if type(value) is not int or self._tick is not None:
+                    value = self._converted(key, value, tick)
+            elif key in self._NESTED:
+                value = self._converted(key, value, tick)
+            values.append(value)
+        made._put(values, tick)
         made._check()
         return made
 
-    def _converted(self, key: str, tick: int) -> object:
-        value = getattr(self, key)
-        if key in self._TIMES and value is not None:
-            return in_ticks(value, self._tick, tick, key.removeprefix("_"))
-        return value
+    def _converted(self, key: str, value: Any, tick: int) -> object:
+        """A stored time, or what contains times, in ticks of ``tick`` ns."""
+        return in_ticks(value, self._tick, tick, key.removeprefix("_"))
 
     def _check(self) -> None:
         """Raise ValueError for facts that contradict each other."""

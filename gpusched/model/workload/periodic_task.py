@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar, NoReturn, TypedDict, Unpack
+from typing import Any, ClassVar, NoReturn, TypedDict, Unpack
 
 from gpusched._support.arguments import is_sequence
 from gpusched._support.text import shown
@@ -94,6 +94,7 @@ class Task(Facts):
         *("stream_priority", "gpu_priority", "process", "core", "segments"),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_period", "_deadline", "_offset", "_jitter"})
+    _NESTED: ClassVar[frozenset[str]] = frozenset({"segments"})
 
     name: str
     segments: tuple[Segment, ...]
@@ -234,9 +235,9 @@ class Task(Facts):
         made = Task(**{**kept, **changes})  # type: ignore[arg-type]
         return made if self._tick is None else made._at(self._tick)
 
-    def _converted(self, key: str, tick: int) -> object:
+    def _converted(self, key: str, value: Any, tick: int) -> object:
         if key != "segments":
-            return super()._converted(key, tick)
+            return super()._converted(key, value, tick)
         found = []
         for place, segment in enumerate(self.segments):
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, Literal, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from gpusched._support.arguments import one_of
 from gpusched._support.text import shown
@@ -203,17 +203,17 @@ class Platform(Facts):
         made = Platform(**{**self._given(), **changes})  # type: ignore[arg-type]
         return made if self._tick is None else made._at(self._tick)
 
-    def _converted(self, key: str, tick: int) -> object:
+    def _converted(self, key: str, value: Any, tick: int) -> object:
         if key == "_timeslice":
             try:
-                return super()._converted(key, tick)
+                return super()._converted(key, value, tick)
             except ValueError:  # kept, and refused where it is read
                 time = self._timeslice
                 if isinstance(time, int) and self._tick is not None:
                     ns = time * self._tick
                     return Duration(Fraction(ns), time_with_unit(time, self._tick))
                 return time
-        return super()._converted(key, tick)
+        return super()._converted(key, value, tick)
 
     @classmethod
     def _unsaid(cls, name: str) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, TypedDict, Unpack, cast
+from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
 
 from gpusched._support.arguments import one_of
 from gpusched._support.text import shown
@@ -215,6 +215,7 @@ class Kernel(_Timed):
         *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "repeat", "name"),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_block_time"})
+    _NESTED: ClassVar[frozenset[str]] = frozenset({"_sms"})
 
     blocks: int | None
     threads: int | None
@@ -294,12 +295,10 @@ class Kernel(_Timed):
     def _given(self) -> dict[str, object]:
         return {**super()._given(), "sms": dict(self._sms) or None}
 
-    def _converted(self, key: str, tick: int) -> object:
-        if key == "_sms":
-            return tuple(
-                (k, in_ticks(time, self._tick, tick, f"sms[{k}]")) for k, time in self._sms
-            )
-        return super()._converted(key, tick)
+    def _converted(self, key: str, value: Any, tick: int) -> object:
+        if key != "_sms":
+            return super()._converted(key, value, tick)
+        return tuple((k, in_ticks(time, self._tick, tick, f"sms[{k}]")) for k, time in value)
 
     def _check(self) -> None:
         for (few, slow), (many, fast) in zip(self._sms, self._sms[1:], strict=False):

@@ -119,7 +119,7 @@ def in_ticks(time: Stored, own: int | None, tick: int, name: str) -> int:
         got = time_with_unit(time, own)
     else:
         assert isinstance(time, Duration)
-        count, rest = divmod(time.ns, tick)  # type: ignore[assignment]
+        count, rest = divmod(time.ns.numerator, time.ns.denominator * tick)
         got = time.text
     if rest:
         length = time_with_unit(1, tick)

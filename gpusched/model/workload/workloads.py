@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, SupportsIndex, overload
 
 from gpusched._support.arguments import instance, is_sequence, one_of, position
-from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import clip, shown
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks
