@@ -469,7 +469,7 @@ def test_exhaustive() -> None:
 
 def test_exhaustive_with_many_sms() -> None:
     """Divisions that leave a task without an SM are not counted through one by one."""
-    few = gs.HostTasks.from_segments([200] * 6, [[1, (1, 50, 1), 1]] * 6)
+    few = gs.HostTasks.from_segments([200] * 6, [[1, (1, [50, 50], 1), 1]] * 6)
     stop = bytearray(1)
     timer = threading.Timer(20, lambda: stop.__setitem__(0, 1))
     timer.start()
@@ -479,6 +479,24 @@ def test_exhaustive_with_many_sms() -> None:
         timer.cancel()
     assert found.schedulable and found.rounds == 1
     assert found.hosts.sm.sum(axis=1).tolist() == [1, 1, 1, 1, 1, 1019]
+
+
+def test_one_time_per_kernel_says_nothing_of_fewer_sms() -> None:
+    """Tasks whose kernels have their times on 4 SMs must not pass with one SM each."""
+    jobs = [[1, (1, 40, 1), 1]] * 4
+    whole = gs.HostTasks.from_segments([100] * 4, jobs)
+    for call in (gs.analysis.stgm_allocate, gs.analysis.stgm_exhaustive):
+        for sets in (whole, gs.HostTasks.stack([whole, whole])):
+            with pytest.raises(ValueError, match=r"kernel\[0.*: got one time, expected times on 1"):
+                call(sets, 4, 4)
+        assert call(whole, 4, 1).hosts.columns == 1
+        assert call(gs.HostTasks([9, 9], [1, 1]), 2, 4).schedulable
+        said = [[1, (1, [40, 40], 1), 1]] * 4
+        assert call(gs.HostTasks.from_segments([100] * 4, said), 4, 4).schedulable
+    placed = whole.with_placement(core=[0, 1, 2, 3], sm=[[0], [1], [2], [3]])
+    assert "one time given for each kernel" in gs.analysis.stgm(placed).assumptions[-1]
+    found = gs.analysis.stgm_allocate(vector_a4(), 2, 4)
+    assert "one time" not in " ".join(found.assumptions)
 
 
 def test_an_allocation_is_not_a_test() -> None:

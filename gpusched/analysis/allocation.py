@@ -19,6 +19,7 @@ from gpusched.analysis.partitioned_inputs import (
     LockMode,
     Mode,
     few_sms,
+    refuse_one_time,
     variant_number,
     verdict_of,
     whole_gpu,
@@ -127,7 +128,8 @@ def stgm_allocate(
 
     This is a heuristic: a set for which it finds no allocation may have one (`stgm_exhaustive`).
 
-    >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]])
+    >>> hosts = gs.HostTasks.from_segments(
+    ...     [60, 80], [[3, (1, [6, 4], 1), 2], [5, (2, [9, 5], 1), 1]])
     >>> answer = gs.analysis.stgm_allocate(hosts, cpus=2, sms=2)
     >>> answer.schedulable, answer.hosts.core.tolist(), answer.rounds
     (True, [0, 1], 1)
@@ -169,7 +171,8 @@ def stgm_allocate(
 
     Raises
     ------
-    As `stgm`; ValueError also for an unknown line.
+    As `stgm`; ValueError also for an unknown line, and for several SMs and kernels that were given
+    without times on fewer SMs (one time would mean "as fast on one SM as on all").
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
@@ -179,6 +182,7 @@ def stgm_allocate(
         flags |= PRINTED[line]
     began = perf_counter()
     count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
+    refuse_one_time(hosts, width)
     *answer, cores, sets, rounds = _core.host_stgm_allocate(
         hosts._columns(),
         cpus=count,
@@ -240,6 +244,7 @@ def stgm_exhaustive(
         raise ValueError(f"states: got {states}, expected a positive number")
     began = perf_counter()
     count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
+    refuse_one_time(hosts, width)
     *answer, cores, sets, rounds = _core.host_stgm_exhaustive(
         hosts._columns(),
         cpus=count,

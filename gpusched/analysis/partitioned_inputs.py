@@ -55,6 +55,19 @@ def sm_sets_of(hosts: HostTasks, sms: int) -> npt.NDArray[np.uint8]:
     return sets
 
 
+def refuse_one_time(hosts: HostTasks, sms: int) -> None:
+    """Raise ValueError for GPU tasks among which SMs are divided without times on fewer SMs."""
+    if hosts.columns > 1 or sms <= 1:
+        return
+    users = np.argwhere(hosts.segments > 0).tolist()
+    if users:
+        raise ValueError(
+            f"kernel{users[0]}: got one time, expected times on 1, 2, ... SMs, as the SMs are "
+            "divided; for a kernel that is as fast on one SM as on all, give its time twice, as "
+            "[9, 9]"
+        )
+
+
 def whole_gpu(hosts: HostTasks, sms: int | None) -> int:
     return hosts.columns if sms is None else integer64(sms, "sms")
 

@@ -142,6 +142,9 @@ its own segments.'
             found.append(_MODE[kind, self.mode])
         if self.variant in _UNSOUND:
             found.append(_UNSOUND[self.variant])
+        if self.test == "stgm" and self.hosts.columns == 1 and self.sms > 1:
+            if self.hosts.segments.any():
+                found.append("The one time given for each kernel is that on its task's SMs.")
         return tuple(found)
 
     @property

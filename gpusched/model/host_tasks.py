@@ -106,7 +106,9 @@ class HostTasks(HostColumns):
         Of each GPU segment, ``(n, w)`` or ``(N, n, w)``; ``(n,)`` or one number for all alike (0).
     kernel
         Its time on 1, 2, ..., K SMs, ``(n, w, K)`` or ``(N, n, w, K)``; on more than K as on K.
-        Also ``(n, w)``, ``(n,)`` or one number, for kernels that do not depend on the SMs (0).
+        Also ``(n, w)``, ``(n,)`` or one number, for kernels that do not depend on the SMs (0);
+        methods that choose numbers of SMs refuse these, as times on all SMs would pass for those on
+        one: give ``[9, 9]`` for a kernel that is as fast on one SM.
     deadline
         Relative deadline (D); derived from the period (equal to it) unless given.
     priority
