@@ -95,7 +95,7 @@ def test_kernels_have_offsets_deadlines_and_blocks() -> None:
         offset=[14], priority=[-2], name=["a"],
     )  # fmt: skip
     assert len(view.assumptions) == 1
-    assert view.assumptions[0].startswith("CPU work is isolated")
+    assert view.assumptions[0].startswith("CPU work is not delayed")
 
 
 def test_a_chain_is_one_unit() -> None:
@@ -331,7 +331,7 @@ def test_random_views_are_accepted_by_their_methods() -> None:
             gs.Launches.from_tasks(tasks, until=int(tasks.offset.max()) + 1)
         for sms in ("divided", "all"):
             try:
-                hosts = w.hosts(platform, sms=sms).tasks  # type: ignore[arg-type]
+                hosts = w.hosts(platform, sms=sms).tasks
             except ValueError:
                 continue
             done["hosts" if sms == "divided" else "all"] += 1

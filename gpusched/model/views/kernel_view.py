@@ -35,8 +35,8 @@ class _Found:
         if latency:
             said.append(f"each kernel takes the launch latency of {source.text(latency)} longer")
         for names, text in (
-            (self.isolated, "CPU work is isolated: it ends at the latest its own time after it "
-             "may start; GPU work becomes ready then, and ends before the CPU work behind it"),
+            (self.isolated, "CPU work is not delayed by other tasks: GPU work is released when the "
+             "CPU work before it has taken its time, and leaves time for that behind it"),
             (self.gaps, "CPU work between GPU segments counts as GPU time"),
             (self.copies, "copies on engines count as GPU time, and do not wait for those of "
              "other tasks"),
@@ -94,8 +94,10 @@ def batch_view(source: Source, *, occupy: bool) -> BatchView:
     kernels = kernel_view(source, occupy=occupy)
     most = source.platform.slowdown[1]
     table = BatchTable.from_gpu(kernels.tasks, _needed_gpu(source), slowdown=most)
-    said = f"a batch of several kernels takes {most:g} times as long as its longest kernel alone"
-    return BatchView(kernels.tasks, (*kernels.assumptions, said), table)
+    said = []
+    if kernels.tasks.n > 1:
+        said.append(f"a batch takes {most:g} times as long as the longest of its kernels alone")
+    return BatchView(kernels.tasks, (*kernels.assumptions, *said), table)
 
 
 def _needed_gpu(source: Source) -> GPU:

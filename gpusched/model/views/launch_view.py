@@ -126,7 +126,7 @@ def _sentences(source: Source, latency: int) -> list[str]:
         )
     if names := [task.name for task in source.tasks if task.cpu_time]:
         said.append(
-            "CPU work is isolated: GPU work is launched the time of the CPU work before it after "
-            f"each release, and CPU work behind it is left out: {listed(names)}"
+            "CPU work is not delayed by other tasks: GPU work is launched when the CPU work before "
+            f"it has taken its time; CPU work behind it is left out: {listed(names)}"
         )
     return said
