@@ -136,7 +136,7 @@ def test_an_error_names_its_point():
     [
         ({"a": np.zeros(3)}, r"'a': got shape \(3,\), expected \(2,\)"),
         ([1, 2], "at level=1, task sets 0 to 1: got list, expected"),
-        ({"level": np.zeros(2)}, "function: got a quantity 'level', expected"),
+        ({"level": np.zeros(2)}, "function: got a quantity with the column 'level', expected"),
         ({"a": np.zeros(2), "a_low": np.zeros(2)}, None),
         ({"a": np.zeros(2, bool), "a_low": np.zeros(2)}, "two quantities with the column 'a_low'"),
         (

@@ -46,7 +46,9 @@ class Work:
     notes
         Notes for the store.
     stop, columns
-        When to stop a point, and the columns of its state by which that is decided.
+        When to stop a point, and the columns of its state by which that is decided. The columns
+        of the first result are looked at in any case, so that a study whose columns collide ends
+        at once.
     largest
         Most task sets of a call; None for the planner's own limit.
     """
@@ -145,6 +147,7 @@ def _run(
             )
 
         wait = _never if store is None else store.due
+        looked_at = False
         with reporter(execution.progress, total, "set", initial=done) as report:
             try:
                 for (index, first, size), answer in pool.run(perform, next_call, wait):
@@ -152,6 +155,9 @@ def _run(
                         raise _failure(answer, work.points[index], first, size)
                     result = results[index]
                     try:
+                        if work.columns is not None and not looked_at:
+                            work.columns(answer.state)
+                            looked_at = True
                         result.add(first, size, answer.state, answer.arrays)
                     except ValueError as error:
                         raise _misfit(error, work.points[index]) from None

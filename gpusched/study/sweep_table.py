@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -194,13 +194,22 @@ class Sweep(Results):
         return ax
 
 
-def columns_of(accumulator: PerSet, state: State) -> dict[str, Any]:
-    """The columns of a point with its state; ``ValueError`` for a name that occurs twice."""
+def columns_of(
+    accumulator: PerSet, state: State, taken: Collection[str] = ()
+) -> dict[str, Any]:
+    """The columns of a point with its state; ``ValueError`` for a name that occurs twice.
+
+    ``taken`` has the names of the other columns of the table.
+    """
     columns: dict[str, Any] = {}
     for name, states in state.items():
         for column, value in accumulator.columns(name, states).items():
             if column in columns:
                 raise ValueError(f"function: got two quantities with the column {column!r}")
+            if column in taken:
+                raise ValueError(
+                    f"function: got a quantity with the column {column!r}, expected another name"
+                )
             columns[column] = value
     return columns
 
@@ -223,7 +232,7 @@ def table_of(
             raise SweepError(
                 f"at {describe(point)}: got {sorted(state)}, expected {sorted(states[0])}", point
             )
-    rows = [columns_of(accumulator, state) for state in states]
+    rows = [columns_of(accumulator, state, columns) for state in states]
     for point, row in zip(points, rows, strict=True):
         if set(row) != set(rows[0]):
             raise SweepError(
@@ -232,10 +241,6 @@ def table_of(
                 point,
             )
     for name, value in rows[0].items():
-        if name in columns:
-            raise ValueError(
-                f"function: got a quantity {name!r}, expected another name than the columns'"
-            )
         column = [row[name] for row in rows]
         if np.ndim(value):
             arrays[name] = np.array(column)

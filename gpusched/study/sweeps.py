@@ -221,7 +221,7 @@ def sweep(
         definition=definition,
         notes=notes,
         stop=stop,
-        columns=lambda state: columns_of(accumulator, state),
+        columns=lambda state: columns_of(accumulator, state, {*axes, "count"}),
     )
     results = compute(work, execution)
     if store is not None and shard is not None:
