@@ -232,7 +232,9 @@ def test_numbers_of_another_function_are_never_returned(tmp_path, monkeypatch):
                 gs.sweep(make(3), {"x": [1.0]}, **options | {"count": count})
     options["store"] = tmp_path / "level"
     gs.sweep(made(1), {"x": [1.5]}, **options)
-    gs.sweep(made(1), {"x": [Level(1.5)]}, **options)  # a number is known by its value
+    with pytest.raises(StoreError, match="got another study: objects is"):
+        gs.sweep(made(1), {"x": [Level(1.5)]}, **options)  # of a class that may do anything
+    gs.sweep(made(1), {"x": [np.float64(1.5)]}, **options)  # a number is known by its value
 
 
 def _reads_global(*, x, count, first, seed):

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusched._support.text import shown
 from gpusched.study.accumulators import PerSet
-from gpusched.study.notes import joined_notes, shown_value
+from gpusched.study.notes import joined_notes, shown_value, value_key
 from gpusched.study.point_results import PointResults, values_of
 from gpusched.study.points import describe
 from gpusched.study.store import Chunk, StoreError, check_same, open_file
@@ -149,11 +149,13 @@ _SHOWN = 40
 
 def _ordered(points: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[str]:
     """Keys of the points in the order of the grid; those of an experiment by their values."""
-    places = {name: {repr(v): i for i, v in enumerate(values)} for name, values in axes.items()}
+    places = {
+        name: {value_key(v): i for i, v in enumerate(values)} for name, values in axes.items()
+    }
 
     def place(key: str) -> tuple[Any, ...]:
         point = points[key]
-        known = [places[name].get(repr(point.get(name)), 0) for name in places]
+        known = [places[name].get(value_key(point.get(name)), 0) for name in places]
         return (*known, repr(point), key)
 
     return sorted(points, key=place)

@@ -194,9 +194,7 @@ class Sweep(Results):
         return ax
 
 
-def columns_of(
-    accumulator: PerSet, state: State, taken: Collection[str] = ()
-) -> dict[str, Any]:
+def columns_of(accumulator: PerSet, state: State, taken: Collection[str] = ()) -> dict[str, Any]:
     """The columns of a point with its state; ``ValueError`` for a name that occurs twice.
 
     ``taken`` has the names of the other columns of the table.

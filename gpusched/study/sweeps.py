@@ -109,7 +109,7 @@ def sweep(
     function
         Called as ``function(count=, first=, seed=, **point)``; returns a dict of arrays of length
         ``count``, one entry for each of the task sets ``first`` .. ``first + count - 1`` of
-        ``seed``. A set must not depend on its chunk; those of ``gs.generate`` do not. A function
+        ``seed``, a ``SeedSequence`` that is new for every call. A set must not depend on its chunk; those of ``gs.generate`` do not. A function
         with a parameter ``stop`` gets a byte that is set to 1 when the sweep ends early, to be
         passed on, for example to ``gs.pbs.search``; None where workers share no memory.
     grid
@@ -150,8 +150,9 @@ def sweep(
         notebook (requires tqdm).
     store
         An SQLite file for finished chunks. With the same function, an interrupted or killed sweep
-        resumes from it and returns the same table; the grid and ``count`` may grow or shrink,
-        ``stop``, workers and chunks may change. The function is identified by its code, defaults,
+        resumes from it and returns the same table; ``count`` and a grid of numbers and text may
+        grow or shrink, ``stop``, workers and chunks may change. Other objects of the grid, lists
+        too, belong to the study. The function is identified by its code, defaults,
         closure and object, and by the globals and functions of yours that the code reads, wherever
         they are; packages by their versions. Not by the contents of files that it opens. A chunk
         that took 0.1 s or more is on the disk when the next call is planned, others within 0.1 s:
