@@ -109,9 +109,10 @@ def sweep(
     function
         Called as ``function(count=, first=, seed=, **point)``; returns a dict of arrays of length
         ``count``, one entry for each of the task sets ``first`` .. ``first + count - 1`` of
-        ``seed``, a ``SeedSequence`` that is new for every call. A set must not depend on its chunk; those of ``gs.generate`` do not. A function
-        with a parameter ``stop`` gets a byte that is set to 1 when the sweep ends early, to be
-        passed on, for example to ``gs.pbs.search``; None where workers share no memory.
+        ``seed``, a ``SeedSequence`` that is new for every call. A set must not depend on its chunk;
+        those of ``gs.generate`` do not. A function with a parameter ``stop`` gets a byte that is
+        set to 1 when the sweep ends early, to be passed on, for example to ``gs.pbs.search``; None
+        where workers share no memory.
     grid
         The values of each parameter; the points are all combinations, the last parameter varying
         fastest.
