@@ -78,6 +78,28 @@ def test_errors_of_results_name_the_point():
         sweep(lambda *, x, count, first, seed: {0: np.ones(count)})
 
 
+class Untold(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), Untold()])
+def test_a_function_that_exits_or_raises_an_error_without_text(error):
+    def function(*, x, count, first, seed):
+        raise error
+
+    with pytest.raises(gs.SweepError, match=rf"sets 0 to 11: {type(error).__name__}") as caught:
+        sweep(function, chunk=12)
+    assert caught.value.__cause__ is error
+
+
+def test_a_function_without_a_signature():
+    with pytest.raises(gs.SweepError, match=r"at x=1, task sets .*: TypeError"):
+        sweep(max)
+    with pytest.raises(TypeError, match=r"grid\['x'\]: got array\(3\), expected a list of values"):
+        gs.sweep(max, {"x": np.array(3)}, count=1)
+
+
 class Own(Reduction):
     """A reduction of which one method is replaced."""
 

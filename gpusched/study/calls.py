@@ -6,6 +6,7 @@ themselves.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import time
@@ -70,7 +71,7 @@ def perform(call: Call) -> Done | Failure:
         result = call.function(
             count=call.size, first=call.first, seed=seed, **call.options, **call.point
         )
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return _failure(call, error)
     seconds = time.perf_counter() - began
     try:
@@ -86,10 +87,13 @@ def perform(call: Call) -> Done | Failure:
     return Done(state, {name: array.copy() for name, array in arrays.items()}, seconds)
 
 
-def _failure(call: Call, error: Exception) -> Failure:
+def _failure(call: Call, error: BaseException) -> Failure:
+    text = type(error).__name__
+    with contextlib.suppress(Exception):  # an error that has no text
+        text = f"{text}: {error}"
     return Failure(
         error if call.shared or _travels(error) else None,
-        f"{type(error).__name__}: {error}",
+        text,
         "" if call.shared else traceback.format_exc(),
     )
 

@@ -66,7 +66,8 @@ def axes_of(grid: Any, reserved: Iterable[str]) -> dict[str, list[Any]]:
 def _values(name: Any, given: Any) -> list[Any]:
     if not isinstance(name, str):
         raise TypeError(f"grid: got the parameter {shown(name)}, expected a string")
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    scalar = isinstance(given, (str, bytes)) or getattr(given, "ndim", 1) == 0
+    if scalar or not isinstance(given, Iterable):
         raise TypeError(f"grid[{name!r}]: got {shown(given)}, expected a list of values")
     values = list(given)
     if not values:
