@@ -16,6 +16,7 @@ from gpusched.analysis.fifo_threads import threads_per_set, utilization_of
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.kernel_waves import refuse_derived_block_time
 
 __all__ = ["fifo_bound"]
 
@@ -92,7 +93,8 @@ def fifo_bound(
     ------
     ValueError
         Blocks wider than the GPU, or that do not fit an SM; block sizes with too many combinations
-        to search (use ``saturation="paper"``).
+        to search (use ``saturation="paper"``); a ``block_time`` that was taken from ``wcet``
+        although the kernel needs several waves on this GPU.
     OverflowError
         Times or work that exceed 64 bits.
     gpusched.Cancelled
@@ -108,6 +110,7 @@ def fifo_bound(
     overlap = order == "overlap"
     if gpu is None:
         m, sms = threads_per_set(threads, tasks), np.ones(sets, np.int64)
+        refuse_derived_block_time(tasks, m if tasks.is_stack else m[0])
         beta = _core.fifo_saturation(
             period,
             block_time,
@@ -126,6 +129,7 @@ def fifo_bound(
                 "saturation: got 'paper', which counts threads alone, expected 'exact' with gpu"
             )
         device = as_gpu(gpu)
+        refuse_derived_block_time(tasks, gpu=device)
         beta = _core.fifo_saturation_gpu(
             period,
             block_time,

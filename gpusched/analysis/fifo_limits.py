@@ -19,6 +19,7 @@ from gpusched.analysis.fifo_threads import (
 )
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.kernel_waves import refuse_derived_block_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -205,6 +206,7 @@ def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
     instance(tasks, KernelTasks, "tasks")
     began = perf_counter()
     m = threads_per_set(threads, tasks)
+    refuse_derived_block_time(tasks, m if tasks.is_stack else m[0])
     period, block_time = np.atleast_2d(tasks.period), np.atleast_2d(tasks.block_time)
     rows = (period, block_time, np.atleast_2d(tasks.blocks), np.atleast_2d(tasks.threads))
     limit = _core.fifo_saturation(*rows, m, overlap=False, paper=True, stop=None)
