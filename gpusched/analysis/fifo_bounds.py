@@ -108,9 +108,9 @@ def fifo_bound(
     period, block_time, blocks = map(np.atleast_2d, (tasks.period, tasks.block_time, tasks.blocks))
     width, sets = np.atleast_2d(tasks.threads), len(period)
     overlap = order == "overlap"
+    device = None
     if gpu is None:
         m, sms = threads_per_set(threads, tasks), np.ones(sets, np.int64)
-        refuse_derived_block_time(tasks, m if tasks.is_stack else m[0])
         beta = _core.fifo_saturation(
             period,
             block_time,
@@ -129,7 +129,6 @@ def fifo_bound(
                 "saturation: got 'paper', which counts threads alone, expected 'exact' with gpu"
             )
         device = as_gpu(gpu)
-        refuse_derived_block_time(tasks, gpu=device)
         beta = _core.fifo_saturation_gpu(
             period,
             block_time,
@@ -144,6 +143,7 @@ def fifo_bound(
         width = -(-width // WARP_THREADS) * WARP_THREADS
         sms = np.full(sets, device.sms)
         m = sms * device.warps_per_sm * WARP_THREADS
+    refuse_derived_block_time(tasks, m if tasks.is_stack else m[0], device)
     columns = _core.fifo_bound(
         period,
         block_time,

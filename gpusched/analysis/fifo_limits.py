@@ -206,11 +206,11 @@ def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
     instance(tasks, KernelTasks, "tasks")
     began = perf_counter()
     m = threads_per_set(threads, tasks)
-    refuse_derived_block_time(tasks, m if tasks.is_stack else m[0])
     period, block_time = np.atleast_2d(tasks.period), np.atleast_2d(tasks.block_time)
     rows = (period, block_time, np.atleast_2d(tasks.blocks), np.atleast_2d(tasks.threads))
     limit = _core.fifo_saturation(*rows, m, overlap=False, paper=True, stop=None)
     beta = _core.fifo_saturation(*rows, m, overlap=False, paper=False, stop=None)
+    refuse_derived_block_time(tasks, m if tasks.is_stack else m[0])
     share = utilization_of(*rows)
     within, over = ~_exceeds(rows, share, limit), _exceeds(rows, share, m)
     if tasks.is_stack:

@@ -374,6 +374,8 @@ static int dispatch(gs_simulate_fifo_t *self, gs_context_t *ctx)
         status = start_wave(self, ctx, job, blocks);
         if (status == GS_OK && self->job[job].waiting == 0) {
             status = leave_queue(self, ctx, job);
+        } else if (self->model.gpu == NULL && self->model.draw != GS_SIMULATE_FIFO_PER_BLOCK) {
+            break; /* as many as fit have started */
         }
         if (status == GS_OK) {
             status = gs_poll(ctx, EVENT_WORK);
