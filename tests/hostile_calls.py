@@ -170,6 +170,7 @@ ARGUMENTS: dict[str, Any] = {
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
     "periods": np.array([4, 5, 10]),
+    "placement": 0,
     "policy": 0,
     "policy_limit": 1000,
     "priority": np.array([[0, -1, 0]]),
@@ -247,7 +248,9 @@ def arguments(name: str) -> dict[str, Any]:
         if name == "fifo_open":
             arrays = {key: value for key, value in values.items() if type(value) is np.ndarray}
             one = {key: value[0] for key, value in arrays.items() if value.ndim == 2}
-            values |= one | {"m": 8, "stream": np.array([2, 1, 2])}
+            values |= one | {"m": 8, "stream": np.array([2, 1, 2]), "slack": np.zeros(3, np.int64)}
+            values |= {"release_begin": np.array([0, 2, 3, 4]), "closer": False}
+            values |= {"release": np.array([0, 40, 5, 7]), "given": np.array([3, 1, 2, 5])}
     if name.startswith("FifoSimulation."):
         values["self"] = positional(_core.fifo_open)(*arguments("fifo_open").values())
     if name == "CudaDevice.run":
