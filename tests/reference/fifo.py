@@ -32,7 +32,7 @@ class Pool:
         self.free, self.threads = m, threads
 
     def start(self, job):
-        """Where a block of the job starts; None: there is no room."""
+        """Give a block of the job its threads: -1, or None where there is no room."""
         if self.threads[job.task] > self.free:
             return None
         self.free -= self.threads[job.task]
