@@ -6,6 +6,7 @@
     gs.KernelTasks, gs.BatchTable     periodic kernels, and how long batches of them take
     gs.HostTasks                      tasks that compute on CPUs and on a GPU, in turns
     gs.Launches                       kernels and copies in streams, as programs launch them
+    gs.Workload, gs.Task, gs.Platform one program and its machine, stated once for every method
     gs.generate                       random task sets, as many as you like in one call
 
 Then ask:
@@ -55,6 +56,13 @@ if TYPE_CHECKING:
     from gpusched.model.placement import place as place
     from gpusched.model.schedule import Schedule as Schedule
     from gpusched.model.schedule import ScheduleError as ScheduleError
+    from gpusched.model.workload.periodic_task import Task as Task
+    from gpusched.model.workload.platforms import Platform as Platform
+    from gpusched.model.workload.segments import CPU as CPU
+    from gpusched.model.workload.segments import CopyIn as CopyIn
+    from gpusched.model.workload.segments import CopyOut as CopyOut
+    from gpusched.model.workload.segments import Kernel as Kernel
+    from gpusched.model.workload.workloads import Workload as Workload
     from gpusched.study import reductions as reductions
     from gpusched.study.execution import SweepError as SweepError
     from gpusched.study.store import StoreError as StoreError
@@ -95,6 +103,13 @@ _MEMBERS = {
     "Sweep": "study.sweep_table",
     "SweepError": "study.execution",
     "Width": "study.width",
+    "CPU": "model.workload.segments",
+    "CopyIn": "model.workload.segments",
+    "CopyOut": "model.workload.segments",
+    "Kernel": "model.workload.segments",
+    "Platform": "model.workload.platforms",
+    "Task": "model.workload.periodic_task",
+    "Workload": "model.workload.workloads",
     "occupancy": "model.gpu",
     "merge": "study.stored_study",
     "methods": "_support.registry",

@@ -19,10 +19,14 @@ import gpusched.model
 
 pytestmark = pytest.mark.python
 
-MODULES = sorted(info.name for info in pkgutil.iter_modules(gpusched.model.__path__))
+MODULES = sorted(
+    info.name.removeprefix("gpusched.model.")
+    for info in pkgutil.walk_packages(gpusched.model.__path__, "gpusched.model.")
+)
 PUBLIC = [
     *(gs.GPU, gs.KernelTasks, gs.HostTasks, gs.Launches, gs.BatchTable, gs.Schedule, gs.Placement),
     *(gs.profiles.Profile, gs.place, gs.occupancy),
+    *(gs.Workload, gs.Task, gs.CPU, gs.CopyIn, gs.CopyOut, gs.Kernel, gs.Platform),
 ]
 # An int or a list and a float or an array, as is_stack says; keys of a mapping, which mypy takes
 # as exactly the type said; a property of every JSON of a trace.

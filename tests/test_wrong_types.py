@@ -37,6 +37,8 @@ PLAN: dict[str, Any] = {
     "table": TABLE,
 }
 SCHEDULE = gs.Schedule(**PLAN)
+TASK: dict[str, Any] = {"name": "a", "period": 9, "segments": [gs.CPU(1)]}
+WORKLOAD = gs.Workload([gs.Task(**TASK)])
 
 
 def keywords(function: Callable[..., Any], names: str, **right: Any) -> dict[str, Any]:
@@ -65,6 +67,17 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **keywords(gs.simulate.host, "hosts cpus intervals gap", hosts=HOSTS, cpus=2, until=9),
     **keywords(gs.analysis.stgm_allocate, "hosts cpus apart", hosts=HOSTS, cpus=2, sms=2),
     **keywords(gs.analysis.cpu_only, "hosts cpus speed_up", hosts=HOSTS, cpus=2, speed_up=2),
+    **keywords(gs.Task, "name segments rate deadline offset priority process core", **TASK),
+    **keywords(gs.Kernel, "blocks regs block_time repeat name", time=1, blocks=1, threads=32),
+    **keywords(gs.CopyIn, "time by", time=1),
+    **keywords(gs.Platform, "gpu cpus timeslice ring priority_levels slowdown copy_engines"),
+    **keywords(gs.Workload, "tasks tick notes", tasks=[gs.Task(**TASK)]),
+    "scale a workload": WORKLOAD.scaled,
+    "profile of a kernel": lambda value: gs.Kernel(sms=value),
+    "load workload": gs.Workload.load,
+    "workload from frame": gs.Workload.from_frame,
+    "read job set": gs.io.read_job_set,
+    "read schedcat": gs.io.read_schedcat,
     "from_dict key": lambda value: gs.BatchTable.from_dict(1, {value: 1}),
     "from_dict value": lambda value: gs.BatchTable.from_dict(1, {(0,): value}),
     "table index": lambda value: STACK[value],

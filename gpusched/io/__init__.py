@@ -14,14 +14,22 @@ compares them with the rules of the scheduling hierarchy:
     log = gs.io.read_examiner("results/")
     gs.io.check_rules(log, "Xavier", tolerance=20_000)      # list of violations, [] without any
 
-Every time is an integer number of nanoseconds. A duration in a trace is the time from the start of
-a launch's first block to the end of its last block, and includes interference by concurrent
-kernels. It is neither the execution time of the kernel alone nor that of one block.
+Sets of other tools, as workloads whose ``assumptions`` say what they have no place for:
+
+    w = gs.io.read_job_set("jobs.csv", tick="us")           # job sets of schedule abstraction (SAG)
+    gs.io.write_job_set(w, "jobs.csv")
+    w = gs.io.read_schedcat("taskset.xml")                  # SchedCAT
+
+In traces and logs, every time is an integer number of nanoseconds. A duration in a trace is the
+time from the start of a launch's first block to the end of its last block, and includes
+interference by concurrent kernels. It is neither the execution time of the kernel alone nor that
+of one block.
 """
 
 from __future__ import annotations
 
 from gpusched.io.block_log import BlockLog
+from gpusched.io.job_sets import read_job_set, write_job_set
 from gpusched.io.readers import (
     DIFFERS,
     NOT_REPORTED,
@@ -34,6 +42,7 @@ from gpusched.io.readers import (
     write_examiner,
 )
 from gpusched.io.rule_check import Violation
+from gpusched.io.schedcat_sets import read_schedcat
 from gpusched.io.trace import Trace, TraceKernels, harmonic_periods
 
 __all__ = [
@@ -49,8 +58,11 @@ __all__ = [
     "harmonic_periods",
     "occupancy_agreement",
     "read_examiner",
+    "read_job_set",
+    "read_schedcat",
     "read_trace",
     "write_examiner",
+    "write_job_set",
 ]
 
 

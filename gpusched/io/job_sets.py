@@ -1,0 +1,282 @@
+"""Job sets of schedule-abstraction tools (SAG), as CSV, from and to workloads.
+
+A header, then one row per job, read by position: task, job, earliest and latest release, least and
+greatest cost, absolute deadline, priority (smaller is more urgent). Times are numbers without a
+unit.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from gpusched._support.arguments import one_of
+from gpusched._support.files import replacing
+from gpusched._support.input_files import MAX_BYTES, content
+from gpusched._support.paths import path_text
+from gpusched._support.text import shown
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.segments import CPU, Kernel
+from gpusched.model.workload.time_units import MOST_TICKS, as_time, as_whole, in_ticks
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["read_job_set", "write_job_set"]
+
+MOST_JOBS = 10**6
+_HEADER = (
+    *("Task ID", "Job ID", "Arrival min", "Arrival max", "Cost min", "Cost max"),
+    *("Deadline", "Priority"),
+)
+
+
+class _Job(NamedTuple):
+    line: int
+    task: int
+    job: int
+    earliest: int
+    latest: int
+    least: int
+    most: int
+    deadline: int
+    priority: int
+
+
+def read_job_set(
+    path: str | os.PathLike[str],
+    *,
+    tick: str = "ns",
+    resource: Literal["cpu", "kernel"] = "cpu",
+    period: int | str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Workload:
+    """Read a job set as a workload of periodic tasks.
+
+    A task gets the least distance of its jobs' earliest releases as its period, the first of them
+    as its offset, the largest difference of its releases as its jitter, its greatest cost, and its
+    least relative deadline; ``assumptions`` says where jobs differ from that, and what the workload
+    has no place for.
+
+    Parameters
+    ----------
+    path
+        A CSV file.
+    tick
+        Length of the file's unit of time.
+    resource
+        Whether a job is CPU work or a kernel.
+    period
+        Period of tasks with a single job; ticks or text.
+    max_bytes
+        The largest file that is read.
+
+    Returns
+    -------
+    Workload
+        Tasks ``task 1``, ``task 2``, ... by the numbers in the file.
+
+    Raises
+    ------
+    ValueError
+        Rows that are no jobs, with their line; times that are not whole numbers of ticks; a task
+        with a single job and no ``period``; two jobs released at once.
+    OSError
+        From the file system.
+    """
+    one_of(resource, ("cpu", "kernel"), "resource")
+    where = path_text(path)
+    jobs = _jobs(where, content(where, max_bytes))
+    by_task: dict[int, list[_Job]] = {}
+    for job in jobs:
+        by_task.setdefault(job.task, []).append(job)
+    names = {number: f"task {number}" for number in sorted(by_task)}
+    notes = [f"read from a job set of {len(jobs)} jobs"]
+    if any(job.least != job.most for job in jobs):
+        notes.append("dropped: least costs of jobs; the greatest are taken")
+    notes.append("dropped: that jobs are not preempted, and any order between them")
+    tasks = []
+    for number, name in names.items():
+        task, of_task = _task(where, name, by_task[number], resource, period)
+        tasks.append(task)
+        notes += of_task
+    return Workload(tasks, tick, notes=notes)
+
+
+def write_job_set(
+    workload: Workload,
+    path: str | os.PathLike[str],
+    *,
+    until: int | str | None = None,
+    order: Literal["edf", "fixed"] = "edf",
+) -> None:
+    """Write the jobs of a workload whose tasks have one segment each.
+
+    Tasks are numbered from 1 in the order of the workload, their jobs from 1 through the file. The
+    least cost of a job is its greatest.
+
+    Parameters
+    ----------
+    workload
+        Its tick is the unit of the file.
+    path
+        A CSV file.
+    until
+        Jobs that arrive before it are written: ticks or text; the largest offset and a hyperperiod
+        unless given.
+    order
+        The priorities of jobs: their absolute deadlines ("edf") or the tasks' priorities ("fixed").
+
+    Raises
+    ------
+    ValueError
+        Tasks with more than one segment; "fixed" with a task that has no priority; more than a
+        million jobs.
+    OSError
+        From the file system.
+    """
+    one_of(order, ("edf", "fixed"), "order")
+    for i, task in enumerate(workload):
+        if len(task.segments) != 1:
+            raise ValueError(
+                f"tasks[{i}]: got {len(task.segments)} segments, expected one (a job of a job set "
+                "uses one resource)"
+            )
+        if order == "fixed" and task.priority is None:
+            raise ValueError(f"tasks[{i}].priority: got None, expected a number for order='fixed'")
+    if until is None:
+        end = max(task.offset for task in workload) + workload.hyperperiod
+    else:
+        end = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
+    count = sum(max(-(-(end - task.offset) // task.period), 0) for task in workload)
+    if not 1 <= count <= MOST_JOBS:
+        raise ValueError(
+            f"until: got {shown(end)} ticks with {shown(count)} jobs, expected 1 to {MOST_JOBS}"
+        )
+    rows = []
+    for number, task in enumerate(workload, 1):
+        cost = _cost(workload, number - 1)
+        for arrival in range(task.offset, end, task.period):
+            deadline = arrival + task.deadline
+            priority = deadline if order == "edf" else task.priority
+            latest = arrival + task.jitter
+            rows.append((arrival, number, latest, cost, deadline, priority))
+    rows.sort(key=lambda row: row[:2])
+    with replacing(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_HEADER)
+        for job, (arrival, number, latest, cost, deadline, priority) in enumerate(rows, 1):
+            writer.writerow((number, job, arrival, latest, cost, cost, deadline, priority))
+
+
+def _cost(workload: Workload, index: int) -> int:
+    [segment] = workload[index].segments
+    try:
+        return segment.time * segment.repeat
+    except ValueError:
+        raise ValueError(
+            f"tasks[{index}].segments[0].time: got None, expected the kernel's time on all SMs"
+        ) from None
+
+
+def _jobs(where: str, data: bytes) -> list[_Job]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{where}: line {line}: got bytes that are not UTF-8") from None
+    jobs: list[_Job] = []
+    seen: dict[tuple[int, int], int] = {}
+    table = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for cells in table:
+            if not cells or cells == [""]:
+                continue
+            at = f"{where}: line {table.line_num}"
+            if len(cells) not in (8, 9):
+                raise ValueError(f"{at}: got {len(cells)} fields, expected {', '.join(_HEADER)}")
+            if not jobs and not any(cell.strip().isdecimal() for cell in cells[:2]):
+                continue  # the header
+            job = _job(at, table.line_num, cells)
+            first = seen.setdefault((job.task, job.job), job.line)
+            if first != job.line:
+                raise ValueError(
+                    f"{at}: got job {job.job} of task {job.task}, expected it once; it is in line "
+                    f"{first}"
+                )
+            jobs.append(job)
+    except csv.Error as error:
+        raise ValueError(f"{where}: line {table.line_num}: got {error}, expected CSV") from None
+    if not jobs:
+        raise ValueError(f"{where}: got no jobs, expected at least one")
+    return jobs
+
+
+def _job(at: str, line: int, cells: list[str]) -> _Job:
+    numbers = [_whole(at, name, cell) for name, cell in zip(_HEADER, cells[:8], strict=True)]
+    job = _Job(line, *numbers)
+    for name, low, high in (
+        ("Arrival max", job.earliest, job.latest),
+        ("Cost max", max(job.least, 1), job.most),
+        ("Deadline", job.earliest + 1, job.deadline),
+    ):
+        if high < low:
+            raise ValueError(f"{at}: {name}: got {high}, expected at least {low}")
+    if min(job.earliest, job.least) < 0:
+        raise ValueError(f"{at}: got a negative time, expected times from 0 on")
+    return job
+
+
+def _whole(at: str, name: str, cell: str) -> int:
+    number = as_whole(cell)
+    if number is None or abs(number) > MOST_TICKS:
+        raise ValueError(f"{at}: {name}: got {shown(cell)}, expected a whole number below 2**60")
+    return number
+
+
+def _task(
+    where: str, name: str, jobs: list[_Job], resource: str, period: int | str | None
+) -> tuple[Task, list[str]]:
+    """A periodic task that covers the jobs, and sentences about how they differ from its own."""
+    jobs = sorted(jobs, key=lambda job: job.earliest)
+    gaps = {after.earliest - job.earliest for job, after in pairwise(jobs)}
+    if 0 in gaps:
+        raise ValueError(f"{where}: {name}: got two jobs released at once, expected a distance")
+    if not gaps and period is None:
+        raise ValueError(f"{where}: {name}: got a single job, expected two or more, or period=")
+    costs = {job.most for job in jobs}
+    deadlines = {job.deadline - job.earliest for job in jobs}
+    jitters = {job.latest - job.earliest for job in jobs}
+    priorities = {job.priority for job in jobs}
+    notes = []
+    for what, values, taken in (
+        ("distances between releases", gaps, min),
+        ("greatest costs", costs, max),
+        ("relative deadlines", deadlines, min),
+        ("widths of release intervals", jitters, max),
+    ):
+        if len(values) > 1:
+            word = "least" if taken is min else "greatest"
+            notes.append(
+                f"{name}: {what} differ, {min(values)} to {max(values)}; the {word} is taken"
+            )
+    if len(priorities) > 1:
+        deadline_first = all(job.priority == job.deadline for job in jobs)
+        why = "they are the absolute deadlines" if deadline_first else "they differ"
+        notes.append(f"{name}: dropped: priorities of jobs; {why}")
+    distance: int | str = min(gaps) if gaps else period if period is not None else 0
+    if not gaps:
+        notes.append(f"{name}: a single job; its period is the given one")
+    deadline = min(deadlines)
+    cost = max(costs)
+    task = Task(
+        name,
+        distance,
+        [CPU(cost) if resource == "cpu" else Kernel(cost)],
+        deadline=None if deadline == distance else deadline,
+        offset=jobs[0].earliest,
+        jitter=max(jitters),
+        priority=priorities.pop() if len(priorities) == 1 and len(jobs) > 1 else None,
+    )
+    return task, notes

@@ -1,0 +1,157 @@
+"""Task sets of SchedCAT, as XML: sporadic tasks with a partition and resources."""
+
+from __future__ import annotations
+
+import os
+from xml.parsers import expat
+
+from gpusched._support.arguments import integer
+from gpusched._support.input_files import MAX_BYTES, content
+from gpusched._support.paths import path_text
+from gpusched._support.text import shown
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.segments import CPU
+from gpusched.model.workload.time_units import MOST_TICKS, as_whole
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["read_schedcat"]
+
+_DEEPEST = 20
+_ROOTS = ("taskset", "testpoint", "task")
+_KEPT = ("id", "period", "wcet", "deadline", "partition")
+
+
+def read_schedcat(
+    path: str | os.PathLike[str],
+    *,
+    tick: str = "us",
+    number: int = 0,
+    max_bytes: int = MAX_BYTES,
+) -> Workload:
+    """Read a task set of SchedCAT as a workload of CPU work.
+
+    Parameters
+    ----------
+    path
+        An XML file with a ``taskset``, a ``testpoint`` of several, or a ``task``.
+    tick
+        Length of the file's unit of time, microseconds in SchedCAT's own experiments.
+    number
+        Which task set of a test point, from 0.
+    max_bytes
+        The largest file that is read.
+
+    Returns
+    -------
+    Workload
+        Tasks named after their ids, or ``task 1``, ... by their place; partitions are cores.
+        ``assumptions`` says what was dropped: requirements of resources, say, whose time is part
+        of the execution time.
+
+    Raises
+    ------
+    ValueError
+        XML that is damaged, declares a document type, or is no task set, with the line.
+    IndexError
+        A number of a task set that does not exist.
+    OSError
+        From the file system.
+    """
+    where = path_text(path)
+    wanted = integer(number, "number")
+    reader = _Reader(where)
+    reader.read(content(where, max_bytes))
+    if not 0 <= wanted < len(reader.sets):
+        raise IndexError(f"number: got {wanted}, expected 0 to {len(reader.sets) - 1}")
+    tasks = reader.sets[wanted]
+    if not tasks:
+        raise ValueError(f"{where}: got a task set without tasks, expected at least one")
+    notes = [f"read from a SchedCAT task set of {len(tasks)} tasks"]
+    if len(reader.sets) > 1:
+        notes.append(f"it is number {wanted} of {len(reader.sets)}")
+    for what, lines in reader.dropped.items():
+        notes.append(f"dropped: {what}, first in line {lines}")
+    return Workload(tasks, tick, notes=notes)
+
+
+class _Reader:
+    """The tasks of each set of a file, and what has no place in a workload, with a line."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.sets: list[list[Task]] = []
+        self.dropped: dict[str, int] = {}
+        self.path: list[str] = []
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.StartDoctypeDeclHandler = self.declared
+
+    def read(self, data: bytes) -> None:
+        try:
+            self.parser.Parse(data, True)
+        except expat.ExpatError as error:
+            what = expat.errors.messages.get(error.code, "an error")
+            raise ValueError(
+                f"{self.where}: line {error.lineno}: got {what}, expected XML"
+            ) from None
+
+    def declared(self, *_: object) -> None:
+        raise ValueError(f"{self.at()}: got a document type, expected none")
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if not self.path and tag not in _ROOTS:
+            raise ValueError(
+                f"{self.at()}: got the element {shown(tag)}, expected one of {', '.join(_ROOTS)}"
+            )
+        if len(self.path) >= _DEEPEST:
+            raise ValueError(f"{self.at()}: got elements {_DEEPEST} deep, expected a task set")
+        parent = self.path[-1] if self.path else ""
+        self.path.append(tag)
+        if tag == "taskset" and parent in ("", "testpoint"):
+            self.sets.append([])
+        elif tag == "task" and parent in ("", "taskset"):
+            if not parent:
+                self.sets.append([])
+            self.sets[-1].append(self.task(attributes))
+        elif tag == "requirement":
+            self.drop("requirements of resources; their time is part of the execution time")
+        elif tag not in ("properties", "config", "resources"):
+            self.drop(f"the element {tag:.40}")
+
+    def end(self, tag: str) -> None:
+        self.path.pop()
+
+    def task(self, given: dict[str, str]) -> Task:
+        for key in given:
+            if key not in _KEPT:
+                self.drop(f"the attribute {key:.40} of tasks")
+        for key in ("period", "wcet"):
+            if key not in given:
+                raise ValueError(f"{self.at()}: {key}: got none, expected a number")
+        of = {key: self.number(key, given[key]) for key in _KEPT[1:] if key in given}
+        name = given.get("id", "").strip() or str(len(self.sets[-1]) + 1)
+        try:
+            return Task(
+                f"task {name}" if name.isdecimal() else name,
+                of["period"],
+                [CPU(of["wcet"])],
+                deadline=of.get("deadline"),
+                core=of.get("partition"),
+            )
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"{self.at()}: {error}") from None
+
+    def number(self, key: str, text: str) -> int:
+        number = as_whole(text)
+        if number is None or not 0 <= number <= MOST_TICKS:
+            raise ValueError(
+                f"{self.at()}: {key}: got {shown(text)}, expected a whole number below 2**60"
+            )
+        return number
+
+    def drop(self, what: str) -> None:
+        self.dropped.setdefault(what, self.parser.CurrentLineNumber)
+
+    def at(self) -> str:
+        return f"{self.where}: line {self.parser.CurrentLineNumber}"

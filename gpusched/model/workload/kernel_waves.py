@@ -1,0 +1,221 @@
+"""Times of kernels on a GPU: waves, the time of a block, the time on some of the SMs.
+
+Every view of a workload takes these times, so that all models run the same kernel equally long:
+
+- ``resident`` blocks of a kernel fit an SM at once; on k SMs it runs in
+  ``ceil(blocks / (k * resident))`` waves;
+- a block takes ``ceil(time / waves on all SMs)`` ticks unless its time is given;
+- on k SMs the kernel takes its waves there times the time of a block, on all SMs, too, which
+  exceeds the stated time by less than one tick per wave;
+- with a measured profile, the kernel takes the time of the largest number of SMs in the profile
+  that is at most k, but no less than on all SMs;
+- a kernel without a shape and without a profile has a time on all SMs only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched.model.gpu import GPU, occupancy
+from gpusched.model.workload.segments import Kernel
+from gpusched.model.workload.time_units import MOST_TICKS, time_with_unit
+
+__all__ = ["KernelTimes", "excess_notes", "kernel_times"]
+
+_NOTES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTimes:
+    """Times of one kernel on a GPU, in ticks.
+
+    ``where`` names the kernel in messages. ``sms`` is the number of SMs of the GPU, 0 without one.
+    ``resident`` is the number of its blocks that fit an SM, 0 for a kernel without a shape.
+    ``stated`` is its time on all SMs as given, None where only the time of a block is; ``time`` is
+    the one to be used. ``block_time`` is None for a kernel without a shape, or without a GPU.
+    """
+
+    kernel: Kernel
+    where: str
+    sms: int
+    resident: int
+    stated: int | None
+    time: int
+    block_time: int | None
+
+    @property
+    def waves(self) -> int:
+        """Waves on all SMs; 1 for a kernel without a shape."""
+        return self.waves_on(self.sms) if self.resident else 1
+
+    @property
+    def excess(self) -> int:
+        """Ticks by which ``time`` differs from the stated time."""
+        return 0 if self.stated is None else self.time - self.stated
+
+    def waves_on(self, sms: int) -> int:
+        """Waves on so many SMs.
+
+        Raises ValueError for a kernel without a shape, and for a number of SMs below 1.
+        """
+        self._check(sms)
+        if not self.resident or self.kernel.blocks is None:
+            raise ValueError(
+                f"{self.where}: got no blocks and threads, expected them for a number of waves"
+            )
+        return -(-self.kernel.blocks // (min(sms, self.sms) * self.resident))
+
+    def on(self, sms: int) -> int:
+        """The time on so many SMs; on more than the GPU has, as on all.
+
+        Raises ValueError where it does not follow from what is given about the kernel, and
+        OverflowError for 2**60 ticks or more.
+        """
+        self._check(sms)
+        if sms >= self.sms > 0:
+            return self.time
+        if profile := self.kernel.sms:
+            return max(_looked_up(profile, sms, self.where), self.time)
+        if self.block_time is None:
+            raise ValueError(
+                f"{self.where}: got a time on all SMs without blocks and threads, expected these, "
+                f"or a profile (sms=), for the time on {sms} of {self.sms or 'an unknown number'}"
+            )
+        return _fitting(self.waves_on(sms) * self.block_time, self.where)
+
+    def profile(self) -> list[int]:
+        """The times on 1, 2, ... SMs, up to all of the GPU."""
+        return [self.on(k) for k in range(1, self.sms + 1)]
+
+    def needed_block_time(self) -> int:
+        """The time of a block; ValueError for a kernel without a shape or a GPU."""
+        if self.block_time is None:
+            missing = "blocks and threads" if self.sms else "GPU of the platform"
+            raise ValueError(f"{self.where}: got no {missing}, expected it for a time of blocks")
+        return self.block_time
+
+    def _check(self, sms: int) -> None:
+        if sms < 1:
+            raise ValueError(f"{self.where}: got {sms} SMs, expected a positive number")
+
+
+def kernel_times(
+    kernels: Sequence[Kernel], gpu: GPU | None, where: Sequence[str] | None = None
+) -> list[KernelTimes]:
+    """Times of kernels on a GPU.
+
+    Parameters
+    ----------
+    kernels
+        Kernels whose times are ticks.
+    gpu
+        The GPU; None: kernels have their stated times and no waves.
+    where
+        What messages call them: ``kernels[0]``, ... unless given.
+
+    Raises
+    ------
+    ValueError
+        A kernel of which no block fits an SM; one whose time on the GPU does not follow from what
+        is given about it.
+    OverflowError
+        A kernel of 2**60 ticks or more.
+
+    >>> from gpusched.model.workload.kernel_waves import kernel_times
+    >>> gpu = gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=32)
+    >>> [times] = kernel_times([gs.Kernel(100, blocks=10, threads=1024)], gpu)
+    >>> times.waves, times.block_time, times.time, times.profile()
+    (3, 34, 102, [340, 170, 136, 102])
+    """
+    labels = [f"kernels[{i}]" for i in range(len(kernels))] if where is None else where
+    if gpu is None:
+        return [_without_gpu(kernel, at) for kernel, at in zip(kernels, labels, strict=True)]
+    resident = _resident(kernels, gpu)
+    return [
+        _times(kernel, at, gpu, resident.get((kernel.threads, kernel.regs, kernel.smem), 0))
+        for kernel, at in zip(kernels, labels, strict=True)
+    ]
+
+
+def excess_notes(times: Iterable[KernelTimes], tick: int) -> list[str]:
+    """Sentences about kernels whose times differ from the stated ones; ``tick`` in ns."""
+    differ = [of for of in times if of.excess]
+    notes = []
+    for of in differ[:_NOTES]:
+        assert of.block_time is not None and of.stated is not None
+        more = "more" if of.excess > 0 else "less"
+        notes.append(
+            f"{of.where}: {of.waves} waves of {time_with_unit(of.block_time, tick)} take "
+            f"{time_with_unit(of.time, tick)}, {time_with_unit(abs(of.excess), tick)} {more} than "
+            f"the stated {time_with_unit(of.stated, tick)}"
+        )
+    if len(differ) > _NOTES:
+        most = max(abs(of.excess) for of in differ[_NOTES:])
+        notes.append(
+            f"{len(differ) - _NOTES} more kernels differ from their stated times, by at most "
+            f"{time_with_unit(most, tick)}"
+        )
+    return notes
+
+
+def _resident(kernels: Sequence[Kernel], gpu: GPU) -> dict[tuple[int | None, int, int], int]:
+    """Blocks on an SM by threads, registers and shared memory."""
+    shapes = sorted({(k.threads, k.regs, k.smem) for k in kernels if k.threads is not None})
+    if not shapes:
+        return {}
+    columns = np.array(shapes, np.int64).T
+    found = occupancy(gpu, columns[0], columns[1], columns[2])
+    return dict(zip(shapes, found.tolist(), strict=True))
+
+
+def _times(kernel: Kernel, where: str, gpu: GPU, resident: int) -> KernelTimes:
+    profile = kernel.sms
+    stated = kernel.time if kernel.has_time else None
+    if profile:
+        stated = _looked_up(profile, gpu.sms, where)
+    if kernel.blocks is None:
+        assert stated is not None
+        return KernelTimes(kernel, where, gpu.sms, 0, stated, stated, None)
+    if resident == 0:
+        raise ValueError(
+            f"{where}: got blocks of {kernel.threads} threads, {kernel.regs} registers per thread "
+            f"and {kernel.smem} bytes of shared memory, expected blocks that fit an SM of "
+            f"{gpu.name or 'the GPU'}"
+        )
+    waves = -(-kernel.blocks // (gpu.sms * resident))
+    block_time = kernel.block_time
+    if block_time is None:
+        assert stated is not None
+        block_time = -(-stated // waves)
+    time = _fitting(waves * block_time, where)
+    return KernelTimes(kernel, where, gpu.sms, resident, stated, time, block_time)
+
+
+def _without_gpu(kernel: Kernel, where: str) -> KernelTimes:
+    profile = kernel.sms
+    if profile:
+        time = profile[max(profile)]
+    elif kernel.has_time:
+        time = kernel.time
+    else:
+        raise ValueError(f"{where}: got block_time alone, expected a platform with a GPU")
+    return KernelTimes(kernel, where, 0, 0, time, time, None)
+
+
+def _looked_up(profile: dict[int, int], sms: int, where: str) -> int:
+    """The time of the largest number of SMs that is at most ``sms``."""
+    keys = [k for k in profile if k <= sms]
+    if not keys:
+        raise ValueError(
+            f"{where}: got a profile from {min(profile)} SMs on, expected one that includes {sms}"
+        )
+    return profile[max(keys)]
+
+
+def _fitting(time: int, where: str) -> int:
+    if time > MOST_TICKS:
+        raise OverflowError(f"{where}: got more than 2**60 ticks, expected less")
+    return time

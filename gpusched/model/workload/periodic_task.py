@@ -1,0 +1,295 @@
+"""Tasks of a workload: when their jobs are released, what a job does, urgency and placement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, NoReturn, TypedDict, Unpack
+
+from gpusched._support.arguments import is_sequence
+from gpusched._support.text import shown
+from gpusched.model.workload.facts import Facts, count, label, optional_number
+from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.time_units import (
+    MOST_TICKS,
+    Rate,
+    Stored,
+    Time,
+    as_rate,
+    as_time,
+    time_with_unit,
+)
+
+__all__ = ["AFTER", "Task"]
+
+AFTER = "no jobs that other tasks' jobs trigger; after= is reserved for them"
+_KINDS = (CPU, CopyIn, CopyOut, Kernel)
+
+
+class _Changes(TypedDict, total=False):
+    name: str
+    period: Time | None
+    segments: Iterable[Segment]
+    rate: str | None
+    deadline: Time | None
+    offset: Time
+    jitter: Time
+    priority: int | None
+    stream_priority: int | None
+    gpu_priority: int | None
+    process: str | None
+    core: int | None
+
+
+class Task(Facts):
+    """A periodic or sporadic task, whose jobs run its segments in order.
+
+    >>> task = gs.Task("detector", rate="30Hz", segments=[
+    ...     gs.CPU("2ms"), gs.CopyIn("300us"), gs.Kernel("4.1ms", blocks=120, threads=256)])
+    >>> gs.Workload([task], tick="us")["detector"].period
+    33333
+
+    Parameters
+    ----------
+    name
+        The task's name, different from those of the other tasks of a workload.
+    period
+        Least time between two releases: ticks or text with a unit.
+    segments
+        CPU work, copies and kernels of a job, in the order in which they run; at least one.
+    rate
+        Releases per second, such as ``"30Hz"``, in place of the period; the period is rounded down
+        to a tick.
+    deadline
+        Relative deadline; the period unless given.
+    offset
+        Time of the first release.
+    jitter
+        Largest time between an arrival and the release of its job.
+    priority, stream_priority, gpu_priority
+        Urgency on the CPU, of the task's stream, and in the arbitration of contexts; smaller is
+        more urgent. None: not assigned.
+    process
+        Name of its process; the tasks of one process share a context.
+    core
+        CPU core that it is assigned to, from 0.
+    after
+        Reserved; refused.
+
+    Numbers are ticks of the workload. Attributes that are times raise ValueError where they were
+    given as text and the task is in no workload.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        Arguments that are not possible or missing; the message names them.
+    """
+
+    __slots__ = (
+        *("_deadline", "_jitter", "_offset", "_period", "_rate"),
+        *("core", "gpu_priority", "name", "priority", "process", "segments", "stream_priority"),
+    )
+
+    _KEYS: ClassVar[tuple[str, ...]] = (
+        *("name", "_period", "_rate", "_deadline", "_offset", "_jitter", "priority"),
+        *("stream_priority", "gpu_priority", "process", "core", "segments"),
+    )
+    _TIMES: ClassVar[frozenset[str]] = frozenset({"_period", "_deadline", "_offset", "_jitter"})
+    _NESTED: ClassVar[frozenset[str]] = frozenset({"segments"})
+
+    name: str
+    segments: tuple[Segment, ...]
+    priority: int | None
+    stream_priority: int | None
+    gpu_priority: int | None
+    process: str | None
+    core: int | None
+    _period: Stored | None
+    _rate: Rate | None
+    _deadline: Stored | None
+    _offset: Stored
+    _jitter: Stored
+
+    def __init__(
+        self,
+        name: str,
+        period: Time | None = None,
+        segments: Iterable[Segment] = (),
+        *,
+        rate: str | None = None,
+        deadline: Time | None = None,
+        offset: Time = 0,
+        jitter: Time = 0,
+        priority: int | None = None,
+        stream_priority: int | None = None,
+        gpu_priority: int | None = None,
+        process: str | None = None,
+        core: int | None = None,
+        after: None = None,
+    ) -> None:
+        checked = label(name, "name")
+        if after is not None:
+            raise ValueError(f"after: got {shown(after)}, expected {AFTER}")
+        if (period is None) == (rate is None):
+            both = "None" if period is None else "a period and a rate"
+            raise ValueError(f"period: got {both}, expected a period or a rate")
+        self._put(
+            (
+                checked,
+                None if period is None else as_time(period, "period"),
+                None if rate is None else as_rate(rate, "rate"),
+                None if deadline is None else as_time(deadline, "deadline"),
+                as_time(offset, "offset", 0),
+                as_time(jitter, "jitter", 0),
+                optional_number(priority, "priority"),
+                optional_number(stream_priority, "stream_priority"),
+                optional_number(gpu_priority, "gpu_priority"),
+                None if process is None else label(process, "process"),
+                None if core is None else count(core, "core", 0, 2**31 - 1),
+                _segments(segments),
+            )
+        )
+
+    @property
+    def period(self) -> int:
+        """Ticks between two releases, at least."""
+        if self._rate is None:
+            return self._ticks(self._period, "period")
+        if self._tick is None:
+            self._no_ticks()
+        return self._rate.period(self._tick)
+
+    @property
+    def rate(self) -> str | None:
+        """The rate as given, None for a task with a period."""
+        return None if self._rate is None else self._rate.text
+
+    @property
+    def deadline(self) -> int:
+        """Relative deadline in ticks."""
+        return self.period if self._deadline is None else self._ticks(self._deadline, "deadline")
+
+    @property
+    def has_deadline(self) -> bool:
+        """Whether the deadline was given, not derived from the period."""
+        return self._deadline is not None
+
+    @property
+    def offset(self) -> int:
+        """Ticks from 0 to the first release."""
+        return self._ticks(self._offset, "offset")
+
+    @property
+    def jitter(self) -> int:
+        """Ticks by which a release may be late, at most."""
+        return self._ticks(self._jitter, "jitter")
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels among the segments, each once whatever its ``repeat``."""
+        return tuple(segment for segment in self.segments if isinstance(segment, Kernel))
+
+    @property
+    def cpu_time(self) -> int:
+        """Ticks of a job's CPU work, with its copies by the CPU."""
+        return sum(
+            segment.time * segment.repeat
+            for segment in self.segments
+            if isinstance(segment, CPU) or getattr(segment, "by", "") == "cpu"
+        )
+
+    @property
+    def copy_time(self) -> int:
+        """Ticks of a job's copies on copy engines."""
+        return sum(
+            segment.time * segment.repeat
+            for segment in self.segments
+            if isinstance(segment, (CopyIn, CopyOut)) and segment.by == "engine"
+        )
+
+    def steps(self) -> Iterator[tuple[int, Segment]]:
+        """The segments as a job runs them: place in ``segments``, and each as often as it repeats.
+
+        >>> task = gs.Task("a", 9, [gs.CPU(1), gs.Kernel(2, repeat=2)])
+        >>> [place for place, segment in task.steps()]
+        [0, 1, 1]
+        """
+        for place, segment in enumerate(self.segments):
+            for _ in range(segment.repeat):
+                yield place, segment
+
+    def replace(self, **changes: Unpack[_Changes]) -> Task:
+        """Make a task with other arguments; numbers are ticks of the same length.
+
+        A derived deadline follows the new period; a period replaces a rate, and the other way
+        round.
+
+        >>> task = gs.Task("a", "33ms", [gs.CPU("2ms")])
+        >>> gs.Workload([task.replace(period="40ms")], tick="us")["a"].deadline
+        40000
+        """
+        kept = self._given()
+        if changes.get("period") is not None:
+            kept["rate"] = None
+        elif changes.get("rate") is not None:
+            kept["period"] = None
+        made = Task(**{**kept, **changes})  # type: ignore[arg-type]
+        return made if self._tick is None else made._at(self._tick)
+
+    def _converted(self, key: str, value: Any, tick: int) -> object:
+        if key != "segments":
+            return super()._converted(key, value, tick)
+        found = []
+        for place, segment in enumerate(self.segments):
+            try:
+                found.append(segment._at(tick))
+            except (ValueError, OverflowError) as error:
+                raise type(error)(f"segments[{place}].{error}") from None
+        return tuple(found)
+
+    def _check(self) -> None:
+        assert self._tick is not None
+        if self._rate is not None and not 1 <= self._rate.period(self._tick) <= MOST_TICKS:
+            raise ValueError(
+                f"rate: got {self._rate.text!r}, expected a period of 1 to 2**60 - 1 ticks of "
+                f"{self.tick}"
+            )
+        total = 0
+        for segment in self.segments:
+            total += (segment._time if type(segment._time) is int else 0) * segment.repeat
+        if total > MOST_TICKS:
+            raise OverflowError(
+                f"segments: got jobs of {shown(total)} ticks, expected less than 2**60"
+            )
+
+    def _no_ticks(self) -> NoReturn:
+        raise ValueError(
+            f"period: got the rate {self.rate!r}, expected ticks; a rate has none before the task "
+            "is in a Workload"
+        )
+
+    def _assumption(self) -> str | None:
+        """A sentence about a period that was rounded."""
+        if self._rate is None or self._tick is None or not self._rate.is_rounded(self._tick):
+            return None
+        period = time_with_unit(self.period, self._tick)
+        return f"{self.name}: the period of {self._rate.text} is rounded down to {period}"
+
+    def _argument(self, key: str) -> str | None:
+        if key == "segments":
+            dots = ", ..." if len(self.segments) > 20 else ""
+            return f"[{', '.join(map(repr, self.segments[:20]))}{dots}]"
+        return super()._argument(key)
+
+
+def _segments(given: Iterable[Segment]) -> tuple[Segment, ...]:
+    if not is_sequence(given):
+        raise TypeError(f"segments: got {shown(given)}, expected a list of segments")
+    segments = tuple(given)
+    if not segments:
+        raise ValueError("segments: got none, expected at least one")
+    for place, segment in enumerate(segments):
+        if not isinstance(segment, _KINDS):
+            raise TypeError(
+                f"segments[{place}]: got {shown(segment)}, expected CPU, CopyIn, CopyOut or Kernel"
+            )
+    return segments

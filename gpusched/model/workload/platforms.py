@@ -1,0 +1,243 @@
+"""Platforms: the hardware that a workload runs on, and what its operations cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
+
+from gpusched._support.arguments import one_of
+from gpusched._support.text import shown
+from gpusched.model.gpu import GPU, as_gpu
+from gpusched.model.slowdown import ONE, factors
+from gpusched.model.workload.facts import Facts, count
+from gpusched.model.workload.time_units import (
+    Duration,
+    Stored,
+    Time,
+    as_time,
+    in_ticks,
+    tick_of,
+    time_with_unit,
+)
+
+__all__ = ["Platform"]
+
+_RINGS = ("fifo", "cyclic")
+_MOST = 2**31 - 1
+
+
+class _Changes(TypedDict, total=False):
+    gpu: GPU | str | None
+    cpus: int
+    launch_latency: Time
+    context_switch: Time
+    timeslice: Time
+    ring: Literal["fifo", "cyclic"]
+    update_cost: Time
+    server_overhead: Time
+    priority_levels: int | None
+    slowdown: Sequence[float] | float | str | None
+    copy_engines: int | None
+
+
+class Platform(Facts):
+    """Hardware and its costs, in the words of every method.
+
+    >>> platform = gs.Platform("AGX Orin", cpus=8, launch_latency="6us")
+    >>> platform.sms, platform.copy_engines, platform.at("us").launch_latency
+    (16, 1, 6)
+
+    Parameters
+    ----------
+    gpu
+        A `GPU` or the name of a preset; None: a platform without a known GPU, on which kernels
+        have no waves.
+    cpus
+        CPU cores.
+    launch_latency
+        Time from a launch to the start of its kernel on an idle GPU; added to every kernel.
+    context_switch
+        Time to switch the GPU to another context (theta).
+    timeslice
+        Longest time that a context keeps the GPU while others wait (L).
+    ring
+        Order in which contexts with work get time slices: ``"fifo"`` (one that has had its slice
+        waits behind the others) or ``"cyclic"`` (a fixed order).
+    update_cost
+        Time of an update of the run list (eps).
+    server_overhead
+        Time that a GPU server adds to every request.
+    priority_levels
+        Number of priorities that streams can have; None: no limit.
+    slowdown
+        Least and greatest factor by which kernels that run together become slower: a pair, one
+        number, ``"small"``, ``"large"``, ``"mixed"`` or None (not at all).
+    copy_engines
+        Copies that run at the same time; those of the GPU unless given.
+
+    Times are ticks of the workload, or text with a unit. Attributes that are times raise
+    ValueError where they were given as text; ``platform.at(workload.tick)`` has them in ticks.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        Arguments that are not possible; the message names them.
+    """
+
+    __slots__ = (
+        *("_context_switch", "_copy_engines", "_launch_latency", "_server_overhead", "_timeslice"),
+        *("_update_cost", "cpus", "gpu", "priority_levels", "ring", "slowdown"),
+    )
+
+    _KEYS: ClassVar[tuple[str, ...]] = (
+        *("gpu", "cpus", "_launch_latency", "_context_switch", "_timeslice", "ring"),
+        *("_update_cost", "_server_overhead", "priority_levels", "slowdown", "_copy_engines"),
+    )
+    _TIMES: ClassVar[frozenset[str]] = frozenset(
+        {"_launch_latency", "_context_switch", "_timeslice", "_update_cost", "_server_overhead"}
+    )
+
+    gpu: GPU | None
+    cpus: int
+    ring: Literal["fifo", "cyclic"]
+    priority_levels: int | None
+    slowdown: tuple[float, float]
+    _launch_latency: Stored
+    _context_switch: Stored
+    _timeslice: Stored
+    _update_cost: Stored
+    _server_overhead: Stored
+    _copy_engines: int | None
+
+    def __init__(
+        self,
+        gpu: GPU | str | None = None,
+        cpus: int = 1,
+        *,
+        launch_latency: Time = 0,
+        context_switch: Time = 0,
+        timeslice: Time = "2ms",
+        ring: Literal["fifo", "cyclic"] = "fifo",
+        update_cost: Time = 0,
+        server_overhead: Time = 0,
+        priority_levels: int | None = None,
+        slowdown: Sequence[float] | float | str | None = (1.1, 1.4),
+        copy_engines: int | None = None,
+    ) -> None:
+        device = None if gpu is None else as_gpu(gpu)
+        cores = count(cpus, "cpus", 1, _MOST)
+        one_of(ring, _RINGS, "ring")
+        least, most = factors(slowdown)
+        self._put(
+            (
+                device,
+                cores,
+                as_time(launch_latency, "launch_latency", 0),
+                as_time(context_switch, "context_switch", 0),
+                as_time(timeslice, "timeslice"),
+                ring,
+                as_time(update_cost, "update_cost", 0),
+                as_time(server_overhead, "server_overhead", 0),
+                None
+                if priority_levels is None
+                else count(priority_levels, "priority_levels", 1, _MOST),
+                (least / ONE, most / ONE),
+                None if copy_engines is None else count(copy_engines, "copy_engines", 0, _MOST),
+            )
+        )
+
+    @property
+    def launch_latency(self) -> int:
+        """Ticks from a launch to the start of its kernel on an idle GPU."""
+        return self._ticks(self._launch_latency, "launch_latency")
+
+    @property
+    def context_switch(self) -> int:
+        """Ticks to switch the GPU to another context."""
+        return self._ticks(self._context_switch, "context_switch")
+
+    @property
+    def timeslice(self) -> int:
+        """Ticks of a time slice."""
+        if self._tick is not None and not isinstance(self._timeslice, int):
+            return in_ticks(self._timeslice, None, self._tick, "timeslice")  # says why not
+        return self._ticks(self._timeslice, "timeslice")
+
+    @property
+    def update_cost(self) -> int:
+        """Ticks of an update of the run list."""
+        return self._ticks(self._update_cost, "update_cost")
+
+    @property
+    def server_overhead(self) -> int:
+        """Ticks that a GPU server adds to every request."""
+        return self._ticks(self._server_overhead, "server_overhead")
+
+    @property
+    def sms(self) -> int | None:
+        """SMs of the GPU, None without one."""
+        return None if self.gpu is None else self.gpu.sms
+
+    @property
+    def copy_engines(self) -> int:
+        """Copies that run at the same time."""
+        if self._copy_engines is not None:
+            return self._copy_engines
+        return 1 if self.gpu is None else self.gpu.copy_engines
+
+    def at(self, tick: str) -> Platform:
+        """Make the platform with its times in ticks of this length (``workload.tick``).
+
+        Raises ValueError for a time that is not a whole number of ticks; for ``timeslice``, which
+        few methods need, only when the attribute is read.
+        """
+        return self._at(tick_of(tick))
+
+    def replace(self, **changes: Unpack[_Changes]) -> Platform:
+        """Make a platform with other arguments; numbers are ticks of the same length.
+
+        >>> gs.Platform("Xavier").replace(cpus=8).cpus
+        8
+        """
+        made = Platform(**{**self._given(), **changes})  # type: ignore[arg-type]
+        return made if self._tick is None else made._at(self._tick)
+
+    def _converted(self, key: str, value: Any, tick: int) -> object:
+        if key == "_timeslice":
+            try:
+                return super()._converted(key, value, tick)
+            except ValueError:  # kept, and refused where it is read
+                time = self._timeslice
+                if isinstance(time, int) and self._tick is not None:
+                    ns = time * self._tick
+                    return Duration(Fraction(ns), time_with_unit(time, self._tick))
+                return time
+        return super()._converted(key, value, tick)
+
+    @classmethod
+    def _unsaid(cls, name: str) -> object:
+        usual: dict[str, object] = {
+            **{"launch_latency": 0, "context_switch": 0, "update_cost": 0, "server_overhead": 0},
+            **{"timeslice": as_time("2ms", name), "ring": "fifo", "slowdown": (1.1, 1.4)},
+        }
+        return usual.get(name)
+
+    def _argument(self, key: str) -> str | None:
+        if key == "gpu" and self.gpu is not None and self.gpu.name in GPU.presets():
+            if self.gpu == GPU.preset(self.gpu.name):
+                return repr(self.gpu.name)
+        return super()._argument(key)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = []
+        for key in self._KEYS:
+            name = key.removeprefix("_")
+            if key == "gpu" and self.gpu is not None:
+                text = self.gpu.name or f"{self.gpu.sms} SMs"
+            else:
+                text = self._argument(key) or shown(getattr(self, key))
+            rows.append(f"<tr><th>{name.replace('_', ' ')}</th><td>{escape(text)}</td></tr>")
+        return f"<table>{''.join(rows)}</table>"

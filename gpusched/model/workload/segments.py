@@ -1,0 +1,345 @@
+"""Segments of a task's job: CPU work, copies and kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
+
+from gpusched._support.arguments import one_of
+from gpusched._support.text import shown
+from gpusched.model.gpu import MAX_SMS
+from gpusched.model.workload.facts import Facts, count, label, stored_text
+from gpusched.model.workload.time_units import (
+    Duration,
+    Stored,
+    Time,
+    as_time,
+    in_ticks,
+    time_with_unit,
+)
+
+__all__ = ["CPU", "CopyIn", "CopyOut", "Kernel", "Segment"]
+
+MOST_REPEATS = 10**6
+_COPIERS = ("engine", "cpu")
+_MOST_THREADS = 2**31 - 1
+
+
+class _Changes(TypedDict, total=False):
+    time: Time
+    repeat: int
+    name: str
+
+
+class _CopyChanges(_Changes, total=False):
+    by: Literal["engine", "cpu"]
+
+
+class _KernelChanges(TypedDict, total=False):
+    time: Time | None
+    blocks: int | None
+    threads: int | None
+    regs: int
+    smem: int
+    block_time: Time | None
+    sms: Mapping[int, Time] | None
+    repeat: int
+    name: str
+
+
+class _Timed(Facts):
+    """Base of all segments: a time, a number of repetitions, a name."""
+
+    __slots__ = ("_time", "name", "repeat")
+
+    _TIMES: ClassVar[frozenset[str]] = frozenset({"_time"})
+
+    _time: Stored | None
+    repeat: int
+    name: str
+
+    @property
+    def time(self) -> int:
+        """Ticks that the segment takes once, alone.
+
+        Raises ValueError for text before the segment is in a `Workload`, and for a kernel whose
+        time is not given.
+        """
+        return self._ticks(self._time, "time")
+
+
+class CPU(_Timed):
+    """CPU work of a job.
+
+    >>> gs.CPU("2ms", name="preprocess")
+    CPU('2ms', name='preprocess')
+
+    Parameters
+    ----------
+    time
+        Execution time: a positive number of ticks, or text with a unit.
+    repeat
+        How many times in a row the segment runs, 1 to 1,000,000.
+    name
+        A label.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        Arguments that are not possible; the message names them.
+    """
+
+    __slots__ = ()
+
+    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "repeat", "name")
+
+    def __init__(self, time: Time, *, repeat: int = 1, name: str = "") -> None:
+        self._put(
+            (
+                as_time(time, "time"),
+                count(repeat, "repeat", 1, MOST_REPEATS),
+                label(name, "name", empty=True),
+            )
+        )
+
+    def replace(self, **changes: Unpack[_Changes]) -> CPU:
+        """Make a segment with other arguments; numbers are ticks of the same length."""
+        return cast(CPU, _changed(self, changes))
+
+
+class _Copy(_Timed):
+    """Base of the copies."""
+
+    __slots__ = ("by",)
+
+    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "by", "repeat", "name")
+
+    by: Literal["engine", "cpu"]
+
+    def __init__(
+        self,
+        time: Time,
+        *,
+        by: Literal["engine", "cpu"] = "engine",
+        repeat: int = 1,
+        name: str = "",
+    ) -> None:
+        one_of(by, _COPIERS, "by")
+        self._put(
+            (
+                as_time(time, "time"),
+                by,
+                count(repeat, "repeat", 1, MOST_REPEATS),
+                label(name, "name", empty=True),
+            )
+        )
+
+    @classmethod
+    def _unsaid(cls, name: str) -> object:
+        return "engine" if name == "by" else super()._unsaid(name)
+
+
+class CopyIn(_Copy):
+    """A copy to the GPU.
+
+    >>> gs.CopyIn("300us", by="cpu")
+    CopyIn('300us', by='cpu')
+
+    Parameters
+    ----------
+    time, repeat, name
+        As of `CPU`.
+    by
+        ``"engine"``: a copy engine of the GPU does it. ``"cpu"``: it is work of the CPU.
+    """
+
+    __slots__ = ()
+
+    def replace(self, **changes: Unpack[_CopyChanges]) -> CopyIn:
+        """Make a segment with other arguments; numbers are ticks of the same length."""
+        return cast(CopyIn, _changed(self, changes))
+
+
+class CopyOut(_Copy):
+    """A copy from the GPU; the arguments are those of `CopyIn`.
+
+    >>> gs.CopyOut("120us").by
+    'engine'
+    """
+
+    __slots__ = ()
+
+    def replace(self, **changes: Unpack[_CopyChanges]) -> CopyOut:
+        """Make a segment with other arguments; numbers are ticks of the same length."""
+        return cast(CopyOut, _changed(self, changes))
+
+
+class Kernel(_Timed):
+    """A kernel: its time alone on the whole GPU of the platform, and its shape.
+
+    From both follow, for a platform, the number of waves, the time of one block (the time divided
+    by the waves, rounded up) and the time on fewer SMs. A kernel without a shape can only run on
+    all SMs.
+
+    >>> gs.Kernel("4.1ms", blocks=120, threads=256, regs=64)
+    Kernel('4.1ms', blocks=120, threads=256, regs=64)
+    >>> gs.Kernel(sms={1: "40ms", 4: "11ms"}).sms_text
+    '1: 40ms, 4: 11ms'
+
+    Parameters
+    ----------
+    time
+        Execution time alone on all SMs: a positive number of ticks, or text with a unit. Needed
+        unless there are ``sms`` or ``block_time``.
+    blocks, threads
+        Grid size in blocks and threads per block; both or none.
+    regs, smem
+        Registers per thread and bytes of shared memory per block, static and dynamic.
+    block_time
+        Measured time of one block, used in place of the derived one. Needs a shape.
+    sms
+        Measured times on numbers of SMs; between two numbers the smaller one applies. Used in
+        place of times that would be derived. Times must not grow with the number of SMs.
+    repeat, name
+        As of `CPU`.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        Arguments that are not possible, contradict each other, or are missing.
+    """
+
+    __slots__ = ("_block_time", "_sms", "blocks", "regs", "smem", "threads")
+
+    _KEYS: ClassVar[tuple[str, ...]] = (
+        *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "repeat", "name"),
+    )
+    _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_block_time"})
+    _NESTED: ClassVar[frozenset[str]] = frozenset({"_sms"})
+
+    blocks: int | None
+    threads: int | None
+    regs: int
+    smem: int
+    _block_time: Stored | None
+    _sms: tuple[tuple[int, Stored], ...]
+
+    def __init__(
+        self,
+        time: Time | None = None,
+        *,
+        blocks: int | None = None,
+        threads: int | None = None,
+        regs: int = 0,
+        smem: int = 0,
+        block_time: Time | None = None,
+        sms: Mapping[int, Time] | None = None,
+        repeat: int = 1,
+        name: str = "",
+    ) -> None:
+        if (blocks is None) != (threads is None):
+            missing = "threads" if threads is None else "blocks"
+            raise ValueError(f"{missing}: got None, expected blocks and threads, or neither")
+        if blocks is None and (regs != 0 or smem != 0 or block_time is not None):
+            raise ValueError(
+                "blocks: got None with regs, smem or block_time, expected blocks and threads, too"
+            )
+        profile = () if sms is None else _profile(sms)
+        if time is None and block_time is None and not profile:
+            raise ValueError("time: got None, expected a time, or block_time or sms in its place")
+        self._put(
+            (
+                None if time is None else as_time(time, "time"),
+                None if blocks is None else count(blocks, "blocks", 1),
+                None if threads is None else count(threads, "threads", 1, _MOST_THREADS),
+                count(regs, "regs", 0, _MOST_THREADS),
+                count(smem, "smem", 0, _MOST_THREADS),
+                None if block_time is None else as_time(block_time, "block_time"),
+                profile,
+                count(repeat, "repeat", 1, MOST_REPEATS),
+                label(name, "name", empty=True),
+            )
+        )
+        self._check()
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether blocks and threads are given."""
+        return self.blocks is not None
+
+    @property
+    def has_time(self) -> bool:
+        """Whether its time on the whole GPU is given."""
+        return self._time is not None
+
+    @property
+    def block_time(self) -> int | None:
+        """Ticks of one block as given, None where it is derived."""
+        given = self._block_time
+        return None if given is None else self._ticks(given, "block_time")
+
+    @property
+    def sms(self) -> dict[int, int] | None:
+        """Ticks on numbers of SMs, ascending, as given; None without a profile."""
+        return {k: self._ticks(time, "sms") for k, time in self._sms} if self._sms else None
+
+    @property
+    def sms_text(self) -> str:
+        """The profile as text, with units where the times have them."""
+        return ", ".join(f"{k}: {self._shown(time)}" for k, time in self._sms)
+
+    def replace(self, **changes: Unpack[_KernelChanges]) -> Kernel:
+        """Make a kernel with other arguments; numbers are ticks of the same length."""
+        return cast(Kernel, _changed(self, changes))
+
+    def _given(self) -> dict[str, object]:
+        return {**super()._given(), "sms": dict(self._sms) or None}
+
+    def _converted(self, key: str, value: Any, tick: int) -> object:
+        if key != "_sms":
+            return super()._converted(key, value, tick)
+        return tuple((k, in_ticks(time, self._tick, tick, f"sms[{k}]")) for k, time in value)
+
+    def _check(self) -> None:
+        for (few, slow), (many, fast) in zip(self._sms, self._sms[1:], strict=False):
+            if type(slow) is type(fast) and _longer(fast, slow):
+                raise ValueError(
+                    f"sms[{many}]: got {self._shown(fast)}, expected at most the "
+                    f"{self._shown(slow)} on {few} SMs"
+                )
+
+    def _shown(self, time: Stored) -> str:
+        if isinstance(time, Duration):
+            return time.text
+        return str(time) if self._tick is None else time_with_unit(time, self._tick)
+
+    def _argument(self, key: str) -> str | None:
+        if key != "_sms":
+            return super()._argument(key)
+        times = (f"{k}: {stored_text(time, self._tick)}" for k, time in self._sms)
+        return f"{{{', '.join(times)}}}" if self._sms else None
+
+
+Segment = CPU | CopyIn | CopyOut | Kernel
+"""A part of a job."""
+
+
+def _changed(segment: Facts, changes: Mapping[str, object]) -> Facts:
+    made = type(segment)(**{**segment._given(), **changes})
+    return made if segment._tick is None else made._at(segment._tick)
+
+
+def _profile(sms: object) -> tuple[tuple[int, Stored], ...]:
+    if not isinstance(sms, Mapping) or not sms:
+        raise TypeError(f"sms: got {shown(sms)}, expected times by number of SMs")
+    times = {}
+    for key, time in sms.items():
+        k = count(key, "sms", 1, MAX_SMS)
+        times[k] = as_time(time, f"sms[{k}]")
+    return tuple(sorted(times.items()))
+
+
+def _longer(one: Stored, other: Stored) -> bool:
+    if isinstance(one, Duration) and isinstance(other, Duration):
+        return one.ns > other.ns
+    return type(one) is int and type(other) is int and one > other

@@ -1,0 +1,215 @@
+"""Times, ticks, rates and factors as text with units, without floating point."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+from gpusched._support.arguments import ticks as whole_ticks
+from gpusched._support.text import UNITS, shown
+
+__all__ = [
+    "MOST_TICKS",
+    "Duration",
+    "Rate",
+    "Stored",
+    "Time",
+    "as_factor",
+    "as_rate",
+    "as_time",
+    "as_whole",
+    "in_ticks",
+    "scaled_up",
+    "tick_of",
+    "tick_text",
+    "time_with_unit",
+]
+
+Time = int | str
+"""A time as an argument: a whole number of ticks, or text with a unit (``"4.1ms"``)."""
+
+MOST_TICKS = 2**60 - 1
+"""The longest time; sums of a few of them fit 64 bits."""
+
+_UNITS = {**UNITS, "μs": 10**3}  # the Greek letter beside the micro sign
+_RATES = {
+    "mHz": Fraction(1, 1000),
+    "Hz": Fraction(1),
+    "kHz": Fraction(1000),
+    "MHz": Fraction(10**6),
+}
+_NUMBER = r"\s*([+-]?\d{1,30}(?:\.\d{1,30})?)\s*"
+_TIME = re.compile(_NUMBER + f"({'|'.join(_UNITS)})" + r"\s*", re.ASCII)
+_RATE = re.compile(_NUMBER + f"({'|'.join(_RATES)})" + r"\s*", re.ASCII)
+_FACTOR = re.compile(_NUMBER, re.ASCII)
+_LEAST = {0: "a time of 0 or more", 1: "a positive time"}
+_EXPECTED = "expected a whole number of ticks or text such as '4.1ms'"
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A time given as text, exact; equal texts are not needed for equal durations."""
+
+    ns: Fraction
+    text: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate given as text, exact."""
+
+    hertz: Fraction
+    text: str = field(compare=False)
+
+    def period(self, tick: int) -> int:
+        """The period in ticks of ``tick`` ns, rounded down."""
+        return math.floor(10**9 / (self.hertz * tick))
+
+    def is_rounded(self, tick: int) -> bool:
+        """Whether the period is not a whole number of ticks of ``tick`` ns."""
+        return (10**9 / (self.hertz * tick)).denominator != 1
+
+
+Stored = int | Duration
+"""A checked time: ticks, or a duration that a workload turns into ticks."""
+
+
+def as_time(value: object, name: str, least: int = 1) -> Stored:
+    """Check a time given as ticks or text.
+
+    Raises ValueError for other text and for a time below ``least`` (0 or 1) ticks, TypeError for
+    what is neither a number nor text, and OverflowError for 2**60 ticks or more.
+    """
+    if type(value) is int:
+        number = value
+    elif isinstance(value, str):
+        duration = _duration(value)
+        if duration is None:
+            raise ValueError(
+                f"{name}: got {shown(value)}, expected a number with a unit, one of "
+                f"{', '.join(UNITS)}"
+            )
+        if duration.ns < 0 or (least and duration.ns == 0):
+            raise ValueError(f"{name}: got {shown(value)}, expected {_LEAST[least]}")
+        return duration
+    elif isinstance(value, Duration):
+        return value
+    else:
+        try:
+            number = whole_ticks(value, name)
+        except TypeError:
+            raise TypeError(f"{name}: got {shown(value)}, {_EXPECTED}") from None
+    if number < least:
+        raise ValueError(f"{name}: got {shown(number)}, expected {_LEAST[least]}")
+    if number > MOST_TICKS:
+        raise OverflowError(f"{name}: got {shown(number)}, expected less than 2**60 ticks")
+    return number
+
+
+def in_ticks(time: Stored, own: int | None, tick: int, name: str) -> int:
+    """A time in ticks of ``tick`` ns, exactly; numbers are ticks of ``own`` ns, or of ``tick``."""
+    if type(time) is int:
+        if own is None or own == tick:
+            return time
+        count, rest = divmod(time * own, tick)
+        got = time_with_unit(time, own)
+    else:
+        assert isinstance(time, Duration)
+        count, rest = divmod(time.ns.numerator, time.ns.denominator * tick)
+        got = time.text
+    if rest:
+        length = time_with_unit(1, tick)
+        raise ValueError(f"{name}: got {shown(got)}, expected a whole number of ticks of {length}")
+    if count > MOST_TICKS:
+        raise OverflowError(f"{name}: got {shown(got)}, expected less than 2**60 ticks")
+    return int(count)
+
+
+def as_rate(value: object, name: str) -> Rate:
+    """Check a rate such as ``"30Hz"``; raises ValueError and TypeError."""
+    if isinstance(value, Rate):
+        return value
+    expected = f"expected text such as '30Hz', in one of {', '.join(_RATES)}"
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: got {shown(value)}, {expected}")
+    found = _RATE.fullmatch(value)
+    if found is None:
+        raise ValueError(f"{name}: got {shown(value)}, {expected}")
+    hertz = Fraction(found[1]) * _RATES[found[2]]
+    if hertz <= 0:
+        raise ValueError(f"{name}: got {shown(value)}, expected a positive rate")
+    return Rate(hertz, value.strip())
+
+
+def as_factor(value: object, name: str) -> Fraction:
+    """A positive factor given as decimal text, an integer or a Fraction, exactly."""
+    expected = "expected a positive factor as text such as '1.2', a whole number or a Fraction"
+    if isinstance(value, str):
+        factor = Fraction(value.strip()) if _FACTOR.fullmatch(value) else Fraction(0)
+    elif isinstance(value, Fraction):
+        factor = value
+    else:
+        try:
+            if isinstance(value, bool):
+                raise TypeError
+            factor = Fraction(operator.index(value))  # type: ignore[arg-type]
+        except TypeError:
+            raise TypeError(f"{name}: got {shown(value)}, {expected}") from None
+    if factor <= 0:
+        raise ValueError(f"{name}: got {shown(value)}, {expected}")
+    return factor
+
+
+def as_whole(text: str) -> int | None:
+    """The whole number that decimal text such as ``"10"`` or ``"10.0"`` is; None for other text."""
+    found = _FACTOR.fullmatch(text)
+    number = None if found is None else Fraction(found[1])
+    return None if number is None or number.denominator != 1 else int(number)
+
+
+def scaled_up(ticks: int, factor: Fraction, name: str) -> int:
+    """``ticks`` times ``factor``, rounded up; OverflowError for 2**60 ticks or more."""
+    product = -(-ticks * factor.numerator // factor.denominator)
+    if product > MOST_TICKS:
+        raise OverflowError(f"{name}: got {shown(product)}, expected less than 2**60 ticks")
+    return product
+
+
+def tick_of(text: object, name: str = "tick") -> int:
+    """The nanoseconds of a tick given as a unit or a time: ``"us"`` is 1000, ``"10ns"`` is 10."""
+    expected = "expected a unit (ns, us, ms, s) or a time such as '10ns'"
+    if not isinstance(text, str):
+        raise TypeError(f"{name}: got {shown(text)}, {expected}")
+    duration = _duration(f"1{text.strip()}" if text.strip() in _UNITS else text)
+    if duration is None or duration.ns <= 0:
+        raise ValueError(f"{name}: got {shown(text)}, {expected}")
+    if duration.ns.denominator != 1 or duration.ns > MOST_TICKS:
+        raise ValueError(f"{name}: got {shown(text)}, expected a whole number of ns below 2**60")
+    return int(duration.ns)
+
+
+def tick_text(tick: int) -> str:
+    """The text of a tick of so many nanoseconds: ``us``, ``10ns``."""
+    text = time_with_unit(1, tick)
+    return text[1:] if text[0] == "1" and not text[1].isdigit() and text[1] != "." else text
+
+
+def time_with_unit(ticks: int, tick: int) -> str:
+    """``ticks`` of ``tick`` ns as exact text in the largest unit in which it is 1 or more."""
+    ns = ticks * tick
+    for unit, worth in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if ns >= worth:
+            whole, rest = divmod(ns, worth)
+            digits = len(str(worth)) - 1
+            return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".") + unit
+    return f"{ns}ns"
+
+
+@lru_cache(maxsize=4096)
+def _duration(text: str) -> Duration | None:
+    found = _TIME.fullmatch(text)
+    return None if found is None else Duration(Fraction(found[1]) * _UNITS[found[2]], text.strip())

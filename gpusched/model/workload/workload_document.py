@@ -1,0 +1,239 @@
+"""Workloads as documents of dicts, lists, text and numbers: what the TOML and JSON files hold.
+
+One schema serves both; ``workload.schema.json`` states it for editors. Every refusal begins with
+the path of the key: ``task[2].segments[0].kernel: got ..., expected ...``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NoReturn
+
+from gpusched._support.text import clip, shown
+from gpusched.model.workload.periodic_task import AFTER, Task
+from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.time_units import tick_of, time_with_unit
+from gpusched.model.workload.workload_parts import Parts
+
+__all__ = ["VERSION", "segment_document", "task_documents", "workload_parts"]
+
+VERSION = 1
+
+_TOP = ("version", "tick", "notes", "task")
+_TASK = (
+    *("name", "period", "rate", "deadline", "offset", "jitter", "priority", "stream_priority"),
+    *("gpu_priority", "process", "core", "after", "segments"),
+)
+_MAKERS: dict[str, type[Segment]] = {
+    "cpu": CPU,
+    "copy_in": CopyIn,
+    "copy_out": CopyOut,
+    "kernel": Kernel,
+}
+_SEGMENT: dict[str, tuple[str, ...]] = {
+    "cpu": ("cpu", "repeat", "name"),
+    "copy_in": ("copy_in", "by", "repeat", "name"),
+    "copy_out": ("copy_out", "by", "repeat", "name"),
+    "kernel": (
+        *("kernel", "blocks", "threads", "regs", "smem", "block_time", "sms", "repeat", "name"),
+    ),
+}
+_ALL = tuple(dict.fromkeys(key for keys in _SEGMENT.values() for key in keys))
+_ALL_SET = frozenset(_ALL)
+_TASK_SET = frozenset(_TASK)
+_TIMES = ("period", "deadline", "offset", "jitter", "block_time", *_SEGMENT)
+_WRONG = (ValueError, TypeError, OverflowError)
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def workload_parts(document: object) -> Parts:
+    """The tasks, tick and notes of a document.
+
+    Raises ValueError that begins with the path of the key.
+    """
+    top = _mapping(document, "document", "a table")
+    _known(top, _TOP, "")
+    if "version" not in top:
+        raise ValueError(f"version: got none, expected {VERSION}")
+    version = top["version"]
+    if type(version) is not int or version != VERSION:
+        raise ValueError(f"version: got {shown(version)}, expected {VERSION}")
+    try:
+        tick = tick_of(top.get("tick", "ns"))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    notes = _list(top.get("notes", []), "notes")
+    for i, note in enumerate(notes):
+        if not isinstance(note, str) or not note:
+            raise ValueError(f"notes[{i}]: got {shown(note)}, expected text")
+    if "task" not in top:
+        raise ValueError("task: got none, expected at least one task")
+    given = _list(top["task"], "task")
+    if not given:
+        raise ValueError("task: got an empty list, expected at least one task")
+    places: dict[str, int] = {}
+    tasks = []
+    for i, item in enumerate(given):
+        task = _task(item, i, tick)
+        if (first := places.setdefault(task.name, i)) != i:
+            raise ValueError(
+                f"task[{i}].name: got {task.name!r:.60}, expected another name than that of "
+                f"task[{first}]"
+            )
+        tasks.append(task)
+    return Parts(tuple(tasks), tick, tuple(str(note) for note in notes))
+
+
+def _task(item: object, number: int, tick: int) -> Task:
+    where = f"task[{number}]"
+    given = _mapping(item, where, "a table")
+    if not _TASK_SET.issuperset(given):
+        _known(given, _TASK, f"{where}.")
+    if "after" in given:
+        raise ValueError(f"{where}.after: got {shown(given['after'])}, expected {AFTER}")
+    for key in ("name", "segments"):
+        if key not in given:
+            raise ValueError(f"{where}.{key}: got none, expected one")
+    _plain(given, where)
+    listed = _list(given["segments"], f"{where}.segments")
+    segments = [_segment(part, f"{where}.segments[{i}]", tick) for i, part in enumerate(listed)]
+    try:
+        return Task(**{**given, "segments": segments})._at(tick)  # type: ignore[arg-type]
+    except _WRONG as error:
+        raise ValueError(f"{where}.{error}") from None
+
+
+def _segment(item: object, where: str, tick: int) -> Segment:
+    given = _mapping(item, where, "a table such as { cpu = '2ms' }")
+    if not _ALL_SET.issuperset(given):
+        _known(given, _ALL, f"{where}.")
+    kind = _kind(given, where)
+    for key in given:
+        if key not in _SEGMENT[kind]:
+            raise ValueError(
+                f"{where}.{key}: got a key that {kind} does not have, expected some of "
+                f"{', '.join(_SEGMENT[kind])}"
+            )
+    _plain(given, where)
+    arguments: dict[str, object] = {
+        "time" if key == kind else key: _profile(value, f"{where}.sms") if key == "sms" else value
+        for key, value in given.items()
+    }
+    try:
+        return _MAKERS[kind](**arguments)._at(tick)  # type: ignore[arg-type]
+    except _WRONG as error:
+        text = str(error)
+        if text.startswith("time:"):
+            text = kind + text.removeprefix("time")
+        raise ValueError(f"{where}.{text}") from None
+
+
+def _kind(given: Mapping[str, object], where: str) -> str:
+    kinds = [key for key in _SEGMENT if key in given]
+    if len(kinds) == 1:
+        return kinds[0]
+    if not kinds and ("sms" in given or "block_time" in given):
+        return "kernel"
+    got = " and ".join(kinds) or "neither"
+    raise ValueError(f"{where}: got {got}, expected one of {', '.join(_SEGMENT)}")
+
+
+def _plain(given: Mapping[str, object], where: str) -> None:
+    """Refuse null, and numbers with a fraction where times stand."""
+    for key, value in given.items():
+        if value is None:
+            raise ValueError(f"{where}.{key}: got null, expected a value, or no such key")
+        if type(value) is float and key in _TIMES:
+            raise ValueError(
+                f"{where}.{key}: got {value}, expected a whole number of ticks or text such as "
+                "'4.1ms'"
+            )
+
+
+def _profile(given: object, where: str) -> dict[int, object]:
+    found: dict[int, object] = {}
+    for key, value in _mapping(given, where, "times by number of SMs").items():
+        if not (key.isascii() and key.isdecimal() and len(key) < 10 and key[0] != "0"):
+            raise ValueError(f"{where}: got the key {shown(key)}, expected a number of SMs")
+        if type(value) is float or value is None:
+            raise ValueError(f"{where}[{key}]: got {shown(value)}, expected a time")
+        found[int(key)] = value
+    if not found:
+        raise ValueError(f"{where}: got an empty table, expected times by number of SMs")
+    return found
+
+
+def _mapping(value: object, where: str, expected: str) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where}: got {shown(value)}, expected {expected}")
+    return value
+
+
+def _list(value: object, where: str) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError(f"{where}: got {shown(value)}, expected a list")
+    return value
+
+
+def _known(given: Mapping[str, object], keys: Iterable[str], where: str) -> None:
+    known = tuple(keys)
+    for key in given:
+        if key not in known:
+            _unknown(key, known, where)
+
+
+def _unknown(key: str, known: tuple[str, ...], where: str) -> NoReturn:
+    near = difflib.get_close_matches(key[:60], known, n=1, cutoff=0.5)
+    expected = near[0] if near else f"one of {', '.join(known)}"
+    raise ValueError(f"{where}{clip(key, 60)}: got an unknown key, expected {expected}")
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def task_documents(tasks: Iterable[Task], tick: int) -> Iterator[dict[str, object]]:
+    """The tables of tasks whose times are ticks of ``tick`` ns, without what is usual."""
+    for task in tasks:
+        table: dict[str, object] = {"name": task.name}
+        if task.rate is None:
+            table["period"] = time_with_unit(task.period, tick)
+        else:
+            table["rate"] = task.rate
+        if task.has_deadline:
+            table["deadline"] = time_with_unit(task.deadline, tick)
+        for key, time in (("offset", task.offset), ("jitter", task.jitter)):
+            if time:
+                table[key] = time_with_unit(time, tick)
+        for key in ("priority", "stream_priority", "gpu_priority", "process", "core"):
+            if (value := getattr(task, key)) is not None:
+                table[key] = value
+        table["segments"] = [segment_document(segment, tick) for segment in task.segments]
+        yield table
+
+
+def segment_document(segment: Segment, tick: int) -> dict[str, object]:
+    """The table of a segment, without what is usual."""
+    table: dict[str, object] = {}
+    kind = next(kind for kind, maker in _MAKERS.items() if isinstance(segment, maker))
+    if not isinstance(segment, Kernel):
+        table[kind] = time_with_unit(segment.time, tick)
+        if not isinstance(segment, CPU) and segment.by != "engine":
+            table["by"] = segment.by
+    else:
+        if segment.has_time:
+            table[kind] = time_with_unit(segment.time, tick)
+        for key in ("blocks", "threads", "regs", "smem"):
+            if value := getattr(segment, key):
+                table[key] = value
+        if segment.block_time is not None:
+            table["block_time"] = time_with_unit(segment.block_time, tick)
+        if profile := segment.sms:
+            table["sms"] = {str(k): time_with_unit(time, tick) for k, time in profile.items()}
+    if segment.repeat != 1:
+        table["repeat"] = segment.repeat
+    if segment.name:
+        table["name"] = segment.name
+    return table

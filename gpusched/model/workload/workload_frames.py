@@ -1,0 +1,172 @@
+"""Workloads as pandas tables with one row per segment, and back."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from gpusched._support.text import shown
+from gpusched.model.frames import Table
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.time_units import tick_of, tick_text
+from gpusched.model.workload.workload_parts import Parts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["frame_of", "parts_of"]
+
+_TASK_TIMES = ("period", "deadline", "offset", "jitter")
+_TASK_NUMBERS = ("priority", "stream_priority", "gpu_priority", "core")
+_TASK_TEXTS = ("rate", "process")
+_TASK = ("name", *_TASK_TIMES, *_TASK_NUMBERS, *_TASK_TEXTS)
+_COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
+_SEGMENT = ("kind", "time", *_COUNTS, "block_time", "sms", "by", "label")
+_KINDS: dict[str, type[Segment]] = {
+    "cpu": CPU,
+    "copy in": CopyIn,
+    "copy out": CopyOut,
+    "kernel": Kernel,
+}
+_OF_KIND = {
+    "cpu": ("repeat",),
+    "copy in": ("by", "repeat"),
+    "copy out": ("by", "repeat"),
+    "kernel": (*_COUNTS, "block_time", "sms"),
+}
+_WRONG = (ValueError, TypeError, OverflowError)
+
+
+def frame_of(parts: Parts) -> pd.DataFrame:
+    """The table; see ``Workload.to_frame``."""
+    import pandas as pd
+
+    columns: dict[str, list[object]] = {key: [] for key in ("task", *_TASK, "segment", *_SEGMENT)}
+    for i, task in enumerate(parts.tasks):
+        facts = {key: getattr(task, key) for key in _TASK}
+        facts |= {"task": i, "deadline": task.deadline if task.has_deadline else None}
+        for j, segment in enumerate(task.segments):
+            row = {**facts, "segment": j, **_row(segment)}
+            for key, column in columns.items():
+                column.append(row.get(key))
+    texts = ("name", *_TASK_TEXTS, "kind", "sms", "by", "label")
+    frame = pd.DataFrame(
+        {
+            key: pd.Series(column, dtype=object if key in texts else "Int64")
+            for key, column in columns.items()
+        }
+    )
+    frame["tick"] = tick_text(parts.tick)
+    frame.attrs["notes"] = list(parts.notes)
+    return frame
+
+
+def parts_of(frame: pd.DataFrame, tick: str | None) -> Parts:
+    """The tasks of a table; see ``Workload.from_frame``."""
+    needed = ("name", "kind")
+    known = (*_TASK[1:], *_SEGMENT[1:], "task", "segment", "tick")
+    table = Table(frame, needed, known, ("task", "segment"))
+    length = _tick(table, tick)
+    names = table.text("name")
+    numbers: list[object] = [*table.whole("task")] if "task" in table else [*names]
+    group: list[int] = []
+    first: list[int] = []
+    for i, (_, rows) in enumerate(groupby(range(table.length), key=lambda row: numbers[row])):
+        found = list(rows)
+        first.append(found[0])
+        group += [i] * len(found)
+    facts = table.first(first, group, _TASK)
+    segments: list[list[Segment]] = [[] for _ in first]
+    columns = {key: table.entries(key) for key in _SEGMENT}
+    for row, i in enumerate(group):
+        try:
+            segments[i].append(_segment({key: columns[key][row] for key in columns})._at(length))
+        except _WRONG as error:
+            raise ValueError(f"frame: row {row}: {error}") from None
+    of = {key: facts.entries(key) for key in _TASK}
+    tasks = []
+    for i, start in enumerate(first):
+        try:
+            tasks.append(_task({key: of[key][i] for key in of}, segments[i], length))
+        except _WRONG as error:
+            raise ValueError(f"frame: row {start}: {error}") from None
+    notes = frame.attrs.get("notes", ())
+    return Parts(tuple(tasks), length, tuple(str(note) for note in notes))
+
+
+def _row(segment: Segment) -> dict[str, object]:
+    kind = next(kind for kind, maker in _KINDS.items() if isinstance(segment, maker))
+    row: dict[str, object] = {"kind": kind, "repeat": segment.repeat, "label": segment.name}
+    if not isinstance(segment, Kernel):
+        return {**row, "time": segment.time, "by": getattr(segment, "by", None)}
+    profile = segment.sms
+    return {
+        **row,
+        **{key: getattr(segment, key) for key in ("blocks", "threads", "regs", "smem")},
+        "time": segment.time if segment.has_time else None,
+        "block_time": segment.block_time,
+        "sms": profile and ", ".join(f"{k}: {time}" for k, time in profile.items()),
+    }
+
+
+def _tick(table: Table, tick: str | None) -> int:
+    """The tick that is asked for, else that of the column, else 1 ns."""
+    found = set(table.entries("tick"))
+    if len(found) > 1:
+        raise ValueError(f"frame: tick: got {shown(sorted(map(str, found)))}, expected one tick")
+    written = found.pop()
+    if tick is None:
+        return tick_of("ns" if written is None else written)
+    if written is not None and tick_of(written) != tick_of(tick):
+        raise ValueError(f"tick: got {shown(tick)}, expected {shown(written)} as in the frame")
+    return tick_of(tick)
+
+
+def _task(facts: dict[str, object], segments: list[Segment], tick: int) -> Task:
+    given = {key: value for key, value in facts.items() if value is not None}
+    for key in _TASK_NUMBERS:
+        if key in given:
+            given[key] = _number(given[key])
+    period = given.pop("period", None) if "rate" in given else None
+    made = Task(segments=segments, **given)._at(tick)  # type: ignore[arg-type]
+    if period is not None and made.replace(period=period).period != made.period:  # type: ignore[arg-type]
+        raise ValueError(f"period: got {shown(period)}, expected {made.period} of {made.rate!r}")
+    return made
+
+
+def _segment(facts: dict[str, object]) -> Segment:
+    kind = facts["kind"]
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ValueError(f"kind: got {shown(kind)}, expected one of {', '.join(_KINDS)}")
+    given: dict[str, object] = {"time": facts["time"]}
+    for key in _SEGMENT[2:-1]:
+        if (value := facts[key]) is None:
+            continue
+        if key not in _OF_KIND[kind]:
+            raise ValueError(f"{key}: got {shown(value)}, expected none for a {kind}")
+        given[key] = _number(value) if key in _COUNTS else value
+    if facts["label"] is not None:
+        given["name"] = facts["label"]
+    if "sms" in given:
+        given["sms"] = _profile(given["sms"])
+    return _KINDS[kind](**given)  # type: ignore[arg-type]
+
+
+def _profile(text: object) -> dict[int, object]:
+    expected = "expected times by number of SMs such as '1: 400, 4: 110'"
+    if not isinstance(text, str):
+        raise TypeError(f"sms: got {shown(text)}, {expected}")
+    found: dict[int, object] = {}
+    for part in text.split(","):
+        key, _, time = (piece.strip() for piece in part.partition(":"))
+        if not (key.isascii() and key.isdecimal() and len(key) < 10):
+            raise ValueError(f"sms: got {shown(text)}, {expected}")
+        whole = time.isascii() and time.isdecimal() and len(time) < 40
+        found[int(key)] = int(time) if whole else time
+    return found
+
+
+def _number(value: object) -> object:
+    """A whole number that pandas made a float, as an int."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

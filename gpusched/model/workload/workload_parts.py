@@ -1,0 +1,17 @@
+"""Contents of a workload, as files and frames give them to its constructor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpusched.model.workload.periodic_task import Task
+
+__all__ = ["Parts"]
+
+
+class Parts(NamedTuple):
+    """Tasks in ticks of ``tick`` ns, and notes."""
+
+    tasks: tuple[Task, ...]
+    tick: int
+    notes: tuple[str, ...]

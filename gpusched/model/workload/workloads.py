@@ -1,0 +1,459 @@
+"""Workloads: sets of tasks with one tick, from which the models of all methods are derived."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from os import PathLike
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, SupportsIndex, overload
+
+from gpusched._support.arguments import instance, is_sequence, position
+from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.text import clip, shown
+from gpusched.model.workload.facts import label
+from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import CPU, Kernel, Segment
+from gpusched.model.workload.time_units import as_factor, scaled_up, tick_of, tick_text
+from gpusched.model.workload.workload_files import read_workload, write_workload
+from gpusched.model.workload.workload_frames import frame_of, parts_of
+from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workload_text import html_of, repr_of, text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Utilization", "Workload"]
+
+Factor = str | int | Fraction
+"""A factor as an argument: decimal text, a whole number or a Fraction."""
+
+Names = list[str] | tuple[str, ...] | list[int] | tuple[int, ...]
+"""Names or numbers of several tasks."""
+
+_ONE = Fraction(1)
+
+
+class Utilization(NamedTuple):
+    """Sums over the tasks of time per period: on CPUs, of copies on engines, of kernels."""
+
+    cpu: float
+    copies: float
+    gpu: float
+
+
+class Workload:
+    """Tasks with CPU work, copies and kernels, stated once for all methods.
+
+    >>> w = gs.Workload([
+    ...     gs.Task("detector", period="33ms", deadline="30ms", segments=[
+    ...         gs.CPU("2ms"), gs.CopyIn("300us"),
+    ...         gs.Kernel("4.1ms", blocks=120, threads=256, regs=64),
+    ...         gs.CopyOut("120us"), gs.CPU("1ms")]),
+    ...     gs.Task("tracker", rate="60Hz", segments=[gs.CPU("1ms"), gs.Kernel("500us")]),
+    ... ], tick="us")
+    >>> w["detector"].deadline, w["detector"].segments[2].time, w[1].period
+    (30000, 4100, 16666)
+    >>> w.scaled(kernels="1.2")["tracker"].segments[1].time
+    600
+    >>> w.assumptions
+    ('tracker: the period of 60Hz is rounded down to 16.666ms',)
+
+    Parameters
+    ----------
+    tasks
+        Tasks of different names; at least one. The tasks of another workload keep their times,
+        whatever its tick.
+    tick
+        Length of a tick: a unit (``"ns"``, ``"us"``, ``"ms"``, ``"s"``) or a time such as
+        ``"10ns"``. Numbers are ticks; a time given as text must be a whole number of them.
+    notes
+        Sentences about the origin of the workload; they come first among the `assumptions`.
+
+    Raises
+    ------
+    ValueError
+        A time that is not a whole number of ticks; two tasks of one name; no task. The message
+        names task, segment and value.
+    OverflowError
+        Times, or jobs, of 2**60 ticks or more.
+    TypeError
+        Arguments of other types.
+
+    Workloads are immutable. Two are equal when their ticks and tasks are; notes do not count.
+    """
+
+    __slots__ = ("_index", "_tick", "notes", "tasks")
+
+    tasks: tuple[Task, ...]
+    notes: tuple[str, ...]
+    _tick: int
+    _index: dict[str, int]
+
+    def __init__(
+        self, tasks: Iterable[Task], tick: str = "ns", *, notes: Iterable[str] = ()
+    ) -> None:
+        length = tick_of(tick)
+        if not is_sequence(tasks):
+            raise TypeError(f"tasks: got {shown(tasks)}, expected a list of tasks")
+        found = []
+        for i, task in enumerate(tasks):
+            instance(task, Task, f"tasks[{i}]")
+            try:
+                found.append(task._at(length))
+            except (ValueError, OverflowError) as error:
+                raise type(error)(f"tasks[{clip(repr(task.name), 60)}].{error}") from None
+        self._put(tuple(found), length, _notes(notes))
+
+    def _put(self, tasks: tuple[Task, ...], tick: int, notes: tuple[str, ...]) -> None:
+        index = {task.name: i for i, task in enumerate(tasks)}
+        if not tasks:
+            raise ValueError("tasks: got none, expected at least one")
+        if len(index) < len(tasks):
+            name, i = next((task.name, i) for i, task in enumerate(tasks) if index[task.name] != i)
+            raise ValueError(
+                f"tasks[{index[name]}].name: got {name!r:.60}, expected another name than that of "
+                f"tasks[{i}]"
+            )
+        for key, value in (("tasks", tasks), ("notes", notes), ("_tick", tick), ("_index", index)):
+            object.__setattr__(self, key, value)
+
+    @classmethod
+    def _made(cls, tasks: Iterable[Task], tick: int, notes: tuple[str, ...]) -> Workload:
+        """A workload of tasks that are in ticks of ``tick`` ns."""
+        made = object.__new__(cls)
+        made._put(tuple(tasks), tick, notes)
+        return made
+
+    # Parts
+
+    @property
+    def tick(self) -> str:
+        """The length of a tick, such as ``"us"``."""
+        return tick_text(self._tick)
+
+    @property
+    def tick_ns(self) -> int:
+        """Nanoseconds of a tick."""
+        return self._tick
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tasks' names."""
+        return tuple(task.name for task in self.tasks)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Sentences about the origin of the workload and about periods that were rounded down."""
+        found = (task._assumption() for task in self.tasks)
+        return (*self.notes, *(text for text in found if text is not None))
+
+    @property
+    def hyperperiod(self) -> int:
+        """Least common multiple of the periods, in ticks."""
+        return math.lcm(*(task.period for task in self.tasks))
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether a task of this name, or an equal task, is in it."""
+        return item in self._index if isinstance(item, str) else item in self.tasks
+
+    @overload
+    def __getitem__(self, index: str | SupportsIndex) -> Task: ...
+
+    @overload
+    def __getitem__(self, index: slice | Names) -> Workload: ...
+
+    def __getitem__(self, index: str | SupportsIndex | slice | Names) -> Task | Workload:
+        """One task by its name or number; a workload of some by a slice, numbers or names.
+
+        Raises KeyError and IndexError for tasks that do not exist, ValueError for none or for the
+        same one twice, and TypeError for other indices.
+        """
+        if isinstance(index, slice):
+            return self._made(self.tasks[index], self._tick, self.notes)
+        if not isinstance(index, (list, tuple)):
+            return self.tasks[self._number(index)]
+        numbers = [self._number(item) for item in index]
+        if len(set(numbers)) < len(numbers):
+            twice = next(self.tasks[i].name for i in numbers if numbers.count(i) > 1)
+            raise ValueError(f"tasks: got {twice!r:.60} twice, expected it once")
+        return self._made((self.tasks[i] for i in numbers), self._tick, self.notes)
+
+    def _number(self, index: object) -> int:
+        if not isinstance(index, str):
+            return position(index, len(self.tasks), "tasks")
+        if index not in self._index:
+            known = clip(", ".join(self._index), 200)
+            raise KeyError(f"tasks: got {index!r:.60}, expected one of {known}")
+        return self._index[index]
+
+    def __add__(self, other: Workload) -> Workload:
+        """Join two workloads, in the tick of the first.
+
+        Raises ValueError for a name that is in both, and for a time of the second that is not a
+        whole number of the first one's ticks.
+        """
+        if not isinstance(other, Workload):
+            return NotImplemented
+        notes = dict.fromkeys((*self.notes, *other.notes))
+        return Workload((*self.tasks, *other.tasks), self.tick, notes=notes)
+
+    # Changes
+
+    def replace(
+        self,
+        *,
+        tasks: Iterable[Task] | None = None,
+        tick: str | None = None,
+        notes: Iterable[str] | None = None,
+    ) -> Workload:
+        """Make a workload with other tasks, another tick, or other notes.
+
+        With another tick the times stay the same; ValueError for one that is not a whole number
+        of the new ticks. Periods of rates are derived anew.
+
+        >>> w = gs.Workload([gs.Task("a", "3ms", [gs.CPU("1ms")])], tick="ms")
+        >>> w.replace(tick="us")["a"].period
+        3000
+        """
+        return Workload(
+            self.tasks if tasks is None else tasks,
+            self.tick if tick is None else tick,
+            notes=self.notes if notes is None else notes,
+        )
+
+    def with_task(self, task: Task) -> Workload:
+        """Make a workload with this task in place of the one of its name, or behind the others.
+
+        >>> w = gs.Workload([gs.Task("a", "3ms", [gs.CPU("1ms")])], tick="us")
+        >>> w.with_task(w["a"].replace(period="4ms"))["a"].deadline
+        4000
+        """
+        instance(task, Task, "task")
+        tasks = list(self.tasks)
+        if task.name in self._index:
+            tasks[self._index[task.name]] = task
+        else:
+            tasks.append(task)
+        return self.replace(tasks=tasks)
+
+    def scaled(self, kernels: Factor = 1, cpu: Factor = 1, copies: Factor = 1) -> Workload:
+        """Make a workload whose kernels, CPU work or copies take longer or less.
+
+        Every time of a kernel is multiplied, also those of its blocks and its profile, and rounded
+        up to a tick. Factors are decimal text, whole numbers or Fractions: as a float, 1.2 is more
+        than 12 / 10, and would make 13 of 10. Raises TypeError for a float, ValueError for a factor
+        that is not positive, and OverflowError.
+        """
+        by_kind = (
+            as_factor(kernels, "kernels"),
+            as_factor(cpu, "cpu"),
+            as_factor(copies, "copies"),
+        )
+        tasks = []
+        for task in self.tasks:
+            try:
+                segments = [_scaled(segment, *by_kind) for segment in task.segments]
+                tasks.append(task.replace(segments=segments))
+            except OverflowError as error:
+                raise OverflowError(f"tasks[{task.name!r:.60}].{error}") from None
+        return self._made(tasks, self._tick, self.notes)
+
+    # Files and frames
+
+    def save(
+        self, path: str | PathLike[str], *, file_format: Literal["toml", "json"] | None = None
+    ) -> None:
+        """Write a file from which `load` makes an equal workload.
+
+        Parameters
+        ----------
+        path
+            A name that ends in ``.toml`` or ``.json``; an existing file is replaced once the new
+            one is complete.
+        file_format
+            The format, whatever the name.
+
+        Raises
+        ------
+        ValueError
+            Another suffix.
+        OSError
+            From the file system.
+        """
+        write_workload(Parts(self.tasks, self._tick, self.notes), path, file_format)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        file_format: Literal["toml", "json"] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> Workload:
+        """Read a TOML or JSON file as `save` writes it and as one writes it by hand.
+
+        ::
+
+            version = 1
+            tick = "us"
+
+            [[task]]
+            name = "detector"
+            period = "33ms"
+            segments = [
+                { cpu = "2ms" },
+                { copy_in = "300us", by = "cpu" },
+                { kernel = "4.1ms", blocks = 120, threads = 256 },
+                { sms = { 1 = "40ms", 4 = "11ms" }, name = "measured" },
+            ]
+
+        Keys are the arguments of `Workload`, `Task` and the segments; the time of a segment stands
+        under its kind. ``workload.schema.json`` beside this module describes the format to editors.
+
+        Parameters
+        ----------
+        path
+            The file. Standard input (``/dev/stdin``) is JSON where it begins with a brace.
+        file_format
+            The format, whatever the name.
+        max_bytes
+            The largest file that is read.
+
+        Raises
+        ------
+        ValueError
+            Text that is not of the format, with its line; unknown, missing or wrong entries, with
+            the path of the key.
+        OSError
+            From the file system.
+        """
+        return cls._made(*read_workload(path, file_format, max_bytes))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas table with one row per segment; times are ticks, missing where not given.
+
+        Columns: task, name, and the arguments of `Task`; segment, kind ("cpu", "copy in", "copy
+        out", "kernel"), label (its name), and the arguments of the segments; tick. Notes are in
+        ``frame.attrs``.
+        """
+        return frame_of(Parts(self.tasks, self._tick, self.notes))
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, tick: str | None = None) -> Workload:
+        """Make a workload of a table as `to_frame` gives it.
+
+        Needed are ``name`` and ``kind``, and what a task and a segment need. Rows of one task
+        stand together, or are numbered in ``task`` and ``segment``. ``tick`` is that of the numbers
+        where there is no such column ("ns" by default). Raises ValueError with the row.
+
+        >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
+        >>> gs.Workload.from_frame(w.to_frame()) == w
+        True
+        """
+        return cls._made(*parts_of(frame, tick))
+
+    # Sums and derived times
+
+    def kernel_times(self, platform: Platform) -> tuple[tuple[KernelTimes | None, ...], ...]:
+        """Times of the kernels on the platform's GPU, per task and segment; None for others.
+
+        Raises ValueError for a kernel that does not fit the GPU, with its task and segment.
+        """
+        instance(platform, Platform, "platform")
+        kernels, where = [], []
+        for task in self.tasks:
+            for i, segment in enumerate(task.segments):
+                if isinstance(segment, Kernel):
+                    kernels.append(segment)
+                    where.append(f"{task.name}: segments[{i}]")
+        times = iter(kernel_times(kernels, platform.gpu, where))
+        return tuple(
+            tuple(next(times) if isinstance(part, Kernel) else None for part in task.segments)
+            for task in self.tasks
+        )
+
+    def utilization(self, platform: Platform | None = None) -> Utilization:
+        """Sums of time per period on CPUs, copy engines and the GPU.
+
+        Kernels count with their stated times, or on a platform with those of `kernel_times`.
+        Without a platform, ValueError for a kernel without a stated time or profile.
+
+        >>> w = gs.Workload([gs.Task("a", 8, [gs.CPU(2), gs.Kernel(4)])])
+        >>> w.utilization().gpu
+        0.5
+        """
+        times = self.kernel_times(Platform() if platform is None else platform)
+        cpu, copies, gpu = [], [], []
+        for task, of_task in zip(self.tasks, times, strict=True):
+            busy = sum(
+                of.time * segment.repeat
+                for segment, of in zip(task.segments, of_task, strict=True)
+                if of is not None
+            )
+            cpu.append(task.cpu_time / task.period)
+            copies.append(task.copy_time / task.period)
+            gpu.append(busy / task.period)
+        return Utilization(math.fsum(cpu), math.fsum(copies), math.fsum(gpu))
+
+    # As any object
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name}: expected no change of an immutable workload; see replace()")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name}: expected no change of an immutable workload; see replace()")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Workload):
+            return NotImplemented
+        return self._tick == other._tick and self.tasks == other.tasks
+
+    def __hash__(self) -> int:
+        return hash((self._tick, self.tasks))
+
+    def __repr__(self) -> str:
+        return repr_of(self.tasks, self._tick)
+
+    def __str__(self) -> str:
+        return text_of(self.tasks, self._tick)
+
+    def _repr_html_(self) -> str:
+        return html_of(self.tasks, self._tick)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_unpickled, (self.tasks, self._tick, self.notes))
+
+
+def _unpickled(tasks: tuple[Task, ...], tick: int, notes: tuple[str, ...]) -> Workload:
+    return Workload._made(tasks, tick, notes)
+
+
+def _notes(given: Iterable[str]) -> tuple[str, ...]:
+    if not is_sequence(given):
+        raise TypeError(f"notes: got {shown(given)}, expected sentences")
+    return tuple(label(note, f"notes[{i}]") for i, note in enumerate(given))
+
+
+def _scaled(segment: Segment, kernels: Fraction, cpu: Fraction, copies: Fraction) -> Segment:
+    if isinstance(segment, Kernel):
+        if kernels == _ONE:
+            return segment
+        profile, block_time = segment.sms, segment.block_time
+        return segment.replace(
+            time=scaled_up(segment.time, kernels, "time") if segment.has_time else None,
+            block_time=None if block_time is None else scaled_up(block_time, kernels, "block_time"),
+            sms=profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()},
+        )
+    factor = cpu if isinstance(segment, CPU) else copies
+    if factor == _ONE:
+        return segment
+    return segment.replace(time=scaled_up(segment.time, factor, "time"))
