@@ -19,8 +19,8 @@ from gpusched.analysis.fifo_threads import (
     utilization_of,
 )
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
+from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.kernel_waves import refuse_derived_block_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from gpusched._support.arguments import one_of
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.files import replacing
-from gpusched._support.input_files import MAX_BYTES, content
+from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 from gpusched.model.workload.periodic_task import Task

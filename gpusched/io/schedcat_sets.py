@@ -6,7 +6,8 @@ import os
 from xml.parsers import expat
 
 from gpusched._support.arguments import integer
-from gpusched._support.input_files import MAX_BYTES, content
+from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 from gpusched.model.workload.periodic_task import Task

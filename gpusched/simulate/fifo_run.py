@@ -29,10 +29,10 @@ from gpusched._support.arguments import (
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration, limit
+from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.kernel_waves import refuse_derived_block_time
 from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.fifo_releases import GivenReleases, Releases, read_releases
 from gpusched.simulate.fifo_result import OUTCOMES, FifoResponses, FifoRun, Waves

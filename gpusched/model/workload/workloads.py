@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, SupportsIndex, overload
 
 from gpusched._support.arguments import instance, is_sequence, position
-from gpusched._support.input_files import MAX_BYTES
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import clip, shown
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
