@@ -34,7 +34,7 @@ class FifoSimulation:  # made by fifo_open
     ) -> tuple[int, bool, int, int, int]: ...
     def result(self) -> tuple[int, int, int, tuple[_Ints, _Ints, _Ints]]: ...
     def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
-    def waves(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    def waves(self) -> tuple[_Ints, ...]: ...
 
 @final
 class HostSimulation:  # made by host_open
@@ -358,6 +358,15 @@ def fifo_open(
     least: _In,
     *,
     slack: _In,
+    regs: _In | None,
+    smem: _In | None,
+    limits: _In | None,
+    sm_order: _In | None,
+    placement: int,
+    release_begin: _In | None,
+    release: _In | None,
+    given: _In | None,
+    closer: bool,
     m: int,
     order: int,
     draw: int,
@@ -387,6 +396,11 @@ def fifo_responses(
     least: _In,
     slack: _In,
     *,
+    regs: _In | None,
+    smem: _In | None,
+    limits: _In | None,
+    sm_order: _In | None,
+    placement: int,
     m: _In,
     order: int,
     draw: int,

@@ -50,7 +50,11 @@ def executor(kind):
     elif kind == "processes":
         from concurrent.futures import ProcessPoolExecutor
 
-        with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        # Ctrl-C goes to all processes of a terminal: a worker that it ends may hold a lock of the
+        # pool, which then never ends.
+        spawned = multiprocessing.get_context("spawn")
+        quiet = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
+        with ProcessPoolExecutor(2, spawned, **quiet) as pool:
             yield pool
     elif kind == "loky":
         from loky import get_reusable_executor

@@ -97,6 +97,7 @@ ARGUMENTS: dict[str, Any] = {
     "bytes": 1 << 20,
     "capacity": 256,
     "channels": 1,
+    "closer": False,
     "completion": COMPLETION,
     "context": np.array([0, 0, 1]),
     "copy_engines": 1,
@@ -170,6 +171,7 @@ ARGUMENTS: dict[str, Any] = {
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
     "periods": np.array([4, 5, 10]),
+    "placement": 0,
     "policy": 0,
     "policy_limit": 1000,
     "priority": np.array([[0, -1, 0]]),
@@ -178,6 +180,8 @@ ARGUMENTS: dict[str, Any] = {
     "rounding": 0,
     "realtime": 0,
     "regs": np.array([32, 32]),
+    "release": np.array([0, 40, 5, 7]),
+    "release_begin": np.array([0, 2, 3, 4]),
     "repeats": 2,
     "runlist": np.array([0, 1, 1]),
     "runs": 3,
@@ -247,7 +251,7 @@ def arguments(name: str) -> dict[str, Any]:
         if name == "fifo_open":
             arrays = {key: value for key, value in values.items() if type(value) is np.ndarray}
             one = {key: value[0] for key, value in arrays.items() if value.ndim == 2}
-            values |= one | {"m": 8, "stream": np.array([2, 1, 2])}
+            values |= one | {"m": 8, "stream": np.array([2, 1, 2]), "slack": np.zeros(3, np.int64)}
     if name.startswith("FifoSimulation."):
         values["self"] = positional(_core.fifo_open)(*arguments("fifo_open").values())
     if name == "CudaDevice.run":

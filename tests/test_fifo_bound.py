@@ -435,6 +435,7 @@ def test_no_simulated_response_is_above() -> None:
                 zero,
                 tasks.block_time,
                 zero,
+                **{"regs": None, "smem": None, "limits": None, "sm_order": None, "placement": 0},
                 m=12 * ones,
                 order=number,
                 draw=0,

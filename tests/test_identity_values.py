@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import contextlib
 import copy
 import dataclasses
 import decimal
 import functools
+import gc
 import io
 import itertools
 import pickle
+import pkgutil
 import socket
 import sys
+import textwrap
 import threading
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pytest
@@ -99,6 +103,105 @@ def test_confused_functions_differ(what: str) -> None:
     found = difference(function_parts(one), function_parts(other))
     assert any(line.startswith(named) for line in found), found
     assert function_parts(one) == function_parts(one)
+
+
+# Programs that define f with K as 1 and as 2.
+PROGRAMS = {
+    "patterns": """
+        class P:
+            __match_args__ = ("a", "b") if K == 1 else ("b", "a")
+        p = P()
+        def f(x):
+            match p:
+                case P(one, _):
+                    return one""",
+    "checks of subclasses": """
+        class P(abc.ABC):
+            @classmethod
+            def __subclasshook__(cls, other):
+                return K == 1
+        f = lambda x: isinstance(x, P)""",
+    "registered classes": """
+        class P(abc.ABC):
+            pass
+        P.register(int if K == 1 else str)
+        f = lambda x: isinstance(x, P)""",
+    "kinds of property": """
+        class Kind(property):
+            def __get__(self, *_):
+                return self.k
+        class P:
+            x = Kind()
+        vars(P)["x"].k = K
+        f = lambda x: P().x""",
+    "kinds of static method": """
+        class Kind(staticmethod):
+            __slots__ = ("k",)
+            def __get__(self, *_):
+                return self.k
+        class P:
+            x = Kind(len)
+        vars(P)["x"].k = K
+        f = lambda x: P().x""",
+    "kinds of cached property": """
+        class Kind(functools.cached_property):
+            def __get__(self, *_):
+                return self.k
+        class P:
+            x = Kind(len)
+        vars(P)["x"].k = K
+        f = lambda x: P().x""",
+    "attributes of a function with a cache": """
+        @functools.lru_cache
+        def g(x):
+            return g.func
+        g.func = K
+        f = lambda x: g(x)""",
+    "attributes of a function with several types": """
+        @functools.singledispatch
+        def g(x):
+            return g.k
+        g.k = K
+        f = lambda x: g(x)""",
+    "attributes of an array": """
+        class Array(np.ndarray):
+            pass
+        a = np.zeros(2).view(Array)
+        a.k = K
+        f = lambda x: a.k""",
+}
+
+
+def defined(text: str, k: int) -> Any:
+    space: dict[str, Any] = {"__name__": "defined", "K": k}
+    space |= {"abc": abc, "functools": functools, "np": np}
+    exec(textwrap.dedent(text), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_programs_that_differ(what: str) -> None:
+    parts = [function_parts(defined(PROGRAMS[what], k)) for k in (1, 2, 1)]
+    assert parts[0] != parts[1] and parts[0] == parts[2]
+
+
+def test_identity_with_a_trace_function() -> None:
+    """Debuggers and measurements of coverage make no difference."""
+    before, known = function_parts(body), sys.gettrace()
+    sys.settrace(lambda *_: None)
+    try:
+        body(level=1)
+        assert function_parts(body) == before
+    finally:
+        sys.settrace(known)
+
+
+class Shaped(Protocol):
+    def area(self) -> float: ...
+
+
+def test_protocols_have_an_identity() -> None:
+    assert digest(Shaped) == digest(Shaped)
 
 
 THREADS = 4096
@@ -281,6 +384,10 @@ REFUSED: list[tuple[Any, tuple[str, ...]]] = [
     (eval("lambda: sys.modules['x'].y", {"sys": sys}), ("<lambda>", "sys.modules")),
     (eval("lambda: sys._getframe()", {"sys": sys}), ("<lambda>", "sys._getframe")),
     (eval("lambda f: f.__globals__"), ("<lambda>", "__globals__")),
+    (eval("lambda f: getattr(f, '__globals__')"), ("<lambda>", "__globals__")),
+    (eval("lambda c: c.__subclasses__()"), ("<lambda>", "__subclasses__")),
+    (eval("lambda: gc.get_objects()", {"gc": gc}), ("<lambda>", "gc.get_objects")),
+    (eval("lambda: pkgutil.resolve_name('a')", {"pkgutil": pkgutil}), ("pkgutil.resolve_name",)),
     (eval("lambda b: getattr(b, 'x')", {"b": 1}), ()),
 ]
 

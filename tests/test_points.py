@@ -15,7 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.study.points import axes_of, canonical, key_of, points_of, seeds_of, spawn
+from gpusched.study.notes import plain_value
+from gpusched.study.points import (
+    axes_of,
+    canonical,
+    column_of,
+    describe,
+    key_of,
+    points_of,
+    seeds_of,
+    spawn,
+)
 
 pytestmark = pytest.mark.python
 
@@ -181,3 +191,98 @@ def test_grids_that_are_refused():
         else:
             with pytest.raises(error, match=message):
                 axes_of(grid, ())
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Time(float):
+    unit = 1.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.timedelta64(5, "ns"), np.timedelta64(5, "Y")),
+        (np.timedelta64(5, "ns"), 5),
+        (np.datetime64("NaT"), None),
+        (np.array([5], "m8[ns]"), np.array([5], "m8[Y]")),
+        pytest.param(10**5000, 10**5000 + 1, id="digits"),
+        (Decimal("1e999999999"), Decimal("1e999999998")),
+        (Decimal("1e400"), math.inf),
+        (np.longdouble(2) ** 2000, math.inf),
+    ],
+)
+def test_values_that_differ(one, other):
+    assert len({key_of({"x": value}) for value in (one, other)}) == 2
+    assert plain_value(one) != plain_value(other)
+
+
+def test_equal_numbers_of_many_digits():
+    assert key_of({"x": 10**5000}) == key_of({"x": Decimal("1e5000")})
+    assert key_of({"x": Decimal("10e99999")}) == key_of({"x": Decimal("1e100000")})
+    assert "bits" in describe({"x": 10**5000})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2**53 + 1, 0.5],
+        [2**63 + 1, -1],
+        ["a", "a\0"],
+        [np.str_("a"), 1],
+        [10**5000, 1],
+        [True, math.nan],
+        [np.timedelta64(5, "Y")],
+        [np.datetime64(1, "ns"), np.datetime64(2, "ns")],
+        list(Level),
+    ],
+)
+def test_columns_hold_values_as_they_are(values):
+    column = column_of(values)
+    assert all(a == b or (a != a and b != b) for a, b in zip(column, values, strict=True))
+    assert all(
+        isinstance(a, str) == isinstance(b, str) for a, b in zip(column, values, strict=True)
+    )
+
+
+def ratio(*, x, count, first, seed):
+    return {"v": np.full(count, float(x) * getattr(x, "unit", 1))}
+
+
+def test_objects_that_are_numbers_belong_to_a_stored_study(tmp_path, monkeypatch):
+    """The value of a member, or of an attribute of its class, may change, its name not."""
+
+    def run(values):
+        return gs.sweep(
+            ratio, {"x": values}, count=2, seed=1, store=tmp_path / "s", progress=False, key="r"
+        )
+
+    run([Level.LOW, Time(2)])
+    other = enum.IntEnum("Level", {"LOW": 5}, module=__name__, qualname="Level")
+    with pytest.raises(gs.StoreError, match="objects is"):
+        run([other.LOW, Time(2)])
+    monkeypatch.setattr(Time, "unit", 3.0)
+    with pytest.raises(gs.StoreError, match="objects is"):
+        run([Level.LOW, Time(2)])
+
+
+@pytest.mark.parametrize(
+    "values", [[[0] * 50 + [i] for i in (3, 1, 2)], [3, math.nan, 1, 2], [2.5, 10**400, 1]]
+)
+def test_rows_of_joined_stores_are_in_the_order_of_the_grid(tmp_path, values):
+    def place(*, x, count, first, seed):
+        return {"v": np.full(count, next(i for i, v in enumerate(values) if v is x or v == x))}
+
+    options = {"count": 3, "seed": 1, "progress": False, "key": "place"}
+    paths = [tmp_path / str(part) for part in range(2)]
+    for part, path in enumerate(paths):
+        gs.sweep(place, {"x": values}, store=path, shard=(part, 2), **options)
+    table = gs.merge(paths).table()
+    assert table["v"].tolist() == list(range(len(values)))
+    if not isinstance(values[0], list):  # other grids in one store: in the order of the values
+        gs.sweep(place, {"x": values[1:]}, store=tmp_path / "a", **options)
+        gs.sweep(place, {"x": values[:1]}, store=tmp_path / "b", **options)
+        assert len(gs.merge([tmp_path / "a", tmp_path / "b"]).table()) == len(values)

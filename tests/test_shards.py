@@ -5,9 +5,12 @@ import os
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched._support.results import wilson
+from gpusched.study.planner import Coverage
 from gpusched.study.points import spawn
 from gpusched.study.width import rounds
 
@@ -198,3 +201,54 @@ def test_one_quantity_may_decide():
 def test_widths_that_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         gs.Width(*arguments)
+
+
+def test_merging_compares_kept_values(tmp_path):
+    """The same states, made of other values, are other results."""
+    for part, step in enumerate((1, -1)):
+        gs.sweep(
+            lambda *, x, count, first, seed, step=step: {"v": np.arange(count)[::step]},
+            {"x": [1]},
+            count=8,
+            chunk=8,
+            keep=True,
+            store=tmp_path / f"{part}",
+            **OPTIONS,
+        )
+    with pytest.raises(gs.StoreError, match="got other results than"):
+        gs.merge([tmp_path / "0", tmp_path / "1"])
+    assert gs.merge([tmp_path / "0", tmp_path / "0"]).complete
+
+
+class Nowhere(gs.reductions.Reduction):
+    """A reduction with NaN in its states."""
+
+    def reduce(self, values, others):
+        return [float("nan")]
+
+    def join(self, one, other):
+        return one
+
+    def columns(self, name, state):
+        return {name: state[0]}
+
+
+def test_merging_a_store_with_itself(tmp_path):
+    options = {"count": 4, "reduce": {"share": Nowhere()}, **OPTIONS}
+    gs.sweep(draws, GRID, store=tmp_path / "a", **options)
+    assert gs.merge([tmp_path / "a", tmp_path / "a"], tmp_path / "b").complete
+    with pytest.raises(FileExistsError, match="expected a new name"):
+        gs.merge([tmp_path / "a", tmp_path / "b"], tmp_path / "a")
+
+
+@given(st.lists(st.integers(0, 30), unique=True))
+def test_coverage(ones):
+    coverage, done = Coverage(), set()
+    for one in ones:
+        coverage.add(one, 1)
+        done.add(one)
+        for first, end in ((0, 31), (one, 31), (5, 12), (one + 1, one + 1)):
+            left = [n for first, end in coverage.gaps(first, end) for n in range(first, end)]
+            assert left == [n for n in range(first, end) if n not in done]
+            assert all(low < high for low, high in coverage.gaps(first, end))
+    assert coverage.count == len(ones)

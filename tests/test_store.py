@@ -235,7 +235,9 @@ def test_numbers_of_another_function_are_never_returned(tmp_path, monkeypatch):
                 gs.sweep(make(3), {"x": [1.0]}, **options | {"count": count})
     options["store"] = tmp_path / "level"
     gs.sweep(made(1), {"x": [1.5]}, **options)
-    gs.sweep(made(1), {"x": [Level(1.5)]}, **options)  # a number is known by its value
+    with pytest.raises(StoreError, match="got another study: objects is"):
+        gs.sweep(made(1), {"x": [Level(1.5)]}, **options)  # of a class that may do anything
+    gs.sweep(made(1), {"x": [np.float64(1.5)]}, **options)  # a number is known by its value
 
 
 def _reads_global(*, x, count, first, seed):
@@ -348,6 +350,27 @@ def test_chunks_that_were_deleted_are_computed_again(stored, tmp_path):
     connection.close()
     assert swept(store=copy, keep=True) == table
     assert sum(size for *_, size in CALLS) == 6 * 7
+
+
+@pytest.mark.parametrize("name", [b"a b?mode=memory#1%41'\"&", b":memory:", b"line\n", b"\xff\xfe"])
+def test_stores_with_unusual_names(tmp_path, name):
+    path = os.path.join(os.fsencode(tmp_path), name)
+    try:
+        first = swept(store=path)
+    except OSError:
+        pytest.skip("not a name of this file system")
+    assert os.listdir(os.fsencode(tmp_path)) == [name]
+    assert gs.open_store(path).table() == swept(store=path) == first
+
+
+def test_paths_that_no_store_can_have(tmp_path):
+    deep = tmp_path.joinpath(*["d" * 100] * 5)
+    deep.mkdir(parents=True)
+    with pytest.raises(OSError, match="name too long"):
+        swept(store=deep / "store")
+    assert not list(deep.iterdir())
+    with pytest.raises(FileNotFoundError):
+        swept(store="")
 
 
 def test_files_that_are_no_stores(tmp_path):

@@ -245,6 +245,8 @@ def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
         if isinstance(seed, (bool, float)) or (isinstance(seed, int) and seed < 0):
             raise ValueError(f"seed: got {shown(seed)}, expected a non-negative integer")
         try:
+            if getattr(seed, "dtype", np.dtype(int)).kind in "mM":  # times, which NumPy casts
+                raise TypeError
             seed = np.random.SeedSequence(seed)
         except (TypeError, ValueError):
             raise TypeError(

@@ -13,6 +13,7 @@ from gpusched import _core
 from gpusched._support.arguments import instance, one_of, some_of
 from gpusched.analysis.fifo_answer import THEOREMS, FifoBound
 from gpusched.analysis.fifo_threads import threads_per_set, utilization_of
+from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
@@ -92,7 +93,8 @@ def fifo_bound(
     ------
     ValueError
         Blocks wider than the GPU, or that do not fit an SM; block sizes with too many combinations
-        to search (use ``saturation="paper"``).
+        to search (use ``saturation="paper"``); a ``block_time`` that was taken from ``wcet``
+        although the kernel needs several waves on this GPU.
     OverflowError
         Times or work that exceed 64 bits.
     gpusched.Cancelled
@@ -106,6 +108,7 @@ def fifo_bound(
     period, block_time, blocks = map(np.atleast_2d, (tasks.period, tasks.block_time, tasks.blocks))
     width, sets = np.atleast_2d(tasks.threads), len(period)
     overlap = order == "overlap"
+    device = None
     if gpu is None:
         m, sms = threads_per_set(threads, tasks), np.ones(sets, np.int64)
         beta = _core.fifo_saturation(
@@ -140,6 +143,7 @@ def fifo_bound(
         width = -(-width // WARP_THREADS) * WARP_THREADS
         sms = np.full(sets, device.sms)
         m = sms * device.warps_per_sm * WARP_THREADS
+    refuse_derived_block_time(tasks, m if tasks.is_stack else m[0], device)
     columns = _core.fifo_bound(
         period,
         block_time,

@@ -19,6 +19,7 @@ from gpusched.analysis.fifo_threads import (
     utilization_of,
 )
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
+from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -211,6 +212,7 @@ def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
     rows = (period, block_time, np.atleast_2d(tasks.blocks), np.atleast_2d(tasks.threads))
     limit = _core.fifo_saturation(*rows, m, overlap=False, paper=True, stop=None)
     beta = _core.fifo_saturation(*rows, m, overlap=False, paper=False, stop=None)
+    refuse_derived_block_time(tasks, m if tasks.is_stack else m[0])
     share = utilization_of(*rows)
     within, over = ~_exceeds(rows, share, limit), _exceeds(rows, share, m)
     if tasks.is_stack:

@@ -65,7 +65,9 @@ class KernelTasks(TaskSet):
         Relative deadline in ticks; derived from the period (equal to it) unless given.
     block_time
         Execution time of one block in ticks. Where only one of ``wcet`` and ``block_time`` is
-        given, the other is derived (equal to it), which is right when all blocks fit at once.
+        given, the other is derived (equal to it), which is right when all blocks fit at once:
+        ``gs.simulate.fifo``, ``fifo_bound`` and ``fifo_limit``, which know the GPU, refuse a
+        derived ``block_time`` where they do not.
     blocks, threads, regs, smem
         Grid size in blocks (1), threads per block (1), registers per thread (0) and shared memory
         per block in bytes (0).

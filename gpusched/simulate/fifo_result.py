@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array
 from gpusched._support.saved import Saved
 from gpusched.model.fifo_order import ORDERS
+from gpusched.model.gpu import GPU
 from gpusched.model.jobs import Jobs, RunJobs
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.simulate import run_results
@@ -32,6 +33,8 @@ OUTCOMES = ("done", "repeats", "diverges", "budget")
 class Waves(Table):
     """Blocks of one job that start and end together, in order of start: int64 arrays, (waves,).
 
+    On a GPU with SMs, those on one SM.
+
     Attributes
     ----------
     task, job
@@ -40,6 +43,8 @@ class Waves(Table):
         Number of its blocks.
     start, end
         In ticks.
+    sm
+        Their SM; None for a pool of threads.
     """
 
     _KIND: ClassVar[str] = "Waves"
@@ -49,6 +54,10 @@ class Waves(Table):
     blocks: Int64Array
     start: Int64Array
     end: Int64Array
+    sm: Int64Array | None = None
+
+    def _shown(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: column for name, column in super()._shown().items() if column is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +75,7 @@ class FifoRun(Saved, RunJobs):
     waves
         The blocks as ``Waves``; None for a run with ``waves=False``.
     tasks, threads, order
-        The task set, the GPU's threads and the reading of FIFO.
+        The task set, the number of the GPU's threads and the reading of FIFO.
     outcome
         "repeats": from ``cycle_from`` on everything repeats every ``cycle_length`` ticks, so that
         no later response exceeds ``worst``. "diverges": the responses of the tasks in ``grows``
@@ -85,11 +94,13 @@ class FifoRun(Saved, RunJobs):
         The instant at which the simulation ended.
     reason
         The budget that ended it, "states" (jobs), "bytes" or "seconds"; None if none did.
+    gpu, placement
+        The GPU with SMs and the rule for the SM of a block; None for a pool of threads.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "dispatched")
     _KIND: ClassVar[str] = "FifoRun"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, Waves)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, Waves, GPU)
 
     dispatched: Int64Array
     waves: Waves | None
@@ -104,11 +115,16 @@ class FifoRun(Saved, RunJobs):
     cycle_length: int | None
     now: int
     reason: str | None
+    gpu: GPU | None = None
+    placement: str | None = None
 
     def __repr__(self) -> str:
+        size = f"{self.threads} threads"
+        if self.gpu is not None:
+            size = run_results.plural(self.gpu.sms, "SM")
         return (
             f"<FifoRun: {run_results.plural(len(self), 'job')} of "
-            f"{run_results.plural(self.tasks.n, 'task')} on {self.threads} threads, order "
+            f"{run_results.plural(self.tasks.n, 'task')} on {size}, order "
             f"{self.order}; {run_results.misses(self)}; {self._ended()}>"
         )
 
@@ -157,12 +173,13 @@ class FifoRun(Saved, RunJobs):
         until: int | None = None,
         labels: Mapping[tuple[int, int], str] | None = None,
     ) -> Axes:
-        """Draw which threads run which blocks, with Matplotlib.
+        """Draw which threads, or which SMs, run which blocks, with Matplotlib.
 
         One rectangle per block, in its task's colour, with its job's number. Blocks are drawn on
         the lowest free threads, side by side where there is room (the model does not say which
-        threads a block runs on). Blocks of a job that misses its deadline are hatched with red
-        edges. Below, the releases of each task.
+        threads a block runs on). On a GPU with SMs each SM has a lane, as high as its warps, or as
+        those in use where most are idle. Blocks of a job that misses its deadline are hatched with
+        red edges. Below, the releases of each task.
 
         Parameters
         ----------
@@ -209,8 +226,8 @@ class FifoRun(Saved, RunJobs):
 
         A process "jobs" with a lane per task, in which a job lasts from its first block's start to
         its finish (more lanes where its jobs overlap; release, deadline and response in their
-        arguments), and with waves a process "GPU" with the blocks of each task and a counter of
-        the busy threads.
+        arguments), and with waves a process "GPU" with the blocks of each task, or a process for
+        each SM with its blocks, and a counter of the busy threads.
 
         Parameters
         ----------

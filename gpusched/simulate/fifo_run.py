@@ -1,6 +1,7 @@
 """Simulation of kernels whose blocks start in FIFO order (``gs.simulate.fifo``).
 
-The model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order.
+The model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order; or SMs, on which a
+placement policy puts the blocks.
 ``fifo_responses`` runs stacks of task sets and keeps only the largest responses.
 """
 
@@ -28,8 +29,12 @@ from gpusched._support.arguments import (
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration, limit
+from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.fifo_order import ORDERS, Order
+from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.placement import PLACEMENTS
+from gpusched.simulate.fifo_releases import GivenReleases, Releases, read_releases
 from gpusched.simulate.fifo_result import OUTCOMES, FifoResponses, FifoRun, Waves
 from gpusched.simulate.run_arguments import (
     execution_shares,
@@ -55,10 +60,15 @@ _VERDICTS = np.array(OUTCOMES)
 
 def fifo(
     tasks: KernelTasks,
-    threads: int,
+    threads: int | None = None,
     order: Order = "hardware",
     until: int | None = None,
     *,
+    gpu: GPU | str | None = None,
+    placement: str = "most_room",
+    releases: Releases | None = None,
+    times: Any = None,
+    closer: bool = False,
     stream: Any = None,
     execution: Any = 1.0,
     draw: Draw = "job",
@@ -73,21 +83,29 @@ def fifo(
     progress: Progress = None,
     stop: Any = None,
 ) -> FifoRun:
-    """Simulate kernels on a GPU of ``threads`` threads that start their blocks in FIFO order.
+    """Simulate kernels on a GPU that start their blocks in FIFO order.
 
-    [ECRTS17], section III. A job is a kernel of ``blocks`` blocks, each of which
-    occupies as many threads as the task's ``threads`` for ``block_time`` ticks. Only the kernel at
-    the head of the queue may start blocks; a block starts as soon as its threads are free and runs
-    to its end. At one instant, blocks end first, then jobs are released, then blocks start. Jobs
-    that join the queue at the same instant join it by ``priority`` (smaller first), then by index.
+    [ECRTS17], section III, on a pool of ``threads`` threads, or on the SMs of a ``gpu``. A job is a
+    kernel of ``blocks`` blocks, each of which occupies as many threads as the task's ``threads``
+    for ``block_time`` ticks. Only the kernel at the head of the queue may start blocks; a block
+    starts as soon as its threads are free and runs to its end. At one instant, blocks end first,
+    then jobs are released, then blocks start. Jobs that join the queue at the same instant join it
+    by ``priority`` (smaller first), then by index.
+
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=[9, 2], threads=[512, 256])
+    >>> gs.simulate.fifo(tasks, threads=4096).worst.tolist()
+    [20, 40]
+    >>> run = gs.simulate.fifo(tasks, gpu="TX2", releases=[[0, 150], [5]])
+    >>> run.response.tolist(), np.unique(run.waves.sm).tolist()
+    ([20, 35, 20], [0, 1])
 
     Parameters
     ----------
     tasks
-        One task set; ``offset`` is the first release. ``wcet``, registers and shared memory are
-        not used.
+        One task set; ``offset`` is the first release. ``wcet`` is not used; registers and shared
+        memory are with ``gpu`` only.
     threads
-        Number of the GPU's threads (m in the paper).
+        Number of the GPU's threads, any of which a block may use (m in the paper).
     order
         Reading of FIFO. "hardware": a kernel joins the queue when it gets to the head of its stream
         (rules R1 and R2). "release": of the kernels at the heads of their streams, the earliest
@@ -96,7 +114,25 @@ def fifo(
         "overlap": all kernels queue by release, each in a stream of its own.
     until
         In ticks; jobs released before it run to their end. None: run until the schedule is known to
-        repeat or to diverge, which needs periodic releases and constant execution times.
+        repeat or to diverge, which needs periodic releases and constant execution times; with
+        ``releases``, run all of them.
+    gpu
+        Instead of ``threads``: a ``GPU``, or the name of a preset. Then a block needs warps,
+        registers, shared memory and a block slot of one SM, as in ``fifo_bound`` and
+        ``gs.simulate.hierarchy``, and the waves have an SM.
+    placement
+        Rule for the SM of a block: "most_room", "olmedo" or "round_robin", as in ``gs.place``.
+    releases
+        Release instants in ticks instead of periodic or sporadic ones, for the replay of a trace
+        or of a counterexample: one row per task; a mapping or table with the columns ``task`` (an
+        index) and ``time``; or the jobs of another run. The times of a task are in order and, since
+        the bounds assume it, at least a period apart. ``offset`` is not used.
+    times
+        With ``releases``, the time of each job's blocks, 1 to ``block_time``: rows as for
+        ``releases``, or a column as long as theirs. Otherwise ``execution`` and ``draw`` hold,
+        whose numbers do not depend on the releases: a run is replayed with its own seed.
+    closer
+        Whether releases of a task may be less than a period apart.
     stream
         One number per task; tasks with equal numbers share a stream, whose jobs run one after the
         other, by release. A stream for each task unless given.
@@ -144,8 +180,10 @@ def fifo(
     Raises
     ------
     ValueError
-        A stack of sets, blocks wider than the GPU, no ``until`` where the schedule cannot be known
-        to repeat, options that are unknown or do not go together.
+        A stack of sets, blocks that do not fit the GPU, releases out of order or too close, no
+        ``until`` where the schedule cannot be known to repeat, options that are unknown or do not
+        go together; a ``block_time`` that was taken from ``wcet`` although the kernel needs several
+        waves on this GPU.
     OverflowError
         Times that are too large (releases: 2**59 ticks).
     gpusched.Cancelled
@@ -158,7 +196,8 @@ def fifo(
             f"tasks: got a stack of {len(tasks)} sets, expected one set; fifo_responses gives the "
             "largest responses of a stack"
         )
-    m = _threads(threads)
+    m, device = _hardware(threads, gpu)
+    one_of(placement, PLACEMENTS, "placement")
     one_of(order, ORDERS, "order")
     one_of(draw, _DRAWS, "draw")
     n = tasks.n
@@ -169,9 +208,16 @@ def fifo(
     least, most = _execution(tasks, execution)
     slack = _slack(tasks, gap)
     fixed = victim is None and not slack.any() and np.array_equal(least, most)
-    chosen, last = _settle(settle, until, fixed, ("no", "note"))
+    given, last = _releases(releases, times, tasks, flag(closer, "closer"), until)
+    if given is not None:
+        _alone(victim is not None, "victim", victim)
+        _alone(bool(slack.any()), "gap", gap)
+        drawn = not (least == tasks.block_time).all()
+        _alone(times is not None and drawn, "execution", execution, "times")
+    chosen, last = _settle(settle, last, fixed and given is None, ("no", "note"))
     if last is None:
         _check_endless(tasks, order)
+    refuse_derived_block_time(tasks, m, device)
     late = np.flatnonzero(tasks.deadline >= 2**62)
     if late.size:
         i = int(late[0])
@@ -180,6 +226,11 @@ def fifo(
         *(tasks.period, most, tasks.blocks, tasks.threads, tasks.offset, tasks.priority),
         *(streams, least),
         slack=slack,
+        **_on(device, placement, tasks.regs, tasks.smem),
+        release_begin=None if given is None else given.begin,
+        release=None if given is None else given.release,
+        given=None if given is None else given.given,
+        closer=closer,
         m=m,
         order=ORDERS.index(order),
         draw=_DRAWS.index(draw),
@@ -215,15 +266,19 @@ def fifo(
         cycle_length=length if known else None,
         now=ended.now,
         reason=ended.reason,
+        gpu=device,
+        placement=None if device is None else placement,
     )
 
 
 def fifo_responses(
     tasks: KernelTasks,
-    threads: Any,
+    threads: Any = None,
     order: Order = "hardware",
     until: Any = None,
     *,
+    gpu: GPU | str | None = None,
+    placement: str = "most_room",
     execution: Any = 1.0,
     draw: Draw = "job",
     gap: float = 0.0,
@@ -243,7 +298,7 @@ def fifo_responses(
         A stack of N sets, or one set.
     threads, until
         As in ``fifo``; one number, or one per set.
-    order, execution, draw, gap, triggers
+    gpu, placement, order, execution, draw, gap, triggers
         As in ``fifo``, the same for all sets.
     victim
         As in ``fifo``; one index, or one per set (-1: periodic or sporadic releases).
@@ -276,7 +331,12 @@ def fifo_responses(
     ]
     period, blocks, width, offset, priority = rows
     sets, n = period.shape
-    m = per_set(_threads(threads) if is_one(threads, "threads") else threads, sets, "threads")
+    one_of(placement, PLACEMENTS, "placement")
+    if gpu is None and not is_one(threads, "threads"):
+        m, device = per_set(threads, sets, "threads"), None
+    else:
+        one, device = _hardware(threads, gpu)
+        m = np.full(sets, one)
     victims = victim_per_set(victim, sets, n)
     least, most = (np.atleast_2d(times) for times in _execution(tasks, execution))
     slack = np.atleast_2d(_slack(tasks, gap))
@@ -292,8 +352,10 @@ def fifo_responses(
     else:
         lasts = per_set(until, sets, "until")
         chosen, _ = _settle(settle, int(lasts.min(initial=0)), fixed, ("no", "no"))
+    refuse_derived_block_time(tasks, m if tasks.is_stack else m[0], device)
     worst, finished, verdict, waves = _core.fifo_responses(
         *(period, most, blocks, width, offset, priority, least, slack),
+        **_on(device, placement, np.atleast_2d(tasks.regs), np.atleast_2d(tasks.smem)),
         m=m,
         order=ORDERS.index(order),
         draw=_DRAWS.index(draw),
@@ -320,6 +382,48 @@ def _threads(threads: Any) -> int:
     if not 1 <= m < 2**31:
         raise ValueError(f"threads: got {m}, expected 1 to 2**31 - 1")
     return m
+
+
+def _hardware(threads: Any, gpu: Any) -> tuple[int, GPU | None]:
+    """Number of threads, and the GPU unless they are one pool."""
+    if gpu is None:
+        return _threads(threads), None
+    if threads is not None:
+        raise ValueError("threads: got both threads and gpu, expected one of them")
+    device = as_gpu(gpu)
+    return device.sms * device.warps_per_sm * WARP_THREADS, device
+
+
+def _on(device: GPU | None, placement: str, regs: Int64Array, smem: Int64Array) -> dict[str, Any]:
+    """The core's arguments about SMs."""
+    pool = device is None
+    return {
+        "regs": None if pool else regs,
+        "smem": None if pool else smem,
+        "limits": None if device is None else device._limits,
+        "sm_order": None if device is None else device.sm_order,
+        "placement": PLACEMENTS[placement],
+    }
+
+
+def _releases(
+    releases: Any, times: Any, tasks: KernelTasks, closer: bool, until: Any
+) -> tuple[GivenReleases | None, Any]:
+    """The releases, None unless given, and the bound on them; with them at most all."""
+    if releases is None:
+        if times is not None:
+            raise ValueError("times: got times without releases, expected both or neither")
+        if closer:
+            raise ValueError("closer: got True without releases, expected False")
+        return None, until
+    given = read_releases(releases, times, tasks, closer, _LATEST)
+    return given, int(given.release.max(initial=0)) + 1 if until is None else until
+
+
+def _alone(refused: bool, name: str, value: Any, beside: str = "releases") -> None:
+    """Refuse an option that says what ``releases`` or ``times`` say."""
+    if refused:
+        raise ValueError(f"{name}: got {value!r:.60} beside {beside}, expected one of them")
 
 
 def _streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:

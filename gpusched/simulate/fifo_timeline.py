@@ -1,4 +1,4 @@
-"""Timelines of runs of kernels in FIFO order: blocks on threads, jobs in lanes."""
+"""Timelines of runs of kernels in FIFO order: blocks on threads or SMs, jobs in lanes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
+from gpusched.model.gpu import GPU, WARP_THREADS
 from gpusched.model.kernel_tasks import KernelTasks
 
 # Waves that a picture shows: without ``until``, and with it. More are only counted.
 SHOWN_WAVES = (300, 3000)
 _MOST_BLOCKS = 2000  # above it, the blocks of a wave are drawn as one
 _MOST_RELEASES = 600
+_MOST_SMS = 192
 _LEGEND = 10  # tasks in the legend
 _LABEL = 28  # characters of a task's name
 _JOBS, _GPU = "jobs", "GPU"
@@ -49,6 +51,8 @@ class WaveColumns(Protocol):
     def start(self) -> Int64Array: ...
     @property
     def end(self) -> Int64Array: ...
+    @property
+    def sm(self) -> Int64Array | None: ...
 
 
 class Records(Protocol):
@@ -79,6 +83,10 @@ class Records(Protocol):
     @property
     def threads(self) -> int: ...
     @property
+    def gpu(self) -> GPU | None: ...
+    @property
+    def placement(self) -> str | None: ...
+    @property
     def order(self) -> str: ...
     @property
     def outcome(self) -> str: ...
@@ -93,7 +101,7 @@ def picture(
     until: Any,
     labels: Mapping[tuple[int, int], str] | None = None,
 ) -> Timeline:
-    """Timeline of a window: one lane of threads with blocks, below it the tasks' releases."""
+    """Timeline of a window: blocks in a lane of threads, or of each SM, below them the releases."""
     waves = run.waves
     if waves is None:
         raise ValueError("waves: got a run without them, expected one with waves=True")
@@ -101,17 +109,24 @@ def picture(
     last = int(waves.end.max(initial=1))
     shown, end, hidden = in_window(waves.start, waves.end, low, high, last, SHOWN_WAVES)
     used = np.unique(waves.task[shown]).tolist()[:_LEGEND]
-    threads = Lane("threads", _GPU, height=216, scale=_scale(run.threads))
-    marks = []
-    lanes = [threads]
+    notes = [f"{hidden} more waves are not shown"] if hidden else []
+    marks: list[Mark] = []
+    if waves.sm is None or run.gpu is None:
+        lanes = [Lane("threads", _GPU, height=216, scale=_scale(run.threads))]
+        pieces, title = tuple(_placed(run, waves, shown, labels or {})), "threads"
+    else:
+        lanes = _sm_lanes(run.gpu)
+        pieces, title = _on_sms(run, waves, waves.sm, run.gpu, shown, labels or {})
+        if run.gpu.sms > _MOST_SMS:
+            notes.append(f"SMs {_MOST_SMS} to {run.gpu.sms - 1} are not shown")
+    first = len(lanes)
     inside = (run.release >= low) & (run.release < end) & np.isin(run.task, used)
     if used and inside.sum() <= _MOST_RELEASES:
         lanes += [Lane("", _GPU, height=10, line=False) for _ in used]
         for task, time in zip(run.task[inside].tolist(), run.release[inside].tolist(), strict=True):
-            marks.append(Mark(used.index(task) + 1, time, "release", task, 0.6))
-    pieces = tuple(_placed(run, waves, shown, labels or {}))
+            marks.append(Mark(first + used.index(task), time, "release", task, 0.6))
     keys = [Key(clip(run.tasks.name[task], _LABEL), task) for task in used]
-    if len(lanes) > 1:
+    if len(lanes) > first:
         keys.append(Key("release", mark="release"))
     if any(piece.late for piece in pieces):
         keys.append(late_key())
@@ -123,29 +138,78 @@ def picture(
         unit=unit,
         marks=tuple(marks),
         keys=tuple(keys),
-        notes=(f"{hidden} more waves are not shown",) if hidden else (),
-        title="threads",
+        notes=tuple(notes),
+        title=title,
     )
 
 
 def trace(run: Records) -> Timeline:
-    """Timeline of the whole run: jobs, blocks by task, and a counter of the busy threads."""
+    """Timeline of the whole run: jobs, blocks by task or SM, and a counter of the busy threads."""
+    n, waves = run.tasks.n, run.waves
+    lanes = [Lane(name, _JOBS) for name in run.tasks.name]
+    lane_of: Int64Array = np.zeros(0, np.int64)  # of each wave
+    if waves is not None and waves.sm is not None:
+        used, at = np.unique(waves.sm, return_inverse=True)
+        lanes += [Lane("blocks", f"SM {sm}") for sm in used.tolist()]
+        lane_of = n + at
+    elif waves is not None:
+        lanes += [Lane(name, _GPU) for name in run.tasks.name]
+        lane_of = n + waves.task
 
     def pieces() -> Iterator[Piece]:
         yield from _jobs(run)
-        if run.waves is not None:
-            n = run.tasks.n
-            yield from _waves(run, run.waves, np.arange(len(run.waves.start)), first=n)
+        if waves is not None:
+            yield from _waves(run, waves, np.arange(len(waves.start)), lane_of)
 
-    lanes = [Lane(name, _JOBS) for name in run.tasks.name]
-    if run.waves is not None:
-        lanes += [Lane(name, _GPU) for name in run.tasks.name]
+    other: dict[str, Any] = {"order": run.order, "threads": run.threads, "outcome": run.outcome}
+    if run.gpu is not None:
+        other |= {"gpu": run.gpu.name, "placement": run.placement}
     return Timeline(
-        lanes=tuple(lanes),
-        pieces=Rows(pieces),
-        counters=Rows(lambda: _busy(run)),
-        other={"order": run.order, "threads": run.threads, "outcome": run.outcome},
+        lanes=tuple(lanes), pieces=Rows(pieces), counters=Rows(lambda: _busy(run)), other=other
     )
+
+
+def _sm_lanes(gpu: GPU) -> list[Lane]:
+    sms = min(gpu.sms, _MOST_SMS)
+    height = min(max(300 / sms, 3.2), 60.0)
+    return [Lane(str(sm), f"SM {sm}", height) for sm in range(sms)]
+
+
+def _on_sms(
+    run: Records,
+    waves: WaveColumns,
+    sm: Int64Array,
+    gpu: GPU,
+    rows: Int64Array,
+    labels: Mapping[tuple[int, int], str],
+) -> tuple[tuple[Piece, ...], str]:
+    """Pieces of some waves, by start, on the lowest free warps of their SMs, and the title."""
+    rows = rows[sm[rows] < _MOST_SMS]
+    whole = int(waves.blocks[rows].sum()) > _MOST_BLOCKS
+    warps = _warps(run.tasks).tolist()
+    total = gpu.warps_per_sm
+    room = {s: Placement(total) for s in np.unique(sm[rows]).tolist()}
+    columns = (sm, waves.task, waves.job, waves.blocks, waves.start, waves.end)
+    table = list(zip(*(column[rows].tolist() for column in columns), strict=True))
+    places = [room[s].place(start, end, b, warps[task]) for s, task, _, b, start, end in table]
+    peak = max((low + size for runs in places for low, size in runs), default=1)
+    drawn = total
+    while drawn >= 2 * peak:  # lanes show the part of the SMs that is used
+        drawn = -(-drawn // 2)
+    pieces = []
+    for piece, runs, (_, task, job, *_) in zip(
+        _waves(run, waves, rows, sm), places, table, strict=True
+    ):
+        boxes = spans(runs if whole else split(runs, warps[task]), drawn, 0.04, 0.96)
+        label = str(labels.get((task, job), job))
+        pieces.append(replace(piece, spans=boxes, label=label))
+    return tuple(pieces), "SM" if drawn == total else f"SM ({drawn} of {total} warps)"
+
+
+def _warps(tasks: KernelTasks) -> Int64Array:
+    """Warps of a block of each task."""
+    warps: Int64Array = -(-tasks.threads // WARP_THREADS)
+    return warps
 
 
 def _scale(threads: int) -> tuple[tuple[float, str], ...]:
@@ -160,21 +224,26 @@ def _scale(threads: int) -> tuple[tuple[float, str], ...]:
 
 
 def _waves(
-    run: Records, waves: WaveColumns, rows: Int64Array, first: int | None = None
+    run: Records, waves: WaveColumns, rows: Int64Array, lane_of: Int64Array | None = None
 ) -> Iterator[Piece]:
-    """Pieces of some waves, in the lane of each task from ``first`` on; in lane 0 without it."""
+    """Pieces of some waves, in these lanes (one per wave of the run); in lane 0 without them."""
     late = dict(
         zip(zip(run.task.tolist(), run.job.tolist(), strict=True), run.late.tolist(), strict=True)
     )
     width = run.tasks.threads.tolist()
+    lanes = np.zeros(len(rows), np.int64) if lane_of is None else lane_of[rows]
+    where = [""] * len(rows)
+    if waves.sm is not None:
+        where = [f" on SM {sm}" for sm in waves.sm[rows].tolist()]
     columns = (waves.task, waves.job, waves.blocks, waves.start, waves.end)
-    for task, job, blocks, start, end in zip(*(c[rows].tolist() for c in columns), strict=True):
+    table = zip(*(c[rows].tolist() for c in columns), lanes.tolist(), where, strict=True)
+    for task, job, blocks, start, end, lane, place in table:
         name, count = run.tasks.name[task], "1 block" if blocks == 1 else f"{blocks} blocks"
         yield Piece(
-            lane=0 if first is None else first + task,
+            lane=lane,
             start=start,
             end=end,
-            name=f"{name} #{job}: {count} of {width[task]} threads",
+            name=f"{name} #{job}: {count} of {width[task]} threads{place}",
             color=task,
             label=str(job),
             late=late[task, job],
@@ -226,13 +295,23 @@ def _jobs(run: Records) -> Iterator[Piece]:
 
 
 def _busy(run: Records) -> Iterator[Counter]:
+    """Busy threads over time, of the GPU or of each SM (in whole warps)."""
     waves = run.waves
     if waves is None:
         return
-    held = waves.blocks * run.tasks.threads[waves.task]
-    instants = np.concatenate([waves.start, waves.end])
+    if waves.sm is None:
+        yield from _held(_GPU, waves, np.arange(len(waves.start)), run.tasks.threads)
+        return
+    width = WARP_THREADS * _warps(run.tasks)
+    for sm in np.unique(waves.sm).tolist():
+        yield from _held(f"SM {sm}", waves, np.flatnonzero(waves.sm == sm), width)
+
+
+def _held(group: str, waves: WaveColumns, rows: Int64Array, width: Int64Array) -> Iterator[Counter]:
+    held = waves.blocks[rows] * width[waves.task[rows]]
+    instants = np.concatenate([waves.start[rows], waves.end[rows]])
     times, index = np.unique(instants, return_inverse=True)
     total = np.zeros(len(times), dtype=np.int64)
     np.add.at(total, index, np.concatenate([held, -held]))
     for time, busy in zip(times.tolist(), np.cumsum(total).tolist(), strict=True):
-        yield Counter(_GPU, "threads", time, {"busy": busy})
+        yield Counter(group, "threads", time, {"busy": busy})

@@ -6,7 +6,8 @@ return counts of their own, which are added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,12 +57,19 @@ class PerSet:
             raise ValueError(f"got {type(result).__name__}, expected a dict of arrays")
         arrays = {}
         for name, values in result.items():
+            if not isinstance(name, str):
+                raise ValueError(f"got the name {shown(name)}, expected a string")
+            if np.ma.is_masked(values):
+                raise ValueError(f"{name!r}: got masked values, expected an array without (filled)")
             array = np.asarray(values)
             if array.shape != (size,):
                 raise ValueError(f"{name!r}: got shape {array.shape}, expected ({size},)")
             kinds = self._kinds.get(name, _KINDS)
             if array.dtype.kind not in kinds:
                 raise ValueError(f"{name!r}: got dtype {array.dtype}, expected {_words(kinds)}")
+            if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+                with np.errstate(over="ignore"):
+                    array = array.astype(np.float64)
             arrays[name] = array
         for name in self.reduce:
             if name not in arrays:
@@ -73,7 +81,7 @@ class PerSet:
         for name, values in arrays.items():
             chosen = self.reduce.get(name) or (usual(values),)
             try:
-                found[name] = [[type(one).__name__, one.reduce(values, arrays)] for one in chosen]
+                found[name] = [[type(one).__name__, _state(one, values, arrays)] for one in chosen]
             except ValueError as error:
                 raise ValueError(f"{name!r}: {error}") from None
         return found
@@ -92,7 +100,7 @@ class PerSet:
                         f"{name!r}: got verdicts and other numbers, expected one of them"
                     )
                 try:
-                    pairs.append([kind, reduction.join(a, b)])
+                    pairs.append([kind, _asked(reduction, reduction.join, a, b)])
                 except ValueError as error:
                     raise ValueError(f"{name!r}: {error}") from None
             joined[name] = pairs
@@ -106,11 +114,38 @@ class PerSet:
         """Columns of a quantity with its states."""
         columns: dict[str, Any] = {}
         for reduction, (_, state) in zip(self.reductions(name, states), states, strict=True):
-            for column, value in reduction.columns(name, state).items():
+            for column, value in _asked(reduction, reduction.columns, name, state).items():
                 if column in columns:
                     raise ValueError(f"reduce[{name!r}]: got two reductions with {column!r}")
                 columns[column] = value
         return columns
+
+
+def _asked(reduction: Reduction, method: Callable[..., Any], *arguments: Any) -> Any:
+    """Answer of a method of a reduction; errors of the user's own become ``ValueError``."""
+    if type(reduction).__module__ == Reduction.__module__:
+        return method(*arguments)
+    try:
+        return method(*arguments)
+    except ValueError:
+        raise
+    except Exception as error:
+        where = f"{type(reduction).__name__}.{method.__name__}"
+        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _state(reduction: Reduction, values: npt.NDArray[Any], arrays: Arrays) -> Any:
+    """State of a chunk, as a store would return it."""
+    state = _asked(reduction, reduction.reduce, values, arrays)
+    if type(reduction).__module__ == Reduction.__module__:
+        return state
+    try:
+        return json.loads(json.dumps(state))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{type(reduction).__name__}.reduce: got the state {shown(state)}, expected numbers, "
+            f"strings, lists and dicts as JSON holds them ({error})"
+        ) from None
 
 
 _USUAL: dict[str, tuple[Reduction]] = {

@@ -6,6 +6,8 @@ themselves.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import pickle
 import time
 import traceback
@@ -64,23 +66,36 @@ class Failure(NamedTuple):
 def perform(call: Call) -> Done | Failure:
     """Make a call in a worker. A failure is returned, since not every error can be pickled."""
     began = time.perf_counter()
+    seed = copy.copy(call.seed)  # ``seed.spawn`` changes a seed: every call begins with the same
     try:
         result = call.function(
-            count=call.size, first=call.first, seed=call.seed, **call.options, **call.point
+            count=call.size, first=call.first, seed=seed, **call.options, **call.point
         )
-    except Exception as error:
-        return Failure(
-            error if call.shared or _travels(error) else None,
-            f"{type(error).__name__}: {error}",
-            "" if call.shared else traceback.format_exc(),
-        )
+    except (Exception, SystemExit) as error:
+        return _failure(call, error)
     seconds = time.perf_counter() - began
     try:
         arrays = call.accumulator.arrays(result, call.size)
         state = call.accumulator.state(arrays)
     except ValueError as error:
         return Failure(None, str(error), "")
-    return Done(state, arrays if call.keep else None, seconds)
+    except Exception as error:  # of an object that is not an array
+        return _failure(call, error)
+    if not call.keep:
+        return Done(state, None, seconds)
+    # The function may write its next result into the same memory.
+    return Done(state, {name: array.copy() for name, array in arrays.items()}, seconds)
+
+
+def _failure(call: Call, error: BaseException) -> Failure:
+    text = type(error).__name__
+    with contextlib.suppress(Exception):  # an error that has no text
+        text = f"{text}: {error}"
+    return Failure(
+        error if call.shared or _travels(error) else None,
+        text,
+        "" if call.shared else traceback.format_exc(),
+    )
 
 
 def _travels(error: BaseException) -> bool:

@@ -120,10 +120,7 @@ def _run(
     keys: Sequence[str],
     store: Store | None,
 ) -> None:
-    # Imported with the first sweep, so that ``import gpusched`` is fast.
-    import inspect
-
-    takes_stop = "stop" in inspect.signature(work.function).parameters
+    takes_stop = _takes_stop(work.function)
     threads = worker_count(execution.workers)
     with Workers(execution.executor, threads, patient=takes_stop) as pool:
         planner = Planner(execution.chunk, work.largest, pool.width)
@@ -177,6 +174,16 @@ def _run(
                     report(done)
             except LostWorker as lost:
                 raise _loss(lost, work.points) from lost.error
+
+
+def _takes_stop(function: Callable[..., Any]) -> bool:
+    # Imported with the first sweep, so that ``import gpusched`` is fast.
+    import inspect
+
+    try:
+        return "stop" in inspect.signature(function).parameters
+    except ValueError:  # a function made in C
+        return False
 
 
 def _never() -> None:

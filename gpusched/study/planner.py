@@ -5,6 +5,7 @@ The size of a call follows the measured time of earlier calls; results do not de
 
 from __future__ import annotations
 
+import bisect
 from collections import deque
 
 __all__ = ["Coverage", "Planner"]
@@ -26,11 +27,8 @@ class Coverage:
     def add(self, first: int, size: int) -> None:
         """Add a range that overlaps none of the others."""
         self.count += size
-        # Most ranges arrive in order, so the place is looked for from the end.
-        at = len(self._ranges)
-        while at and self._ranges[at - 1][0] > first:
-            at -= 1
         end = first + size
+        at = bisect.bisect(self._ranges, (first, end))
         if at < len(self._ranges) and self._ranges[at][0] == end:
             end = self._ranges.pop(at)[1]
         if at and self._ranges[at - 1][1] == first:
@@ -41,7 +39,9 @@ class Coverage:
     def gaps(self, first: int, end: int) -> list[tuple[int, int]]:
         """The parts of ``first`` .. ``end - 1`` that are not done, as (first, end)."""
         gaps = []
-        for a, b in self._ranges:
+        # The range before the first that begins after ``first`` may contain it.
+        for at in range(max(0, bisect.bisect(self._ranges, (first,)) - 1), len(self._ranges)):
+            a, b = self._ranges[at]
             if b <= first:
                 continue
             if a >= end:

@@ -25,6 +25,8 @@ __all__ = ["axes_of", "canonical", "column_of", "describe", "key_of", "points_of
 Point = Mapping[str, Any]
 
 _DEEPEST = 50  # nesting of a value
+_NUMBERS = (bool, int, float, np.number, np.bool_)  # of a column of numbers
+_LARGEST = 10_000  # bits of a number as a decimal text, and exponent of a Decimal as a fraction
 
 
 def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
@@ -63,7 +65,8 @@ def axes_of(grid: Any, reserved: Iterable[str]) -> dict[str, list[Any]]:
 def _values(name: Any, given: Any) -> list[Any]:
     if not isinstance(name, str):
         raise TypeError(f"grid: got the parameter {shown(name)}, expected a string")
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    scalar = isinstance(given, (str, bytes)) or getattr(given, "ndim", 1) == 0
+    if scalar or not isinstance(given, Iterable):
         raise TypeError(f"grid[{name!r}]: got {shown(given)}, expected a list of values")
     values = list(given)
     if not values:
@@ -133,16 +136,28 @@ def canonical(value: Any, name: str) -> str:
 def _canonical(value: Any, name: str, depth: int) -> str:
     if depth > _DEEPEST:
         raise ValueError(f"{name}: got values nested more than {_DEEPEST} deep, expected fewer")
+    if isinstance(value, (np.datetime64, np.timedelta64)):  # item() may be a bare number
+        return f"time {value.dtype.str} {value.astype(np.int64)}"
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):
         return str(value)
     if isinstance(value, enum.Enum):
         return f"{type(value).__qualname__}.{value.name}"
-    if isinstance(value, (float, Decimal, np.floating)) and not math.isfinite(value):
+    if isinstance(value, Decimal) and not value.is_finite():
+        value = math.nan if value.is_nan() else float(value)
+    if isinstance(value, (float, np.floating)) and not np.isfinite(value):  # also long doubles
         return f"number {float(value)}"
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST:
+        sign, numbers, exponent = value.as_tuple()
+        digits = "".join(map(str, numbers))
+        zeros = len(digits) - len(digits.rstrip("0"))
+        return f"decimal {sign} {digits.rstrip('0')} {int(exponent) + zeros}"
     if isinstance(value, (int, float, Fraction, Decimal, np.floating)):
-        return f"number {Fraction(*value.as_integer_ratio())}"
+        number = Fraction(*value.as_integer_ratio())
+        if max(number.numerator.bit_length(), number.denominator.bit_length()) > _LARGEST:
+            return f"number {number.numerator:x}/{number.denominator:x}"
+        return f"number {number}"
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, (bytes, bytearray)):
@@ -152,7 +167,8 @@ def _canonical(value: Any, name: str, depth: int) -> str:
         return _canonical(one, name, depth + 1)
 
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        words = str([inside(one) for one in value.ravel().tolist()])
+        items = list(value.ravel()) if value.dtype.kind in "mM" else value.ravel().tolist()
+        words = str([inside(one) for one in items])
         return f"array {value.shape} {_sha256(words)}"
     if isinstance(value, Mapping):
         return f"mapping {sorted((inside(k), inside(v)) for k, v in value.items())}"
@@ -191,11 +207,16 @@ def _object(value: Any, name: str, inside: Any) -> str:
 
 
 def column_of(values: Sequence[Any]) -> npt.NDArray[Any]:
-    """Values of the grid as a column, of dtype object unless all are numbers or all text."""
-    if all(isinstance(v, (bool, int, float, np.generic)) for v in values) or all(
-        isinstance(v, str) for v in values
-    ):
-        return np.array(values)
+    """Values of the grid as a column, of dtype object unless all are numbers, text or times.
+
+    Values that an array would round or cut, such as 2**53 + 1 beside 0.5, or text that ends with a
+    null character, stay as they are, too.
+    """
+    for kinds in (_NUMBERS, str, np.datetime64, np.timedelta64):
+        if all(isinstance(value, kinds) for value in values):
+            column: npt.NDArray[Any] = np.array(values)
+            if all(a == b or (a != a and b != b) for a, b in zip(column, values, strict=True)):
+                return column
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
@@ -203,4 +224,4 @@ def column_of(values: Sequence[Any]) -> npt.NDArray[Any]:
 
 def describe(point: Point) -> str:
     """The parameters of a point for a message."""
-    return ", ".join(f"{name}={value!r:.60}" for name, value in point.items()) or "the only point"
+    return ", ".join(f"{name}={shown(value)}" for name, value in point.items()) or "the only point"

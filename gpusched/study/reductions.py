@@ -114,7 +114,7 @@ class Extremes(Reduction):
     """Least and largest value, NaNs left out; columns q_min and q_max (NaN without a value)."""
 
     def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
-        held = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+        held = values[~np.isnan(values)] + 0.0 if values.dtype.kind == "f" else values  # no -0.0
         return [held.min().item(), held.max().item()] if held.size else []
 
     def join(self, one: Any, other: Any) -> Any:

@@ -10,6 +10,7 @@ never written to.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -35,6 +36,7 @@ _APPLICATION = 0x67707353
 _SCHEMA = 2
 _SECONDS = 0.1  # between transactions, at most
 _LARGEST = 1 << 30  # bytes of an unpacked state
+_LONGEST_PATH = 504  # bytes of an absolute path that SQLite takes, on Unix
 _TABLES = """
     CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)
         WITHOUT ROWID;
@@ -216,6 +218,10 @@ def open_file(
         The file cannot be created, or is not there and ``definition`` is None.
     """
     name = os.fsdecode(path)
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    if len(os.fsencode(os.path.abspath(name))) > _LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
     if os.path.isdir(name):
         raise IsADirectoryError(f"{name}: got a folder, expected a file")
     if os.path.exists(name) and not new:
@@ -342,7 +348,7 @@ def _connect(name: str) -> sqlite3.Connection:
     # By a quoted address: no character of the name is special, and no file is created.
     with blaming(name):
         return sqlite3.connect(
-            f"file:{quote(os.path.abspath(name))}?mode=rw",
+            f"file:{quote(os.fsencode(os.path.abspath(name)))}?mode=rw",
             uri=True,
             isolation_level=None,
             timeout=0,

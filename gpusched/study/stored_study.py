@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from gpusched._support.text import escape, shown
 from gpusched.study.accumulators import PerSet
 from gpusched.study.chunks import Chunk
-from gpusched.study.notes import joined_notes, shown_value
+from gpusched.study.notes import joined_notes, shown_value, value_key
 from gpusched.study.point_results import PointResults, values_of
 from gpusched.study.points import describe
 from gpusched.study.store import StoreError, check_same, open_file
@@ -143,16 +144,29 @@ class StoredStudy:
         )
 
 
+def _same(one: Chunk, other: Chunk) -> bool:
+    """Whether two results for the same task sets are equal, bit for bit."""
+    if json.dumps(one.state) != json.dumps(other.state):  # NaN is equal to itself
+        return False
+    kept, more = one.arrays or {}, other.arrays or {}
+    return kept.keys() == more.keys() and all(
+        kept[name].dtype == more[name].dtype and kept[name].tobytes() == more[name].tobytes()
+        for name in kept
+    )
+
+
 _SHOWN = 40
 
 
 def _ordered(points: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[str]:
     """Keys of the points in the order of the grid; those of an experiment by their values."""
-    places = {name: {repr(v): i for i, v in enumerate(values)} for name, values in axes.items()}
+    places = {
+        name: {value_key(v): i for i, v in enumerate(values)} for name, values in axes.items()
+    }
 
     def place(key: str) -> tuple[Any, ...]:
         point = points[key]
-        known = [places[name].get(repr(point.get(name)), 0) for name in places]
+        known = [places[name].get(value_key(point.get(name)), 0) for name in places]
         return (*known, repr(point), key)
 
     return sorted(points, key=place)
@@ -239,7 +253,7 @@ def merge(
             points.update(store.points)
             for chunk in store.chunks():
                 before = chunks.setdefault((chunk.point, chunk.first, chunk.size), chunk)
-                if before.state != chunk.state:
+                if not _same(before, chunk):
                     where = f"{describe(store.points[chunk.point])}, from set {chunk.first}"
                     raise StoreError(
                         f"{path}: got other results than {paths[0]} or the stores after it at "

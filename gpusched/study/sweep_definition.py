@@ -15,7 +15,7 @@ from gpusched._version import __version__
 from gpusched.study import reductions
 from gpusched.study.accumulators import PerSet
 from gpusched.study.identity.function_identity import function_parts, value_digest
-from gpusched.study.notes import plain_value
+from gpusched.study.notes import identifies_itself
 
 __all__ = ["definition_of", "reductions_of", "seed_words"]
 
@@ -45,7 +45,7 @@ def definition_of(
         f"grid[{name!r}], value {index}": value_digest(value, f"grid[{name!r}]")
         for name, values in axes.items()
         for index, value in enumerate(values)
-        if isinstance(plain_value(value), dict)
+        if not identifies_itself(value)
     }
     definition: dict[str, Any] = {
         "study": "gs.sweep",

@@ -206,8 +206,7 @@ def columns_of(accumulator: PerSet, state: State, taken: Collection[str] = ()) -
                 raise ValueError(f"function: got two quantities with the column {column!r}")
             if column in taken:
                 raise ValueError(
-                    f"function: got a quantity {column!r}, expected another name than the "
-                    "parameters' and 'count'"
+                    f"function: got a quantity with the column {column!r}, expected another name"
                 )
             columns[column] = value
     return columns

@@ -106,9 +106,10 @@ def sweep(
     function
         Called as ``function(count=, first=, seed=, **point)``; returns a dict of arrays of length
         ``count``, one entry for each of the task sets ``first`` .. ``first + count - 1`` of
-        ``seed``. A set must not depend on its chunk; those of ``gs.generate`` do not. A function
-        with a parameter ``stop`` gets a byte that is set to 1 when the sweep ends early, to be
-        passed on, for example to ``gs.pbs.search``; None where workers share no memory.
+        ``seed``, a ``SeedSequence`` that is new for every call. A set must not depend on its chunk;
+        those of ``gs.generate`` do not. A function with a parameter ``stop`` gets a byte that is
+        set to 1 when the sweep ends early, to be passed on, for example to ``gs.pbs.search``; None
+        where workers share no memory.
     grid
         The values of each parameter; the points are all combinations, the last parameter varying
         fastest.
@@ -138,7 +139,9 @@ def sweep(
     executor
         A ``concurrent.futures.Executor``, such as a pool of processes, loky's or mpi4py's, or a
         Dask ``Client``; it is not shut down. Default a pool of ``workers`` threads. For processes
-        the function must be picklable.
+        the function must be picklable; processes of a ``ProcessPoolExecutor`` should ignore Ctrl-C
+        (``initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)``), since one that
+        ends while it holds a lock leaves the pool waiting.
     workers
         Threads of the default pool; default the number of CPUs that this process may use.
     progress
@@ -147,8 +150,9 @@ def sweep(
         notebook (requires tqdm).
     store
         An SQLite file for finished chunks. With the same function, an interrupted or killed sweep
-        resumes from it and returns the same table; the grid and ``count`` may grow or shrink,
-        ``stop``, workers and chunks may change. The function is identified by its code, defaults,
+        resumes from it and returns the same table; ``count`` and a grid of numbers and text may
+        grow or shrink, ``stop``, workers and chunks may change. Other objects of the grid, lists
+        too, belong to the study. The function is identified by its code, defaults,
         closure and object, and by the globals and functions of yours that the code reads, wherever
         they are; packages by their versions. Not by the contents of files that it opens. A chunk
         that took 0.1 s or more is on the disk when the next call is planned, others within 0.1 s:

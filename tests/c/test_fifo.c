@@ -159,11 +159,85 @@ static void test_slices(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
+/* A pool of equal SMs: two blocks of 2 warps fit each SM. */
+static const gs_gpu_t SMALL = {.sms = 2,
+                               .warps_per_sm = 4,
+                               .blocks_per_sm = 8,
+                               .regs_per_sm = 65536,
+                               .smem_per_sm = 65536,
+                               .smem_per_block = 65536,
+                               .smem_unit = 256,
+                               .reg_unit = 256,
+                               .partitions = 4};
+static const int64_t NONE[8] = {0};
+
+static gs_simulate_fifo_model_t on_sms(gs_simulate_fifo_model_t model, const gs_gpu_t *gpu)
+{
+    model.gpu = gpu;
+    model.regs = model.smem = NONE;
+    return model;
+}
+
+/* Seven blocks of 64 threads: two waves, the first with two blocks on each SM. */
+static void test_sms(void)
+{
+    const int64_t period[1] = {100}, time[1] = {10}, blocks[1] = {7}, threads[1] = {64};
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
+    for (int placement = GS_PLACEMENT_MOST_ROOM; placement <= GS_PLACEMENT_ROUND_ROBIN;
+         placement++) {
+        gs_simulate_fifo_model_t model =
+            on_sms(model_of(1, period, time, blocks, threads, 0, placement, 1), &SMALL);
+        model.placement = placement;
+        MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+        MU_CHECK(run_to_end(&fifo, &ctx, 1) == GS_OK && fifo.job_count == 1);
+        MU_CHECK(fifo.job[0].dispatched == 10 && fifo.job[0].finish == 20);
+        MU_CHECK(fifo.wave_count == 4 && fifo.wave_sm[0] != fifo.wave_sm[1]);
+        int64_t first = 0, second = 0;
+        for (int64_t w = 0; w < fifo.wave_count; w++) {
+            first += fifo.wave[w].start == 0 ? fifo.wave[w].blocks : 0;
+            second += fifo.wave[w].start == 10 ? fifo.wave[w].blocks : 0;
+        }
+        MU_CHECK(first == 4 && second == 3);
+        gs_simulate_fifo_free(&fifo, &ctx);
+    }
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+/* Two tasks with releases and block times of their own. */
+static void test_releases(void)
+{
+    const int64_t period[2] = {10, 10}, time[2] = {4, 6}, ones[2] = {1, 1};
+    const int64_t begin[3] = {0, 3, 4}, release[4] = {2, 12, 30, 3}, given[4] = {4, 1, 2, 6};
+    const int64_t finish[4] = {6, 12, 13, 32}, task[4] = {0, 1, 0, 0};
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
+    gs_simulate_fifo_model_t model =
+        model_of(2, period, time, ones, ones, 1, GS_FIFO_ORDER_HARDWARE, 100);
+    model.release_begin = begin;
+    model.release = release;
+    model.given = given;
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, 1) == GS_OK && fifo.job_count == 4);
+    for (int k = 0; k < 4; k++) {
+        MU_CHECK(fifo.job[k].task == task[k] && fifo.job[k].finish == finish[k]);
+    }
+    gs_simulate_fifo_free(&fifo, &ctx);
+    model.until = 12;
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_OK && fifo.job_count == 2);
+    gs_simulate_fifo_free(&fifo, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 static void test_failing_allocations(void)
 {
     int64_t t[4][8];
     random_set(11, 8, t);
-    for (int order = GS_FIFO_ORDER_HARDWARE; order <= GS_FIFO_ORDER_OVERLAP; order++) {
+    for (int run = 0; run < 8; run++) {
+        int order = run % 4; /* on threads, then on SMs */
         int64_t failed = 0;
         int status = GS_ERR_MEMORY;
         for (int64_t at = 1; status != GS_OK; at++) {
@@ -173,6 +247,8 @@ static void test_failing_allocations(void)
             ctx.fail_at = at;
             gs_simulate_fifo_model_t model = model_of(8, t[0], t[1], t[2], t[3], 64, order, 2000);
             model.settle = GS_SIMULATE_FIFO_SETTLE_NOTE;
+            model.placement = order % 3;
+            model = run < 4 ? model : on_sms(model, &SMALL);
             status = gs_simulate_fifo_init(&fifo, &ctx, &model);
             if (status == GS_OK) {
                 status = run_to_end(&fifo, &ctx, INT64_MAX);
@@ -215,6 +291,22 @@ static void test_budgets(void)
     MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
     MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_ERR_INTERRUPTED && fifo.job_count < 3);
     gs_simulate_fifo_free(&fifo, &ctx);
+}
+
+/* Given releases: positions and values. */
+static void refuse_release(gs_simulate_fifo_model_t model, int64_t second, int code)
+{
+    const int64_t begin[3] = {0, 2, 3}, release[3] = {7, second, 0};
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
+    model.release_begin = begin;
+    model.release = release;
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == code);
+    MU_CHECK(code == GS_OK || (ctx.fault.row == 1 && ctx.fault.value == second &&
+                               strcmp(ctx.fault.field, "release") == 0));
+    gs_simulate_fifo_free(&fifo, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 static void refuse(gs_simulate_fifo_model_t model, int code, const char *field, int64_t row)
@@ -265,6 +357,39 @@ static void test_refusals(void)
            "victim", -1);
     refuse(WITH((model.slack = ones, model.settle = GS_SIMULATE_FIFO_SETTLE_NOTE)), GS_ERR_VALUE,
            "settle", -1);
+    const int64_t begin[3] = {0, 1, 2}, falling[3] = {0, 2, 1}, from_one[3] = {1, 1, 1};
+    model = fine;
+    model.release_begin = begin;
+    model.release = good;
+    const gs_simulate_fifo_model_t with = model;
+#define GIVEN(change) (model = with, change, model)
+    refuse(GIVEN(model.release_begin = falling), GS_ERR_VALUE, "release", 1);
+    refuse(GIVEN((model.release_begin = falling, model.closer = true)), GS_ERR_VALUE,
+           "release_begin", 1);
+    refuse(GIVEN(model.release_begin = from_one), GS_ERR_VALUE, "release_begin", 0);
+    refuse(GIVEN(model.release = negative), GS_ERR_VALUE, "release", 1);
+    refuse(GIVEN(model.release = huge), GS_ERR_OVERFLOW, "release", 1);
+    refuse(GIVEN(model.given = good), GS_ERR_VALUE, "given", 0);
+    refuse(GIVEN(model.given = zero), GS_ERR_VALUE, "given", 1);
+    refuse(GIVEN(model.slack = ones), GS_ERR_VALUE, "slack", -1);
+    refuse(GIVEN((model.victim = 0, model.triggers = 1)), GS_ERR_VALUE, "victim", -1);
+    refuse(GIVEN(model.settle = GS_SIMULATE_FIFO_SETTLE_NOTE), GS_ERR_VALUE, "settle", -1);
+#undef GIVEN
+    refuse(WITH(model.given = ones), GS_ERR_VALUE, "given", -1);
+    refuse_release(fine, 10, GS_ERR_VALUE); /* the period is 4 */
+    refuse_release(fine, 11, GS_OK);
+    refuse_release(WITH(model.closer = true), 6, GS_ERR_VALUE);
+    refuse_release(WITH(model.closer = true), 7, GS_OK);
+    const gs_gpu_t empty = {0};
+    const int64_t many[2] = {1, 1025}, bytes[2] = {0, 65537};
+    refuse(on_sms(fine, &empty), GS_ERR_VALUE, "sms", -1);
+    refuse(on_sms(WITH(model.kernels.threads = many), &SMALL), GS_ERR_VALUE, "threads", 1);
+    refuse(on_sms(WITH(model.placement = 3), &SMALL), GS_ERR_VALUE, "policy", -1);
+    model = on_sms(fine, &SMALL);
+    model.smem = bytes;
+    refuse(model, GS_ERR_VALUE, "threads", 1);
+    model.smem = negative;
+    refuse(model, GS_ERR_VALUE, "smem", 1);
 #undef WITH
     /* The simulation ends at the largest time. */
     const int64_t long_time[2] = {GS_NEVER / 3, GS_NEVER / 3}, rare[2] = {GS_NEVER / 5, 7};
@@ -292,6 +417,8 @@ int main(void)
     test_diverges();
     test_orders();
     test_slices();
+    test_sms();
+    test_releases();
     test_failing_allocations();
     test_budgets();
     test_refusals();

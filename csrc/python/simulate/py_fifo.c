@@ -1,21 +1,36 @@
 /* The simulator of FIFO scheduling for Python: a handle that is run in slices, and whole stacks of
  * sets of which only the responses are kept. */
+#include "python/support/gpu_arguments.h"
 #include "python/support/parameters.h"
 #include "python/support/simulation_handle.h"
 #include "python/support/simulation_stack.h"
 
 /* The arrays that describe tasks; what the core reads points into them. */
-enum { PERIOD, BLOCK_TIME, BLOCKS, THREADS, OFFSET, PRIORITY, LEAST, SLACK, STREAM, TASK_ARRAYS };
-
-static const char *const array_names[TASK_ARRAYS] = {
-    "period", "block_time", "blocks", "threads", "offset", "priority", "least", "slack", "stream",
+enum {
+    PERIOD,
+    BLOCK_TIME,
+    BLOCKS,
+    THREADS,
+    OFFSET,
+    PRIORITY,
+    LEAST,
+    SLACK,
+    STREAM,
+    REGS,
+    SMEM,
+    TASK_ARRAYS
 };
 
-/* Reads arrays of one shape; stream may be None. The array has to be freed in every case. */
+static const char *const array_names[TASK_ARRAYS] = {
+    "period", "block_time", "blocks", "threads", "offset", "priority",
+    "least",  "slack",      "stream", "regs",    "smem",
+};
+
+/* Reads arrays of one shape; from STREAM on they may be None. Free in every case. */
 static bool read_arrays(PyArrayObject **array, PyObject **in, int ndim)
 {
     for (int i = 0; i < TASK_ARRAYS; i++) {
-        if (in[i] == Py_None && i == STREAM) {
+        if (in[i] == Py_None && i >= STREAM) {
             continue;
         }
         if ((array[i] = gs_python_int64(in[i], array_names[i], ndim)) == NULL) {
@@ -38,6 +53,20 @@ static void free_arrays(PyArrayObject **array, int count)
     }
 }
 
+/* Reads the GPU, or nothing for None; regs and smem are needed with it. Free in every case. */
+static bool read_device(gs_python_device_t *device, PyObject *limits, PyObject *sm_order,
+                        PyArrayObject *const *array)
+{
+    if (limits == Py_None) {
+        return true;
+    }
+    if (array[REGS] == NULL || array[SMEM] == NULL) {
+        PyErr_SetString(PyExc_ValueError, "regs and smem: got None, expected arrays with limits");
+        return false;
+    }
+    return gs_python_device_init(device, limits, sm_order);
+}
+
 /* The model of row `set`. */
 static gs_simulate_fifo_model_t model_of(PyArrayObject *const *array, npy_intp set)
 {
@@ -53,15 +82,46 @@ static gs_simulate_fifo_model_t model_of(PyArrayObject *const *array, npy_intp s
         .stream = row[STREAM],
         .least = row[LEAST],
         .slack = row[SLACK],
+        .regs = row[REGS],
+        .smem = row[SMEM],
     };
 }
 
 /* One simulation --------------------------------------------------------------------------------
  */
 
+/* Releases that are given, in rows of different lengths. */
+enum { RELEASE_BEGIN, RELEASE, GIVEN, RELEASE_ARRAYS };
+
+static const char *const release_names[RELEASE_ARRAYS] = {"release_begin", "release", "given"};
+
+/* All may be None, and given alone. Free in every case. */
+static bool read_releases(PyArrayObject **array, PyObject **in, npy_intp tasks)
+{
+    if ((in[RELEASE_BEGIN] == Py_None) != (in[RELEASE] == Py_None)) {
+        PyErr_SetString(PyExc_ValueError, "release_begin and release: needs both or neither");
+        return false;
+    }
+    for (int i = 0; i < RELEASE_ARRAYS; i++) {
+        if (in[i] != Py_None && (array[i] = gs_python_int64(in[i], release_names[i], 1)) == NULL) {
+            return false;
+        }
+    }
+    if (array[RELEASE_BEGIN] == NULL) {
+        return true;
+    }
+    if (!gs_python_length(array[RELEASE_BEGIN], release_names[RELEASE_BEGIN], 0, tasks + 1)) {
+        return false;
+    }
+    npy_intp jobs = gs_python_i64(array[RELEASE_BEGIN])[tasks];
+    return gs_python_length(array[RELEASE], release_names[RELEASE], 0, jobs) &&
+           (array[GIVEN] == NULL || gs_python_length(array[GIVEN], release_names[GIVEN], 0, jobs));
+}
+
 typedef struct {
     gs_python_simulation_t base;
-    PyArrayObject *array[TASK_ARRAYS];
+    PyArrayObject *array[TASK_ARRAYS], *releases[RELEASE_ARRAYS];
+    gs_python_device_t device;
     gs_simulate_fifo_model_t model;
     gs_simulate_fifo_t fifo;
 } simulation_t;
@@ -89,6 +149,8 @@ static void free_simulation(void *simulation, gs_context_t *ctx)
     simulation_t *self = simulation;
     gs_simulate_fifo_free(&self->fifo, ctx);
     free_arrays(self->array, TASK_ARRAYS);
+    free_arrays(self->releases, RELEASE_ARRAYS);
+    gs_python_device_free(&self->device);
 }
 
 static const gs_python_simulator_t SIMULATOR = {
@@ -97,26 +159,32 @@ static const gs_python_simulator_t SIMULATOR = {
 
 PyDoc_STRVAR(open_doc,
              "fifo_open(period, block_time, blocks, threads, offset, priority, stream, least, *, "
-             "slack, m, order, draw, settle, until, victim, triggers, key, index, log_waves)\n"
+             "slack, regs, smem, limits, sm_order, placement, release_begin, release, given, "
+             "closer, m, order, draw, settle, until, victim, triggers, key, index, log_waves)\n"
              "--\n\n"
              "A FifoSimulation at its start, of one set whose\n"
-             "arrays have shape (n,). See simulate/fifo/fifo.h for the arguments.");
+             "arrays have shape (n,). limits: see GPU._limits, None for a pool of m threads.\n"
+             "See simulate/fifo/fifo.h for the arguments.");
 
 static const gs_python_signature_t FIFO_OPEN_SIGNATURE = {
-    "fifo_open", "OOOOOOOOOLiiiLLLOLp", 8, 0,
-    (const char *const[]){"period", "block_time", "blocks", "threads", "offset", "priority",
-                          "stream", "least", "slack", "m", "order", "draw", "settle", "until",
-                          "victim", "triggers", "key", "index", "log_waves"}};
+    "fifo_open", "OOOOOOOOOOOOOiOOOpLiiiLLLOLp", 8, 0,
+    (const char *const[]){
+        "period",        "block_time", "blocks", "threads",  "offset", "priority", "stream",
+        "least",         "slack",      "regs",   "smem",     "limits", "sm_order", "placement",
+        "release_begin", "release",    "given",  "closer",   "m",      "order",    "draw",
+        "settle",        "until",      "victim", "triggers", "key",    "index",    "log_waves"}};
 
 static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
 {
-    PyObject *in[TASK_ARRAYS], *key;
+    PyObject *in[TASK_ARRAYS], *in_releases[RELEASE_ARRAYS], *limits, *sm_order, *key;
     long long m, until, victim, triggers, index;
-    int order, draw, settle, log_waves;
+    int placement, closer, order, draw, settle, log_waves;
     if (!gs_python_parse(&FIFO_OPEN_SIGNATURE, args, nargs, kwnames, &in[PERIOD], &in[BLOCK_TIME],
                          &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY], &in[STREAM],
-                         &in[LEAST], &in[SLACK], &m, &order, &draw, &settle, &until, &victim,
+                         &in[LEAST], &in[SLACK], &in[REGS], &in[SMEM], &limits, &sm_order,
+                         &placement, &in_releases[RELEASE_BEGIN], &in_releases[RELEASE],
+                         &in_releases[GIVEN], &closer, &m, &order, &draw, &settle, &until, &victim,
                          &triggers, &key, &index, &log_waves)) {
         return NULL;
     }
@@ -124,11 +192,19 @@ static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t n
     if (self == NULL) {
         return NULL;
     }
-    bool ready = read_arrays(self->array, in, 1);
+    bool ready = read_arrays(self->array, in, 1) &&
+                 read_releases(self->releases, in_releases, PyArray_DIM(self->array[PERIOD], 0)) &&
+                 read_device(&self->device, limits, sm_order, self->array);
     if (ready) {
         self->model = model_of(self->array, 0);
         ready = gs_python_key(key, self->model.key);
     }
+    self->model.release_begin = gs_python_i64(self->releases[RELEASE_BEGIN]);
+    self->model.release = gs_python_i64(self->releases[RELEASE]);
+    self->model.given = gs_python_i64(self->releases[GIVEN]);
+    self->model.closer = closer != 0;
+    self->model.gpu = limits == Py_None ? NULL : &self->device.gpu;
+    self->model.placement = placement;
     self->model.m = m;
     self->model.order = order;
     self->model.draw = draw;
@@ -201,25 +277,27 @@ static PyObject *fifo_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 
 static void wave_row(const void *of, int64_t k, int64_t *row)
 {
-    const gs_simulate_fifo_wave_t *wave = (const gs_simulate_fifo_wave_t *)of + k;
+    const gs_simulate_fifo_t *fifo = of;
+    const gs_simulate_fifo_wave_t *wave = &fifo->wave[k];
     row[0] = wave->task;
     row[1] = wave->job;
     row[2] = wave->blocks;
     row[3] = wave->start;
     row[4] = wave->end;
+    row[5] = fifo->wave_sm == NULL ? -1 : fifo->wave_sm[k];
 }
 
 static PyObject *waves_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     const gs_simulate_fifo_t *fifo = &((simulation_t *)simulation)->fifo;
-    return gs_python_table(wave_row, fifo->wave, 5, fifo->wave_count);
+    return gs_python_table(wave_row, fifo, fifo->model.gpu == NULL ? 5 : 6, fifo->wave_count);
 }
 
 PyDoc_STRVAR(waves_doc,
              "waves($self)\n"
              "--\n\n"
              "The waves in order of start, blocks of one job that start and end together:\n"
-             "(task, job, blocks, start, end).");
+             "(task, job, blocks, start, end), and with SMs sm.");
 
 static PyObject *fifo_waves(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -234,6 +312,7 @@ enum { M, UNTIL, VICTIM, TRIGGERS, SET_ARRAYS };
 
 typedef struct {
     PyArrayObject *array[TASK_ARRAYS], *per_set[SET_ARRAYS];
+    gs_python_device_t device;
     gs_simulate_fifo_model_t common; /* what is the same for all sets */
     uint64_t first;                  /* index of the first set */
 } sets_t;
@@ -244,6 +323,8 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
 {
     const sets_t *self = stack;
     gs_simulate_fifo_model_t model = model_of(self->array, set);
+    model.gpu = self->common.gpu;
+    model.placement = self->common.placement;
     model.m = gs_python_i64(self->per_set[M])[set];
     model.order = self->common.order;
     model.draw = self->common.draw;
@@ -272,8 +353,9 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
 
 PyDoc_STRVAR(
     responses_doc,
-    "fifo_responses(period, block_time, blocks, threads, offset, priority, least, slack, *, m, "
-    "order, draw, settle, until, victim, triggers, key, first, states, stop)\n"
+    "fifo_responses(period, block_time, blocks, threads, offset, priority, least, slack, *, regs, "
+    "smem, limits, sm_order, placement, m, order, draw, settle, until, victim, triggers, key, "
+    "first, states, stop)\n"
     "--\n\n"
     "Simulates every set of a stack (arrays (sets, n); m, until, victim, triggers:\n"
     "(sets,)). Set i draws from index first + i of the key; states limits the jobs of each\n"
@@ -281,21 +363,23 @@ PyDoc_STRVAR(
     "each (sets,); verdict is -1 where the limit was reached.");
 
 static const gs_python_signature_t FIFO_RESPONSES_SIGNATURE = {
-    "fifo_responses", "OOOOOOOOOiiiOOOOLLO", 8, 0,
-    (const char *const[]){"period", "block_time", "blocks", "threads", "offset", "priority",
-                          "least", "slack", "m", "order", "draw", "settle", "until", "victim",
-                          "triggers", "key", "first", "states", "stop"}};
+    "fifo_responses", "OOOOOOOOOOOOiOiiiOOOOLLO", 8, 0,
+    (const char *const[]){"period",    "block_time", "blocks", "threads", "offset", "priority",
+                          "least",     "slack",      "regs",   "smem",    "limits", "sm_order",
+                          "placement", "m",          "order",  "draw",    "settle", "until",
+                          "victim",    "triggers",   "key",    "first",   "states", "stop"}};
 
 static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    PyObject *in[TASK_ARRAYS], *in_set[SET_ARRAYS], *key, *stop;
+    PyObject *in[TASK_ARRAYS], *in_set[SET_ARRAYS], *limits, *sm_order, *key, *stop;
     long long first, states;
     sets_t stack = {0};
     in[STREAM] = Py_None;
     if (!gs_python_parse(&FIFO_RESPONSES_SIGNATURE, args, nargs, kwnames, &in[PERIOD],
                          &in[BLOCK_TIME], &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY],
-                         &in[LEAST], &in[SLACK], &in_set[M], &stack.common.order,
+                         &in[LEAST], &in[SLACK], &in[REGS], &in[SMEM], &limits, &sm_order,
+                         &stack.common.placement, &in_set[M], &stack.common.order,
                          &stack.common.draw, &stack.common.settle, &in_set[UNTIL], &in_set[VICTIM],
                          &in_set[TRIGGERS], &key, &first, &states, &stop)) {
         return NULL;
@@ -311,7 +395,9 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
     static const char *const set_names[SET_ARRAYS] = {"m", "until", "victim", "triggers"};
     PyObject *result = NULL;
     stack.first = (uint64_t)first;
-    bool ready = read_arrays(stack.array, in, 2) && gs_python_key(key, stack.common.key);
+    stack.common.gpu = limits == Py_None ? NULL : &stack.device.gpu;
+    bool ready = read_arrays(stack.array, in, 2) && gs_python_key(key, stack.common.key) &&
+                 read_device(&stack.device, limits, sm_order, stack.array);
     const npy_intp *shape = ready ? PyArray_DIMS(stack.array[PERIOD]) : NULL;
     for (int i = 0; ready && i < SET_ARRAYS; i++) {
         stack.per_set[i] = gs_python_int64(in_set[i], set_names[i], 1);
@@ -324,6 +410,7 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
     }
     free_arrays(stack.array, TASK_ARRAYS);
     free_arrays(stack.per_set, SET_ARRAYS);
+    gs_python_device_free(&stack.device);
     gs_python_call_free(&call);
     return result;
 }

@@ -5,6 +5,7 @@
 
 #include "core/vector.h"
 #include "simulate/fifo/fifo_cycle.h"
+#include "simulate/fifo/fifo_sms.h"
 
 /* Elementary operations of one event, for the poll. */
 #define EVENT_WORK 16
@@ -161,7 +162,10 @@ static int release_due(gs_simulate_fifo_t *self, gs_context_t *ctx)
     const gs_simulate_fifo_model_t *model = &self->model;
     int64_t rank = self->releases.entry[0].item, task = self->by_rank[rank];
     int64_t next = self->now + model->kernels.period[task];
-    if (model->slack != NULL && model->slack[task] != 0) {
+    if (model->release_begin != NULL) {
+        int64_t at = model->release_begin[task] + self->released[task] + 1;
+        next = at < model->release_begin[task + 1] ? model->release[at] : GS_NEVER;
+    } else if (model->slack != NULL && model->slack[task] != 0) {
         uint64_t bits = gs_rng_at(self->gap_seed[task], (uint64_t)self->released[task]);
         next += (int64_t)gs_rng_scale(bits, (uint64_t)model->slack[task] + 1);
     }
@@ -210,14 +214,18 @@ static int finish(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 static int64_t actual_time(const gs_simulate_fifo_t *self, const gs_simulate_fifo_job_t *job)
 {
     const gs_simulate_fifo_model_t *model = &self->model;
-    int64_t most = model->kernels.block_time[job->task];
-    int64_t least = model->least == NULL ? most : model->least[job->task];
+    int64_t most = model->kernels.block_time[job->task], least = self->least[job->task];
     if (least == most) {
         return most;
     }
+    if (model->given != NULL) {
+        return model->given[model->release_begin[job->task] + job->number];
+    }
     uint64_t bits = gs_rng_at(self->time_seed[job->task], (uint64_t)job->number);
     if (model->draw != GS_SIMULATE_FIFO_PER_JOB) {
-        int64_t block = model->kernels.blocks[job->task] - job->waiting;
+        bool by_wave = model->gpu != NULL && model->draw == GS_SIMULATE_FIFO_PER_WAVE;
+        int64_t waiting = by_wave ? self->sms.waiting : job->waiting;
+        int64_t block = model->kernels.blocks[job->task] - waiting;
         bits = gs_rng_at(bits, (uint64_t)block + 1);
     }
     return least + (int64_t)gs_rng_scale(bits, (uint64_t)(most - least) + 1);
@@ -283,6 +291,9 @@ static int start_wave(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job, 
         self->flight[flight] = (gs_simulate_fifo_flight_t){job, blocks};
         status = gs_heap_push(&self->ends, ctx, end, flight);
     }
+    if (self->model.gpu != NULL && status == GS_OK) {
+        status = gs_simulate_fifo_sms_note(self, ctx, flight);
+    }
     if (status != GS_OK) {
         return status;
     }
@@ -304,6 +315,9 @@ static int end_wave(gs_simulate_fifo_t *self, gs_context_t *ctx)
     self->flight_free[self->flight_free_count++] = slot;
     gs_simulate_fifo_job_t *record = &self->job[flight.job];
     record->running -= flight.blocks;
+    if (self->model.gpu != NULL) {
+        gs_simulate_fifo_sms_remove(self, record->task, slot, flight.blocks);
+    }
     self->threads_free += flight.blocks * self->model.kernels.threads[record->task];
     return record->running == 0 && record->waiting == 0 ? finish(self, ctx, flight.job) : GS_OK;
 }
@@ -347,13 +361,21 @@ static int dispatch(gs_simulate_fifo_t *self, gs_context_t *ctx)
             self->stream[self->task_stream[record->task]].head != job) {
             break;
         }
-        int64_t blocks = fitting(self, record);
+        int64_t blocks;
+        if (self->model.gpu == NULL) {
+            blocks = fitting(self, record);
+        } else {
+            status = gs_simulate_fifo_sms_next(self, ctx, record);
+            blocks = self->sms.blocks;
+        }
         if (blocks == 0) {
             break;
         }
         status = start_wave(self, ctx, job, blocks);
         if (status == GS_OK && self->job[job].waiting == 0) {
             status = leave_queue(self, ctx, job);
+        } else if (self->model.gpu == NULL && self->model.draw != GS_SIMULATE_FIFO_PER_BLOCK) {
+            break; /* as many as fit have started */
         }
         if (status == GS_OK) {
             status = gs_poll(ctx, EVENT_WORK);
@@ -402,9 +424,12 @@ int gs_simulate_fifo_run(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t wa
 
 static const char *const FIFO_ORDER[] = {"hardware", "release", "strict", "overlap", NULL};
 static const char *const FIFO_DRAW[] = {"job", "wave", "block", NULL};
+static const char *const FIFO_PLACEMENT[] = {"most_room", "olmedo", "round_robin", NULL};
 static const gs_method_option_t FIFO_OPTIONS[] = {
     {"order", "choice", FIFO_ORDER, "hardware", "reading of FIFO"},
     {"draw", "choice", FIFO_DRAW, "job", "what one execution time is drawn for"},
+    {"placement", "choice", FIFO_PLACEMENT, "most_room", "SM that a block goes to, with gpu"},
+    {"closer", "boolean", NULL, "False", "whether given releases may be closer than the period"},
 };
 
 const gs_method_t gs_simulate_fifo_fifo_method = {
@@ -413,7 +438,7 @@ const gs_method_t gs_simulate_fifo_fifo_method = {
     .function = "simulate.fifo",
     .claim = "simulation",
     .source = "[ECRTS17], section III",
-    .summary = "Kernels in streams of their own, blocks started in FIFO order.",
+    .summary = "Kernels in streams of their own, blocks started in FIFO order on threads or SMs.",
     .options = FIFO_OPTIONS,
     .option_count = sizeof FIFO_OPTIONS / sizeof *FIFO_OPTIONS,
 };

@@ -1,7 +1,9 @@
 /* Simulator of kernels whose blocks start in FIFO order.
  *
- * [ECRTS17], section III: m threads, one queue, blocks that occupy their threads until they end.
- * Blocks of a kernel that start together form one wave, so the cost grows with waves, not blocks.
+ * [ECRTS17], section III: m threads, one queue, blocks that occupy their threads until they end; or
+ * a GPU whose blocks need room on one SM, which the placement policy chooses ([RTAS20], section
+ * III-C). Blocks of a kernel that start together (on one SM) form one wave, so the cost grows with
+ * waves, not blocks.
  * The four orders are in model/fifo_order.h.
  *
  *     gs_simulate_fifo_t fifo;
@@ -23,6 +25,7 @@
 #include "core/rng.h"
 #include "model/kernel_tasks.h"
 #include "model/fifo_order.h"
+#include "model/placement.h"
 
 /* All releases are before it. */
 #define GS_SIMULATE_FIFO_LATEST (GS_NEVER / 4)
@@ -70,7 +73,16 @@ typedef struct {
         *least; /* blocks take least .. block_time ticks, equally likely; NULL: the block_time */
     const int64_t *slack; /* 0 .. slack ticks, equally likely, are added to the time between two
                              releases; NULL: none */
-    int64_t m;            /* threads */
+    const int64_t *release_begin; /* n + 1 offsets into release: releases of each task, ascending,
+                                     instead of periodic ones; NULL: none are given */
+    const int64_t *release;
+    const int64_t *given; /* block times of these jobs, 1 .. block_time; NULL: as above */
+    bool closer;          /* given releases may be closer than the period */
+    const gs_gpu_t *gpu;  /* blocks need room on an SM; NULL: one pool of threads */
+    const int64_t *regs;  /* with gpu: per thread */
+    const int64_t *smem;  /* with gpu: bytes per block */
+    int placement;        /* with gpu: GS_PLACEMENT_MOST_ROOM, ... */
+    int64_t m;            /* threads; ignored with gpu */
     int order;            /* GS_FIFO_ORDER_HARDWARE, ... */
     int draw;             /* GS_SIMULATE_FIFO_PER_JOB, ... */
     int settle;           /* GS_SIMULATE_FIFO_SETTLE_NO, ... */
@@ -97,7 +109,7 @@ typedef struct {
     int32_t task;
 } gs_simulate_fifo_job_t;
 
-/* Blocks of one job that start and end together. */
+/* Blocks of one job that start and end together, with SMs those on one SM. */
 typedef struct {
     int64_t task;
     int64_t job;
@@ -132,12 +144,13 @@ typedef struct {
  * interval between them recurs with ever longer backlogs.
  *
  * hardware, release: a checkpoint is a multiple of the hyperperiod. The state consists of the
- * running waves, the queue, and the backlog of each stream; no backlog may contain a job from
- * before all tasks of its stream are released, or its length would not determine its jobs. With
- * release, a longer backlog also makes the jobs at its head older: the order of two queued jobs is
- * kept if the age of the first grew by no less than that of the second. strict, overlap: a
- * checkpoint is the start of the last block of the last job released before a multiple of the
- * hyperperiod. The state consists of the running waves and the lag behind that multiple. */
+ * running waves, the queue, the history of the placement, and the backlog of each stream; no
+ * backlog may contain a job from before all tasks of its stream are released, or its length would
+ * not determine its jobs. With release, a longer backlog also makes the jobs at its head older: the
+ * order of two queued jobs is kept if the age of the first grew by no less than that of the second.
+ * strict, overlap: a checkpoint is the start of the last block of the last job released before a
+ * multiple of the hyperperiod. The state consists of the running waves, the history of the
+ * placement and the lag behind that multiple. */
 typedef struct {
     int64_t hyperperiod; /* 0: detection is off */
     int64_t jobs;        /* released in a hyperperiod */
@@ -160,6 +173,24 @@ typedef struct {
     unsigned char *grows; /* per stream: its responses diverge */
 } gs_simulate_fifo_cycle_t;
 
+/* Blocks on SMs; all zero for a pool of threads. */
+typedef struct {
+    gs_placement_t placer;
+    gs_gpu_footprint_t *take; /* per task */
+    int64_t placed;           /* serial of the job whose blocks were placed last, -1: none */
+    int64_t stuck;      /* serial of a job that has no room as long as no block ends, -1: none */
+    int32_t *of_flight; /* SM of each running wave */
+    int64_t flight_room, wave_room;
+    int32_t *at; /* SMs of the blocks that start */
+    int64_t room;
+    int64_t *on_sm;  /* their number per SM, 0 once they have started */
+    int64_t next;    /* position in at: those before it have started */
+    int64_t groups;  /* entries of at */
+    int64_t blocks;  /* those that start next, together */
+    int32_t sm;      /* and where */
+    int64_t waiting; /* blocks of that job that had not started before them */
+} gs_simulate_fifo_sms_t;
+
 typedef struct {
     gs_simulate_fifo_model_t model;
     int64_t now;
@@ -177,12 +208,14 @@ typedef struct {
     int64_t job_count;
     gs_simulate_fifo_wave_t *wave; /* with log_waves, in order of start */
     int64_t wave_count;
+    int32_t *wave_sm; /* with log_waves and gpu: their SMs */
     /* Internal state. */
     int64_t serial;
     int64_t threads_free;
     int64_t *rank;        /* per task: its rank among jobs of one instant */
     int64_t *by_rank;     /* the inverse */
     int64_t *task_stream; /* per task */
+    int64_t *least;       /* per task: shortest block time, 0 where the times are given */
     int64_t *earliest;    /* per task: earliest next release by a trigger */
     uint64_t *gap_seed;   /* per task */
     uint64_t *time_seed;  /* per task */
@@ -196,6 +229,7 @@ typedef struct {
     gs_simulate_fifo_stream_t *stream;
     int64_t job_free; /* the first free record, -1: none */
     int64_t job_room, wave_room;
+    gs_simulate_fifo_sms_t sms;
     gs_simulate_fifo_cycle_t cycle;
 } gs_simulate_fifo_t;
 
@@ -203,7 +237,11 @@ typedef struct {
  * refuses, least outside 1 .. block_time, negative offsets and slacks, times of
  * GS_SIMULATE_FIFO_LATEST and more, a stream outside 0 .. n-1, streams with GS_FIFO_ORDER_OVERLAP,
  * an unknown order, draw or trigger, a victim that is not a task index, streams with a victim, and
- * settle with random times or a victim. */
+ * settle with random times, a victim or given releases. Of given releases (row: the position in
+ * release): those that are negative, GS_SIMULATE_FIFO_LATEST or more, before the previous one of
+ * their task, or, unless closer, less than a period after it, slack or a victim with them, and
+ * given times outside 1 .. block_time. With gpu: what gs_gpu_check refuses, an unknown placement,
+ * and blocks that fit no SM. */
 int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
                           const gs_simulate_fifo_model_t *model);
 

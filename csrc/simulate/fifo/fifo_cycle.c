@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/vector.h"
+#include "simulate/fifo/fifo_sms.h"
 
 /* Computes the hyperperiod and the jobs in it; false when they are too large. */
 static bool measure(gs_simulate_fifo_t *self)
@@ -114,7 +115,7 @@ void gs_simulate_fifo_cycle_free(gs_simulate_fifo_t *self, gs_context_t *ctx)
 }
 
 /* Words of the state for each running wave. */
-#define FLIGHT_WORDS 4
+#define FLIGHT_WORDS 5
 
 static int by_words(const void *a, const void *b)
 {
@@ -128,8 +129,8 @@ static int by_words(const void *a, const void *b)
 }
 
 /* Running waves: for each its remaining time, the stream of its job (or the job itself: its task,
- * and its release relative to the multiple of the hyperperiod), and its blocks; sorted, as the
- * order of the heap depends on history. */
+ * and its release relative to the multiple of the hyperperiod), its blocks and its SM; sorted, as
+ * the order of the heap depends on history. */
 static int64_t *write_flights(const gs_simulate_fifo_t *self, int64_t instant, int64_t *word)
 {
     int64_t multiple = self->cycle.count * self->cycle.hyperperiod;
@@ -142,6 +143,7 @@ static int64_t *write_flights(const gs_simulate_fifo_t *self, int64_t instant, i
         *word++ = by_time ? self->task_stream[job->task] : job->task;
         *word++ = by_time ? 0 : job->release - multiple;
         *word++ = flight->blocks;
+        *word++ = self->model.gpu == NULL ? 0 : self->sms.of_flight[self->ends.entry[e].item];
     }
     qsort(first, (size_t)self->ends.count, FLIGHT_WORDS * sizeof *first, by_words);
     return word;
@@ -152,6 +154,7 @@ static int write_state(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t inst
     gs_simulate_fifo_cycle_t *cycle = &self->cycle;
     int64_t n = self->model.kernels.n;
     int64_t needed = FLIGHT_WORDS * self->ends.count + self->queue_count + 2 * n + 2;
+    needed += self->model.gpu == NULL ? 0 : gs_simulate_fifo_sms_words(self);
     int64_t *grown = gs_vector_reserve(ctx, cycle->state, &cycle->room, needed, sizeof *grown);
     if (grown == NULL) {
         return ctx->status;
@@ -172,6 +175,9 @@ static int write_state(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t inst
             *word++ = head < 0 ? -1 : self->job[head].task;
             *word++ = head < 0 ? 0 : self->job[head].waiting;
         }
+    }
+    if (self->model.gpu != NULL) {
+        word = gs_simulate_fifo_sms_write(self, word);
     }
     cycle->length = word - cycle->state;
     return GS_OK;

@@ -1,5 +1,6 @@
 /* Check and initial state of the FIFO simulator. */
 #include "simulate/fifo/fifo_cycle.h"
+#include "simulate/fifo/fifo_sms.h"
 
 #include <string.h>
 
@@ -20,15 +21,24 @@ static int check_times(gs_context_t *ctx, const char *field, const int64_t *entr
     return GS_OK;
 }
 
-static bool is_random(const gs_simulate_fifo_model_t *model)
+static bool has_slack(const gs_simulate_fifo_model_t *model)
 {
-    for (int64_t i = 0; i < model->kernels.n; i++) {
-        if ((model->slack != NULL && model->slack[i] != 0) ||
-            (model->least != NULL && model->least[i] != model->kernels.block_time[i])) {
+    for (int64_t i = 0; model->slack != NULL && i < model->kernels.n; i++) {
+        if (model->slack[i] != 0) {
             return true;
         }
     }
     return false;
+}
+
+static bool is_random(const gs_simulate_fifo_model_t *model)
+{
+    for (int64_t i = 0; model->least != NULL && i < model->kernels.n; i++) {
+        if (model->least[i] != model->kernels.block_time[i]) {
+            return true;
+        }
+    }
+    return has_slack(model);
 }
 
 static int check_streams(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
@@ -49,6 +59,56 @@ static int check_streams(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
     if (model->victim >= 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
                        "-1 where streams are given");
+    }
+    return GS_OK;
+}
+
+/* Checks the given releases, and the block times given with them. */
+static int check_releases(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
+{
+    const int64_t *begin = model->release_begin, *release = model->release;
+    const gs_kernel_tasks_t *kernels = &model->kernels;
+    if (begin == NULL) {
+        return model->given == NULL ? GS_OK
+                                    : gs_fail(ctx, GS_ERR_VALUE, "given", -1, kernels->n,
+                                              "none unless releases are given");
+    }
+    if (has_slack(model)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "slack", -1, 1, "none where releases are given");
+    }
+    if (model->victim >= 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
+                       "-1 where releases are given");
+    }
+    for (int64_t i = 0; i < kernels->n; i++) {
+        if (begin[i + 1] < begin[i] || begin[0] != 0) {
+            return gs_fail(ctx, GS_ERR_VALUE, "release_begin", i, begin[i],
+                           "offsets from 0 in ascending order");
+        }
+        int64_t least = 0, apart = model->closer ? 0 : kernels->period[i];
+        for (int64_t k = begin[i]; k < begin[i + 1]; k++) {
+            if (release[k] < least) {
+                return gs_fail(ctx, GS_ERR_VALUE, "release", k, release[k],
+                               k == begin[i]   ? "a number of at least 0"
+                               : model->closer ? "no less than the previous one of its task"
+                                               : "at least a period after the previous one of "
+                                                 "its task");
+            }
+            if (release[k] >= GS_SIMULATE_FIFO_LATEST) {
+                return gs_fail(ctx, GS_ERR_OVERFLOW, "release", k, release[k],
+                               "a time below 2**59 - 1 ticks");
+            }
+            if (model->given != NULL &&
+                (model->given[k] < 1 || model->given[k] > kernels->block_time[i])) {
+                return gs_fail(ctx, GS_ERR_VALUE, "given", k, model->given[k],
+                               "1 to the block_time of the task");
+            }
+            least = release[k] + apart;
+        }
+        int status = gs_poll(ctx, begin[i + 1] - begin[i]);
+        if (status != GS_OK) {
+            return status;
+        }
     }
     return GS_OK;
 }
@@ -81,13 +141,15 @@ static int check_options(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
                        "some of head, tail and finish for an adversary");
     }
-    if (model->settle != GS_SIMULATE_FIFO_SETTLE_NO && (model->victim >= 0 || is_random(model))) {
+    if (model->settle != GS_SIMULATE_FIFO_SETTLE_NO &&
+        (model->victim >= 0 || model->release_begin != NULL || is_random(model))) {
         return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle,
                        "0 unless releases are periodic and execution times constant");
     }
     return GS_OK;
 }
 
+/* Expects a checked GPU in model->gpu, or NULL. */
 static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
 {
     const gs_kernel_tasks_t *kernels = &model->kernels;
@@ -105,8 +167,11 @@ static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
                            "at most the block_time");
         }
     }
-    status = check_options(ctx, model);
-    return status == GS_OK ? check_streams(ctx, model) : status;
+    if ((status = check_options(ctx, model)) != GS_OK ||
+        (status = check_streams(ctx, model)) != GS_OK) {
+        return status;
+    }
+    return check_releases(ctx, model);
 }
 
 /* Ranks the tasks among jobs of one instant: by priority, then index; the task under analysis
@@ -144,6 +209,11 @@ static int first_releases(gs_simulate_fifo_t *self, gs_context_t *ctx)
     for (int64_t i = 0; i < model->kernels.n && status == GS_OK; i++) {
         self->earliest[i] = model->offset == NULL ? 0 : model->offset[i];
         bool known = model->victim < 0 || model->victim == i;
+        if (model->release_begin != NULL) {
+            int64_t first = model->release_begin[i];
+            known = first < model->release_begin[i + 1];
+            self->earliest[i] = known ? model->release[first] : GS_NEVER;
+        }
         if (known && self->earliest[i] < model->until) {
             status = gs_heap_push(&self->releases, ctx, self->earliest[i], self->rank[i]);
         }
@@ -173,6 +243,7 @@ static int allocate(gs_simulate_fifo_t *self, gs_context_t *ctx)
         (self->rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->by_rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->task_stream = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->least = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->gap_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
         (self->time_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
@@ -188,15 +259,26 @@ int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
     memset(self, 0, sizeof *self);
     self->model = *model;
     self->job_free = -1;
-    self->threads_free = model->m;
-    int status = check(ctx, model);
+    int status = model->gpu == NULL ? GS_OK : gs_gpu_check(ctx, model->gpu);
+    if (status == GS_OK && model->gpu != NULL) { /* no overflow: both fit 32 bits */
+        self->model.m = (int64_t)model->gpu->sms * model->gpu->warps_per_sm * GS_GPU_WARP_THREADS;
+    }
+    self->threads_free = self->model.m;
+    if (status == GS_OK) {
+        status = check(ctx, &self->model);
+    }
     if (status == GS_OK) {
         status = allocate(self, ctx);
+    }
+    if (status == GS_OK && model->gpu != NULL) {
+        status = gs_simulate_fifo_sms_init(self, ctx);
     }
     if (status == GS_OK) {
         for (int64_t i = 0; i < model->kernels.n; i++) {
             self->task_stream[i] = model->stream == NULL ? i : model->stream[i];
             self->stream[i].head = self->stream[i].tail = -1;
+            self->least[i] = model->least == NULL ? model->kernels.block_time[i] : model->least[i];
+            self->least[i] = model->given == NULL ? self->least[i] : 0;
         }
         seed_tasks(self);
         status = rank_tasks(self, ctx);
@@ -216,12 +298,14 @@ int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
 void gs_simulate_fifo_free(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     gs_simulate_fifo_cycle_free(self, ctx);
+    gs_simulate_fifo_sms_free(self, ctx);
     gs_heap_free(&self->releases, ctx);
     gs_heap_free(&self->ends, ctx);
-    void *const blocks[] = {self->worst,       self->finished, self->released,   self->rank,
-                            self->by_rank,     self->earliest, self->gap_seed,   self->time_seed,
-                            self->task_stream, self->stream,   self->job,        self->wave,
-                            self->flight,      self->queue,    self->flight_free};
+    void *const blocks[] = {self->worst,       self->finished, self->released, self->rank,
+                            self->by_rank,     self->earliest, self->gap_seed, self->time_seed,
+                            self->task_stream, self->stream,   self->job,      self->wave,
+                            self->flight,      self->queue,    self->least,    self->wave_sm,
+                            self->flight_free};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         gs_free(ctx, blocks[i]);
     }

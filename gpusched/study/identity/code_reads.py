@@ -56,7 +56,10 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class CodeReads:
-    """Everything that a code object and those inside it read by name, in order, once each."""
+    """Everything that a code object and those inside it read by name, in order, once each.
+
+    ``attributes`` also has the strings among the constants, which may be names of attributes.
+    """
 
     variables: tuple[NameRead, ...]
     local: tuple[NameRead, ...]
@@ -136,6 +139,7 @@ def code_reads(code: CodeType) -> CodeReads:
     while pending:
         code = pending.pop()
         pending += [item for item in reversed(code.co_consts) if isinstance(item, CodeType)]
+        attributes.update(item for item in code.co_consts if isinstance(item, str))  # of getattr
         steps = list(_steps(code))
         for i, (kind, value) in enumerate(steps):
             if kind == "global":

@@ -9,7 +9,8 @@ The parts are followed through the user's own code. Libraries are identified by 
 Python with its standard library, installed distributions, gpusched. Not seen are files and
 environment variables that are read while the function runs, the global state of libraries, and data
 set from outside as attributes of their modules. Objects consist of what pickling keeps of them,
-whatever the order of their attributes; an ``object()`` is identified by its class alone.
+whatever the order of their attributes, without the values of ``functools.cached_property``, even
+those that were assigned; an ``object()`` is identified by its class alone.
 Annotations, docstrings, names of functions and line numbers have no part in it.
 """
 

@@ -20,10 +20,13 @@ _HIDDEN_WAYS = {
     *("builtins.globals", "builtins.eval", "builtins.exec", "builtins.__import__"),
     *("importlib.import_module", "importlib.__import__", "importlib._bootstrap.__import__"),
     *("sys._getframe", "inspect.currentframe", "inspect.stack", "inspect.getclosurevars"),
-    *("runpy.run_path", "runpy.run_module"),
+    *("runpy.run_path", "runpy.run_module", "pkgutil.resolve_name", "pydoc.locate"),
+    *("inspect.getmodule", "gc.get_objects", "gc.get_referrers", "gc.get_referents"),
 }
 _WHOLLY_HIDDEN = {"builtins", "importlib", "runpy"}
-_HIDDEN_ATTRIBUTES = {"__globals__", "__builtins__", "f_globals", "f_builtins", "f_locals"}
+_HIDDEN_ATTRIBUTES = {
+    *("__globals__", "__builtins__", "f_globals", "f_builtins", "f_locals", "__subclasses__"),
+}
 
 _UNSEEN = "reaches code and variables that cannot be seen"
 

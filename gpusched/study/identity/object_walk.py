@@ -10,6 +10,7 @@ Other objects consist of what ``__reduce_ex__`` says.
 
 from __future__ import annotations
 
+import abc
 import copyreg
 import dataclasses
 import enum
@@ -138,7 +139,7 @@ _CLASS_NOTES = {
     *("__static_attributes__", "__annotations__", "__annotate__", "__annotate_func__"),
     *("__annotations_cache__", "__conditional_annotations__", "__slotnames__"),
     *("__abstractmethods__", "_abc_impl", "__orig_bases__", "__parameters__", "__type_params__"),
-    *("__dataclass_params__", "__subclasshook__", "__match_args__"),
+    "__dataclass_params__",
 }
 _ENUM_NOTES = {"_member_map_", "_member_names_", "_value2member_map_"} | {
     *("_unhashable_values_", "_hashable_values_", "_unhashable_values_map_", "_sort_order_"),
@@ -323,17 +324,25 @@ class Walk:
             self._kept.append(cls)
         if traits.refused:
             raise self._refusal(number, value, f", but it is {traits.refused}")
-        return self._wrapper(value, cls) or self._instance(value, cls, traits)
+        shape = self._wrapper(value, cls)
+        if shape is None:
+            return self._instance(value, cls, traits)
+        if attributes := _wrapper_attributes(value):
+            inner = [item for _, item in shape.parts]
+            added = [(f".{name}", item) for name, item in attributes]
+            return _Shape(shape.label, [("", cls), (" parts", inner), *added], "fields")
+        return shape
 
     def _wrapper(self, value: Any, cls: type) -> _Shape | None:
-        """Objects of the standard library around functions and attributes."""
+        """Objects of the standard library around functions and attributes, without the attributes
+        that were added to them.
+        """
         if issubclass(cls, functools.partial):
             parts = [
                 ("", cls),
                 (" function", value.func),
                 *((f" argument {i}", item) for i, item in enumerate(value.args)),
                 *((f" argument {name}", item) for name, item in sorted(value.keywords.items())),
-                *((f".{name}", item) for name, item in sorted(value.__dict__.items())),
             ]
             return _Shape(b"partial", parts, "fields")
         if cls is functools._lru_cache_wrapper:
@@ -408,6 +417,8 @@ class Walk:
                 ]
             elif fields is not None:
                 parts.append((" state", fields))
+        if issubclass(cls, np.ndarray) and cls.__reduce__ is np.ndarray.__reduce__:
+            parts += [(f".{name}", v) for name, v in sorted(vars(value).items())]
         for what, content in ((" items", items), (" pairs", pairs)):
             if content is not None:
                 content = list(itertools.islice(content, _MOST_ITEMS + 1))
@@ -514,9 +525,12 @@ class Walk:
                 state = {k: v for k, v in vars(member).items() if k not in _MEMBER_NOTES}
                 parts.append((f"member {name}", (member._name_, member._value_, state)))
                 titles.append((f"{SELF}.{name}", ""))
+        if virtual := _virtual_subclasses(cls):
+            parts.append(("virtual subclasses", virtual))
+            titles.append((f"virtual subclasses of {SELF}", ""))
         for name in sorted(content):
             value = content[name]
-            if name in hidden:
+            if name in hidden or (name == "__subclasshook__" and _of_typing(value)):
                 continue
             if type(value) is types.MemberDescriptorType:
                 value = "slot"
@@ -558,6 +572,8 @@ class Walk:
 
         if library is not None and (registry := _registry(function)) is not None:
             add("", "registry", registry, "of")
+            for name, value in _wrapper_attributes(function):
+                add("attribute ", name, value, "of")
             return _Shape(b"singledispatch", parts, "function", display, titles=titles)
         defaults = function.__defaults__ or ()
         arguments = code.co_varnames[: code.co_argcount]
@@ -591,6 +607,43 @@ def _cell(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:  # not bound yet
         return ABSENT
+
+
+def _wrapper_attributes(value: Any) -> list[tuple[str, Any]]:
+    """Attributes of an object around a function that the standard library did not set itself."""
+    cls = type(value)
+    if cls is dataclasses.Field:
+        return []
+    held = dict(getattr(value, "__dict__", {}))
+    for name in getattr(copyreg, "_slotnames")(cls):  # noqa: B009, not in its types
+        held[name] = getattr(value, name, ABSENT)
+    notes = _WRAPPER_NOTES.union(*(_NOTES_OF.get(base, ()) for base in cls.__mro__))
+    return sorted((name, item) for name, item in held.items() if name not in notes)
+
+
+_WRAPPER_NOTES = {
+    *("__module__", "__name__", "__qualname__", "__doc__", "__wrapped__", "__annotations__"),
+    *("__annotate__", "__type_params__"),
+}
+_NOTES_OF: dict[type, set[str]] = {
+    functools._lru_cache_wrapper: {"cache_parameters"},
+    functools.cached_property: {"func", "attrname", "lock"},
+    functools.singledispatchmethod: {"dispatcher", "func"},
+    types.FunctionType: {"register", "dispatch", "registry", "_clear_cache"},  # of singledispatch
+}
+
+
+def _virtual_subclasses(cls: type) -> set[type]:
+    """Classes that were registered with an abstract one."""
+    dump = getattr(abc, "_get_dump", None)
+    if dump is None or "_abc_impl" not in vars(cls):
+        return set()
+    return {found for one in dump(cls)[0] if (found := one()) is not None}
+
+
+def _of_typing(value: Any) -> bool:
+    """Whether the check of subclasses of a class is that of protocols."""
+    return getattr(getattr(value, "__func__", value), "__module__", None) == "typing"
 
 
 def _registry(function: types.FunctionType) -> Any:

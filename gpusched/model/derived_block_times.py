@@ -1,0 +1,54 @@
+"""Waves of a kernel alone on a GPU, and the check of block times that were taken from ``wcet``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array
+from gpusched.model.gpu import GPU, occupancy
+
+if TYPE_CHECKING:
+    from gpusched.model.kernel_tasks import KernelTasks
+
+__all__ = ["refuse_derived_block_time"]
+
+
+def refuse_derived_block_time(
+    tasks: KernelTasks, threads: Int64Array | int = 0, gpu: GPU | None = None
+) -> None:
+    """Refuse kernels of several waves whose ``block_time`` was derived from ``wcet``.
+
+    Parameters
+    ----------
+    tasks
+        One task set, or a stack of N.
+    threads
+        Threads of the GPU, one number or ``(N,)``; ignored with ``gpu``.
+    gpu
+        A GPU with SMs.
+
+    Raises
+    ------
+    ValueError
+        ``wcet`` is the time of the whole kernel alone, so that it is the time of a block only where
+        all blocks run at once. Blocks that do not fit the GPU are left to other checks.
+    """
+    if "block_time" not in tasks._derived:
+        return
+    if gpu is None:
+        at_once = np.asarray(threads)[..., None] // tasks.threads
+    else:
+        at_once = gpu.sms * occupancy(gpu, tasks.threads, tasks.regs, tasks.smem)
+    several = (tasks.blocks > at_once) & (at_once > 0)
+    if not several.any():
+        return
+    at = tuple(int(k) for k in np.argwhere(several)[0])
+    waves = -(-int(tasks.blocks[at]) // int(at_once[at]))
+    where = f"set {at[0]}: " if tasks.is_stack else ""
+    raise ValueError(
+        f"{where}block_time[{at[-1]}]: got {tasks.block_time[at]}, taken from wcet, but a kernel "
+        f"of this shape ({tasks.blocks[at]} blocks of {tasks.threads[at]} threads) needs {waves} "
+        "waves on this GPU; expected block_time=, the time of one block"
+    )
