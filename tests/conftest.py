@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from native import Compiler
 from standin import Standin
 
-# A shell lets its background processes ignore Ctrl-C, and they pass this on to the programs that the
-# tests start and interrupt.
+# A shell lets its background processes ignore Ctrl-C, and they pass this on to the programs that
+# the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
