@@ -207,7 +207,7 @@ class Time(float):
     [
         (np.timedelta64(5, "ns"), np.timedelta64(5, "Y")),
         (np.timedelta64(5, "ns"), 5),
-        (np.datetime64("NaT"), None),
+        (np.datetime64("NaT", "ns"), None),
         (np.array([5], "m8[ns]"), np.array([5], "m8[Y]")),
         pytest.param(10**5000, 10**5000 + 1, id="digits"),
         (Decimal("1e999999999"), Decimal("1e999999998")),
