@@ -44,16 +44,20 @@ FILES = [name for name in _files() if name != Path(__file__).relative_to(ROOT).a
 
 
 def _openings(name: str, text: str) -> Iterator[tuple[int, str]]:
-    """(line, text) of each docstring, or of the first comment of a C file."""
+    """(line, text) of each docstring, also of constants, or of the C comments outside of code."""
     if name.endswith((".py", ".pyi")):
         for node in ast.walk(ast.parse(text)):
-            if isinstance(
-                node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-            ) and (docstring := ast.get_docstring(node)):
-                yield node.body[0].lineno, docstring
-    elif name.endswith((".c", ".h", ".cu")) and (comment := COMMENT.search(text)):
-        words = (comment[1] or comment[2] or "").lstrip("* \n")
-        yield text.count("\n", 0, comment.start()) + 1, words
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                yield node.lineno, node.value.value.strip()
+    elif name.endswith((".c", ".h", ".cu")):
+        for comment in COMMENT.finditer(text):
+            if comment.start() == 0 or text[comment.start() - 1] == "\n":
+                words = (comment[1] or comment[2] or "").lstrip("* \n")
+                yield text.count("\n", 0, comment.start()) + 1, words
 
 
 def _text(name: str) -> str:
@@ -82,7 +86,9 @@ def test_plain_language(name: str) -> None:
     [
         ("a.py", '"""Which rules does it break?"""'),
         ("a.py", 'class A:\n    def f(self):\n        """How late it is."""'),
+        ("a.py", 'ENDS = ("done",)\n"""How it ends."""'),
         ("a.c", "/* Where a block goes. */\nint x;"),
+        ("a.h", "/* Blocks. */\nint x;\n\n/* How many fit. */\nint y;"),
         ("a.h", "#include <x.h>\n/*\n * Does it fit?\n */"),
     ],
 )

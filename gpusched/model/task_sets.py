@@ -33,7 +33,7 @@ Index = (
     | npt.NDArray[np.integer[Any]]
     | npt.NDArray[np.bool_]
 )
-"""What selects sets or tasks: a number, a slice, numbers, a bool mask, a name or names."""
+"""Selection of sets or tasks: a number, a slice, numbers, a bool mask, a name or names."""
 
 
 class TaskSet(Saved, Frozen):

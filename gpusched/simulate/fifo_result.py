@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ORDERS", "OUTCOMES", "FifoResponses", "FifoRun", "Waves"]
 
 OUTCOMES = ("done", "repeats", "diverges", "budget")
-"""What is known at the end of a simulation; see ``FifoRun``."""
+"""Knowledge at the end of a simulation; see ``FifoRun``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

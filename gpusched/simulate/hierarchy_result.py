@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 OUTCOMES = ("done", "deadlock", "budget")
-"""How a simulation ends; see ``Hierarchy``."""
+"""Ends of a simulation; see ``Hierarchy``."""
 
 _COLUMNS = ("head", "joined", "first", "dispatched", "end")
 

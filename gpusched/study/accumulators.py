@@ -21,7 +21,7 @@ __all__ = ["Accumulator", "Arrays", "PerSet", "State", "Totals"]
 _KINDS = "biuf"  # of the types of arrays: truth values, integers and floats
 
 State = dict[str, Any]
-"""What is kept of a number of task sets; of values that JSON holds."""
+"""Summary of a number of task sets, of values that JSON holds."""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

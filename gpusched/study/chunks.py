@@ -10,7 +10,7 @@ from gpusched.study.accumulators import Arrays, State
 __all__ = ["Chunk", "Definition"]
 
 Definition = Mapping[str, Any]
-"""What determines the results of a study, by names; of values that JSON holds."""
+"""All that determines the results of a study, by names, of values that JSON holds."""
 
 
 class Chunk(NamedTuple):

@@ -68,7 +68,7 @@ typedef struct {
     int64_t copy_free, idle;
 } device_t;
 
-/* What can be set. */
+/* Settings. */
 static struct {
     char name[32];
     int64_t value, usual;

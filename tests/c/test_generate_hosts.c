@@ -124,7 +124,7 @@ static void test_sets(void)
     }
 }
 
-/* What is drawn for one purpose does not shift what is drawn for another. */
+/* Draws for one purpose do not shift those for another. */
 static void test_streams(void)
 {
     gs_context_t ctx;

@@ -325,7 +325,7 @@ static int64_t random_below(int64_t n)
     return (int64_t)(random_state >> 11) % n;
 }
 
-/* How many further blocks fit, one after the other. */
+/* Number of further blocks that fit, one after the other. */
 static int64_t count_room(const gs_gpu_t *gpu, gs_placement_sm_load_t load,
                           const gs_gpu_footprint_t *take)
 {

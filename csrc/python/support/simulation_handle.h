@@ -52,8 +52,8 @@ PyObject *gs_python_simulation_run(PyObject *handle, PyObject *const *args, Py_s
                                    PyObject *kwnames);
 extern const char gs_python_simulation_run_doc[];
 
-/* What a simulation has to tell: the value of `result`, during which no other thread uses it, or
- * NULL with an exception. */
+/* The value of `result` for a simulation, which no other thread uses meanwhile, or NULL with an
+ * exception. */
 typedef PyObject *gs_python_result_t(PyObject *handle, void *simulation);
 PyObject *gs_python_simulation_result(PyObject *handle, gs_python_result_t *result);
 

@@ -95,7 +95,7 @@ class _Traits:
     """Traits of a class: why its objects are refused, and how they are reduced."""
 
     refused: str | None
-    library: bool
+    is_library: bool
     plain: bool
     caches: frozenset[str]
 
@@ -374,7 +374,7 @@ class Walk:
         if issubclass(cls, enum.Enum):
             state = [("", cls), (".name", value._name_), (".value", value._value_)]
             return _Shape(b"member", state, "fields")
-        if traits.library and (known := self._library_name(value)):
+        if traits.is_library and (known := self._library_name(value)):
             return _Shape(b"library " + known)
         if issubclass(cls, (set, frozenset)) and cls.__reduce__ in (
             set.__reduce__,
@@ -393,7 +393,7 @@ class Walk:
             module = getattr(value, "__module__", None)
             return _Shape(b"named " + f"{module}:{answer}".encode())
         made, arguments, state, items, pairs, *setter = (*answer, None, None, None, None)[:6]
-        self.reduced |= not traits.library and not traits.plain
+        self.reduced |= not traits.is_library and not traits.plain
         parts: list[tuple[str, Any]]
         if made is _NEW_OBJECT and arguments[:1] == (cls,):
             parts = [("", cls)]
