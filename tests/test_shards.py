@@ -99,6 +99,18 @@ def test_stores_that_do_not_belong_together(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "c", "e"]
 
 
+def test_a_failed_merge_leaves_no_file(tmp_path, monkeypatch):
+    gs.sweep(draws, GRID, count=5, store=tmp_path / "a", **OPTIONS)
+
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("gpusched.study.store.Store._row", full)
+    with pytest.raises(OSError, match="no space left"):
+        gs.merge([tmp_path / "a"], tmp_path / "out")
+    assert os.listdir(tmp_path) == ["a"]
+
+
 @pytest.mark.parametrize(
     ("shard", "message"),
     [

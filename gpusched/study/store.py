@@ -114,16 +114,15 @@ class Store:
         """Add points, by their keys, replace notes, and add chunks, in one transaction."""
         new = {key: value for key, value in points.items() if key not in self.points}
         changed = {name: value for name, value in notes.items() if self.notes.get(name) != value}
-        self._waiting.extend(chunks)
-        if not new and not changed and not self._waiting:
+        added = list(chunks)
+        if not new and not changed and not added:
             return
         with self._transaction():
             for table, digest, values in (("point", self._digest, new), ("study", b"", changed)):
                 self._connection.executemany(
                     f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", _rows(values, digest)
                 )
-            self._insert()
-        self._waiting.clear()
+            self._insert(added)
         self.points.update(new)
         self.notes.update(changed)
 
@@ -153,14 +152,14 @@ class Store:
         """Write the added chunks as one transaction."""
         if self._waiting:
             with self._transaction():
-                self._insert()
+                self._insert(self._waiting)
             self._waiting.clear()
         self._written = time.monotonic()
 
-    def _insert(self) -> None:
+    def _insert(self, chunks: Iterable[Chunk]) -> None:
         self._connection.executemany(
             "INSERT OR REPLACE INTO chunk VALUES (?, ?, ?, ?, ?, ?)",
-            (self._row(chunk) for chunk in self._waiting),
+            (self._row(chunk) for chunk in chunks),
         )
 
     def _row(self, chunk: Chunk) -> tuple[Any, ...]:
@@ -261,11 +260,11 @@ def check_same(held: Definition, wanted: Definition, where: str) -> None:
     from gpusched.study.identity.function_identity import difference
 
     found = difference(held.get("function", {}), wanted.get("function", {}))
-    for name in [*wanted, *held]:
+    for name in dict.fromkeys([*wanted, *held]):
         if name != "function" and held.get(name) != wanted.get(name):
             values = (clip(json.dumps(one.get(name)), 60) for one in (held, wanted))
             found.append("{} is {}, expected {}".format(name, *values))
-    listed = "; ".join(dict.fromkeys(found[:4])) + ("; and more" if len(found) > 4 else "")
+    listed = "; ".join(found[:4]) + ("; and more" if len(found) > 4 else "")
     raise StoreError(f"{where}: got another study: {listed}")
 
 

@@ -262,5 +262,9 @@ def merge(
     ordered = sorted(chunks.values(), key=lambda chunk: (chunk.point, chunk.first, -chunk.size))
     if output is not None:
         with open_file(output, definition, new=True) as target:
-            target.write(points, notes, ordered)
+            try:
+                target.write(points, notes, ordered)
+            except BaseException:
+                os.unlink(output)
+                raise
     return StoredStudy(definition, notes, points, ordered)

@@ -31,17 +31,16 @@ class LostWorker(Exception):
 
 def executor_of(given: Any) -> Executor | None:
     """The argument ``executor``: None, an executor, or a Dask client, whose executor it is."""
-    if given is None or callable(getattr(given, "get_executor", None)):
+    executor: Executor | None = given
+    if callable(getattr(given, "get_executor", None)):
         # Equal calls must not share a result: ``pure`` would make their arguments a key.
-        executor: Executor | None = None if given is None else given.get_executor(pure=False)
-        return executor
-    if not callable(getattr(given, "submit", None)):
+        executor = given.get_executor(pure=False)
+    elif given is not None and not callable(getattr(given, "submit", None)):
         raise TypeError(
             f"executor: got {type(given).__name__}, expected a concurrent.futures.Executor or a "
             "Dask client"
         )
-    known: Executor = given
-    return known
+    return executor
 
 
 def width_of(executor: Any) -> int:
