@@ -24,7 +24,8 @@ from gpusched.generate.elliott_sets import UTILIZATIONS
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
 from gpusched.study.points import spawn
-from gpusched.study.runs import run, shardable
+from gpusched.study.runs import run
+from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:

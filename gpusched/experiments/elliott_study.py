@@ -23,7 +23,8 @@ from gpusched.generate.elliott_sets import scenario as checked_scenario
 from gpusched.study.accumulators import Totals
 from gpusched.study.execution import Execution, SweepError
 from gpusched.study.points import spawn
-from gpusched.study.runs import run, shardable
+from gpusched.study.runs import run
+from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
 __all__ = ["SCENARIOS", "ElliottStudy", "Scenario", "elliott_fig5"]

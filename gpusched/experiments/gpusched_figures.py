@@ -28,7 +28,8 @@ from gpusched.experiments.gpusched_sets import (
 from gpusched.model import slowdown
 from gpusched.study.execution import Execution
 from gpusched.study.points import spawn
-from gpusched.study.runs import named_columns, run, shardable
+from gpusched.study.runs import named_columns, run
+from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import SETS, arguments, points_of
 from gpusched.study.execution import Execution
 from gpusched.study.points import spawn
-from gpusched.study.runs import named_columns, run, shardable
+from gpusched.study.runs import named_columns, run
+from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import PointResults
 from gpusched.study.points import spawn
-from gpusched.study.runs import named_columns, run, shardable
+from gpusched.study.runs import named_columns, run
+from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import CPUS, SMS, arguments, shares, table_of
 from gpusched.study.execution import Execution
-from gpusched.study.runs import shardable
+from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:

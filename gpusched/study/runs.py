@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any
 
 import numpy as np
 
@@ -17,24 +17,7 @@ from gpusched.study.points import Point, canonical, key_of, spawn
 from gpusched.study.stored_study import StoredStudy, open_store
 from gpusched.study.sweep_definition import seed_words
 
-__all__ = ["Shardable", "named_columns", "run", "shardable"]
-
-P = ParamSpec("P")
-R = TypeVar("R", covariant=True)
-
-
-class Shardable(Protocol[P, R]):
-    """Type of a study's function: with ``shard=`` it returns the store of the shard."""
-
-    @overload
-    def __call__(self, *args: Any, shard: tuple[int, int], **options: Any) -> StoredStudy: ...
-    @overload
-    def __call__(self, *args: P.args, **options: P.kwargs) -> R: ...
-
-
-def shardable(function: Callable[P, R | StoredStudy]) -> Shardable[P, R]:
-    """Type a function so that it returns a ``StoredStudy`` with ``shard=`` only; unchanged."""
-    return cast("Shardable[P, R]", function)
+__all__ = ["named_columns", "run"]
 
 
 def run(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
@@ -26,6 +26,7 @@ from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
 from gpusched.study.points import axes_of, points_of, seeds_of, spawn
 from gpusched.study.reductions import Reduction
+from gpusched.study.shardable import shardable
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
 from gpusched.study.width import Width
 
@@ -39,48 +40,7 @@ Chunk = Mapping[str, npt.NDArray[Any]]
 _PASSED = ("count", "first", "seed", "stop")  # by the sweep to the function
 
 
-@overload
-def sweep(
-    function: Callable[..., Chunk],
-    grid: Mapping[str, Sequence[Any]],
-    *,
-    count: int,
-    seed: Any = None,
-    seed_by: Iterable[str] | None = None,
-    reduce: Mapping[str, Reduction | Sequence[Reduction]] | None = None,
-    keep: bool = False,
-    stop: Width | None = None,
-    key: str | None = None,
-    chunk: int | None = None,
-    executor: Any = None,
-    workers: int | None = None,
-    progress: Progress = None,
-    store: str | os.PathLike[str] | None = None,
-    shard: None = None,
-) -> Sweep: ...
-
-
-@overload
-def sweep(
-    function: Callable[..., Chunk],
-    grid: Mapping[str, Sequence[Any]],
-    *,
-    count: int,
-    seed: Any = None,
-    seed_by: Iterable[str] | None = None,
-    reduce: Mapping[str, Reduction | Sequence[Reduction]] | None = None,
-    keep: bool = False,
-    stop: Width | None = None,
-    key: str | None = None,
-    chunk: int | None = None,
-    executor: Any = None,
-    workers: int | None = None,
-    progress: Progress = None,
-    store: str | os.PathLike[str],
-    shard: tuple[int, int],
-) -> StoredStudy: ...
-
-
+@shardable
 def sweep(
     function: Callable[..., Chunk],
     grid: Mapping[str, Sequence[Any]],
