@@ -15,6 +15,7 @@ from gpusched._support.budget import Budget
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.answers.answer import Answer, missing
@@ -199,6 +200,7 @@ def _by_task(
 
 
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    models.refuse_cpu_overload()
     view = models.kernels()
     if len(set(view.tasks.priority.tolist())) > 1:
         raise ValueError(
@@ -263,15 +265,28 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
     return run
 
 
-def _batches(test: Callable[..., Answer]) -> Callable[..., _Found]:
-    """A test of schedules of batches."""
+def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
+    """A rule by which batches are chosen while jobs come, played for one hyperperiod."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+        models.refuse_cpu_overload()
         view = models.batches(request.gaps)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
+        refuse_unsettled(answer)
         return _Found(answer, view, bool(answer.accepted))
 
     return run
+
+
+def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    """The search for a schedule; for one that repeats, where that is another question."""
+    models.refuse_cpu_overload()
+    view = models.batches(request.gaps)
+    more: dict[str, Any] = {"budget": request.budget, "stop": request.stop, **options}
+    if not stays_within(view.tasks):
+        more["repeating"] = True  # refused with method="graph"
+    answer = pbs.search(view.tasks, view.table, **more)
+    return _Found(answer, view, bool(answer.accepted))
 
 
 _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
@@ -282,9 +297,9 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "stgm": _stgm,
     "srm": _global_edf(analysis.srm),
     "container": _global_edf(analysis.container),
-    "edf_serial": _batches(pbs.edf_serial),
-    "edf_parallel": _batches(pbs.edf_parallel),
-    "pbs": _batches(pbs.search),
+    "edf_serial": _dispatcher(pbs.edf_serial),
+    "edf_parallel": _dispatcher(pbs.edf_parallel),
+    "pbs": _search,
 }
 
 _MORE_OPTIONS = {"stgm": {"apart"}}

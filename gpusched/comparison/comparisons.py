@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from gpusched._support.arguments import instance, is_sequence, one_of
+from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
 from gpusched._support.budget import Budget
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.text import shown
@@ -69,13 +69,15 @@ class Comparison:
 
         Raises KeyError and IndexError for rows that do not exist.
         """
-        if not isinstance(index, str):
+        if isinstance(index, slice):
             return self.rows[index]
+        if not isinstance(index, str):
+            return self.rows[position(index, len(self), "rows")]
         for row in self.rows:
             if index in (row.label, row.way.name):
                 return row
         known = ", ".join(row.label for row in self.rows)
-        raise KeyError(f"got {index!r:.60}, expected one of {known}")
+        raise KeyError(f"rows: got {index!r:.60}, expected one of {known}")
 
     @property
     def schedulable(self) -> bool | None:
@@ -224,7 +226,7 @@ def compare(
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     models = DerivedModels(workload, platform)
     searched = _BUDGET if budget is None else budget
-    watch = Watch(last, False, budget, stop) if simulate else None
+    watch = Watch(last, False, budget, stop) if flag(simulate, "simulate") else None
     rows = []
     with reporter(progress, len(forms), "method", delay=1.0) as report:
         for way, options in forms:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Literal, TypeVar
 
 from gpusched.model.gpu import GPU
@@ -121,6 +122,29 @@ class DerivedModels:
                     f"{task.name}: got core {task.core}, expected none; the method chooses where "
                     "tasks run"
                 )
+
+    def refuse_cpu_overload(self) -> None:
+        """Raise ValueError for more CPU work than the CPUs can do, all of them or a given core.
+
+        It would be delayed more and more, where the kernel views take it as not delayed.
+        """
+        work = [Fraction(task.cpu_time, task.period) for task in self.workload]
+        cores = {task.core for task in self.workload} - {None}
+        for core in cores:
+            used = sum(
+                share for share, task in zip(work, self.workload, strict=True) if task.core == core
+            )
+            if used > 1:
+                raise ValueError(
+                    f"core: got CPU work of {float(used):.4g} CPUs on core {core}, expected at "
+                    "most 1; the method assumes that CPU work is not delayed"
+                )
+        if sum(work) > self.platform.cpus:
+            raise ValueError(
+                f"cpus: got CPU work of {float(sum(work)):.4g} CPUs, expected at most the "
+                f"{self.platform.cpus} of the platform; the method assumes that CPU work is not "
+                "delayed"
+            )
 
 
 def _levels(deadlines: list[int], most: int | None) -> list[int]:
