@@ -12,6 +12,7 @@ import numpy as np
 from gpusched import analysis, pbs
 from gpusched._support.arguments import Int64Array, frozen, instance, one_of
 from gpusched._support.budget import Budget
+from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
@@ -151,6 +152,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
             raise ValueError(
                 f"{name}: got an unknown option of {way.name}, expected one of {takes}"
             )
+    raise_if_stopped(request.stop)
     options = dict(request.options)
     if way.modes:
         options.setdefault("mode", way.modes[0])
@@ -284,7 +286,7 @@ def _search(models: DerivedModels, request: Request, options: dict[str, Any]) ->
     view = models.batches(request.gaps)
     more: dict[str, Any] = {"budget": request.budget, "stop": request.stop, **options}
     if not stays_within(view.tasks):
-        more["repeating"] = True  # refused with method="graph"
+        more["repeating"] = True
     answer = pbs.search(view.tasks, view.table, **more)
     return _Found(answer, view, bool(answer.accepted))
 

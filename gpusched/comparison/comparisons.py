@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
 from gpusched._support.budget import Budget
 from gpusched._support.progress import Progress, reporter
+from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown
 from gpusched.comparison import comparison_text
 from gpusched.comparison.analyses import Request, analyzed
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare"]
 
 _BUDGET = Budget(states=200_000, bytes=1 << 28)
+_NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,6 +232,7 @@ def compare(
     rows = []
     with reporter(progress, len(forms), "method", delay=1.0) as report:
         for way, options in forms:
+            raise_if_stopped(stop)
             rows.append(_row(models, way, Request(options, gaps, searched, stop), watch))
             report(len(rows))
     return Comparison(workload, models.platform, tuple(rows), perf_counter() - began)
@@ -256,13 +259,13 @@ def _row(models: DerivedModels, way: Way, request: Request, watch: Watch | None)
             why_no_answer = "the package has no test of it"
         else:
             answer = analyzed(models, way, request)
-    except (ValueError, OverflowError) as error:
-        why_no_answer = str(error)
+    except (ValueError, OverflowError, MemoryError) as error:
+        why_no_answer = str(error) or _NO_MEMORY
     try:
         if way.simulator is not None and watch is not None:
             run = observed(models, way, Request(request.options, stop=request.stop), watch)
-    except (ValueError, OverflowError) as error:
-        why_no_run = str(error)
+    except (ValueError, OverflowError, MemoryError) as error:
+        why_no_run = str(error) or _NO_MEMORY
     return Row(
         way, dict(request.options), models.workload, models.platform,
         request.gaps, request.budget, answer, why_no_answer, run, why_no_run,
