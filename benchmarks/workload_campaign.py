@@ -2,7 +2,7 @@
 
 - law: one kernel alone on each preset ends at the same tick in the batch table, ``simulate.fifo``,
   the hierarchy simulation and the host simulation.
-- files: workloads are the same after TOML, JSON and a table of pandas' shape.
+- files: workloads are the same after TOML and JSON.
 - views: what a view derives, the methods of its model accept; refusals are counted by reason.
 - rows: in a comparison no observed response exceeds a bound of the same row, and no accepted row
   misses a deadline; what EDFserial or EDFParallel keep, the search keeps; schedules of batches are
@@ -13,7 +13,7 @@
   below it are accepted.
 
 The first error ends the program, with the seed that shows it. 10,000 kernels, 10,000 workloads,
-100,000 rows and 1,000 margins take 20 minutes; the tests run a hundredth.
+100,000 rows and 1,000 margins take 25 minutes; the tests run a hundredth.
 
     python benchmarks/workload_campaign.py [--part law files views rows margins] [--share 1]
         [--seed 1] [--save]
@@ -137,7 +137,10 @@ def files(seed: int, share: float) -> Lines:
 # Views --------------------------------------------------------------------------------------------
 
 
-DOCUMENTED = ("expected a deadline of at most the period", "expected a priority that no other task has")
+DOCUMENTED = (
+    "expected a deadline of at most the period",
+    "expected a priority that no other task has",
+)
 """Reasons for which the methods of partitioned tasks may refuse a view."""
 
 
@@ -186,11 +189,10 @@ def methods_of(w: gs.Workload, p: gs.Platform) -> Iterator[tuple[str, Callable[[
         several = max(found.stream_context, default=0) > 0
         return lambda: gs.simulate.hierarchy(found, gpu, timeslice=5 if several else None)
 
-    for name, view in (
+    yield from (
         ("batches", batches), ("kernels", kernels), ("hosts, all SMs", whole),
         ("hosts, divided", divided), ("launches", launches),
-    ):  # fmt: skip
-        yield name, view
+    )  # fmt: skip
 
 
 def views(seed: int, share: float) -> Lines:

@@ -19,6 +19,7 @@ class Unsupported(ValueError):
 
 def residents(gpu: gs.GPU, kernel: gs.Kernel) -> int:
     """Blocks of a kernel that fit an SM at once."""
+    assert kernel.threads is not None
     return int(gs.occupancy(gpu, threads=kernel.threads, regs=kernel.regs, smem=kernel.smem))
 
 
