@@ -258,9 +258,10 @@ def frames_of(schedule: gs.Schedule, until: int) -> list[tuple[int, int, int]]:
     return rows
 
 
-def unroll(schedule: gs.Schedule, table: gs.BatchTable, said: str) -> None:
+def unroll(schedule: gs.Schedule, detail: Any, said: str) -> None:
     """Follow a schedule for three hyperperiods, job by job."""
-    tasks = schedule.tasks
+    tasks, table = schedule.tasks, detail.table
+    response = detail.response.filled(0).tolist()
     until = int(tasks.offset.max()) + 3 * tasks.hyperperiod
     nth, free = [0] * tasks.n, 0
     for start, end, batch in frames_of(schedule, until):
@@ -272,6 +273,7 @@ def unroll(schedule: gs.Schedule, table: gs.BatchTable, said: str) -> None:
                 release = int(tasks.offset[i] + nth[i] * tasks.period[i])
                 check(release <= start, f"{said}: job {nth[i]} of {i} runs before its release")
                 check(end <= release + tasks.deadline[i], f"{said}: job {nth[i]} of {i} is late")
+                check(end - release <= response[i], f"{said}: job {nth[i]} of {i}, {response}")
                 nth[i] += 1
     for i in range(tasks.n):
         due = int(tasks.offset[i] + nth[i] * tasks.period[i] + tasks.deadline[i])
@@ -319,8 +321,7 @@ def batch_rows(c: gs.Comparison, said: str) -> None:
             answer.schedule.validate()
     if search is not None and search.accepted and search.schedule is not None:
         search.schedule.validate()
-        detail = search.detail
-        unroll(search.schedule, detail.table, f"{said}: pbs")
+        unroll(search.schedule, search.detail, f"{said}: pbs")
 
 
 def host_runs(detail: Any, p: gs.Platform, random: Random) -> Iterator[tuple[Any, str]]:

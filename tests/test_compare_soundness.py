@@ -76,8 +76,26 @@ def test_overloaded_cpus_are_refused(method: str) -> None:
     with pytest.raises(ValueError, match=r"cpus: got CPU work of 2\.4 CPUs, expected at most"):
         gs.analyze(gs.Workload(tasks), PLATFORM, method)
     pinned = gs.Workload([task.replace(core=0) for task in tasks[:2]])
-    with pytest.raises(ValueError, match=r"core: got CPU work of 1\.6 CPUs on core 0"):
+    with pytest.raises(ValueError, match=r"CPU work of 1\.6 CPUs, expected at most 1 on core 0"):
         gs.analyze(pinned, PLATFORM, method)
+    short = gs.Workload([task.replace(period=100, deadline=11) for task in tasks])
+    with pytest.raises(ValueError, match=r"cpus: got first jobs with 24 ticks .* due within 11"):
+        gs.analyze(short, PLATFORM, method)
     busy = gs.Workload([*tasks[:2], gs.Task("c", 10, [gs.CPU(8)])])
     with pytest.raises(ValueError, match="cpus: got"):
         gs.analyze(busy, PLATFORM, method)
+
+
+@pytest.mark.parametrize("method", ["streams", *BATCHES])
+def test_an_assumption_that_is_not_shown_is_named(method: str) -> None:
+    tasks = [gs.Task(name, 100, [gs.CPU(8), whole(1)]) for name in "abc"]
+
+    def doubts(w: gs.Workload) -> list[str]:
+        answer = gs.analyze(w, PLATFORM, method)
+        return [text for text in answer.assumptions if "is not shown" in text]
+
+    assert doubts(gs.Workload(tasks[:2])) == []
+    assert "3 tasks have some, on 2 CPUs" in doubts(gs.Workload(tasks))[0]
+    pinned = gs.Workload([task.replace(core=1) for task in tasks[:2]])
+    assert "2 tasks have some, on 1 CPUs" in doubts(pinned)[0]
+    assert doubts(gs.Workload([gs.Task("a", 9, [whole(1)]), gs.Task("b", 9, [whole(1)])])) == []

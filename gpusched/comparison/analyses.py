@@ -116,13 +116,17 @@ def analyze(
     -------
     WorkloadAnswer
         Under srm and container it is accepted where no deadline is missed, not where tardiness is
-        merely bounded.
+        merely bounded. Under pbs, edf_serial and edf_parallel it holds for all jobs, not only for
+        those of one hyperperiod. These and streams assume that CPU work is not delayed by other
+        tasks; ``assumptions`` says so, and where tasks outnumber the CPUs that it is not shown.
 
     Raises
     ------
     ValueError
-        A workload that the model of the method cannot express, with the reason; an unknown method
-        or option; a way without a test in this package.
+        A workload that the model of the method cannot express, with the reason: also CPU work that
+        does not fit the CPUs, for the methods that assume it is not delayed, and, for edf_serial
+        and edf_parallel, jobs that may run into the next hyperperiod. An unknown method or option;
+        a way without a test in this package.
     OverflowError
         Times of 2**60 ticks or more.
     gpusched.Cancelled
@@ -210,7 +214,7 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
             "of equal priority"
         )
     answer = analysis.fifo_bound(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
-    return _Found(answer, view, bool(answer.accepted))
+    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
 def _lock(
@@ -275,7 +279,7 @@ def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
         view = models.batches(request.gaps)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer)
-        return _Found(answer, view, bool(answer.accepted))
+        return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
     return run
 
@@ -288,7 +292,7 @@ def _search(models: DerivedModels, request: Request, options: dict[str, Any]) ->
     if not stays_within(view.tasks):
         more["repeating"] = True
     answer = pbs.search(view.tasks, view.table, **more)
-    return _Found(answer, view, bool(answer.accepted))
+    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
 _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
