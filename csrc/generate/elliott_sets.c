@@ -181,13 +181,27 @@ static uint64_t utilization_of(const gs_generate_elliott_sets_t *self, uint64_t 
     return self->first_utilization + ((bits >> 32) * self->utilizations >> 32);
 }
 
-static void draw_task(gs_generate_elliott_sets_t *self, uint64_t place, int64_t k)
+static uint64_t period_of(const gs_generate_elliott_sets_t *self, uint64_t bits)
 {
     const uint64_t periods = (uint64_t)(self->spec.period[1] - self->spec.period[0]) + 1;
-    uint64_t bits = gs_rng_at(place, (uint64_t)k);
-    uint64_t p = (uint64_t)self->spec.period[0] + ((bits & UINT32_MAX) * periods >> 32);
+    return (uint64_t)self->spec.period[0] + ((bits & UINT32_MAX) * periods >> 32);
+}
+
+static void draw_task(gs_generate_elliott_sets_t *self, uint64_t place, int64_t k)
+{
+    uint64_t bits = gs_rng_at(place, (uint64_t)k), p = period_of(self, bits);
     self->period[k] = (double)(int64_t)p;
     self->work[k] = (double)(int64_t)work_of(utilization_of(self, bits), p);
+}
+
+void gs_generate_elliott_tasks(const gs_generate_elliott_sets_t *self, uint64_t place, int64_t n,
+                               int32_t *period, int32_t *work)
+{
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t bits = gs_rng_at(place, (uint64_t)k), p = period_of(self, bits);
+        period[k] = (int32_t)p;
+        work[k] = (int32_t)work_of(utilization_of(self, bits), p);
+    }
 }
 
 /* Number of GPU-using tasks among n. */
