@@ -21,12 +21,13 @@ static int check_interval(gs_context_t *ctx, const char *field, const double int
 {
     for (int i = 0; i < 2; i++) {
         if (!(interval[i] >= 0 && interval[i] <= 1) || (!zero && interval[i] * 0x1p32 < 1)) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, -1, -1,
-                           zero ? "two shares from 0 to 1" : "two utilizations above 0, at most 1");
+            return gs_fail_number(ctx, GS_ERR_VALUE, field, i, interval[i],
+                                  zero ? "two shares from 0 to 1"
+                                       : "two utilizations above 0, at most 1");
         }
     }
     if (interval[1] < interval[0]) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, -1, -1, "the smaller number first");
+        return gs_fail_number(ctx, GS_ERR_VALUE, field, 0, interval[0], "the smaller number first");
     }
     return GS_OK;
 }
