@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from time import perf_counter
@@ -20,7 +20,8 @@ from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.views.view_source import work_behind
+from gpusched.model.views.view_source import runs_on_cpu, work_behind
+from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
@@ -35,7 +36,8 @@ __all__ = ["Watch", "observe", "observed"]
 _SECONDS_NS = 10 * 10**9
 _HYPERPERIODS = 10
 _MOST_JOBS = 100_000
-_MOST_BLOCKS = 200_000
+_MOST_LAUNCHES = 100_000
+_MOST_BLOCKS = 2_000_000
 _PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
 
 
@@ -99,8 +101,8 @@ def observe(
         of its bounds, or else, as for jobs of several kernels, by ``gs.simulate.hierarchy``.
     until
         Jobs released before it run to their end: ticks, or text with a unit. Unless given, ten
-        hyperperiods or 10 s, whichever is shorter, but no more than 100,000 jobs or 200,000 blocks
-        (and at least one job of each task).
+        hyperperiods or 10 s, whichever is shorter, but no more than 100,000 jobs, 100,000 launches
+        or 2,000,000 blocks (and at least one job of each task).
     timeline
         Whether to keep the intervals, waves or blocks of ``detail``, for its pictures.
     budget
@@ -217,8 +219,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     """Streams and contexts: the launches of all jobs."""
     workload, platform = models.workload, models.platform
     form: StreamForm = way.name  # type: ignore[assignment]
-    blocks = [sum((k.blocks or 1) * k.repeat for k in task.kernels) for task in workload]
-    until = _horizon(models, watch, blocks)
+    until = _horizon(models, watch, (_launches_of, _MOST_LAUNCHES), (_blocks_of, _MOST_BLOCKS))
     view = models.launches(form, until)
     several = len(view.launches.stream_context) > 0 and max(view.launches.stream_context) > 0
     run = simulate.hierarchy(
@@ -320,25 +321,34 @@ def _of_each(workload: Workload, key: str) -> Int64Array:
 # Lengths ------------------------------------------------------------------------------------------
 
 
-def _horizon(models: DerivedModels, watch: Watch, blocks: Sequence[int] | None = None) -> int:
+def _horizon(models: DerivedModels, watch: Watch, *limits: tuple[Work, int]) -> int:
     """The end of the releases: that asked for, or the usual one.
 
-    The usual one has at most `_MOST_JOBS` jobs, and `_MOST_BLOCKS` blocks where their numbers in a
-    job of each task are given, but at least one job of each task.
+    The usual one has at least one job of each task, and otherwise at most `_MOST_JOBS` jobs and no
+    more work of each kind than its limit.
     """
     if watch.until is not None:
         return watch.until
     workload = models.workload
     first = max(task.offset for task in workload)
-    least = first + 1
     long = min(_HYPERPERIODS * workload.hyperperiod, _SECONDS_NS // workload.tick_ns)
-    rate = sum(Fraction(1, task.period) for task in workload)
-    long = min(long, int(_MOST_JOBS / rate))
-    if blocks is not None:
-        work = sum(
-            (Fraction(n, task.period) for n, task in zip(blocks, workload, strict=True)),
-            Fraction(0),
-        )
-        if work:
-            long = min(long, int(_MOST_BLOCKS / work))
-    return max(least, first + long)
+    for work, most in ((_one_of, _MOST_JOBS), *limits):
+        rate = sum((Fraction(work(task), task.period) for task in workload), Fraction(0))
+        if rate:
+            long = min(long, int(most / rate))
+    return first + max(1, long)
+
+
+Work = Callable[[Task], int]
+
+
+def _one_of(task: Task) -> int:
+    return 1
+
+
+def _launches_of(task: Task) -> int:
+    return sum(part.repeat for part in task.segments if not runs_on_cpu(part))
+
+
+def _blocks_of(task: Task) -> int:
+    return sum((kernel.blocks or 1) * kernel.repeat for kernel in task.kernels)
