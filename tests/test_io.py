@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from gpusched import io
 from gpusched._draw import chrome_trace
-from gpusched.io.kernel_names import labels
+from gpusched.io.traces.kernel_names import labels
 from gpusched.model.gpu import GPU
 
 pytestmark = pytest.mark.python

@@ -43,7 +43,9 @@ from gpusched.io.readers import (
 )
 from gpusched.io.rule_check import Violation
 from gpusched.io.schedcat_sets import read_schedcat
-from gpusched.io.trace import Trace, TraceKernels, harmonic_periods
+from gpusched.io.traces.chosen_periods import harmonic_periods
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_kernels import TraceKernels
 
 __all__ = [
     "DIFFERS",

@@ -13,18 +13,12 @@ import numpy as np
 from gpusched._support.arguments import Int64Array, instance, integer, one_of
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.paths import path_text
-from gpusched.io import examiner, rule_check, trace_files
+from gpusched.io import examiner, rule_check
 from gpusched.io.block_log import BlockLog
 from gpusched.io.rule_check import Violation
-from gpusched.io.trace import (
-    Names,
-    Trace,
-    column,
-    frame_of,
-    known_gpu,
-    occupancy_of,
-    take,
-)
+from gpusched.io.traces import trace_files
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_tables import Names, column, frame_of, known_gpu, occupancy_of, take
 from gpusched.model.gpu import GPU, as_gpu
 
 if TYPE_CHECKING:

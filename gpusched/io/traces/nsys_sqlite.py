@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from gpusched._support.arguments import Int64Array
 from gpusched._support.input_files import check_size, opened
 from gpusched._support.text import shown
-from gpusched.io.launch_shapes import Shapes
-from gpusched.io.trace import Trace, column
+from gpusched.io.traces.launch_shapes import Shapes
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_tables import column
 
 if TYPE_CHECKING:
     import sqlite3

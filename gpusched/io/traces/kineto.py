@@ -12,7 +12,8 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from gpusched._support.text import shown
-from gpusched.io.trace import INT64_MAX, Trace, column
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_tables import INT64_MAX, column
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU

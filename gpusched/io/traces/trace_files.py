@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched._support.input_files import GZIP, gunzip, opened, read_all
-from gpusched.io import kineto, nsys_csv, nsys_sqlite
+from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite
 
 if TYPE_CHECKING:
-    from gpusched.io.trace import Trace
+    from gpusched.io.traces.trace import Trace
     from gpusched.model.gpu import GPU
 
 _REPORTS = (".nsys-rep", ".qdrep")

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import UNITS, shown
-from gpusched.io.launch_shapes import Shapes
-from gpusched.io.nsys_sqlite import preset
-from gpusched.io.trace import INT64_MAX, Trace, column
+from gpusched.io.traces.launch_shapes import Shapes
+from gpusched.io.traces.nsys_sqlite import preset
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_tables import INT64_MAX, column
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
