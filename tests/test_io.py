@@ -112,6 +112,7 @@ def test_every_array_of_a_launch(tmp_path):
         "context": [2],
         "stream": [13],
         "occupancy": [63],
+        "call": [-1],
     }
     assert len(trace) == 1
     assert trace.source == str(tmp_path / "trace.json")

@@ -52,7 +52,8 @@ def read_trace(
     """Read the kernel launches of a trace of the PyTorch profiler or of Nsight Systems.
 
     Times are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
-    Durations include interference by concurrent kernels. Copies and memsets are left out.
+    Durations include interference by concurrent kernels. Launch calls, annotated ranges, copies and
+    memsets are read for ``Trace.workload``; where one of them is damaged, that refuses the trace.
 
     Parameters
     ----------
@@ -109,7 +110,8 @@ def read_trace(
     order = np.argsort(launches.start, kind="stable")
     chosen = order[launches.device[order] == device]
     described = file.gpu(device) if given is None else given
-    return replace(take(launches, chosen), gpu=described, source=source)
+    events = file.beside_kernels().but_elsewhere(len(order) - len(chosen))
+    return replace(take(launches, chosen), gpu=described, source=source, events=events)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

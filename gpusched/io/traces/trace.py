@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.text import shown, time_text
 from gpusched.io.traces.kernel_names import labels
+from gpusched.io.traces.trace_events import TraceEvents
 from gpusched.io.traces.trace_kernels import TraceKernels, table_html
 from gpusched.io.traces.trace_tables import (
     INT64_MAX,
@@ -31,7 +32,12 @@ from gpusched.io.traces.trace_tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gpusched.io.trace_workloads.candidates import By
+    from gpusched.io.trace_workloads.from_trace import Gaps, Quantile
+    from gpusched.io.trace_workloads.observed_periods import Periods
+    from gpusched.io.trace_workloads.occurrences import Nesting
     from gpusched.model.gpu import GPU
+    from gpusched.model.workload.workloads import Workload
 
 __all__ = ["Trace"]
 
@@ -54,10 +60,14 @@ class Trace:
         Device, context and stream of the launch; ``device`` has one value only.
     occupancy
         The PyTorch profiler's "est. achieved occupancy %", -1 where the file has none.
+    call
+        Row of the launch's call among ``events.calls``, -1 where the file has none.
     gpu
         The GPU, or None when the file does not describe it and none was given.
     source
         The path it was read from.
+    events
+        Launch calls, annotated ranges, copies and memsets, where the file has them.
     """
 
     name: Names
@@ -71,8 +81,10 @@ class Trace:
     context: Int64Array
     stream: Int64Array
     occupancy: Int64Array
+    call: Int64Array
     gpu: GPU | None = None
     source: str = ""
+    events: TraceEvents = field(default_factory=TraceEvents)
 
     def __len__(self) -> int:
         return len(self.name)
@@ -179,6 +191,85 @@ class Trace:
         else:
             chosen = np.arange(len(kernels))[:count]
         return take(kernels, chosen)
+
+    def workload(
+        self,
+        by: By = "annotation",
+        *,
+        period: Periods = None,
+        quantile: Quantile = 1,
+        names: str | re.Pattern[str] | None = None,
+        nesting: Nesting = "outermost",
+        gaps: Gaps = "waited",
+    ) -> Workload:
+        """Make a workload whose tasks are the annotated ranges, steps, streams or kernels.
+
+        Each occurrence is a job: the CPU work before its first launch, its copies and kernels in
+        launch order, CPU work between them where the CPU had waited for the GPU, and CPU work
+        after the last. Times are the largest over the jobs, or a quantile. **They include
+        interference**: the result is a realistic example, not a safe model of the program.
+
+        >>> trace = gs.io.read_trace("tests/data/perception.pt.trace.json.gz")
+        >>> w = trace.workload(by="annotation")
+        >>> w.names
+        ('camera', 'detector', 'tracker', 'planner')
+        >>> w["tracker"].period
+        20000000
+        >>> print(w.notes[1])
+
+        Parameters
+        ----------
+        by
+            ``"annotation"``: a task per name of an annotated range (``record_function``, NVTX).
+            ``"step"``: one task, whose jobs are the profiler steps (``ProfilerStep#n``).
+            ``"stream"``: a task per stream, without CPU work; a job is what is launched in a
+            profiler step or in a range of ``names``; in a trace without, what starts within a
+            period, counted from the stream's first operation.
+            ``"kernel"``: a task per kernel (name and shape); each launch is a job.
+        period
+            One time for all tasks or times by name of task: ticks of a ns, or text with a unit.
+            Else the median distance between starts of occurrences, rounded down.
+        quantile
+            Part of the jobs whose times are not above the stated one; 1: all. It is computed by
+            rank, without interpolation. A float counts as the decimal that it prints as.
+        names
+            Regular expression: which annotations, steps or kernels are taken, by a match anywhere
+            in the name. The text of the first group, where there is one, is the task's name:
+            ``r"(\\w+) frame \\d+"``. Without it, all annotations but profiler steps.
+        nesting
+            Of chosen ranges inside each other, only the outermost are jobs, or only the innermost
+            (those that contain no other).
+        gaps
+            ``"waited"``: CPU work between GPU operations is a segment only where the CPU had waited
+            for the GPU. ``"all"``: wherever the GPU had none of the job's work.
+
+        Returns
+        -------
+        Workload
+            In ticks of a ns. Its ``notes`` say from how many jobs, at which quantile, and what was
+            left out. Deadlines are the periods.
+
+        Raises
+        ------
+        ValueError
+            No such ranges or launch calls, as in a report of kernels in CSV; a task with fewer than
+            two occurrences and no period; ranges of a thread that overlap without one inside the
+            other; damaged events, with their row; a malformed expression or an argument that is
+            not possible.
+
+        A kernel or copy belongs to the range that contains its launch call, which the correlation
+        number finds: on the thread of the call; else a range that any thread of the process starts
+        and ends; else, for a thread without chosen ranges of its own, one of the process's other
+        threads. Calls in several such ranges belong to none.
+
+        Jobs of a task may differ: the most frequent sequence of operations is taken, and jobs with
+        others are left out and counted. Operations of several streams are one chain. A grid that
+        differs between jobs is that of the job whose time is taken. Copies on the device, memsets,
+        work without a launch call and segments of no time are left out and counted.
+        """
+        from gpusched.io.trace_workloads.from_trace import workload_of
+
+        return workload_of(self, by, period, quantile, names, nesting, gaps)
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per launch; its columns are the arrays' names."""

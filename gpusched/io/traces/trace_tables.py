@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -15,6 +15,7 @@ from gpusched._support.text import shown
 
 if TYPE_CHECKING:
     import pandas as pd
+    from _typeshed import DataclassInstance
 
     from gpusched.model.gpu import GPU
 
@@ -61,7 +62,7 @@ def gpu_text(gpu: GPU | None) -> str:
     return f"{str(gpu.name)[:60] or 'a GPU'} ({gpu.sms} SMs)"
 
 
-Table = TypeVar("Table")
+Table = TypeVar("Table", bound="DataclassInstance")
 
 
 def column(values: Iterable[Any], dtype: Any = np.int64) -> Any:
@@ -92,15 +93,22 @@ def frame_of(table: Any) -> pd.DataFrame:
     return pd.DataFrame({k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
 
 
-def searcher(pattern: str | re.Pattern[str]) -> Any:
-    try:
-        search = re.compile(pattern).search
-    except re.error as error:
-        raise ValueError(
-            f"pattern: got {shown(written(pattern))}, expected a regular expression: {error}"
-        ) from error
+def searcher(pattern: str | re.Pattern[str]) -> Callable[[str], bool]:
+    """Whether a text contains a match of a regular expression."""
+    search = compiled(pattern, "pattern").search
     return lambda name: search(name) is not None
 
 
+def compiled(pattern: str | re.Pattern[str], name: str) -> re.Pattern[str]:
+    """The argument ``name`` as a regular expression; ``ValueError`` for a malformed one."""
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ValueError(
+            f"{name}: got {shown(written(pattern))}, expected a regular expression: {error}"
+        ) from error
+
+
 def written(pattern: str | re.Pattern[str]) -> str:
+    """The text of a regular expression."""
     return pattern if isinstance(pattern, str) else pattern.pattern
