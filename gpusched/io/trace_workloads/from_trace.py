@@ -64,8 +64,7 @@ def workload_of(
     _check_periods(tasks)
     notes = [
         f"from {clip(_name(trace), 60)} by {by}: times are {_rank_text(part)} of the jobs of a "
-        "task, and include interference by what ran beside them; CPU work is elapsed time outside "
-        "of calls that wait, without what ran beside the job's own GPU work",
+        "task, and include interference by what ran beside them",
         *_first(task.said for task in tasks),
         *maker.said(),
         *found.said,
@@ -212,6 +211,11 @@ class _Maker:
     def said(self) -> list[str]:
         """Sentences about what was left out."""
         sentences = []
+        if np.any(self.found.thread >= 0):
+            sentences.append(
+                "CPU work is elapsed time outside of calls that wait for the GPU, without what ran "
+                "beside the job's own GPU work"
+            )
         if self.unwaited:
             sentences.append(
                 "the GPU also waited for launches without a synchronisation before them, which is "

@@ -4,11 +4,12 @@ A call lies in a range when its start does. It is looked for
 
 1. in the ranges of the call's own thread, which are nested;
 2. in the ranges of its process that any thread may start and end;
-3. for a thread without ranges of its own among the chosen ones, in the ranges of the other threads
-   of its process (a network's backward pass is launched by a thread that the annotated one waits
-   for).
+3. for a thread without ranges of its own among the chosen ones, and for one that runs backward
+   passes, in the ranges of the other threads of its process.
 
-In 2 and 3, a call that lies in several ranges belongs to none. Of ranges inside each other only the
+In 2 and 3, a call that lies in several ranges belongs to none. Threads that run backward passes
+count as the thread that waits for them, where only one other thread of the process has chosen
+ranges: theirs are then inside of its. Of ranges inside each other only the
 outermost are jobs, or only the innermost, those that contain no other.
 """
 
@@ -38,7 +39,10 @@ _OVERHANG = 1000  # ns by which whole microseconds may move the ends of nested r
 
 @dataclass(frozen=True, eq=False)
 class Occurrences:
-    """Ranges that are jobs, by start. ``task`` numbers the ``names`` of the tasks."""
+    """Ranges that are jobs, by start. ``task`` numbers the ``names`` of the tasks.
+
+    ``lane_of`` has for each thread the one as which it counts.
+    """
 
     task: Int64Array
     start: Int64Array
@@ -47,6 +51,7 @@ class Occurrences:
     kind: Int64Array
     names: list[str]
     processes: list[str | None]
+    lane_of: Int64Array
 
     def __len__(self) -> int:
         return len(self.start)
@@ -94,7 +99,8 @@ def chosen_ranges(
         chosen &= ranges.kind != OF_STREAM
     end = ranges.end.copy()
     kept = []
-    for (kind, _), rows in _lanes(events, np.flatnonzero(chosen)):
+    lane_of = _lanes_of_threads(events, np.flatnonzero(chosen))
+    for (kind, _), rows in _lanes(events, np.flatnonzero(chosen), lane_of):
         rows = rows[np.lexsort((-end[rows], ranges.start[rows]))]
         if kind != OF_PROCESS:
             end[rows] = _nested(events, rows, end)
@@ -112,6 +118,7 @@ def chosen_ranges(
         kind=ranges.kind[rows],
         names=names,
         processes=processes,
+        lane_of=lane_of,
     )
 
 
@@ -123,18 +130,24 @@ def owners(
     For ranges on streams of the GPU, ``time`` is the start of the work and ``thread`` its stream.
     """
     owner = np.full(len(time), NONE)
-    own = found.kind != OF_PROCESS
-    lanes = {lane: rows for lane, rows in _groups(found.thread, np.flatnonzero(own))}
-    for lane, calls in _groups(thread, np.arange(len(thread))):
+    own = np.flatnonzero(found.kind != OF_PROCESS)
+    if np.any(found.kind == OF_STREAM):
+        lanes = dict(_groups(found.thread, own))
+        called = thread
+    else:
+        lanes = dict(_groups(found.lane_of[found.thread], own))
+        called = np.where(thread < 0, -1, found.lane_of[thread])
+    for lane, calls in _groups(called, np.arange(len(called))):
         if (rows := lanes.get(lane)) is not None:
             owner[calls] = _sole(found, rows, time[calls])
     if np.any(found.kind == OF_STREAM):
         return owner
     process = _processes(events)
+    annotated = sorted(set(lanes) - events.helpers)
     for kind in (OF_PROCESS, OF_THREAD):
         left = np.flatnonzero((owner == NONE) & (thread >= 0))
         if kind == OF_THREAD:
-            left = left[~np.isin(thread[left], list(lanes))]
+            left = left[~np.isin(called[left], annotated)]
         ranges = np.flatnonzero(found.kind == kind)
         by_process = dict(_groups(process[found.thread], ranges))
         for of, calls in _groups(process[thread], left):
@@ -160,13 +173,27 @@ def _groups(values: Int64Array, rows: Int64Array) -> Iterator[tuple[int, Int64Ar
         yield int(values[part[0]]), part
 
 
-def _lanes(events: TraceEvents, rows: Int64Array) -> Iterator[tuple[tuple[int, int], Int64Array]]:
+def _lanes_of_threads(events: TraceEvents, chosen: Int64Array) -> Int64Array:
+    """The thread as which each counts: another one for those that run its backward passes."""
+    lane = np.arange(len(events.threads))
+    rows = chosen[events.ranges.kind[chosen] == OF_THREAD]
+    annotated = set(np.unique(events.ranges.thread[rows]).tolist()) - events.helpers
+    for helper in events.helpers:
+        ours = [i for i in annotated if events.process(i) == events.process(helper)]
+        if len(ours) == 1:
+            lane[helper] = ours[0]
+    return lane
+
+
+def _lanes(
+    events: TraceEvents, rows: Int64Array, lane_of: Int64Array
+) -> Iterator[tuple[tuple[int, int], Int64Array]]:
     """Kind and lane of ranges that are nested, or that are taken together: of a process."""
     process = _processes(events)
     for kind, those in _groups(events.ranges.kind, rows):
-        lane = events.ranges.thread
-        if kind == OF_PROCESS:
-            lane = process[lane]
+        lane = events.ranges.thread.copy()
+        if kind != OF_STREAM:
+            lane[those] = (process if kind == OF_PROCESS else lane_of)[lane[those]]
         for number, part in _groups(lane, those):
             yield (kind, number), part
 

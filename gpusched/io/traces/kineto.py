@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -34,7 +35,8 @@ class File:
 
     def __init__(self, source: str, data: bytes, packed: bool) -> None:
         self.source = source
-        self.document = _load(source, data, packed)
+        self.backward: set[tuple[Any, Any]] = set()  # process and thread of backward passes
+        self.document = _load(source, data, packed, self._drop_others)
         parts = self.document if isinstance(self.document, dict) else {}
         events = parts.get("traceEvents")
         if isinstance(parts.get("times"), list) and events is None:
@@ -70,7 +72,7 @@ class File:
         names, *columns = zip(*rows, strict=True)
         launched: Int64Array = column(numbers)
         try:
-            self.beside, calls = beside_kernels(self.source, self.events, launched)
+            self.beside, calls = beside_kernels(self.source, self.events, launched, self.backward)
             call = calls.of(launched)
         except ValueError as error:
             self.beside, call = TraceEvents(missing=str(error)), np.full(len(rows), NO_CALL)
@@ -84,31 +86,30 @@ class File:
         """The GPU that the file describes as this device; None when it describes no device."""
         return _described_gpu(self.source, self.document.get("deviceProperties"), device)
 
+    def _drop_others(self, value: dict[str, Any]) -> Any:
+        """Replace other events than kernels by the fields that are needed while the file is parsed.
+
+        They are about nine in ten events, most of which are not needed at all; keeping them would take
+        several times the memory.
+        """
+        if "ph" in value and value.get("cat") not in _KERNEL:
+            return kept_event(value, self.backward) or _OTHER
+        return value
+
 
 def like_json(data: bytes) -> bool:
     """True when the bytes start as JSON does."""
     return data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
 
 
-def _drop_others(value: dict[str, Any]) -> Any:
-    """Replace other events than kernels by the fields that are needed while the file is parsed.
-
-    They are about nine in ten events, most of which are not needed at all; keeping them would take
-    several times the memory.
-    """
-    if "ph" in value and value.get("cat") not in _KERNEL:
-        return kept_event(value) or _OTHER
-    return value
-
-
-def _load(source: str, data: bytes, packed: bool) -> Any:
+def _load(source: str, data: bytes, packed: bool, hook: Callable[[dict[str, Any]], Any]) -> Any:
     """The document, with the events that are needed and exact decimals."""
     inside = "expected JSON in the gzip" if packed else "expected JSON"
     if not like_json(data):
         inside += " of the PyTorch profiler, or a trace of Nsight Systems"
     try:
         text = data.decode("utf-8-sig")
-        return json.loads(text, parse_float=Decimal, object_hook=_drop_others)
+        return json.loads(text, parse_float=Decimal, object_hook=hook)
     except RecursionError:
         raise ValueError(f"{source}: {inside}: nested too deeply") from None
     except (ValueError, ArithmeticError) as error:

@@ -36,6 +36,7 @@ _ON_GPU = ("gpu_user_annotation",)
 _OPERATORS = ("cpu_op", "Operator")  # which older versions call profiler steps, too
 _KEPT = frozenset((*_CALLS, *_COPIES, *_MEMSETS, *_ON_CPU, *_ON_GPU))
 _STEP = "ProfilerStep#"
+_BACKWARD = "autograd::engine::evaluate_function"
 _DIRECTIONS = {"HtoD": COPY_IN, "DtoH": COPY_OUT, "DtoD": COPY_ON_DEVICE}
 
 
@@ -51,15 +52,23 @@ class KinetoEvent(NamedTuple):
     args: Any
 
 
-def kept_event(event: dict[str, Any]) -> KinetoEvent | None:
-    """A complete event of one of the categories read here; None for the others."""
+def kept_event(event: dict[str, Any], backward: set[tuple[Any, Any]]) -> KinetoEvent | None:
+    """A complete event of one of the categories read here; None for the others.
+
+    Process and thread of operators that run a backward pass are put in ``backward``.
+    """
     category = event.get("cat")
     if not isinstance(category, str) or event.get("ph") != "X":
         return None
     name = event.get("name")
     if category not in _KEPT:
-        step = category in _OPERATORS and isinstance(name, str) and name.startswith(_STEP)
-        if not step:
+        if category not in _OPERATORS or not isinstance(name, str):
+            return None
+        if name.startswith(_BACKWARD):
+            process, thread = event.get("pid"), event.get("tid")
+            if isinstance(process, (int, str)) and isinstance(thread, (int, str)):
+                backward.add((process, thread))
+        if not name.startswith(_STEP):
             return None
         category = _ON_CPU[0]
     args = None if category in _ON_CPU else event.get("args")
@@ -70,11 +79,12 @@ def kept_event(event: dict[str, Any]) -> KinetoEvent | None:
 
 
 def beside_kernels(
-    source: str, events: list[Any], launched: Int64Array
+    source: str, events: list[Any], launched: Int64Array, backward: set[tuple[Any, Any]]
 ) -> tuple[TraceEvents, LinkedCalls]:
     """The events beside the kernels, and the calls by correlation number.
 
-    ``launched`` has the correlation numbers of the kernels, below 0 where there is none.
+    ``launched`` has the correlation numbers of the kernels, below 0 where there is none;
+    ``backward`` process and thread of those that run backward passes.
 
     Raises
     ------
@@ -85,7 +95,7 @@ def beside_kernels(
     for index, event in enumerate(events):
         if isinstance(event, KinetoEvent):
             reader.add(index, event)
-    return reader.result(launched)
+    return reader.result(launched, backward)
 
 
 class _Reader:
@@ -142,7 +152,9 @@ class _Reader:
         self.transfers.append((start, duration, kind, device, context, stream))
         self.of_transfer.append(correlation(event.args))
 
-    def result(self, launched: Int64Array) -> tuple[TraceEvents, LinkedCalls]:
+    def result(
+        self, launched: Int64Array, backward: set[tuple[Any, Any]]
+    ) -> tuple[TraceEvents, LinkedCalls]:
         calls = list(zip(*self.calls, strict=True)) or [()] * 5
         of_transfer: Int64Array = column(self.of_transfer)
         linked = LinkedCalls(
@@ -157,6 +169,7 @@ class _Reader:
             ranges=Ranges(column(ranges[0], object), *map(column, ranges[1:])),
             transfers=Transfers(*[*map(column, transfers), column(linked.of(of_transfer))]),
             threads=tuple(self.threads),
+            helpers=frozenset(i for key, i in self.threads.items() if key in backward),
             where=f"{self.source}: traceEvents[{{}}]",
             unfinished=self.unfinished,
         )

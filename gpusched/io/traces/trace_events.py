@@ -108,6 +108,8 @@ class TraceEvents:
         The events, in the order of the file.
     threads
         Process and thread of each number of a thread.
+    helpers
+        Threads that run the backward pass for others, which wait for them.
     where
         What a row of the ranges is called in messages, with ``{}`` for its number in the file.
     unfinished
@@ -124,6 +126,7 @@ class TraceEvents:
     ranges: Ranges = field(default_factory=Ranges)
     transfers: Transfers = field(default_factory=Transfers)
     threads: Sequence[tuple[Any, Any]] = ()
+    helpers: frozenset[int] = frozenset()
     where: str = ""
     unfinished: int = 0
     graphs: int = 0
