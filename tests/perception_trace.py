@@ -6,7 +6,8 @@ detector and a planner at 25 Hz. Each job is a ``record_function`` range that la
 copies and kernels into its own stream and waits for it. Together they need more than the GPU has
 when kernels run one at a time, and less when those that fit run together.
 
-Run as a program, this writes data/perception.pt.trace.json.gz anew; a test compares it with what is written.
+Run as a program, this writes data/perception.pt.trace.json.gz anew; a test compares it with what is
+written.
 """
 
 from __future__ import annotations

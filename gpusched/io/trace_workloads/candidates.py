@@ -208,8 +208,7 @@ def _by_stream(
     else:
         part, order = _assigned(trace, work, delimiters, said)
         begin = np.where(part >= 0, delimiters.start[part], 0)
-        several = len(delimiters.names) > 1
-        what = "one of the ranges" if several else f"a range {shown(delimiters.names[0])}"
+        what = "a profiler step" if names is None else "one of the ranges"
         said.append(f"a job is what is launched on a stream in {what}")
     inside = np.flatnonzero(part >= 0)
     if not len(inside):

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import SupportsIndex, cast
 
 from gpusched._support.arguments import Int64Array, integer
+from gpusched._support.text import time_text
 from gpusched.io.traces.trace_tables import INT64_MAX, column
 
 PERIOD_STEP = 50_000
@@ -74,6 +75,35 @@ def harmonic_periods(
             f"utilization: got {utilization}, expected more (a period exceeds 64 bits of ns)"
         )
     return cast(Int64Array, column([s * step for s in steps]))
+
+
+def utilization_text(wcet: Int64Array, periods: Int64Array, asked: float) -> str:
+    """A sentence about the utilization with chosen periods, and why it is less than asked for.
+
+    >>> periods = gs.io.harmonic_periods([800_000, 1_000_000], 1.9)
+    >>> utilization_text(np.array([800_000, 1_000_000]), periods, 1.9)[:36]
+    'utilization 0.75 (asked for: 1.9): k'
+    """
+    times = wcet.tolist()
+    pairs = zip(times, periods.tolist(), strict=True)
+    reached = sum((Fraction(c, p) for c, p in pairs), Fraction(0))
+    text = f"utilization {float(reached):.4g}"
+    if reached >= Fraction(asked):
+        return text
+    floor = 2 * max(times)
+    most = Fraction(sum(times), floor)
+    reasons = []
+    if most < Fraction(asked):
+        reasons.append(
+            f"kernels cannot be interrupted, and no period is below {time_text(floor, 4)}, twice "
+            f"the longest kernel, which allows {float(most):.4g}"
+        )
+    if reached < min(most, Fraction(asked)):
+        reasons.append(
+            f"periods are rounded up to 1, 2, 3, 4, 6, 8, ... times {time_text(PERIOD_STEP, 4)}, "
+            "which keeps the hyperperiod short"
+        )
+    return f"{text} (asked for: {asked:g}): {'; '.join(reasons)}"
 
 
 def _grid(steps: int) -> int:

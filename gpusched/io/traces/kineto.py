@@ -87,9 +87,9 @@ class File:
         return _described_gpu(self.source, self.document.get("deviceProperties"), device)
 
     def _drop_others(self, value: dict[str, Any]) -> Any:
-        """Replace other events than kernels by the fields that are needed while the file is parsed.
+        """Replace other events than kernels by the needed fields while the file is parsed.
 
-        They are about nine in ten events, most of which are not needed at all; keeping them would take
+        They are about nine in ten events, most of which are not needed; keeping them would take
         several times the memory.
         """
         if "ph" in value and value.get("cat") not in _KERNEL:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.text import shown, time_text
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from gpusched.model.workload.workloads import Workload
 
 __all__ = ["Trace"]
+
+_SHARING = 2  # kernels that share the GPU make a batch
+_PART = 100  # of the GPU time, which a kernel has to take to be preferred
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,12 +153,14 @@ class Trace:
             Number of kernels; fewer are returned where the trace has fewer.
         pattern
             Regular expression on full names: only kernels that match are considered, whether they
-            fit the GPU or not.
+            can run on the GPU or not.
         together
-            Without a pattern: prefer kernels all of whose blocks are resident at once on the empty
-            GPU (``TraceKernels.fits``), because only these can share the GPU with others in a
-            batch. Where fewer than ``count`` fit, the largest others follow; each of them runs
-            alone in its batches.
+            Without a pattern: leave out kernels that cannot run on the GPU, and see to it that
+            batches of several kernels are possible. Of three or more kernels, two are such whose
+            blocks are all resident at once on the empty GPU (``TraceKernels.fits``), because only
+            these can share the GPU in a batch: where the largest ones have fewer, the largest of
+            these that take at least a hundredth of the trace's GPU time are in the place of the
+            smallest. The others run alone in their batches.
 
         Returns
         -------
@@ -179,11 +185,7 @@ class Trace:
                     f"pattern: got {shown(written(pattern))}, expected one that matches a kernel"
                 )
         elif together:
-            fits = kernels.fits()
-            others = (kernels.occupancy() > 0) & ~fits
-            chosen = np.flatnonzero(fits)[:count]
-            fill = np.flatnonzero(others)[: count - chosen.size]
-            chosen = np.sort(np.concatenate([chosen, fill]))
+            chosen = _largest(kernels, count)
             if chosen.size == 0:
                 raise ValueError(
                     f"gpu: got {gpu_text(self.gpu)}, expected one that can run a kernel"
@@ -282,12 +284,29 @@ class Trace:
         return f"<p>{html.escape(_summary(self))}</p>{table_html(self.kernels(), 10)}"
 
 
+def _largest(kernels: TraceKernels, count: int) -> NDArray[np.int64]:
+    """The largest kernels that can run; of three or more, two that can share the GPU, if any."""
+    able = np.flatnonzero(kernels.occupancy() > 0)
+    chosen, others = able[:count], able[count:]
+    if count < _SHARING + 1:
+        return chosen
+    fits = kernels.fits()
+    whole = sum(kernels.total.tolist())
+    matters = np.array([total * _PART >= whole for total in kernels.total.tolist()])
+    more = others[fits[others] & matters[others]]
+    wanted = min(max(_SHARING - int(fits[chosen].sum()), 0), len(more))
+    smallest = np.flatnonzero(~fits[chosen])[::-1][:wanted]
+    return np.sort(np.concatenate([np.delete(chosen, smallest), more[:wanted]]))
+
+
 def _summary(trace: Trace) -> str:
-    kernels, streams = len(set(trace.name)), len(np.unique(trace.stream))
+    shapes = (trace.blocks, trace.threads, trace.regs, trace.smem)
+    kernels = set(zip(trace.name.tolist(), *(side.tolist() for side in shapes), strict=True))
+    streams = len(np.unique(trace.stream))
     last = max((trace.start + trace.duration).tolist(), default=0)
     span = time_text(last - int(trace.start[0]) if len(trace) else 0, 4)
     where = os.path.basename(trace.source)[-60:]
     return (
-        f"{len(trace)} launches of {kernels} kernels in {streams} streams over {span}, "
+        f"{len(trace)} launches of {len(kernels)} kernels in {streams} streams over {span}, "
         f"{gpu_text(trace.gpu)}{', ' if where else ''}{where}"
     )
