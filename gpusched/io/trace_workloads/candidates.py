@@ -129,7 +129,7 @@ def _count(
     said: list[str], chosen: Int64Array | np.ndarray[tuple[int], np.dtype[np.bool_]], what: str
 ) -> None:
     if count := int(np.sum(chosen)):
-        said.append(f"left out: {count} kernels and copies {what}")
+        said.append(f"left out: kernels and copies {what}: {count}")
 
 
 def _by_kernel(trace: Recording, work: GpuWork, names: str | re.Pattern[str] | None) -> Candidates:
@@ -156,7 +156,7 @@ def _by_kernel(trace: Recording, work: GpuWork, names: str | re.Pattern[str] | N
 
 def _count_copies(said: list[str], work: GpuWork) -> None:
     if count := int(np.sum(work.kernel < 0)):
-        said.append(f"left out: {count} copies to and from the device")
+        said.append(f"left out: copies to and from the device: {count}")
 
 
 def _without_cpu(

@@ -223,9 +223,7 @@ class _Maker:
                 + ", ".join(_first(self.unwaited))
             )
         if self.zeros:
-            sentences.append(
-                f"left out: {_count(self.zeros, 'segment')} with a measured duration of 0"
-            )
+            sentences.append(f"left out: segments with a measured duration of 0: {self.zeros}")
         if self.nothing:
             names = clip(", ".join(self.nothing), 200)
             sentences.append(f"left out: tasks that take no time: {names}")

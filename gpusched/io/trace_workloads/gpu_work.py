@@ -15,10 +15,10 @@ from gpusched.io.traces.trace_events import (
     COPY_OTHER,
     COPY_OUT,
     MEMSET,
-    NO_CALL,
     TraceEvents,
 )
 from gpusched.io.traces.trace_tables import Names
+from gpusched.model.workload.time_units import time_with_unit
 
 __all__ = ["IN", "OUT", "GpuWork", "Recording", "gpu_work"]
 
@@ -26,11 +26,10 @@ __all__ = ["IN", "OUT", "GpuWork", "Recording", "gpu_work"]
 IN, OUT = -1, -2
 
 _LEFT_OUT = {
-    COPY_ON_DEVICE: ("copy on the device", "copies on the device"),
-    COPY_OTHER: ("copy between devices or of an unknown direction",
-                 "copies between devices or of unknown directions"),
-    MEMSET: ("memset", "memsets"),
-}  # fmt: skip
+    COPY_ON_DEVICE: "copies on the device",
+    COPY_OTHER: "copies between devices or of unknown directions",
+    MEMSET: "memsets",
+}
 
 
 class Recording(Protocol):
@@ -110,11 +109,6 @@ def gpu_work(trace: Recording) -> GpuWork:
     )
 
 
-def without_call(work: GpuWork) -> int:
-    """Number of operations whose launch call is unknown."""
-    return int(np.sum(work.call == NO_CALL))
-
-
 def _numbers(trace: Recording) -> tuple[Int64Array, list[str]]:
     """The number of each launch's kernel, and the short name of each number."""
     known: dict[tuple[str, int, int, int], int] = {}
@@ -129,15 +123,13 @@ def _numbers(trace: Recording) -> tuple[Int64Array, list[str]]:
 def _left_out(trace: Recording, here: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[str]:
     """Sentences about what can be part of no job."""
     events = trace.events
-    said = []
-    for kind, (one, many) in _LEFT_OUT.items():
+    sentences = []
+    for kind, what in _LEFT_OUT.items():
         chosen = here & (events.transfers.kind == kind)
-        if count := int(chosen.sum()):
+        if chosen.any():
             total = sum(events.transfers.duration[chosen].tolist())
-            said.append((count, one if count == 1 else many, total))
-    sentences = [
-        f"left out: {count} {what} ({total / 1000:.6g} us in all)" for count, what, total in said
-    ]
+            time = time_with_unit(total, 1)
+            sentences.append(f"left out: {what}: {int(chosen.sum())} ({time} in all)")
     for count, what in (
         (int((~here).sum()), "copies and memsets on other devices"),
         (events.elsewhere, "kernels on other devices"),
@@ -145,5 +137,5 @@ def _left_out(trace: Recording, here: np.ndarray[tuple[int], np.dtype[np.bool_]]
         (events.unfinished, "ranges without an end"),
     ):
         if count:
-            sentences.append(f"left out: {count} {what}")
+            sentences.append(f"left out: {what}: {count}")
     return sentences

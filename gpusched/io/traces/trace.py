@@ -214,10 +214,11 @@ class Trace:
         >>> trace = gs.io.read_trace("tests/data/perception.pt.trace.json.gz")
         >>> w = trace.workload(by="annotation")
         >>> w.names
-        ('camera', 'detector', 'tracker', 'planner')
+        ('camera', 'tracker', 'detector', 'planner')
         >>> w["tracker"].period
         20000000
-        >>> print(w.notes[1])
+        >>> print(w.notes[1])  # doctest: +ELLIPSIS
+        camera: from 16 of 16 occurrences; ...
 
         Parameters
         ----------
