@@ -53,7 +53,7 @@ def read_trace(
 
     Times are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
     Durations include interference by concurrent kernels. Launch calls, annotated ranges, copies and
-    memsets are read for ``Trace.workload``; where one of them is damaged, that refuses the trace.
+    memsets are read for ``Trace.workload``, which refuses the trace where one of them is damaged.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ import numpy as np
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
 from gpusched.io.trace_workloads.gpu_work import GpuWork, Recording
+from gpusched.io.trace_workloads.grouping import groups
 from gpusched.io.trace_workloads.observed_periods import Periods, given_period
 from gpusched.io.trace_workloads.occurrences import (
     NONE,
@@ -245,7 +246,8 @@ def _windows(
 ) -> tuple[Int64Array, Int64Array]:
     """The number of the period in which each operation starts, and the start of that."""
     part, begin = np.zeros(len(work), np.int64), np.zeros(len(work), np.int64)
-    for number, text in enumerate(texts):
+    for number, rows in groups(stream, np.arange(len(work))):
+        text = texts[number]
         given = given_period(period, text)
         if given is None:
             raise ValueError(
@@ -253,7 +255,6 @@ def _windows(
                 "profiler steps that tell its jobs apart (or give names= of ranges)"
             )
         length = in_ticks(as_time(given, "period"), None, 1, "period")
-        rows = np.flatnonzero(stream == number)
         first = int(work.start[rows].min())
         part[rows] = (work.start[rows] - first) // length
         begin[rows] = first + part[rows] * length

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched.io.trace_workloads.gpu_work import GpuWork
+from gpusched.io.trace_workloads.grouping import groups
 from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
 
 __all__ = ["CpuWork", "Waits", "cpu_work"]
@@ -49,14 +50,16 @@ class Waits:
         start = np.concatenate([calls.start[waiting], begun])
         end = np.concatenate([calls.end[waiting], calls.end[call]])
         self.of: dict[int, tuple[Int64Array, Int64Array, Int64Array]] = {}
-        for number in np.unique(thread).tolist():
-            rows = np.flatnonzero(thread == number)
+        for number, rows in groups(thread, np.arange(len(thread))):
             self.of[number] = _merged(start[rows], end[rows])
 
     def until(self, thread: Int64Array, time: Int64Array) -> Int64Array:
-        """How long each thread had waited before a time."""
+        """The time that each thread had waited before a moment."""
         total = np.zeros(time.shape, np.int64)
-        for number, (start, length, before) in self.of.items():
+        for number in np.unique(thread).tolist():
+            if number not in self.of:
+                continue
+            start, length, before = self.of[number]
             chosen = thread == number
             place = np.searchsorted(start, time[chosen], side="right") - 1
             behind = np.maximum(place, 0)

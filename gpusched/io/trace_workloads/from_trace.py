@@ -36,6 +36,7 @@ Gaps = Literal["waited", "all"]
 Quantile = str | int | float | Fraction
 """A part of the jobs, as decimal text, a number or a Fraction."""
 
+_LONGEST = 2**60
 _NOTES = 40  # tasks that have notes
 
 
@@ -56,6 +57,7 @@ def workload_of(
     if not len(trace.start):
         raise ValueError("trace: got no launches, expected at least one")
     work = gpu_work(trace)
+    _check_span(trace, work)
     found = candidates(trace, work, by, names, nesting, period)
     check_names(period, found.names)
     maker = _Maker(trace, work, found, period, part, gaps == "all")
@@ -149,7 +151,8 @@ class _Maker:
         length = rows.shape[1]
         times = work.end[rows] - work.start[rows]
         if not length:
-            assert cpu is not None
+            if cpu is None:
+                return []
             return _cpu_segment(ranked(cpu.after[:, None], self.quantile)[0])
         value = ranked(times, self.quantile)
         chosen = rows[ranked_row(times, work.blocks[rows], self.quantile), np.arange(length)]
@@ -233,6 +236,15 @@ class _Maker:
 def _cpu_segment(time: object) -> list[Segment]:
     number = int(time)  # type: ignore[call-overload]
     return [CPU(number)] if number > 0 else []
+
+
+def _check_span(trace: Recording, work: GpuWork) -> None:
+    """Raise a ``ValueError`` for times so far apart that sums of them could exceed 64 bits."""
+    calls, ranges = trace.events.calls, trace.events.ranges
+    starts = [int(table.start.min()) for table in (work, calls, ranges) if len(table)]
+    ends = [int(table.end.max()) for table in (work, calls, ranges) if len(table)]
+    if (span := max(ends) - min(starts)) >= _LONGEST:
+        raise ValueError(f"trace: got times {shown(span)} ns apart, expected less than 2**60")
 
 
 def _check_periods(tasks: list[_Made]) -> None:

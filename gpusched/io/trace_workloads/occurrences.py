@@ -24,6 +24,7 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
+from gpusched.io.trace_workloads.grouping import groups
 from gpusched.io.traces.trace_events import OF_PROCESS, OF_STREAM, OF_THREAD, Ranges, TraceEvents
 from gpusched.io.traces.trace_tables import compiled
 
@@ -132,12 +133,12 @@ def owners(
     owner = np.full(len(time), NONE)
     own = np.flatnonzero(found.kind != OF_PROCESS)
     if np.any(found.kind == OF_STREAM):
-        lanes = dict(_groups(found.thread, own))
+        lanes = dict(groups(found.thread, own))
         called = thread
     else:
-        lanes = dict(_groups(found.lane_of[found.thread], own))
+        lanes = dict(groups(found.lane_of[found.thread], own))
         called = np.where(thread < 0, -1, found.lane_of[thread])
-    for lane, calls in _groups(called, np.arange(len(called))):
+    for lane, calls in groups(called, np.arange(len(called))):
         if (rows := lanes.get(lane)) is not None:
             owner[calls] = _sole(found, rows, time[calls])
     if np.any(found.kind == OF_STREAM):
@@ -149,8 +150,8 @@ def owners(
         if kind == OF_THREAD:
             left = left[~np.isin(called[left], annotated)]
         ranges = np.flatnonzero(found.kind == kind)
-        by_process = dict(_groups(process[found.thread], ranges))
-        for of, calls in _groups(process[thread], left):
+        by_process = dict(groups(process[found.thread], ranges))
+        for of, calls in groups(process[thread], left):
             if (rows := by_process.get(of)) is not None:
                 owner[calls] = _sole(found, rows, time[calls])
     return owner
@@ -163,25 +164,17 @@ def _processes(events: TraceEvents) -> Int64Array:
     return np.array(found, np.int64)
 
 
-def _groups(values: Int64Array, rows: Int64Array) -> Iterator[tuple[int, Int64Array]]:
-    """Each value that rows have, and those rows in their order."""
-    if not len(rows):
-        return
-    order = rows[np.argsort(values[rows], kind="stable")]
-    cuts = np.flatnonzero(np.diff(values[order])) + 1
-    for part in np.split(order, cuts):
-        yield int(values[part[0]]), part
-
-
 def _lanes_of_threads(events: TraceEvents, chosen: Int64Array) -> Int64Array:
     """The thread as which each counts: another one for those that run its backward passes."""
     lane = np.arange(len(events.threads))
     rows = chosen[events.ranges.kind[chosen] == OF_THREAD]
-    annotated = set(np.unique(events.ranges.thread[rows]).tolist()) - events.helpers
+    annotated: dict[Any, set[int]] = {}
+    for thread in set(np.unique(events.ranges.thread[rows]).tolist()) - events.helpers:
+        annotated.setdefault(events.process(thread), set()).add(thread)
     for helper in events.helpers:
-        ours = [i for i in annotated if events.process(i) == events.process(helper)]
-        if len(ours) == 1:
-            lane[helper] = ours[0]
+        served = annotated.get(events.process(helper), set())
+        if len(served) == 1:
+            [lane[helper]] = served
     return lane
 
 
@@ -190,11 +183,11 @@ def _lanes(
 ) -> Iterator[tuple[tuple[int, int], Int64Array]]:
     """Kind and lane of ranges that are nested, or that are taken together: of a process."""
     process = _processes(events)
-    for kind, those in _groups(events.ranges.kind, rows):
+    for kind, those in groups(events.ranges.kind, rows):
         lane = events.ranges.thread.copy()
         if kind != OF_STREAM:
             lane[those] = (process if kind == OF_PROCESS else lane_of)[lane[those]]
-        for number, part in _groups(lane, those):
+        for number, part in groups(lane, those):
             yield (kind, number), part
 
 

@@ -192,7 +192,7 @@ class _Reader:
         start, duration = found
         if duration < 0:
             self.fail(index, event, "dur", event.duration, "a non-negative number")
-        if abs(start) > INT64_MAX or start + duration > INT64_MAX:
+        if max(abs(start), duration, start + duration) > INT64_MAX:
             what = "a time that, with dur, fits 64 bits of ns"
             self.fail(index, event, "ts", event.start, what)
         return start, duration
