@@ -198,6 +198,7 @@ def test_steps(tmp_path: Path) -> None:
     w = read.workload("step")
     assert (w.names, w[0].period) == (("step",), 1_000_000)
     assert [kernel.name for kernel in w[0].kernels] == ["k", "optimizer"]
+    assert any(n.startswith("3 kernels and copies that other threads launched") for n in w.notes)
     assert read.workload().names == ("net",)  # steps are not annotations
     assert [k.name for k in read.workload("step", names="net")["step"].kernels] == ["k"]
 
@@ -420,6 +421,32 @@ def test_ranges_of_the_gpu_serve_where_there_are_no_others(tmp_path: Path) -> No
     assert us(*w["net"].kernels) == [("Kernel", 10), ("Kernel", 10)]
 
 
+def test_times_that_are_too_far_apart(tmp_path: Path) -> None:
+    recording = Recording()
+    recording.range("net", -(2**60) // 1000, 10)
+    recording.launch(10, 20, 10)
+    with pytest.raises(ValueError, match=r"trace: got times \d+ ns apart, expected less than 2"):
+        recording.read(tmp_path).workload("kernel", period=1)
+
+
+def test_names_of_tasks_are_text_that_files_can_hold(tmp_path: Path) -> None:
+    recording = Recording()
+    names = ["a\nb", '"', "ü" * 500, "\x00", "=", "x" * 5000]
+    for i, name in enumerate(names):
+        for j in range(2):
+            recording.range(name, 1000 * i + 100 * j, 50)
+            recording.launch(1000 * i + 100 * j, 1000 * i + 100 * j + 10, 10, name)
+    w = recording.read(tmp_path).workload()
+    assert w.names == tuple(names)
+    for ending in ("toml", "json"):
+        w.save(tmp_path / f"w.{ending}")
+        assert gs.Workload.load(tmp_path / f"w.{ending}") == w
+    assert max(map(len, w.notes)) < 400
+    recording.range("\ud800", 0, 50)
+    with pytest.raises(ValueError, match=r"traceEvents\[36\].*expected text that UTF-8 can encode"):
+        recording.read(tmp_path).workload(period=1)
+
+
 @pytest.mark.parametrize(
     ("event", "message"),
     [
@@ -540,6 +567,19 @@ def test_ranges_that_any_thread_may_end(tmp_path: Path) -> None:
     assert [kernel.time for kernel in w["net"].kernels] == [12]
     assert "net: from 3 of 3 occurrences" in w.notes[1]
     assert "left out: kernels and copies launched in several ranges of other threads: 1" in w.notes
+
+
+def test_whole_graphs_are_counted(tmp_path: Path) -> None:
+    ranges = [(0, 500, 59, 1, 4, None), (1000, 1500, 59, 1, 4, None)]
+    path = nsys(tmp_path / "t", [(30, 1, 40, 10), (1030, 1, 1040, 12)], ranges)
+    change(
+        path,
+        "UPDATE StringIds SET value = 'k' WHERE value LIKE 'k%'",
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER)",
+        "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1), (2)",
+    )
+    notes = gs.io.read_trace(path).workload().notes
+    assert any("CUDA graphs recorded as a whole" in note and note.endswith("2") for note in notes)
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,13 @@ def _assigned(
     _count(said, ~known, "without a launch call in the trace")
     _count(said, known & (owner == NONE), "launched outside of all ranges")
     _count(said, owner == SEVERAL, "launched in several ranges of other threads")
+    inside = owner >= 0
+    others = inside & (thread != np.where(inside, found.thread[owner], thread))
+    if count := int(others.sum()):
+        said.append(
+            f"{count} kernels and copies that other threads launched belong to the only range "
+            "around their launch"
+        )
     return owner, order
 
 

@@ -128,6 +128,8 @@ class _Reader:
     def add_range(self, index: int, event: KinetoEvent) -> None:
         if not isinstance(event.name, str) or not event.name:
             self.fail(index, event, "name", event.name, "text")
+        if any("\ud800" <= char <= "\udfff" for char in event.name):
+            self.fail(index, event, "name", event.name, "text that UTF-8 can encode")
         if event.duration is None:
             self.unfinished += 1
             return
