@@ -120,14 +120,14 @@ def test_a_quantile_is_taken_by_rank(tmp_path: Path) -> None:
     read = recording.read(tmp_path)
     for quantile, time in (
         (1, 59), ("0.9", 58), (0.9, 58), (Fraction(9, 10), 58), ("0.901", 59), (0.05, 50),
-        ("0.5", 54), (Fraction(1, 10**9), 50),
+        ("0.5", 54), (Fraction(1, 10**9), 50), (1e-9, 50), (np.float64(0.9), 58),
     ):  # fmt: skip
         w = read.workload(quantile=quantile)
         [kernel] = w["net"].kernels
         assert (kernel.time, kernel.blocks) == (time * 1000, 150 - time)
         assert "grids of 1 kernel differ between jobs" in w.notes[1]
     assert "the 0.9 quantile, by rank, of the jobs" in read.workload(quantile="0.9").notes[0]
-    for wrong in (0, 2, "1.1", "-1", "x", 1.5, float("nan"), float("inf")):
+    for wrong in (0, 2, "1.1", "-1", "x", 1.5, -0.5, 0.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="quantile: got"):
             read.workload(quantile=wrong)
     with pytest.raises(TypeError, match="quantile: got None"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable
@@ -83,7 +84,6 @@ class _Made:
     process: str | None
     segments: list[Segment]
     period: Period | None
-    occurrences: int
     said: str
 
     def finished(self) -> Task:
@@ -129,7 +129,6 @@ class _Maker:
             process=self.found.processes[number],
             segments=segments,
             period=period,
-            occurrences=len(occurrences),
             said=self._said(name, len(occurrences), jobs, period),
         )
 
@@ -260,8 +259,11 @@ def _check_periods(tasks: list[_Made]) -> None:
 
 
 def _quantile(value: Quantile) -> Fraction:
-    part = as_factor(repr(value) if isinstance(value, float) else value, "quantile")
-    if part > 1:
+    if isinstance(value, float):
+        part = Fraction(repr(float(value))) if math.isfinite(value) else Fraction(0)
+    else:
+        part = as_factor(value, "quantile")
+    if not 0 < part <= 1:
         raise ValueError(f"quantile: got {shown(value)}, expected more than 0 and at most 1")
     return part
 

@@ -263,7 +263,8 @@ class Trace:
         A kernel or copy belongs to the range that contains its launch call, which the correlation
         number finds: on the thread of the call; else a range that any thread of the process starts
         and ends; else, for a thread without chosen ranges of its own, one of the process's other
-        threads. Calls in several such ranges belong to none.
+        threads. Calls in several such ranges belong to none. A thread that runs PyTorch's backward
+        passes counts as the one that waits for it, where only one other thread has chosen ranges.
 
         Jobs of a task may differ: the most frequent sequence of operations is taken, and jobs with
         others are left out and counted. Operations of several streams are one chain. A grid that
