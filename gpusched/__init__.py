@@ -11,6 +11,8 @@
 
 Then ask:
 
+    gs.compare(workload, platform)    which way of sharing the GPU keeps the deadlines
+    gs.analyze, gs.observe, gs.margin one way: its test, its simulation, how far times may grow
     gs.pbs.search(tasks, table)       can the Parallel Batch Scheduler meet every deadline, and how?
     gs.pbs.edf_serial, edf_parallel   can plain EDF?
     gs.analysis                       how late can kernels in streams, or tasks with CPU and GPU
@@ -45,6 +47,14 @@ if TYPE_CHECKING:
     from gpusched._support.budget import Budget as Budget
     from gpusched._support.registry import Method as Method
     from gpusched._support.registry import methods as methods
+    from gpusched.comparison.analyses import analyze as analyze
+    from gpusched.comparison.comparisons import Comparison as Comparison
+    from gpusched.comparison.comparisons import compare as compare
+    from gpusched.comparison.margins import Margin as Margin
+    from gpusched.comparison.margins import margin as margin
+    from gpusched.comparison.observations import observe as observe
+    from gpusched.comparison.workload_answer import WorkloadAnswer as WorkloadAnswer
+    from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_table import BatchTable as BatchTable
     from gpusched.model.gpu import GPU as GPU
@@ -89,6 +99,7 @@ _MODULES = {
 _MEMBERS = {
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
+    "Comparison": "comparison.comparisons",
     "CudaError": "_core",
     "GPU": "model.gpu",
     "HostTasks": "model.host_tasks",
@@ -97,6 +108,7 @@ _MEMBERS = {
     "Placement": "model.placement",
     "Schedule": "model.schedule",
     "ScheduleError": "model.schedule",
+    "Margin": "comparison.margins",
     "Method": "_support.registry",
     "StoreError": "study.store",
     "StoredStudy": "study.stored_study",
@@ -110,6 +122,12 @@ _MEMBERS = {
     "Platform": "model.workload.platforms",
     "Task": "model.workload.periodic_task",
     "Workload": "model.workload.workloads",
+    "WorkloadAnswer": "comparison.workload_answer",
+    "WorkloadRun": "comparison.workload_run",
+    "analyze": "comparison.analyses",
+    "compare": "comparison.comparisons",
+    "margin": "comparison.margins",
+    "observe": "comparison.observations",
     "occupancy": "model.gpu",
     "merge": "study.stored_study",
     "methods": "_support.registry",

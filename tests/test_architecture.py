@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("generate", "pbs", "analysis", "simulate", "io"),
     ("cuda",),
     ("study",),
-    ("experiments",),
+    ("comparison", "experiments"),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -8,7 +8,13 @@ from gpusched.model.batch_table import BatchTable
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import BatchView, View
-from gpusched.model.views.view_source import JobParts, Source, job_parts, listed
+from gpusched.model.views.view_source import (
+    JobParts,
+    Source,
+    around_kernel,
+    job_parts,
+    listed,
+)
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes, kernel_times
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
@@ -26,6 +32,7 @@ class _Found:
     isolated: list[str] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)
+    around: list[str] = field(default_factory=list)
     fused: list[str] = field(default_factory=list)
     times: list[KernelTimes] = field(default_factory=list)
 
@@ -40,6 +47,9 @@ class _Found:
             (self.gaps, "CPU work between GPU segments counts as GPU time"),
             (self.copies, "copies on engines count as GPU time, and do not wait for those of "
              "other tasks"),
+            (self.around, "copies on engines do not wait for those of other tasks: the kernel is "
+             "released when the copies before it have taken their time, and leaves time for those "
+             "behind it"),
             (self.fused, "the kernels of a job run as one unit, whose time is their sum and whose "
              "footprint is the largest of each resource"),
             (self.without, "tasks without GPU segments are left out"),
@@ -49,7 +59,7 @@ class _Found:
         return said
 
 
-def kernel_view(source: Source, *, occupy: bool) -> View[KernelTasks]:
+def kernel_view(source: Source, *, occupy: bool, fuse: bool) -> View[KernelTasks]:
     """Kernel tasks of the GPU segments of each task; see ``Workload.kernels``."""
     gpu = _needed_gpu(source)
     source.refuse_jitter()
@@ -61,7 +71,9 @@ def kernel_view(source: Source, *, occupy: bool) -> View[KernelTasks]:
         if parts is None:
             found.without.append(task.name)
             continue
-        if parts.between and not occupy:
+        if not fuse:
+            parts = _of_one_kernel(task, parts, found)
+        elif parts.between and not occupy:
             raise ValueError(
                 f"{task.name}: got {source.text(parts.between)} of CPU work between GPU segments, "
                 "expected none; the GPU segments of a job are one unit (gaps='occupy' counts the "
@@ -91,7 +103,7 @@ def kernel_view(source: Source, *, occupy: bool) -> View[KernelTasks]:
 
 def batch_view(source: Source, *, occupy: bool) -> BatchView:
     """Kernel tasks, and batches at the platform's largest slowdown; see ``Workload.batches``."""
-    kernels = kernel_view(source, occupy=occupy)
+    kernels = kernel_view(source, occupy=occupy, fuse=True)
     most = source.platform.slowdown[1]
     table = BatchTable.from_gpu(kernels.tasks, _needed_gpu(source), slowdown=most)
     said = []
@@ -145,15 +157,28 @@ def _unit(source: Source, gpu: GPU, task: Task, parts: JobParts, found: _Found) 
     return times
 
 
+def _of_one_kernel(task: Task, parts: JobParts, found: _Found) -> JobParts:
+    """The parts of a job around its only kernel, copies included."""
+    count = sum(of.kernel.repeat for of in parts.kernels)
+    if count != 1:
+        raise ValueError(
+            f"{task.name}: got {count} kernels in a job, expected one; the kernels of a chain wait "
+            "for those of other tasks one by one (chains='fuse' takes them as one unit)"
+        )
+    if parts.copies:
+        found.around.append(task.name)
+    return around_kernel(task, parts)
+
+
 def _bounds(source: Source, task: Task, parts: JobParts, found: _Found) -> tuple[int, int]:
     """Offset and relative deadline of the GPU work."""
     around = parts.before + parts.after
-    if around:
+    if task.cpu_time:
         found.isolated.append(task.name)
     if around >= task.deadline:
         raise ValueError(
             f"{task.name}: got a deadline of {source.text(task.deadline)} with "
-            f"{source.text(around)} of CPU work before and after its GPU segments, expected a "
+            f"{source.text(around)} of work before and after what occupies the GPU, expected a "
             "later deadline"
         )
     return task.offset + parts.before, task.deadline - around

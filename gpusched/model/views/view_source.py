@@ -12,7 +12,16 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 
-__all__ = ["JobParts", "Source", "given_to_all", "job_parts", "listed", "runs_on_cpu"]
+__all__ = [
+    "JobParts",
+    "Source",
+    "around_kernel",
+    "given_to_all",
+    "job_parts",
+    "listed",
+    "runs_on_cpu",
+    "work_behind",
+]
 
 
 class Source(NamedTuple):
@@ -114,6 +123,27 @@ def job_parts(task: Task, times: Sequence[KernelTimes | None]) -> JobParts | Non
     )
 
 
+def around_kernel(task: Task, parts: JobParts) -> JobParts:
+    """The parts of a job whose only kernel is all that occupies the GPU.
+
+    What stands before and behind the kernel, copies on engines included, is summed up.
+    """
+    [(kernel, times)] = [(part, of) for part, of in parts.inner if of is not None]
+    at = next(i for i, part in enumerate(task.segments) if part is kernel)
+    return JobParts(
+        before=_time(task.segments[:at]),
+        between=0,
+        after=_time(task.segments[at + 1 :]),
+        inner=((kernel, times),),
+    )
+
+
+def work_behind(task: Task) -> int:
+    """Ticks of a job's CPU work behind its last GPU segment."""
+    places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
+    return _time(task.segments[places[-1] + 1 :]) if places else 0
+
+
 def runs_on_cpu(segment: Segment) -> bool:
     """Whether a CPU does it: CPU work, or a copy by the CPU."""
     if isinstance(segment, Kernel):
@@ -137,7 +167,11 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _cpu_time(segments: Iterable[Segment]) -> int:
-    return sum(part.time * part.repeat for part in segments if runs_on_cpu(part))
+    return _time(part for part in segments if runs_on_cpu(part))
+
+
+def _time(segments: Iterable[Segment]) -> int:
+    return sum(part.time * part.repeat for part in segments)
 
 
 def _is_cpu_only(task: Task) -> bool:

@@ -422,14 +422,22 @@ class Workload:
     # Models
 
     def kernels(
-        self, platform: Platform, *, gaps: Literal["refuse", "occupy"] = "refuse"
+        self,
+        platform: Platform,
+        *,
+        gaps: Literal["refuse", "occupy"] = "refuse",
+        chains: Literal["fuse", "refuse"] = "fuse",
     ) -> View[KernelTasks]:
-        """Derive kernel tasks: for PBS, one FIFO stream, and streams with priorities.
+        """Derive kernel tasks: for PBS, and for kernels in FIFO order.
 
         The GPU segments of a job are one unit. CPU work before them becomes an offset, CPU work
         behind them shortens the deadline. A unit of several kernels takes the sum of their times,
         and the most blocks, threads, registers and shared memory of any; copies on engines and
         launch latencies count as GPU time. The priorities are those of the streams.
+
+        That is right for a scheduler that starts whole jobs, as PBS does. On a GPU by itself, each
+        kernel of a chain waits for those of other tasks: ``chains="refuse"`` takes jobs of one
+        kernel only, whose copies, as CPU work does, become offsets and shorten deadlines.
 
         Parameters
         ----------
@@ -437,6 +445,8 @@ class Workload:
             A platform with a GPU.
         gaps
             CPU work between two GPU segments is refused, or counts as GPU time ("occupy").
+        chains
+            Jobs of several kernels are one unit ("fuse"), or refused.
 
         Returns
         -------
@@ -458,7 +468,8 @@ class Workload:
         KernelTasks(period=[90], wcet=[20], deadline=[82], block_time=[10], offset=[5])
         """
         one_of(gaps, ("refuse", "occupy"), "gaps")
-        return kernel_view(self._source(platform), occupy=gaps == "occupy")
+        one_of(chains, ("fuse", "refuse"), "chains")
+        return kernel_view(self._source(platform), occupy=gaps == "occupy", fuse=chains == "fuse")
 
     def batches(
         self, platform: Platform, *, gaps: Literal["refuse", "occupy"] = "refuse"

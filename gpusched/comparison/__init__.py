@@ -1,0 +1,1 @@
+"""One workload under every way of sharing the GPU: analysed, simulated, compared."""

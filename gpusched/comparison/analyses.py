@@ -1,0 +1,291 @@
+"""Tests of a workload: each derives its model, runs, and answers task by task (``gs.analyze``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+
+from gpusched import analysis, pbs
+from gpusched._support.arguments import Int64Array, frozen, instance, one_of
+from gpusched._support.budget import Budget
+from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.ways import OptionValue, Way, way_of
+from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.model.answers.answer import Answer, missing
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.views.derived_view import View
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["Allocation", "Request", "analyze", "analyzed"]
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Cores, SMs and the server's core, as a test had chosen them."""
+
+    core: Int64Array
+    sm: Any = None  # bool (n, SMs), or None
+    server: int | None = None
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Allocation:
+        """That of a verdict."""
+        hosts = verdict.hosts
+        server = None if verdict.server is None else int(verdict.server)
+        return cls(hosts.core, hosts.sm if verdict.test == "stgm" else None, server)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Request to a method: its options, and arguments that all methods take."""
+
+    options: Mapping[str, OptionValue]
+    gaps: Gaps = "occupy"
+    budget: Budget | None = None
+    stop: Any = None
+    allocation: Allocation | None = None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The answer of a method for its model, what it was derived under, and its verdict."""
+
+    answer: Answer
+    view: View[HostTasks] | View[KernelTasks]
+    accepted: bool
+    said: tuple[str, ...] = ()
+
+
+def analyze(
+    workload: Workload,
+    platform: Platform,
+    method: str,
+    *,
+    gaps: Gaps = "occupy",
+    budget: Budget | None = None,
+    stop: Any = None,
+    **options: OptionValue,
+) -> WorkloadAnswer:
+    """Test a workload under one way of sharing the GPU.
+
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
+    ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
+    ... ], tick="us")
+    >>> answer = gs.analyze(w, gs.Platform("AGX Orin", cpus=2), "mpcp", mode="suspend")
+    >>> answer.schedulable, answer.response.tolist()
+    (True, [15000, 22000])
+    >>> answer.why("camera")
+    'camera, with 15ms of 40ms.'
+
+    Parameters
+    ----------
+    workload
+        Tasks with CPU work, copies and kernels.
+    platform
+        The machine.
+    method
+        A way of sharing the GPU as `compare` names it ("streams", "mpcp", "fmlp_plus",
+        "gpu_server", "stgm", "srm", "container", "edf_serial", "edf_parallel", "pbs"), or the name
+        of its test in ``gs.methods()``.
+    gaps
+        Where jobs are units (PBS), CPU work between two of their GPU segments counts as GPU time
+        ("occupy"), or is refused.
+    budget
+        A ``gs.Budget`` for the PBS methods.
+    stop
+        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
+        call.
+    options
+        Options of the test as ``gs.methods()`` lists them, such as ``mode="busy"``. Overheads are
+        those of the platform. Where the workload has no cores, mpcp, fmlp_plus and gpu_server take
+        those of ``gs.analysis.partition``; stgm takes cores and SMs of ``stgm_allocate``, with its
+        extension ``apart=True`` unless given.
+
+    Returns
+    -------
+    WorkloadAnswer
+        Under srm and container it is accepted where no deadline is missed, not where tardiness is
+        merely bounded.
+
+    Raises
+    ------
+    ValueError
+        A workload that the model of the method cannot express, with the reason; an unknown method
+        or option; a way without a test in this package.
+    OverflowError
+        Times of 2**60 ticks or more.
+    gpusched.Cancelled
+        ``stop`` was set.
+    """
+    instance(workload, Workload, "workload")
+    instance(platform, Platform, "platform")
+    one_of(gaps, ("refuse", "occupy"), "gaps")
+    way = way_of(method)
+    models = DerivedModels(workload, platform)
+    return analyzed(models, way, Request(options, gaps, budget, stop))
+
+
+def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswer:
+    """The answer of the way's test; see `analyze`."""
+    method = way.method
+    if method is None:
+        raise ValueError(
+            f"method: got {way.name!r}, which has no test in this package, expected another way; "
+            "gs.observe simulates it"
+        )
+    known = {option.name for option in method.options} | _MORE_OPTIONS.get(way.name, set())
+    known -= _OF_PLATFORM
+    for name in request.options:
+        if name not in known:
+            takes = ", ".join(sorted(known)) or "none"
+            raise ValueError(
+                f"{name}: got an unknown option of {way.name}, expected one of {takes}"
+            )
+    options = dict(request.options)
+    if way.modes:
+        options.setdefault("mode", way.modes[0])
+    began = perf_counter()
+    found = _TESTS[way.name](models, request, options)
+    answer, view = found.answer, found.view
+    response, bounded = _by_task(models.workload, answer, view)
+    accepted = found.accepted
+    return WorkloadAnswer(
+        workload=models.workload,
+        platform=models.platform,
+        way=way.name,
+        method=method.name,
+        options=options,
+        claim=answer.claim,
+        accepted=accepted,
+        rejected=bool(answer.rejected) and not accepted,
+        response=response,
+        bounded=bounded,
+        derivation=(*view.assumptions, *found.said),
+        detail=answer,
+        seconds=perf_counter() - began,
+    )
+
+
+def _by_task(
+    workload: Workload, answer: Answer, view: View[HostTasks] | View[KernelTasks]
+) -> tuple[Any, Any]:
+    """Responses of whole jobs, and where they are bounds, for all tasks of the workload.
+
+    A kernel's response is that of its job without the work around it, by which the view has made
+    its deadline shorter.
+    """
+    index = {name: i for i, name in enumerate(workload.names)}
+    places = [index[name] for name in view.tasks.name]
+    deadline = np.array([workload[i].deadline for i in places], np.int64)
+    around = deadline - view.tasks.deadline
+    response = np.zeros(len(workload), np.int64)
+    known, bounded = np.zeros((2, len(workload)), np.bool_)
+    response[places] = answer.response.filled(0) + around
+    known[places] = ~np.ma.getmaskarray(answer.response)
+    bounded[places] = answer.bounded
+    return missing(response, known), frozen(bounded)
+
+
+# Tests --------------------------------------------------------------------------------------------
+
+
+def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    view = models.kernels()
+    if len(set(view.tasks.priority.tolist())) > 1:
+        raise ValueError(
+            "stream_priority: got different priorities, expected one; the bounds are for streams "
+            "of equal priority"
+        )
+    answer = analysis.fifo_bound(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
+    return _Found(answer, view, bool(answer.accepted))
+
+
+def _lock(
+    test: Callable[..., Verdict], protocol: Literal["mpcp", "fmlp_plus", "gpu_server"]
+) -> Callable[..., _Found]:
+    """A test in which one task at a time uses the GPU."""
+
+    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+        view = models.hosts("all")
+        cpus, hosts, kept = models.platform.cpus, view.tasks, request.allocation
+        more: dict[str, Any] = {"stop": request.stop, **options}
+        if protocol == "gpu_server":
+            more["overhead"] = models.platform.server_overhead
+        if kept is None and not models.has_cores():
+            answer = analysis.partition(hosts, cpus, protocol=protocol, **more)
+            said = ("cores are chosen by worst fit, tasks of high utilization first",)
+            return _Found(answer, view, bool(answer.accepted), said)
+        if kept is not None:
+            hosts = hosts.replace(core=kept.core)
+            if protocol == "gpu_server":
+                more["server"] = kept.server
+        answer = test(hosts, cpus, **more)
+        return _Found(answer, view, bool(answer.accepted))
+
+    return run
+
+
+def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    view, cpus, sms = models.hosts("divided"), models.platform.cpus, models.gpu().sms
+    asked = {key: value for key, value in options.items() if key != "apart"}
+    if (kept := request.allocation) is not None:
+        hosts = view.tasks.replace(core=kept.core, sm=kept.sm)
+        answer = analysis.stgm(hosts, cpus, sms, stop=request.stop, **asked)
+        return _Found(answer, view, bool(answer.accepted))
+    models.refuse_cores()
+    apart = options.setdefault("apart", True)
+    answer = analysis.stgm_allocate(view.tasks, cpus, sms, apart=apart, stop=request.stop, **asked)
+    said = ("cores and SMs are chosen by stgm_allocate",)
+    return _Found(answer, view, bool(answer.accepted), said)
+
+
+def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
+    """A test of bounded tardiness, accepted where no job is late."""
+
+    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+        view = models.hosts("all")
+        models.refuse_cores()
+        if test is analysis.container:
+            options.setdefault("whole_budget", True)  # budgets are whole ticks
+        answer = test(view.tasks, models.platform.cpus, stop=request.stop, **options)
+        said = ("jobs run on any CPU, the earliest deadline first",)
+        return _Found(answer, view, bool(answer.meets_deadlines), said)
+
+    return run
+
+
+def _batches(test: Callable[..., Answer]) -> Callable[..., _Found]:
+    """A test of schedules of batches."""
+
+    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+        view = models.batches(request.gaps)
+        answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
+        return _Found(answer, view, bool(answer.accepted))
+
+    return run
+
+
+_TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
+    "streams": _streams,
+    "mpcp": _lock(analysis.mpcp, "mpcp"),
+    "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
+    "gpu_server": _lock(analysis.gpu_server, "gpu_server"),
+    "stgm": _stgm,
+    "srm": _global_edf(analysis.srm),
+    "container": _global_edf(analysis.container),
+    "edf_serial": _batches(pbs.edf_serial),
+    "edf_parallel": _batches(pbs.edf_parallel),
+    "pbs": _batches(pbs.search),
+}
+
+_MORE_OPTIONS = {"stgm": {"apart"}}
+_OF_PLATFORM = {"overhead"}

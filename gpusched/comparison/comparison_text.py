@@ -1,0 +1,100 @@
+"""Tables of a comparison: text, HTML and pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched._support.text import clip, escape
+from gpusched.comparison.rows import Row
+from gpusched.comparison.workload_answer import deadlines_of, known_at, nullable
+from gpusched.model.answers.answer import Times, missing
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HEAD", "cells_of", "frame_of", "html_of", "text_of"]
+
+HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed")
+
+
+def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
+    """A row's cells under `HEAD`; "–" where there is nothing to say."""
+    tick, i = workload.tick_ns, row.tightest
+    if i is None:
+        return (row.label, row.claim or "–", row.verdict, "–", "–", "–")
+    due = workload[i].deadline
+    slack = worst = "–"
+    if row.answer is not None and (left := known_at(row.answer.slack, i)) is not None:
+        slack = signed_time(left, tick)
+    if row.run is not None and (took := known_at(row.run.worst, i)) is not None:
+        worst = f"{time_with_unit(took, tick)} of {time_with_unit(due, tick)}"
+        if row.answer is None:
+            slack = signed_time(due - took, tick)
+    return (row.label, row.claim, row.verdict, clip(workload.names[i], 24), slack, worst)
+
+
+def signed_time(ticks: int, tick: int) -> str:
+    """A time with its unit, and a minus where it is negative."""
+    return f"-{time_with_unit(-ticks, tick)}" if ticks < 0 else time_with_unit(ticks, tick)
+
+
+def text_of(rows: Sequence[Row], workload: Workload) -> str:
+    """An aligned table, and below it the reason of each row that is not schedulable."""
+    table = [HEAD, *(cells_of(row, workload) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+    reasons = [f"{row.label}: {row.why()}" for row in rows if row.schedulable is not True]
+    return "\n".join([*lines, *([""] if reasons else []), *reasons])
+
+
+def html_of(rows: Sequence[Row], workload: Workload) -> str:
+    """The table with the reasons in its last column."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in (*HEAD, "why"))
+    body = []
+    for row in rows:
+        first, *cells = (*cells_of(row, workload), clip(row.why(), 400))
+        body.append(
+            f"<tr><th title='{escape(row.way.title)}'>{escape(first)}</th>"
+            + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+            + "</tr>"
+        )
+    return f"<table><tr>{head}</tr>{''.join(body)}</table>"
+
+
+def frame_of(rows: Sequence[Row], workload: Workload) -> pd.DataFrame:
+    """A row per method and task."""
+    import pandas as pd
+
+    n = len(workload)
+    empty = missing(np.zeros(n, np.int64), np.zeros(n, np.bool_))
+    parts = []
+    for row in rows:
+        answer, run = row.answer, row.run
+        columns: dict[str, Times] = {
+            "response": empty if answer is None else answer.response,
+            "slack": empty if answer is None else answer.slack,
+            "observed": empty if run is None else run.worst,
+            "missed": empty if run is None else missing(run.missed, np.ones(n, np.bool_)),
+        }
+        parts.append(
+            pd.DataFrame(
+                {
+                    "method": [row.label] * n,
+                    "claim": [row.claim] * n,
+                    "schedulable": pd.array([row.schedulable] * n, dtype="boolean"),
+                    "task": list(workload.names),
+                    "deadline": deadlines_of(workload),
+                    **{key: nullable(values) for key, values in columns.items()},
+                    "reason": [row.why()] * n,
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)

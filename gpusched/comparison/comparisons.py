@@ -1,0 +1,267 @@
+"""A workload under every way of sharing the GPU, side by side (``gs.compare``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+
+from gpusched._support.arguments import instance, is_sequence, one_of
+from gpusched._support.budget import Budget
+from gpusched._support.progress import Progress, reporter
+from gpusched._support.text import shown
+from gpusched.comparison import comparison_text
+from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.margins import Margin
+from gpusched.comparison.observations import Watch, observed
+from gpusched.comparison.rows import Row
+from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import Time, as_time, in_ticks
+from gpusched.model.workload.workloads import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpusched._draw.axes import AxesArray, AxesLike
+
+__all__ = ["Comparison", "compare"]
+
+_BUDGET = Budget(states=200_000, bytes=1 << 28)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """A workload under several ways of sharing the GPU; see ``gs.compare``.
+
+    It prints as a table, is a sequence of its rows, and finds a row by its label, such as
+    "mpcp (busy)", or the first of a way by the way's name.
+
+    Attributes
+    ----------
+    workload, platform
+        As given; the times of the platform are in ticks of the workload.
+    rows
+        A ``Row`` for each way of sharing the GPU, and for each of its modes.
+    seconds
+        Wall-clock time of the call.
+    """
+
+    workload: Workload
+    platform: Platform
+    rows: tuple[Row, ...]
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    @overload
+    def __getitem__(self, index: str | SupportsIndex) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Row, ...]: ...
+    def __getitem__(self, index: str | SupportsIndex | slice) -> Row | tuple[Row, ...]:
+        """A row by its label, the name of its way, or its number; several by a slice.
+
+        Raises KeyError and IndexError for rows that do not exist.
+        """
+        if not isinstance(index, str):
+            return self.rows[index]
+        for row in self.rows:
+            if index in (row.label, row.way.name):
+                return row
+        known = ", ".join(row.label for row in self.rows)
+        raise KeyError(f"got {index!r:.60}, expected one of {known}")
+
+    @property
+    def schedulable(self) -> bool | None:
+        """True when a method guarantees every deadline; None when undecided.
+
+        False when none does, and an exact or necessary test shows that deadlines are missed.
+        """
+        answers = [row.answer for row in self.rows if row.answer is not None]
+        if any(answer.accepted for answer in answers):
+            return True
+        sure = (answer for answer in answers if answer.claim in ("exact", "necessary"))
+        return False if any(answer.rejected for answer in sure) else None
+
+    def best(self) -> Margin | None:
+        """Find the way to use, and by how much everything could grow before it fails.
+
+        The margin of the row with the largest ``factor`` among those that guarantee every deadline
+        (the first of several); None where no row does. Every such row is analysed for some tens of
+        scaled workloads.
+        """
+        found = [
+            row.margin() for row in self.rows if row.answer is not None and row.answer.accepted
+        ]
+        return max(found, key=lambda margin: margin.factor or 0, default=None)
+
+    def why(self) -> str:
+        """One sentence per row that does not guarantee the deadlines."""
+        lost = [row for row in self.rows if row.schedulable is not True]
+        return "\n".join(f"{row.label}: {row.why()}" for row in lost)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with a row per method and task.
+
+        Its columns are ``method``, ``claim``, ``schedulable``, ``task``, ``deadline``,
+        ``response``, ``slack``, ``observed``, ``missed`` and ``reason``; times are ticks, missing
+        values NA.
+        """
+        return comparison_text.frame_of(self.rows, self.workload)
+
+    def plot(
+        self, axes: AxesLike | None = None, *, tasks: Iterable[str] | None = None
+    ) -> AxesArray:
+        """Draw, for each task, the bound and the worst observed response of each method.
+
+        Parameters
+        ----------
+        axes
+            Matplotlib axes, one for each task that is drawn; None for a new figure.
+        tasks
+            Names of the tasks; unless given, the first twelve.
+
+        Returns
+        -------
+        The axes.
+        """
+        from gpusched.comparison import comparison_picture
+
+        names = self.workload.names[:12] if tasks is None else tuple(tasks)
+        return comparison_picture.plot(self.rows, self.workload, names, axes)
+
+    def __repr__(self) -> str:
+        yes = sum(row.schedulable is True for row in self.rows)
+        no = sum(row.schedulable is False for row in self.rows)
+        return (
+            f"<Comparison: {len(self.workload)} tasks, {len(self)} methods, {yes} guarantee every "
+            f"deadline, {no} miss one>"
+        )
+
+    def __str__(self) -> str:
+        return comparison_text.text_of(self.rows, self.workload)
+
+    def _repr_html_(self) -> str:
+        return comparison_text.html_of(self.rows, self.workload)
+
+
+def compare(
+    workload: Workload,
+    platform: Platform,
+    *,
+    methods: Iterable[str] | None = None,
+    simulate: bool = True,
+    until: Time | None = None,
+    gaps: Gaps = "occupy",
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+) -> Comparison:
+    """Put a workload through every way of sharing the GPU, tests and simulations side by side.
+
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
+    ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
+    ... ], tick="us")
+    >>> c = gs.compare(w, gs.Platform("AGX Orin", cpus=2), methods=["streams", "mpcp", "pbs"])
+    >>> c.schedulable, [row.label for row in c]
+    (True, ['streams', 'mpcp (suspend)', 'mpcp (busy)', 'mpcp (spin)', 'pbs'])
+    >>> c["streams"].answer.response.tolist(), c["streams"].run.worst.tolist()
+    ([7000, 17000], [7000, 17000])
+
+    Parameters
+    ----------
+    workload
+        Tasks with CPU work, copies and kernels.
+    platform
+        The machine.
+    methods
+        Ways of sharing the GPU, in the order of the rows; all unless given.
+    simulate
+        Whether to simulate, too.
+    until
+        Length of the simulations, as of `observe`.
+    gaps
+        As of `analyze`.
+    budget
+        A ``gs.Budget`` for each exact search and each simulation; unless given, 200,000 states and
+        256 MiB for each search.
+    progress
+        A callable (done, total) in rows; or whether to show a progress bar, by default in a
+        terminal or a notebook after a second.
+    stop
+        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
+        call.
+
+    Returns
+    -------
+    Comparison
+        A row for each way, and for each of its modes, also where the method cannot express the
+        workload: then with the reason.
+
+    Raises
+    ------
+    ValueError
+        An unknown way.
+    TypeError
+        Arguments of other types.
+    gpusched.Cancelled
+        ``stop`` was set.
+    """
+    instance(workload, Workload, "workload")
+    instance(platform, Platform, "platform")
+    one_of(gaps, ("refuse", "occupy"), "gaps")
+    began = perf_counter()
+    forms = [(way, options) for way in _chosen(methods) for options in _forms(way)]
+    last = None
+    if until is not None:
+        last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
+    models = DerivedModels(workload, platform)
+    searched = _BUDGET if budget is None else budget
+    watch = Watch(last, False, budget, stop) if simulate else None
+    rows = []
+    with reporter(progress, len(forms), "method", delay=1.0) as report:
+        for way, options in forms:
+            rows.append(_row(models, way, Request(options, gaps, searched, stop), watch))
+            report(len(rows))
+    return Comparison(workload, models.platform, tuple(rows), perf_counter() - began)
+
+
+def _chosen(methods: Iterable[str] | None) -> tuple[Way, ...]:
+    if methods is None:
+        return WAYS
+    if not is_sequence(methods):
+        raise TypeError(f"methods: got {shown(methods)}, expected a list of names")
+    return tuple(dict.fromkeys(way_of(name) for name in methods))
+
+
+def _forms(way: Way) -> list[dict[str, OptionValue]]:
+    """The options of each row of a way."""
+    return [{"mode": mode} for mode in way.modes] or [{}]
+
+
+def _row(models: DerivedModels, way: Way, request: Request, watch: Watch | None) -> Row:
+    answer = run = None
+    why_no_answer = why_no_run = ""
+    try:
+        if way.method is None:
+            why_no_answer = "the package has no test of it"
+        else:
+            answer = analyzed(models, way, request)
+    except (ValueError, OverflowError) as error:
+        why_no_answer = str(error)
+    try:
+        if way.simulator is not None and watch is not None:
+            run = observed(models, way, Request(request.options, stop=request.stop), watch)
+    except (ValueError, OverflowError) as error:
+        why_no_run = str(error)
+    return Row(
+        way, dict(request.options), models.workload, models.platform,
+        request.gaps, request.budget, answer, why_no_answer, run, why_no_run,
+    )  # fmt: skip

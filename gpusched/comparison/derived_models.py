@@ -1,0 +1,130 @@
+"""Models of a workload on a platform, each derived once for all methods that take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from gpusched.model.gpu import GPU
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.views.derived_view import BatchView, LaunchView, View
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["DerivedModels", "Gaps", "StreamForm"]
+
+Gaps = Literal["refuse", "occupy"]
+StreamForm = Literal["one_stream", "streams", "priority_streams", "time_slices"]
+Made = TypeVar("Made")
+
+
+class DerivedModels:
+    """Views of a workload on a platform, and the allocations of cores and SMs.
+
+    A view that is refused is refused again with the same error.
+    """
+
+    def __init__(self, workload: Workload, platform: Platform) -> None:
+        self.workload = workload
+        self.platform = platform.at(workload.tick)
+        self._made: dict[object, object] = {}
+
+    def _once(self, key: object, make: Callable[[], Made]) -> Made:
+        if key not in self._made:
+            try:
+                self._made[key] = make()
+            except (ValueError, OverflowError) as error:
+                self._made[key] = error.with_traceback(None)
+        found = self._made[key]
+        if isinstance(found, Exception):
+            raise found
+        return found  # type: ignore[return-value]
+
+    def gpu(self) -> GPU:
+        """The GPU of the platform; ValueError without one."""
+        if self.platform.gpu is None:
+            raise ValueError("platform: got no GPU, expected one")
+        return self.platform.gpu
+
+    # Views
+
+    def kernels(self) -> View[KernelTasks]:
+        """Jobs of one kernel, as the GPU runs them."""
+        return self._once("kernels", lambda: self.workload.kernels(self.platform, chains="refuse"))
+
+    def batches(self, gaps: Gaps) -> BatchView:
+        """Jobs as units, and their batches."""
+        return self._once(
+            ("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps)
+        )
+
+    def hosts(self, sms: Literal["divided", "all"]) -> View[HostTasks]:
+        """Jobs of CPU and GPU segments."""
+        return self._once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
+
+    def launches(self, form: StreamForm, until: int) -> LaunchView:
+        """Launches of the jobs released before ``until``, in the streams of a form."""
+        streamed, said = self._streamed(form)
+        view = streamed.launches(
+            self.platform, until, streams="one" if form == "one_stream" else "task"
+        )
+        return LaunchView(view.launches, view.task, view.job, (*view.assumptions, *said))
+
+    def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
+        """The workload with the processes and stream priorities of a form, and what was chosen."""
+        tasks = list(self.workload.tasks)
+        said: tuple[str, ...] = ()
+        processes = {task.process for task in tasks if task.kernels}
+        if form == "time_slices":
+            if processes == {None}:
+                tasks = [task.replace(process=task.name) for task in tasks]
+                said = ("each task is a process of its own",)
+        elif len(processes) > 1:
+            raise ValueError(
+                f"process: got {len(processes)} processes that use the GPU, expected one; kernels "
+                "of different contexts do not run at the same time"
+            )
+        elif form != "priority_streams":
+            if any(task.stream_priority is not None for task in tasks):
+                tasks = [task.replace(stream_priority=None) for task in tasks]
+                said = ("priorities of streams are not used",)
+        elif all(task.stream_priority is None for task in tasks):
+            levels = _levels([task.deadline for task in tasks], self.platform.priority_levels)
+            tasks = [
+                task.replace(stream_priority=level)
+                for task, level in zip(tasks, levels, strict=True)
+            ]
+            said = (f"priorities of streams are deadline-monotonic, in {len(set(levels))} levels",)
+        return self.workload.replace(tasks=tasks), said
+
+    # Cores
+
+    def has_cores(self) -> bool:
+        """Whether the workload says on which cores its tasks run.
+
+        Raises ValueError where it says so of some tasks only.
+        """
+        given = [task.core is not None for task in self.workload]
+        if any(given) and not all(given):
+            name = self.workload.names[given.index(False)]
+            raise ValueError(
+                f"{name}: got no core, expected one as of other tasks, or none for all"
+            )
+        return all(given)
+
+    def refuse_cores(self) -> None:
+        """Raise ValueError for tasks that have a core already."""
+        for task in self.workload:
+            if task.core is not None:
+                raise ValueError(
+                    f"{task.name}: got core {task.core}, expected none; the method chooses where "
+                    "tasks run"
+                )
+
+
+def _levels(deadlines: list[int], most: int | None) -> list[int]:
+    """Levels 0, 1, ... of priority by deadline, at most so many."""
+    rank = {deadline: i for i, deadline in enumerate(sorted(set(deadlines)))}
+    count = len(rank) if most is None else min(most, len(rank))
+    return [rank[deadline] * count // len(rank) for deadline in deadlines]

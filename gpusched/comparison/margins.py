@@ -1,0 +1,252 @@
+"""Factors by which times may grow before a test no longer accepts them (``gs.margin``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from gpusched._support.arguments import instance, one_of
+from gpusched._support.budget import Budget
+from gpusched._support.text import clip, shown
+from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.analyses import Allocation, Request, analyzed
+from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.ways import OptionValue, Way, way_of
+from gpusched.comparison.workload_answer import label_of
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import Kernel
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["Margin", "margin", "margin_of"]
+
+_MONOTONE = ("stgm", "mpcp", "fmlp_plus", "gpu_server")
+_MOST = Fraction(64)
+_ONE = Fraction(1)
+_STEP = Fraction(1, 100)
+_GROWTH = Fraction(21, 20)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Factor by which times may grow while a test accepts a workload; see ``gs.margin``.
+
+    Attributes
+    ----------
+    way, options
+        The way of sharing the GPU, and its options.
+    what
+        What grows: "all", "kernels", or the name of a task.
+    factor
+        The largest factor with which it is accepted: exactly where ``exact``, else the largest that
+        was tested below the first that failed. None where none was accepted.
+    failed
+        Where ``exact``, None: every larger factor fails. Else the least factor that failed; None
+        where none did up to 64.
+    exact
+        Whether the test is proven to accept every smaller factor when it accepts one.
+    tested
+        Number of analyses.
+    """
+
+    way: str
+    options: Mapping[str, OptionValue]
+    what: str
+    factor: Fraction | None
+    failed: Fraction | None
+    exact: bool
+    tested: int
+
+    @property
+    def label(self) -> str:
+        """Way and mode, such as "mpcp (busy)"."""
+        return label_of(self.way, self.options)
+
+    def __str__(self) -> str:
+        grows = "everything" if self.what == "all" else clip(self.what, 60)
+        if self.factor is None:
+            return f"{self.label}: {grows} with no factor of the {self.tested} that were tested"
+        known = f"{self.label}: {grows} times {_decimal(self.factor)}"
+        if self.exact:
+            return f"{known}, and no more"
+        if self.failed is None:
+            return f"{known}; no larger factor was tested"
+        return f"{known}; times {_decimal(self.failed)} is not accepted ({self.tested} tested)"
+
+
+def margin(
+    workload: Workload,
+    platform: Platform,
+    method: str,
+    what: str = "all",
+    *,
+    gaps: Gaps = "occupy",
+    budget: Budget | None = None,
+    stop: Any = None,
+    **options: OptionValue,
+) -> Margin:
+    """Find how far times may grow before a test no longer accepts a workload.
+
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
+    ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
+    ... ], tick="us")
+    >>> found = gs.margin(w, gs.Platform("AGX Orin", cpus=2), "mpcp")
+    >>> found.factor, found.exact
+    (Fraction(8, 3), True)
+    >>> print(found)
+    mpcp (suspend): everything times 2.6666, and no more
+
+    Parameters
+    ----------
+    workload, platform, method, gaps, budget, stop, options
+        As of `analyze`.
+    what
+        The times that grow together: "all" of the workload, those of its "kernels", or all of one
+        task, by its name. Overheads of the platform stay. Every time is rounded up to a tick.
+
+    Returns
+    -------
+    Margin
+        Exact for mpcp, fmlp_plus, gpu_server and stgm, which are monotone in every time: cores and
+        SMs are then those that were chosen for the workload as it is. For the other methods factors
+        are tested in steps of a twentieth, and of a hundredth where they first fail.
+
+    Raises
+    ------
+    As `analyze`; ValueError also for another ``what``, and for a workload without such times.
+    """
+    instance(workload, Workload, "workload")
+    instance(platform, Platform, "platform")
+    one_of(gaps, ("refuse", "occupy"), "gaps")
+    return margin_of(workload, platform, way_of(method), options, what, gaps, budget, stop)
+
+
+def margin_of(
+    workload: Workload,
+    platform: Platform,
+    way: Way,
+    options: Mapping[str, OptionValue],
+    what: str,
+    gaps: Gaps,
+    budget: Budget | None,
+    stop: Any = None,
+) -> Margin:
+    """The margin of a way; see `margin`."""
+    times = _times(workload, what)
+    first = analyzed(DerivedModels(workload, platform), way, Request(options, gaps, budget, stop))
+    detail = first.detail
+    exact = way.name in _MONOTONE and options.get("variant", "sound") == "sound"
+    kept = Allocation.of(detail) if exact and isinstance(detail, Verdict) else None
+    if kept is not None and (kept.core < 0).any():
+        kept, exact = None, False  # no allocation to keep
+    asked = Request(
+        {name: value for name, value in options.items() if name != "apart" or kept is None},
+        gaps, budget, stop, kept,
+    )  # fmt: skip
+    count = 0
+
+    def accepts(factor: Fraction) -> bool:
+        nonlocal count
+        count += 1
+        try:
+            models = DerivedModels(_grown(workload, what, factor), platform)
+            return analyzed(models, way, asked).accepted
+        except (ValueError, OverflowError):
+            return False
+
+    if exact:
+        factor, failed = _largest(accepts, times), None
+    else:
+        factor, failed = _stepwise(accepts)
+    return Margin(way.name, dict(first.options), what, factor, failed, exact, count)
+
+
+def _times(workload: Workload, what: object) -> list[int]:
+    """The different times that grow; ValueError without any."""
+    if not isinstance(what, str):
+        raise TypeError(f"what: got {shown(what)}, expected 'all', 'kernels' or a task's name")
+    if what not in ("all", "kernels") and what not in workload:
+        names = clip(", ".join(workload.names), 200)
+        raise ValueError(f"what: got {shown(what)}, expected 'all', 'kernels' or one of {names}")
+    tasks = [task for task in workload if what in ("all", "kernels", task.name)]
+    found: set[int] = set()
+    for task in tasks:
+        for part in task.segments:
+            if not isinstance(part, Kernel):
+                found |= set() if what == "kernels" else {part.time}
+                continue
+            found |= {part.time} if part.has_time else set()
+            found |= set() if part.block_time is None else {part.block_time}
+            found |= set((part.sms or {}).values())
+    found.discard(0)
+    if not found:
+        raise ValueError(f"what: got {shown(what)}, expected times that can grow, found none")
+    return sorted(found)
+
+
+def _grown(workload: Workload, what: str, factor: Fraction) -> Workload:
+    if what == "kernels":
+        return workload.scaled(kernels=factor)
+    if what == "all":
+        return workload.scaled(kernels=factor, cpu=factor, copies=factor)
+    one = workload[[what]].scaled(kernels=factor, cpu=factor, copies=factor)[0]
+    return workload.replace(tasks=[one if task.name == what else task for task in workload])
+
+
+def _largest(accepts: Callable[[Fraction], bool], times: list[int]) -> Fraction | None:
+    """The largest factor that a monotone test accepts, None without one.
+
+    Times t are scaled to ``ceil(factor t)``, which is the same for all factors above (m - 1) / t up
+    to m / t. Every factor that was tested stands for the range between two such fractions.
+    """
+    most = _MOST
+    while accepts(most):  # some time exceeds 2**60 in the end
+        most *= 1024
+    least = Fraction(0)  # accepted, or 0
+    most = max(Fraction(_ceil(most, time) - 1, time) for time in times)  # what is above fails
+    while least < most:
+        middle = _between(least, most)
+        if accepts(middle):
+            least = min(Fraction(_ceil(middle, time), time) for time in times)
+        else:
+            most = max(Fraction(_ceil(middle, time) - 1, time) for time in times)
+    return least or None
+
+
+def _between(least: Fraction, most: Fraction) -> Fraction:
+    """A short fraction above ``least`` and at most ``most``, near their middle."""
+    middle = (least + most) / 2
+    size = 2 * (most - least).denominator // max(1, (most - least).numerator) + 1
+    near = middle.limit_denominator(4 * size)
+    return near if least < near <= most else middle
+
+
+def _stepwise(accepts: Callable[[Fraction], bool]) -> tuple[Fraction | None, Fraction | None]:
+    """The largest accepted factor below the first that failed, and that one."""
+    if accepts(_ONE):
+        good, bad = _ONE, None
+        while bad is None and good < _MOST:
+            up = max(good + _STEP, good * _GROWTH // _STEP * _STEP)
+            good, bad = (up, None) if accepts(up) else (good, up)
+        if bad is None:
+            return good, None
+    else:
+        good, bad = _ONE, _ONE
+        while not accepts(good := min(bad - _STEP, bad / _GROWTH // _STEP * _STEP)):
+            bad = good
+            if bad <= _STEP:
+                return None, bad
+    while good + _STEP < bad and accepts(good + _STEP):
+        good += _STEP
+    return good, min(bad, good + _STEP)
+
+
+def _ceil(factor: Fraction, time: int) -> int:
+    return -(-factor.numerator * time // factor.denominator)
+
+
+def _decimal(factor: Fraction) -> str:
+    """Four decimals, rounded down."""
+    return f"{factor.numerator * 10**4 // factor.denominator / 10**4:.10g}"

@@ -1,0 +1,354 @@
+"""Simulations of a workload under one way of sharing the GPU (``gs.observe``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched import simulate
+from gpusched._support.arguments import Int64Array, flag, frozen, instance
+from gpusched._support.budget import Budget
+from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.derived_models import DerivedModels, StreamForm
+from gpusched.comparison.ways import OptionValue, Way, way_of
+from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.views.view_source import runs_on_cpu, work_behind
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import Time, as_time, in_ticks
+from gpusched.model.workload.workloads import Workload
+
+if TYPE_CHECKING:
+    from gpusched.simulate.fifo_result import FifoRun
+    from gpusched.simulate.hierarchy_result import Hierarchy
+    from gpusched.simulate.host_result import HostRun
+
+__all__ = ["Watch", "observe", "observed"]
+
+_SECONDS_NS = 10 * 10**9
+_HYPERPERIODS = 10
+_MOST_JOBS = 100_000
+_MOST_LAUNCHES = 100_000
+_MOST_BLOCKS = 2_000_000
+_PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Length of a simulation, None for the usual one, and what it keeps."""
+
+    until: int | None = None
+    timeline: bool = False
+    budget: Budget | None = None
+    stop: Any = None
+
+
+@dataclass(frozen=True)
+class _Jobs:
+    """Jobs of the workload, the run they come from, and its assumptions."""
+
+    task: Int64Array
+    job: Int64Array
+    release: Int64Array
+    finish: Int64Array
+    until: int
+    now: int
+    said: tuple[str, ...]
+    detail: FifoRun | HostRun | Hierarchy
+
+
+def observe(
+    workload: Workload,
+    platform: Platform,
+    method: str,
+    *,
+    until: Time | None = None,
+    timeline: bool = True,
+    budget: Budget | None = None,
+    stop: Any = None,
+    **options: OptionValue,
+) -> WorkloadRun:
+    """Simulate a workload under one way of sharing the GPU.
+
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
+    ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
+    ... ], tick="us")
+    >>> run = gs.observe(w, gs.Platform("AGX Orin", cpus=2), "streams", until="1s")
+    >>> len(run), run.worst.tolist(), run.missed.tolist()
+    (38, [7000, 17000], [0, 0])
+    >>> run.why("planner")
+    'planner: job 0, released at 0ns, takes 17ms, within its deadline of 80ms.'
+
+    Parameters
+    ----------
+    workload
+        Tasks with CPU work, copies and kernels.
+    platform
+        The machine.
+    method
+        A way of sharing the GPU that has a simulation: "one_stream", "streams",
+        "priority_streams", "time_slices", "mpcp", "fmlp_plus", "gpu_server", "stgm", "srm",
+        "container" or "driver". "streams" is played by ``gs.simulate.fifo``, whose model is that
+        of its bounds, or else, as for jobs of several kernels, by ``gs.simulate.hierarchy``.
+    until
+        Jobs released before it run to their end: ticks, or text with a unit. Unless given, ten
+        hyperperiods or 10 s, whichever is shorter, but no more than 100,000 jobs, 100,000 launches
+        or 2,000,000 blocks (and at least one job of each task).
+    timeline
+        Whether to keep the intervals, waves or blocks of ``detail``, for its pictures.
+    budget
+        A ``gs.Budget`` for the simulation.
+    stop
+        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
+        call.
+    options
+        Options of the method, such as ``mode="busy"``, as of ``gs.analyze``.
+
+    Returns
+    -------
+    WorkloadRun
+
+    Raises
+    ------
+    ValueError
+        A workload that the model cannot express, with the reason; tasks without an allocation; an
+        unknown method or option; a method without a simulation.
+    OverflowError
+        Times of 2**59 ticks or more.
+    gpusched.Cancelled
+        ``stop`` was set.
+    """
+    instance(workload, Workload, "workload")
+    instance(platform, Platform, "platform")
+    way = way_of(method)
+    models = DerivedModels(workload, platform)
+    last = None
+    if until is not None:
+        last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
+    watch = Watch(last, flag(timeline, "timeline"), budget, stop)
+    return observed(models, way, Request(options, stop=stop), watch)
+
+
+def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
+    """The run of a way; see `observe`."""
+    if way.simulator is None:
+        raise ValueError(
+            f"method: got {way.name!r}, expected a way with a simulation; its test plays every job "
+            "of a hyperperiod by itself (gs.analyze)"
+        )
+    if way.method is None and request.options:
+        name = next(iter(request.options))
+        raise ValueError(f"{name}: got an unknown option of {way.name}, expected none")
+    began = perf_counter()
+    options = dict(request.options)
+    if way.modes:
+        options.setdefault("mode", way.modes[0])
+    found = _SIMULATIONS[way.simulator](models, way, Request(options, stop=request.stop), watch)
+    return WorkloadRun(
+        workload=models.workload,
+        platform=models.platform,
+        way=way.name,
+        options=options,
+        until=found.until,
+        task=frozen(found.task),
+        job=frozen(found.job),
+        release=frozen(found.release),
+        finish=frozen(found.finish),
+        now=found.now,
+        assumptions=(*found.said, _PERIODIC),
+        detail=found.detail,
+        seconds=perf_counter() - began,
+    )
+
+
+# Simulations --------------------------------------------------------------------------------------
+
+
+def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
+    """Streams of equal priority: jobs of one kernel in FIFO order, or else the hierarchy."""
+    for name in request.options:
+        if name != "order":
+            raise ValueError(f"{name}: got an unknown option of streams, expected order")
+    try:
+        view = models.kernels()
+    except ValueError:
+        if request.options:
+            raise
+        return _hierarchy(models, way, request, watch)
+    tasks = view.tasks
+    until = _horizon(models, watch)
+    index = np.array([models.workload.names.index(name) for name in tasks.name], np.int64)
+    offset, deadline = (_of_each(models.workload, key)[index] for key in ("offset", "deadline"))
+    before, around = tasks.offset - offset, deadline - tasks.deadline
+    run = simulate.fifo(
+        tasks,
+        gpu=models.gpu(),
+        until=until + int(before.max(initial=0)),
+        waves=watch.timeline,
+        settle="no",
+        budget=watch.budget,
+        progress=False,
+        stop=watch.stop,
+        **request.options,  # type: ignore[arg-type]
+    )
+    release = run.release - before[run.task]
+    kept = release < until
+    finish = np.where(run.finish < 0, -1, run.finish + (around - before)[run.task])
+    return _Jobs(
+        task=index[run.task][kept],
+        job=run.job[kept],
+        release=release[kept],
+        finish=finish[kept],
+        until=until,
+        now=run.now,
+        said=view.assumptions,
+        detail=run,
+    )
+
+
+def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
+    """Streams and contexts: the launches of all jobs."""
+    workload, platform = models.workload, models.platform
+    form: StreamForm = way.name  # type: ignore[assignment]
+    until = _horizon(models, watch, (_launches_of, _MOST_LAUNCHES), (_blocks_of, _MOST_BLOCKS))
+    view = models.launches(form, until)
+    several = len(view.launches.stream_context) > 0 and max(view.launches.stream_context) > 0
+    run = simulate.hierarchy(
+        view.launches,
+        models.gpu(),
+        copy_engines=min(2, platform.copy_engines),
+        timeslice=platform.timeslice if several else None,
+        switch_time=platform.context_switch if several else 0,
+        blocks=watch.timeline,
+        budget=watch.budget,
+        progress=False,
+        stop=watch.stop,
+    )
+    jobs = np.zeros(len(workload), np.int64)
+    np.maximum.at(jobs, view.task, view.job + 1)
+    first = np.concatenate([[0], np.cumsum(jobs)])
+    place = first[view.task] + view.job
+    least, most = np.full(first[-1], np.iinfo(np.int64).max), np.zeros(first[-1], np.int64)
+    np.minimum.at(least, place, run.end)
+    np.maximum.at(most, place, run.end)
+    task = np.repeat(np.arange(len(workload)), jobs)
+    job = np.arange(first[-1]) - first[task]
+    period, offset = (_of_each(workload, key) for key in ("period", "offset"))
+    behind = np.array([work_behind(each) for each in workload], np.int64)
+    said = [*view.assumptions]
+    if several:
+        said.append("contexts with work get time slices in a fixed order")
+    return _Jobs(
+        task=task,
+        job=job,
+        release=offset[task] + job * period[task],
+        finish=np.where(least < 0, -1, most + behind[task]),
+        until=until,
+        now=run.now,
+        said=tuple(said),
+        detail=run,
+    )
+
+
+def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
+    """CPU and GPU segments under locks, a server, divided SMs, or global EDF."""
+    until = _horizon(models, watch)
+    hosts, said, options = _placed(models, way, request)
+    run = simulate.host(
+        hosts,
+        models.platform.cpus,
+        until=until,
+        intervals=watch.timeline,
+        budget=watch.budget,
+        progress=False,
+        stop=watch.stop,
+        **options,
+    )
+    return _Jobs(run.task, run.job, run.release, run.finish, until, run.now, said, run)
+
+
+def _placed(
+    models: DerivedModels, way: Way, request: Request
+) -> tuple[HostTasks, tuple[str, ...], dict[str, Any]]:
+    """The tasks with the cores and SMs of the way's test, and the protocol that is simulated."""
+    if way.method is None:  # global EDF without a lock
+        models.refuse_cores()
+        view = models.hosts("all")
+        return view.tasks, view.assumptions, {"policy": "gedf", "protocol": way.name}
+    answer = analyzed(models, way, request)
+    verdict, said = answer.detail, answer.derivation
+    if isinstance(verdict, GedfVerdict):
+        protocol = verdict.lock if way.name == "srm" else way.name
+        return verdict.hosts, said, {"policy": "gedf", "protocol": protocol}
+    assert isinstance(verdict, Verdict)
+    hosts = verdict.hosts
+    nowhere = np.flatnonzero(hosts.core < 0)
+    if len(nowhere):
+        raise ValueError(
+            f"{hosts.name[int(nowhere[0])]}: got no core, expected one; no allocation was found"
+        )
+    options: dict[str, Any] = {"policy": "partitioned", "protocol": way.name}
+    if way.modes:
+        options["mode"] = verdict.mode
+    if way.name == "gpu_server":
+        options |= {"server": verdict.server, "overhead": models.platform.server_overhead}
+    if way.name == "stgm":
+        options["sms"] = verdict.sms
+    return hosts, said, options
+
+
+_SIMULATIONS: dict[str, Callable[[DerivedModels, Way, Request, Watch], _Jobs]] = {
+    "fifo": _fifo,
+    "hierarchy": _hierarchy,
+    "host": _host,
+}
+
+
+def _of_each(workload: Workload, key: str) -> Int64Array:
+    """A fact of all tasks, in ticks."""
+    return np.array([getattr(task, key) for task in workload], np.int64)
+
+
+# Lengths ------------------------------------------------------------------------------------------
+
+
+def _horizon(models: DerivedModels, watch: Watch, *limits: tuple[Work, int]) -> int:
+    """The end of the releases: that asked for, or the usual one.
+
+    The usual one has at least one job of each task, and otherwise at most `_MOST_JOBS` jobs and no
+    more work of each kind than its limit.
+    """
+    if watch.until is not None:
+        return watch.until
+    workload = models.workload
+    first = max(task.offset for task in workload)
+    long = min(_HYPERPERIODS * workload.hyperperiod, _SECONDS_NS // workload.tick_ns)
+    for work, most in ((_one_of, _MOST_JOBS), *limits):
+        rate = sum((Fraction(work(task), task.period) for task in workload), Fraction(0))
+        if rate:
+            long = min(long, int(most / rate))
+    return first + max(1, long)
+
+
+Work = Callable[[Task], int]
+
+
+def _one_of(task: Task) -> int:
+    return 1
+
+
+def _launches_of(task: Task) -> int:
+    return sum(part.repeat for part in task.segments if not runs_on_cpu(part))
+
+
+def _blocks_of(task: Task) -> int:
+    return sum((kernel.blocks or 1) * kernel.repeat for kernel in task.kernels)

@@ -1,0 +1,106 @@
+"""Rows of a comparison: one way of sharing the GPU, its test and its simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpusched._support.budget import Budget
+from gpusched.comparison.derived_models import Gaps
+from gpusched.comparison.margins import Margin, margin_of
+from gpusched.comparison.ways import OptionValue, Way
+from gpusched.comparison.workload_answer import WorkloadAnswer, label_of, verdict_word
+from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["Row"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Row:
+    """One way of sharing the GPU, in one mode.
+
+    Attributes
+    ----------
+    way, options
+        The way, with its ``name`` and ``title``, and its options.
+    answer
+        What its test says; None without a test, and where the model cannot express the workload.
+    why_no_answer
+        The reason for that, "" with an answer.
+    run
+        The simulated jobs; None without a simulation, and where the model cannot express the
+        workload.
+    why_no_run
+        The reason for that; "" with a run and where none was asked for.
+    """
+
+    way: Way
+    options: Mapping[str, OptionValue]
+    workload: Workload = field(repr=False)
+    platform: Platform = field(repr=False)
+    gaps: Gaps
+    budget: Budget | None
+    answer: WorkloadAnswer | None
+    why_no_answer: str
+    run: WorkloadRun | None
+    why_no_run: str
+
+    @property
+    def label(self) -> str:
+        """Way and mode, such as "mpcp (busy)"."""
+        return label_of(self.way.name, self.options)
+
+    @property
+    def claim(self) -> str:
+        """Strength of its test; "simulation" for a row that has no answer but a run; else ""."""
+        if self.answer is not None:
+            return self.answer.claim
+        return "" if self.run is None else "simulation"
+
+    @property
+    def schedulable(self) -> bool | None:
+        """True when the test guarantees every deadline.
+
+        False when it shows that one is missed, or the simulation missed one; None when undecided,
+        and where nothing could be run.
+        """
+        if self.answer is not None and self.answer.schedulable is not None:
+            return self.answer.schedulable
+        return None if self.run is None else self.run.schedulable
+
+    @property
+    def verdict(self) -> str:
+        """The row in words: "schedulable", "not schedulable", "undecided" or "not applicable"."""
+        if self.answer is None and self.run is None:
+            return "not applicable"
+        return verdict_word(self.schedulable)
+
+    @property
+    def tightest(self) -> int | None:
+        """Index of the task with the least slack by the test, or else in the simulation."""
+        if self.answer is not None and self.answer.tightest is not None:
+            return self.answer.tightest
+        return None if self.run is None else self.run.tightest
+
+    def why(self) -> str:
+        """The reason of the verdict in words."""
+        answer, run = self.answer, self.run
+        if answer is not None and answer.schedulable is not None:
+            return answer.why()
+        if run is not None and run.schedulable is False:
+            return f"Simulated: {run.why()}"
+        if answer is not None:
+            return answer.why()
+        seen = self.why_no_run if run is None else f"simulated: {run.why()}"
+        return "; ".join(filter(None, (self.why_no_answer, seen)))
+
+    def margin(self, what: str = "all") -> Margin:
+        """Factor by which times may grow while its test accepts; see ``gs.margin``."""
+        return margin_of(
+            self.workload, self.platform, self.way, self.options, what, self.gaps, self.budget
+        )
+
+    def __repr__(self) -> str:
+        return f"<Row: {self.label}, {self.verdict}>"

@@ -1,0 +1,104 @@
+"""Ways of sharing a GPU: their tests, their simulations, and the forms that a comparison shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpusched._support.registry import Method, methods
+from gpusched._support.text import shown
+
+__all__ = ["OUTSIDE", "WAYS", "OptionValue", "Simulator", "Way", "way_of"]
+
+OptionValue = str | int | bool
+"""A value of an option of a method."""
+
+Simulator = Literal["fifo", "hierarchy", "host"]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of sharing the GPU.
+
+    Parameters
+    ----------
+    name
+        The name in tables and as an argument.
+    title
+        The rule in a few words.
+    test
+        Name of its test in ``gs.methods()``, None without one in the package.
+    simulator
+        The simulation that plays it, None for a test that is a simulation of all that can happen.
+    modes
+        Choices of its option ``mode``, each of which is a row of a comparison.
+    """
+
+    name: str
+    title: str
+    test: str | None
+    simulator: Simulator | None
+    modes: tuple[str, ...] = ()
+
+    @property
+    def method(self) -> Method | None:
+        """Its test as ``gs.methods()`` has it."""
+        return None if self.test is None else methods()[self.test]
+
+
+def _modes(test: str) -> tuple[str, ...]:
+    return methods()[test].choices("mode")
+
+
+WAYS = (
+    Way("one_stream", "all kernels and copies in one stream", None, "hierarchy"),
+    Way("streams", "a stream for each task, of equal priority", "fifo_bound", "fifo"),
+    Way("priority_streams", "a stream for each task, with its priority", None, "hierarchy"),
+    Way("time_slices", "a process for each task, in turns of a time slice", None, "hierarchy"),
+    Way("mpcp", "a lock on the GPU, the most urgent waiting job next", "mpcp", "host",
+        _modes("mpcp")),
+    Way("fmlp_plus", "a lock on the GPU, first come, first served", "fmlp_plus", "host",
+        _modes("fmlp_plus")),
+    Way("gpu_server", "a server task runs all GPU segments, the most urgent first", "gpu_server",
+        "host"),
+    Way("stgm", "SMs divided among the tasks", "stgm", "host", _modes("stgm")),
+    Way("srm", "a lock on the GPU under global EDF", "srm", "host"),
+    Way("container", "GPU-using tasks in one server under global EDF", "container", "host"),
+    Way("driver", "no lock, whole segments in the order of their requests, global EDF", None,
+        "host"),
+    Way("edf_serial", "jobs one at a time, earliest deadline first", "edf_serial", None),
+    Way("edf_parallel", "batches filled in order of deadlines", "edf_parallel", None),
+    Way("pbs", "batches by the exact search for a schedule", "search", None),
+)  # fmt: skip
+"""All ways, in the order of a comparison."""
+
+OUTSIDE = {
+    "fifo_limit": "its limit is no guarantee, and fifo_bound rejects all that it rejects",
+    "partition": "it chooses the cores of mpcp, fmlp_plus and gpu_server, whose rows use it",
+    "stgm_allocate": "it chooses the cores and SMs of stgm, whose row uses it",
+    "stgm_exhaustive": "it tries all allocations of stgm, which takes too long for most workloads",
+    "gedf_tardiness": "it takes the time that jobs wait for the GPU from srm or container",
+    "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",
+    "fifo": "it plays the way streams",
+    "hierarchy": "it plays the ways one_stream, priority_streams and time_slices",
+    "host": "it plays locks, servers, divided SMs and global EDF",
+}
+"""Methods of ``gs.methods()`` that are no way of sharing a GPU by themselves, and why."""
+
+_BY_NAME = {name: way for way in WAYS for name in (way.test, way.name) if name is not None}
+
+
+def way_of(name: object) -> Way:
+    """The way of this name, or the one whose test has it.
+
+    Raises ValueError for another name, with the reason where it is that of a method.
+    """
+    if isinstance(name, str):
+        if name in _BY_NAME:
+            return _BY_NAME[name]
+        if name in OUTSIDE:
+            raise ValueError(
+                f"method: got {name!r}, expected a way of sharing the GPU; {OUTSIDE[name]}"
+            )
+    known = ", ".join(way.name for way in WAYS)
+    raise ValueError(f"method: got {shown(name)}, expected one of {known}")

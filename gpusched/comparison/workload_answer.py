@@ -1,0 +1,219 @@
+"""Answers of analyses for a workload, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.text import clip
+from gpusched.comparison.ways import OptionValue
+from gpusched.model.answers.answer import Answer, Claim, Times, missing
+from gpusched.model.schedule import Schedule
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
+from gpusched.pbs.certificates import DeadInterval, Overload
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["WorkloadAnswer"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorkloadAnswer:
+    """Answer of one method for a workload of n tasks on a platform; see ``gs.analyze``.
+
+    Attributes
+    ----------
+    workload, platform
+        As given; the times of the platform are in ticks of the workload.
+    way, method, options
+        The way of sharing the GPU, the name of its test in ``gs.methods()``, and its options.
+    claim
+        Strength of the method: "exact", "sufficient" or "necessary".
+    accepted, rejected
+        Whether the method guarantees every deadline; whether it shows that one is missed.
+    response
+        Bound or value of each task's response time, int64 ticks ``(n,)`` from the release of a job
+        to the end of its last segment; masked where the method computes none.
+    bounded
+        Whether ``response`` bounds every job of the task: bool ``(n,)``.
+    derivation
+        Assumptions of the workload and of the derivation of the model, one sentence each.
+    detail
+        The answer of the method for the derived model: a ``Verdict``, ``FifoBound``, ``Search``
+        and so on. Its times of jobs with CPU work around a kernel are those of the kernel.
+    seconds
+        Wall-clock time of the call.
+    """
+
+    workload: Workload
+    platform: Platform
+    way: str
+    method: str
+    options: Mapping[str, OptionValue]
+    claim: Claim
+    accepted: bool
+    rejected: bool
+    response: Times
+    bounded: npt.NDArray[np.bool_]
+    derivation: tuple[str, ...]
+    detail: Answer = field(repr=False)
+    seconds: float
+
+    @property
+    def schedulable(self) -> bool | None:
+        """True when accepted, False when rejected, None when undecided."""
+        return True if self.accepted else False if self.rejected else None
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words: "schedulable", "not schedulable" or "undecided"."""
+        return verdict_word(self.schedulable)
+
+    @property
+    def deadline(self) -> Int64Array:
+        """Relative deadlines: int64 ticks ``(n,)``."""
+        return deadlines_of(self.workload)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each: `derivation`, and those of
+        the method."""
+        return (*self.derivation, *self.detail.assumptions)
+
+    @property
+    def slack(self) -> Times:
+        """Deadline minus response bound: int64 ticks ``(n,)``; masked without a bound."""
+        late = self.deadline - self.response.filled(0)
+        return missing(late, self.bounded & ~np.ma.getmaskarray(self.response))
+
+    @property
+    def tightest(self) -> int | None:
+        """Index of the task with the least slack; None without bounds."""
+        return int(self.slack.argmin()) if self.slack.count() else None
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The schedule of a PBS method, None elsewhere."""
+        found = getattr(self.detail, "schedule", None)
+        return found if isinstance(found, Schedule) else None
+
+    @property
+    def certificate(self) -> Overload | DeadInterval | None:
+        """The proof of a search that no schedule exists, None elsewhere."""
+        found = getattr(self.detail, "certificate", None)
+        return found if isinstance(found, (Overload, DeadInterval)) else None
+
+    @property
+    def label(self) -> str:
+        """Way and mode, such as "mpcp (busy)"."""
+        return label_of(self.way, self.options)
+
+    def why(self, task: int | str | None = None) -> str:
+        """Explain the answer in a sentence or two, for one task or the whole workload.
+
+        ``task``: number or name of a task. Raises KeyError and IndexError for one that does not
+        exist. Numbers in sentences without units are ticks.
+        """
+        if task is None:
+            if self.tightest is None or not (self.accepted or self.bounded.all()):
+                return self.detail.why()
+            if not self.accepted:
+                return f"{self._text(self.tightest)}, may be late."
+            return f"Every job ends in time; {self._text(self.tightest)}, has the least slack."
+        name = self.workload[task].name
+        number = self.workload.names.index(name)
+        known = self.detail._tasks.name
+        if name not in known:
+            return f"{clip(name, 60)}: left out by the method, as it does not use the GPU."
+        if self.bounded[number] and known_at(self.response, number) is not None:
+            return f"{self._text(number)}."
+        return self.detail.why(known.index(name))
+
+    def _text(self, i: int) -> str:
+        tick, deadline = self.workload.tick_ns, self.workload[i].deadline
+        response = int(self.response[i])
+        side = "of" if response <= deadline else "for a deadline of"
+        return (
+            f"{clip(self.workload.names[i], 60)}, with {time_with_unit(response, tick)} {side} "
+            f"{time_with_unit(deadline, tick)}"
+        )
+
+    # Tables and pictures
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with a row per task.
+
+        Its columns are ``task``, ``deadline``, ``response``, ``bounded`` and ``slack``, in ticks;
+        missing values are NA.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "task": list(self.workload.names),
+                "deadline": self.deadline,
+                "response": nullable(self.response),
+                "bounded": self.bounded,
+                "slack": nullable(self.slack),
+            }
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the answer of the method for the derived model; see ``detail``."""
+        return self.detail.plot(ax, unit=_unit(self.workload))
+
+    def __repr__(self) -> str:
+        return (
+            f"<WorkloadAnswer: {self.verdict} ({self.label}; {len(self.workload)} tasks, "
+            f"{self.claim})>"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.verdict}. {self.why()}"
+
+    def _repr_html_(self) -> str:
+        return self.detail._repr_html_()
+
+
+def verdict_word(schedulable: bool | None) -> str:
+    """The words for True, False and None."""
+    if schedulable is None:
+        return "undecided"
+    return "schedulable" if schedulable else "not schedulable"
+
+
+def deadlines_of(workload: Workload) -> Int64Array:
+    """Relative deadlines of the tasks, in ticks."""
+    found: Int64Array = frozen(np.array([task.deadline for task in workload], np.int64))
+    return found
+
+
+def label_of(way: str, options: Mapping[str, OptionValue]) -> str:
+    """The name of a way with its mode, where it has one."""
+    return f"{way} ({options['mode']})" if "mode" in options else way
+
+
+def known_at(values: Times, i: int) -> int | None:
+    """A value as an int, None where it is masked."""
+    found = values[i]
+    return None if found is np.ma.masked else int(found)
+
+
+def nullable(values: Times) -> object:
+    """A column of pandas with NA where a value is masked."""
+    import pandas as pd
+
+    return pd.arrays.IntegerArray(values.filled(0), np.ma.getmaskarray(values).copy())
+
+
+def _unit(workload: Workload) -> str | None:
+    return workload.tick if workload.tick in ("ns", "us", "ms", "s") else None

@@ -1,0 +1,180 @@
+"""Simulated jobs of a workload, whatever model was simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array
+from gpusched._support.text import clip
+from gpusched.comparison.ways import OptionValue
+from gpusched.comparison.workload_answer import (
+    deadlines_of,
+    label_of,
+    nullable,
+    verdict_word,
+)
+from gpusched.model.answers.answer import Times, missing
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpusched.simulate.fifo_result import FifoRun
+    from gpusched.simulate.hierarchy_result import Hierarchy
+    from gpusched.simulate.host_result import HostRun
+
+__all__ = ["WorkloadRun"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorkloadRun:
+    """Jobs of a workload of n tasks under one way of sharing the GPU; see ``gs.observe``.
+
+    Attributes
+    ----------
+    workload, platform
+        As given; the times of the platform are in ticks of the workload.
+    way, options
+        The way of sharing the GPU, and its options.
+    until
+        Jobs released before it were simulated, to their end; in ticks.
+    task, job, release, finish
+        Per job, the index of its task, its number from 0, and when it was released and had ended
+        its last segment, in ticks; ``finish`` is -1 for a job that had not ended.
+    now
+        The instant at which the simulation ended.
+    assumptions
+        Conditions under which the run stands for the workload, one sentence each.
+    detail
+        The run of the model: a ``FifoRun``, ``HostRun`` or ``Hierarchy``, with its pictures.
+    seconds
+        Wall-clock time of the call.
+    """
+
+    workload: Workload
+    platform: Platform
+    way: str
+    options: Mapping[str, OptionValue]
+    until: int
+    task: Int64Array
+    job: Int64Array
+    release: Int64Array
+    finish: Int64Array
+    now: int
+    assumptions: tuple[str, ...]
+    detail: FifoRun | HostRun | Hierarchy = field(repr=False)
+    seconds: float
+
+    def __len__(self) -> int:
+        """Number of jobs."""
+        return len(self.task)
+
+    @property
+    def response(self) -> Times:
+        """Response time of each job: int64 ticks, masked for a job that had not ended."""
+        return missing(self.finish - self.release, self.finish >= 0)
+
+    @property
+    def late(self) -> npt.NDArray[np.bool_]:
+        """Whether each job missed its deadline, or had not ended although it was over: bool."""
+        due = self.release + deadlines_of(self.workload)[self.task]
+        found: npt.NDArray[np.bool_] = np.where(self.finish < 0, self.now, self.finish) > due
+        return found
+
+    @property
+    def worst(self) -> Times:
+        """Largest response time of each task: int64 ticks ``(n,)``; masked without a job."""
+        found = np.full(len(self.workload), -1, np.int64)
+        ended = self.finish >= 0
+        np.maximum.at(found, self.task[ended], (self.finish - self.release)[ended])
+        return missing(found, found >= 0, -1)
+
+    @property
+    def missed(self) -> Int64Array:
+        """Number of late jobs of each task: int64 ``(n,)``."""
+        return np.bincount(self.task[self.late], minlength=len(self.workload)).astype(np.int64)
+
+    @property
+    def schedulable(self) -> bool | None:
+        """False where a deadline was missed; None otherwise, as a simulation proves nothing."""
+        return False if self.late.any() else None
+
+    @property
+    def label(self) -> str:
+        """Way and mode, such as "mpcp (busy)"."""
+        return label_of(self.way, self.options)
+
+    @property
+    def tightest(self) -> int | None:
+        """Index of the task whose worst job was closest to its deadline, or latest; None without
+        jobs."""
+        worst = self.worst
+        if not worst.count():
+            return None
+        left = np.where(np.ma.getmaskarray(worst), np.iinfo(np.int64).max, 0)
+        known = ~np.ma.getmaskarray(worst)
+        left[known] = deadlines_of(self.workload)[known] - worst.filled(0)[known]
+        return int(left.argmin())
+
+    def why(self, task: int | str | None = None) -> str:
+        """The largest response of a task in words; without ``task``, of the tightest one.
+
+        Raises KeyError and IndexError for a task that does not exist.
+        """
+        number = (
+            self.tightest if task is None else self.workload.names.index(self.workload[task].name)
+        )
+        if number is None:
+            return "No job was released."
+        name, tick = clip(self.workload.names[number], 60), self.workload.tick_ns
+        mine = np.flatnonzero((self.task == number) & (self.finish >= 0))
+        if not len(mine):
+            return f"{name}: no job has ended."
+        row = int(mine[np.argmax((self.finish - self.release)[mine])])
+        took, due = int(self.finish[row] - self.release[row]), self.workload[number].deadline
+        side = "within" if took <= due else "more than"
+        late = int(self.missed[number])
+        count = f"; {late} of {int((self.task == number).sum())} jobs are late" if late else ""
+        return (
+            f"{name}: job {int(self.job[row])}, released at "
+            f"{time_with_unit(int(self.release[row]), tick)}, takes {time_with_unit(took, tick)}, "
+            f"{side} its deadline of {time_with_unit(due, tick)}{count}."
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with a row per job.
+
+        Its columns are ``task`` (the name), ``job``, ``release``, ``finish``, ``response`` and
+        ``late``, in ticks; missing values are NA.
+        """
+        import pandas as pd
+
+        names = np.array(self.workload.names, object)
+        return pd.DataFrame(
+            {
+                "task": names[self.task],
+                "job": self.job,
+                "release": self.release,
+                "finish": nullable(missing(self.finish, self.finish >= 0)),
+                "response": nullable(self.response),
+                "late": self.late,
+            }
+        )
+
+    def __repr__(self) -> str:
+        late = int(self.late.sum())
+        misses = f"{late} late" if late else "none late"
+        return f"<WorkloadRun: {self.label}, {len(self)} jobs, {misses}>"
+
+    def __str__(self) -> str:
+        return f"{self.label}: {verdict_word(self.schedulable)}. {self.why()}"
+
+    def _repr_html_(self) -> str:
+        return self.detail._repr_html_()

@@ -1,0 +1,352 @@
+"""Tests of one workload under every way of sharing the GPU: analyze, observe, compare, margin."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.comparison.ways import OUTSIDE, WAYS
+
+ORIN = gs.Platform("AGX Orin", cpus=2)
+
+
+def pipeline() -> gs.Workload:
+    """Three tasks: a camera with a copy, a planner with CPU work around a kernel, a chain."""
+    return gs.Workload(
+        [
+            gs.Task("camera", "40ms", [
+                gs.CPU("2ms"), gs.CopyIn("300us"), gs.Kernel("5ms", blocks=32, threads=256)]),
+            gs.Task("planner", "80ms", [
+                gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128), gs.CPU("1ms")]),
+            gs.Task("net", "50ms", [
+                gs.CPU("1ms"), gs.Kernel("2ms", blocks=60, threads=128),
+                gs.Kernel("3ms", blocks=160, threads=128), gs.CPU("1ms")]),
+        ],
+        tick="us",
+    )  # fmt: skip
+
+
+def single(**facts: object) -> gs.Workload:
+    """Two tasks of one kernel each, without copies."""
+    return gs.Workload(
+        [
+            gs.Task("a", 40, [gs.CPU(2), gs.Kernel(10, blocks=4, threads=256)], **facts),  # type: ignore[arg-type]
+            gs.Task("b", 80, [gs.Kernel(20, blocks=4, threads=256), gs.CPU(3)], **facts),  # type: ignore[arg-type]
+        ]
+    )
+
+
+# Ways -------------------------------------------------------------------------------------------
+
+
+def test_every_method_is_a_way_or_has_a_reason_not_to_be_one() -> None:
+    tests = {way.test for way in WAYS} - {None}
+    assert {method.name for method in gs.methods()} == tests | OUTSIDE.keys()
+    assert not tests & OUTSIDE.keys()
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE, "mpc", "", 3, None])
+def test_unknown_methods_are_refused(name: object) -> None:
+    for function in (gs.analyze, gs.observe, gs.margin):
+        with pytest.raises(ValueError, match=r"^method: got .*expected"):
+            function(pipeline(), ORIN, name)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_unknown_options_are_refused(way: object) -> None:
+    name = way.name  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match=r"method: got .*no test|sped: got an unknown option"):
+        gs.analyze(single(), ORIN, name, sped=1)
+    if way.simulator is not None:  # type: ignore[attr-defined]
+        with pytest.raises(ValueError, match="sped: got an unknown option"):
+            gs.observe(single(), ORIN, name, sped=1)
+
+
+# Answers ----------------------------------------------------------------------------------------
+
+
+def test_responses_are_of_whole_jobs() -> None:
+    """The bound of a kernel that runs alone is its time, that of its job the sum of its parts."""
+    w = single()
+    answer = gs.analyze(w[["a"]], ORIN, "streams")
+    assert answer.detail.response.tolist() == [10]
+    assert answer.response.tolist() == [12]
+    assert gs.analyze(w[["b"]], ORIN, "fifo_bound").response.tolist() == [23]
+    assert gs.analyze(w[["b"]], ORIN, "pbs").response.tolist() == [23]
+    assert gs.analyze(w[["b"]], ORIN, "mpcp").response.tolist() == [23]
+
+
+def test_answers_are_those_of_the_methods() -> None:
+    w, platform = pipeline(), ORIN.replace(server_overhead="10us")
+    hosts = w.hosts(platform, sms="all").tasks
+    for name in ("mpcp", "fmlp_plus", "gpu_server"):
+        more = {"overhead": 10} if name == "gpu_server" else {}
+        direct = gs.analysis.partition(hosts, 2, protocol=name, **more)  # type: ignore[arg-type]
+        answer = gs.analyze(w, platform, name)
+        assert answer.response.tolist() == direct.response.tolist()
+        assert answer.schedulable is direct.schedulable
+    divided = w.hosts(platform).tasks
+    direct = gs.analysis.stgm_allocate(divided, 2, 16, apart=True)
+    assert gs.analyze(w, platform, "stgm").response.tolist() == direct.response.tolist()
+    direct = gs.analysis.stgm_allocate(divided, 2, 16)
+    assert (
+        gs.analyze(w, platform, "stgm", apart=False).response.tolist() == direct.response.tolist()
+    )
+    answer = gs.analyze(w, platform, "srm", lock="omlp")
+    assert answer.response.tolist() == gs.analysis.srm(hosts, 2, lock="omlp").response.tolist()
+    view = w.batches(platform)
+    found = gs.analyze(w, platform, "pbs")
+    assert found.schedule is not None
+    assert (
+        found.schedule.batch.tolist()
+        == gs.pbs.search(view.tasks, view.table).schedule.batch.tolist()
+    )
+
+
+def test_global_edf_is_accepted_where_no_deadline_is_missed() -> None:
+    """Bounded tardiness alone is no guarantee of deadlines."""
+    w = gs.Workload([gs.Task(name, 30, [gs.CPU(20)]) for name in "abc"])
+    answer = gs.analyze(w, gs.Platform(cpus=2), "srm")
+    assert answer.detail.accepted and not answer.accepted
+    assert answer.schedulable is None
+    assert answer.slack.tolist() == [-20, -20, -20]
+    assert answer.why() == "a, with 50ns for a deadline of 30ns, may be late."
+
+
+def test_tasks_that_a_method_leaves_out_have_no_response() -> None:
+    w = single() + gs.Workload([gs.Task("cpu", 50, [gs.CPU(1)])])
+    answer = gs.analyze(w, ORIN, "streams")
+    assert answer.response.mask.tolist() == [False, False, True]
+    assert answer.slack.mask.tolist() == [False, False, True]
+    assert answer.bounded.tolist() == [True, True, False]
+    assert "does not use the GPU" in answer.why("cpu")
+    assert any("left out" in text for text in answer.assumptions)
+    run = gs.observe(w, ORIN, "streams")
+    assert run.worst.mask.tolist() == [False, False, True]
+    assert run.why("cpu") == "cpu: no job has ended."
+
+
+def test_given_cores_are_kept() -> None:
+    w = gs.Workload([
+        gs.Task(name, 100, [gs.CPU(5), gs.Kernel(7, blocks=1, threads=32)], core=core)
+        for name, core in (("a", 1), ("b", 1), ("c", 0))
+    ])  # fmt: skip
+    answer = gs.analyze(w, ORIN, "mpcp")
+    assert answer.detail.hosts.core.tolist() == [1, 1, 0]  # type: ignore[attr-defined]
+    assert not any("worst fit" in text for text in answer.assumptions)
+    for name in ("stgm", "srm", "container", "driver"):
+        with pytest.raises(ValueError, match="a: got core 1, expected none"):
+            (gs.observe if name == "driver" else gs.analyze)(w, ORIN, name)
+    half = w.replace(tasks=[w[0], w[1], w[2].replace(core=None)])
+    with pytest.raises(ValueError, match="c: got no core, expected one as of other tasks"):
+        gs.analyze(half, ORIN, "mpcp")
+
+
+# Runs -------------------------------------------------------------------------------------------
+
+
+def test_a_run_has_whole_jobs() -> None:
+    w = single()
+    for way in ("one_stream", "streams", "priority_streams", "mpcp", "srm", "driver"):
+        run = gs.observe(w[["b"]], ORIN, way, until=200)
+        assert run.release.tolist() == [0, 80, 160], way
+        assert run.finish.tolist() == [23, 103, 183], way
+        assert run.worst.tolist() == [23], way
+        assert run.schedulable is None
+
+
+def test_a_missed_deadline_is_seen() -> None:
+    w = gs.Workload([gs.Task(n, 40, [gs.Kernel(22, blocks=9999, threads=1024)]) for n in "ab"])
+    c = gs.compare(w, ORIN)
+    for way in ("one_stream", "streams", "mpcp", "driver", "edf_serial", "edf_parallel", "pbs"):
+        assert c[way].schedulable is False, way
+    assert c.schedulable is False
+    assert c.best() is None
+    run = c["one_stream"].run
+    assert run is not None
+    assert "later than" not in run.why() and "more than its deadline" in run.why("b")
+    assert run.missed[1] == (run.task == 1).sum()
+
+
+def test_time_slices_and_priorities_are_played() -> None:
+    w = gs.Workload([
+        gs.Task("long", 1000, [gs.Kernel(300, blocks=9999, threads=1024)]),
+        gs.Task("short", 100, [gs.Kernel(10, blocks=16, threads=1024)], offset=5),
+    ])  # fmt: skip
+    platform = ORIN.replace(timeslice=20)
+    one = gs.observe(w, platform, "one_stream", until=1000)
+    sliced = gs.observe(w, platform, "time_slices", until=1000)
+    assert one.worst[1] > 290 > 60 > sliced.worst[1]
+    assert any("process of its own" in text for text in sliced.assumptions)
+    given = w.replace(tasks=[w[0].replace(process="p"), w[1].replace(process="q")])
+    assert gs.observe(given, platform, "time_slices", until=1000).worst.tolist() == (
+        sliced.worst.tolist()
+    )
+    with pytest.raises(ValueError, match="process: got 2 processes"):
+        gs.observe(given, platform, "priority_streams")
+
+
+def test_methods_that_play_every_job_need_no_simulation() -> None:
+    for name in ("edf_serial", "edf_parallel", "pbs"):
+        with pytest.raises(ValueError, match="expected a way with a simulation"):
+            gs.observe(single(), ORIN, name)
+
+
+# Comparisons ------------------------------------------------------------------------------------
+
+
+def test_a_comparison_has_a_row_for_every_way_and_mode() -> None:
+    c = gs.compare(pipeline(), ORIN)
+    labels = [row.label for row in c]
+    assert len(labels) == len(set(labels)) == sum(max(1, len(way.modes)) for way in WAYS)
+    assert {row.way.name for row in c} == {way.name for way in WAYS}
+    for row in c:
+        assert c[row.label] is row
+        assert row.why()
+    assert c["mpcp"].label == "mpcp (suspend)"
+    assert c["streams"].answer is None
+    assert "2 kernels in a job" in c["streams"].why()
+    with pytest.raises(KeyError, match="expected one of one_stream"):
+        c["gcaps"]
+    assert "mpcp (busy)" in str(c) and "mpcp (busy)" in c._repr_html_()
+    frame = c.to_frame()
+    assert len(frame) == 3 * len(c)
+    assert frame.response.isna().sum() == 3 * sum(row.answer is None for row in c)
+
+
+def test_a_comparison_without_any_model() -> None:
+    """A workload that no model expresses has reasons, and no answer."""
+    w = gs.Workload([gs.Task("a", 40, [gs.Kernel(3)], jitter=2)])
+    c = gs.compare(w, gs.Platform())
+    assert c.schedulable is None and c.best() is None
+    for row in c:
+        assert row.verdict == "not applicable"
+        assert "jitter" in row.why() or "platform: got no GPU" in row.why()
+
+
+def test_observed_responses_are_within_bounds() -> None:
+    for w in (pipeline(), single(), pipeline()[:2]):
+        for row in gs.compare(w, ORIN):
+            if row.answer is not None and row.run is not None:
+                both = row.answer.bounded & ~np.ma.getmaskarray(row.run.worst)
+                assert (row.run.worst <= row.answer.response)[both].all(), row.label
+
+
+def test_chosen_methods_come_in_their_order() -> None:
+    c = gs.compare(single(), ORIN, methods=["pbs", "search", "streams"], simulate=False)
+    assert [row.label for row in c] == ["pbs", "streams"]
+    assert all(row.run is None for row in c)
+    with pytest.raises(TypeError, match="methods: got 'pbs'"):
+        gs.compare(single(), ORIN, methods="pbs")
+
+
+def test_progress_counts_rows() -> None:
+    seen: list[tuple[int, int]] = []
+    c = gs.compare(single(), ORIN, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(i, len(c)) for i in range(1, len(c) + 1)]
+
+
+def test_a_stopped_comparison_raises() -> None:
+    with pytest.raises(gs.Cancelled):
+        gs.compare(pipeline(), ORIN, stop=bytearray(b"\1"))
+
+
+def test_pictures() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    c = gs.compare(pipeline(), ORIN)
+    axes = c.plot()
+    assert len(axes) == 3
+    assert [ax.get_title(loc="left") for ax in axes] == ["camera", "planner", "net"]
+    [one] = c.plot(tasks=["net"])
+    assert len(one.get_yticklabels()) == len(c)
+    with pytest.raises(KeyError):
+        c.plot(tasks=["nobody"])
+    plt.close("all")
+
+
+def test_answers_pickle() -> None:
+    c = gs.compare(pipeline(), ORIN)
+    again = pickle.loads(pickle.dumps(c))
+    assert str(again) == str(c)
+
+
+# Margins ----------------------------------------------------------------------------------------
+
+
+def twin(w: gs.Workload, what: str, factor: Fraction) -> gs.Workload:
+    if what == "kernels":
+        return w.scaled(kernels=factor)
+    whole = w.scaled(kernels=factor, cpu=factor, copies=factor)
+    if what == "all":
+        return whole
+    return w.replace(tasks=[whole[t.name] if t.name == what else t for t in w])
+
+
+@pytest.mark.parametrize("what", ["all", "kernels", "net"])
+@pytest.mark.parametrize("method", ["mpcp", "fmlp_plus", "gpu_server"])
+def test_exact_margins_are_exact(method: str, what: str) -> None:
+    """With the cores kept, the factor is accepted, and the next larger times are not."""
+    w = pipeline()
+    chosen = gs.analyze(w, ORIN, method).detail.hosts.core.tolist()  # type: ignore[attr-defined]
+    w = w.replace(tasks=[t.replace(core=core) for t, core in zip(w, chosen, strict=True)])
+    found = gs.margin(w, ORIN, method, what)
+    assert found.exact and found.factor is not None and found.failed is None
+    assert gs.analyze(twin(w, what, found.factor), ORIN, method).accepted
+    assert not gs.analyze(twin(w, what, found.factor + Fraction(1, 10**9)), ORIN, method).accepted
+
+
+def test_an_exact_margin_is_that_of_a_scan() -> None:
+    """All factors that change a time, from the least to the first that fails."""
+    w = gs.Workload([
+        gs.Task("a", 30, [gs.CPU(2), gs.Kernel(3)], core=0),
+        gs.Task("b", 50, [gs.CPU(4), gs.Kernel(5)], core=0),
+    ])  # fmt: skip
+    factors = sorted({Fraction(m, t) for t in (2, 3, 4, 5) for m in range(1, 200)})
+    good = None
+    for factor in factors:
+        if not gs.analyze(twin(w, "all", factor), ORIN, "mpcp").accepted:
+            break
+        good = factor
+    assert gs.margin(w, ORIN, "mpcp").factor == good
+
+
+def test_margins_of_other_methods_name_the_first_factor_that_failed() -> None:
+    w = single()
+    for method in ("streams", "srm", "pbs", "edf_serial"):
+        found = gs.margin(w, ORIN, method)
+        assert not found.exact and found.factor is not None and found.failed is not None
+        assert found.factor < found.failed <= found.factor + Fraction(1, 100)
+        assert gs.analyze(twin(w, "all", found.factor), ORIN, method).accepted
+        assert not gs.analyze(twin(w, "all", found.failed), ORIN, method).accepted
+        assert "tested" in str(found)
+
+
+def test_a_margin_below_one_says_how_much_must_go() -> None:
+    w = single().scaled(kernels=4, cpu=4)
+    found = gs.margin(w, ORIN, "edf_serial")
+    assert found.factor is not None and found.factor < 1
+    assert gs.analyze(twin(w, "all", found.factor), ORIN, "edf_serial").accepted
+
+
+def test_margins_refuse_what_does_not_exist() -> None:
+    with pytest.raises(ValueError, match="what: got 'nobody', expected 'all', 'kernels' or one"):
+        gs.margin(single(), ORIN, "mpcp", "nobody")
+    with pytest.raises(TypeError, match="what: got 3"):
+        gs.margin(single(), ORIN, "mpcp", 3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected times that can grow"):
+        gs.margin(gs.Workload([gs.Task("a", 9, [gs.CPU(1)])]), ORIN, "mpcp", "kernels")
+    with pytest.raises(ValueError, match="jitter"):
+        gs.margin(single(jitter=1), ORIN, "mpcp")
+
+
+def test_the_best_row_has_the_largest_margin() -> None:
+    c = gs.compare(pipeline(), ORIN)
+    best = c.best()
+    assert best is not None and best.factor is not None
+    for row in c:
+        if row.answer is not None and row.answer.accepted:
+            assert (row.margin().factor or 0) <= best.factor
