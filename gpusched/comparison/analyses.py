@@ -86,7 +86,7 @@ def analyze(
     >>> answer.schedulable, answer.response.tolist()
     (True, [15000, 22000])
     >>> answer.why("camera")
-    'camera, with 15ms of 40ms.'
+    'camera: response at most 15ms, for a deadline of 40ms.'
 
     Parameters
     ----------

@@ -66,13 +66,13 @@ class Margin:
     def __str__(self) -> str:
         grows = "everything" if self.what == "all" else clip(self.what, 60)
         if self.factor is None:
-            return f"{self.label}: {grows} with no factor of the {self.tested} that were tested"
-        known = f"{self.label}: {grows} times {_decimal(self.factor)}"
+            return f"{self.label}: {grows} with none of the {self.tested} factors that were tested"
+        known = f"{self.label}: {grows} may take {_decimal(self.factor)} times as long"
         if self.exact:
-            return f"{known}, and no more"
+            return f"{known}, and no longer"
         if self.failed is None:
             return f"{known}; no larger factor was tested"
-        return f"{known}; times {_decimal(self.failed)} is not accepted ({self.tested} tested)"
+        return f"{known}; {_decimal(self.failed)} is not accepted ({self.tested} factors tested)"
 
 
 def margin(
@@ -96,7 +96,7 @@ def margin(
     >>> found.factor, found.exact
     (Fraction(8, 3), True)
     >>> print(found)
-    mpcp (suspend): everything times 2.6666, and no more
+    mpcp (suspend): everything may take 2.6666 times as long, and no longer
 
     Parameters
     ----------
