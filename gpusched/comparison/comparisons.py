@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from gpusched._support.arguments import instance, is_sequence, one_of
+from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
 from gpusched._support.budget import Budget
 from gpusched._support.progress import Progress, reporter
+from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown
 from gpusched.comparison import comparison_text
 from gpusched.comparison.analyses import Request, analyzed
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare"]
 
 _BUDGET = Budget(states=200_000, bytes=1 << 28)
+_NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,13 +71,15 @@ class Comparison:
 
         Raises KeyError and IndexError for rows that do not exist.
         """
-        if not isinstance(index, str):
+        if isinstance(index, slice):
             return self.rows[index]
+        if not isinstance(index, str):
+            return self.rows[position(index, len(self), "rows")]
         for row in self.rows:
             if index in (row.label, row.way.name):
                 return row
         known = ", ".join(row.label for row in self.rows)
-        raise KeyError(f"got {index!r:.60}, expected one of {known}")
+        raise KeyError(f"rows: got {index!r:.60}, expected one of {known}")
 
     @property
     def schedulable(self) -> bool | None:
@@ -224,10 +228,11 @@ def compare(
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     models = DerivedModels(workload, platform)
     searched = _BUDGET if budget is None else budget
-    watch = Watch(last, False, budget, stop) if simulate else None
+    watch = Watch(last, False, budget, stop) if flag(simulate, "simulate") else None
     rows = []
     with reporter(progress, len(forms), "method", delay=1.0) as report:
         for way, options in forms:
+            raise_if_stopped(stop)
             rows.append(_row(models, way, Request(options, gaps, searched, stop), watch))
             report(len(rows))
     return Comparison(workload, models.platform, tuple(rows), perf_counter() - began)
@@ -254,13 +259,13 @@ def _row(models: DerivedModels, way: Way, request: Request, watch: Watch | None)
             why_no_answer = "the package has no test of it"
         else:
             answer = analyzed(models, way, request)
-    except (ValueError, OverflowError) as error:
-        why_no_answer = str(error)
+    except (ValueError, OverflowError, MemoryError) as error:
+        why_no_answer = str(error) or _NO_MEMORY
     try:
         if way.simulator is not None and watch is not None:
             run = observed(models, way, Request(request.options, stop=request.stop), watch)
-    except (ValueError, OverflowError) as error:
-        why_no_run = str(error)
+    except (ValueError, OverflowError, MemoryError) as error:
+        why_no_run = str(error) or _NO_MEMORY
     return Row(
         way, dict(request.options), models.workload, models.platform,
         request.gaps, request.budget, answer, why_no_answer, run, why_no_run,

@@ -134,8 +134,8 @@ class WorkloadAnswer:
             if not self.accepted:
                 return f"{self._text(self.tightest)}, may be late."
             return f"Every job ends in time; {self._text(self.tightest)}, has the least slack."
-        name = self.workload[task].name
-        number = self.workload.names.index(name)
+        number = self.workload.index(task)
+        name = self.workload.names[number]
         known = self.detail._tasks.name
         if name not in known:
             return f"{clip(name, 60)}: left out by the method, as it does not use the GPU."

@@ -128,9 +128,7 @@ class WorkloadRun:
 
         Raises KeyError and IndexError for a task that does not exist.
         """
-        number = (
-            self.tightest if task is None else self.workload.names.index(self.workload[task].name)
-        )
+        number = self.tightest if task is None else self.workload.index(task)
         if number is None:
             return "No job was released."
         name, tick = clip(self.workload.names[number], 60), self.workload.tick_ns
