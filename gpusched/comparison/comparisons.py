@@ -185,7 +185,7 @@ class Comparison:
         """
         from gpusched.comparison.documents import comparison_document
 
-        return comparison_document(self._findings(margin, progress))
+        return comparison_document(self.findings(margin=margin, progress=progress))
 
     def to_html(
         self, *, title: str | None = None, margin: bool = True, progress: Progress = None
@@ -212,7 +212,7 @@ class Comparison:
         from gpusched.comparison.report.short_runs import short_runs
 
         runs = short_runs(self.rows, self.workload, self.platform)
-        return page_of(self._findings(margin, progress), runs, title)
+        return page_of(self.findings(margin=margin, progress=progress), runs, title)
 
     def save_report(
         self,
@@ -246,9 +246,10 @@ class Comparison:
         """
         from gpusched.comparison.report.report_folder import save_report
 
-        return save_report(self._findings(margin, progress), folder, title)
+        return save_report(self.findings(margin=margin, progress=progress), folder, title)
 
-    def _findings(self, margin: bool, progress: Progress) -> Findings:
+    def findings(self, *, margin: bool = True, progress: Progress = None) -> Findings:
+        """Collect the contents of documents and reports, with the margin of `best` if wanted."""
         wanted = flag(margin, "margin")
         best = self.best(progress=progress) if wanted else None
         return Findings(
