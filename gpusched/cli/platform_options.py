@@ -11,6 +11,8 @@ from gpusched.model.workload.workloads import Workload
 
 __all__ = ["add_platform", "add_workload", "headline", "platform_of", "workload_of"]
 
+_MOST_BYTES = 1 << 25  # of a file, a hundred times what large workloads have
+_MOST_TASKS = 2000
 _TIMES = (
     ("launch_latency", "from a launch to the start of its kernel on an idle GPU (0ns)"),
     ("context_switch", "to switch the GPU to another context (0ns)"),
@@ -54,8 +56,14 @@ def add_platform(command: argparse.ArgumentParser) -> None:
 
 
 def workload_of(options: argparse.Namespace) -> Workload:
-    """The workload of the file, or of the standard input."""
-    return Workload.load("/dev/stdin" if options.file == "-" else options.file)
+    """The workload of the file, or of the standard input; ``Refusal`` of too many tasks."""
+    source = "/dev/stdin" if options.file == "-" else options.file
+    workload = Workload.load(source, max_bytes=_MOST_BYTES)
+    if len(workload) > _MOST_TASKS:
+        raise Refusal(
+            f"{source}: task: got {len(workload):,} tasks, expected at most {_MOST_TASKS:,}"
+        )
+    return workload
 
 
 def platform_of(options: argparse.Namespace) -> Platform:

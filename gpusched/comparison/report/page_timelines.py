@@ -10,12 +10,15 @@ from gpusched.comparison.report.short_runs import ShortRun
 from gpusched.comparison.workload_answer import tick_unit
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.time_units import time_with_unit
+from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
+from gpusched.simulate.host_result import HostRun
 
 __all__ = ["timelines_html"]
 
 _DRAWING = 250_000  # characters of a picture
 _TEXT = 600  # of a reason
+_LAUNCHES = 600  # in a picture of streams
 
 
 def timelines_html(found: Findings, runs: Sequence[ShortRun], traces: Mapping[str, str]) -> str:
@@ -62,7 +65,21 @@ def _drawn(short: ShortRun) -> tuple[str, str]:
 
 
 def _svg(run: WorkloadRun) -> str:
-    unit = tick_unit(run.workload)
-    if isinstance(run.detail, Hierarchy):
-        return run.detail.to_svg(by="stream", unit=unit)
-    return run.detail.to_svg(unit=unit)
+    """The picture; of streams where there is room for all launches, else of SMs.
+
+    Raises ValueError for a run that was simulated without the blocks that are to be drawn.
+    """
+    detail, unit = run.detail, tick_unit(run.workload)
+    few = isinstance(detail, Hierarchy) and len(detail.end) <= _LAUNCHES
+    if not few and _parts_of(detail) is None:
+        raise ValueError("Kernels of so many blocks are not drawn.")
+    if isinstance(detail, Hierarchy):
+        return detail.to_svg(by="stream" if few else "sm", unit=unit)
+    return detail.to_svg(unit=unit)
+
+
+def _parts_of(detail: FifoRun | HostRun | Hierarchy) -> object | None:
+    """The bars of a picture, None where they were not kept."""
+    if isinstance(detail, FifoRun):
+        return detail.waves
+    return detail.blocks if isinstance(detail, Hierarchy) else detail.intervals

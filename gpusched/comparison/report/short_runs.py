@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpusched._support.budget import Budget
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Allocation, Request
 from gpusched.comparison.derived_models import DerivedModels
@@ -20,7 +19,6 @@ __all__ = ["ShortRun", "short_runs", "window_of"]
 
 _MOST_JOBS = 40
 _MOST_BLOCKS = 50_000
-_BUDGET = Budget(states=200_000, bytes=1 << 28)
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def short_runs(rows: Sequence[Row], workload: Workload, platform: Platform) -> l
         detail = None if row.answer is None else row.answer.detail
         kept = Allocation.of(detail) if isinstance(detail, Verdict) else None
         timeline = blocks <= _MOST_BLOCKS or row.way.simulator == "host"
-        watch = Watch(until, timeline, _BUDGET)
+        watch = Watch(until, timeline)
         try:
             run = observed(models, row.way, Request(row.options, allocation=kept), watch)
             found.append(ShortRun(row.label, run, ""))
