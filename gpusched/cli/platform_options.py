@@ -11,7 +11,7 @@ from gpusched.model.workload.workloads import Workload
 
 __all__ = ["add_platform", "add_workload", "headline", "platform_of", "workload_of"]
 
-_MOST_BYTES = 1 << 25  # of a file, a hundred times what large workloads have
+_MOST_BYTES = 1 << 25
 _MOST_TASKS = 2000
 _TIMES = (
     ("launch_latency", "from a launch to the start of its kernel on an idle GPU (0ns)"),
@@ -22,11 +22,18 @@ _TIMES = (
 
 
 def add_workload(command: argparse.ArgumentParser) -> None:
-    """Add the file."""
+    """Add the file and its limit."""
     command.add_argument(
         "file",
         metavar="FILE",
         help="the workload, TOML or JSON (see gpusched.Workload.load); - for the standard input",
+    )
+    command.add_argument(
+        "--max-bytes",
+        type=positive,
+        default=_MOST_BYTES,
+        metavar="N",
+        help="largest size of the file (32 MiB)",
     )
 
 
@@ -58,10 +65,11 @@ def add_platform(command: argparse.ArgumentParser) -> None:
 def workload_of(options: argparse.Namespace) -> Workload:
     """The workload of the file, or of the standard input; ``Refusal`` of too many tasks."""
     source = "/dev/stdin" if options.file == "-" else options.file
-    workload = Workload.load(source, max_bytes=_MOST_BYTES)
+    workload = Workload.load(source, max_bytes=options.max_bytes)
     if len(workload) > _MOST_TASKS:
         raise Refusal(
-            f"{source}: task: got {len(workload):,} tasks, expected at most {_MOST_TASKS:,}"
+            f"{source}: task: got {len(workload):,} tasks, expected at most {_MOST_TASKS:,} (from "
+            "Python there is no limit)"
         )
     return workload
 

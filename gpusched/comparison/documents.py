@@ -202,7 +202,7 @@ def _task(workload: Workload, i: int) -> Document:
 
 
 def _bounds(answer: WorkloadAnswer | None, count: int) -> list[Document]:
-    """What an answer says of each task."""
+    """Response and slack of each task."""
     if answer is None:
         return [{"response": None, "bounded": False, "slack": None}] * count
     slack = answer.slack

@@ -18,6 +18,7 @@ from gpusched.comparison.report.page_style import STYLE
 from gpusched.comparison.report.page_timelines import timelines_html
 from gpusched.comparison.report.response_picture import (
     KEY,
+    WIDEST,
     chosen_tasks,
     drawn_rows,
     response_svg,
@@ -69,7 +70,13 @@ def _headline(found: Findings, name: str) -> str:
         kind, word = "yes", "✓ All deadlines can be kept:"
     elif found.schedulable is False:
         kind, word = "no", "✗ Deadlines are missed:"
-        lead = "no method guarantees them, and an exact test shows a miss."
+        sure = [
+            row.label
+            for row in found.rows
+            if row.answer is not None and row.answer.rejected
+            if row.answer.claim in ("exact", "necessary")
+        ]
+        lead = f"no method guarantees them, and {xml(', '.join(sure))} cannot keep them."
     else:
         kind, word = "", "? Undecided:"
         lead = "no method guarantees every deadline, and no exact test shows a miss."
@@ -160,11 +167,11 @@ def _responses(found: Findings) -> str:
         for symbol, text in KEY
     )
     numbers = chosen_tasks(rows, workload, _PICTURES)
-    cut = ""
+    cut = f"Pictures end at {WIDEST} deadlines at most, the numbers beside them do not."
     if len(numbers) < len(workload):
         cut = (
-            f'<p class="note">{len(numbers)} of {len(workload):,} tasks are drawn: those with the '
-            "least slack for their deadlines.</p>\n"
+            f"{len(numbers)} of {len(workload):,} tasks are drawn: those with the least slack for "
+            f"their deadlines. {cut}"
         )
     figures = []
     for i in numbers:
@@ -178,7 +185,6 @@ def _responses(found: Findings) -> str:
             "</figure>"
         )
     return (
-        f'<h2>Response times</h2>\n{cut}<div class="key">{key}</div>\n<div class="tasks">\n'
-        + "\n".join(figures)
-        + "\n</div>"
+        f'<h2>Response times</h2>\n<p class="note">{cut}</p>\n<div class="key">{key}</div>\n'
+        '<div class="tasks">\n' + "\n".join(figures) + "\n</div>"
     )

@@ -16,9 +16,11 @@ from gpusched.comparison.workload_answer import known_at, tick_unit
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["KEY", "chosen_tasks", "drawn_rows", "response_svg"]
+__all__ = ["KEY", "WIDEST", "chosen_tasks", "drawn_rows", "response_svg"]
 
-_WIDEST = 3  # bars end at so many deadlines
+WIDEST = 3
+"""Deadlines at which bars end."""
+
 _LEFT, _PLOT, _COLUMN = 142, 300, 62
 _ROW, _TOP, _BOTTOM = 19, 20, 38
 _WIDTH = _LEFT + _PLOT + 2 * _COLUMN + 6
@@ -77,7 +79,7 @@ def response_svg(rows: Sequence[Row], workload: Workload, i: int) -> str:
     found = [_found(row, i) for row in rows]
     axis = time_axis(tick_unit(workload), deadline)
     known = [t for each in found for t in (each.bound, each.worst) if t is not None]
-    end = max(deadline, min(max(known, default=0), _WIDEST * deadline))
+    end = max(deadline, min(max(known, default=0), WIDEST * deadline))
     span = 1.04 * end
     bottom = _TOP + _ROW * len(rows)
     height = bottom + _BOTTOM
