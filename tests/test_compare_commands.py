@@ -145,6 +145,23 @@ def test_simulate_has_two_statuses(folder: Path, name: str, status: int) -> None
     assert [task["missed"] for task in document["tasks"]] == found.missed.tolist()
 
 
+def test_output_of_any_encoding(folder: Path) -> None:
+    """Text that the output cannot encode is replaced, and documents are ASCII."""
+    text = PIPELINE.replace("camera", "kam\u00e9ra")
+    (folder / "good.toml").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "gpusched", "compare", "good.toml", *ORIN, "--no-margin"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for more in ([], ["--json"]):
+        done = subprocess.run(
+            [*command, *more], cwd=folder, env=env, capture_output=True, timeout=120
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        if more:
+            assert json.loads(done.stdout)["rows"][0]["tasks"][0]["task"] == "kam\u00e9ra"
+        else:
+            assert b"kam?ra" in done.stdout
+
+
 # Text ---------------------------------------------------------------------------------------------
 
 

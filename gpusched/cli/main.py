@@ -34,8 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Commands without an answer of three values return 1 when undecided.
 
     The code is 130 after an interrupt and, without a message, 141 when the reader of the output
-    has gone, as in ``gpusched gpus | head -1``.
+    has gone, as in ``gpusched gpus | head -1``. Characters that the output cannot encode are
+    replaced.
     """
+    with contextlib.suppress(AttributeError):  # no stream, or one without an encoding
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         try:
             return _run(_parser().parse_args(arguments))

@@ -27,7 +27,7 @@ def workload_html(workload: Workload) -> str:
     more = ""
     if len(shown) > _LINES:
         shown.pop()
-        more = '<p class="note">The file goes on; compare.json has all of it.</p>'
+        more = '<p class="note">The text goes on; the JSON document has all of it.</p>'
     text = "\n".join(map(xml, shown))
     return (
         f'<h2>Workload</h2>\n<div class="wide">{workload._repr_html_()}</div>\n'

@@ -77,5 +77,5 @@ def assumptions_html(found: Findings) -> str:
 def _sentences(texts: Sequence[str]) -> str:
     items = [f"<li>{xml(clip(text, _TEXT))}</li>" for text in texts[:_SENTENCES]]
     if len(texts) > _SENTENCES:
-        items.append(f"<li>and {len(texts) - _SENTENCES} more, which compare.json lists</li>")
+        items.append(f"<li>and {len(texts) - _SENTENCES} more, which the JSON document lists</li>")
     return f"<ul>{''.join(items)}</ul>"
