@@ -223,6 +223,14 @@ class Comparison:
     ) -> tuple[str, ...]:
         """Write the page, its data, and a trace of each simulated row into a folder.
 
+        >>> import tempfile
+        >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
+        >>> c = gs.compare(w, gs.Platform("Xavier"), methods=["streams"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     paths = c.save_report(folder)
+        >>> [os.path.basename(path) for path in paths]
+        ['compare.html', 'compare.json', 'streams.trace.json']
+
         Parameters
         ----------
         folder

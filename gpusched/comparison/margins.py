@@ -94,7 +94,7 @@ def margin(
     ... ], tick="us")
     >>> found = gs.margin(w, gs.Platform("AGX Orin", cpus=2), "mpcp")
     >>> found.factor, found.exact
-    (Fraction(8, 3), True)
+    (Fraction(13333, 5000), True)
     >>> print(found)
     mpcp (suspend): everything times 2.6666, and no more
 

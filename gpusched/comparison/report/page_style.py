@@ -37,10 +37,10 @@ main { max-width: 76rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.25rem; margin: 2.5rem 0 .6rem; border-bottom: 1px solid var(--line); }
 p, dd, li { max-width: 60rem; overflow-wrap: anywhere; }
-.lead { font-size: 1.15rem; margin: .3rem 0; }
-.note { color: var(--muted); font-size: .9rem; margin: .3rem 0 .8rem; }
+.lead { font-size: 1.15em; margin: .3rem 0; }
+.note { color: var(--muted); font-size: .9em; margin: .3rem 0 .8rem; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: .9em; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--muted); padding: .2rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .3rem 1.1rem .3rem 0; }
 th:last-child, td:last-child { padding-right: .3rem; }
@@ -61,7 +61,7 @@ ul { margin: .3rem 0; padding-left: 1.2rem; }
 details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; padding: 0 .9rem; }
 summary { cursor: pointer; padding: .4rem 0; font-weight: 600; }
 details[open] { padding-bottom: .7rem; }
-pre { background: var(--panel); padding: .8rem; overflow-x: auto; font-size: .82rem; }
+pre { background: var(--panel); padding: .8rem; overflow-x: auto; font-size: .82em; }
 .tasks {
   display: grid; gap: 1.2rem 2rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr));
@@ -71,7 +71,7 @@ figcaption { font-weight: 600; overflow-wrap: anywhere; }
 figure svg { width: 100%; height: auto; display: block; }
 .timeline { overflow-x: auto; }
 .timeline svg { width: 100%; min-width: 46rem; height: auto; display: block; }
-.key { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; margin: .4rem 0 1rem; font-size: .9rem; }
+.key { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; margin: .4rem 0 1rem; font-size: .9em; }
 .key svg { width: 26px; height: 14px; vertical-align: -2px; margin-right: .3rem; }
 .p text { fill: var(--ink); font-size: 12px; }
 .p .m { fill: var(--muted); }
@@ -84,7 +84,7 @@ figure svg { width: 100%; height: auto; display: block; }
 .p .u { fill: none; stroke: var(--open); stroke-width: 1.2; stroke-dasharray: 4 2; }
 .p .o { fill: var(--seen); stroke: var(--paper); stroke-width: 1; }
 .p .x { stroke: var(--no); stroke-width: 2.6; fill: none; }
-footer { margin-top: 3rem; color: var(--muted); font-size: .85rem; }
+footer { margin-top: 3rem; color: var(--muted); font-size: .85em; }
 a { color: var(--yes); }
 @media print {
   :root { color-scheme: light; }
