@@ -26,7 +26,11 @@ from gpusched.model.views.derived_view import View
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Allocation", "Request", "analyze", "analyzed"]
+__all__ = ["SEARCH_BUDGET", "Allocation", "Request", "analyze", "analyzed"]
+
+
+SEARCH_BUDGET = Budget(states=200_000, bytes=1 << 26)
+"""Limits of each exact test where many are made."""
 
 
 @dataclass(frozen=True)

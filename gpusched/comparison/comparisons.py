@@ -14,7 +14,7 @@ from gpusched._support.progress import Progress, reporter
 from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown
 from gpusched.comparison import comparison_text
-from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "compare"]
 
-_BUDGET = Budget(states=200_000, bytes=1 << 28)
 _NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 
 
@@ -99,17 +98,23 @@ class Comparison:
         """Find the way to use, and by how much everything could grow before it fails.
 
         The margin of the row with the largest ``factor`` among those that guarantee every deadline
-        (the first of several); None where no row does. Every such row is analysed for some tens of
-        scaled workloads. ``progress``: a callable (done, total) in rows; or whether to show a
+        (the first of several); None where no row does. Such a row is analysed for some tens of
+        scaled workloads, unless its test rejects the largest factor before.
+
+        ``progress``: a callable (done, total) in rows; or whether to show a
         progress bar, by default in a terminal or a notebook after a second.
         """
         good = [row for row in self.rows if row.answer is not None and row.answer.accepted]
-        found = []
+        best: Margin | None = None
         with reporter(progress, len(good), "margin", delay=1.0) as report:
-            for row in good:
-                found.append(row.margin())
-                report(len(found))
-        return max(found, key=lambda margin: margin.factor or 0, default=None)
+            for done, row in enumerate(good, 1):
+                growth = row.growth()
+                if best is None or best.factor is None or growth.accepts(best.factor):
+                    found = growth.margin()
+                    if best is None or (found.factor or 0) > (best.factor or 0):
+                        best = found
+                report(done)
+        return best
 
     def why(self) -> str:
         """One sentence per row that does not guarantee the deadlines."""
@@ -322,7 +327,7 @@ def compare(
         As of `analyze`.
     budget
         A ``gs.Budget`` for each exact search and each simulation; unless given, 200,000 states and
-        256 MiB for each search.
+        64 MiB for each search.
     progress
         A callable (done, total) in rows; or whether to show a progress bar, by default in a
         terminal or a notebook after a second.
@@ -354,7 +359,7 @@ def compare(
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     models = DerivedModels(workload, platform)
-    searched = _BUDGET if budget is None else budget
+    searched = SEARCH_BUDGET if budget is None else budget
     watch = Watch(last, False, budget, stop) if flag(simulate, "simulate") else None
     rows = []
     with reporter(progress, len(forms), "method", delay=1.0) as report:
