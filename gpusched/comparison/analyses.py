@@ -29,7 +29,7 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["SEARCH_BUDGET", "Allocation", "Request", "analyze", "analyzed"]
 
 
-SEARCH_BUDGET = Budget(states=200_000, bytes=1 << 26)
+SEARCH_BUDGET = Budget(states=200_000, bytes=1 << 25)
 """Limits of each exact test where many are made."""
 
 

@@ -327,7 +327,7 @@ def compare(
         As of `analyze`.
     budget
         A ``gs.Budget`` for each exact search and each simulation; unless given, 200,000 states and
-        64 MiB for each search.
+        32 MiB for each search.
     progress
         A callable (done, total) in rows; or whether to show a progress bar, by default in a
         terminal or a notebook after a second.

@@ -103,7 +103,7 @@ def margin(
     workload, platform, method, gaps, stop, options
         As of `analyze`.
     budget
-        A ``gs.Budget`` for each exact search; 200,000 states and 64 MiB unless given.
+        A ``gs.Budget`` for each exact search; 200,000 states and 32 MiB unless given.
     what
         The times that grow together: "all" of the workload, those of its "kernels", or all of one
         task, by its name. Overheads of the platform stay. Every time is rounded up to a tick.
