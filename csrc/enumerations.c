@@ -251,6 +251,13 @@ static const char *const SIMULATE_STREAM_KIND[] = {
     [GS_SIMULATE_HIERARCHY_STREAM_NULL] = "null",
 };
 
+static const char *const IO_ROW_TEXT[] = {
+    [GS_IO_ROW_TEXT_INTEGER] = "integer",
+    [GS_IO_ROW_TEXT_SCALED] = "scaled",
+    [GS_IO_ROW_TEXT_THOUSANDTHS] = "thousandths",
+    [GS_IO_ROW_TEXT_TEXT] = "text",
+};
+
 static const char *const IO_RULE[] = {
     [GS_IO_RULES_IDLE] = "idle",           [GS_IO_RULES_LIMITS] = "limits",
     [GS_IO_RULES_PLACEMENT] = "placement", [GS_IO_RULES_PRIORITY] = "priority",
@@ -360,6 +367,7 @@ static const gs_enumeration_t ALL[] = {
      sizeof SIMULATE_LAUNCH_KIND / sizeof *SIMULATE_LAUNCH_KIND},
     {"simulate.stream_kind", SIMULATE_STREAM_KIND,
      sizeof SIMULATE_STREAM_KIND / sizeof *SIMULATE_STREAM_KIND},
+    {"io.row_text", IO_ROW_TEXT, sizeof IO_ROW_TEXT / sizeof *IO_ROW_TEXT},
     {"io.rule", IO_RULE, sizeof IO_RULE / sizeof *IO_RULE},
     {"simulate.wait_reason", SIMULATE_WAIT_REASON,
      sizeof SIMULATE_WAIT_REASON / sizeof *SIMULATE_WAIT_REASON},

@@ -46,8 +46,10 @@
 #include "core/context.h"
 #include "core/enumeration.h"
 #include "core/heap.h"
+#include "core/index_set.h"
 #include "core/int128.h"
 #include "core/method.h"
+#include "core/radix_sort.h"
 #include "core/rational.h"
 #include "core/rng.h"
 #include "core/vector.h"
@@ -59,6 +61,8 @@
 #include "generate/host_sets.h"
 #include "generate/kernel_sets.h"
 #include "generate/uunifast.h"
+#include "io/free_lanes.h"
+#include "io/row_text.h"
 #include "io/rules/rules.h"
 #include "model/batch_table.h"
 #include "model/gpu.h"
@@ -77,6 +81,7 @@
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"
+#include "simulate/occupancy.h"
 #include "simulate/warps.h"
 
 #endif

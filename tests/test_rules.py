@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import numpy as np
-import pytest
 from reference import rule_check
-from test_examiner import EXAMPLE, GPU, example, put, simulation, small_gpu
+from test_examiner import simulation, small_gpu
 
 import gpusched as gs
-from gpusched import _core
-from gpusched.io import BlockLog, check_rules, read_examiner, read_scenarios, write_examiner
+from gpusched.io import BlockLog, check_rules
 
 RULES = ("idle", "limits", "placement", "priority", "queue", "stream")
 
