@@ -8,7 +8,7 @@
 
 #include "core/context.h"
 
-/* How a column is written.
+/* Notation of a column.
  *
  * integer: in decimal. scaled: times the factor. thousandths: times the factor, divided by 1000,
  * exactly, without trailing zeros (nanoseconds as microseconds). text: the number of a text.

@@ -52,7 +52,7 @@ def check(
 
 
 def _ready(log: BlockLog, latency: int) -> Int64Array:
-    """When each kernel has joined its queue at the latest."""
+    """Latest instants at which the kernels have joined their queues."""
     latest = np.minimum(log.launch + latency, log.first) if len(log) else log.launch
     ready: Int64Array = np.maximum(log.joined, latest)
     return ready

@@ -45,8 +45,8 @@ void gs_io_rules_room_change(gs_io_rules_room_t *self, int32_t at, int32_t shape
  * it has. Valid until the next call. */
 const int32_t *gs_io_rules_room_of(gs_io_rules_room_t *self, int32_t shape);
 
-/* What an SM has of a resource for blocks of a shape, what a block takes, and the number of blocks
- * of the shape for which the rest is enough. */
+/* Amount that an SM has of a resource for blocks of a shape, amount that a block takes, and the
+ * number of blocks of the shape for which the rest is enough. */
 int64_t gs_io_rules_room_limit(const gs_io_rules_state_t *state, int32_t shape, int resource);
 int64_t gs_io_rules_room_take(const gs_io_rules_state_t *state, int32_t shape, int resource);
 int32_t gs_io_rules_room_left(const gs_io_rules_state_t *state, int32_t shape,
