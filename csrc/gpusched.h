@@ -3,6 +3,7 @@
  * Arrows run downwards only:
  *
  *   cuda/       driver (opened at run time), device, run, player
+ *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
  *               GPU model); graph/ (the scheduling graph) [RTNS24] analysis/   fifo/ [ECRTS17];
  * partitioned/, allocation/ [RTCSA19]; global_edf/ [RTNS10]; common/ simulate/   fifo/ [ECRTS17],

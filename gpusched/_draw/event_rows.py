@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +39,10 @@ class _Template:
         self.kinds.append(_KIND[kind])
         self.fixed.append("")
 
-    def choice(self, words: Words) -> None:
-        """The words of a column, without quotation marks."""
-        self.column(words.index + len(self.words), "text")
-        self.words += [_inner(word) for word in words.words]
+    def choice(self, index: Int64Array, words: Sequence[str]) -> None:
+        """The words of a column as they are."""
+        self.column(index + len(self.words), "text")
+        self.words += words
 
     def name(self, parts: Sequence[str | Int64Array | Words]) -> None:
         """A string of JSON in parts."""
@@ -50,17 +51,20 @@ class _Template:
             if isinstance(part, str):
                 self.text(_inner(part))
             elif isinstance(part, Words):
-                self.choice(part)
+                self.choice(part.index, [_inner(word) for word in part.words])
             else:
                 self.column(part, "integer")
         self.text('"')
 
-    def fields(self, key: str, columns: Sequence[tuple[str, Int64Array, str]]) -> None:
+    def fields(self, key: str, columns: Sequence[tuple[str, npt.NDArray[Any], str]]) -> None:
         """A field with an object of columns: (name, column, kind)."""
         separator = f", {json.dumps(key)}: {{"
         for name, column, kind in columns:
             self.text(f"{separator}{json.dumps(name)}: ")
-            self.column(column, kind)
+            if column.dtype == np.bool_:
+                self.choice(column.astype(np.int64), ("false", "true"))
+            else:
+                self.column(column, kind)
             separator = ", "
         self.text("}")
 
@@ -103,6 +107,7 @@ def piece_rows(
     row.column(pid[pieces.lane], "integer")
     row.text(', "tid": ')
     row.column(tid[pieces.lane] + which, "integer")
+    arguments: list[tuple[str, npt.NDArray[Any], str]]
     arguments = [(name, column, "integer") for name, column in pieces.args.items()]
     arguments += [(name, column, "scaled") for name, column in pieces.times.items()]
     if arguments:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._draw.axes import LATE, MUTED, TimeAxis, color, time_axis
 from gpusched._support.arguments import Int64Array, integer
@@ -220,7 +221,7 @@ class PieceColumns:
     name
         Parts of the name, one after the other: text, numbers, words.
     args
-        Further values by name.
+        Further numbers and truth values by name.
     times
         Further instants and durations in ticks, by name; ``NO_TIME`` where there is none.
     """
@@ -229,7 +230,7 @@ class PieceColumns:
     start: Int64Array
     end: Int64Array
     name: tuple[str | Int64Array | Words, ...]
-    args: Mapping[str, Int64Array] = field(default_factory=dict)
+    args: Mapping[str, Int64Array | npt.NDArray[np.bool_]] = field(default_factory=dict)
     times: Mapping[str, Int64Array] = field(default_factory=dict)
 
 
