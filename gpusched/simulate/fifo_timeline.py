@@ -249,6 +249,7 @@ def _waves(
             color=task,
             label=str(job),
             late=late[task, job],
+            args={"job": job, "blocks": blocks, "threads": blocks * width[task]},
         )
 
 
