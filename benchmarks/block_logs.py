@@ -151,7 +151,7 @@ def measure(args: argparse.Namespace, path: Path) -> list[str]:
             slow = best_seconds(slow_parts(whole, path)[part], 1) / whole.started
             row = f"{name:7s} {part:22s} {1e6 * fast:9.2f} {1e6 * slow:14.2f} {slow / fast:7.0f}"
             if args.instructions:
-                row += f" {instructions(name, part, args.blocks // 10, path):19.0f}"
+                row += f" {instructions(name, part, args.blocks // 50, path):19.0f}"
             lines.append(row)
             print(row, flush=True)
     return lines

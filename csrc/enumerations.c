@@ -252,10 +252,9 @@ static const char *const SIMULATE_STREAM_KIND[] = {
 };
 
 static const char *const IO_ROW_TEXT[] = {
-    [GS_IO_ROW_TEXT_INTEGER] = "integer",
-    [GS_IO_ROW_TEXT_SCALED] = "scaled",
-    [GS_IO_ROW_TEXT_THOUSANDTHS] = "thousandths",
-    [GS_IO_ROW_TEXT_TEXT] = "text",
+    [GS_IO_ROW_TEXT_INTEGER] = "integer",         [GS_IO_ROW_TEXT_SCALED] = "scaled",
+    [GS_IO_ROW_TEXT_THOUSANDTHS] = "thousandths", [GS_IO_ROW_TEXT_TEXT] = "text",
+    [GS_IO_ROW_TEXT_OPTIONAL] = "optional",
 };
 
 static const char *const IO_RULE[] = {

@@ -16,7 +16,7 @@ import pytest
 from gpusched._draw import chrome_trace, svg
 from gpusched._draw.lanes import Placement, spans, split
 from gpusched._draw.timeline import (
-    NO_TIME,
+    NOTHING,
     Counter,
     CounterColumns,
     Lane,
@@ -110,7 +110,7 @@ def in_pieces(columns: PieceColumns) -> list[Piece]:
                 name += part if isinstance(part, str) else str(part[row])
         args = {key: column[row].item() for key, column in columns.args.items()}
         times = {key: int(column[row]) for key, column in columns.times.items()}
-        known = {key: None if time == NO_TIME else time for key, time in times.items()}
+        known = {key: None if time == NOTHING else time for key, time in times.items()}
         where = (int(column[row]) for column in (columns.lane, columns.start, columns.end))
         pieces.append(Piece(*where, name, 0, times=known, args=args))
     return pieces
@@ -137,7 +137,7 @@ def test_columns_are_written_as_their_pieces(tick: int, tmp_path: Path) -> None:
             end=start + rng.integers(0, 10 ** rng.integers(1, 12), n),
             name=('k "', Words(rng.integers(0, 2, n), ("x\\", "é")), "% #", rng.integers(-5, 5, n)),
             args={"job": rng.integers(-9, 9, n), "late": rng.random(n) < 0.5},
-            times={"r\n": np.where(rng.random(n) < 0.2, NO_TIME, times)} if seed % 2 else {},
+            times={"r\n": np.where(rng.random(n) < 0.2, NOTHING, times)} if seed % 2 else {},
         )
         group = rng.integers(0, 2, n)
         values = {"w": rng.integers(0, 9, n), "v": rng.integers(0, 9, n)}

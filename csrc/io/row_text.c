@@ -33,7 +33,7 @@ static int check(gs_context_t *ctx, const gs_io_row_text_t *rows)
         status = gs_fail(ctx, GS_ERR_VALUE, "factor", -1, rows->factor, "a positive number");
     }
     for (int64_t c = 0; c < rows->columns && status == GS_OK; c++) {
-        if (rows->kind[c] < GS_IO_ROW_TEXT_INTEGER || rows->kind[c] > GS_IO_ROW_TEXT_TEXT) {
+        if (rows->kind[c] < GS_IO_ROW_TEXT_INTEGER || rows->kind[c] > GS_IO_ROW_TEXT_OPTIONAL) {
             status = gs_fail(ctx, GS_ERR_VALUE, "kind", c, rows->kind[c], "a kind of column");
         }
     }
@@ -105,12 +105,13 @@ static char *long_digits(char *end, gs_int128_t value)
 /* A number before `end`. */
 static char *number(char *end, int kind, int64_t value, int64_t factor)
 {
+    bool whole = kind == GS_IO_ROW_TEXT_INTEGER || kind == GS_IO_ROW_TEXT_OPTIONAL;
     if (kind != GS_IO_ROW_TEXT_INTEGER && value == GS_IO_ROW_TEXT_NONE) {
-        return memcpy(end - 4, "null", 4);
+        return whole ? end : memcpy(end - 4, "null", 4);
     }
     uint64_t amount = value < 0 ? -(uint64_t)value : (uint64_t)value;
     gs_int128_t scaled = (gs_int128_t)amount;
-    if (kind != GS_IO_ROW_TEXT_INTEGER) {
+    if (!whole) {
         scaled *= (uint64_t)factor;
     }
     if (kind == GS_IO_ROW_TEXT_THOUSANDTHS) {

@@ -12,12 +12,14 @@
  *
  * integer: in decimal. scaled: times the factor. thousandths: times the factor, divided by 1000,
  * exactly, without trailing zeros (nanoseconds as microseconds). text: the number of a text.
- * Scaled and thousandths write null for GS_IO_ROW_TEXT_NONE. */
+ * optional: as integer. For GS_IO_ROW_TEXT_NONE, scaled and thousandths write null, optional
+ * nothing. */
 enum {
     GS_IO_ROW_TEXT_INTEGER = 0,
     GS_IO_ROW_TEXT_SCALED = 1,
     GS_IO_ROW_TEXT_THOUSANDTHS = 2,
-    GS_IO_ROW_TEXT_TEXT = 3
+    GS_IO_ROW_TEXT_TEXT = 3,
+    GS_IO_ROW_TEXT_OPTIONAL = 4
 };
 
 #define GS_IO_ROW_TEXT_NONE INT64_MIN

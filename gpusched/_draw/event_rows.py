@@ -53,7 +53,7 @@ class _Template:
             elif isinstance(part, Words):
                 self.choice(part.index, [_inner(word) for word in part.words])
             else:
-                self.column(part, "integer")
+                self.column(part, "optional")
         self.text('"')
 
     def fields(self, key: str, columns: Sequence[tuple[str, npt.NDArray[Any], str]]) -> None:

@@ -21,7 +21,7 @@ from gpusched._support.text import clip
 __all__ = [
     "ALPHA",
     "BODY",
-    "NO_TIME",
+    "NOTHING",
     "Counter",
     "CounterColumns",
     "Key",
@@ -48,8 +48,8 @@ ALPHA: Mapping[str, float] = MappingProxyType(
 )
 """Opacity by style of piece. "band" is drawn behind all lanes, over the whole height."""
 
-NO_TIME = -(2**63)
-"""In a column of times: there is none."""
+NOTHING = -(2**63)
+"""In a column of numbers or times: there is none."""
 
 _LABEL = 28  # characters of a lane's name
 _NAME = 200  # of a piece's, in its tooltip
@@ -219,11 +219,11 @@ class PieceColumns:
     lane, start, end
         As of a `Piece`; by start in each lane.
     name
-        Parts of the name, one after the other: text, numbers, words.
+        Parts of the name, one after the other: text, numbers (nothing for ``NOTHING``), words.
     args
         Further numbers and truth values by name.
     times
-        Further instants and durations in ticks, by name; ``NO_TIME`` where there is none.
+        Further instants and durations in ticks, by name; ``NOTHING`` where there is none.
     """
 
     lane: Int64Array

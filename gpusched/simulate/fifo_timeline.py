@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._draw.lanes import Placement, Run, spans, split
 from gpusched._draw.timeline import (
-    NO_TIME,
+    NOTHING,
     CounterColumns,
     Key,
     Lane,
@@ -305,7 +305,7 @@ def _job_columns(run: Records) -> PieceColumns:
         end=ends[started],
         name=_job_name(run, run.task[started], run.job[started]),
         args={"job": run.job[started], "missed": run.late[started]},
-        times={name: np.where(time >= 0, time, NO_TIME) for name, time in known.items()},
+        times={name: np.where(time >= 0, time, NOTHING) for name, time in known.items()},
     )
 
 

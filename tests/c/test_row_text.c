@@ -62,9 +62,25 @@ static void test_numbers(void)
     MU_CHECK(same);
 }
 
+/* A number that may be missing leaves nothing behind. */
+static void test_optional(void)
+{
+    static const int64_t optional[] = {GS_IO_ROW_TEXT_OPTIONAL, GS_IO_ROW_TEXT_OPTIONAL,
+                                       GS_IO_ROW_TEXT_OPTIONAL, GS_IO_ROW_TEXT_TEXT};
+    const int64_t value[4] = {7, GS_IO_ROW_TEXT_NONE, -12, 0};
+    gs_io_row_text_t row = row_of(value, 9);
+    row.kind = optional;
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_io_row_text_buffer_t buffer;
+    MU_CHECK(gs_io_row_text_write(&ctx, &row, &buffer) == GS_OK);
+    MU_CHECK(buffer.count == 12 && memcmp(buffer.bytes, "<7  -12 abc>", 12) == 0);
+    gs_io_row_text_free(&buffer, &ctx);
+}
+
 static void test_refusals(void)
 {
-    const int64_t value[4] = {1, 2, 3, 0}, no_word[4] = {1, 2, 3, 2}, no_kind[4] = {0, 1, 2, 4};
+    const int64_t value[4] = {1, 2, 3, 0}, no_word[4] = {1, 2, 3, 2}, no_kind[4] = {0, 1, 2, 5};
     const int64_t backwards[] = {0, 3, 2, 3, 4, 5}, negative[] = {-1, 3, 3};
     gs_io_row_text_t cases[6];
     for (int k = 0; k < 6; k++) {
@@ -171,6 +187,7 @@ static void test_occupancy(void)
 int main(void)
 {
     test_numbers();
+    test_optional();
     test_refusals();
     test_lanes();
     test_occupancy();

@@ -106,13 +106,6 @@ static window_t *window_of(state_t *self, int32_t kernel)
     return &self->window[(uint64_t)self->state->log->stream[kernel] % WINDOWS];
 }
 
-static void change_certain(state_t *self, int32_t at, int32_t shape, int sign)
-{
-    for (int r = 0; r < 4; r++) {
-        self->certain[at].amount[r] += sign * gs_io_rules_room_take(self->state, shape, r);
-    }
-}
-
 /* Counts a block of the window on its side of the current one. */
 static void enter_window(state_t *self, window_t *window, int32_t i)
 {
@@ -225,7 +218,8 @@ static void advance(state_t *self, const gs_io_rules_part_t *part, const gs_io_r
         const gs_io_rules_item_t *one = &state->item[self->settled];
         if (one->end > late) {
             self->part[self->settled] |= CERTAIN;
-            change_certain(self, one->at, state->kernel[one->kernel].shape, 1);
+            gs_io_rules_load_add(&self->certain[one->at],
+                                 &state->shape[state->kernel[one->kernel].shape], 1);
         }
     }
     for (; self->ended < part->to && state->item[state->by_end[self->ended]].end <= late;
@@ -233,7 +227,8 @@ static void advance(state_t *self, const gs_io_rules_part_t *part, const gs_io_r
         int32_t i = state->by_end[self->ended];
         const gs_io_rules_item_t *one = &state->item[i];
         if (self->part[i] & CERTAIN) {
-            change_certain(self, one->at, state->kernel[one->kernel].shape, -1);
+            gs_io_rules_load_add(&self->certain[one->at],
+                                 &state->shape[state->kernel[one->kernel].shape], -1);
         }
         if (self->part[i] & BEFORE) {
             leave_window(self, window_of(self, one->kernel), i, BEFORE);
@@ -254,16 +249,16 @@ static void advance(state_t *self, const gs_io_rules_part_t *part, const gs_io_r
     }
 }
 
-/* The first resource of which an SM has too little for one more block, -1 without one. */
+/* The first resource of which an SM has too little for one more block. */
 static int lacking(const gs_io_rules_state_t *state, int32_t shape, const gs_io_rules_load_t *load)
 {
-    for (int r = 0; r < 4; r++) {
-        int64_t take = gs_io_rules_room_take(state, shape, r);
-        if (take > 0 && load->amount[r] + take > gs_io_rules_room_limit(state, shape, r)) {
-            return r;
-        }
+    int resource = 0;
+    while (load->amount[resource] + gs_io_rules_room_take(state, shape, resource) <=
+               gs_io_rules_room_limit(state, shape, resource) ||
+           gs_io_rules_room_take(state, shape, resource) == 0) {
+        resource++;
     }
-    return -1;
+    return resource;
 }
 
 static int32_t room_at(const int32_t *room, const int32_t *after, int32_t at)
@@ -316,13 +311,12 @@ static int check_block(state_t *self, gs_io_rules_state_t *state, gs_context_t *
 {
     int32_t shape = state->kernel[item->kernel].shape, sm = state->sm_at[item->at];
     gs_io_rules_load_t load = self->certain[item->at];
-    for (int r = 0; r < 4; r++) {
-        load.amount[r] += window->before[item->at] * gs_io_rules_room_take(state, shape, r);
-    }
+    gs_io_rules_load_add(&load, &state->shape[shape], window->before[item->at]);
+    int32_t most = gs_io_rules_room_left(state, shape, &load);
     gs_io_rules_finding_t finding = {
         GS_IO_RULES_LIMITS, item->kernel, item->number, item->start, {sm}};
-    int resource = lacking(state, shape, &load);
-    if (resource >= 0) {
+    if (most < 1) {
+        int resource = lacking(state, shape, &load);
         finding.detail[1] = resource;
         finding.detail[2] = load.amount[resource];
         finding.detail[3] = gs_io_rules_room_take(state, shape, resource);
@@ -332,7 +326,6 @@ static int check_block(state_t *self, gs_io_rules_state_t *state, gs_context_t *
     if (!state->options->placement) {
         return GS_OK;
     }
-    int32_t most = gs_io_rules_room_left(state, shape, &load);
     const int32_t *room = gs_io_rules_room_of(&self->room, shape);
     if (!any_better(room, window->after, state->gpu->sms, most, item->at)) {
         return GS_OK;

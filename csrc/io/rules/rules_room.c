@@ -96,12 +96,7 @@ void gs_io_rules_room_free(gs_io_rules_room_t *self, gs_context_t *ctx)
 
 void gs_io_rules_room_change(gs_io_rules_room_t *self, int32_t at, int32_t shape, int sign)
 {
-    const gs_gpu_footprint_t *take = &self->state->shape[shape];
-    int64_t *amount = self->load[at].amount;
-    amount[GS_GPU_LIMIT_WARPS] += sign * take->warps;
-    amount[GS_GPU_LIMIT_BLOCKS] += sign;
-    amount[GS_GPU_LIMIT_REGS] += sign * take->regs;
-    amount[GS_GPU_LIMIT_SMEM] += sign * take->smem;
+    gs_io_rules_load_add(&self->load[at], &self->state->shape[shape], sign);
     self->changed[self->changes++ & self->mask] = at;
 }
 

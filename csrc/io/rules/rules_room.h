@@ -31,6 +31,16 @@ typedef struct {
     gs_io_rules_room_slot_t slot[GS_IO_RULES_ROOM_SLOTS];
 } gs_io_rules_room_t;
 
+/* So many more blocks of a footprint; negative: fewer. */
+static inline void gs_io_rules_load_add(gs_io_rules_load_t *load, const gs_gpu_footprint_t *take,
+                                        int64_t blocks)
+{
+    load->amount[GS_GPU_LIMIT_WARPS] += blocks * take->warps;
+    load->amount[GS_GPU_LIMIT_BLOCKS] += blocks;
+    load->amount[GS_GPU_LIMIT_REGS] += blocks * take->regs;
+    load->amount[GS_GPU_LIMIT_SMEM] += blocks * take->smem;
+}
+
 int gs_io_rules_room_init(gs_io_rules_room_t *self, gs_context_t *ctx,
                           const gs_io_rules_state_t *state);
 void gs_io_rules_room_free(gs_io_rules_room_t *self, gs_context_t *ctx);
