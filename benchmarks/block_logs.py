@@ -3,11 +3,11 @@
 One log of the hierarchy simulator, with drawn block times. Each part is measured with the core and
 in plain Python: `check_rules` against its twin in tests/reference (on a part of the log), the trace
 against the same events as objects, `occupancy` against NumPy's sort. The ratio of one run is what
-counts. With --instructions, the core's parts run once more under callgrind, which counts
-instructions; the difference of two lengths leaves out the start of Python.
+counts. With --instructions, the core's functions run once more under callgrind, which counts
+their instructions, on a shorter log.
 
-Seconds are those of the processor. The rows are kept in results/block_logs.txt. A minute; two more
-with --instructions.
+Seconds are those of the processor. The rows are kept in results/block_logs.txt. Two minutes;
+one more with --instructions.
 
     python benchmarks/block_logs.py [--blocks 1000000] [--instructions] [--save]
 """
@@ -37,6 +37,11 @@ sys.path.insert(0, str(FOLDER.parent / "tests"))
 PARTS = ("rules", "rules with a tolerance", "trace", "occupancy")
 TOLERANCE = 100
 FEW = 20_000  # blocks of the slow forms
+FUNCTIONS = {
+    "rules": ["gs_io_rules_check"],
+    "trace": ["gs_io_row_text_write", "gs_io_free_lanes_find"],
+    "occupancy": ["gs_simulate_occupancy_init", "gs_simulate_occupancy_write"],
+}
 
 
 def simulated(gpu: gs.GPU, blocks: int) -> gs.simulate.Hierarchy:
@@ -117,22 +122,20 @@ def best_seconds(call: Callable[[], object], rounds: int) -> float:
     return min(seconds)
 
 
-def instructions(name: str, part: str, blocks: int, path: Path) -> float:
-    """Instructions per block, from one call and from two."""
-    counts = []
-    for calls in (1, 2):
-        command = [sys.executable, __file__, "--only", part, "--calls", str(calls)]
-        command += ["--gpu", name, "--blocks", str(blocks), "--file", str(path)]
-        out = f"--callgrind-out-file={os.devnull}"
-        done = subprocess.run(
-            ["valgrind", "--tool=callgrind", out, *command],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=os.environ | {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"},
-        )
-        counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
-    return (counts[1] - counts[0]) / blocks
+def instructions(name: str, blocks: int, folder: Path) -> dict[str, float]:
+    """Instructions per block of the core's functions, by part."""
+    out = folder / "callgrind.out"
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable]
+    command += [__file__, "--once", name, "--blocks", str(blocks)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    annotate = ["callgrind_annotate", "--inclusive=yes", "--threshold=100", str(out)]
+    table = subprocess.run(annotate, capture_output=True, text=True, check=True).stdout
+    found = {}
+    for part, functions in FUNCTIONS.items():
+        rows = [re.search(rf"^ *([\d,]+) .*:{f} ", table, re.M) for f in functions]
+        total = sum(int(row[1].replace(",", "")) for row in rows if row)
+        found[part] = total / int(done.stdout)
+    return found
 
 
 def measure(args: argparse.Namespace, path: Path) -> list[str]:
@@ -145,13 +148,13 @@ def measure(args: argparse.Namespace, path: Path) -> list[str]:
     for name in ("Xavier", "H100"):
         gpu = gs.GPU.preset(name)
         run, small = simulated(gpu, args.blocks), simulated(gpu, FEW)
+        counts = instructions(name, FEW, path.parent) if args.instructions else {}
         for part in PARTS:
             fast = best_seconds(core_parts(run, path)[part], args.rounds) / run.started
             whole = run if part == "occupancy" else small
             slow = best_seconds(slow_parts(whole, path)[part], 1) / whole.started
             row = f"{name:7s} {part:22s} {1e6 * fast:9.2f} {1e6 * slow:14.2f} {slow / fast:7.0f}"
-            if args.instructions:
-                row += f" {instructions(name, part, args.blocks // 50, path):19.0f}"
+            row += f" {counts[part]:19.0f}" if part in counts else ""
             lines.append(row)
             print(row, flush=True)
     return lines
@@ -163,15 +166,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="the best of them counts")
     parser.add_argument("--instructions", action="store_true", help="count them with callgrind")
     parser.add_argument("--save", action="store_true", help="keep the rows in benchmarks/results")
-    parser.add_argument("--only", choices=PARTS, help=argparse.SUPPRESS)
-    parser.add_argument("--calls", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--gpu", help=argparse.SUPPRESS)
-    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--once", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.only:
-        call = core_parts(simulated(gs.GPU.preset(args.gpu), args.blocks), args.file)[args.only]
-        for _ in range(args.calls):
-            call()
+    if args.once:
+        run = simulated(gs.GPU.preset(args.once), args.blocks)
+        gs.io.check_rules(log_of(run), run.gpu)
+        run.to_chrome_trace(os.devnull)  # calls occupancy
+        print(run.started)
         return
     with tempfile.TemporaryDirectory() as folder:
         lines = measure(args, Path(folder) / "trace.json")
