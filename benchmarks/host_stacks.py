@@ -82,10 +82,11 @@ def measure(utilization: str, sets: int, rounds: int) -> list[str]:
         lambda: gs.generate.elliott(utilization, cpus=CPUS, count=sets, seed=1), rounds
     )
     own, accepted = timed(lambda: load(stack), rounds)
-    us = 1e6 / sets
+    us, task = 1e6 / sets, 1e9 / stack.sizes.sum()
     lines = [
         f"{utilization}: {stack.sizes.mean():.1f} tasks per set, {stack.n} at most",
-        f"  {'generation':26}{whole * us:8.2f}   {core * us:8.2f} in the core",
+        f"  {'generation':26}{whole * us:8.2f}   {core * us:8.2f} in the core, "
+        f"{whole * task:.0f} ns per task",
         f"  {'own test with NumPy':26}{own * us:8.2f}   {100 * accepted.mean():5.1f} % pass",
         f"  {'generation and own test':26}{(whole + own) * us:8.2f}",
     ]

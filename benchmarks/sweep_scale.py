@@ -1,8 +1,9 @@
 """Size of sweeps: calls, sets, points, memory, stores; results/sweep_scale.txt.
 
-The overhead of a call with one task set, that of a set in calls whose size the sweep chooses, that
-of a point; and 10^9 sets with a store, with the resident memory of the process and the size of the
-file. 10^9 sets take two minutes.
+The time of a call with one task set, beside that of a plain loop over the same function; of a set
+in calls whose size the sweep chooses; of a point: processor time of one worker, the least of
+several rounds. And 10^9 sets with a store, with the resident memory of the process and the size of
+the file. 10^9 sets take two minutes.
 
     python benchmarks/sweep_scale.py [--sets 1000000000] [--save]
 """
@@ -14,6 +15,7 @@ import os
 import resource
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ import numpy as np
 from machine import describe
 
 import gpusched as gs
+
+CALLS = 20_000
 
 
 def yes(*, x, count, first, seed):
@@ -37,13 +41,30 @@ def cheap(*, x, count, first, seed):
     return {"met": u < np.uint64(x * 2**53)}
 
 
-def timed(*arguments: Any, **options: Any) -> tuple[float, Any]:
-    best, table = float("inf"), None
-    for _ in range(3):
-        began = time.perf_counter()
-        table = gs.sweep(*arguments, seed=1, progress=False, **options)
-        best = min(best, time.perf_counter() - began)
-    return best, table
+def timed(call: Callable[[], object]) -> float:
+    """Processor time of a call, the least of several."""
+    best = float("inf")
+    for _ in range(5):
+        began = time.process_time()
+        call()
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def swept(function: Callable[..., Any], points: Iterable[int], **options: Any) -> float:
+    grid = {"x": list(points)}
+    return timed(lambda: gs.sweep(function, grid, workers=1, seed=1, progress=False, **options))
+
+
+def looped(function: Callable[..., Any], count: int) -> float:
+    """Time of the same calls in a plain loop."""
+    seed = np.random.SeedSequence(1)
+
+    def loop() -> None:
+        for first in range(count):
+            function(x=1, count=1, first=first, seed=seed)
+
+    return timed(loop)
 
 
 def main() -> None:
@@ -53,12 +74,18 @@ def main() -> None:
     options = parser.parse_args()
     lines = [f"Sweeps, {describe()}"]
     for name, function in (("a truth value", yes), ("a float", number)):
-        seconds, _ = timed(function, {"x": [1]}, count=20_000, chunk=1, workers=1)
-        lines.append(f"call with one set, {name}: {seconds / 20_000 * 1e6:.1f} us")
-    seconds, _ = timed(yes, {"x": range(5_000)}, count=1, workers=1)
-    lines.append(f"point with one set: {seconds / 5_000 * 1e6:.0f} us")
-    seconds, _ = timed(number, {"x": [1]}, count=10**7, workers=1)
-    lines.append(f"set, a float: {seconds / 10**7 * 1e9:.1f} ns")
+        seconds = swept(function, [1], count=CALLS, chunk=1) / CALLS
+        alone = looped(function, CALLS) / CALLS
+        lines.append(
+            f"call with one set, {name}: {seconds * 1e6:.1f} us, of which the function takes "
+            f"{alone * 1e6:.2f} us: {seconds / alone:.1f} times a plain loop"
+        )
+    seconds = swept(yes, range(500), count=40, chunk=1) / 500 / 40
+    lines.append(f"call with one set at 500 points of 40 sets: {seconds * 1e6:.1f} us")
+    seconds = swept(yes, range(5_000), count=1) / 5_000
+    lines.append(f"point with one set: {seconds * 1e6:.0f} us")
+    seconds = swept(number, [1], count=10**7) / 10**7
+    lines.append(f"set, a float: {seconds * 1e9:.1f} ns")
     points = [k / 20 for k in range(1, 11)]
     count = options.sets // len(points)
     with tempfile.TemporaryDirectory() as folder:

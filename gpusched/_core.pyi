@@ -651,9 +651,9 @@ def elliott_draw(
     first: int,
     count: int,
     stop: Buffer | None,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+) -> tuple[_Ints, _Ints]: ...
 
-# size (N,); period, priority, segments, cpu, copy_in, kernel of N sets of n tasks
+# size (N,); block (7, N, n): period, priority, segments, cpu (two), copy_in, kernel
 def elliott_study(
     key: _In,
     utilization: _In,

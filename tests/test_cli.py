@@ -20,6 +20,7 @@ from gpusched.cli.main import main
 pytestmark = pytest.mark.python
 
 TRACE = Path(__file__).parent / "data" / "pipeline.pt.trace.json"
+RANGES = Path(__file__).parent / "data" / "perception.pt.trace.json.gz"
 NEEDS_MATPLOTLIB = pytest.mark.skipif(
     importlib.util.find_spec("matplotlib") is None, reason="draws with matplotlib"
 )
@@ -229,6 +230,53 @@ def test_trace_refuses(tmp_path):
     assert "file" in line(TRACE, "--output", "file")
     for slowdown in ("tiny", "0.5,1", "2,1", "1,inf", "nan,nan"):
         assert "--slowdown" in refused(tmp_path, "trace", TRACE, "--slowdown", slowdown)
+
+
+def test_trace_saves_a_workload(tmp_path):
+    done = run(
+        tmp_path, "trace", RANGES, "--by", "annotation", "--save", "w.toml", "--period",
+        "camera=19ms,planner=40ms", "--quantile", "0.9", "--names", "^[cdp]",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    workload = gs.Workload.load(tmp_path / "w.toml")
+    asked = gs.io.read_trace(RANGES).workload(
+        period={"camera": "19ms", "planner": "40ms"}, quantile="0.9", names="^[cdp]"
+    )
+    assert workload == asked
+    assert workload.names == ("camera", "detector", "planner")
+    assert done.stdout.startswith("Workload: 3 tasks, ")
+    for note in workload.notes:
+        assert f"- {note}" in done.stdout
+    assert done.stdout.endswith("wrote w.toml\n")
+    done = run(tmp_path, "trace", RANGES, "--by", "stream", "--period", "40ms", "--save", "w.json")
+    assert done.returncode == 0, done.stderr
+    assert len(gs.Workload.load(tmp_path / "w.json")) == 4
+    done = run(tmp_path, "trace", RANGES, "--by", "annotation", "--nesting", "innermost", "--gaps",
+               "all")  # fmt: skip
+    assert done.returncode == 0 and "wrote" not in done.stdout
+
+
+def test_trace_refuses_options_that_do_not_go_together(tmp_path):
+    for arguments, message in (
+        (["--save", "w.toml"], "--save: got it without --by, expected both"),
+        (["--quantile", "0.5"], "--quantile: got it without --by, expected both"),
+        (["--by", "step", "--count", "3"], "--count: got it with --by, expected one of them"),
+        (["--by", "step", "--output", "o"], "--output: got it with --by, expected one of them"),
+        (["--by", "annotation", "--period", "a=1ms,2ms"], "--period: got '2ms', expected a task"),
+        (["--by", "annotation", "--period", "a=1ms,a=2ms"], "each task once"),
+        (["--by", "annotation", "--period", "a=1ms"], "expected one of camera, tracker, detector"),
+        (["--by", "annotation", "--period", "1"], "period: got '1', expected a number with a unit"),
+        (["--by", "annotation", "--quantile", "2"], "quantile: got '2', expected"),
+        (["--by", "annotation", "--names", "("], "names: got '(', expected a regular expression"),
+        (["--by", "annotation", "--save", "w.csv"], "w.csv"),
+    ):
+        assert message in refused(tmp_path, "trace", RANGES, *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trace_says_which_utilization_its_periods_have(tmp_path):
+    done = run(tmp_path, "trace", TRACE, "--utilization", "3", "--output", "o")
+    assert "(asked for: 3): kernels cannot be interrupted, and no period is below" in done.stdout
 
 
 def test_gpus_lists_the_presets(tmp_path):

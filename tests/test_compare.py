@@ -117,6 +117,19 @@ def test_global_edf_is_accepted_where_no_deadline_is_missed() -> None:
     assert answer.why() == "a, with 50ns for a deadline of 30ns, may be late."
 
 
+def test_reasons_of_derived_models_say_times_in_units() -> None:
+    w = gs.Workload([gs.Task(name, "30ms", [gs.CPU("20ms")]) for name in "ab"], tick="us")
+    said = gs.analyze(w, gs.Platform(cpus=1), "mpcp").why()
+    assert said.startswith("b may miss its deadline of 30ms: its response bound comes to 40ms")
+    assert (
+        "misses its deadline at 30,"
+        in gs.pbs.edf_serial(
+            gs.KernelTasks(period=[30_000, 30_000], wcet=[20_000, 20_000]),
+            gs.BatchTable.from_dict(2, {(0,): 20_000, (1,): 20_000, (0, 1): 50_000}),
+        ).why()
+    )
+
+
 def test_tasks_that_a_method_leaves_out_have_no_response() -> None:
     w = single() + gs.Workload([gs.Task("cpu", 50, [gs.CPU(1)])])
     answer = gs.analyze(w, ORIN, "streams")

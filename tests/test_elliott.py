@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
+import re
 import signal
 import sqlite3
 import subprocess
@@ -222,6 +224,20 @@ def test_generator_refuses() -> None:
     for options, error, text in cases:
         with pytest.raises(error, match=text):
             gs.generate.elliott(**options, seed=1)
+
+
+def test_refusals_of_floats_by_the_core_show_them():
+    usual = elliott_sets.scenario("light", "short", 0.5, (0.3, 0.4), 4, 0.05, "nearest", True)
+    cases = [
+        ("utilization", [0.5, math.nan], "utilization[1]: got nan, expected two utilizations"),
+        ("utilization", [0.9, 0.1], "utilization[0]: got 0.9, expected the smaller number first"),
+        ("share", [-0.5, 0.5], "share[0]: got -0.5, expected two shares from 0 to 1"),
+    ]
+    for name, value, text in cases:
+        with pytest.raises(ValueError, match=re.escape(text)):
+            _core.elliott_draw(
+                seed_key(1), **usual | {name: np.array(value)}, first=0, count=1, stop=None
+            )
 
 
 # The study ---------------------------------------------------------------------------------------

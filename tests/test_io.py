@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from gpusched import io
 from gpusched._draw import chrome_trace
-from gpusched.io.kernel_names import labels
+from gpusched.io.traces.chosen_periods import utilization_text
+from gpusched.io.traces.kernel_names import labels
 from gpusched.model.gpu import GPU
 
 pytestmark = pytest.mark.python
@@ -112,6 +113,7 @@ def test_every_array_of_a_launch(tmp_path):
         "context": [2],
         "stream": [13],
         "occupancy": [63],
+        "call": [-1],
     }
     assert len(trace) == 1
     assert trace.source == str(tmp_path / "trace.json")
@@ -451,10 +453,27 @@ def test_waves_and_what_fits(tmp_path):
     assert many(tmp_path).select("[abc]").kernels().waves().tolist() == [2, 1, 1]
 
 
-def test_choose_prefers_kernels_that_fit_all_at_once(tmp_path):
+def test_the_kernels_where_the_time_goes_come_first(tmp_path):
+    """Two kernels that fit take the last places, if they take a hundredth of the time."""
+    times = [900, 300, 200, 100, 90, 80, 20, 18, 10]
+    events = [
+        kernel(name, i * 2000, time, (4 if name in "fgi" else 9999, 1, 1))
+        for i, (name, time) in enumerate(zip("abcdefghi", times, strict=True))
+    ]
+    trace = io.read_trace(put(tmp_path, events))
+    assert trace.kernels().fits().sum() == 3
+    assert "".join(trace.choose(5).name) == "abcfg"
+    assert "".join(trace.choose(6).name) == "abcdfg"
+    assert "".join(trace.choose(3).name) == "afg"
+    assert "".join(trace.choose(2).name) == "ab"
+    assert "".join(trace.select("[^g]").choose(5).name) == "abcdf"  # i takes too little
+    assert "".join(trace.select("[^fg]").choose(5).name) == "abcde"
+
+
+def test_choose_leaves_out_kernels_that_cannot_run(tmp_path):
     trace = many(tmp_path)
-    assert trace.choose(1).name.tolist() == ["a"]
-    assert trace.choose(2).name.tolist() == ["a", "c"]
+    assert trace.choose(1).name.tolist() == ["b"]
+    assert trace.choose(2).name.tolist() == ["b", "a"]
     assert trace.choose(3).name.tolist() == ["b", "a", "c"]  # still heaviest first
     assert trace.choose(9).name.tolist() == ["b", "a", "c"]  # d cannot run at all
     assert trace.choose(2, together=False).name.tolist() == ["d", "b"]
@@ -886,3 +905,29 @@ def test_constructors_refuse_what_is_no_integer_time():
         chrome_trace.microseconds("12")
     with pytest.raises(ValueError, match="duration of 'k': got -1, expected 0 or more"):
         chrome_trace.complete_event("k", 0, 0, 1, -1)
+
+
+def test_a_trace_counts_kernels_as_its_table_does(tmp_path):
+    events = [kernel("a", i, 1, (i + 1, 1, 1)) for i in range(3)] + [kernel("b", 9, 1)] * 2
+    trace = io.read_trace(put(tmp_path, events))
+    assert repr(trace).startswith("Trace(5 launches of 4 kernels in 1 streams")
+    assert trace._repr_html_().count("<tr>") == 1 + len(trace.kernels()) == 5
+
+
+@pytest.mark.parametrize(
+    ("wcet", "asked", "text"),
+    [
+        ([100_000], 0.5, "utilization 0.5"),
+        ([800_000, 1_000_000], 1.9, "utilization 0.75 (asked for: 1.9): kernels cannot be "
+         "interrupted, and no period is below 2 ms, twice the longest kernel, which allows 0.9; "
+         "periods are rounded up to 1, 2, 3, 4, 6, 8, ... times 50 us, which keeps the hyperperiod "
+         "short"),
+        ([600_000, 600_000], 2, "utilization 1 (asked for: 2): kernels cannot be interrupted, and "
+         "no period is below 1.2 ms, twice the longest kernel, which allows 1"),
+        ([1_000_000], 0.4, "utilization 0.3125 (asked for: 0.4): periods are rounded up to 1, 2, "
+         "3, 4, 6, 8, ... times 50 us, which keeps the hyperperiod short"),
+    ],
+)  # fmt: skip
+def test_why_a_utilization_is_not_reached(wcet, asked, text):
+    periods = io.harmonic_periods(wcet, asked)
+    assert utilization_text(np.array(wcet), periods, asked) == text

@@ -1,5 +1,6 @@
 """Every notebook runs from its first cell to its last and is committed with its output."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
         monkeypatch.setenv(variable, str(tmp_path / "settings" / variable))
     (tmp_path / "settings" / "IPYTHONDIR").mkdir(parents=True)
     (tmp_path / "work").mkdir()
+    inputs = [Path(shutil.copy(file, tmp_path / "work")) for file in path.parent.glob("*.toml")]
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     client = nbclient.NotebookClient(
@@ -34,7 +36,8 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
         resources={"metadata": {"path": str(tmp_path / "work")}},
     )
     client.execute()
-    assert list((tmp_path / "work").iterdir()) == [], "a notebook leaves no files behind"
+    left = sorted((tmp_path / "work").iterdir())
+    assert left == sorted(inputs), "a notebook leaves no files behind"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

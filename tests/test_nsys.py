@@ -170,6 +170,7 @@ def test_every_array_of_a_launch(tmp_path, write):
         "context": [2],
         "stream": [13],
         "occupancy": [-1],
+        "call": [-1],
     }
     for key in columns(trace):
         value = getattr(trace, key)

@@ -14,7 +14,7 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 SAID = r"^(\S.*?) +# (True|False|\(.*?\)|\[.*?\]|'.*?'|\d+$)"
 
 
-def test_python_examples():
+def test_python_examples(capsys):
     names: dict[str, object] = {}
     said = 0
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
@@ -23,6 +23,8 @@ def test_python_examples():
             assert repr(eval(expression, names)) == value, expression
             said += 1
     assert said == 9
+    printed = re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)
+    assert capsys.readouterr().out == "".join(printed)
 
 
 @pytest.mark.parametrize("mark", ["main-job", "tests"])

@@ -24,7 +24,17 @@ int gs_fail(gs_context_t *ctx, int code, const char *field, int64_t row, int64_t
     ctx->fault.field = field;
     ctx->fault.row = row;
     ctx->fault.value = value;
+    ctx->fault.is_number = false;
     ctx->fault.reason = reason;
+    return code;
+}
+
+int gs_fail_number(gs_context_t *ctx, int code, const char *field, int64_t row, double number,
+                   const char *reason)
+{
+    gs_fail(ctx, code, field, row, 0, reason);
+    ctx->fault.is_number = true;
+    ctx->fault.number = number;
     return code;
 }
 

@@ -39,6 +39,8 @@ typedef struct {
     int64_t set;
     int64_t row;
     int64_t value;
+    bool is_number; /* the value is `number` */
+    double number;
 } gs_fault_t;
 
 typedef struct {
@@ -61,6 +63,10 @@ void gs_context_init(gs_context_t *ctx);
 /* Records an error and returns its code. Every error passes here: the place for a breakpoint. */
 int gs_fail(gs_context_t *ctx, int code, const char *field, int64_t row, int64_t value,
             const char *reason);
+
+/* The same for a value that is not an integer. */
+int gs_fail_number(gs_context_t *ctx, int code, const char *field, int64_t row, double number,
+                   const char *reason);
 
 /* Short description of a return value. */
 const char *gs_strerror(int code);

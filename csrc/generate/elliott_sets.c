@@ -21,12 +21,13 @@ static int check_interval(gs_context_t *ctx, const char *field, const double int
 {
     for (int i = 0; i < 2; i++) {
         if (!(interval[i] >= 0 && interval[i] <= 1) || (!zero && interval[i] * 0x1p32 < 1)) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, -1, -1,
-                           zero ? "two shares from 0 to 1" : "two utilizations above 0, at most 1");
+            return gs_fail_number(ctx, GS_ERR_VALUE, field, i, interval[i],
+                                  zero ? "two shares from 0 to 1"
+                                       : "two utilizations above 0, at most 1");
         }
     }
     if (interval[1] < interval[0]) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, -1, -1, "the smaller number first");
+        return gs_fail_number(ctx, GS_ERR_VALUE, field, 0, interval[0], "the smaller number first");
     }
     return GS_OK;
 }
@@ -181,13 +182,27 @@ static uint64_t utilization_of(const gs_generate_elliott_sets_t *self, uint64_t 
     return self->first_utilization + ((bits >> 32) * self->utilizations >> 32);
 }
 
-static void draw_task(gs_generate_elliott_sets_t *self, uint64_t place, int64_t k)
+static uint64_t period_of(const gs_generate_elliott_sets_t *self, uint64_t bits)
 {
     const uint64_t periods = (uint64_t)(self->spec.period[1] - self->spec.period[0]) + 1;
-    uint64_t bits = gs_rng_at(place, (uint64_t)k);
-    uint64_t p = (uint64_t)self->spec.period[0] + ((bits & UINT32_MAX) * periods >> 32);
+    return (uint64_t)self->spec.period[0] + ((bits & UINT32_MAX) * periods >> 32);
+}
+
+static void draw_task(gs_generate_elliott_sets_t *self, uint64_t place, int64_t k)
+{
+    uint64_t bits = gs_rng_at(place, (uint64_t)k), p = period_of(self, bits);
     self->period[k] = (double)(int64_t)p;
     self->work[k] = (double)(int64_t)work_of(utilization_of(self, bits), p);
+}
+
+void gs_generate_elliott_tasks(const gs_generate_elliott_sets_t *self, uint64_t place, int64_t n,
+                               int32_t *period, int32_t *work)
+{
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t bits = gs_rng_at(place, (uint64_t)k), p = period_of(self, bits);
+        period[k] = (int32_t)p;
+        work[k] = (int32_t)work_of(utilization_of(self, bits), p);
+    }
 }
 
 /* Number of GPU-using tasks among n. */

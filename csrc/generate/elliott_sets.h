@@ -115,6 +115,10 @@ void gs_generate_elliott_free(gs_generate_elliott_sets_t *self, gs_context_t *ct
 int gs_generate_elliott_find(gs_generate_elliott_sets_t *self, gs_context_t *ctx, uint64_t first,
                              int64_t count);
 
+/* Writes periods and work of n tasks of a draw, from its place on; in ticks, n entries each. */
+void gs_generate_elliott_tasks(const gs_generate_elliott_sets_t *self, uint64_t place, int64_t n,
+                               int32_t *period, int32_t *work);
+
 /* Makes the tasks and sums of number i of the sets found. */
 void gs_generate_elliott_make(gs_generate_elliott_sets_t *self, int64_t i);
 

@@ -1,55 +1,27 @@
-/* Stacks of random sets of [RTNS10]: draws one behind the other, then columns of equal rows. */
+/* Stacks of random sets of [RTNS10]: first all sizes, then the tasks, in columns of equal rows. */
 #include "generate/elliott_stack.h"
 
-#include "core/vector.h"
+#include <string.h>
 
-#include <stdlib.h>
-
-/* Sets of at most this many tasks are ranked by comparing all pairs, which compilers vectorise. */
-enum { FEW = 128 };
-
-/* Appends the tasks of a set that was made. */
-static int append(gs_generate_elliott_stack_t *self, gs_context_t *ctx,
-                  const gs_generate_elliott_sets_t *sets)
-{
-    int64_t needed = self->tasks + sets->n; /* far below 2**63: they are in memory */
-    int32_t *period =
-        gs_vector_reserve(ctx, self->period, &self->periods, needed, sizeof *self->period);
-    if (period == NULL) {
-        return ctx->status;
-    }
-    self->period = period;
-    int32_t *work = gs_vector_reserve(ctx, self->work, &self->works, needed, sizeof *self->work);
-    if (work == NULL) {
-        return ctx->status;
-    }
-    self->work = work;
-    for (int64_t k = 0; k < sets->n; k++) {
-        period[self->tasks + k] = (int32_t)sets->period[k];
-        work[self->tasks + k] = (int32_t)sets->work[k];
-    }
-    self->tasks = needed;
-    self->most = sets->n > self->most ? sets->n : self->most;
-    return GS_OK;
-}
+enum { BUCKETS = 2 }; /* per task, to sort by period */
 
 /* Sets are found in blocks of growing size: where nearly all draws are rejected, the first set
  * shows it. */
-static int draw_all(gs_generate_elliott_stack_t *self, gs_context_t *ctx,
-                    gs_generate_elliott_sets_t *sets, uint64_t first)
+static int find_all(gs_generate_elliott_stack_t *self, gs_context_t *ctx, uint64_t first)
 {
     int64_t abreast = 1;
     for (int64_t set = 0; set < self->count;) {
         int64_t left = self->count - set, now = left < abreast ? left : abreast;
-        int status = gs_generate_elliott_find(sets, ctx, first + (uint64_t)set, now);
-        for (int64_t i = 0; i < now && status == GS_OK; i++, set++) {
-            gs_generate_elliott_make(sets, i);
-            self->size[set] = sets->n;
-            self->gpu[set] = sets->gpu;
-            status = append(self, ctx, sets);
-        }
+        int status = gs_generate_elliott_find(&self->sets, ctx, first + (uint64_t)set, now);
         if (status != GS_OK) {
             return status;
+        }
+        for (int64_t i = 0; i < now; i++, set++) {
+            const gs_generate_elliott_found_t *found = &self->sets.found[i];
+            self->place[set] = found->place;
+            self->size[set] = found->n;
+            self->gpu[set] = found->gpu;
+            self->most = found->n > self->most ? found->n : self->most;
         }
         abreast = 2 * now < GS_GENERATE_ELLIOTT_ABREAST ? 2 * now : GS_GENERATE_ELLIOTT_ABREAST;
     }
@@ -58,92 +30,126 @@ static int draw_all(gs_generate_elliott_stack_t *self, gs_context_t *ctx,
 
 int gs_generate_elliott_stack_init(gs_generate_elliott_stack_t *self, gs_context_t *ctx,
                                    const gs_generate_elliott_t *spec, const uint64_t key[4],
-                                   uint64_t first, int64_t count, int64_t *size, int64_t *gpu)
+                                   uint64_t first, int64_t count, int64_t *size)
 {
-    *self = (gs_generate_elliott_stack_t){.count = count, .most = 1, .size = size, .gpu = gpu};
-    gs_generate_elliott_sets_t sets;
-    int status = gs_generate_elliott_init(&sets, ctx, spec, key);
-    if (status == GS_OK) {
-        status = draw_all(self, ctx, &sets, first);
+    *self = (gs_generate_elliott_stack_t){.count = count, .most = 1, .size = size};
+    int status = gs_generate_elliott_init(&self->sets, ctx, spec, key);
+    if (status != GS_OK) {
+        return status;
     }
-    gs_generate_elliott_free(&sets, ctx);
-    return status;
+    if ((self->gpu = gs_alloc(ctx, (size_t)count, sizeof *self->gpu)) == NULL ||
+        (self->place = gs_alloc(ctx, (size_t)count, sizeof *self->place)) == NULL) {
+        return ctx->status;
+    }
+    if ((status = find_all(self, ctx, first)) != GS_OK) {
+        return status;
+    }
+    size_t most = (size_t)self->most; /* below GS_GENERATE_ELLIOTT_TASKS */
+    if ((self->period = gs_alloc(ctx, most, sizeof *self->period)) == NULL ||
+        (self->work = gs_alloc(ctx, most, sizeof *self->work)) == NULL ||
+        (self->bucket = gs_alloc(ctx, most, sizeof *self->bucket)) == NULL ||
+        (self->starts = gs_alloc(ctx, BUCKETS * most + 1, sizeof *self->starts)) == NULL ||
+        (self->sorted = gs_alloc(ctx, most + 1, sizeof *self->sorted)) == NULL) {
+        return ctx->status;
+    }
+    return GS_OK;
 }
 
 void gs_generate_elliott_stack_free(gs_generate_elliott_stack_t *self, gs_context_t *ctx)
 {
+    gs_generate_elliott_free(&self->sets, ctx);
+    gs_free(ctx, self->gpu);
+    gs_free(ctx, self->place);
     gs_free(ctx, self->period);
     gs_free(ctx, self->work);
+    gs_free(ctx, self->bucket);
+    gs_free(ctx, self->starts);
     gs_free(ctx, self->sorted);
-    self->period = self->work = NULL;
-    self->sorted = NULL;
+    self->gpu = NULL;
+    self->place = self->sorted = NULL;
+    self->period = self->work = self->bucket = self->starts = NULL;
 }
 
-static int ascending(const void *a, const void *b)
+/* Ranks by period, ties by index. Periods are uniform: buckets of equal width hold few of them, and
+ * are sorted by insertion. */
+static void rank(const gs_generate_elliott_stack_t *self, int64_t n, int64_t *ranks)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Ranks by period, ties by index. sorted: n entries if there are more than FEW tasks. */
-static void rank(const int32_t *period, int64_t n, uint64_t *sorted, int64_t *ranks)
-{
-    if (n > FEW) {
-        for (int64_t k = 0; k < n; k++) {
-            sorted[k] = (uint64_t)period[k] << 32 | (uint64_t)k;
-        }
-        qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-        for (int64_t k = 0; k < n; k++) {
-            ranks[sorted[k] & UINT32_MAX] = k;
-        }
-        return;
-    }
-    int32_t before[FEW] = {0};
+    const int32_t *period = self->period;
+    int32_t *bucket = self->bucket, *starts = self->starts;
+    const int32_t shortest = (int32_t)self->sets.spec.period[0];
+    const double periods = (double)(self->sets.spec.period[1] - shortest + 1);
+    const double scale = (double)(BUCKETS * n) / periods; /* any increasing function would do */
+    memset(starts, 0, (size_t)(BUCKETS * n + 1) * sizeof *starts);
     for (int64_t k = 0; k < n; k++) {
-        int32_t p = period[k], later = 0;
-        for (int64_t j = k + 1; j < n; j++) {
-            int32_t shorter = period[j] < p;
-            later += shorter;
-            before[j] += 1 - shorter;
+        bucket[k] = (int32_t)((double)(period[k] - shortest) * scale);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        starts[bucket[k] + 1]++;
+    }
+    for (int64_t k = 1; k < BUCKETS * n; k++) {
+        starts[k] += starts[k - 1];
+    }
+    uint64_t *sorted = self->sorted + 1;
+    for (int64_t k = 0; k < n; k++) {
+        sorted[starts[bucket[k]]++] = (uint64_t)period[k] << 32 | (uint64_t)k;
+    }
+    sorted[-1] = 0; /* below all others */
+    for (int64_t k = 1; k < n; k++) {
+        uint64_t one = sorted[k];
+        int64_t to = k;
+        for (; sorted[to - 1] > one; to--) {
+            sorted[to] = sorted[to - 1];
         }
-        ranks[k] = before[k] + later;
+        sorted[to] = one;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        ranks[sorted[k] & UINT32_MAX] = k;
     }
 }
 
 /* Splits the work of the GPU-using tasks into CPU segment, copies and kernel. */
-static void write_set(const gs_generate_elliott_stack_t *self, int64_t set, int64_t from,
-                      int64_t gpu, int64_t overhead, const gs_generate_elliott_columns_t *columns)
+static void write_set(gs_generate_elliott_stack_t *self, int64_t set,
+                      const gs_generate_elliott_columns_t *columns)
 {
-    int64_t row = set * self->most;
-    const int32_t *period = self->period + from, *work = self->work + from;
-    rank(period, self->size[set], self->sorted, columns->priority + row);
-    for (int64_t k = 0; k < self->size[set]; k++) {
+    const int64_t row = set * self->most, n = self->size[set], users = self->gpu[set];
+    const size_t beyond = (size_t)(self->most - n) * sizeof(int64_t);
+    const double gpu = (double)self->sets.spec.gpu, overhead = (double)self->sets.spec.overhead;
+    const int32_t *period = self->period, *work = self->work;
+    int64_t *cpu = columns->cpu + 2 * row, *segments = columns->segments + row;
+    int64_t *copy_in = columns->copy_in + row, *kernel = columns->kernel + row;
+    gs_generate_elliott_tasks(&self->sets, self->place[set], n, self->period, self->work);
+    rank(self, n, columns->priority + row);
+    for (int64_t k = 0; k < n; k++) {
         columns->period[row + k] = period[k];
-        columns->cpu[2 * (row + k)] = work[k];
     }
-    for (int64_t k = 0; k < self->gpu[set]; k++) {
-        int64_t kernel = (int64_t)gs_generate_elliott_part(work[k], (double)gpu);
-        int64_t copies = (int64_t)gs_generate_elliott_part(work[k], (double)overhead);
-        copies = copies < work[k] - kernel ? copies : work[k] - kernel;
-        columns->segments[row + k] = kernel + copies > 0;
-        columns->cpu[2 * (row + k)] = work[k] - kernel - copies;
-        columns->copy_in[row + k] = copies;
-        columns->kernel[row + k] = kernel;
+    for (int64_t k = 0; k < users; k++) {
+        int64_t s = (int64_t)gs_generate_elliott_part(work[k], gpu);
+        int64_t copies = (int64_t)gs_generate_elliott_part(work[k], overhead);
+        copies = copies < work[k] - s ? copies : work[k] - s;
+        segments[k] = s + copies > 0;
+        cpu[2 * k] = work[k] - s - copies;
+        cpu[2 * k + 1] = 0;
+        copy_in[k] = copies;
+        kernel[k] = s;
     }
+    for (int64_t k = users; k < n; k++) {
+        cpu[2 * k] = work[k];
+        cpu[2 * k + 1] = 0;
+    }
+    memset(columns->period + row + n, 0, beyond);
+    memset(columns->priority + row + n, 0, beyond);
+    memset(cpu + 2 * n, 0, 2 * beyond);
+    const size_t without = beyond + (size_t)(n - users) * sizeof(int64_t);
+    memset(segments + users, 0, without);
+    memset(copy_in + users, 0, without);
+    memset(kernel + users, 0, without);
 }
 
 int gs_generate_elliott_stack_write(gs_generate_elliott_stack_t *self, gs_context_t *ctx,
-                                    int64_t gpu, int64_t overhead,
                                     const gs_generate_elliott_columns_t *columns)
 {
-    if (self->most > FEW && self->sorted == NULL) {
-        self->sorted = gs_alloc(ctx, (size_t)self->most, sizeof *self->sorted);
-        if (self->sorted == NULL) {
-            return ctx->status;
-        }
-    }
-    for (int64_t set = 0, from = 0; set < self->count; from += self->size[set++]) {
-        write_set(self, set, from, gpu, overhead, columns);
+    for (int64_t set = 0; set < self->count; set++) {
+        write_set(self, set, columns);
         int status = gs_poll(ctx, 10 * self->size[set]);
         if (status != GS_OK) {
             return status;

@@ -180,8 +180,8 @@ int gs_generate_fifo(gs_context_t *ctx, const gs_generate_fifo_t *spec, const ui
         return status;
     }
     if (utilization * (double)spec->m > (double)gs_generate_fifo_capacity(spec)) {
-        return gs_fail(ctx, GS_ERR_VALUE, "utilization", -1, -1,
-                       "at most what one task can have with these blocks");
+        return gs_fail_number(ctx, GS_ERR_VALUE, "utilization", -1, utilization,
+                              "at most what one task can have with these blocks");
     }
     gs_rng_t rng;
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_UTILIZATION);

@@ -41,8 +41,8 @@ static int check(gs_context_t *ctx, int64_t n, double utilization, double most)
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "at least one task");
     }
     if (!(utilization >= 0 && utilization <= most)) { /* NaN too */
-        return gs_fail(ctx, GS_ERR_VALUE, "utilization", -1, -1,
-                       "a finite number of at least 0, at most what n tasks can have");
+        return gs_fail_number(ctx, GS_ERR_VALUE, "utilization", -1, utilization,
+                              "a finite number of at least 0, at most what n tasks can have");
     }
     return GS_OK;
 }

@@ -13,6 +13,7 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, Times, missing
+from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["GEDF_BOUNDS", "LOCKS", "GedfVerdict"]
@@ -213,15 +214,17 @@ class GedfVerdict(Answer):
         if not len(late) or not late.max():
             return "No job is later than its deadline."
         worst = int(late.argmax())
-        return f"No job is more than {int(late[worst]):,} ticks late ({self._name(worst)})."
+        most = time_in_text(int(late[worst]), " ticks")
+        return f"No job is more than {most} late ({self._name(worst)})."
 
     def _reason_of(self, i: int) -> str:
         if i != self._failed:
             return super()._reason_of(i)
         wait = int(self.blocking[i])
-        parts = f", {wait} of them for the GPU" if wait else ""
-        period = int(self.hosts.period[i])
-        return f"A job of {self._name(i)} takes {int(self.demand[i])} of its {period} ticks{parts}."
+        parts = f", {time_in_text(wait)} of them for the GPU" if wait else ""
+        period = time_in_text(int(self.hosts.period[i]), " ticks")
+        demand = time_in_text(int(self.demand[i]))
+        return f"A job of {self._name(i)} takes {demand} of its {period}{parts}."
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         return {

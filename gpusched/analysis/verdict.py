@@ -14,6 +14,7 @@ from gpusched._support.registry import enumeration, methods
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
+from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.host_tasks import HostTasks
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ its own segments.'
 
     def _reason_of(self, i: int) -> str:
         parts = {name: int(self.terms[name][i]) for name in TERMS}
-        named = ", ".join(f"{value:,} {_TERM[name]}" for name, value in _largest(parts))
+        named = ", ".join(f"{time_in_text(value)} {_TERM[name]}" for name, value in _largest(parts))
         if i != self._failed:
             text = super()._reason_of(i)
             if self._computed[i] < 0:
@@ -196,8 +197,8 @@ its own segments.'
         extra = {name: value for name, value in parts.items() if name != "own"}
         most = max(extra, key=lambda name: extra[name])
         first = (
-            f"{self._name(i)} may miss its deadline of {deadline:,}: "
-            f"its response bound comes to {total:,} or more, {named}."
+            f"{self._name(i)} may miss its deadline of {time_in_text(deadline)}: "
+            f"its response bound comes to {time_in_text(total)} or more, {named}."
         )
         if parts["own"] > deadline:
             return f"{first} Its own segments alone take longer."

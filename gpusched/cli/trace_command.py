@@ -1,10 +1,9 @@
-"""Command ``trace``: a PBS schedule for kernels of a recorded trace."""
+"""Command ``trace``: a PBS schedule for kernels of a recorded trace, or its workload."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import math
 import os
 import re
 from collections.abc import Sequence
@@ -14,8 +13,16 @@ from gpusched._draw import axes as plot
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.files import replacing
 from gpusched._support.text import UNITS
-from gpusched.cli.command_parts import Refusal, columns, drawable, duration, natural, positive
-from gpusched.model.slowdown import SLOWDOWNS
+from gpusched.cli import trace_tasks
+from gpusched.cli.command_parts import (
+    Refusal,
+    columns,
+    drawable,
+    duration,
+    natural,
+    positive,
+    slowdown,
+)
 from gpusched.pbs import DeadInterval, Overload
 
 if TYPE_CHECKING:
@@ -30,12 +37,15 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     trace = commands.add_parser(
         "trace",
-        help="schedule the kernels of a PyTorch profiler or Nsight Systems trace",
-        description="Takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
+        help="schedule the kernels of a PyTorch profiler or Nsight Systems trace, or make a "
+        "workload of it",
+        description="With --by: makes a workload of the trace, prints it and saves it. Otherwise: "
+        "takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
         "them periods, determines by block placement which of them fit the GPU together, and "
         "searches a schedule. The durations in a trace include interference: the result is a "
         "realistic example, not a guarantee for the traced program.",
-        epilog="Exit code: 0 when schedulable, 1 when not (or not decided), 2 for an error.",
+        epilog="Exit code: 0 when schedulable or saved, 1 when not schedulable (or not decided), 2 "
+        "for an error.",
     )
     trace.add_argument(
         "file",
@@ -46,9 +56,7 @@ def add(commands: Any) -> None:
     trace.add_argument(
         "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); the one that the trace describes"
     )
-    trace.add_argument(
-        "--count", type=positive, default=5, metavar="N", help="number of kernels (5)"
-    )
+    trace.add_argument("--count", type=positive, metavar="N", help="number of kernels (5)")
     trace.add_argument(
         "--pattern", metavar="RE", help="only kernels whose name contains a match of this"
     )
@@ -56,7 +64,8 @@ def add(commands: Any) -> None:
         "--period",
         metavar="TIMES",
         help="one time for all or one per kernel, as in 4ms,5ms,10ms; by default chosen from the "
-        "durations and --utilization",
+        "durations and --utilization; with --by: one time, or times by task as in "
+        "camera=20ms,detector=40ms, by default as observed",
     )
     trace.add_argument(
         "--utilization",
@@ -66,15 +75,14 @@ def add(commands: Any) -> None:
     )
     trace.add_argument(
         "--slowdown",
-        type=_slowdown,
-        default="small",
+        type=slowdown,
         metavar="S",
         help="of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed (1.1 to "
         "1.9), or LOW,HIGH (small)",
     )
-    trace.add_argument("--seed", type=natural, default=1, metavar="N", help="of the slowdowns (1)")
+    trace.add_argument("--seed", type=natural, metavar="N", help="of the slowdowns (1)")
     trace.add_argument(
-        "--output", default=".", metavar="DIR", help="folder of the output, created if missing (.)"
+        "--output", metavar="DIR", help="folder of the output, created if missing (.)"
     )
     trace.add_argument(
         "--max-bytes",
@@ -83,12 +91,27 @@ def add(commands: Any) -> None:
         metavar="N",
         help="largest size of the trace, unpacked (4 GiB)",
     )
+    trace_tasks.add_options(trace)
     trace.set_defaults(run=run)
 
 
+_DEFAULTS = {"count": 5, "slowdown": "small", "seed": 1, "output": "."}
+_SCHEDULE_ONLY = (*_DEFAULTS, "pattern", "utilization")
+
+
 def run(options: argparse.Namespace) -> int:
+    if trace_tasks.wanted(options, _SCHEDULE_ONLY):
+        return trace_tasks.run(options)
+    for name, value in _DEFAULTS.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    return _schedule(options)
+
+
+def _schedule(options: argparse.Namespace) -> int:
     from gpusched import pbs
     from gpusched.io import read_trace
+    from gpusched.io.traces.chosen_periods import utilization_text
     from gpusched.model.batch_table import BatchTable
 
     if options.period is not None and options.utilization is not None:
@@ -103,6 +126,8 @@ def run(options: argparse.Namespace) -> int:
     tasks = kernels.tasks(period=periods, utilization=utilization)
     table = BatchTable.from_gpu(tasks, read.gpu, slowdown=options.slowdown, seed=options.seed)
     print(_kernels_text(kernels, tasks, read.gpu))
+    if periods is None:
+        print(f"{utilization_text(tasks.wcet, tasks.period, utilization)}\n")
     for name, found in (
         ("EDFserial", pbs.edf_serial(tasks, table)),
         ("EDFParallel", pbs.edf_parallel(tasks, table)),
@@ -179,21 +204,6 @@ def _hopeless(tasks: KernelTasks) -> str:
         f"{tasks.name[short]} is due after {duration(int(tasks.deadline[short]))}: choose other "
         "kernels (--pattern) or periods (--period)"
     )
-
-
-def _slowdown(text: str) -> str | tuple[float, float]:
-    if text in SLOWDOWNS:
-        return text
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        known = ", ".join(SLOWDOWNS)
-        raise argparse.ArgumentTypeError(
-            f"got {text!r}, expected one of {known} or LOW,HIGH"
-        ) from None
-    if not 1 <= low <= high or math.isinf(high):
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected 1 <= LOW <= HIGH")
-    return low, high
 
 
 def _times(text: str, count: int) -> list[int]:

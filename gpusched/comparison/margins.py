@@ -19,7 +19,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Margin", "margin", "margin_of"]
+__all__ = ["Margin", "factor_text", "margin", "margin_of"]
 
 _MONOTONE = ("stgm", "mpcp", "fmlp_plus", "gpu_server")
 _MOST = Fraction(64)
@@ -66,13 +66,13 @@ class Margin:
     def __str__(self) -> str:
         grows = "everything" if self.what == "all" else clip(self.what, 60)
         if self.factor is None:
-            return f"{self.label}: {grows} with no factor of the {self.tested} that were tested"
-        known = f"{self.label}: {grows} times {_decimal(self.factor)}"
+            return f"{self.label}: {grows} with none of the {self.tested} factors that were tested"
+        known = f"{self.label}: {grows} may take {factor_text(self.factor)} times as long"
         if self.exact:
-            return f"{known}, and no more"
+            return f"{known}, and no longer"
         if self.failed is None:
             return f"{known}; no larger factor was tested"
-        return f"{known}; times {_decimal(self.failed)} is not accepted ({self.tested} tested)"
+        return f"{known}; {factor_text(self.failed)} is not accepted ({self.tested} factors tested)"
 
 
 def margin(
@@ -94,9 +94,9 @@ def margin(
     ... ], tick="us")
     >>> found = gs.margin(w, gs.Platform("AGX Orin", cpus=2), "mpcp")
     >>> found.factor, found.exact
-    (Fraction(8, 3), True)
+    (Fraction(13333, 5000), True)
     >>> print(found)
-    mpcp (suspend): everything times 2.6666, and no more
+    mpcp (suspend): everything may take 2.6666 times as long, and no longer
 
     Parameters
     ----------
@@ -247,6 +247,6 @@ def _ceil(factor: Fraction, time: int) -> int:
     return -(-factor.numerator * time // factor.denominator)
 
 
-def _decimal(factor: Fraction) -> str:
+def factor_text(factor: Fraction) -> str:
     """Four decimals, rounded down."""
     return f"{factor.numerator * 10**4 // factor.denominator / 10**4:.10g}"

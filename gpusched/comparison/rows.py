@@ -72,9 +72,13 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The row in words: "schedulable", "not schedulable", "undecided" or "not applicable"."""
+        """The row in words: "schedulable", "not schedulable" or "undecided".
+
+        "not applicable" where the model cannot express the workload; "no test" for a way without a
+        test that was not simulated.
+        """
         if self.answer is None and self.run is None:
-            return "not applicable"
+            return "not applicable" if self.way.method or self.why_no_run else "no test"
         return verdict_word(self.schedulable)
 
     @property

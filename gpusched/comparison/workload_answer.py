@@ -13,6 +13,7 @@ from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.text import clip
 from gpusched.comparison.ways import OptionValue
 from gpusched.model.answers.answer import Answer, Claim, Times, missing
+from gpusched.model.answers.times_in_text import tick_length
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
@@ -121,21 +122,27 @@ class WorkloadAnswer:
         """Explain the answer in a sentence or two, for one task or the whole workload.
 
         ``task``: number or name of a task. Raises KeyError and IndexError for one that does not
-        exist. Numbers in sentences without units are ticks.
+        exist.
         """
+        with tick_length(self.workload.tick_ns):
+            return self._reason(task)
+
+    def _reason(self, task: int | str | None) -> str:
         if task is None:
             if self.tightest is None or not (self.accepted or self.bounded.all()):
                 return self.detail.why()
             if not self.accepted:
                 return f"{self._text(self.tightest)}, may be late."
             return f"Every job ends in time; {self._text(self.tightest)}, has the least slack."
-        name = self.workload[task].name
-        number = self.workload.names.index(name)
+        number = self.workload.index(task)
+        name = self.workload.names[number]
         known = self.detail._tasks.name
         if name not in known:
             return f"{clip(name, 60)}: left out by the method, as it does not use the GPU."
         if self.bounded[number] and known_at(self.response, number) is not None:
-            return f"{self._text(number)}."
+            due = time_with_unit(self.workload[number].deadline, self.workload.tick_ns)
+            took = time_with_unit(int(self.response[number]), self.workload.tick_ns)
+            return f"{clip(name, 60)}: response at most {took}, for a deadline of {due}."
         return self.detail.why(known.index(name))
 
     def _text(self, i: int) -> str:
@@ -169,7 +176,7 @@ class WorkloadAnswer:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the answer of the method for the derived model; see ``detail``."""
-        return self.detail.plot(ax, unit=_unit(self.workload))
+        return self.detail.plot(ax, unit=tick_unit(self.workload))
 
     def __repr__(self) -> str:
         return (
@@ -215,5 +222,6 @@ def nullable(values: Times) -> object:
     return pd.arrays.IntegerArray(values.filled(0), np.ma.getmaskarray(values).copy())
 
 
-def _unit(workload: Workload) -> str | None:
+def tick_unit(workload: Workload) -> str | None:
+    """The unit of a tick where it is one, None for a tick such as 10 ns."""
     return workload.tick if workload.tick in ("ns", "us", "ms", "s") else None

@@ -19,6 +19,7 @@ from gpusched._support.arguments import (
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.hosts.host_arrays import same
 
 __all__ = ["PERIODS", "ROUNDINGS", "UTILIZATIONS", "elliott", "scenario"]
 
@@ -117,18 +118,19 @@ def elliott(
     number = 1 if count is None else integer(count, "count")
     if number < 0:
         raise ValueError(f"count: got {number}, expected a non-negative number")
-    sizes, period, priority, segments, cpu, copy_in, kernel = _core.elliott_draw(
+    sizes, block = _core.elliott_draw(
         seed_key(seed), **arguments, first=set_number(first), count=number, stop=None
     )
+    shape = block.shape[1:]
     stack = HostTasks._of(
         sizes=sizes,
-        period=period,
-        priority=priority,
-        segments=segments,
-        cpu=cpu,
-        copy_in=copy_in,
-        kernel=kernel,
-        copy_out=np.zeros_like(copy_in),
+        period=block[0],
+        priority=block[1],
+        segments=block[2],
+        cpu=block[3:5].reshape(*shape, 2),
+        copy_in=block[5].reshape(*shape, 1),
+        kernel=block[6].reshape(*shape, 1, 1),
+        copy_out=same(0, (*shape, 1)),
         derived=["priority"],
     )
     return stack[0] if count is None else stack

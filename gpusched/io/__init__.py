@@ -3,6 +3,7 @@
     trace = gs.io.read_trace("step.pt.trace.json.gz")       # PyTorch profiler (Kineto)
     trace = gs.io.read_trace("report1.sqlite")              # Nsight Systems
     tasks = trace.choose(5).tasks()                         # five of its kernels as periodic tasks
+    w = trace.workload(by="annotation")                     # its record_function or NVTX ranges
 
 Formats of traces: the JSON of the PyTorch profiler; the database that Nsight Systems exports
 (``nsys export --type sqlite``); and the CSV of its statistics (``nsys stats -r cuda_gpu_trace
@@ -45,7 +46,9 @@ from gpusched.io.readers import (
 )
 from gpusched.io.rule_check import Violation
 from gpusched.io.schedcat_sets import read_schedcat
-from gpusched.io.trace import Trace, TraceKernels, harmonic_periods
+from gpusched.io.traces.chosen_periods import harmonic_periods
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_kernels import TraceKernels
 
 __all__ = [
     "DIFFERS",

@@ -13,18 +13,12 @@ import numpy as np
 from gpusched._support.arguments import Int64Array, instance, integer, is_sequence, one_of
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.paths import path_text
-from gpusched.io import examiner, rule_check, trace_files
+from gpusched.io import examiner, rule_check
 from gpusched.io.block_log import BlockLog
 from gpusched.io.rule_check import Violation
-from gpusched.io.trace import (
-    Names,
-    Trace,
-    column,
-    frame_of,
-    known_gpu,
-    occupancy_of,
-    take,
-)
+from gpusched.io.traces import trace_files
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_tables import Names, column, frame_of, known_gpu, occupancy_of, take
 from gpusched.model.gpu import GPU, as_gpu
 
 if TYPE_CHECKING:
@@ -59,7 +53,8 @@ def read_trace(
     """Read the kernel launches of a trace of the PyTorch profiler or of Nsight Systems.
 
     Times are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
-    Durations include interference by concurrent kernels. Copies and memsets are left out.
+    Durations include interference by concurrent kernels. Launch calls, annotated ranges, copies and
+    memsets are read for ``Trace.workload``, which refuses the trace where one of them is damaged.
 
     Parameters
     ----------
@@ -116,7 +111,8 @@ def read_trace(
     order = np.argsort(launches.start, kind="stable")
     chosen = order[launches.device[order] == device]
     described = file.gpu(device) if given is None else given
-    return replace(take(launches, chosen), gpu=described, source=source)
+    events = file.beside_kernels().but_elsewhere(len(order) - len(chosen))
+    return replace(take(launches, chosen), gpu=described, source=source, events=events)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,6 +13,7 @@ from gpusched import _core
 from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import Budget, as_budget
 from gpusched.model.answers.answer import Claim, Flags, missing
+from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
@@ -94,7 +95,7 @@ class Edf(BatchAnswer):
             least = self._tightest()
             return f"Every job of the hyperperiod ends in time{f'; {least}' if least else ''}."
         task, job, deadline = self.missed
-        return f"Job {job} of {self._name(task)} misses its deadline at {deadline:,}."
+        return f"Job {job} of {self._name(task)} misses its deadline at {time_in_text(deadline)}."
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         miss, late = np.atleast_2d(self._miss), np.atleast_1d(self.rejected)

@@ -16,6 +16,7 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.answers.answer import Claim, Flags, Ticks
+from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
@@ -186,8 +187,9 @@ class Search(BatchAnswer):
         if isinstance(proof, DeadInterval):
             who = clip_names([self._name(i) for i in proof.tasks])
             return (
-                f"{who} need {proof.least:,} ticks between {proof.start:,} and {proof.end:,}, "
-                f"which are {proof.end - proof.start:,}."
+                f"{who} need {time_in_text(proof.least, ' ticks')} between "
+                f"{time_in_text(proof.start)} and {time_in_text(proof.end)}, "
+                f"which are {time_in_text(proof.end - proof.start)}."
             )
         return "Every sequence of batches misses a deadline."
 

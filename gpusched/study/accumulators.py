@@ -35,6 +35,9 @@ class Accumulator(Protocol):
     def state(self, arrays: Arrays) -> State:
         """The state of a result's arrays."""
 
+    def joined(self, parts: Sequence[Arrays]) -> Arrays | None:
+        """The arrays of several results as those of one; None where their states may differ."""
+
     def join(self, one: State, other: State) -> State:
         """The state of the task sets of both; ``ValueError`` when they do not fit together."""
 
@@ -51,23 +54,28 @@ class PerSet:
             name: "".join(kind for kind in _KINDS if all(kind in one.kinds for one in chosen))
             for name, chosen in reduce.items()
         }
+        self._own = all(_is_own(one) for chosen in reduce.values() for one in chosen)
 
     def arrays(self, result: Any, size: int) -> Arrays:
-        if not isinstance(result, Mapping):
+        if type(result) is not dict and not isinstance(result, Mapping):
             raise ValueError(f"got {type(result).__name__}, expected a dict of arrays")
         arrays = {}
         for name, values in result.items():
             if not isinstance(name, str):
                 raise ValueError(f"got the name {shown(name)}, expected a string")
-            if np.ma.is_masked(values):
-                raise ValueError(f"{name!r}: got masked values, expected an array without (filled)")
-            array = np.asarray(values)
+            array = values
+            if type(values) is not np.ndarray:
+                if np.ma.is_masked(values):
+                    raise ValueError(
+                        f"{name!r}: got masked values, expected an array without (filled)"
+                    )
+                array = np.asarray(values)
             if array.shape != (size,):
                 raise ValueError(f"{name!r}: got shape {array.shape}, expected ({size},)")
-            kinds = self._kinds.get(name, _KINDS)
-            if array.dtype.kind not in kinds:
-                raise ValueError(f"{name!r}: got dtype {array.dtype}, expected {_words(kinds)}")
-            if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+            kinds, dtype = self._kinds.get(name, _KINDS), array.dtype
+            if dtype.kind not in kinds:
+                raise ValueError(f"{name!r}: got dtype {dtype}, expected {_words(kinds)}")
+            if dtype.kind == "f" and dtype.itemsize > 8:
                 with np.errstate(over="ignore"):
                     array = array.astype(np.float64)
             arrays[name] = array
@@ -85,6 +93,19 @@ class PerSet:
             except ValueError as error:
                 raise ValueError(f"{name!r}: {error}") from None
         return found
+
+    def joined(self, parts: Sequence[Arrays]) -> Arrays | None:
+        names = list(parts[0])
+        if not self._own or any(list(part) != names for part in parts):
+            return None
+        arrays = {}
+        for name in names:
+            held = [part[name] for part in parts]
+            dtype = held[0].dtype
+            if any([array.dtype != dtype for array in held]):
+                return None
+            arrays[name] = np.concatenate(held)
+        return arrays
 
     def join(self, one: State, other: State) -> State:
         if one.keys() != other.keys():
@@ -121,9 +142,14 @@ class PerSet:
         return columns
 
 
+def _is_own(reduction: Reduction) -> bool:
+    """Whether a reduction is one of the package's."""
+    return type(reduction).__module__ == Reduction.__module__
+
+
 def _asked(reduction: Reduction, method: Callable[..., Any], *arguments: Any) -> Any:
     """Answer of a method of a reduction; errors of the user's own become ``ValueError``."""
-    if type(reduction).__module__ == Reduction.__module__:
+    if _is_own(reduction):
         return method(*arguments)
     try:
         return method(*arguments)
@@ -137,7 +163,7 @@ def _asked(reduction: Reduction, method: Callable[..., Any], *arguments: Any) ->
 def _state(reduction: Reduction, values: npt.NDArray[Any], arrays: Arrays) -> Any:
     """State of a chunk, as a store would return it."""
     state = _asked(reduction, reduction.reduce, values, arrays)
-    if type(reduction).__module__ == Reduction.__module__:
+    if _is_own(reduction):
         return state
     try:
         return json.loads(json.dumps(state))
@@ -164,6 +190,9 @@ class Totals:
 
     def arrays(self, result: Any, size: int) -> Arrays:
         return {name: np.asarray(counts, np.int64) for name, counts in result.items()}
+
+    def joined(self, parts: Sequence[Arrays]) -> Arrays | None:
+        return None  # their sums may exceed 64 bits
 
     def state(self, arrays: Arrays) -> State:
         return {

@@ -1,4 +1,4 @@
-"""One call of a studied function: what is sent to a worker, and what comes back.
+"""Calls of a studied function: what is sent to a worker, and what comes back.
 
 Everything travels as one object, since executors such as Dask's take keyword arguments for
 themselves.
@@ -7,7 +7,6 @@ themselves.
 from __future__ import annotations
 
 import contextlib
-import copy
 import pickle
 import time
 import traceback
@@ -18,11 +17,13 @@ import numpy as np
 
 from gpusched.study.accumulators import Accumulator, Arrays, State
 
-__all__ = ["Call", "Done", "Failure", "perform"]
+__all__ = ["Call", "Done", "Failure", "Part", "perform"]
+
+_SECONDS = 0.004  # after which a worker makes no further call before it answers
 
 
 class Call(NamedTuple):
-    """Call of ``function`` for the task sets ``first`` .. ``first + size - 1`` of a point.
+    """Calls of ``function`` for the task sets ``first`` .. ``first + size - 1`` of a point.
 
     Attributes
     ----------
@@ -30,10 +31,13 @@ class Call(NamedTuple):
         The point's parameters.
     options
         ``{"stop": flag}`` where the function takes a flag.
+    each
+        Task sets of a call of the function.
     keep
         Return the arrays besides their state.
-    shared
-        The caller and the worker share memory.
+    flag
+        Byte that is set when the study ends early; None where the caller and the worker share no
+        memory.
     """
 
     function: Callable[..., Any]
@@ -43,58 +47,135 @@ class Call(NamedTuple):
     seed: np.random.SeedSequence
     first: int
     size: int
+    each: int
     keep: bool
-    shared: bool
+    flag: bytearray | None
 
 
-class Done(NamedTuple):
-    """Result of a call that took ``seconds``."""
+class Part(NamedTuple):
+    """Results of the task sets ``first`` .. ``first + size - 1``, which took ``seconds``."""
 
+    first: int
+    size: int
     state: State
     arrays: Arrays | None
     seconds: float
 
 
 class Failure(NamedTuple):
-    """Failure of a call: the error where it can travel, and its text."""
+    """Failure of a call: the error where it can travel, its text, and the call's task sets."""
 
     error: BaseException | None
     message: str
     trace: str
+    first: int
+    size: int
 
 
-def perform(call: Call) -> Done | Failure:
-    """Make a call in a worker. A failure is returned, since not every error can be pickled."""
-    began = time.perf_counter()
-    seed = copy.copy(call.seed)  # ``seed.spawn`` changes a seed: every call begins with the same
-    try:
-        result = call.function(
-            count=call.size, first=call.first, seed=seed, **call.options, **call.point
-        )
-    except (Exception, SystemExit) as error:
-        return _failure(call, error)
-    seconds = time.perf_counter() - began
-    try:
-        arrays = call.accumulator.arrays(result, call.size)
-        state = call.accumulator.state(arrays)
-    except ValueError as error:
-        return Failure(None, str(error), "")
-    except Exception as error:  # of an object that is not an array
-        return _failure(call, error)
-    if not call.keep:
-        return Done(state, None, seconds)
-    # The function may write its next result into the same memory.
-    return Done(state, {name: array.copy() for name, array in arrays.items()}, seconds)
+class Done(NamedTuple):
+    """Results in order; calls after them were not made, or the first of them failed."""
+
+    parts: list[Part]
+    failure: Failure | None
 
 
-def _failure(call: Call, error: BaseException) -> Failure:
+class _Result(NamedTuple):
+    """Result of a call of the function."""
+
+    first: int
+    size: int
+    arrays: Arrays
+    seconds: float
+
+
+def perform(call: Call) -> Done:
+    """Make calls in a worker, one after the other, until 4 ms have passed.
+
+    A failure is returned, since not every error can be pickled.
+    """
+    results: list[_Result] = []
+    failure = None
+    end, first = call.first + call.size, call.first
+    call.seed.pool.setflags(write=False)  # shared by the copies
+    began = before = time.perf_counter()
+    while first < end and not (results and call.flag is not None and call.flag[0]):
+        size = min(call.each, end - first)
+        try:
+            result = call.function(
+                count=size, first=first, seed=_copied(call.seed), **call.options, **call.point
+            )
+        except (Exception, SystemExit) as error:
+            failure = _failure(call, first, size, error)
+            break
+        try:
+            arrays = call.accumulator.arrays(result, size)
+        except Exception as error:
+            failure = _refusal(call, first, size, error)
+            break
+        if call.keep or size < call.size:
+            # The function may write its next result into the same memory.
+            arrays = {name: array.copy() for name, array in arrays.items()}
+        now = time.perf_counter()
+        results.append(_Result(first, size, arrays, now - before))
+        if now - began > _SECONDS:
+            break
+        first, before = first + size, now
+    parts, refusal = _parts(call, results)
+    return Done(parts, refusal or failure)
+
+
+def _copied(seed: np.random.SeedSequence) -> np.random.SeedSequence:
+    """A copy, since ``seed.spawn`` changes a seed; as by ``copy.copy``, which takes longer."""
+    reduced: Any = seed.__reduce__()
+    made = reduced[0](*reduced[1])
+    if len(reduced) > 2:
+        made.__setstate__(reduced[2])
+    copied: np.random.SeedSequence = made
+    return copied
+
+
+def _parts(call: Call, results: list[_Result]) -> tuple[list[Part], Failure | None]:
+    """The results with their states; of several calls together where this is the same."""
+    if len(results) > 1:
+        joined = call.accumulator.joined([result.arrays for result in results])
+        if joined is not None:
+            size = sum(result.size for result in results)
+            seconds = sum(result.seconds for result in results)
+            with contextlib.suppress(ValueError):  # the error of a single call is raised below
+                return [_part(call, _Result(call.first, size, joined, seconds))], None
+    parts = []
+    for result in results:
+        try:
+            parts.append(_part(call, result))
+        except Exception as error:
+            return parts, _refusal(call, result.first, result.size, error)
+    return parts, None
+
+
+def _part(call: Call, result: _Result) -> Part:
+    first, size, arrays, seconds = result
+    state = call.accumulator.state(arrays)
+    return Part(first, size, state, arrays if call.keep else None, seconds)
+
+
+def _refusal(call: Call, first: int, size: int, error: Exception) -> Failure:
+    """Failure of what the function returned; another error is that of an object in it."""
+    if isinstance(error, ValueError):
+        return Failure(None, str(error), "", first, size)
+    return _failure(call, first, size, error)
+
+
+def _failure(call: Call, first: int, size: int, error: BaseException) -> Failure:
     text = type(error).__name__
     with contextlib.suppress(Exception):  # an error that has no text
         text = f"{text}: {error}"
+    shared = call.flag is not None
     return Failure(
-        error if call.shared or _travels(error) else None,
+        error if shared or _travels(error) else None,
         text,
-        "" if call.shared else traceback.format_exc(),
+        "" if shared else traceback.format_exc(),
+        first,
+        size,
     )
 
 

@@ -136,8 +136,8 @@ def _run(
             place = planner.next()
             if place is None:
                 return None
-            index, first, size = place
-            return place, Call(
+            index, first, size, each = place
+            return (index, first, size), Call(
                 work.function,
                 work.accumulator,
                 work.points[index],
@@ -145,8 +145,9 @@ def _run(
                 work.seeds[index],
                 first,
                 size,
+                each,
                 work.keep,
-                pool.flag is not None,
+                pool.flag,
             )
 
         unseen = True
@@ -154,23 +155,28 @@ def _run(
         with reporter(execution.progress, total, "set", initial=done) as report:
             try:
                 for (index, first, size), answer in pool.run(perform, next_call, wait):
-                    if isinstance(answer, Failure):
-                        raise _failure(answer, work.points[index], first, size)
-                    result = results[index]
-                    try:
-                        if unseen and work.columns is not None:
-                            work.columns(answer.state)
-                        unseen = False
-                        result.add(first, size, answer.state, answer.arrays)
-                    except ValueError as error:
-                        raise _misfit(error, work.points[index]) from None
-                    planner.measured(index, size, answer.seconds)
-                    if store is not None:
-                        chunk = Chunk(keys[index], first, size, answer.state, answer.arrays)
-                        store.add(chunk, answer.seconds)
+                    result, computed, seconds = results[index], 0, 0.0
+                    for part in answer.parts:
+                        try:
+                            if unseen and work.columns is not None:
+                                work.columns(part.state)
+                            unseen = False
+                            result.add(part.first, part.size, part.state, part.arrays)
+                        except ValueError as error:
+                            raise _misfit(error, work.points[index]) from None
+                        computed += part.size
+                        seconds += part.seconds
+                        if store is not None:
+                            chunk = Chunk(keys[index], *part[:4])
+                            store.add(chunk, part.seconds)
+                    if answer.failure is not None:
+                        raise _failure(answer.failure, work.points[index])
+                    planner.measured(index, computed, seconds)
+                    if computed < size:
+                        planner.put_back(index, first + computed, first + size)
                     if result.round_done:
                         _plan(work, planner, results, index)
-                    done += size
+                    done += computed
                     report(done)
             except LostWorker as lost:
                 raise _loss(lost, work.points) from lost.error
@@ -204,8 +210,9 @@ def _misfit(error: ValueError, point: Point) -> SweepError:
     return SweepError(f"at {describe(point)}: {error}", point)
 
 
-def _failure(failure: Failure, point: Point, first: int, size: int) -> SweepError:
-    error = SweepError(f"{_where(point, first, size)}: {failure.message}", point)
+def _failure(failure: Failure, point: Point) -> SweepError:
+    where = _where(point, failure.first, failure.size)
+    error = SweepError(f"{where}: {failure.message}", point)
     error.__cause__ = failure.error
     if failure.trace:
         error.add_note(f"In the worker:\n{failure.trace}")

@@ -11,7 +11,7 @@ from collections import deque
 __all__ = ["Coverage", "Planner"]
 
 _SECONDS = 0.1  # that a call should take
-_SHORT = 0.001  # seconds that a call may take at the end, whatever is left
+_SHORT = 0.001  # seconds that calls may take at the end, whatever is left
 _FIRST = 16  # task sets of a call before anything was measured
 _GROWTH = 8  # of a call over the one that was measured
 _LARGEST = 1 << 16  # task sets of a call, which bounds its memory
@@ -62,7 +62,7 @@ class Planner:
     chunk
         Task sets of a call; None to choose it by measured times.
     largest
-        Most task sets of a call when ``chunk`` is None.
+        Most task sets of a call when ``chunk`` is None, and of calls that come together.
     width
         Number of workers.
     """
@@ -81,24 +81,46 @@ class Planner:
         self._todo.append((point, first, end))
         self._left += end - first
 
+    def put_back(self, point: int, first: int, end: int) -> None:
+        """Add task sets that were given out and not computed, as the next."""
+        self._todo.appendleft((point, first, end))
+        self._left += end - first
+
     def measured(self, point: int, size: int, seconds: float) -> None:
-        """Note the time of a call."""
+        """Note the time of the calls for ``size`` task sets."""
         self._rate = self._rates[point] = (seconds / size, size)
 
-    def next(self) -> tuple[int, int, int] | None:
-        """The next call as (point, first, size); None when everything has been given out."""
+    def next(self) -> tuple[int, int, int, int] | None:
+        """The next calls as (point, first, size, task sets of each).
+
+        None when everything has been given out. Short calls of a given size come several at a time,
+        for about a millisecond.
+        """
         if not self._todo:
             return None
         point, first, end = self._todo.popleft()
-        size = min(end - first, self._size(point))
+        each = self._chunk or min(end - first, self._size(point))
+        size = each if self._chunk is None else min(end - first, each * self._calls(point, each))
         if first + size < end:
             self._todo.appendleft((point, first + size, end))
         self._left -= size
-        return point, first, size
+        return point, first, size, each
+
+    def _calls(self, point: int, each: int) -> int:
+        """Number of calls of a given size that follow each other in a worker.
+
+        It may be too large for a point that was not measured, since a worker stops in time.
+        """
+        known = self._rates.get(point) or self._rate
+        if known is None:
+            return 1
+        rate, measured = known
+        most = min(_GROWTH * measured, self._largest, -(-self._left // (2 * self._width)))
+        if rate * most > _SHORT:
+            most = int(_SHORT / rate)
+        return max(1, most // each)
 
     def _size(self, point: int) -> int:
-        if self._chunk is not None:
-            return self._chunk
         own = self._rates.get(point)
         known = own or self._rate
         if known is None:

@@ -204,8 +204,8 @@ def open_file(
     path
         The file.
     definition
-        Definition of the study; a file that is not there is created. None to open a store of any
-        study.
+        Definition of the study; a file that is not there is created. None to read a store of any
+        study: nothing is written, unless a killed process left a transaction to be undone.
     new
         There must be no such file.
 
@@ -223,19 +223,22 @@ def open_file(
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
     if os.path.isdir(name):
         raise IsADirectoryError(f"{name}: got a folder, expected a file")
+    mode = "rw"
     if os.path.exists(name) and not new:
         if not os.path.isfile(name):  # opening a pipe would block
             raise StoreError(f"{name}: expected an ordinary file")
-        _check_header(name)
+        whole = _check_header(name)
         if definition is not None:
             remove_abandoned(name)
+        elif whole:
+            mode = "ro"
     elif definition is None:
         raise FileNotFoundError(f"{name}: no such file, expected a store")
     else:
         _make(name, definition, new)
-    connection = _connect(name)
+    connection = _connect(name, mode)
     try:
-        _lock(name, connection)
+        _lock(name, connection, mode)
         store = Store(name, connection)
         if definition is not None:
             check_same(store.definition, definition, name)
@@ -315,8 +318,12 @@ def _state(data: bytes, where: str) -> State:
     return state
 
 
-def _check_header(name: str) -> None:
-    """Check the header first: SQLite would treat a short file as a new database."""
+def _check_header(name: str) -> bool:
+    """Check the header first: SQLite would treat a short file as a new database.
+
+    Returns True for a file that can be read without being written to: it has no journal, from which
+    SQLite would undo a transaction, and is not in the mode with a log (WAL).
+    """
     with open(name, "rb") as file:
         head = file.read(100)
         size = file.seek(0, os.SEEK_END)
@@ -336,18 +343,20 @@ def _check_header(name: str) -> None:
         raise StoreError(
             f"{name}: got format {schema} of another version of gpusched, expected {_SCHEMA}"
         )
+    journal = os.path.exists(f"{name}-journal")
     # The journal of a killed process may restore the missing pages.
-    if size < pages * (65536 if page == 1 else page) and not os.path.exists(f"{name}-journal"):
+    if size < pages * (65536 if page == 1 else page) and not journal:
         raise StoreError(f"{name}: got a truncated file, expected a store")
+    return not journal and head[18] == 1
 
 
-def _connect(name: str) -> sqlite3.Connection:
+def _connect(name: str, mode: str) -> sqlite3.Connection:
     from urllib.parse import quote
 
     # By a quoted address: no character of the name is special, and no file is created.
     with blaming(name):
         return sqlite3.connect(
-            f"file:{quote(os.fsencode(os.path.abspath(name)))}?mode=rw",
+            f"file:{quote(os.fsencode(os.path.abspath(name)))}?mode={mode}",
             uri=True,
             isolation_level=None,
             timeout=0,
@@ -372,12 +381,16 @@ def _make(name: str, definition: Definition, new: bool) -> None:
             raise FileExistsError(f"{name}: got a file, expected a new name") from None
 
 
-def _lock(name: str, connection: sqlite3.Connection) -> None:
-    """Lock the file for this connection until it is closed or its process ends."""
+def _lock(name: str, connection: sqlite3.Connection, mode: str) -> None:
+    """Lock the file for this connection until it is closed or its process ends.
+
+    A connection that only reads locks it from the first row on, against writers.
+    """
     with blaming(name):
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("BEGIN EXCLUSIVE")
-        connection.execute("COMMIT")
+        if mode == "rw":
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
 
 
 @contextlib.contextmanager
@@ -389,6 +402,11 @@ def blaming(name: str) -> Iterator[None]:
         text = str(error)
         if "locked" in text:
             raise StoreError(f"{name}: in use by another process") from None
+        if "readonly" in text:
+            raise StoreError(
+                f"{name}: got a file or folder that cannot be written, expected one that can, also "
+                "to undo what a killed process was writing"
+            ) from None
         raise StoreError(f"{name}: {text}") from None
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{name}: expected a store (another file, or damaged): {error}") from None

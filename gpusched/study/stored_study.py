@@ -175,7 +175,8 @@ def _ordered(points: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> li
 def open_store(path: str | os.PathLike[str]) -> StoredStudy:
     """Read a store without its function: the study, its points, what is done and what is missing.
 
-    Every checksum is verified.
+    Every checksum is verified. The file is not written to, and may be in a folder that cannot be:
+    unless a killed process left a journal beside it, from which SQLite undoes a transaction first.
 
     Parameters
     ----------

@@ -96,6 +96,8 @@ def sweep(
         function computes other numbers.
     chunk
         Task sets per call; default such that a call takes about 0.1 s, by the time of earlier ones.
+        A worker makes short calls of a given size one after the other, for a few milliseconds,
+        before their results are collected.
     executor
         A ``concurrent.futures.Executor``, such as a pool of processes, loky's or mpi4py's, or a
         Dask ``Client``; it is not shut down. Default a pool of ``workers`` threads. For processes

@@ -37,6 +37,11 @@ static void test_fail(void)
     MU_CHECK(strcmp(ctx.fault.field, "period") == 0);
     MU_CHECK(strcmp(ctx.fault.reason, "a positive number") == 0);
     MU_CHECK(ctx.fault.set == 7); /* the caller's, who knows the stack */
+    MU_CHECK(!ctx.fault.is_number);
+    MU_CHECK(gs_fail_number(&ctx, GS_ERR_VALUE, "share", 1, 1.5, "at most 1") == GS_ERR_VALUE);
+    MU_CHECK(ctx.fault.is_number && ctx.fault.number == 1.5 && ctx.fault.row == 1);
+    MU_CHECK(gs_fail(&ctx, GS_ERR_VALUE, "period", 3, -5, "positive") == GS_ERR_VALUE);
+    MU_CHECK(!ctx.fault.is_number && ctx.fault.value == -5);
 }
 
 static void test_strerror(void)

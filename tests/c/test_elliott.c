@@ -131,38 +131,39 @@ static void test_failures(void)
 static void test_stack(void)
 {
     enum { COUNT = 300, MOST = 700 };
-    static int64_t size[COUNT], gpu[COUNT];
+    static int64_t size[COUNT];
     static int64_t period[COUNT * MOST], priority[COUNT * MOST], segments[COUNT * MOST],
         cpu[2 * COUNT * MOST], copy_in[COUNT * MOST], kernel[COUNT * MOST];
     const gs_generate_elliott_columns_t columns = {period, priority, segments,
                                                    cpu,    copy_in,  kernel};
-    for (int large = 0; large < 2; large++) {
+    enum { LARGE = 1, NARROW = 2 }; /* many tasks; few different periods */
+    for (int kind = 0; kind <= NARROW; kind++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
         gs_generate_elliott_t spec = SPEC;
-        spec.utilization[0] = large ? 0.01 : 0.1;
-        memset(period, 0, sizeof period);
-        memset(segments, 0, sizeof segments);
-        memset(cpu, 0, sizeof cpu);
-        memset(copy_in, 0, sizeof copy_in);
-        memset(kernel, 0, sizeof kernel);
-        int64_t count = large ? 20 : COUNT;
+        spec.utilization[0] = kind == LARGE ? 0.01 : 0.1;
+        spec.period[1] = kind == NARROW ? spec.period[0] + 3 : spec.period[1];
+        memset(period, 255, sizeof period);
+        memset(segments, 255, sizeof segments);
+        memset(cpu, 255, sizeof cpu);
+        memset(copy_in, 255, sizeof copy_in);
+        memset(kernel, 255, sizeof kernel);
+        int64_t count = kind == LARGE ? 20 : COUNT;
         gs_generate_elliott_stack_t stack;
         gs_generate_elliott_sets_t sets;
-        spec.utilization[1] = large ? 0.011 : 0.4;
-        MU_CHECK(gs_generate_elliott_stack_init(&stack, &ctx, &spec, KEY, 7, count, size, gpu) ==
-                 GS_OK);
-        MU_CHECK(stack.most <= MOST && (large == 0 || stack.most > 256));
-        MU_CHECK(gs_generate_elliott_stack_write(&stack, &ctx, spec.gpu, spec.overhead, &columns) ==
-                 GS_OK);
+        spec.utilization[1] = kind == LARGE ? 0.011 : 0.4;
+        MU_CHECK(gs_generate_elliott_stack_init(&stack, &ctx, &spec, KEY, 7, count, size) == GS_OK);
+        MU_CHECK(stack.most <= MOST && (kind != LARGE || stack.most > 256));
+        MU_CHECK(gs_generate_elliott_stack_write(&stack, &ctx, &columns) == GS_OK);
         MU_CHECK(gs_generate_elliott_init(&sets, &ctx, &spec, KEY) == GS_OK);
         for (int64_t set = 0; set < count; set++) {
             MU_CHECK(gs_generate_elliott_draw(&sets, &ctx, 7 + (uint64_t)set) == GS_OK);
-            MU_CHECK(size[set] == sets.n && gpu[set] == sets.gpu);
+            MU_CHECK(size[set] == sets.n && stack.gpu[set] == sets.gpu);
             for (int64_t k = 0; k < sets.n; k++) {
                 int64_t at = set * stack.most + k, before = 0;
                 MU_CHECK(period[at] == (int64_t)sets.period[k]);
                 MU_CHECK(cpu[2 * at] + copy_in[at] + kernel[at] == (int64_t)sets.work[k]);
+                MU_CHECK(cpu[2 * at + 1] == 0);
                 MU_CHECK(segments[at] == (k < sets.gpu) && (kernel[at] > 0) == (k < sets.gpu));
                 for (int64_t j = 0; j < sets.n; j++) {
                     before += sets.period[j] < sets.period[k] ||
@@ -171,7 +172,9 @@ static void test_stack(void)
                 MU_CHECK(priority[at] == before);
             }
             for (int64_t at = set * stack.most + sets.n; at < (set + 1) * stack.most; at++) {
-                MU_CHECK(period[at] == 0 && cpu[2 * at] == 0 && kernel[at] == 0);
+                MU_CHECK(period[at] == 0 && cpu[2 * at] == 0 && cpu[2 * at + 1] == 0);
+                MU_CHECK(priority[at] == 0 && copy_in[at] == 0 && kernel[at] == 0);
+                MU_CHECK(segments[at] == 0);
             }
         }
         gs_generate_elliott_free(&sets, &ctx);
@@ -183,14 +186,14 @@ static void test_stack(void)
 /* Memory that runs out at any allocation, and sets that are too rare. */
 static void test_stack_failures(void)
 {
-    int64_t size[40], gpu[40];
+    int64_t size[40];
     int64_t allocations = 0;
     for (int64_t at = 0; at <= allocations; at++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
         ctx.fail_at = at;
         gs_generate_elliott_stack_t stack;
-        int status = gs_generate_elliott_stack_init(&stack, &ctx, &SPEC, KEY, 0, 40, size, gpu);
+        int status = gs_generate_elliott_stack_init(&stack, &ctx, &SPEC, KEY, 0, 40, size);
         MU_CHECK(status == (at == 0 ? GS_OK : GS_ERR_MEMORY));
         allocations = at == 0 ? ctx.allocations : allocations;
         gs_generate_elliott_stack_free(&stack, &ctx);
@@ -203,12 +206,10 @@ static void test_stack_failures(void)
     spec.empty = false;
     spec.share[0] = spec.share[1] = 0;
     gs_generate_elliott_stack_t stack;
-    MU_CHECK(gs_generate_elliott_stack_init(&stack, &ctx, &spec, KEY, 0, 40, size, gpu) ==
-             GS_ERR_VALUE);
+    MU_CHECK(gs_generate_elliott_stack_init(&stack, &ctx, &spec, KEY, 0, 40, size) == GS_ERR_VALUE);
     gs_generate_elliott_stack_free(&stack, &ctx);
     spec.cpus = 0;
-    MU_CHECK(gs_generate_elliott_stack_init(&stack, &ctx, &spec, KEY, 0, 40, size, gpu) ==
-             GS_ERR_VALUE);
+    MU_CHECK(gs_generate_elliott_stack_init(&stack, &ctx, &spec, KEY, 0, 40, size) == GS_ERR_VALUE);
     gs_generate_elliott_stack_free(&stack, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }

@@ -2,19 +2,9 @@
 #include "python/support/elliott_scenario.h"
 #include "python/support/parameters.h"
 
-enum { SIZE, GPU, PERIOD, PRIORITY, SEGMENTS, CPU, COPY_IN, KERNEL, COLUMNS };
-
-static bool new_columns(PyArrayObject **columns, npy_intp sets, npy_intp n)
-{
-    static const int ndim[COLUMNS] = {1, 1, 2, 2, 2, 3, 3, 4};
-    for (int i = PERIOD; i < COLUMNS; i++) {
-        npy_intp shape[4] = {sets, n, 1 + (i == CPU), 1};
-        if ((columns[i] = gs_python_new(ndim[i], shape, NPY_INT64)) == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
+/* Columns of a block: cpu has two. One block instead of an array each, since new memory comes in
+ * large pages where it is large, and is kept by the allocator where it is not. */
+enum { PERIOD, PRIORITY, SEGMENTS, CPU, COPY_IN = CPU + 2, KERNEL, COLUMNS };
 
 PyDoc_STRVAR(
     draw_doc,
@@ -22,9 +12,10 @@ PyDoc_STRVAR(
     "first, count, stop)\n"
     "--\n\n"
     "The sets first .. first + count - 1 of a scenario (generate/elliott_stack.h), int64: size\n"
-    "(count,), tasks of each set; period, priority, segments (count, n), cpu (count, n, 2),\n"
-    "copy_in (count, n, 1), kernel (count, n, 1, 1), 0 beyond a set's tasks; n is the largest\n"
-    "size, at least 1. utilization, share: float64 (2,), periods: int64 (2,).");
+    "(count,), tasks of each set; block (7, count, n): period, priority, segments, cpu (two, of\n"
+    "which the entries of shape (count, n, 2) follow each other), copy_in, kernel, 0 beyond a\n"
+    "set's tasks; n is the largest size, at least 1. utilization, share: float64 (2,), periods:\n"
+    "int64 (2,).");
 
 static const gs_python_signature_t DRAW_SIGNATURE = {
     "elliott_draw", "OOOOLLLipLLO", 4, 0,
@@ -48,42 +39,39 @@ static PyObject *elliott_draw(PyObject *module, PyObject *const *args, Py_ssize_
         return NULL;
     }
     gs_generate_elliott_stack_t stack = {0};
-    PyArrayObject *columns[COLUMNS] = {NULL};
     npy_intp count = (npy_intp)scenario.count;
-    if ((columns[SIZE] = gs_python_new(1, &count, NPY_INT64)) == NULL ||
-        (columns[GPU] = gs_python_new(1, &count, NPY_INT64)) == NULL) {
+    PyArrayObject *block = NULL, *size = gs_python_new(1, &count, NPY_INT64);
+    if (size == NULL) {
         goto out;
     }
     gs_python_release(&call);
-    int status = gs_generate_elliott_stack_init(
-        &stack, &call.ctx, &scenario.spec, scenario.key, (uint64_t)scenario.first, count,
-        gs_python_i64(columns[SIZE]), gs_python_i64(columns[GPU]));
+    int status =
+        gs_generate_elliott_stack_init(&stack, &call.ctx, &scenario.spec, scenario.key,
+                                       (uint64_t)scenario.first, count, gs_python_i64(size));
     gs_python_acquire(&call);
     if (status != GS_OK) {
         gs_python_raise(module, &call, status);
         goto out;
     }
-    if (!new_columns(columns, count, (npy_intp)stack.most)) {
+    npy_intp shape[3] = {COLUMNS, count, (npy_intp)stack.most};
+    if ((block = (PyArrayObject *)PyArray_EMPTY(3, shape, NPY_INT64, 0)) == NULL) {
         goto out;
     }
-    const gs_generate_elliott_columns_t to = {
-        gs_python_i64(columns[PERIOD]),   gs_python_i64(columns[PRIORITY]),
-        gs_python_i64(columns[SEGMENTS]), gs_python_i64(columns[CPU]),
-        gs_python_i64(columns[COPY_IN]),  gs_python_i64(columns[KERNEL])};
+    int64_t *first = gs_python_i64(block), rows = scenario.count * stack.most;
+    const gs_generate_elliott_columns_t to = {first + PERIOD * rows,   first + PRIORITY * rows,
+                                              first + SEGMENTS * rows, first + CPU * rows,
+                                              first + COPY_IN * rows,  first + KERNEL * rows};
     gs_python_release(&call);
-    status = gs_generate_elliott_stack_write(&stack, &call.ctx, scenario.spec.gpu,
-                                             scenario.spec.overhead, &to);
+    status = gs_generate_elliott_stack_write(&stack, &call.ctx, &to);
     gs_python_acquire(&call);
     if (status != GS_OK) {
         gs_python_raise(module, &call, status);
         goto out;
     }
-    result = Py_BuildValue("OOOOOOO", columns[SIZE], columns[PERIOD], columns[PRIORITY],
-                           columns[SEGMENTS], columns[CPU], columns[COPY_IN], columns[KERNEL]);
+    result = Py_BuildValue("OO", size, block);
 out:
-    for (int i = 0; i < COLUMNS; i++) {
-        Py_XDECREF((PyObject *)columns[i]);
-    }
+    Py_XDECREF((PyObject *)size);
+    Py_XDECREF((PyObject *)block);
     gs_generate_elliott_stack_free(&stack, &call.ctx);
     gs_python_call_free(&call);
     return result;

@@ -115,16 +115,22 @@ static PyObject *fault_text(const gs_fault_t *fault)
     if (set == NULL) {
         return NULL;
     }
-    PyObject *text;
+    PyObject *value = fault->is_number ? PyFloat_FromDouble(fault->number)
+                                       : PyLong_FromLongLong((long long)fault->value);
+    PyObject *text = NULL;
+    if (value == NULL) {
+        Py_DECREF(set);
+        return NULL;
+    }
     if (fault->field != NULL && fault->row >= 0) {
-        text = PyUnicode_FromFormat("%U%s[%lld]: got %lld, expected %s", set, fault->field,
-                                    (long long)fault->row, (long long)fault->value, reason);
+        text = PyUnicode_FromFormat("%U%s[%lld]: got %R, expected %s", set, fault->field,
+                                    (long long)fault->row, value, reason);
     } else if (fault->field != NULL) {
-        text = PyUnicode_FromFormat("%U%s: got %lld, expected %s", set, fault->field,
-                                    (long long)fault->value, reason);
+        text = PyUnicode_FromFormat("%U%s: got %R, expected %s", set, fault->field, value, reason);
     } else {
         text = PyUnicode_FromFormat("%U%s", set, reason);
     }
+    Py_DECREF(value);
     Py_DECREF(set);
     return text;
 }

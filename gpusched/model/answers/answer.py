@@ -19,6 +19,7 @@ from gpusched._support.frozen import Frozen, same
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.answers.stack_parts import part_of, position
+from gpusched.model.answers.times_in_text import time_in_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ __all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing"]
 
 Claim = Literal["exact", "sufficient", "necessary", "simulation"]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-Times: TypeAlias = "np.ma.MaskedArray[Any, np.dtype[np.int64]]"
+Times: TypeAlias = "np.ma.MaskedArray[tuple[int, ...], np.dtype[np.int64]]"
 """Ticks per task, masked where there is no value."""
 
 # Of one set a Python value, of a stack an array: which one is known when the program runs. A type
@@ -195,11 +196,14 @@ class Answer(Saved, Frozen):
         name, deadline = self._name(i), int(self._tasks.deadline[i])
         values, known = self._responses()
         if not known[i]:
-            return f"{name}: no response bound; its deadline is {deadline:,}."
+            return f"{name}: no response bound; its deadline is {time_in_text(deadline)}."
         response = int(values[i])
         if not self.bounded[i]:
-            return f"{name}: {response:,} was computed for a deadline of {deadline:,}, no bound."
-        return f"{name}: response at most {response:,}, {_against(response, deadline)}."
+            return (
+                f"{name}: {time_in_text(response)} was computed for a deadline of "
+                f"{time_in_text(deadline)}, no bound."
+            )
+        return f"{name}: response at most {time_in_text(response)}, {_against(response, deadline)}."
 
     def _tightest(self) -> str:
         """The task of a single set with the least slack, in words; "" without bounds."""
@@ -208,7 +212,10 @@ class Answer(Saved, Frozen):
             return ""
         i = int(slack.argmin())
         response, deadline = int(self.response[i]), int(self._tasks.deadline[i])
-        return f"{self._name(i)} has the least slack, with {response:,} of {deadline:,}"
+        return (
+            f"{self._name(i)} has the least slack, with {time_in_text(response)} of "
+            f"{time_in_text(deadline)}"
+        )
 
     def _name(self, i: int) -> str:
         return clip(self._tasks.name[i], 60)
@@ -432,8 +439,8 @@ class Answer(Saved, Frozen):
 def _against(response: int, deadline: int) -> str:
     left = deadline - response
     if left < 0:
-        return f"{-left:,} later than its deadline of {deadline:,}"
-    return f"{left:,} before its deadline of {deadline:,}"
+        return f"{time_in_text(-left)} later than its deadline of {time_in_text(deadline)}"
+    return f"{time_in_text(left)} before its deadline of {time_in_text(deadline)}"
 
 
 def _cell(value: Any) -> str:

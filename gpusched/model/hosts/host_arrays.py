@@ -22,6 +22,7 @@ __all__ = [
     "fit_sizes",
     "fit_sm",
     "rows_below",
+    "same",
     "shape_of",
     "spread_segments",
     "sum_segments",
@@ -210,6 +211,11 @@ def blank_rows(arrays: dict[str, npt.NDArray[Any]], is_task: BoolArray) -> None:
     for key, array in arrays.items():
         if array.shape[: array.ndim - _tail(key, array.ndim)] == is_task.shape:
             array[beyond] = -1 if key == "core" else 0
+
+
+def same(value: int, shape: tuple[int, ...]) -> Int64Array:
+    """A read-only array of one number, which takes no memory; as ``np.broadcast_to``, but fast."""
+    return np.ndarray(shape, np.int64, np.int64(value).tobytes(), strides=(0,) * len(shape))
 
 
 def with_zeros(array: npt.NDArray[Any], axis: int, more: int) -> npt.NDArray[Any]:

@@ -30,6 +30,7 @@ from gpusched.model.hosts.host_arrays import (
     deadline_ranks,
     fit,
     rows_below,
+    same,
     sum_segments,
     with_zeros,
 )
@@ -105,8 +106,8 @@ class HostColumns(TaskSet):
         shape = arrays["period"].shape
         rest = {
             "deadline": arrays["period"],
-            "offset": np.zeros(shape, np.int64),
-            "core": np.full(shape, -1, np.int64),
+            "offset": same(0, shape),
+            "core": same(-1, shape),
             "sm": np.zeros((*shape, 0), np.bool_),
         }
         usual = [key for key in ("deadline", "name") if key not in arrays]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -89,7 +90,8 @@ def _operations(source: Source, task: Task, parts: JobParts) -> _Operations:
             "expected none; the times of launches are fixed beforehand"
         )
     rows, names = [], []
-    for place, (part, of) in enumerate(parts.inner):
+    seen: Counter[str] = Counter()
+    for part, of in parts.inner:
         if of is None:
             kind = "copy_in" if isinstance(part, CopyIn) else "copy_out"
             row = (KINDS.index(kind), 1, 1, 0, 0, part.time)
@@ -97,9 +99,13 @@ def _operations(source: Source, task: Task, parts: JobParts) -> _Operations:
             kernel, time = of.kernel, of.needed_block_time()
             assert kernel.blocks is not None and kernel.threads is not None
             shape = (kernel.blocks, kernel.threads, kernel.regs, kernel.smem)
-            row = (KINDS.index("kernel"), *shape, time)
+            kind = "kernel"
+            row = (KINDS.index(kind), *shape, time)
         rows += [row] * part.repeat
-        names += [f"{task.name}: {part.name or f'GPU segment {place}'}"] * part.repeat
+        seen[kind] += 1
+        number = f" {seen[kind]}" if seen[kind] > 1 else ""
+        name = part.name or f"{kind.replace('_', ' ')}{number}"
+        names += [f"{task.name}: {name}"] * part.repeat
     return _Operations(np.array(rows, np.int64), names)
 
 

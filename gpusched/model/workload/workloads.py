@@ -202,6 +202,13 @@ class Workload:
             raise ValueError(f"tasks: got {twice!r:.60} twice, expected it once")
         return self._made((self.tasks[i] for i in numbers), self._tick, self.notes)
 
+    def index(self, task: str | SupportsIndex) -> int:
+        """Index of a task given by its name or number.
+
+        Raises KeyError, IndexError and TypeError as indexing does.
+        """
+        return self._number(task)
+
     def _number(self, index: object) -> int:
         if not isinstance(index, str):
             return position(index, len(self.tasks), "tasks")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched._support.input_files import GZIP, gunzip, opened, read_all
-from gpusched.io import kineto, nsys_csv, nsys_sqlite
+from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite, nsys_tables
 
 if TYPE_CHECKING:
-    from gpusched.io.trace import Trace
+    from gpusched.io.traces.trace import Trace
+    from gpusched.io.traces.trace_events import TraceEvents
     from gpusched.model.gpu import GPU
 
 _REPORTS = (".nsys-rep", ".qdrep")
@@ -19,6 +20,9 @@ class Reader(Protocol):
 
     def launches(self) -> Trace:
         """The launches of all devices, in the order of the file."""
+
+    def beside_kernels(self) -> TraceEvents:
+        """The events beside the kernels, once these are read; the reason where there are none."""
 
     def gpu(self, device: int) -> GPU | None:
         """The GPU that the file describes as this device; None without a description."""
@@ -36,7 +40,7 @@ def reader(source: str, max_bytes: int) -> Reader:
     """
     try:
         with opened(source) as file:
-            if file.peek(len(nsys_sqlite.MAGIC)).startswith(nsys_sqlite.MAGIC):
+            if file.peek(len(nsys_tables.MAGIC)).startswith(nsys_tables.MAGIC):
                 if not file.seekable():
                     raise ValueError(f"{source}: got an SQLite database in a pipe, expected a file")
                 return nsys_sqlite.File(source, max_bytes)
@@ -47,7 +51,7 @@ def reader(source: str, max_bytes: int) -> Reader:
     packed = data.startswith(GZIP)
     if packed:
         data = gunzip(data, source, max_bytes)
-        if data.startswith(nsys_sqlite.MAGIC):
+        if data.startswith(nsys_tables.MAGIC):
             raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
     if not data:
         raise ValueError(f"{source}: got an empty {'gzip' if packed else 'file'}, expected a trace")

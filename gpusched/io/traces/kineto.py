@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+import numpy as np
+
+from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
-from gpusched.io.trace import INT64_MAX, Trace, column
+from gpusched.io.traces.kineto_events import KinetoEvent, beside_kernels, correlation, kept_event
+from gpusched.io.traces.kineto_numbers import nanoseconds, whole
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
+from gpusched.io.traces.trace_tables import INT64_MAX, column
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
@@ -20,7 +28,6 @@ if TYPE_CHECKING:
 # Older versions write the category with a capital letter.
 _KERNEL = ("kernel", "Kernel")
 _OTHER: dict[str, Any] = {}
-_WIDE = Context(prec=60)
 
 
 class File:
@@ -28,7 +35,8 @@ class File:
 
     def __init__(self, source: str, data: bytes, packed: bool) -> None:
         self.source = source
-        self.document = _load(source, data, packed)
+        self.backward: set[tuple[Any, Any]] = set()  # process and thread of backward passes
+        self.document = _load(source, data, packed, self._drop_others)
         parts = self.document if isinstance(self.document, dict) else {}
         events = parts.get("traceEvents")
         if isinstance(parts.get("times"), list) and events is None:
@@ -45,24 +53,48 @@ class File:
 
     def launches(self) -> Trace:
         """The launches of all devices, in the order of the file."""
-        rows = []
+        rows, numbers = [], []
         for index, event in enumerate(self.events):
+            if isinstance(event, KinetoEvent):
+                continue
             if not isinstance(event, dict):
                 where = f"{self.source}: traceEvents[{index}]"
                 raise ValueError(f"{where}: got {shown(event)}, expected an object")
             if event.get("cat") in _KERNEL and event.get("ph") == "X":
-                rows.append(_Event(self.source, index, event).row())
+                kernel = _Event(self.source, index, event)
+                rows.append(kernel.row())
+                numbers.append(correlation(kernel.args))
         if not rows:
             raise ValueError(
                 f"{self.source}: got no kernels among {len(self.events)} events, expected at least "
                 "one"
             )
         names, *columns = zip(*rows, strict=True)
-        return Trace(column(names, object), *map(column, columns))
+        launched: Int64Array = column(numbers)
+        try:
+            self.beside, calls = beside_kernels(self.source, self.events, launched, self.backward)
+            call = calls.of(launched)
+        except ValueError as error:
+            self.beside, call = TraceEvents(missing=str(error)), np.full(len(rows), NO_CALL)
+        return Trace(column(names, object), *[*map(column, columns), column(call)])
+
+    def beside_kernels(self) -> TraceEvents:
+        """The events beside the kernels, once these are read; the reason where there are none."""
+        return self.beside
 
     def gpu(self, device: int) -> GPU | None:
         """The GPU that the file describes as this device; None when it describes no device."""
         return _described_gpu(self.source, self.document.get("deviceProperties"), device)
+
+    def _drop_others(self, value: dict[str, Any]) -> Any:
+        """Replace other events than kernels by the needed fields while the file is parsed.
+
+        They are about nine in ten events, most of which are not needed; keeping them would take
+        several times the memory.
+        """
+        if "ph" in value and value.get("cat") not in _KERNEL:
+            return kept_event(value, self.backward) or _OTHER
+        return value
 
 
 def like_json(data: bytes) -> bool:
@@ -70,22 +102,14 @@ def like_json(data: bytes) -> bool:
     return data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
 
 
-def _drop_others(value: dict[str, Any]) -> dict[str, Any]:
-    """Replace events that are not kernels by one empty object while the file is parsed.
-
-    They are about nine in ten events; keeping them would take several times the memory and time.
-    """
-    return _OTHER if "ph" in value and value.get("cat") not in _KERNEL else value
-
-
-def _load(source: str, data: bytes, packed: bool) -> Any:
-    """The document, with its kernel events only and exact decimals."""
+def _load(source: str, data: bytes, packed: bool, hook: Callable[[dict[str, Any]], Any]) -> Any:
+    """The document, with the events that are needed and exact decimals."""
     inside = "expected JSON in the gzip" if packed else "expected JSON"
     if not like_json(data):
         inside += " of the PyTorch profiler, or a trace of Nsight Systems"
     try:
         text = data.decode("utf-8-sig")
-        return json.loads(text, parse_float=Decimal, object_hook=_drop_others)
+        return json.loads(text, parse_float=Decimal, object_hook=hook)
     except RecursionError:
         raise ValueError(f"{source}: {inside}: nested too deeply") from None
     except (ValueError, ArithmeticError) as error:
@@ -129,14 +153,9 @@ class _Event:
 
     def time(self, field: str) -> int:
         """Microseconds as nanoseconds; exact for up to three decimals, else rounded."""
-        value = self.event.get(field)
-        if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < 30:
-            # With an explicit context: the caller's may round to fewer digits.
-            time = int(value.scaleb(3, _WIDE).to_integral_value(ROUND_HALF_EVEN, _WIDE))
-        elif isinstance(value, int) and not isinstance(value, bool):
-            time = value * 1000
-        else:
-            self.fail(field, value, "a time in microseconds")
+        time = nanoseconds(self.event.get(field))
+        if time is None:
+            self.fail(field, self.event.get(field), "a time in microseconds")
         if abs(time) > INT64_MAX:
             self.fail(field, self.event[field], "a time that fits 64 bits of ns")
         return time
@@ -146,17 +165,17 @@ class _Event:
         value = self.args.get(field)
         if value is None and absent is not None:
             return absent
-        whole = _whole(value)
-        if whole is None:
+        number = whole(value)
+        if number is None:
             self.fail(field, value, "an integer")
-        if not least <= whole <= INT64_MAX:
+        if not least <= number <= INT64_MAX:
             self.fail(field, value, f"at least {least}, of 64 bits")
-        return whole
+        return number
 
     def product(self, field: str) -> int:
         """The product of three positive integers: blocks of a grid, threads of a block."""
         value = self.args.get(field)
-        sides = [_whole(v) for v in value] if isinstance(value, list) else []
+        sides = [whole(v) for v in value] if isinstance(value, list) else []
         if len(sides) != 3 or any(side is None or side < 1 for side in sides):
             self.fail(field, value, "three positive integers")
         product = math.prod(cast(list[int], sides))
@@ -183,7 +202,7 @@ def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
             f"{source}: deviceProperties: got {shown(properties)}, expected a list of objects "
             "(or give gpu=)"
         )
-    ids = [_whole(p.get("id", position)) for position, p in enumerate(properties)]
+    ids = [whole(p.get("id", position)) for position, p in enumerate(properties)]
     if device not in ids:
         raise ValueError(
             f"{source}: deviceProperties: got devices {shown(ids)}, expected device {device} "
@@ -193,10 +212,3 @@ def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
         return GPU.from_properties(properties[ids.index(device)])
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{source}: device {device}: {error} (or give gpu=)") from error
-
-
-def _whole(value: Any) -> int | None:
-    """A JSON number as an int when it is whole (256 or 256.0), else None."""
-    if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < 30:
-        return int(value) if value == value.to_integral_value() else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -2,41 +2,35 @@
 
 Tables and columns differ between versions: those of 2021 describe GPUs in TARGET_INFO_CUDA_GPU,
 later ones in TARGET_INFO_GPU, and list the devices of each process in TARGET_INFO_CUDA_DEVICE.
-
-The database is opened read-only; no lock, journal or shared-memory file is created. Generated
-columns may make values that are larger than the file: their size is limited, singly and in total.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import os
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.input_files import check_size, opened
 from gpusched._support.text import shown
-from gpusched.io.launch_shapes import Shapes
-from gpusched.io.trace import Trace, column
+from gpusched.io.traces.launch_shapes import Shapes
+from gpusched.io.traces.nsys_events import (
+    EVENT_TABLES,
+    GRAPHS,
+    beside_kernels,
+    launch_numbers,
+    process_of,
+)
+from gpusched.io.traces.nsys_tables import STRINGS, Database, opened_database, readable
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
+from gpusched.io.traces.trace_tables import column
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from gpusched.model.gpu import GPU
 
-MAGIC = b"SQLite format 3\0"
-
 _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
-_GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
-_STRINGS = "StringIds"
 _DEVICES = "TARGET_INFO_CUDA_DEVICE"
 _GPUS = ("TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU")
 _NEEDED = (
@@ -46,8 +40,6 @@ _NEEDED = (
 )
 _NAMES = ("demangledName", "shortName", "mangledName")  # the first that is not empty is used
 _NO_NAME = -1
-_CHUNK = 4096
-_LONGEST = 1 << 24  # bytes of a value; mangled names of kernels have up to some 10,000
 
 # Columns of the limits of a GPU, by version.
 _LIMITS = {
@@ -81,22 +73,27 @@ class File:
 
     def __init__(self, source: str, max_bytes: int) -> None:
         self.source = source
-        self.max_bytes = max_bytes
-        self.taken = 0  # bytes of the values read
-        with _opened(source, max_bytes) as database:
-            self.database = database
-            self.tables = self._tables()
-            if _KERNELS not in self.tables:
+        with opened_database(source, max_bytes) as connection:
+            known = (_KERNELS, STRINGS, _DEVICES, *_GPUS, *EVENT_TABLES)
+            self.database = Database(source, connection, max_bytes, known)
+            if _KERNELS not in self.database.tables:
                 self._no_kernels()
-            launches, pids = self._read_kernels()
+            launches, pids, numbers = self._read_kernels()
             self.gpus = self._read_gpus()
             physical = self._physical(_pairs(pids, launches.device)[0])
-        del self.database
-        self._launches = self._number(launches, pids, physical)
+            by_process = "globalPid" in self.database.tables[_KERNELS]
+            beside = beside_kernels(self.database, numbers, by_process)
+        self.events = beside.events
+        launches = replace(launches, call=column(beside.calls.of(numbers)))
+        self._launches = self._number(launches, pids, physical, beside.of_transfer)
 
     def launches(self) -> Trace:
         """The launches of all devices, in the order of the file."""
         return self._launches
+
+    def beside_kernels(self) -> TraceEvents:
+        """The events beside the kernels; the reason where there are none."""
+        return self.events
 
     def gpu(self, device: int) -> GPU | None:
         """The GPU that the file describes as this device; None without a sufficient description."""
@@ -110,35 +107,21 @@ class File:
 
     # Reading
 
-    def _tables(self) -> dict[str, list[str]]:
-        """Columns of each known table."""
-        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-        names = [_text(name) for (name,) in self.database.execute(query)]
-        known = [n for n in names if n in (_KERNELS, _GRAPHS, _STRINGS, _DEVICES, *_GPUS)]
-        return {
-            name: [_text(row[1]) for row in self.database.execute(f'PRAGMA table_info("{name}")')]
-            for name in known
-        }
-
-    def _read_kernels(self) -> tuple[Trace, Int64Array]:
-        """The launches, and the process of each."""
-        present = self.tables[_KERNELS]
+    def _read_kernels(self) -> tuple[Trace, Int64Array, Int64Array]:
+        """The launches, and the process and the launch number of each."""
+        present = self.database.tables[_KERNELS]
         if missing := [name for name in _NEEDED if name not in present]:
             raise ValueError(f"{self.source}: {_KERNELS}: got no column {', '.join(missing)}")
         names = [name for name in _NAMES if name in present]
         if not names:
             raise ValueError(f"{self.source}: {_KERNELS}: got no column {' or '.join(_NAMES[:2])}")
         process = ["globalPid"] if "globalPid" in present else []
-        selected = ["rowid", *(f'"{name}"' for name in (*_NEEDED, *process))]
-        selected += [f'ifnull("{name}", {_NO_NAME})' for name in names]
-        query = f'SELECT {", ".join(selected)} FROM "{_KERNELS}" ORDER BY rowid'
-        keys = ("rowid", *_NEEDED, *process, *names)
-        values = self._integers(query, keys)
-        if not len(values):
-            self._no_kernels()
-        of = dict(zip(keys, values.T, strict=True))
-
+        usual = {"correlationId": -1, **dict.fromkeys(names, _NO_NAME)}
+        of = self.database.columns(_KERNELS, (*_NEEDED, *process), usual)
+        assert of is not None  # no column is missing
         rows = of["rowid"]
+        if not len(rows):
+            self._no_kernels()
         shapes = Shapes(lambda i: f"{self.source}: {_KERNELS}, row {rows[i]}")
         for name in ("start", "deviceId", "registersPerThread"):
             shapes.at_least(of[name], 0, name)
@@ -155,76 +138,39 @@ class File:
             device=column(of["deviceId"]),
             context=column(of["contextId"]),
             stream=column(of["streamId"]),
-            occupancy=column(np.full(len(values), -1)),
+            occupancy=column(np.full(len(rows), -1)),
+            call=column(np.full(len(rows), NO_CALL)),
         )
-        # A global id contains the id of the process above the 24 bits of the thread.
-        pids = (of["globalPid"] >> 24) & 0xFFFFFF if process else np.zeros_like(rows)
-        return launches, pids
-
-    def _integers(self, query: str, keys: tuple[str, ...]) -> Int64Array:
-        """The rows of a query of integers, whose first column is the number of the row."""
-        parts: list[Int64Array] = [np.empty((0, len(keys)), np.int64)]
-        cursor = self.database.execute(query)
-        while rows := cursor.fetchmany(_CHUNK):
-            self._take(len(rows) * len(keys) * 8)
-            if set(map(type, chain.from_iterable(rows))) != {int}:
-                self._blame(rows, keys)
-            parts.append(np.array(rows, dtype=np.int64))
-        return np.concatenate(parts)
-
-    def _take(self, size: int) -> None:
-        """Count bytes that are read; ``ValueError`` when they are too many."""
-        self.taken += size
-        check_size(self.source, self.taken, self.max_bytes, " of values")
-
-    def _blame(self, rows: list[Any], keys: tuple[str, ...]) -> NoReturn:
-        """Raise a ``ValueError`` for the first entry that is not an integer."""
-        for row in rows:
-            for key, value in zip(keys, row, strict=True):
-                if type(value) is not int:
-                    self._fail(_KERNELS, row[0], key, value, "an integer")
-        raise AssertionError("all are integers")
+        pids = process_of(of["globalPid"]) if process else np.zeros_like(rows)
+        return launches, pids, launch_numbers(pids, of["correlationId"])
 
     def _names(self, rows: Int64Array, ids: dict[str, Int64Array]) -> NDArray[np.object_]:
         """The full name of each launch, by the first of the columns ``ids`` that has one."""
-        if _STRINGS not in self.tables:
-            raise ValueError(f"{self.source}: got no table {_STRINGS} of the kernels' names")
+        if STRINGS not in self.database.tables:
+            raise ValueError(f"{self.source}: got no table {STRINGS} of the kernels' names")
         names = np.full(len(rows), "", dtype=object)
         for key, values in ids.items():
             if not (open_ := np.flatnonzero(names == "")).size:
                 break
             unique, where = np.unique(values[open_], return_inverse=True)
-            strings = self._strings(key)
+            strings = self.database.strings(f'SELECT "{key}" FROM "{_KERNELS}"', "a kernel's name")
             found = np.array([strings.get(i, "") for i in unique.tolist()] + [None], dtype=object)
             names[open_] = found[where]
         if (open_ := np.flatnonzero(names == "")).size:
             key = next(iter(ids))
             value = int(ids[key][open_[0]])
             what = None if value == _NO_NAME else value
-            self._fail(_KERNELS, int(rows[open_[0]]), key, what, f"the id of a name in {_STRINGS}")
+            self.database.fail(
+                _KERNELS, int(rows[open_[0]]), key, what, f"the id of a name in {STRINGS}"
+            )
         return cast("NDArray[np.object_]", column(names, object))
-
-    def _strings(self, key: str) -> dict[int, str]:
-        """The names to which a column of the kernels refers, by id."""
-        used = f'SELECT "{key}" FROM "{_KERNELS}"'
-        query = f'SELECT id, value FROM "{_STRINGS}" WHERE id IN ({used})'
-        strings = {}
-        for number, value in self.database.execute(query):
-            if not isinstance(value, bytes):
-                self._fail(_STRINGS, number, "value", value, "a kernel's name")
-            self._take(len(value))
-            try:
-                strings[number] = value.decode()
-            except UnicodeDecodeError:
-                self._fail(_STRINGS, number, "value", value, "UTF-8")
-        return strings
 
     def _read_gpus(self) -> dict[int, tuple[str, dict[str, Any]]]:
         """Descriptions of GPUs by number: table and row, and columns."""
-        table = next((name for name in _GPUS if name in self.tables), None)
+        table = next((name for name in _GPUS if name in self.database.tables), None)
         if table is None:
             return {}
-        columns = self.tables[table]
+        columns = self.database.tables[table]
         key = next((name for name in ("id", "deviceId") if name in columns), "rowid")
         useful = {"name"}.union(*_LIMITS.values())
         columns = [name for name in columns if name in useful]
@@ -233,21 +179,21 @@ class File:
         number = f'"{key}"' if key != "rowid" else "rowid - 1"
         selected = ", ".join(["rowid", number, *(f'"{name}"' for name in columns)])
         query = f'SELECT {selected} FROM "{table}" ORDER BY rowid'
-        for row, gpu, *values in self.database.execute(query):
+        for row, gpu, *values in self.database.rows(query):
             if type(gpu) is not int:
-                self._fail(table, row, key, gpu, "an integer")
+                self.database.fail(table, row, key, gpu, "an integer")
             gpus.setdefault(gpu, (f"{table}, row {row}", dict(zip(columns, values, strict=True))))
         return gpus
 
     def _physical(self, ran: list[list[int]]) -> dict[tuple[int, int], int]:
         """GPU of each (process, device) that ran kernels and is described."""
-        columns = self.tables.get(_DEVICES, [])
+        columns = self.database.tables.get(_DEVICES, [])
         described: dict[tuple[int, int], int] = {}
         of_any: dict[int, set[int]] = {}
         if {"gpuId", "cudaId"} <= set(columns):
             more = [name if name in columns else "NULL" for name in ("pid", "numMultiprocessors")]
             query = f'SELECT gpuId, cudaId, {", ".join(more)} FROM "{_DEVICES}"'
-            for gpu, cuda, pid, sms in self.database.execute(query):
+            for gpu, cuda, pid, sms in self.database.rows(query):
                 if gpu in self.gpus:
                     described[pid, cuda] = gpu
                     of_any.setdefault(cuda, set()).add(gpu)
@@ -261,7 +207,11 @@ class File:
         return {(pid, cuda): described[pid, cuda] for pid, cuda in ran if (pid, cuda) in described}
 
     def _number(
-        self, launches: Trace, pids: Int64Array, physical: dict[tuple[int, int], int]
+        self,
+        launches: Trace,
+        pids: Int64Array,
+        physical: dict[tuple[int, int], int],
+        of_transfer: Int64Array,
     ) -> Trace:
         """Renumber devices and contexts that have the same number in several processes."""
         gpus: dict[int, set[int]] = {}
@@ -270,66 +220,45 @@ class File:
         self.physical = {cuda: min(those) for cuda, those in gpus.items()}
         if len(np.unique(pids)) == 1:
             return launches
-        context = _pairs(pids, launches.context)[1] + 1
+        contexts, where = _pairs(pids, launches.context)
+        context = where + 1
         device = launches.device
+        self._number_transfers(contexts, of_transfer)
         if any(len(those) > 1 for those in gpus.values()):
             pairs, where = _pairs(pids, launches.device)
             number = [physical.get((pid, cuda), cuda) for pid, cuda in pairs]
             device = np.array(number, dtype=np.int64)[where]
             self.physical = {gpu: gpu for gpu in physical.values()}
+            self._move_transfers(physical, of_transfer)
         return replace(launches, device=column(device), context=column(context))
+
+    def _number_transfers(self, contexts: list[list[int]], pids: Int64Array) -> None:
+        """Renumber the contexts of transfers as those of the kernels; others follow."""
+        numbers = {(pid, context): i for i, (pid, context) in enumerate(contexts, start=1)}
+        transfers = self.events.transfers
+        keys = zip(pids.tolist(), transfers.context.tolist(), strict=True)
+        found = [numbers.setdefault(key, len(numbers) + 1) for key in keys]
+        self.events = replace(self.events, transfers=replace(transfers, context=column(found)))
+
+    def _move_transfers(self, physical: dict[tuple[int, int], int], pids: Int64Array) -> None:
+        """Renumber the devices of transfers as those of the kernels."""
+        transfers = self.events.transfers
+        keys = zip(pids.tolist(), transfers.device.tolist(), strict=True)
+        found = [physical.get(key, key[1]) for key in keys]
+        self.events = replace(self.events, transfers=replace(transfers, device=column(found)))
 
     def _no_kernels(self) -> NoReturn:
         """Raise a ``ValueError`` about the missing kernels."""
-        if _GRAPHS in self.tables:
+        if GRAPHS in self.database.tables:
             why = "it has whole CUDA graphs only: record with --cuda-graph-trace=node"
-        elif _KERNELS in self.tables or _STRINGS in self.tables:
-            why = f"{_KERNELS} is {'empty' if _KERNELS in self.tables else 'missing'}"
+        elif _KERNELS in self.database.tables or STRINGS in self.database.tables:
+            why = f"{_KERNELS} is {'empty' if _KERNELS in self.database.tables else 'missing'}"
         else:
             raise ValueError(
                 f"{self.source}: got an SQLite database without the table {_KERNELS}, expected an "
                 "export of Nsight Systems"
             )
         raise ValueError(f"{self.source}: got no kernels, expected at least one: {why}")
-
-    def _fail(self, table: str, row: int, key: str, value: Any, what: str) -> NoReturn:
-        """Raise a ``ValueError`` about an entry; ``what`` is expected."""
-        value = _text(value[:100]) if isinstance(value, bytes) else value
-        where = f"{self.source}: {table}, {'id' if table == _STRINGS else 'row'} {row}"
-        raise ValueError(f"{where}: {key!r}: got {shown(value)}, expected {what}")
-
-
-@contextlib.contextmanager
-def _opened(source: str, max_bytes: int) -> Iterator[sqlite3.Connection]:
-    """The database, opened read-only; errors inside the block name the file."""
-    import sqlite3
-
-    with opened(source) as file:
-        check_size(source, os.fstat(file.fileno()).st_size, max_bytes)
-        versions = file.read(20)[18:20]
-    address = f"{Path(os.path.abspath(source)).as_uri()}?mode=ro"
-    if b"\x02" in versions:
-        # With a write-ahead log, reading creates files beside it unless it is immutable.
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.getsize(f"{source}-wal"):
-                reason = f"{os.path.basename(source)}-wal has changes that are not in it yet"
-                raise OSError(errno.EBUSY, reason, source)
-        address += "&immutable=1"
-    try:
-        database = sqlite3.connect(address, uri=True, timeout=1, isolation_level=None)
-        with contextlib.closing(database):
-            database.text_factory = bytes
-            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-            database.execute("PRAGMA trusted_schema = OFF")
-            database.execute("BEGIN")  # all queries see one state of the database
-            yield database
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from messages of SQLite
-        if "locked" in str(error) or "readonly" in str(error):
-            reason = f"another program is writing it, or was stopped while it did ({error})"
-            raise OSError(errno.EBUSY, reason, source) from error
-        raise ValueError(
-            f"{source}: expected an intact SQLite database: {str(error)[:200]}"
-        ) from error
 
 
 def _pairs(first: Int64Array, second: Int64Array) -> tuple[list[list[int]], Int64Array]:
@@ -341,16 +270,12 @@ def _pairs(first: Int64Array, second: Int64Array) -> tuple[list[list[int]], Int6
     return pairs.tolist(), where
 
 
-def _text(value: Any) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
 def _gpu(row: dict[str, Any]) -> GPU | None:
     """The GPU of a row: its limits, missing ones by compute capability; else a preset by name."""
     from gpusched.model.gpu import GPU, limits_of
 
     values = {ours: _limit(row, theirs) for ours, theirs in _LIMITS.items()}
-    name = _text(row.get("name") or "")
+    name = readable(row.get("name") or "")
     sms, major, minor = values.pop("sms"), values.pop("major"), values.pop("minor")
     warps, warp = values.pop("warps"), values.pop("warp")
     known = {key: value for key, value in values.items() if value is not None}
@@ -387,6 +312,6 @@ def _limit(row: dict[str, Any], names: tuple[str, ...]) -> int | None:
         if value is None or (value == 0 and "Minor" not in name):
             continue
         if type(value) is not int or value < 0:
-            raise ValueError(f"{name!r}: got {shown(_text(value))}, expected a positive integer")
+            raise ValueError(f"{name!r}: got {shown(readable(value))}, expected a positive integer")
         return value
     return None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
-from gpusched.io.trace import INT64_MAX
+from gpusched.io.traces.trace_tables import INT64_MAX
 
 
 class Shapes:

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import UNITS, shown
-from gpusched.io.launch_shapes import Shapes
-from gpusched.io.nsys_sqlite import preset
-from gpusched.io.trace import INT64_MAX, Trace, column
+from gpusched.io.traces.launch_shapes import Shapes
+from gpusched.io.traces.nsys_sqlite import preset
+from gpusched.io.traces.trace import Trace
+from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
+from gpusched.io.traces.trace_tables import INT64_MAX, column
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
@@ -97,7 +99,13 @@ class File:
             context=column(of["Ctx"]),
             stream=column(of["Strm"]),
             occupancy=column(np.full(len(of["Name"]), -1)),
+            call=column(np.full(len(of["Name"]), NO_CALL)),
         )
+
+    def beside_kernels(self) -> TraceEvents:
+        """No events, for a report has none."""
+        reason = "got a report of kernels, expected the database of nsys export --type sqlite"
+        return TraceEvents(missing=f"{self.source}: {reason}")
 
     def gpu(self, device: int) -> GPU | None:
         """The preset of the device's name; None when there is none."""

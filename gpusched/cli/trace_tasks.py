@@ -1,0 +1,95 @@
+"""Command ``trace --by``: a workload of a trace, as text and as a file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from gpusched.cli.command_parts import Refusal
+
+_KINDS = ("annotation", "step", "stream", "kernel")
+_NEEDS_BY = ("save", "quantile", "names", "nesting", "gaps")
+
+
+def add_options(trace: argparse.ArgumentParser) -> None:
+    """Add the options to the command's parser."""
+    trace.add_argument(
+        "--by",
+        choices=_KINDS,
+        help="make a workload: a task per name of an annotated range (record_function, NVTX), one "
+        "of the profiler steps, one per stream, or one per kernel",
+    )
+    trace.add_argument(
+        "--save", metavar="FILE", help="with --by: write the workload to FILE, .toml or .json"
+    )
+    trace.add_argument(
+        "--quantile",
+        metavar="Q",
+        help="with --by: part of the jobs whose times are not above the stated one, as in 0.99 (1)",
+    )
+    trace.add_argument(
+        "--names",
+        metavar="RE",
+        help="with --by: only ranges, or kernels, whose name contains a match of this; a group in "
+        "it is the task's name",
+    )
+    trace.add_argument(
+        "--nesting",
+        choices=("outermost", "innermost"),
+        help="with --by: which of the chosen ranges inside each other are jobs (outermost)",
+    )
+    trace.add_argument(
+        "--gaps",
+        choices=("waited", "all"),
+        help="with --by: CPU work between GPU operations where the CPU had waited for the GPU, or "
+        "wherever the GPU had no work of the job (waited)",
+    )
+
+
+def wanted(options: argparse.Namespace, others: Iterable[str]) -> bool:
+    """Whether a workload is to be made; ``Refusal`` for options that do not go together."""
+    refused = others if options.by is not None else _NEEDS_BY
+    for name in refused:
+        if getattr(options, name) is not None:
+            how = "with --by" if options.by is not None else "without --by"
+            wants = "one of them" if options.by is not None else "both"
+            raise Refusal(f"--{name}: got it {how}, expected {wants}")
+    return options.by is not None
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched.io import read_trace
+
+    source = "/dev/stdin" if options.file == "-" else options.file
+    trace = read_trace(source, gpu=options.gpu, max_bytes=options.max_bytes)
+    workload = trace.workload(
+        options.by,
+        period=None if options.period is None else _periods(options.period),
+        quantile=options.quantile or 1,
+        names=options.names,
+        nesting=options.nesting or "outermost",
+        gaps=options.gaps or "waited",
+    )
+    if options.save is not None:
+        workload.save(options.save)
+    print(workload)
+    print("\n".join(f"- {note}" for note in workload.assumptions))
+    if options.save is not None:
+        print(f"wrote {options.save}")
+    return 0
+
+
+def _periods(text: str) -> str | dict[str, str]:
+    """One time, or times by task: ``camera=20ms,detector=40ms``."""
+    if "=" not in text:
+        return text
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, sign, time = part.rpartition("=")
+        if not sign or not name.strip() or name.strip() in found:
+            raise Refusal(
+                f"--period: got {part!r}, expected a task and its time, as in camera=20ms, each "
+                "task once"
+            )
+        found[name.strip()] = time
+    return found

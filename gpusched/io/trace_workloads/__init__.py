@@ -1,0 +1,1 @@
+"""Workloads from traces: occurrences of tasks, their jobs, sequences and periods."""

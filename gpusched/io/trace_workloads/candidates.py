@@ -1,0 +1,268 @@
+"""Tasks that a trace can be divided into: by annotation, step, stream or kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array
+from gpusched._support.text import shown
+from gpusched.io.trace_workloads.gpu_work import GpuWork, Recording
+from gpusched.io.trace_workloads.grouping import groups
+from gpusched.io.trace_workloads.observed_periods import Periods, given_period
+from gpusched.io.trace_workloads.occurrences import (
+    NONE,
+    SEVERAL,
+    Nesting,
+    Occurrences,
+    chosen_ranges,
+    owners,
+    task_namer,
+)
+from gpusched.io.traces.kernel_names import labels
+from gpusched.io.traces.trace_events import NO_CALL, OF_STREAM
+from gpusched.io.traces.trace_tables import compiled
+from gpusched.model.workload.time_units import as_time, in_ticks
+
+__all__ = ["By", "Candidates", "candidates"]
+
+By = Literal["annotation", "step", "stream", "kernel"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Occurrences of tasks, one entry each, and to which of them the GPU work belongs.
+
+    ``owner`` and ``order`` have an entry per operation: its occurrence (negative: none), and the
+    time by which those of a job are sorted. ``thread`` is -1 where occurrences have no CPU work.
+    """
+
+    names: list[str]
+    processes: list[str | None]
+    task: Int64Array
+    start: Int64Array
+    end: Int64Array
+    thread: Int64Array
+    owner: Int64Array
+    order: Int64Array
+    said: list[str] = field(default_factory=list)
+
+
+def candidates(
+    trace: Recording,
+    work: GpuWork,
+    by: By,
+    names: str | re.Pattern[str] | None,
+    nesting: Nesting,
+    period: Periods,
+) -> Candidates:
+    """Divide a trace into occurrences of tasks.
+
+    Raises ValueError where the trace does not have what this needs.
+    """
+    if by == "kernel":
+        return _by_kernel(trace, work, names)
+    if by == "stream":
+        return _by_stream(trace, work, names, nesting, period)
+    if trace.events.missing:
+        raise ValueError(trace.events.missing)
+    found = chosen_ranges(trace.events, task_namer(names, by == "step"), nesting)
+    if not len(found):
+        raise ValueError(_no_ranges(trace, by, names))
+    said: list[str] = []
+    owner, order = _assigned(trace, work, found, said)
+    on_stream = found.kind == OF_STREAM
+    if on_stream.any():
+        said.append("jobs have no CPU work, because the trace has ranges on streams only")
+    return Candidates(
+        names=found.names,
+        processes=found.processes,
+        task=found.task,
+        start=found.start,
+        end=found.end,
+        thread=np.where(on_stream, -1, found.thread),
+        owner=owner,
+        order=order,
+        said=said,
+    )
+
+
+def _no_ranges(trace: Recording, by: By, names: str | re.Pattern[str] | None) -> str:
+    ranges = trace.events.ranges.name.tolist()
+    source = trace.source or "the trace"
+    if names is not None:
+        pattern = names if isinstance(names, str) else names.pattern
+        known = ", ".join(shown(name, 30) for name in list(dict.fromkeys(ranges))[:5])
+        return f"names: got {shown(pattern)}, expected a match among {known or 'no ranges at all'}"
+    if by == "step":
+        return f"{source}: got no ranges ProfilerStep#n, expected some (or give names=)"
+    return (
+        f"{source}: got no annotated ranges, expected some (record_function in PyTorch, NVTX; or "
+        "by='stream' or 'kernel')"
+    )
+
+
+def _assigned(
+    trace: Recording, work: GpuWork, found: Occurrences, said: list[str]
+) -> tuple[Int64Array, Int64Array]:
+    """Occurrence and order of each operation; counts those that have none in ``said``."""
+    calls = trace.events.calls
+    if np.any(found.kind == OF_STREAM):
+        owner = owners(trace.events, found, work.start, work.stream)
+        _count(said, owner == NONE, "outside of all ranges")
+        return owner, work.start
+    known = work.call != NO_CALL
+    order, thread = work.start.copy(), np.full(len(work), -1)
+    order[known] = calls.start[work.call[known]]
+    thread[known] = calls.thread[work.call[known]]
+    owner = owners(trace.events, found, order, thread)
+    _count(said, ~known, "without a launch call in the trace")
+    _count(said, known & (owner == NONE), "launched outside of all ranges")
+    _count(said, owner == SEVERAL, "launched in several ranges of other threads")
+    inside = owner >= 0
+    others = inside & (thread != np.where(inside, found.thread[owner], thread))
+    if count := int(others.sum()):
+        said.append(
+            f"{count} kernels and copies that other threads launched belong to the only range "
+            "around their launch"
+        )
+    return owner, order
+
+
+def _count(
+    said: list[str], chosen: Int64Array | np.ndarray[tuple[int], np.dtype[np.bool_]], what: str
+) -> None:
+    if count := int(np.sum(chosen)):
+        said.append(f"left out: kernels and copies {what}: {count}")
+
+
+def _by_kernel(trace: Recording, work: GpuWork, names: str | re.Pattern[str] | None) -> Candidates:
+    kernels = work.kernel >= 0
+    if names is not None:
+        search = compiled(names, "names").search
+        known = {name: search(name) is not None for name in dict.fromkeys(trace.name.tolist())}
+        kernels[kernels] = [known[name] for name in trace.name[work.row[kernels]].tolist()]
+        if not kernels.any():
+            raise ValueError(f"names: got {shown(names)}, expected one that matches a kernel")
+    rows = np.flatnonzero(kernels)
+    tasks: dict[tuple[int, int], int] = {}
+    keys = zip(work.kernel[rows].tolist(), work.blocks[rows].tolist(), strict=True)
+    task = np.array([tasks.setdefault(key, len(tasks)) for key in keys], np.int64)
+    first = work.row[rows[np.unique(task, return_index=True)[1]]]
+    owner = np.full(len(work), NONE)
+    owner[rows] = np.arange(len(rows))
+    said: list[str] = []
+    _count_copies(said, work)
+    return _without_cpu(
+        labels(trace.name[first].tolist()), task, work.start[rows], owner, work.start, said
+    )
+
+
+def _count_copies(said: list[str], work: GpuWork) -> None:
+    if count := int(np.sum(work.kernel < 0)):
+        said.append(f"left out: copies to and from the device: {count}")
+
+
+def _without_cpu(
+    names: list[str],
+    task: Int64Array,
+    start: Int64Array,
+    owner: Int64Array,
+    order: Int64Array,
+    said: Iterable[str],
+) -> Candidates:
+    return Candidates(
+        names=names,
+        processes=[None] * len(names),
+        task=task,
+        start=start,
+        end=start,
+        thread=np.full(len(start), -1),
+        owner=owner,
+        order=order,
+        said=["CPU work is not part of the tasks", *said],
+    )
+
+
+def _by_stream(
+    trace: Recording,
+    work: GpuWork,
+    names: str | re.Pattern[str] | None,
+    nesting: Nesting,
+    period: Periods,
+) -> Candidates:
+    pairs: dict[tuple[int, int], int] = {}
+    keys = zip(work.context.tolist(), work.stream.tolist(), strict=True)
+    stream = np.array([pairs.setdefault(key, len(pairs)) for key in keys], np.int64)
+    contexts = {context for context, _ in pairs}
+    texts = [
+        f"stream {number}" + (f" of context {context}" if len(contexts) > 1 else "")
+        for context, number in pairs
+    ]
+    said: list[str] = []
+    if trace.events.missing:
+        said.append(f"copies are left out ({trace.events.missing})")
+    delimiters = _delimiters(trace, names, nesting)
+    if delimiters is None:
+        part, begin = _windows(work, stream, texts, period)
+        order = work.start
+        said.append(
+            "a job is what starts on a stream in a period, counted from its first operation"
+        )
+    else:
+        part, order = _assigned(trace, work, delimiters, said)
+        begin = np.where(part >= 0, delimiters.start[part], 0)
+        what = "a profiler step" if names is None else "one of the ranges"
+        said.append(f"a job is what is launched on a stream in {what}")
+    inside = np.flatnonzero(part >= 0)
+    if not len(inside):
+        raise ValueError(
+            f"{trace.source or 'the trace'}: got no GPU work in the ranges, expected some"
+        )
+    parts = np.stack([stream[inside], part[inside]], axis=1)
+    occurrences, first, where = np.unique(parts, axis=0, return_index=True, return_inverse=True)
+    owner = np.full(len(work), NONE)
+    owner[inside] = where.reshape(-1)
+    used = np.unique(occurrences[:, 0])
+    task = np.searchsorted(used, occurrences[:, 0])
+    return _without_cpu(
+        [texts[i] for i in used.tolist()], task, begin[inside[first]], owner, order, said
+    )
+
+
+def _delimiters(
+    trace: Recording, names: str | re.Pattern[str] | None, nesting: Nesting
+) -> Occurrences | None:
+    """The ranges that delimit jobs of streams: the named ones, or profiler steps; None without."""
+    if names is not None and trace.events.missing:
+        raise ValueError(trace.events.missing)
+    found = chosen_ranges(trace.events, task_namer(names, names is None), nesting)
+    if len(found):
+        return found
+    if names is not None:
+        raise ValueError(_no_ranges(trace, "stream", names))
+    return None
+
+
+def _windows(
+    work: GpuWork, stream: Int64Array, texts: list[str], period: Periods
+) -> tuple[Int64Array, Int64Array]:
+    """The number of the period in which each operation starts, and the start of that."""
+    part, begin = np.zeros(len(work), np.int64), np.zeros(len(work), np.int64)
+    for number, rows in groups(stream, np.arange(len(work))):
+        text = texts[number]
+        given = given_period(period, text)
+        if given is None:
+            raise ValueError(
+                f"period: got None for {text!r}, expected a period, because the trace has no "
+                "profiler steps that tell its jobs apart (or give names= of ranges)"
+            )
+        length = in_ticks(as_time(given, "period"), None, 1, "period")
+        first = int(work.start[rows].min())
+        part[rows] = (work.start[rows] - first) // length
+        begin[rows] = first + part[rows] * length
+    return part, begin

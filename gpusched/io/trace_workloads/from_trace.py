@@ -1,0 +1,288 @@
+"""Workloads from traces: the most frequent sequence of each task's jobs, times by rank."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from gpusched._support.arguments import one_of
+from gpusched._support.text import clip, shown
+from gpusched.io.trace_workloads.candidates import By, Candidates, candidates
+from gpusched.io.trace_workloads.cpu_work import CpuWork, Waits, cpu_work
+from gpusched.io.trace_workloads.gpu_work import IN, GpuWork, Recording, gpu_work
+from gpusched.io.trace_workloads.job_sequences import (
+    CommonSequence,
+    by_occurrence,
+    common_sequence,
+    ranked,
+    ranked_row,
+)
+from gpusched.io.trace_workloads.observed_periods import Period, Periods, check_names, observed
+from gpusched.io.trace_workloads.occurrences import Nesting
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.time_units import as_factor, time_with_unit
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["Gaps", "Quantile", "workload_of"]
+
+Gaps = Literal["waited", "all"]
+Quantile = str | int | float | Fraction
+"""A part of the jobs, as decimal text, a number or a Fraction."""
+
+_LONGEST = 2**60
+_NOTES = 40  # tasks that have notes
+
+
+def workload_of(
+    trace: Recording,
+    by: By,
+    period: Periods,
+    quantile: Quantile,
+    names: str | re.Pattern[str] | None,
+    nesting: Nesting,
+    gaps: Gaps,
+) -> Workload:
+    """The workload of a trace; see ``Trace.workload``."""
+    one_of(by, ("annotation", "step", "stream", "kernel"), "by")
+    one_of(nesting, ("outermost", "innermost"), "nesting")
+    one_of(gaps, ("waited", "all"), "gaps")
+    part = _quantile(quantile)
+    if not len(trace.start):
+        raise ValueError("trace: got no launches, expected at least one")
+    work = gpu_work(trace)
+    _check_span(trace, work)
+    found = candidates(trace, work, by, names, nesting, period)
+    check_names(period, found.names)
+    maker = _Maker(trace, work, found, period, part, gaps == "all")
+    made = [maker.task(number) for number in range(len(found.names))]
+    tasks = [task for task in made if task is not None]
+    _check_periods(tasks)
+    notes = [
+        f"from {clip(_name(trace), 60)} by {by}: times are {_rank_text(part)} of the jobs of a "
+        "task, and include interference by what ran beside them",
+        *_first(task.said for task in tasks),
+        *maker.said(),
+        *found.said,
+        *work.left_out,
+    ]
+    return Workload([task.finished() for task in tasks], "ns", notes=notes)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A task whose period may still be missing."""
+
+    name: str
+    process: str | None
+    segments: list[Segment]
+    period: Period | None
+    said: str
+
+    def finished(self) -> Task:
+        assert self.period is not None
+        return Task(self.name, self.period.time, self.segments, process=self.process)
+
+
+class _Maker:
+    """Makes the tasks one by one, and counts what is left out on the way."""
+
+    def __init__(
+        self,
+        trace: Recording,
+        work: GpuWork,
+        found: Candidates,
+        period: Periods,
+        quantile: Fraction,
+        all_gaps: bool,
+    ) -> None:
+        self.trace, self.work, self.found, self.period = trace, work, found, period
+        self.quantile, self.all_gaps = quantile, all_gaps
+        self.rows, self.begin = by_occurrence(work, found.owner, found.order, len(found.start))
+        self.by_task = np.argsort(found.task, kind="stable")
+        self.bounds = np.searchsorted(found.task[self.by_task], np.arange(len(found.names) + 1))
+        self.waits = Waits(trace.events, work)
+        self.zeros = 0
+        self.nothing: list[str] = []
+        self.unwaited: list[str] = []
+
+    def task(self, number: int) -> _Made | None:
+        """One task; None for one that takes no time."""
+        name = self.found.names[number]
+        occurrences = self.by_task[self.bounds[number] : self.bounds[number + 1]]
+        jobs = common_sequence(self.work, occurrences, self.rows, self.begin)
+        cpu = self._cpu(jobs, name)
+        segments = self._segments(jobs, cpu)
+        if not segments:
+            self.nothing.append(name)
+            return None
+        period = observed(self.period, name, self.found.start[occurrences])
+        return _Made(
+            name=name,
+            process=self.found.processes[number],
+            segments=segments,
+            period=period,
+            said=self._said(name, len(occurrences), jobs, period),
+        )
+
+    def _cpu(self, jobs: CommonSequence, name: str) -> CpuWork | None:
+        found = self.found
+        thread = found.thread[jobs.jobs]
+        if not len(thread) or int(thread[0]) < 0:
+            return None
+        times = found.start[jobs.jobs], found.end[jobs.jobs]
+        cpu = cpu_work(self.trace.events, self.work, self.waits, jobs.rows, *times, thread)
+        if self.all_gaps:
+            return cpu._replace(before=cpu.before + cpu.unwaited)
+        if most := int(cpu.unwaited.sum(axis=1).max(initial=0)):
+            self.unwaited.append(f"{clip(name, 40)} {time_with_unit(most, 1)}")
+        return cpu
+
+    def _segments(self, jobs: CommonSequence, cpu: CpuWork | None) -> list[Segment]:
+        work, rows = self.work, jobs.rows
+        length = rows.shape[1]
+        times = work.end[rows] - work.start[rows]
+        if not length:
+            if cpu is None:
+                return []
+            return _cpu_segment(ranked(cpu.after[:, None], self.quantile)[0])
+        value = ranked(times, self.quantile)
+        chosen = rows[ranked_row(times, work.blocks[rows], self.quantile), np.arange(length)]
+        before = np.zeros(length, np.int64) if cpu is None else ranked(cpu.before, self.quantile)
+        segments: list[Segment] = []
+        for row, time, gap in zip(chosen.tolist(), value.tolist(), before.tolist(), strict=True):
+            segments += _cpu_segment(gap)
+            if time < 1:
+                self.zeros += 1
+            else:
+                segments.append(self._operation(row, time))
+        if cpu is not None:
+            segments += _cpu_segment(ranked(cpu.after[:, None], self.quantile)[0])
+        return segments
+
+    def _operation(self, row: int, time: int) -> Segment:
+        number = int(self.work.kernel[row])
+        if number < 0:
+            return CopyIn(time) if number == IN else CopyOut(time)
+        launch = int(self.work.row[row])
+        shape = self.trace
+        return Kernel(
+            time,
+            blocks=int(shape.blocks[launch]),
+            threads=int(shape.threads[launch]),
+            regs=int(shape.regs[launch]),
+            smem=int(shape.smem[launch]),
+            name=self.work.label[number],
+        )
+
+    def _said(
+        self, name: str, occurrences: int, jobs: CommonSequence, period: Period | None
+    ) -> str:
+        kept = f"{len(jobs.jobs)} of {_count(occurrences, 'occurrence')}"
+        parts = [f"{clip(name, 40)}: from {kept}"]
+        if jobs.empty and jobs.rows.shape[1]:
+            parts.append(f"{jobs.empty} without GPU work left out")
+        if jobs.others:
+            parts.append(
+                f"{jobs.others} with other sequences of GPU work left out, which take the GPU up "
+                f"to {time_with_unit(jobs.longest_other, 1)} (those kept: "
+                f"{time_with_unit(jobs.longest, 1)})"
+            )
+        if not jobs.rows.shape[1]:
+            parts.append("no GPU work")
+        blocks = self.work.blocks[jobs.rows]
+        if differ := int(np.sum(blocks.min(axis=0, initial=2**62) < blocks.max(axis=0, initial=0))):
+            parts.append(
+                f"grids of {_count(differ, 'kernel')} differ between jobs, and are those of the "
+                "jobs whose times are taken"
+            )
+        streams = np.stack([self.work.context[jobs.rows], self.work.stream[jobs.rows]])
+        if (several := len(np.unique(streams.reshape(2, -1), axis=1).T)) > 1:
+            parts.append(f"operations of {several} streams are one chain, by launch")
+        if period is not None:
+            parts.append(period.said)
+        return "; ".join(parts)
+
+    def said(self) -> list[str]:
+        """Sentences about what was left out."""
+        sentences = []
+        if np.any(self.found.thread >= 0):
+            sentences.append(
+                "CPU work is elapsed time outside of calls that wait for the GPU, without what ran "
+                "beside the job's own GPU work"
+            )
+        if self.unwaited:
+            sentences.append(
+                "the GPU also waited for launches without a synchronisation before them, which is "
+                "not part of the jobs (gaps='all' makes it CPU work), at most per job: "
+                + ", ".join(_first(self.unwaited))
+            )
+        if self.zeros:
+            sentences.append(f"left out: segments with a measured duration of 0: {self.zeros}")
+        if self.nothing:
+            names = clip(", ".join(self.nothing), 200)
+            sentences.append(f"left out: tasks that take no time: {names}")
+        return sentences
+
+
+def _cpu_segment(time: object) -> list[Segment]:
+    number = int(time)  # type: ignore[call-overload]
+    return [CPU(number)] if number > 0 else []
+
+
+def _check_span(trace: Recording, work: GpuWork) -> None:
+    """Raise a ``ValueError`` for times so far apart that sums of them could exceed 64 bits."""
+    calls, ranges = trace.events.calls, trace.events.ranges
+    starts = [int(table.start.min()) for table in (work, calls, ranges) if len(table)]
+    ends = [int(table.end.max()) for table in (work, calls, ranges) if len(table)]
+    if (span := max(ends) - min(starts)) >= _LONGEST:
+        raise ValueError(f"trace: got times {shown(span)} ns apart, expected less than 2**60")
+
+
+def _check_periods(tasks: list[_Made]) -> None:
+    """Raise a ``ValueError`` that names the tasks without a period, or says that there is none."""
+    if not tasks:
+        raise ValueError("trace: got no task that takes time, expected at least one")
+    if without := [task for task in tasks if task.period is None]:
+        names = clip(", ".join(f"{task.name!r}" for task in without), 200)
+        raise ValueError(
+            f"period: got None for {names}, expected one for each, because fewer than two "
+            "occurrences, or occurrences that mostly start at the same time, have no distance"
+        )
+
+
+def _quantile(value: Quantile) -> Fraction:
+    if isinstance(value, float):
+        part = Fraction(repr(float(value))) if math.isfinite(value) else Fraction(0)
+    else:
+        part = as_factor(value, "quantile")
+    if not 0 < part <= 1:
+        raise ValueError(f"quantile: got {shown(value)}, expected more than 0 and at most 1")
+    return part
+
+
+def _rank_text(quantile: Fraction) -> str:
+    if quantile == 1:
+        return "the largest"
+    return f"the {float(quantile):.6g} quantile, by rank,"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _name(trace: Recording) -> str:
+    return os.path.basename(trace.source) or "a trace"
+
+
+def _first(sentences: Iterable[str]) -> list[str]:
+    given = list(sentences)
+    more = len(given) - _NOTES
+    return [*given[:_NOTES], *([f"and {more} more tasks"] if more > 0 else [])]

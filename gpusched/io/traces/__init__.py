@@ -1,0 +1,1 @@
+"""Traces of real programs: the classes, and readers of the formats."""

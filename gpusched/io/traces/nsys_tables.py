@@ -1,0 +1,166 @@
+"""Tables of a database of Nsight Systems: read-only access, columns of integers, texts by number.
+
+The database is opened read-only; no lock, journal or shared-memory file is created. Generated
+columns may make values that are larger than the file: their size is limited, singly and in total.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array
+from gpusched._support.input_files import check_size, opened
+from gpusched._support.text import shown
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = ["MAGIC", "STRINGS", "Database", "opened_database", "readable"]
+
+MAGIC = b"SQLite format 3\0"
+STRINGS = "StringIds"
+
+_CHUNK = 4096
+_LONGEST = 1 << 24  # bytes of a value; mangled names of kernels have up to some 10,000
+
+
+class Database:
+    """An open database.
+
+    ``tables`` has the columns of each table that is among ``known``. Raises ``ValueError`` where
+    the values read are more than ``max_bytes``.
+    """
+
+    def __init__(
+        self, source: str, connection: sqlite3.Connection, max_bytes: int, known: Sequence[str]
+    ) -> None:
+        self.source = source
+        self.connection = connection
+        self.max_bytes = max_bytes
+        self.taken = 0  # bytes of the values read
+        names = [readable(name) for (name,) in self.rows(_TABLES)]
+        self.tables = {
+            name: [readable(row[1]) for row in self.rows(f'PRAGMA table_info("{name}")')]
+            for name in names
+            if name in known
+        }
+
+    def rows(self, query: str) -> Iterator[Any]:
+        """The rows of a query; text is bytes."""
+        return self.connection.execute(query)
+
+    def integers(self, table: str, query: str, keys: Sequence[str]) -> Int64Array:
+        """The rows of a query of integers, whose first column is the number of the row."""
+        parts: list[Int64Array] = [np.empty((0, len(keys)), np.int64)]
+        cursor = self.connection.execute(query)
+        while rows := cursor.fetchmany(_CHUNK):
+            self.take(len(rows) * len(keys) * 8)
+            if set(map(type, chain.from_iterable(rows))) != {int}:
+                self._blame(table, rows, keys)
+            parts.append(np.array(rows, dtype=np.int64))
+        return np.concatenate(parts)
+
+    def columns(
+        self, table: str, needed: Sequence[str], usual: dict[str, int]
+    ) -> dict[str, Int64Array] | None:
+        """Columns of integers by name, with ``rowid``; None where the table lacks a needed one.
+
+        ``usual`` has columns that may be missing or NULL, and the value that stands for it.
+        """
+        present = self.tables.get(table, [])
+        if not set(needed) <= set(present):
+            return None
+        selected = ["rowid", *(f'"{name}"' for name in needed)]
+        for name, value in usual.items():
+            selected.append(f'ifnull("{name}", {value})' if name in present else str(value))
+        query = f'SELECT {", ".join(selected)} FROM "{table}" ORDER BY rowid'
+        keys = ("rowid", *needed, *usual)
+        return dict(zip(keys, self.integers(table, query, keys).T, strict=True))
+
+    def strings(self, used: str, what: str) -> dict[int, str]:
+        """The texts whose numbers a query selects, which are ``what``."""
+        if STRINGS not in self.tables:
+            return {}
+        query = f'SELECT id, value FROM "{STRINGS}" WHERE id IN ({used})'
+        found = {}
+        for number, value in self.rows(query):
+            if not isinstance(value, bytes):
+                self.fail(STRINGS, number, "value", value, what)
+            found[number] = self.text(STRINGS, number, "value", value)
+        return found
+
+    def text(self, table: str, row: int, key: str, value: bytes) -> str:
+        """Bytes as text; ``ValueError`` where they are not UTF-8."""
+        self.take(len(value))
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            self.fail(table, row, key, value, "UTF-8")
+
+    def take(self, size: int) -> None:
+        """Count bytes that are read; ``ValueError`` when they are too many."""
+        self.taken += size
+        check_size(self.source, self.taken, self.max_bytes, " of values")
+
+    def fail(self, table: str, row: int, key: str, value: Any, what: str) -> NoReturn:
+        """Raise a ``ValueError`` about an entry; ``what`` is expected."""
+        value = readable(value[:100]) if isinstance(value, bytes) else value
+        where = f"{self.source}: {table}, {'id' if table == STRINGS else 'row'} {row}"
+        raise ValueError(f"{where}: {key!r}: got {shown(value)}, expected {what}")
+
+    def _blame(self, table: str, rows: list[Any], keys: Sequence[str]) -> NoReturn:
+        """Raise a ``ValueError`` for the first entry that is not an integer."""
+        for row in rows:
+            for key, value in zip(keys, row, strict=True):
+                if type(value) is not int:
+                    self.fail(table, row[0], key, value, "an integer")
+        raise AssertionError("all are integers")
+
+
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+
+
+@contextlib.contextmanager
+def opened_database(source: str, max_bytes: int) -> Iterator[sqlite3.Connection]:
+    """The database, opened read-only; errors inside the block name the file."""
+    import sqlite3
+
+    with opened(source) as file:
+        check_size(source, os.fstat(file.fileno()).st_size, max_bytes)
+        versions = file.read(20)[18:20]
+    address = f"{Path(os.path.abspath(source)).as_uri()}?mode=ro"
+    if b"\x02" in versions:
+        # With a write-ahead log, reading creates files beside it unless it is immutable.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.getsize(f"{source}-wal"):
+                reason = f"{os.path.basename(source)}-wal has changes that are not in it yet"
+                raise OSError(errno.EBUSY, reason, source)
+        address += "&immutable=1"
+    try:
+        database = sqlite3.connect(address, uri=True, timeout=1, isolation_level=None)
+        with contextlib.closing(database):
+            database.text_factory = bytes
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("BEGIN")  # all queries see one state of the database
+            yield database
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from messages of SQLite
+        if "locked" in str(error) or "readonly" in str(error):
+            reason = f"another program is writing it, or was stopped while it did ({error})"
+            raise OSError(errno.EBUSY, reason, source) from error
+        raise ValueError(
+            f"{source}: expected an intact SQLite database: {str(error)[:200]}"
+        ) from error
+
+
+def readable(value: Any) -> str:
+    """A value as text, whatever bytes it has."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

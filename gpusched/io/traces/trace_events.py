@@ -1,0 +1,189 @@
+"""Events of a trace beside its kernels: launch calls, annotated ranges, copies and memsets.
+
+All times are in ns on the file's clock. Threads are numbered from 0 on, whatever the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched._support.arguments import Int64Array
+from gpusched.io.traces.trace_tables import Names, column
+
+__all__ = [
+    "COPY_IN",
+    "COPY_ON_DEVICE",
+    "COPY_OTHER",
+    "COPY_OUT",
+    "MEMSET",
+    "NO_CALL",
+    "OF_PROCESS",
+    "OF_STREAM",
+    "OF_THREAD",
+    "Calls",
+    "LinkedCalls",
+    "Ranges",
+    "TraceEvents",
+    "Transfers",
+]
+
+# Kinds of transfers.
+COPY_IN, COPY_OUT, COPY_ON_DEVICE, COPY_OTHER, MEMSET = range(5)
+
+# Kinds of ranges: nested on a thread; of a process, started and ended by any of its threads; on a
+# stream of the GPU, whose number is then in the place of the thread's.
+OF_THREAD, OF_PROCESS, OF_STREAM = range(3)
+
+NO_CALL = -1
+
+
+def _integers() -> Int64Array:
+    return np.zeros(0, np.int64)
+
+
+def _texts() -> Names:
+    return np.zeros(0, object)
+
+
+def _flags() -> NDArray[np.bool_]:
+    return np.zeros(0, bool)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calls:
+    """Calls of the CUDA API that launched work, or that waited (``waits``) for it."""
+
+    start: Int64Array = field(default_factory=_integers)
+    end: Int64Array = field(default_factory=_integers)
+    thread: Int64Array = field(default_factory=_integers)
+    waits: NDArray[np.bool_] = field(default_factory=_flags)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranges:
+    """Annotated ranges: name, times, thread, kind (``OF_THREAD``, ...), row in the file."""
+
+    name: Names = field(default_factory=_texts)
+    start: Int64Array = field(default_factory=_integers)
+    end: Int64Array = field(default_factory=_integers)
+    thread: Int64Array = field(default_factory=_integers)
+    kind: Int64Array = field(default_factory=_integers)
+    row: Int64Array = field(default_factory=_integers)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Transfers:
+    """Copies and memsets of all devices; ``kind`` is ``COPY_IN``, ..., ``call`` a row of calls."""
+
+    start: Int64Array = field(default_factory=_integers)
+    duration: Int64Array = field(default_factory=_integers)
+    kind: Int64Array = field(default_factory=_integers)
+    device: Int64Array = field(default_factory=_integers)
+    context: Int64Array = field(default_factory=_integers)
+    stream: Int64Array = field(default_factory=_integers)
+    call: Int64Array = field(default_factory=_integers)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceEvents:
+    """Events of a file beside its kernels.
+
+    Attributes
+    ----------
+    calls, ranges, transfers
+        The events, in the order of the file.
+    threads
+        Process and thread of each number of a thread.
+    helpers
+        Threads that run the backward pass for others, which wait for them.
+    where
+        What a row of the ranges is called in messages, with ``{}`` for its number in the file.
+    unfinished
+        Number of ranges without an end, which are not among ``ranges``.
+    graphs
+        Number of CUDA graphs that were recorded as a whole, without their kernels.
+    elsewhere
+        Number of kernels on other devices than the trace's.
+    missing
+        Why there are no events at all, "" where there are.
+    """
+
+    calls: Calls = field(default_factory=Calls)
+    ranges: Ranges = field(default_factory=Ranges)
+    transfers: Transfers = field(default_factory=Transfers)
+    threads: Sequence[tuple[Any, Any]] = ()
+    helpers: frozenset[int] = frozenset()
+    where: str = ""
+    unfinished: int = 0
+    graphs: int = 0
+    elsewhere: int = 0
+    missing: str = ""
+
+    def place(self, row: int) -> str:
+        """File and row of a range, for messages."""
+        before, _, after = self.where.rpartition("{}")
+        return f"{before}{self.ranges.row[row]}{after}"
+
+    def process(self, thread: int) -> Any:
+        """The process of a thread."""
+        return self.threads[thread][0]
+
+    def but_elsewhere(self, kernels: int) -> TraceEvents:
+        """The events, with a number of kernels on other devices."""
+        return replace(self, elsewhere=kernels)
+
+
+class LinkedCalls:
+    """Calls found by the number that a call and what it launched have in common.
+
+    Parameters
+    ----------
+    calls
+        Calls of all kinds.
+    numbers
+        The number of each; below 0 for a call without one.
+    used
+        The numbers of what was launched. Other calls are dropped unless they wait.
+
+    A number that calls of several threads have stands for none of them; of several calls of one
+    thread, for the first. ``calls`` are those that are left.
+    """
+
+    def __init__(self, calls: Calls, numbers: Int64Array, used: Int64Array) -> None:
+        kept = calls.waits | (np.isin(numbers, used) & (numbers >= 0))
+        numbers = numbers[kept]
+        self.calls = Calls(
+            start=column(calls.start[kept]),
+            end=column(calls.end[kept]),
+            thread=column(calls.thread[kept]),
+            waits=column(calls.waits[kept], bool),
+        )
+        order = np.lexsort((self.calls.start, numbers))
+        order = order[numbers[order] >= 0]
+        self.numbers, first = np.unique(numbers[order], return_index=True)
+        self.rows = order[first]
+        if len(first):
+            threads = self.calls.thread[order]
+            several = np.minimum.reduceat(threads, first) < np.maximum.reduceat(threads, first)
+            self.rows = np.where(several, NO_CALL, self.rows)
+
+    def of(self, numbers: Int64Array) -> Int64Array:
+        """The row of each number's call; ``NO_CALL`` where there is none."""
+        if not len(self.numbers):
+            return np.full(len(numbers), NO_CALL)
+        place = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        return np.where(self.numbers[place] == numbers, self.rows[place], NO_CALL)

@@ -1,0 +1,180 @@
+"""Kernels of a trace: launches of equal name and shape, and periodic tasks made of them."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpusched._support.arguments import Int64Array
+from gpusched._support.text import time_text
+from gpusched.io.traces.chosen_periods import harmonic_periods
+from gpusched.io.traces.trace_tables import Names, frame_of, gpu_text, known_gpu, occupancy_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpusched.model.gpu import GPU
+    from gpusched.model.kernel_tasks import KernelTasks
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceKernels:
+    """Kernels of a trace (launches with equal name and shape), by decreasing total time.
+
+    All attributes but ``gpu`` are read-only arrays with one entry per kernel.
+
+    Attributes
+    ----------
+    name, label
+        The full name, and a short one without namespaces and template arguments: at most 40
+        characters, different for every kernel (#2, #3, ... where the short names are equal).
+    blocks, threads, regs, smem
+        The shape, as in ``Trace``.
+    count
+        Number of launches.
+    wcet, median, total
+        Largest, median (rounded down) and sum of the measured durations, in ns. ``wcet`` is the
+        largest *observed* duration, with the interference of that run; it is not a bound.
+    gpu
+        As in ``Trace``.
+    """
+
+    name: Names
+    label: Names
+    blocks: Int64Array
+    threads: Int64Array
+    regs: Int64Array
+    smem: Int64Array
+    count: Int64Array
+    wcet: Int64Array
+    median: Int64Array
+    total: Int64Array
+    gpu: GPU | None = None
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def occupancy(self) -> Int64Array:
+        """Number of blocks of each kernel that an empty SM can host; 0 when a block does not fit.
+
+        Raises ``ValueError`` when the GPU is unknown.
+        """
+        return occupancy_of(self.gpu, self)
+
+    def fits(self) -> NDArray[np.bool_]:
+        """True per kernel when all its blocks are resident at once on the empty GPU.
+
+        That is blocks <= SMs * occupancy. Raises ``ValueError`` when the GPU is unknown.
+        """
+        return np.asarray(self.blocks <= known_gpu(self.gpu).sms * self.occupancy())
+
+    def waves(self) -> Int64Array:
+        """Number of waves in which each kernel runs alone: ceil(blocks / (SMs * occupancy)).
+
+        Raises ``ValueError`` when the GPU is unknown or a kernel's block fits on no SM.
+        """
+        resident = known_gpu(self.gpu).sms * self.occupancy()
+        if np.any(resident == 0):
+            label = self.label[np.argmin(resident)]
+            raise ValueError(
+                f"kernel {label!r}: got a block that fits no SM, expected one within the limits of "
+                f"{gpu_text(self.gpu)}"
+            )
+        return cast(Int64Array, -(-self.blocks // resident))
+
+    def tasks(
+        self,
+        period: ArrayLike | None = None,
+        deadline: ArrayLike | None = None,
+        utilization: float = 1.0,
+    ) -> KernelTasks:
+        """These kernels as periodic tasks, named by their labels; all times in ns.
+
+        ``wcet`` is the largest duration in the trace. **A measured duration includes interference
+        by concurrent kernels, and it is the time of the whole grid, not of one block**: the result
+        is a realistic example, not a safe model of the program. When the GPU is known,
+        ``block_time`` = ceil(wcet / waves), which assumes ``waves()`` rounds of equal blocks;
+        otherwise it equals ``wcet``.
+
+        Parameters
+        ----------
+        period, deadline
+            In ns; one number for all, or one per kernel. Deadlines default to periods. Without
+            ``period``, the periods are chosen by ``harmonic_periods(wcet, utilization)``; they
+            are not the program's.
+        utilization
+            Utilization of all tasks together when the periods are chosen.
+
+        Returns
+        -------
+        KernelTasks
+            One task per kernel.
+
+        Raises
+        ------
+        ValueError
+            No kernels, a kernel with a measured duration of 0, a kernel whose block fits on no SM,
+            or values that ``KernelTasks`` does not accept.
+        """
+        from gpusched.model.kernel_tasks import KernelTasks
+
+        if len(self) == 0:
+            raise ValueError("kernels: got none, expected at least one")
+        if np.any(self.wcet < 1):
+            label = self.label[np.argmin(self.wcet)]
+            raise ValueError(
+                f"kernel {label!r}: got a measured duration of 0, expected a positive number "
+                "(leave it out)"
+            )
+        for what, values in (("period", period), ("deadline", deadline)):
+            if values is not None and np.shape(values) not in ((), (len(self),)):
+                raise ValueError(
+                    f"{what}: got shape {np.shape(values)}, expected one number or {len(self)}"
+                )
+        if period is None:
+            period = harmonic_periods(self.wcet, utilization)
+        # Without a GPU there are no waves to divide by, and KernelTasks then takes wcet itself.
+        block_time = None if self.gpu is None else -(-self.wcet // self.waves())
+        return KernelTasks(
+            period=period,
+            wcet=self.wcet,
+            deadline=deadline,
+            block_time=block_time,
+            blocks=self.blocks,
+            threads=self.threads,
+            regs=self.regs,
+            smem=self.smem,
+            name=tuple(self.label),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas DataFrame with one row per kernel; its columns are the arrays' names."""
+        return frame_of(self)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.label[:5]) + (", ..." if len(self) > 5 else "")
+        return f"TraceKernels({len(self)}: {shown})"
+
+    def _repr_html_(self) -> str:
+        return table_html(self, 20)
+
+
+def table_html(kernels: TraceKernels, rows: int) -> str:
+    heads = ("kernel", "launches", "blocks", "threads", "regs", "smem", "wcet", "median", "total")
+    columns = [
+        kernels.label[:rows],
+        *(getattr(kernels, n)[:rows] for n in ("count", "blocks", "threads", "regs", "smem")),
+        *([time_text(t, 4) for t in getattr(kernels, n)[:rows].tolist()] for n in heads[6:]),
+    ]
+    lines = ["".join(f"<th>{head}</th>" for head in heads)]
+    lines += [
+        "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)
+        for row in zip(*columns, strict=True)
+    ]
+    table = "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
+    more = len(kernels) - rows
+    return table + (f"<p>and {more} more</p>" if more > 0 else "")

@@ -1,0 +1,114 @@
+"""Parts common to the tables of traces: columns, selection, frames, the GPU, patterns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.text import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from _typeshed import DataclassInstance
+
+    from gpusched.model.gpu import GPU
+
+Names = NDArray[np.object_]
+
+INT64_MAX = 2**63 - 1
+
+
+class Shaped(Protocol):
+    """Columns of threads, registers and shared memory."""
+
+    @property
+    def threads(self) -> Int64Array:
+        """Threads of one block."""
+
+    @property
+    def regs(self) -> Int64Array:
+        """Registers of one thread."""
+
+    @property
+    def smem(self) -> Int64Array:
+        """Bytes of shared memory of one block."""
+
+
+def known_gpu(gpu: GPU | None) -> GPU:
+    """``gpu``, or a ``ValueError`` when it is None."""
+    if gpu is None:
+        raise ValueError("gpu: got None, expected the GPU of the trace (read the trace with gpu=)")
+    return gpu
+
+
+def occupancy_of(gpu: GPU | None, shapes: Shaped) -> Int64Array:
+    """Number of blocks of each launch or kernel that an empty SM can host."""
+    from gpusched.model.gpu import occupancy
+
+    gpu = known_gpu(gpu)
+    resident = occupancy(gpu, threads=shapes.threads, regs=shapes.regs, smem=shapes.smem)
+    return np.asarray(resident, dtype=np.int64)
+
+
+def gpu_text(gpu: GPU | None) -> str:
+    if gpu is None:
+        return "an unknown GPU"
+    return f"{str(gpu.name)[:60] or 'a GPU'} ({gpu.sms} SMs)"
+
+
+Table = TypeVar("Table", bound="DataclassInstance")
+
+
+def column(values: Iterable[Any], dtype: Any = np.int64) -> Any:
+    """A read-only one-dimensional array."""
+    if isinstance(values, np.ndarray):
+        return frozen(values.astype(dtype))
+    values = list(values)
+    array = np.empty(len(values), dtype=dtype)
+    array[:] = values
+    return frozen(array)
+
+
+def take(table: Table, chosen: NDArray[Any]) -> Table:
+    """The table restricted to the chosen entries of every array."""
+    columns = {}
+    for field in fields(table):
+        value = getattr(table, field.name)
+        if isinstance(value, np.ndarray):
+            columns[field.name] = column(value[chosen], value.dtype)
+    return replace(table, **columns)
+
+
+def frame_of(table: Any) -> pd.DataFrame:
+    """The arrays of a table as the columns of a pandas DataFrame."""
+    import pandas as pd
+
+    columns = {f.name: getattr(table, f.name) for f in fields(table)}
+    return pd.DataFrame({k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
+
+
+def searcher(pattern: str | re.Pattern[str]) -> Callable[[str], bool]:
+    """Whether a text contains a match of a regular expression."""
+    search = compiled(pattern, "pattern").search
+    return lambda name: search(name) is not None
+
+
+def compiled(pattern: str | re.Pattern[str], name: str) -> re.Pattern[str]:
+    """The argument ``name`` as a regular expression; ``ValueError`` for a malformed one."""
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ValueError(
+            f"{name}: got {shown(written(pattern))}, expected a regular expression: {error}"
+        ) from error
+
+
+def written(pattern: str | re.Pattern[str]) -> str:
+    """The text of a regular expression."""
+    return pattern if isinstance(pattern, str) else pattern.pattern
