@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,27 +21,35 @@ _KIND = {name: number for number, name in enumerate(enumeration("io.row_text"))}
 _NO_TEXTS = np.zeros(0, np.uint8), np.zeros(1, np.int64)
 
 
-class _Template:
-    """Text with columns in between, written row by row."""
+_Column = npt.NDArray[Any] | Callable[[slice], npt.NDArray[Any]]
 
-    def __init__(self, tick: int) -> None:
-        self.tick = tick
+
+class _Template:
+    """Text with columns in between, written row by row.
+
+    A column is an array, or a function that returns the entries of some rows: derived columns are
+    never whole.
+    """
+
+    def __init__(self, rows: int, tick: int) -> None:
+        self.count, self.tick = rows, tick
         self.fixed = [""]
         self.kinds: list[int] = []
-        self.columns: list[Int64Array] = []
+        self.columns: list[Callable[[slice], npt.NDArray[Any]]] = []
         self.words: list[str] = []
 
     def text(self, text: str) -> None:
         self.fixed[-1] += text
 
-    def column(self, column: Int64Array, kind: str) -> None:
-        self.columns.append(column)
+    def column(self, column: _Column, kind: str) -> None:
+        self.columns.append(column if callable(column) else column.__getitem__)
         self.kinds.append(_KIND[kind])
         self.fixed.append("")
 
-    def choice(self, index: Int64Array, words: Sequence[str]) -> None:
+    def choice(self, index: npt.NDArray[Any], words: Sequence[str]) -> None:
         """The words of a column as they are."""
-        self.column(index + len(self.words), "text")
+        first = np.int64(len(self.words))
+        self.column(lambda rows: index[rows] + first, "text")
         self.words += words
 
     def name(self, parts: Sequence[str | Int64Array | Words]) -> None:
@@ -62,7 +70,7 @@ class _Template:
         for name, column, kind in columns:
             self.text(f"{separator}{json.dumps(name)}: ")
             if column.dtype == np.bool_:
-                self.choice(column.astype(np.int64), ("false", "true"))
+                self.choice(column, ("false", "true"))
             else:
                 self.column(column, kind)
             separator = ", "
@@ -72,8 +80,9 @@ class _Template:
         """The rows in pieces of bounded size, each row after a comma and a new line."""
         fixed, words = _joined(self.fixed), _joined(self.words) if self.words else _NO_TEXTS
         kinds = np.array(self.kinds, np.int64)
-        for begin in range(0, len(self.columns[0]), _ROWS):
-            values = np.stack([column[begin : begin + _ROWS] for column in self.columns])
+        for begin in range(0, self.count, _ROWS):
+            part = slice(begin, begin + _ROWS)
+            values = np.stack([column(part) for column in self.columns])
             yield _core.row_text(values, kinds, *fixed, *words, factor=self.tick)
 
 
@@ -100,13 +109,13 @@ def piece_rows(
     pieces: PieceColumns, pid: Int64Array, tid: Int64Array, which: Int64Array, tick: int
 ) -> Iterator[bytes]:
     """X events of pieces; ``pid`` and ``tid`` by lane, ``which`` of ``lanes_of``."""
-    row = _Template(tick)
+    row = _Template(len(pieces.lane), tick)
     row.text(',\n{"ph": "X", "name": ')
     row.name(pieces.name)
     row.text(', "pid": ')
-    row.column(pid[pieces.lane], "integer")
+    row.column(lambda rows: pid[pieces.lane[rows]], "integer")
     row.text(', "tid": ')
-    row.column(tid[pieces.lane] + which, "integer")
+    row.column(lambda rows: tid[pieces.lane[rows]] + which[rows], "integer")
     arguments: list[tuple[str, npt.NDArray[Any], str]]
     arguments = [(name, column, "integer") for name, column in pieces.args.items()]
     arguments += [(name, column, "scaled") for name, column in pieces.times.items()]
@@ -115,16 +124,16 @@ def piece_rows(
     row.text(', "ts": ')
     row.column(pieces.start, "thousandths")
     row.text(', "dur": ')
-    row.column(pieces.end - pieces.start, "thousandths")
+    row.column(lambda rows: pieces.end[rows] - pieces.start[rows], "thousandths")
     row.text("}")
     yield from row.rows()
 
 
 def counter_rows(counters: CounterColumns, pid: Int64Array, tick: int) -> Iterator[bytes]:
     """C events of counters; ``pid`` by group."""
-    row = _Template(tick)
+    row = _Template(len(counters.time), tick)
     row.text(f',\n{{"ph": "C", "name": {json.dumps(counters.name)}, "pid": ')
-    row.column(pid[counters.group], "integer")
+    row.column(lambda rows: pid[counters.group[rows]], "integer")
     row.fields("args", [(name, value, "integer") for name, value in counters.values.items()])
     row.text(', "ts": ')
     row.column(counters.time, "thousandths")
