@@ -1,4 +1,4 @@
-"""Examples in the docstrings of gs.analysis, gs.pbs and of the answers' base."""
+"""Examples in the docstrings of gs.analysis, gs.io, gs.pbs and of the answers' base."""
 
 import doctest
 import importlib
