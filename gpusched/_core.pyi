@@ -499,6 +499,7 @@ def hierarchy_open(
     after_begin: _In | None,
     after: _In | None,
     interference: _In | None,
+    carveout: _In | None,
     sms_per_gpc: int,
     key: _In,
     index: int,

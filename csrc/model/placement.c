@@ -53,7 +53,9 @@ void gs_placement_free(gs_placement_t *self, gs_context_t *ctx)
 
 void gs_placement_clear(gs_placement_t *self)
 {
-    memset(self->load, 0, (size_t)self->gpu->sms * sizeof *self->load);
+    for (int32_t s = 0; s < self->gpu->sms; s++) {
+        self->load[s] = (gs_placement_sm_load_t){.carveout = -1};
+    }
     self->kernels = 0;
     self->next = 0;
     for (int32_t s = 0; self->last != NULL && s < self->gpu->sms; s++) {
@@ -86,9 +88,16 @@ int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement
                                "at most what an SM holds");
             }
         }
+        if (load[s].carveout < -1) {
+            return gs_fail(ctx, GS_ERR_VALUE, "load.carveout", s, load[s].carveout,
+                           "bytes of at least 0, or -1");
+        }
     }
     gs_placement_clear(self);
-    memcpy(self->load, load, (size_t)gpu->sms * sizeof *load);
+    for (int32_t s = 0; s < gpu->sms; s++) {
+        self->load[s] = load[s];
+        self->load[s].carveout = load[s].blocks == 0 ? -1 : load[s].carveout;
+    }
     return GS_OK;
 }
 
@@ -99,11 +108,15 @@ static void put(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take
     load->blocks += blocks;
     load->regs += blocks * take->regs;
     load->smem += blocks * take->smem;
+    load->carveout = load->carveout < 0 && blocks > 0 ? take->carveout : load->carveout;
 }
 
 int gs_placement_lack(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
 {
     const gs_placement_sm_load_t *load = &self->load[sm];
+    if (load->carveout >= 0 && !gs_gpu_carveout_suits(self->gpu, load->carveout, take->carveout)) {
+        return GS_GPU_LIMIT_CARVEOUT;
+    }
     if (load->warps + take->warps > self->gpu->warps_per_sm) {
         return GS_GPU_LIMIT_WARPS;
     }
@@ -350,4 +363,7 @@ void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprin
                          int64_t blocks)
 {
     put(self, sm, take, -blocks);
+    if (self->load[sm].blocks == 0) {
+        self->load[sm].carveout = -1;
+    }
 }

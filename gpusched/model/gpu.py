@@ -7,7 +7,7 @@ occupancy arithmetic.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import index
 from typing import Any, ClassVar, Literal, overload
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
+from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, one_of
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape, shown
@@ -28,7 +28,7 @@ MAX_SMS = limit("model.sms")
 Capability = str | float | tuple[int, int]
 """A compute capability: ``"8.0"``, ``8.0`` or ``(8, 0)``."""
 
-__all__ = ["GPU", "MAX_SMS", "WARP_THREADS", "SMLimits", "limits_of", "occupancy"]
+__all__ = ["CARVEOUT_RULES", "GPU", "MAX_SMS", "WARP_THREADS", "SMLimits", "limits_of", "occupancy"]
 
 _INT32_MAX = 2**31 - 1
 
@@ -70,6 +70,30 @@ _CAPABILITIES = {
     (12, 0): (1536, 24, 100, 99),
     (12, 1): (1536, 24, 100, 99),
 }
+
+# Kilobytes of an SM that can be shared memory, by compute capability from 7.0 on: CUDA C++
+# Programming Guide, the sections on shared memory of each compute capability. Of 11.0 it says
+# nothing yet; its largest carve-out is that of 9.0.
+_VOLTA, _AMPERE = (0, 8, 16, 32, 64, 96), (0, 8, 16, 32, 64, 100, 132, 164)
+_CARVEOUTS = {
+    (7, 0): _VOLTA,
+    (7, 2): _VOLTA,
+    (7, 5): (32, 64),
+    (8, 0): _AMPERE,
+    (8, 6): _AMPERE[:6],
+    (8, 7): _AMPERE,
+    (8, 9): _AMPERE[:6],
+    (9, 0): (*_AMPERE, 196, 228),
+    (10, 0): (*_AMPERE, 196, 228),
+    (10, 3): (*_AMPERE, 196, 228),
+    (11, 0): (*_AMPERE, 196, 228),
+    (12, 0): _AMPERE[:6],
+    (12, 1): _AMPERE[:6],
+}
+
+CARVEOUT_RULES = enumeration("model.carveout_rule")
+"""Rules for blocks of kernels with different carve-outs; see ``GPU``."""
+_MOST_CARVEOUTS = limit("model.carveouts")
 
 # Name: SMs, compute capability, and what is special. The SM orders were observed on Xavier,
 # RTX 2080 Ti and RTX 4090 (evens then odds), on a Pascal GPU of 5 SMs (ascending) and on the K5000
@@ -167,6 +191,17 @@ class GPU(Saved):
         system's part. Unless given, what the compute capability allows, or what an SM has.
     copy_engines
         Copies that run at the same time.
+    carveout_rule
+        An SM's memory is split into L1 cache and shared memory, the carve-out, as the first block
+        needs that starts on the empty SM; until it is empty again it takes ([RTAS20], section
+        III-C2) only blocks of kernels with the same carve-out (``"match"``), with that or a
+        smaller one (``"at_least"``), or of all kernels (``"ignore"``). Unless given, ``"match"``
+        from cc 7.0 on, and ``"ignore"`` before and where cc is None. Whether GPUs follow "match" or
+        "at_least" where the second kernel needs less is not known.
+    carveouts
+        Possible carve-outs in bytes, ascending; those of cc unless given. A kernel has the least
+        one with which as many of its blocks fit an SM as with the largest, and the least of all
+        without shared memory.
     name
         A label.
 
@@ -189,6 +224,8 @@ class GPU(Saved):
     sm_order: Int64Array
     smem_per_block: int
     copy_engines: int
+    carveout_rule: str
+    carveouts: tuple[int, ...]
     name: str
 
     def __init__(
@@ -202,6 +239,8 @@ class GPU(Saved):
         sm_order: str | npt.ArrayLike | None = None,
         smem_per_block: int | None = None,
         copy_engines: int = 1,
+        carveout_rule: Literal["match", "at_least", "ignore"] | None = None,
+        carveouts: Sequence[int] | None = None,
         name: str = "",
     ) -> None:
         values: dict[str, Any] = {
@@ -226,6 +265,7 @@ class GPU(Saved):
                     f"{values['smem_per_sm']} of smem_per_sm"
                 )
             values["smem_per_block"] = most
+        values |= _carveouts(values["cc"], carveout_rule, carveouts)
         if not isinstance(name, str):
             raise TypeError(f"name: got {type(name).__name__}, expected a string")
         values["name"] = name
@@ -323,6 +363,8 @@ class GPU(Saved):
                 smem_unit,
                 256,
                 partitions,
+                CARVEOUT_RULES.index(self.carveout_rule),
+                *self.carveouts,
             ],
             dtype=np.int64,
         )
@@ -362,6 +404,10 @@ class GPU(Saved):
         parts.append(f"smem_per_block={self.smem_per_block}")
         if self.copy_engines != 1:
             parts.append(f"copy_engines={self.copy_engines}")
+        if self.carveout_rule != _usual_rule(self.cc):
+            parts.append(f"carveout_rule={self.carveout_rule!r}")
+        if self.carveouts != _usual_carveouts(self.cc):
+            parts.append(f"carveouts={self.carveouts}")
         if self.name:
             parts.append(f"name={self.name[:60]!r}")
         return f"GPU({', '.join(parts)})"
@@ -377,10 +423,40 @@ class GPU(Saved):
             "compute capability": "unknown" if self.cc is None else "{}.{}".format(*self.cc),
             "SM order": (_order_name(self.sm_order) or "its own").replace("_", " "),
             "copy engines": str(self.copy_engines),
+            "carve-outs for shared memory": (
+                f"{', '.join(f'{size:,}' for size in self.carveouts) or 'unknown'} bytes "
+                f"({self.carveout_rule.replace('_', ' ')})"
+            ),
         }
         body = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
         caption = f"<caption>{escape(self.name[:60])}</caption>" if self.name else ""
         return f"<table>{caption}{body}</table>"
+
+
+def _usual_carveouts(cc: tuple[int, int] | None) -> tuple[int, ...]:
+    return () if cc is None else tuple(size * KB for size in _CARVEOUTS.get(cc, ()))
+
+
+def _usual_rule(cc: tuple[int, int] | None) -> str:
+    return "match" if _usual_carveouts(cc) else "ignore"
+
+
+def _carveouts(cc: tuple[int, int] | None, rule: Any, given: Any) -> dict[str, Any]:
+    """The fields ``carveout_rule`` and ``carveouts``."""
+    sizes = _usual_carveouts(cc)
+    if given is not None:
+        sizes = tuple(_count(size, f"carveouts[{i}]", 0) for i, size in enumerate(given))
+        if len(sizes) > _MOST_CARVEOUTS or list(sizes) != sorted(set(sizes)):
+            raise ValueError(
+                f"carveouts: got {shown(sizes)}, expected at most {_MOST_CARVEOUTS} sizes in "
+                "ascending order"
+            )
+    if rule is None:
+        rule = "match" if sizes else "ignore"
+    one_of(rule, CARVEOUT_RULES, "carveout_rule")
+    if rule != "ignore" and not sizes:
+        raise ValueError(f"carveouts: got none, expected some with carveout_rule={rule!r}")
+    return {"carveout_rule": rule, "carveouts": sizes}
 
 
 @overload

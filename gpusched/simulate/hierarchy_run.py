@@ -181,6 +181,7 @@ def hierarchy(
         after_begin=after_begin,
         after=after,
         interference=None if launches.interference is None else launches.interference.ravel(),
+        carveout=launches.carveout,
         sms_per_gpc=per_gpc,
         key=seed_key(seed),
         index=number,

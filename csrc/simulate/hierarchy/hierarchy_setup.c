@@ -253,6 +253,9 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
                                       kernel.threads};
             return gs_fail(ctx, GS_ERR_VALUE, fields[limit], i, values[limit], reasons[limit]);
         }
+        if (model->carveout != NULL && model->carveout[i] >= 0) {
+            op->take.carveout = gs_gpu_carveout(&model->gpu, model->carveout[i]);
+        }
         op->waiting = kernel.blocks;
     }
     return GS_OK;
