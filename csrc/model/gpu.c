@@ -142,6 +142,15 @@ int64_t gs_gpu_carveout(const gs_gpu_t *gpu, int64_t bytes)
     return gpu->carveout[k];
 }
 
+/* Blocks that fit an SM with the largest carve-out, at least 1. */
+static int64_t resident(const gs_gpu_t *gpu, const gs_gpu_footprint_t *take, int64_t blocks)
+{
+    if (gpu->carveouts > 0 && blocks > gpu->carveout[gpu->carveouts - 1] / take->smem) {
+        blocks = gpu->carveout[gpu->carveouts - 1] / take->smem;
+    }
+    return blocks < 1 ? 1 : blocks;
+}
+
 int gs_gpu_footprint(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernel,
                      int64_t row, gs_gpu_footprint_t *footprint, int64_t *blocks, int *limit)
 {
@@ -173,7 +182,8 @@ int gs_gpu_footprint(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel
         }
     }
     *blocks = bound[*limit];
-    take.carveout = gs_gpu_carveout(gpu, kernel->smem == 0 ? 0 : *blocks * take.smem);
+    take.carveout =
+        gs_gpu_carveout(gpu, kernel->smem == 0 ? 0 : take.smem * resident(gpu, &take, *blocks));
 out:
     if (footprint != NULL) {
         *footprint = *blocks == 0 ? (gs_gpu_footprint_t){0} : take;

@@ -20,7 +20,10 @@
  *
  * ignore: of all kernels;
  * match: of kernels with the same carve-out;
- * at_least: of kernels with at most its carve-out. */
+ * at_least: of kernels with at most its carve-out.
+ *
+ * The carve-out decides which kernels share an SM. How many blocks fit is counted with smem_per_sm,
+ * the largest carve-out. */
 enum { GS_GPU_CARVEOUT_IGNORE = 0, GS_GPU_CARVEOUT_MATCH = 1, GS_GPU_CARVEOUT_AT_LEAST = 2 };
 
 /* Limits of one device. All SMs are identical. sm_order[0..sms-1] is the order in which the block
@@ -58,8 +61,9 @@ typedef struct {
     /* Registers of an SM that blocks of this kernel can use: a warp's registers lie in one
      * partition, so the remainder of each partition is unused. */
     int64_t regs_usable;
-    /* Bytes: the least carve-out with which as many blocks fit an SM as with the largest, and the
-     * least of all for a kernel without shared memory. -1 with GS_GPU_CARVEOUT_IGNORE. */
+    /* Bytes: the least carve-out with which as many blocks fit an SM as with the largest, counting
+     * what the system reserves per block; the least of all for a kernel without shared memory of
+     * its own; the largest where no block fits. -1 with GS_GPU_CARVEOUT_IGNORE. */
     int64_t carveout;
 } gs_gpu_footprint_t;
 

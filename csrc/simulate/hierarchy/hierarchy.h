@@ -101,8 +101,9 @@ typedef struct {
     const int64_t *kind; /* GS_SIMULATE_HIERARCHY_OP_* */
     const int64_t *stream;
     const int64_t *blocks, *threads, *regs, *smem; /* ignored for copies */
-    const int64_t
-        *carveout; /* bytes, preferred to that of the footprint; negative: none, NULL: all */
+    /* Bytes, preferred to the carve-out of the footprint if a block fits; negative: not given;
+     * NULL: none is given. Ignored for copies. */
+    const int64_t *carveout;
     const int64_t *least, *most; /* ticks of a block or copy: uniform in least .. most */
     const int64_t *given_begin;  /* ops + 1 offsets into given; NULL: no block times are given */
     const int64_t *given;        /* given block times, one per block of a kernel */
