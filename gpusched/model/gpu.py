@@ -98,24 +98,42 @@ _MOST_CARVEOUTS = limit("model.carveouts")
 # Name: SMs, compute capability, and what is special. The SM orders were observed on Xavier,
 # RTX 2080 Ti and RTX 4090 (evens then odds), on a Pascal GPU of 5 SMs (ascending) and on the K5000
 # (descending); for the others evens then odds is an assumption, which a probe can replace.
+#
+# Copy engines: asyncEngines of Nsight Systems' TARGET_INFO_GPU (T4, A100, H100), deviceQuery (Orin
+# NX); 1 where neither was seen. Channels: Bakita and Anderson (RTAS 2024), who give 8 for desktop
+# and data-centre GPUs unless CUDA_DEVICE_MAX_CONNECTIONS changes it, 2 for Xavier, 4 for Orin.
+_DESKTOP: dict[str, Any] = {"channels": 8}
+_ORIN: dict[str, Any] = {"channels": 4}
 _PRESETS: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
     "TX1": (2, (5, 3), {}),
     "TX2": (2, (6, 2), {}),
-    "Xavier": (8, (7, 2), {}),
-    "AGX Orin": (16, (8, 7), {}),
+    "Xavier": (8, (7, 2), {"channels": 2}),
+    "AGX Orin": (16, (8, 7), _ORIN),
+    "Orin NX": (8, (8, 7), _ORIN | {"copy_engines": 2}),  # deviceQuery, 1,024 cores
+    "Orin Nano": (8, (8, 7), _ORIN),  # 1,024 cores, of 128 per SM
     "Thor": (20, (11, 0), {}),
     "Pegasus": (44, (7, 5), {}),
-    "Pascal 5 SM": (5, (6, 1), {"sm_order": "ascending"}),
-    "GTX 970": (13, (5, 2), {"copy_engines": 2}),
-    "RTX 2080": (46, (7, 5), {}),
-    "RTX 2080 Ti": (68, (7, 5), {}),
-    "RTX 4090": (128, (8, 9), {}),
-    "RTX 5090": (170, (12, 0), {}),
-    "V100": (80, (7, 0), {}),
-    "A100": (108, (8, 0), {}),
-    "H100": (132, (9, 0), {}),
-    "H200": (132, (9, 0), {}),
-    "B200": (148, (10, 0), {}),
+    "Pascal 5 SM": (5, (6, 1), _DESKTOP | {"sm_order": "ascending"}),
+    "GTX 970": (13, (5, 2), _DESKTOP | {"copy_engines": 2}),
+    "Titan V": (80, (7, 0), _DESKTOP),  # the full V100's SMs: 5,120 cores, of 64 per SM
+    "RTX 2080": (46, (7, 5), _DESKTOP),
+    "RTX 2080 Ti": (68, (7, 5), _DESKTOP),
+    "RTX 3060": (28, (8, 6), _DESKTOP),  # 3,584 cores, of 128 per SM as in all of cc 8.6 and 8.9
+    "RTX 3070": (46, (8, 6), _DESKTOP),  # announcement: 5,888 cores, 46 SMs
+    "RTX 3080": (68, (8, 6), _DESKTOP),  # announcement: 8,704 cores (the one with 10 GB)
+    "RTX 3090": (82, (8, 6), _DESKTOP),  # announcement: 10,496 cores, 82 SMs
+    "RTX 4090": (128, (8, 9), _DESKTOP),
+    "RTX 5090": (170, (12, 0), _DESKTOP),
+    "T4": (40, (7, 5), _DESKTOP | {"copy_engines": 3}),  # deviceQuery
+    "A10": (72, (8, 6), _DESKTOP),  # data sheet: 72 RT cores, one per SM
+    "L4": (58, (8, 9), _DESKTOP),  # 7,424 cores
+    "L40S": (142, (8, 9), _DESKTOP),  # data sheet: 18,176 cores, 142 RT cores
+    "V100": (80, (7, 0), _DESKTOP),
+    "A100": (108, (8, 0), _DESKTOP | {"copy_engines": 5}),
+    "H100": (132, (9, 0), _DESKTOP | {"copy_engines": 3}),
+    "H200": (132, (9, 0), _DESKTOP),
+    "GH200": (132, (9, 0), _DESKTOP),  # the GPU of an H100 SXM
+    "B200": (148, (10, 0), _DESKTOP),
 }
 
 # Presets whose limits no table entry gives.
@@ -191,6 +209,11 @@ class GPU(Saved):
         system's part. Unless given, what the compute capability allows, or what an SM has.
     copy_engines
         Copies that run at the same time.
+    name
+        A label.
+    channels
+        Hardware queues of a context for kernels, which its streams share where they are more; 0: no
+        limit; None: unknown.
     carveout_rule
         An SM's memory is split into L1 cache and shared memory, the carve-out, as the first block
         needs that starts on the empty SM; until it is empty again it takes ([RTAS20], section
@@ -200,10 +223,10 @@ class GPU(Saved):
         "at_least" where the second kernel needs less is not known.
     carveouts
         Possible carve-outs in bytes, ascending; those of cc unless given. A kernel has the least
-        one with which as many of its blocks fit an SM as with the largest, and the least of all
-        without shared memory.
-    name
-        A label.
+        one with which as many of its blocks fit an SM as with the largest, with what the system
+        reserves per block, and the least of all without shared memory. (The driver's own choice is
+        not documented.) They decide which kernels share an SM; how many blocks fit is counted with
+        ``smem_per_sm``.
 
     Two GPUs are equal when all these fields are.
 
@@ -224,9 +247,10 @@ class GPU(Saved):
     sm_order: Int64Array
     smem_per_block: int
     copy_engines: int
+    name: str
+    channels: int | None
     carveout_rule: str
     carveouts: tuple[int, ...]
-    name: str
 
     def __init__(
         self,
@@ -239,9 +263,10 @@ class GPU(Saved):
         sm_order: str | npt.ArrayLike | None = None,
         smem_per_block: int | None = None,
         copy_engines: int = 1,
+        name: str = "",
+        channels: int | None = None,
         carveout_rule: Literal["match", "at_least", "ignore"] | None = None,
         carveouts: Sequence[int] | None = None,
-        name: str = "",
     ) -> None:
         values: dict[str, Any] = {
             "sms": _count(sms, "sms", 1, MAX_SMS),
@@ -251,6 +276,7 @@ class GPU(Saved):
             "smem_per_sm": _count(smem_per_sm, "smem_per_sm", 0),
             "cc": _capability(cc),
             "copy_engines": _count(copy_engines, "copy_engines", 0),
+            "channels": None if channels is None else _count(channels, "channels", 0),
         }
         values["sm_order"] = _order(sm_order, values["sms"])
         available = max(values["smem_per_sm"] - _units(values["cc"])[0], 0)
@@ -315,6 +341,14 @@ class GPU(Saved):
     def presets() -> tuple[str, ...]:
         """Names that `preset` knows."""
         return (*_PRESETS, *_SPECIAL)
+
+    def replace(self, **changes: Any) -> GPU:
+        """Make a GPU with other arguments, as of the class; all others are kept.
+
+        >>> gs.GPU.preset("V100").replace(carveout_rule="ignore").carveout_rule
+        'ignore'
+        """
+        return GPU(**self._fields() | changes)
 
     @staticmethod
     def from_properties(properties: Mapping[str, Any]) -> GPU:
@@ -404,12 +438,14 @@ class GPU(Saved):
         parts.append(f"smem_per_block={self.smem_per_block}")
         if self.copy_engines != 1:
             parts.append(f"copy_engines={self.copy_engines}")
-        if self.carveout_rule != _usual_rule(self.cc):
+        if self.name:
+            parts.append(f"name={self.name[:60]!r}")
+        if self.channels is not None:
+            parts.append(f"channels={self.channels}")
+        if self.carveout_rule != ("match" if self.carveouts else "ignore"):
             parts.append(f"carveout_rule={self.carveout_rule!r}")
         if self.carveouts != _usual_carveouts(self.cc):
             parts.append(f"carveouts={self.carveouts}")
-        if self.name:
-            parts.append(f"name={self.name[:60]!r}")
         return f"GPU({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -423,6 +459,7 @@ class GPU(Saved):
             "compute capability": "unknown" if self.cc is None else "{}.{}".format(*self.cc),
             "SM order": (_order_name(self.sm_order) or "its own").replace("_", " "),
             "copy engines": str(self.copy_engines),
+            "channels": "unknown" if self.channels is None else str(self.channels or "no limit"),
             "carve-outs for shared memory": (
                 f"{', '.join(f'{size:,}' for size in self.carveouts) or 'unknown'} bytes "
                 f"({self.carveout_rule.replace('_', ' ')})"
@@ -435,10 +472,6 @@ class GPU(Saved):
 
 def _usual_carveouts(cc: tuple[int, int] | None) -> tuple[int, ...]:
     return () if cc is None else tuple(size * KB for size in _CARVEOUTS.get(cc, ()))
-
-
-def _usual_rule(cc: tuple[int, int] | None) -> str:
-    return "match" if _usual_carveouts(cc) else "ignore"
 
 
 def _carveouts(cc: tuple[int, int] | None, rule: Any, given: Any) -> dict[str, Any]:

@@ -390,6 +390,7 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
         status = ctx->status;
         goto out;
     }
+    memcpy(self.loads, self.placer.load, self.sms * sizeof *self.loads); /* of idle SMs */
     status = classify_all(&self, &demand, &open);
     if (status == GS_OK && open > 0) {
         status = try_first_sort(&self);
