@@ -57,7 +57,7 @@ class Log:
     def _carveout(self, k: int) -> int:
         """The least that costs no occupancy, tried one after the other; the preferred one."""
         sizes = sorted(self.system["limits"][11:])
-        given = self.system["carveout"][k] if self.system["carveout"] else -1
+        given = self.system["carveout"][k] if self.system.get("carveout") else -1
         if not sizes:
             return -1
         if given < 0 and self.system["smem"][k] == 0:
