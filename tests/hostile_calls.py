@@ -325,6 +325,8 @@ def cuda_arguments(name: str) -> dict[str, Any]:
         values["self"] = driver.device(0, b"image")
     if name == "CudaDevice.occupancy":
         values |= {"variant": 3, "threads": 64, "smem": 1000}
+    if name == "CudaDevice.carveout":
+        values["percent"] = 50
     if name == "CudaDevice.play":
         three = {"period": [4, 5, 10], "deadline": [4, 5, 10], "offset": [0, 0, 0]}
         three |= {"graph": [0, 0, 0], "variant": [0, 1, 2], "blocks": [1, 2, 3], "smem": [0, 0, 9]}

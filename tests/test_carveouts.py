@@ -1,6 +1,6 @@
-"""Carve-outs for shared memory in simulations of the hierarchy: observed runs, preferences, reasons.
+"""Carve-outs for shared memory in the hierarchy: observed runs, preferences, reasons.
 
-Source: [RTAS20], section III-C2, and two runs on a V100, rebuilt from their kernels and block times.
+Source: [RTAS20], section III-C2; two runs on a V100, rebuilt from their kernels and block times.
 """
 
 from __future__ import annotations
@@ -121,11 +121,11 @@ def test_carveouts_of_launches() -> None:
         "carveout" in made._repr_html_()
         and "carveout" not in made.replace(carveout=-1)._repr_html_()
     )
-    record = gs.Launches.record()
-    stream = record.stream()
-    stream.kernel(blocks=1, threads=32, duration=5, carveout=4096)
-    stream.kernel(blocks=1, threads=32, duration=5)
-    assert record.launches().carveout.tolist() == [4096, -1]
+    work = gs.Launches.build()
+    stream = work.stream()
+    work.kernel(stream, 5, carveout=4096)
+    work.kernel(stream, 5)
+    assert work.done().carveout.tolist() == [4096, -1]
     with pytest.raises(ValueError, match="carveout: got -2, expected"):
         gs.Launches([0], 5, carveout=-2)
 
