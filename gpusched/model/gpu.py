@@ -369,7 +369,9 @@ class GPU(Saved):
         needed = (*named.values(), "computeMajor", "computeMinor")
         if missing := [key for key in needed if key not in properties]:
             raise ValueError(f"deviceProperties: got no {', '.join(missing)}, expected all of them")
-        values = {ours: _count(properties[theirs], theirs, 0) for ours, theirs in named.items()}
+        values: dict[str, Any] = {
+            ours: _count(properties[theirs], theirs, 0) for ours, theirs in named.items()
+        }
         cc = (
             _count(properties["computeMajor"], "computeMajor", 0),
             _count(properties["computeMinor"], "computeMinor", 0),
