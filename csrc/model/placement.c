@@ -101,20 +101,34 @@ int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement
     return GS_OK;
 }
 
-static void put(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take, int64_t blocks)
+static void add(gs_placement_sm_load_t *load, const gs_gpu_footprint_t *take, int64_t blocks)
 {
-    gs_placement_sm_load_t *load = &self->load[sm];
     load->warps += blocks * take->warps;
     load->blocks += blocks;
     load->regs += blocks * take->regs;
     load->smem += blocks * take->smem;
-    load->carveout = load->carveout < 0 && blocks > 0 ? take->carveout : load->carveout;
+}
+
+/* Puts at least one block on an SM. */
+static void put(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take, int64_t blocks)
+{
+    gs_placement_sm_load_t *load = &self->load[sm];
+    add(load, take, blocks);
+    if (load->carveout < 0) {
+        load->carveout = take->carveout;
+    }
+}
+
+static bool refuses(const gs_placement_t *self, const gs_placement_sm_load_t *load,
+                    const gs_gpu_footprint_t *take)
+{
+    return load->carveout >= 0 && !gs_gpu_carveout_suits(self->gpu, load->carveout, take->carveout);
 }
 
 int gs_placement_lack(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
 {
     const gs_placement_sm_load_t *load = &self->load[sm];
-    if (load->carveout >= 0 && !gs_gpu_carveout_suits(self->gpu, load->carveout, take->carveout)) {
+    if (refuses(self, load, take)) {
         return GS_GPU_LIMIT_CARVEOUT;
     }
     if (load->warps + take->warps > self->gpu->warps_per_sm) {
@@ -136,15 +150,18 @@ static bool fits(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_
 
 static int64_t room_on(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
 {
-    if (!fits(self, sm, take)) {
+    const gs_placement_sm_load_t *load = &self->load[sm];
+    int64_t warps = self->gpu->warps_per_sm - load->warps;
+    int64_t room = self->gpu->blocks_per_sm - load->blocks;
+    if (warps < take->warps || room <= 0 || refuses(self, load, take)) {
         return 0;
     }
-    const gs_placement_sm_load_t *load = &self->load[sm];
-    int64_t room = (self->gpu->warps_per_sm - load->warps) / take->warps;
-    int64_t by_blocks = self->gpu->blocks_per_sm - load->blocks;
-    room = by_blocks < room ? by_blocks : room;
+    int64_t by_warps = warps / take->warps;
+    room = by_warps < room ? by_warps : room;
     if (take->regs != 0) {
-        int64_t by_regs = (take->regs_usable - load->regs) / take->regs;
+        /* Other kernels can use more registers than are usable for this one. */
+        int64_t regs = take->regs_usable - load->regs;
+        int64_t by_regs = regs < take->regs ? 0 : regs / take->regs;
         room = by_regs < room ? by_regs : room;
     }
     if (take->smem != 0) {
@@ -182,7 +199,8 @@ static int place_most_room(gs_placement_t *self, gs_context_t *ctx, const gs_gpu
             rounds = level - next;
             rest = 0;
         }
-        for (int32_t a = 0; a < active; a++) {
+        int32_t taking = rounds > 0 ? active : (int32_t)rest;
+        for (int32_t a = 0; a < taking; a++) {
             put(self, self->active[a], take, rounds + (a < rest ? 1 : 0));
         }
         int64_t dealt = rounds * active + rest;
@@ -362,8 +380,9 @@ int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_fo
 void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,
                          int64_t blocks)
 {
-    put(self, sm, take, -blocks);
-    if (self->load[sm].blocks == 0) {
-        self->load[sm].carveout = -1;
+    gs_placement_sm_load_t *load = &self->load[sm];
+    add(load, take, -blocks);
+    if (load->blocks == 0) {
+        load->carveout = -1;
     }
 }
