@@ -126,7 +126,7 @@ def test_carveouts_of_launches() -> None:
     work.kernel(stream, duration=5, carveout=4096)
     work.kernel(stream, duration=5)
     assert work.done().carveout.tolist() == [4096, -1]
-    with pytest.raises(ValueError, match="carveout: got -2, expected"):
+    with pytest.raises(ValueError, match=r"carveout\[0\]: got -2, expected"):
         gs.Launches([0], 5, carveout=-2)
 
 
