@@ -82,7 +82,7 @@ class Log:
         return self.fitting(load, k, self.system["limits"][4])
 
     def fitting(self, load: list[int], k: int, smem: int) -> int:
-        """How many blocks fit beside a load with so much shared memory, counted one by one."""
+        """Number of blocks beside a load, with this much shared memory, counted one by one."""
         _, warps, slots, regs = self.system["limits"][:4]
         if self.asks[k][2]:  # what is left over in each register file is lost
             files, per_warp = self.system["limits"][9], self.asks[k][2] // self.asks[k][0]

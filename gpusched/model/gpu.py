@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import index
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -170,6 +170,24 @@ def limits_of(cc: Capability) -> SMLimits:
         raise ValueError(f"cc: got {shown(cc)}, expected one of {known}")
     threads, blocks, per_sm, per_block = _CAPABILITIES[capability]
     return SMLimits(threads, blocks, per_sm * KB, per_block * KB)
+
+
+class _Changes(TypedDict, total=False):
+    """The arguments of `GPU`."""
+
+    sms: int
+    threads_per_sm: int
+    blocks_per_sm: int
+    regs_per_sm: int
+    smem_per_sm: int
+    cc: Capability | None
+    sm_order: str | npt.ArrayLike | None
+    smem_per_block: int | None
+    copy_engines: int
+    name: str
+    channels: int | None
+    carveout_rule: str | None
+    carveouts: Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -342,13 +360,14 @@ class GPU(Saved):
         """Names that `preset` knows."""
         return (*_PRESETS, *_SPECIAL)
 
-    def replace(self, **changes: Any) -> GPU:
+    def replace(self, **changes: Unpack[_Changes]) -> GPU:
         """Make a GPU with other arguments, as of the class; all others are kept.
 
         >>> gs.GPU.preset("V100").replace(carveout_rule="ignore").carveout_rule
         'ignore'
         """
-        return GPU(**self._fields() | changes)
+        values: dict[str, Any] = {**self._fields(), **changes}
+        return GPU(**values)
 
     @staticmethod
     def from_properties(properties: Mapping[str, Any]) -> GPU:
