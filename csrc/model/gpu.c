@@ -182,8 +182,10 @@ int gs_gpu_footprint(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel
         }
     }
     *blocks = bound[*limit];
-    take.carveout =
-        gs_gpu_carveout(gpu, kernel->smem == 0 ? 0 : take.smem * resident(gpu, &take, *blocks));
+    if (*blocks > 0) {
+        int64_t bytes = kernel->smem == 0 ? 0 : take.smem * resident(gpu, &take, *blocks);
+        take.carveout = gs_gpu_carveout(gpu, bytes);
+    }
 out:
     if (footprint != NULL) {
         *footprint = *blocks == 0 ? (gs_gpu_footprint_t){0} : take;

@@ -75,6 +75,18 @@ static void test_kernels(void)
     MU_CHECK(carveout(&odd, 32, 0, 20 * KB) == 60 * KB); /* 3 at 64 KB, 4 at 96 KB */
     MU_CHECK(carveout(&odd, 32, 0, 90 * KB) == 64 * KB); /* none fits: the largest */
     MU_CHECK(carveout(&odd, 32, 0, 0) == 60 * KB);
+
+    /* No block fits: no footprint. */
+    const gs_gpu_kernel_t none[] = {{1, 32, 0, 97 * KB}, {1, 1025, 0, KB}, {1, 1024, 255, KB}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        gs_gpu_footprint_t take;
+        int64_t blocks = -1;
+        int limit;
+        MU_CHECK(gs_gpu_footprint(&ctx, &volta, &none[i], 0, &take, &blocks, &limit) == GS_OK);
+        MU_CHECK(blocks == 0 && take.smem == 0 && take.carveout == 0);
+    }
 }
 
 static void test_sizes(void)
