@@ -30,6 +30,8 @@ def small_gpu(rng: random.Random) -> gs.GPU:
         regs_per_sm=rng.choice([4096, 8192]),
         smem_per_sm=rng.choice([1024, 2048]),
         sm_order=order,
+        carveout_rule=rng.choice(["ignore", "match", "at_least"]),
+        carveouts=rng.choice([[0, 512, 1024, 2048], [256, 1024], [2048]]),
     )
 
 
@@ -53,6 +55,7 @@ def simulation(seed: int, gpu: gs.GPU, contexts: int = 1) -> BlockLog:
         "channels": 0,
         "kind": [0] * n,
         "after": None,
+        "carveout": None,  # a preferred one is in no log
         "stream_kind": [1] * len(system["context"]),
         "time": [time[k] for k in rows],
     }
@@ -203,12 +206,29 @@ def test_resources_are_named() -> None:
         assert said in found[0].message
 
 
+def test_blocks_of_different_carveouts_on_one_sm() -> None:
+    """Kernels of 0 and 20 KB: with "match" they share no SM, and the second one waits for one."""
+    gpu = gs.GPU.preset("V100").replace(sms=2, sm_order=[0, 1])
+    log = BlockLog(["a", "b"], [0, 1], 0, 1, 128, 0, [0, 20480], [0, 1], 0, [0, 0], [0, 1], 9)
+    found = check_rules(log, gpu)
+    assert [v.rule for v in found] == ["idle", "limits"]
+    assert "starts at 1 on SM 0, which runs blocks of another carve-out" in found[1].message
+    apart = changed(log, sm=[0, 1])
+    assert [v.rule for v in check_rules(apart, gpu)] == ["idle"]
+    late = changed(log, start=[0, 9], end=[9, 12])
+    one = gpu.replace(sms=1, sm_order=[0])
+    assert check_rules(late, one) == []
+    assert [v.rule for v in check_rules(late, one.replace(carveout_rule="ignore"))] == ["idle"]
+
+
 def test_damage_to_simulated_logs_is_caught() -> None:
     """A block that starts a tick early, or on another SM, always breaks a rule."""
     caught = moved = 0
     for seed in range(60):
         rng = random.Random(seed)
         gpu = small_gpu(rng)
+        if gpu.carveout_rule == "at_least":  # which carve-out an SM has is then in no log
+            gpu = gpu.replace(carveout_rule="match")
         log = simulation(seed, gpu)
         row = rng.randrange(len(log.kernel))
         k, b = int(log.kernel[row]), int(log.block[row])

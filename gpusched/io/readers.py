@@ -307,7 +307,9 @@ def check_rules(
 
     limits
         An SM has enough warps, block slots, registers and shared memory for each block that starts
-        on it, in addition to the context's other blocks there.
+        on it, in addition to the context's other blocks there, and, where these must match
+        (``GPU.carveout_rule``), no block there has another carve-out for shared memory. Kernels
+        count with the carve-out that their shape needs.
     stream
         A kernel starts after its launch and after the end of its stream's previous kernel.
     queue

@@ -16,6 +16,7 @@ from gpusched.model.gpu import GPU, occupancy
 
 _RULES = enumeration("io.rule")
 _RESOURCES = ("warps", "block slots", "registers", "shared memory")
+_CARVEOUT = enumeration("model.gpu_limit").index("carve-out")
 _KERNELS = ("stream", "launch", "joined", "threads", "regs", "smem", "priority", "context")
 _BLOCKS = ("kernel", "block", "sm", "start", "end")
 
@@ -94,6 +95,8 @@ class _Sentences:
             return f"has room from {time} on, but starts at {one}"
         if rule == "limits":
             needed, limit = more
+            if two == _CARVEOUT:
+                return f"starts at {time} on SM {one}, which runs blocks of another carve-out"
             return (
                 f"starts at {time} on SM {one}, which has {limit} {_RESOURCES[two]} for it: "
                 f"{three} are taken, {needed} needed"

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import GPU
+from gpusched import occupancy as gs_occupancy
 from gpusched.io import BlockLog
 
 Int64Array = npt.NDArray[np.int64]
@@ -165,6 +166,7 @@ class _Device:
         self.sm, self.start = log.sm[self.blocks], log.start[self.blocks]
         self.end = log.end[self.blocks]
         self.take, self.usable = _footprints(log, gpu)
+        self.carveout = _carveouts(log, gpu)
         self.limits = np.array(
             [gpu.warps_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm, gpu.smem_per_sm], np.int64
         )
@@ -193,6 +195,17 @@ class _Device:
         room: Int64Array = np.maximum(free.min(axis=1), 0)
         return room
 
+    def _suits(self, at: Int64Array, kernel: int) -> npt.NDArray[np.bool_]:
+        """SMs whose blocks, these, let one of a kernel join for certain, by their carve-outs."""
+        found = np.ones(self.gpu.sms, np.bool_)
+        own = self.carveout[kernel]
+        for s in range(self.gpu.sms) if self.gpu.carveout_rule != "ignore" else ():
+            there = self.carveout[self.kernel[at[self.sm[at] == s]]]
+            if len(there):
+                match = self.gpu.carveout_rule == "match"
+                found[s] = bool((there == own if match else there >= own).all())
+        return found
+
     def placements(self, placement: bool) -> Iterator[Finding]:
         """Findings of the limits of SMs and of the placement rule."""
         tolerance = self.tolerance
@@ -215,11 +228,15 @@ class _Device:
                     f"{load[sm][r]} are taken, {take[r]} needed"
                 )
                 yield Finding("limits", k, int(self.number[i]), now, message)
+            elif self.gpu.carveout_rule == "match" and not self._suits(surely, k)[sm]:
+                message = f"{told}, which runs blocks of another carve-out"
+                yield Finding("limits", k, int(self.number[i]), now, message)
             elif placement:
                 least = self._room(load, k)
                 most = int(least[sm])
-                if len(perhaps):
-                    least = self._room(load + self._load(perhaps), k)
+                others = np.concatenate([surely, perhaps])
+                least = self._room(self._load(others), k)
+                least[~self._suits(others, k)] = 0
                 better = (least > most) | ((least == most) & (self.position < self.position[sm]))
                 better[sm] = False
                 if better.any():
@@ -273,7 +290,9 @@ class _Device:
             )
             heads = [] if first is None else self._heads(waiting, *first[:2])
             load = self._load(alive)
-            if first is None or any(self._room(load, k).max() == 0 for k in heads):
+            if first is None or any(
+                (self._room(load, k) * self._suits(alive, k)).max() == 0 for k in heads
+            ):
                 since = None
             elif since is None or since[0] != heads:
                 since, told = (heads, first[2], now), False
@@ -316,6 +335,24 @@ def _footprints(log: BlockLog, gpu: GPU) -> tuple[Int64Array, Int64Array]:
     whole = gpu.regs_per_sm // files // np.maximum(per_warp, 1) * per_warp * files
     take = [warps, np.ones_like(warps), warps * per_warp, _up(log.smem + reserved, smem_unit)]
     return np.stack(take, axis=1), whole
+
+
+def _carveouts(log: BlockLog, gpu: GPU) -> Int64Array:
+    """The least carve-out with which as many blocks of a kernel fit an SM as with the largest."""
+    if gpu.carveout_rule == "ignore":
+        return np.zeros(len(log), np.int64)
+    reserved, smem_unit = gpu._limits[6:8].tolist()
+    found = []
+    for k in range(len(log)):
+        smem = int(log.smem[k])
+        each = -(-(smem + reserved) // smem_unit) * smem_unit
+        plain = GPU(**{**gpu._fields(), "carveout_rule": "ignore"})
+        shape = (int(log.threads[k]), int(log.regs[k]))
+        fit = gs_occupancy(plain, *shape, smem)
+        most = max(1, min(fit, gpu.carveouts[-1] // each)) if each else fit
+        enough = [size for size in gpu.carveouts if smem == 0 or size >= most * each]
+        found.append(enough[0] if enough else gpu.carveouts[-1])
+    return np.array(found, np.int64)
 
 
 def _up(value: Int64Array, unit: Any) -> Int64Array:

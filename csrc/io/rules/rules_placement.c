@@ -88,7 +88,7 @@ static void clear(state_t *self, const gs_io_rules_part_t *part)
     const gs_io_rules_state_t *state = self->state;
     gs_io_rules_room_clear(&self->room);
     for (int32_t at = 0; at < state->gpu->sms; at++) {
-        self->certain[at] = (gs_io_rules_load_t){{0}};
+        self->certain[at] = (gs_io_rules_load_t){0};
     }
     for (int w = 0; w < WINDOWS; w++) {
         window_t *window = &self->window[w];
@@ -218,8 +218,8 @@ static void advance(state_t *self, const gs_io_rules_part_t *part, const gs_io_r
         const gs_io_rules_item_t *one = &state->item[self->settled];
         if (one->end > late) {
             self->part[self->settled] |= CERTAIN;
-            gs_io_rules_load_add(&self->certain[one->at],
-                                 &state->shape[state->kernel[one->kernel].shape], 1);
+            gs_io_rules_load_add(&self->certain[one->at], state, state->kernel[one->kernel].shape,
+                                 1);
         }
     }
     for (; self->ended < part->to && state->item[state->by_end[self->ended]].end <= late;
@@ -227,8 +227,8 @@ static void advance(state_t *self, const gs_io_rules_part_t *part, const gs_io_r
         int32_t i = state->by_end[self->ended];
         const gs_io_rules_item_t *one = &state->item[i];
         if (self->part[i] & CERTAIN) {
-            gs_io_rules_load_add(&self->certain[one->at],
-                                 &state->shape[state->kernel[one->kernel].shape], -1);
+            gs_io_rules_load_add(&self->certain[one->at], state, state->kernel[one->kernel].shape,
+                                 -1);
         }
         if (self->part[i] & BEFORE) {
             leave_window(self, window_of(self, one->kernel), i, BEFORE);
@@ -311,7 +311,7 @@ static int check_block(state_t *self, gs_io_rules_state_t *state, gs_context_t *
 {
     int32_t shape = state->kernel[item->kernel].shape, sm = state->sm_at[item->at];
     gs_io_rules_load_t load = self->certain[item->at];
-    gs_io_rules_load_add(&load, &state->shape[shape], window->before[item->at]);
+    gs_io_rules_load_add(&load, state, shape, window->before[item->at]);
     int32_t most = gs_io_rules_room_left(state, shape, &load);
     gs_io_rules_finding_t finding = {
         GS_IO_RULES_LIMITS, item->kernel, item->number, item->start, {sm}};
@@ -321,6 +321,11 @@ static int check_block(state_t *self, gs_io_rules_state_t *state, gs_context_t *
         finding.detail[2] = load.amount[resource];
         finding.detail[3] = gs_io_rules_room_take(state, shape, resource);
         finding.detail[4] = gs_io_rules_room_limit(state, shape, resource);
+        return gs_io_rules_add(state, ctx, finding);
+    }
+    if (state->gpu->carveout_rule == GS_GPU_CARVEOUT_MATCH &&
+        !gs_io_rules_room_suits(state, shape, &load)) {
+        finding.detail[1] = GS_GPU_LIMIT_CARVEOUT;
         return gs_io_rules_add(state, ctx, finding);
     }
     if (!state->options->placement) {

@@ -56,6 +56,27 @@ int32_t gs_io_rules_room_left(const gs_io_rules_state_t *state, int32_t shape,
     return room < -GS_IO_RULES_MOST ? (int32_t)-GS_IO_RULES_MOST : (int32_t)room;
 }
 
+bool gs_io_rules_room_suits(const gs_io_rules_state_t *state, int32_t shape,
+                            const gs_io_rules_load_t *load)
+{
+    const gs_gpu_t *gpu = state->gpu;
+    const int32_t own = state->carveout[shape];
+    const bool larger_do = gpu->carveout_rule == GS_GPU_CARVEOUT_AT_LEAST;
+    bool suits = true;
+    for (int32_t place = 0; own >= 0 && place < gpu->carveouts && suits; place++) {
+        bool suitable = place == own || (larger_do && place > own);
+        suits = suitable || load->of_carveout[place] == 0;
+    }
+    return suits;
+}
+
+static int32_t room_left(const gs_io_rules_state_t *state, int32_t shape,
+                         const gs_io_rules_load_t *load)
+{
+    return gs_io_rules_room_suits(state, shape, load) ? gs_io_rules_room_left(state, shape, load)
+                                                      : (int32_t)-GS_IO_RULES_MOST;
+}
+
 int gs_io_rules_room_init(gs_io_rules_room_t *self, gs_context_t *ctx,
                           const gs_io_rules_state_t *state)
 {
@@ -78,7 +99,7 @@ void gs_io_rules_room_clear(gs_io_rules_room_t *self)
 {
     size_t sms = (size_t)self->state->gpu->sms;
     for (size_t at = 0; at < sms; at++) {
-        self->load[at] = (gs_io_rules_load_t){{0}};
+        self->load[at] = (gs_io_rules_load_t){0};
     }
     for (size_t i = 0; i < GS_IO_RULES_ROOM_SLOTS; i++) {
         self->slot[i] = (gs_io_rules_room_slot_t){-1, 0, self->rooms + i * sms};
@@ -96,7 +117,7 @@ void gs_io_rules_room_free(gs_io_rules_room_t *self, gs_context_t *ctx)
 
 void gs_io_rules_room_change(gs_io_rules_room_t *self, int32_t at, int32_t shape, int sign)
 {
-    gs_io_rules_load_add(&self->load[at], &self->state->shape[shape], sign);
+    gs_io_rules_load_add(&self->load[at], self->state, shape, sign);
     self->changed[self->changes++ & self->mask] = at;
 }
 
@@ -106,13 +127,13 @@ const int32_t *gs_io_rules_room_of(gs_io_rules_room_t *self, int32_t shape)
     int32_t sms = self->state->gpu->sms;
     if (slot->shape != shape || self->changes - slot->changes >= sms) {
         for (int32_t at = 0; at < sms; at++) {
-            slot->room[at] = gs_io_rules_room_left(self->state, shape, &self->load[at]);
+            slot->room[at] = room_left(self->state, shape, &self->load[at]);
         }
         slot->shape = shape;
     } else {
         for (int64_t i = slot->changes; i < self->changes; i++) {
             int32_t at = self->changed[i & self->mask];
-            slot->room[at] = gs_io_rules_room_left(self->state, shape, &self->load[at]);
+            slot->room[at] = room_left(self->state, shape, &self->load[at]);
         }
     }
     slot->changes = self->changes;

@@ -10,9 +10,10 @@
 
 #define GS_IO_RULES_ROOM_SLOTS 32
 
-/* Resources that blocks hold on an SM. */
+/* Resources that blocks hold on an SM, and the numbers of blocks with each carve-out. */
 typedef struct {
     int64_t amount[4]; /* by GS_GPU_LIMIT_* */
+    int32_t of_carveout[GS_GPU_MAX_CARVEOUTS];
 } gs_io_rules_load_t;
 
 typedef struct {
@@ -31,14 +32,18 @@ typedef struct {
     gs_io_rules_room_slot_t slot[GS_IO_RULES_ROOM_SLOTS];
 } gs_io_rules_room_t;
 
-/* So many more blocks of a footprint; negative: fewer. */
-static inline void gs_io_rules_load_add(gs_io_rules_load_t *load, const gs_gpu_footprint_t *take,
-                                        int64_t blocks)
+/* So many more blocks of a shape; negative: fewer. */
+static inline void gs_io_rules_load_add(gs_io_rules_load_t *load, const gs_io_rules_state_t *state,
+                                        int32_t shape, int32_t blocks)
 {
+    const gs_gpu_footprint_t *take = &state->shape[shape];
     load->amount[GS_GPU_LIMIT_WARPS] += blocks * take->warps;
     load->amount[GS_GPU_LIMIT_BLOCKS] += blocks;
     load->amount[GS_GPU_LIMIT_REGS] += blocks * take->regs;
     load->amount[GS_GPU_LIMIT_SMEM] += blocks * take->smem;
+    if (state->carveout[shape] >= 0) {
+        load->of_carveout[state->carveout[shape]] += blocks;
+    }
 }
 
 int gs_io_rules_room_init(gs_io_rules_room_t *self, gs_context_t *ctx,
@@ -52,8 +57,14 @@ void gs_io_rules_room_clear(gs_io_rules_room_t *self);
 void gs_io_rules_room_change(gs_io_rules_room_t *self, int32_t at, int32_t shape, int sign);
 
 /* Number of further blocks of a shape that each SM could take: negative where it holds more than
- * it has. Valid until the next call. */
+ * it has, and where its blocks may keep one of this carve-out away. Valid until the next call. */
 const int32_t *gs_io_rules_room_of(gs_io_rules_room_t *self, int32_t shape);
+
+/* Whether an SM takes a block of a shape, as far as carve-outs go, if these blocks, or any of them,
+ * are on it. With GS_GPU_CARVEOUT_AT_LEAST it may take one in other cases, too: its carve-out may
+ * be that of a block that ended. */
+bool gs_io_rules_room_suits(const gs_io_rules_state_t *state, int32_t shape,
+                            const gs_io_rules_load_t *load);
 
 /* Amount that an SM has of a resource for blocks of a shape, amount that a block takes, and the
  * number of blocks of the shape for which the rest is enough. */

@@ -93,7 +93,20 @@ static int ranks(gs_context_t *ctx, const int64_t *value, int32_t count, int32_t
 static bool same_shape(const gs_gpu_footprint_t *a, const gs_gpu_footprint_t *b)
 {
     return a->warps == b->warps && a->regs == b->regs && a->smem == b->smem &&
-           a->regs_usable == b->regs_usable;
+           a->regs_usable == b->regs_usable && a->carveout == b->carveout;
+}
+
+/* The place of a carve-out among those of the GPU; -1 where they are ignored. */
+static int32_t carveout_place(const gs_gpu_t *gpu, int64_t carveout)
+{
+    if (gpu->carveout_rule == GS_GPU_CARVEOUT_IGNORE) {
+        return -1;
+    }
+    int32_t place = 0;
+    while (gpu->carveout[place] != carveout) {
+        place++;
+    }
+    return place;
 }
 
 /* Shapes of the kernels, each once. */
@@ -126,6 +139,7 @@ static int find_shapes(gs_io_rules_state_t *self, gs_context_t *ctx)
         if (shape < 0) {
             shape = self->shapes++;
             self->shape[shape] = take;
+            self->carveout[shape] = carveout_place(self->gpu, take.carveout);
             status = gs_hash_index_add(&index, ctx, hash, shape);
         }
         self->kernel[k].shape = (int32_t)shape;
@@ -385,6 +399,7 @@ int gs_io_rules_state_init(gs_io_rules_state_t *self, gs_context_t *ctx, const g
         (self->numbered = gs_alloc(ctx, blocks, sizeof *self->numbered)) == NULL ||
         (self->kernel = gs_alloc(ctx, kernels + 1, sizeof *self->kernel)) == NULL ||
         (self->shape = gs_alloc(ctx, kernels, sizeof *self->shape)) == NULL ||
+        (self->carveout = gs_alloc(ctx, kernels, sizeof *self->carveout)) == NULL ||
         (self->by_joined = gs_alloc(ctx, kernels, sizeof *self->by_joined)) == NULL ||
         (self->by_ready = gs_alloc(ctx, kernels, sizeof *self->by_ready)) == NULL ||
         (self->ready_order = gs_alloc(ctx, kernels, sizeof *self->ready_order)) == NULL ||
@@ -425,6 +440,7 @@ void gs_io_rules_state_free(gs_io_rules_state_t *self, gs_context_t *ctx)
     gs_free(ctx, self->numbered);
     gs_free(ctx, self->kernel);
     gs_free(ctx, self->shape);
+    gs_free(ctx, self->carveout);
     gs_free(ctx, self->by_joined);
     gs_free(ctx, self->by_ready);
     gs_free(ctx, self->ready_order);

@@ -45,6 +45,7 @@ typedef struct {
     int32_t *numbered;            /* positions in grouped, by (kernel, number) */
     gs_io_rules_kernel_t *kernel; /* kernels, one more whose begin is the number of blocks */
     gs_gpu_footprint_t *shape;    /* footprints, by number of the shape */
+    int32_t *carveout;            /* by shape: its place among the GPU's, -1 if they do not count */
     int32_t *by_joined;           /* kernels, by (context, priority, joined, row) */
     int32_t *by_ready;            /* kernels, by (context, priority, ready, row) */
     int32_t *ready_order;         /* kernels, by (context, ready, row) */
