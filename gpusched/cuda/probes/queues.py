@@ -62,7 +62,7 @@ def queues(bench: Bench) -> Finding:
     run = bench.device.run(ops, [Stream(least), Stream(least), Stream(greatest)])
     bench.log = log = run.log()
     tolerance = 50_000
-    broken = check_rules(log, bench.gpu, tolerance=tolerance, placement=None)
+    broken = check_rules(log, bench.spin_gpu, tolerance=tolerance, placement=None)
     first, dispatched = run.first[0], run.dispatched[0]
     if first[2] > dispatched[0] and greatest < least:
         text = "the urgent kernel started after the last block of the one that it should pass"
