@@ -247,7 +247,9 @@ def test_trace_saves_a_workload(tmp_path):
     assert done.stdout.startswith("Workload: 3 tasks, ")
     for note in workload.notes:
         assert f"- {note}" in done.stdout
-    assert done.stdout.endswith("wrote w.toml\n")
+    assert done.stdout.endswith(
+        'wrote w.toml; next: gpusched compare w.toml --gpu "Orin" --cpus N\n'
+    )
     done = run(tmp_path, "trace", RANGES, "--by", "stream", "--period", "40ms", "--save", "w.json")
     assert done.returncode == 0, done.stderr
     assert len(gs.Workload.load(tmp_path / "w.json")) == 4

@@ -363,3 +363,51 @@ def test_the_best_row_has_the_largest_margin() -> None:
     for row in c:
         if row.answer is not None and row.answer.accepted:
             assert (row.margin().factor or 0) <= best.factor
+
+
+# Plain reasons ----------------------------------------------------------------------------------
+
+
+def test_workloads_that_nothing_can_keep() -> None:
+    """A job longer than its deadline and too much CPU work are said once, and are a no."""
+    w = gs.Workload([
+        gs.Task("long", 100, [gs.CPU(30), gs.Kernel(80, blocks=1, threads=32)]),
+        gs.Task("busy", 100, [gs.CPU(90)]),
+    ])  # fmt: skip
+    c = gs.compare(w, gs.Platform("Xavier", cpus=1), methods=["mpcp", "one_stream"])
+    assert c.impossible == (
+        "long: a job alone takes 110ns, more than its deadline of 100ns",
+        "CPU work needs 1.2 CPUs, the platform has 1",
+    )
+    assert c.schedulable is False
+    assert "No way keeps all deadlines: long: a job alone" in str(c)
+    cores = [t.replace(core=0) for t in w]
+    assert "core 0 is 1" in gs.compare(
+        w.replace(tasks=cores), gs.Platform("Xavier", cpus=2), methods=["mpcp"]
+    ).impossible[1]  # fmt: skip
+    assert gs.compare(single(), ORIN, methods=["pbs"]).impossible == ()
+
+
+def test_rates_that_fit_each_other_badly_are_named() -> None:
+    def text(*rates: str) -> str:
+        tasks = [
+            gs.Task(rate, rate=rate, segments=[gs.Kernel("1ms", blocks=1, threads=32)])
+            for rate in rates
+        ]
+        return str(gs.compare(gs.Workload(tasks, tick="us"), ORIN, methods=["one_stream"]))
+
+    assert "60Hz to 16.666ms, 15Hz to 66.666ms" in text("60Hz", "15Hz")
+    assert "Rates are rounded" not in text("50Hz", "20Hz")
+    assert "Rates are rounded" not in text("60Hz")
+
+
+def test_the_setup_names_cores_sms_and_the_server() -> None:
+    w = pipeline()
+    answer = gs.analyze(w, ORIN, "stgm")
+    hosts = answer.detail.hosts  # type: ignore[attr-defined]
+    for i, text in enumerate(answer.setup):
+        assert text.startswith(f"{w.names[i]}: core {hosts.core[i]}, priority {hosts.priority[i]}")
+        first = int(hosts.sm[i].argmax())
+        assert f"SMs {first}" in text
+    assert gs.analyze(w, ORIN, "gpu_server").setup[-1].startswith("GPU server: core ")
+    assert gs.analyze(w, ORIN, "pbs").setup == ()

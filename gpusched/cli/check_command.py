@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,28 +58,33 @@ def run(options: argparse.Namespace) -> int:
     from gpusched._support.budget import Budget
     from gpusched.comparison.analyses import analyze
     from gpusched.comparison.documents import answer_document, json_text
-    from gpusched.comparison.margins import margin
+    from gpusched.comparison.margins import growing_times, margin
 
     workload, platform = workload_of(options), platform_of(options)
     chosen = options_of(options)
+    if options.margin is not None:
+        growing_times(workload, options.margin)  # refuses what there is not, before the test
     budget = None if options.seconds is None else Budget(seconds=options.seconds)
     answer = analyze(workload, platform, options.method, budget=budget, **chosen)
-    room = None
-    if options.margin is not None:
-        room = margin(workload, platform, options.method, options.margin, budget=budget, **chosen)
     if options.json:
+        room = None
+        if options.margin is not None:
+            room = margin(workload, platform, options.method, options.margin, **chosen)
         print(json_text(answer_document(answer, room)), end="")
         return status_of(answer.schedulable)
     print(f"{headline(workload, platform)}\n")
     print(f"{answer.label}: {answer.verdict} ({answer.claim} test)\n")
     print(_table(answer))
     print(f"\n{answer.why()}")
-    if room is not None:
-        print(f"margin: {room}")
-    if answer.assumptions:
-        print("\nassumptions:")
-        for text in answer.assumptions:
+    for title, texts in (("setup", answer.setup), ("assumptions", answer.assumptions)):
+        if texts:
+            print(f"\n{title}:")
+        for text in texts:
             print(f"- {clip(text, 400)}")
+    if options.margin is not None:  # it may take a while
+        sys.stdout.flush()
+        room = margin(workload, platform, options.method, options.margin, **chosen)
+        print(f"\nmargin: {room}")
     return status_of(answer.schedulable)
 
 

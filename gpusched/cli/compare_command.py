@@ -92,6 +92,8 @@ def run(options: argparse.Namespace) -> int:
             print(json_text(comparison_document(findings)), end="")
     elif not options.quiet:
         print(f"{headline(workload, platform)}\n\n{found}")
+        if platform.gpu is None:
+            print("\nwithout a GPU, only ways with the times as given: --gpu (see 'gpus')")
         if not options.no_margin:
             print(f"\n{best_text(findings.best)}")
         if written:

@@ -78,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
     print(workload)
     print("\n".join(f"- {note}" for note in workload.assumptions))
     if options.save is not None:
-        print(f"wrote {options.save}")
+        gpu = "" if trace.gpu is None else f' --gpu "{trace.gpu.name}"'
+        print(f"wrote {options.save}; next: gpusched compare {options.save}{gpu} --cpus N")
     return 0
 
 

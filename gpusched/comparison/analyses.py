@@ -150,7 +150,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
     if method is None:
         raise ValueError(
             f"method: got {way.name!r}, which has no test in this package, expected another way; "
-            "gs.observe simulates it"
+            "gs.observe (gpusched simulate) simulates it"
         )
     known = {option.name for option in method.options} | _MORE_OPTIONS.get(way.name, set())
     known -= _OF_PLATFORM

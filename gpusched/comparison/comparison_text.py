@@ -17,7 +17,9 @@ from gpusched.model.workload.workloads import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HEAD", "cells_of", "frame_of", "html_of", "text_of"]
+__all__ = ["HEAD", "cells_of", "frame_of", "html_of", "rate_notes", "text_of"]
+
+_MANY = 100  # periods in a hyperperiod that is worth a note
 
 HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed")
 
@@ -53,6 +55,22 @@ def text_of(rows: Sequence[Row], workload: Workload) -> str:
     ]
     reasons = [f"{row.label}: {row.why()}" for row in rows if row.schedulable is not True]
     return "\n".join([*lines, *([""] if reasons else []), *reasons])
+
+
+def rate_notes(workload: Workload) -> list[str]:
+    """A sentence where rates were rounded to periods that fit each other badly."""
+    rates = {task.rate: task.period for task in workload if task._assumption() is not None}
+    longest = max(task.period for task in workload)
+    if len(rates) < 2 or workload.hyperperiod < _MANY * longest:
+        return []
+    seconds = workload.hyperperiod * workload.tick_ns / 10**9
+    tick = workload.tick_ns
+    periods = ", ".join(f"{rate} to {time_with_unit(ns, tick)}" for rate, ns in rates.items())
+    return [
+        f"Rates are rounded to periods of whole ticks: {clip(periods, 300)}. These are no "
+        f"multiples of each other, and all jobs together repeat after {seconds:,.0f} s only, "
+        "which makes exact tests slow and harmonic tasks drift; state periods that are multiples."
+    ]
 
 
 def html_of(rows: Sequence[Row], workload: Workload) -> str:

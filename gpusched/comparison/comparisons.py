@@ -18,6 +18,7 @@ from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
+from gpusched.comparison.necessary_conditions import broken_conditions
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
@@ -86,13 +87,24 @@ class Comparison:
     def schedulable(self) -> bool | None:
         """True when a method guarantees every deadline; None when undecided.
 
-        False when none does, and an exact or necessary test shows that deadlines are missed.
+        False when none does, and an exact or necessary test shows that deadlines are missed, or
+        ``impossible`` says why no way keeps them.
         """
         answers = [row.answer for row in self.rows if row.answer is not None]
         if any(answer.accepted for answer in answers):
             return True
+        if self.impossible:
+            return False
         sure = (answer for answer in answers if answer.claim in ("exact", "necessary"))
         return False if any(answer.rejected for answer in sure) else None
+
+    @property
+    def impossible(self) -> tuple[str, ...]:
+        """Sentences on why no way of sharing the GPU keeps the deadlines, if that is plain.
+
+        A job alone takes longer than its deadline, or the CPU work exceeds the CPUs.
+        """
+        return broken_conditions(self.workload, self.platform)
 
     def best(self, *, progress: Progress = None) -> Margin | None:
         """Find the way to use, and by how much everything could grow before it fails.
@@ -281,7 +293,10 @@ class Comparison:
         )
 
     def __str__(self) -> str:
-        return comparison_text.text_of(self.rows, self.workload)
+        table = comparison_text.text_of(self.rows, self.workload)
+        said = [f"No way keeps all deadlines: {text}." for text in self.impossible]
+        said += comparison_text.rate_notes(self.workload)
+        return "\n".join([table, *([""] if said else []), *said])
 
     def _repr_html_(self) -> str:
         return comparison_text.html_of(self.rows, self.workload)

@@ -65,6 +65,7 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     Keys beside ``format``, ``version``, ``gpusched``, ``tick``, ``tick_ns``, ``workload`` and
     ``platform`` as of ``Comparison.document``: ``label``, ``way``, ``test``, ``options``,
     ``claim``, ``schedulable``, ``verdict``, ``tightest`` (the name of a task), ``reason``,
+    ``setup`` (sentences on cores, SMs and priorities that the test chose),
     ``tasks`` (``task``, ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``),
     ``assumptions``, ``seconds``, ``margin`` as of ``Comparison.document``'s ``best``.
     """
@@ -80,6 +81,7 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
         "verdict": answer.verdict,
         "tightest": None if answer.tightest is None else workload.names[answer.tightest],
         "reason": answer.why(),
+        "setup": list(answer.setup),
         "tasks": [
             {**_task(workload, i), **bound, "reason": answer.why(i)}
             for i, bound in enumerate(_bounds(answer, len(workload)))

@@ -19,7 +19,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Growth", "Margin", "factor_text", "margin"]
+__all__ = ["Growth", "Margin", "factor_text", "growing_times", "margin"]
 
 _MONOTONE = ("stgm", "mpcp", "fmlp_plus", "gpu_server")
 _MOST = Fraction(64)
@@ -66,7 +66,7 @@ class Margin:
     def __str__(self) -> str:
         grows = "everything" if self.what == "all" else clip(self.what, 60)
         if self.factor is None:
-            return f"{self.label}: {grows} with none of the {self.tested} factors that were tested"
+            return f"{self.label}: none of the {self.tested} factors tested for {grows} is accepted"
         known = f"{self.label}: {grows} may take {factor_text(self.factor)} times as long"
         if self.exact:
             return f"{known}, and no longer"
@@ -137,7 +137,7 @@ class Growth:
         self, workload: Workload, platform: Platform, way: Way, request: Request, what: str
     ) -> None:
         self.tested = 0
-        self._times = _times(workload, what)
+        self._times = growing_times(workload, what)
         self._asked = (workload, platform, way, what)
         answer = analyzed(DerivedModels(workload, platform), way, request)
         self._options = answer.options
@@ -172,7 +172,7 @@ class Growth:
         return Margin(way.name, dict(self._options), what, factor, failed, self._exact, self.tested)
 
 
-def _times(workload: Workload, what: object) -> list[int]:
+def growing_times(workload: Workload, what: object) -> list[int]:
     """The different times that grow; ValueError without any."""
     if not isinstance(what, str):
         raise TypeError(f"what: got {shown(what)}, expected 'all', 'kernels' or a task's name")

@@ -149,8 +149,8 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     """The run of a way; see `observe`."""
     if way.simulator is None:
         raise ValueError(
-            f"method: got {way.name!r}, expected a way with a simulation; its test plays every job "
-            "of a hyperperiod by itself (gs.analyze)"
+            f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
+            "(gpusched check), follows every job of a hyperperiod"
         )
     if way.method is None and request.options:
         name = next(iter(request.options))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.text import clip
+from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.ways import OptionValue
 from gpusched.model.answers.answer import Answer, Claim, Times, missing
 from gpusched.model.answers.times_in_text import tick_length
@@ -114,6 +115,25 @@ class WorkloadAnswer:
         return found if isinstance(found, (Overload, DeadInterval)) else None
 
     @property
+    def setup(self) -> tuple[str, ...]:
+        """Sentences on what a test has chosen for each task: core, SMs, priority on the core.
+
+        Empty for methods that assign nothing; ``schedule`` has the batches of PBS.
+        """
+        if not isinstance(self.detail, Verdict):
+            return ()
+        hosts, found = self.detail.hosts, []
+        for i, name in enumerate(hosts.name):
+            parts = [f"core {hosts.core[i]}" if hosts.core[i] >= 0 else "no core"]
+            parts.append(f"priority {hosts.priority[i]}")
+            if self.detail.test == "stgm" and hosts.segments[i]:
+                parts.append(f"SMs {_spans(np.flatnonzero(hosts.sm[i]).tolist())}")
+            found.append(f"{clip(name, 60)}: {', '.join(parts)}")
+        if self.detail.server is not None:
+            found.append(f"GPU server: core {int(self.detail.server)}")
+        return tuple(found)
+
+    @property
     def label(self) -> str:
         """Way and mode, such as "mpcp (busy)"."""
         return label_of(self.way, self.options)
@@ -213,6 +233,17 @@ def known_at(values: Times, i: int) -> int | None:
     """A value as an int, None where it is masked."""
     found = values[i]
     return None if found is np.ma.masked else int(found)
+
+
+def _spans(numbers: list[int]) -> str:
+    """Ascending numbers as text, runs by their ends: "0-3, 6"."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in spans) or "none"
 
 
 def nullable(values: Times) -> object:

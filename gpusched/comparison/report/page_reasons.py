@@ -19,6 +19,7 @@ _SIGNS = {
     "not schedulable": ("no", "✗"),
     "undecided": ("", "?"),
     "not applicable": ("out", "–"),
+    "no test": ("out", "–"),
 }
 
 

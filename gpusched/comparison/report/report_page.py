@@ -12,6 +12,7 @@ from gpusched._version import __version__
 from gpusched.comparison.comparison_text import HEAD, cells_of
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin, factor_text
+from gpusched.comparison.necessary_conditions import broken_conditions
 from gpusched.comparison.report.page_inputs import platform_html, workload_html
 from gpusched.comparison.report.page_reasons import assumptions_html, reasons_html, sign_of
 from gpusched.comparison.report.page_style import STYLE
@@ -29,6 +30,7 @@ from gpusched.model.workload.time_units import time_with_unit
 __all__ = ["page_of"]
 
 _PICTURES = 12  # tasks that are drawn
+_SETUP = 40  # tasks whose cores and SMs are listed
 
 
 def page_of(
@@ -42,6 +44,7 @@ def page_of(
     parts = [
         _headline(found, name),
         _methods(found),
+        _setup(found),
         _responses(found),
         reasons_html(found),
         timelines_html(found, runs, traces or {}),
@@ -77,6 +80,8 @@ def _headline(found: Findings, name: str) -> str:
             if row.answer.claim in ("exact", "necessary")
         ]
         lead = f"no method guarantees them, and {xml(', '.join(sure))} cannot keep them."
+        if said := broken_conditions(found.workload, found.platform):
+            lead = f"no way can keep them. {xml(clip('; '.join(said), 600))}."
     else:
         kind, word = "", "? Undecided:"
         lead = "no method guarantees every deadline, and no exact test shows a miss."
@@ -109,6 +114,17 @@ def _best(found: Findings) -> str:
         f'<p class="lead">Most room: <strong>{xml(found.best.label)}</strong> ({xml(title)}). '
         f"{_room(found.best)}</p>\n"
     )
+
+
+def _setup(found: Findings) -> str:
+    """Cores, SMs and priorities that the best row has chosen."""
+    row = next((row for row in found.rows if found.best and row.label == found.best.label), None)
+    if row is None or row.answer is None or not row.answer.setup:
+        return ""
+    items = "".join(f"<li>{xml(text)}</li>" for text in row.answer.setup[:_SETUP])
+    more = len(row.answer.setup) - _SETUP
+    note = f'<p class="note">And {more} more.</p>' if more > 0 else ""
+    return f"<h2>Setup of {xml(row.label)}</h2>\n<ul>{items}</ul>{note}"
 
 
 def _room(margin: Margin) -> str:

@@ -179,8 +179,8 @@ def _of_one_kernel(task: Task, parts: JobParts, found: _Found) -> JobParts:
     count = sum(of.kernel.repeat for of in parts.kernels)
     if count != 1:
         raise ValueError(
-            f"{task.name}: got {count} kernels in a job, expected one; the kernels of a chain wait "
-            "for those of other tasks one by one (chains='fuse' takes them as one unit)"
+            f"{task.name}: got {count} kernels in a job, expected one; each kernel of a chain "
+            "waits for those of other tasks, of which the model knows nothing"
         )
     if parts.copies:
         found.around.append(task.name)

@@ -99,6 +99,8 @@ def _toml(where: str, text: str) -> object:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
+        if "Cannot declare ('task',)" in message:
+            message = message.replace("Cannot declare", "write [[task]]: cannot declare")
         if at := _AT.search(message):
             line, message = int(at[1]), message[: at.start()]
         else:

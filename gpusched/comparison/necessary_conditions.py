@@ -1,0 +1,47 @@
+"""Conditions without which no way of sharing the GPU keeps the deadlines of a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from gpusched._support.text import clip
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["broken_conditions"]
+
+
+def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]:
+    """Sentences about jobs longer than their deadlines, and CPU work that exceeds the CPUs.
+
+    Kernels count with their times alone on the whole GPU.
+    """
+    try:
+        times = workload.kernel_times(platform)
+    except (ValueError, OverflowError):
+        return ()  # the rows say why
+    found = []
+    for task, of_task in zip(workload, times, strict=True):
+        kernels = sum(of.time * of.kernel.repeat for of in of_task if of is not None)
+        alone = task.cpu_time + task.copy_time + kernels
+        if alone > task.deadline:
+            found.append(
+                f"{clip(task.name, 60)}: a job alone takes "
+                f"{time_with_unit(alone, workload.tick_ns)}, more than its deadline of "
+                f"{time_with_unit(task.deadline, workload.tick_ns)}"
+            )
+    found += _overload(workload.tasks, platform.cpus, "the platform has")
+    for core in sorted({task.core for task in workload if task.core is not None}):
+        here = [task for task in workload if task.core == core]
+        found += _overload(here, 1, f"core {core} is")
+    return tuple(found)
+
+
+def _overload(tasks: Sequence[Task], cpus: int, where: str) -> list[str]:
+    used = sum((Fraction(task.cpu_time, task.period) for task in tasks), Fraction(0))
+    if used <= cpus:
+        return []
+    return [f"CPU work needs {float(used):.4g} CPUs, {where} {cpus}"]
