@@ -59,6 +59,7 @@
 #include "generate/host_sets.h"
 #include "generate/kernel_sets.h"
 #include "generate/uunifast.h"
+#include "io/event_scan.h"
 #include "model/batch_table.h"
 #include "model/gpu.h"
 #include "model/host_tasks.h"

@@ -19,8 +19,9 @@ LAYERS = {
     "pbs": {"core", "model"},
     "analysis": {"core", "model", "generate"},
     "simulate": {"core", "model"},
+    "io": {"core", "model"},
     "cuda": {"core", "model"},
-    "python": {"core", "model", "generate", "pbs", "analysis", "simulate", "cuda"},
+    "python": {"core", "model", "generate", "pbs", "analysis", "simulate", "io", "cuda"},
 }
 MOST_SOURCES = 16
 FILES = sorted(p.relative_to(CSRC) for p in CSRC.rglob("*.[ch]") if p.parent != CSRC)

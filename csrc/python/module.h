@@ -72,6 +72,7 @@ extern PyMethodDef gs_python_fifo_bound_methods[];
 extern PyMethodDef gs_python_fifo_methods[];
 extern PyMethodDef gs_python_hierarchy_methods[];
 extern PyMethodDef gs_python_warps_methods[];
+extern PyMethodDef gs_python_event_scan_methods[];
 extern PyMethodDef gs_python_host_tests_methods[];
 extern PyMethodDef gs_python_host_sim_methods[];
 extern PyMethodDef gs_python_gedf_methods[];

@@ -72,6 +72,7 @@ def workload_of(
         *maker.said(),
         *found.said,
         *work.left_out,
+        *trace.notes,
     ]
     return Workload([task.finished() for task in tasks], "ns", notes=notes)
 
