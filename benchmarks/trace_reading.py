@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,8 +53,11 @@ def operator(number: int, name: str, ts: float, dur: float, shapes: int) -> dict
 
 def launch(number: int, ts: float) -> Iterator[dict[str, Any]]:
     """A call, its kernel, and the arrow between them."""
-    names = ("vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>", "reduce_kernel"
-             "<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>")
+    names = (
+        "vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>",
+        "reduce_kernel"
+        "<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float, float, float>",
+    )
     name = f"void at::native::{names[number % 2]}, at::detail::Array<char*, 3> >(int, float)"
     yield {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4037, "tid": 4037,
            "ts": ts, "dur": 5.12,
@@ -75,17 +77,29 @@ def launch(number: int, ts: float) -> Iterator[dict[str, Any]]:
 
 def with_stacks(number: int, ts: float) -> Iterator[dict[str, Any]]:
     """Events of a launch as a profiler with stacks and shapes records them."""
-    for i, where in enumerate(("torch/nn/modules/module.py(1518): _wrapped_call_impl",
-                               "torch/nn/modules/conv.py(456): _conv_forward",
-                               "<built-in method conv2d of type object at 0x7f0a5c2b1e20>")):
+    for i, where in enumerate(
+        (
+            "torch/nn/modules/module.py(1518): _wrapped_call_impl",
+            "torch/nn/modules/conv.py(456): _conv_forward",
+            "<built-in method conv2d of type object at 0x7f0a5c2b1e20>",
+        )
+    ):
         args = {"Python id": 3 * number + i, "Python parent id": 3 * number + i - 1, "Ev Idx": i}
         yield {"ph": "X", "cat": "python_function", "name": where, "pid": 4037, "tid": 4037,
                "ts": ts, "dur": 30.125, "args": args}  # fmt: skip
     for i, name in enumerate(("aten::conv2d", "aten::convolution", "aten::cudnn_convolution")):
         yield operator(4 * number + i, name, ts + i, 25.5 - i, 2 + i)
     if number % 500 == 0:
-        yield {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{number // 500}",
-               "pid": 4037, "tid": 4037, "ts": ts - 1, "dur": 499 * STEP_US, "args": {}}
+        yield {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": f"ProfilerStep#{number // 500}",
+            "pid": 4037,
+            "tid": 4037,
+            "ts": ts - 1,
+            "dur": 499 * STEP_US,
+            "args": {},
+        }
     yield from launch(number, ts + 4.375)
 
 

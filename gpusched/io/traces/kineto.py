@@ -7,6 +7,7 @@ decimals, never as floats. The file is read piece by piece, and only needed even
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -110,7 +111,7 @@ class File:
         else:
             self.events = TraceEvents(missing=beside.error[1])
             call = np.full(len(launched), NO_CALL)
-        return Trace(*columns, column(call), notes=self._notes())
+        return replace(Trace(*[*columns, column(call)]), notes=self._notes())
 
     def beside_kernels(self) -> TraceEvents:
         """The events beside the kernels, once these are read; the reason where there are none."""
@@ -159,15 +160,15 @@ class _Content:
         """Take events; those of the groups whose fields are not regular are decoded whole."""
         mixed, kernels, calls, operators = groups
         whole_ones = [mixed]
-        if len(operators.index):
+        if len(operators.place):
             self.beside.add_operators(*map(decoded_column, operators.texts))
-        if len(kernels.index) and not self.kernels.add_columns(kernels):
+        if len(kernels.place) and not self.kernels.add_columns(kernels):
             whole_ones.append(kernels)
-        if len(calls.index) and not self.beside.add_calls(calls):
+        if len(calls.place) and not self.beside.add_calls(calls):
             whole_ones.append(calls)
         for rows in whole_ones:
             events = decoded(data, rows)
-            for index, event in zip(rows.index.tolist(), events, strict=True):
+            for index, event in zip(rows.place.tolist(), events, strict=True):
                 self._add(index, event)
 
     def _add(self, index: int, event: Any) -> None:

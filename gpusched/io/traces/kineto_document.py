@@ -21,7 +21,7 @@ __all__ = ["NotJson", "Rows", "Selection", "Taker", "decoded", "read_document"]
 _SPENT, _OPENED, _, _WRONG, _OTHER = range(5)  # reasons to stop, of csrc/io/event_scan.h
 _START = 0
 # Text that leads a parser to each place of csrc/io/event_scan.h.
-_BEFORE = ("", "{", '{"":0', '{"":[', '{"":[0', "{}")
+_BEFORE = ("", "{", '{"":""', '{"":[', '{"":[""', "{}")
 _AMONG_EVENTS = (3, 4)  # places
 _MEMBERS = ("traceEvents", "times", "deviceProperties")  # that are kept
 _ERRORS = (ValueError, ArithmeticError, RecursionError)
@@ -41,11 +41,11 @@ class Selection(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Needed events of a group: ranges in the data, indices in the list, texts of columns."""
+    """Needed events of a group: ranges in the data, places in the list, texts of columns."""
 
     begin: Int64Array
     end: Int64Array
-    index: Int64Array
+    place: Int64Array
     texts: tuple[bytes, ...]
 
 
@@ -67,9 +67,7 @@ def decoded(data: bytes, rows: Rows) -> list[Any]:
     return events
 
 
-def read_document(
-    pieces: Iterable[bytes], selection: Selection, taker: Taker
-) -> tuple[Any, int]:
+def read_document(pieces: Iterable[bytes], selection: Selection, taker: Taker) -> tuple[Any, int]:
     """The document with an empty list in the place of its events, and their number.
 
     Of an object, the members "traceEvents", "times" and "deviceProperties" are kept.
@@ -175,7 +173,7 @@ class _Document:
     def _scan(self, data: bytes, last: bool) -> int:
         if self.other is not None:
             return self._collect(data, last)
-        position = 0
+        position: int = 0
         while True:
             before = self.place
             reason, self.place, after, self.events, lines, line, groups = _core.event_scan(
@@ -197,7 +195,7 @@ class _Document:
 
     def _deliver(self, data: bytes, place: int, groups: list[Rows]) -> None:
         if place in _AMONG_EVENTS:
-            if any(len(rows.index) for rows in groups):
+            if any(len(rows.place) for rows in groups):
                 self.taker.take(data, groups)
             return
         members = groups[0]

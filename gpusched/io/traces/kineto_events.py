@@ -33,7 +33,14 @@ from gpusched.io.traces.trace_events import (
 )
 from gpusched.io.traces.trace_tables import INT64_MAX, column
 
-__all__ = ["CALL_CATEGORIES", "CALL_FIELDS", "OPERATOR_FIELDS", "OTHERS", "BACKWARD", "BesideKernels"]
+__all__ = [
+    "BACKWARD",
+    "CALL_CATEGORIES",
+    "CALL_FIELDS",
+    "OPERATOR_FIELDS",
+    "OTHERS",
+    "BesideKernels",
+]
 
 # Older versions write the categories of the second column.
 CALL_CATEGORIES = ("cuda_runtime", "Runtime", "cuda_driver")
@@ -89,11 +96,11 @@ class BesideKernels:
             return
         try:
             if category in CALL_CATEGORIES:
-                self.add_call(index, event)
+                self.add_call(index, event, category)
             elif category in _ON_CPU or category in _ON_GPU:
                 self.add_range(index, event, category)
             elif category in _COPIES or category in _MEMSETS:
-                self.add_transfer(index, event)
+                self.add_transfer(index, event, category)
         except ValueError as error:
             self.error = index, str(error)
 
@@ -119,7 +126,7 @@ class BesideKernels:
             return False
         kept = (number >= 0) | np.array(waits)
         keys = list(zip(processes, threads, strict=True))
-        index = rows.index
+        index = rows.place
         known = {key: -1 for key in keys}
         for i in np.flatnonzero(kept).tolist():
             if known[keys[i]] < 0:
@@ -129,14 +136,15 @@ class BesideKernels:
         self.calls.append(table[:, kept])
         return True
 
-    def add_call(self, index: int, event: dict[str, Any]) -> None:
+    def add_call(self, index: int, event: dict[str, Any], category: str) -> None:
         name = event.get("name")
         waits = isinstance(name, str) and "ynchronize" in name
         number = correlation(event.get("args"))
         if number < 0 and not waits:
             return
-        start, duration = self.times(index, event)
-        call = (index, start, start + duration, self.thread_of(index, event), waits, number)
+        start, duration = self.times(index, event, category)
+        thread = self.thread_of(index, event, category)
+        call = (index, start, start + duration, thread, waits, number)
         self.calls.append(np.array([call], np.int64).T)
 
     def add_range(self, index: int, event: dict[str, Any], category: str) -> None:
@@ -156,13 +164,13 @@ class BesideKernels:
             return
         stream = integer_argument(event.get("args"), "stream")
         if stream is None and (stream := whole(event.get("tid"))) is None:
-            self.fail(index, event, "stream", event.get("tid"), "an integer")
+            self.fail(index, event, "stream", event.get("tid"), "an integer", category)
         self.ranges.append((name, start, end, stream, OF_STREAM, index))
 
-    def add_transfer(self, index: int, event: dict[str, Any]) -> None:
-        start, duration = self.times(index, event)
+    def add_transfer(self, index: int, event: dict[str, Any], category: str) -> None:
+        start, duration = self.times(index, event, category)
         name, args = event.get("name"), event.get("args")
-        kind = MEMSET if event["cat"] in _MEMSETS else COPY_OTHER
+        kind = MEMSET if category in _MEMSETS else COPY_OTHER
         if kind == COPY_OTHER and isinstance(name, str):
             kind = next((k for word, k in _DIRECTIONS.items() if word in name), kind)
         where = [integer_argument(args, key) for key in ("device", "context", "stream")]
@@ -182,20 +190,21 @@ class BesideKernels:
         calls = np.concatenate([np.zeros((6, 0), np.int64), *self.calls], axis=1)
         calls = calls[:, np.argsort(calls[0], kind="stable")]
         of_transfer: Int64Array = column(self.of_transfer)
+        _, start, end, thread, waits, numbers = calls
         linked = LinkedCalls(
-            Calls(column(calls[1]), column(calls[2]), column(number_of[calls[3]]),
-                  column(calls[4], bool)),
-            column(calls[5]),
+            Calls(column(start), column(end), column(number_of[thread]), column(waits, bool)),
+            column(numbers),
             np.concatenate([launched, of_transfer]),
         )
-        names, start, end, thread, kind, row = list(zip(*self.ranges, strict=True)) or [()] * 6
-        thread = np.array(thread, np.int64)
-        on_cpu = np.array(kind, np.int64) == OF_THREAD
-        thread[on_cpu] = number_of[thread[on_cpu]]
+        ranges = [
+            (*row[:3], number_of[row[3]] if row[4] == OF_THREAD else row[3], *row[4:])
+            for row in self.ranges
+        ]
+        names, *columns = list(zip(*ranges, strict=True)) or [()] * 6
         transfers = list(zip(*self.transfers, strict=True)) or [()] * 6
         events = TraceEvents(
             calls=linked.calls,
-            ranges=Ranges(column(names, object), *map(column, (start, end, thread, kind, row))),
+            ranges=Ranges(column(names, object), *map(column, columns)),
             transfers=Transfers(*[*map(column, transfers), column(linked.of(of_transfer))]),
             threads=tuple(threads),
             helpers=frozenset(i for i, key in enumerate(threads) if key in self.backward),
@@ -204,7 +213,7 @@ class BesideKernels:
         )
         return events, linked
 
-    def thread_of(self, index: int, event: dict[str, Any], category: str = "") -> int:
+    def thread_of(self, index: int, event: dict[str, Any], category: str) -> int:
         key = (event.get("pid"), event.get("tid"))
         if not all(isinstance(part, (int, str)) for part in key):
             field = "pid" if not isinstance(key[0], (int, str)) else "tid"
@@ -219,7 +228,7 @@ class BesideKernels:
         self.first[number] = min(self.first[number], index)
         return number
 
-    def times(self, index: int, event: dict[str, Any], category: str = "") -> tuple[int, int]:
+    def times(self, index: int, event: dict[str, Any], category: str) -> tuple[int, int]:
         found = []
         for field in ("ts", "dur"):
             time = nanoseconds(event.get(field))
@@ -236,10 +245,9 @@ class BesideKernels:
         return start, duration
 
     def fail(
-        self, index: int, event: dict[str, Any], field: str, value: Any, what: str,
-        category: str = "",
+        self, index: int, event: dict[str, Any], field: str, value: Any, what: str, category: str
     ) -> NoReturn:
-        kind = f"{category or event['cat']} {shown(event.get('name'))}"
+        kind = f"{category} {shown(event.get('name'))}"
         where = f"{self.source}: traceEvents[{index}], {kind}"
         found = "nothing" if value is None else shown(value)
         raise ValueError(f"{where}: {field!r}: got {found}, expected {what}")

@@ -87,9 +87,9 @@ class Kernels:
             return False
         self.names += map(self.known.setdefault, names, names)
         table[-1] = np.maximum(table[-1], -1)
-        self.parts.append(np.array([rows.index[kept], start, duration, *table]))
+        self.parts.append(np.array([rows.place[kept], start, duration, *table]))
         if not kept.all():
-            every = zip(rows.index.tolist(), map(str, decoded_column(name)), strict=True)
+            every = zip(rows.place.tolist(), map(str, decoded_column(name)), strict=True)
             self.without_grid += itertools.compress(every, ~kept)
         return True
 
@@ -108,7 +108,7 @@ class Kernels:
 def _in_range(start: Int64Array, duration: Int64Array, numbers: list[Int64Array]) -> bool:
     """True when times and the integers of kernels are such that `_Event` takes them."""
     least = [np.min(values) for values in numbers]
-    return (
+    return bool(
         min(np.min(start), *least) >= -INT64_MAX
         and min(np.min(duration), *least[:_NOT_NEGATIVE]) >= 0
         and not np.any(start > INT64_MAX - duration)
@@ -142,8 +142,9 @@ class _Event:
         args = event.get("args")
         self.args: dict[str, Any] = args if isinstance(args, dict) else {}
         kind = self.args.get("kind")
-        rocm = isinstance(kind, str) and kind.startswith("Dispatch ")
-        self.amd = kind if rocm and self.args.get("registers per thread") is None else ""
+        self.amd = ""  # the kind of a kernel of ROCm
+        if isinstance(kind, str) and kind.startswith("Dispatch "):
+            self.amd = kind if self.args.get("registers per thread") is None else ""
 
     def row(self) -> tuple[Any, ...]:
         """Entries of the launch, in the order of the arrays of ``Trace``."""

@@ -73,7 +73,6 @@ def _text_reader(
         raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
     if kineto.like_json(first):
         return kineto.File(source, itertools.chain([first], parts), packed, True)
-    parts.close()
     file.seek(start)
     data = file.read() if isinstance(file, io.BytesIO) else read_all(file, source, max_bytes)
     if packed:
