@@ -251,6 +251,18 @@ static const char *const SIMULATE_STREAM_KIND[] = {
     [GS_SIMULATE_HIERARCHY_STREAM_NULL] = "null",
 };
 
+static const char *const IO_ROW_TEXT[] = {
+    [GS_IO_ROW_TEXT_INTEGER] = "integer",         [GS_IO_ROW_TEXT_SCALED] = "scaled",
+    [GS_IO_ROW_TEXT_THOUSANDTHS] = "thousandths", [GS_IO_ROW_TEXT_TEXT] = "text",
+    [GS_IO_ROW_TEXT_OPTIONAL] = "optional",
+};
+
+static const char *const IO_RULE[] = {
+    [GS_IO_RULES_IDLE] = "idle",           [GS_IO_RULES_LIMITS] = "limits",
+    [GS_IO_RULES_PLACEMENT] = "placement", [GS_IO_RULES_PRIORITY] = "priority",
+    [GS_IO_RULES_QUEUE] = "queue",         [GS_IO_RULES_STREAM] = "stream",
+};
+
 static const char *const SIMULATE_WAIT_REASON[] = {
     [GS_SIMULATE_HIERARCHY_WAIT_STREAM] = "stream",
     [GS_SIMULATE_HIERARCHY_WAIT_AFTER] = "after",
@@ -354,6 +366,8 @@ static const gs_enumeration_t ALL[] = {
      sizeof SIMULATE_LAUNCH_KIND / sizeof *SIMULATE_LAUNCH_KIND},
     {"simulate.stream_kind", SIMULATE_STREAM_KIND,
      sizeof SIMULATE_STREAM_KIND / sizeof *SIMULATE_STREAM_KIND},
+    {"io.row_text", IO_ROW_TEXT, sizeof IO_ROW_TEXT / sizeof *IO_ROW_TEXT},
+    {"io.rule", IO_RULE, sizeof IO_RULE / sizeof *IO_RULE},
     {"simulate.wait_reason", SIMULATE_WAIT_REASON,
      sizeof SIMULATE_WAIT_REASON / sizeof *SIMULATE_WAIT_REASON},
     {"cuda.limit", CUDA_LIMIT, sizeof CUDA_LIMIT / sizeof *CUDA_LIMIT},

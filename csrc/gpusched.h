@@ -3,6 +3,7 @@
  * Arrows run downwards only:
  *
  *   cuda/       driver (opened at run time), device, run, player
+ *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
  *               GPU model); graph/ (the scheduling graph) [RTNS24] analysis/   fifo/ [ECRTS17];
  * partitioned/, allocation/ [RTCSA19]; global_edf/ [RTNS10]; common/ simulate/   fifo/ [ECRTS17],
@@ -46,8 +47,10 @@
 #include "core/context.h"
 #include "core/enumeration.h"
 #include "core/heap.h"
+#include "core/index_set.h"
 #include "core/int128.h"
 #include "core/method.h"
+#include "core/radix_sort.h"
 #include "core/rational.h"
 #include "core/rng.h"
 #include "core/vector.h"
@@ -60,6 +63,9 @@
 #include "generate/kernel_sets.h"
 #include "generate/uunifast.h"
 #include "io/event_scan.h"
+#include "io/free_lanes.h"
+#include "io/row_text.h"
+#include "io/rules/rules.h"
 #include "model/batch_table.h"
 #include "model/gpu.h"
 #include "model/host_tasks.h"
@@ -77,6 +83,7 @@
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"
+#include "simulate/occupancy.h"
 #include "simulate/warps.h"
 
 #endif

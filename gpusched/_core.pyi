@@ -523,7 +523,7 @@ def event_scan(
     position: int,
     events: int,
     wanted: tuple[tuple[bytes, bytes, int], ...],
-    groups: tuple[tuple[bytes, ...], ...],
+    fields: tuple[tuple[bytes, ...], ...],
     last: bool,
 ) -> tuple[int, int, int, int, int, int, tuple[tuple[_Frames, tuple[bytes, ...]], ...]]: ...
 def warps_run(
@@ -536,6 +536,40 @@ def warps_run(
     separate: bool,
     stop: Buffer | None,
 ) -> _Ints: ...
+
+# Occupancy of SMs over time (py_occupancy.c)
+
+def sm_occupancy(
+    sms: int, sm: _In, start: _In, end: _In, threads: _In
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # sm, time, warps, threads, blocks
+
+# Text of traces (py_row_text.c)
+
+def row_text(
+    values: _In,
+    kind: _In,
+    fixed: _In,
+    fixed_begin: _In,
+    texts: _In,
+    texts_begin: _In,
+    *,
+    factor: int,
+) -> bytes: ...
+def free_lanes(groups: int, group: _In, start: _In, end: _In) -> _Ints: ...
+
+# Logs of blocks (py_rules.c). kernels: stream, launch, joined, threads, regs, smem, priority,
+# context; blocks: kernel, block, sm, start, end.
+
+def rules_check(
+    limits: _In,
+    sm_order: _In | None,
+    kernels: tuple[_In, ...],
+    blocks: tuple[_In, ...],
+    *,
+    tolerance: int,
+    latency: int,
+    placement: bool,
+) -> tuple[_Ints, ...]: ...  # rule, kernel, block, time, five details
 
 # Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the arrays of
 # HostTasks._columns(), N sets of n tasks, with sizes at the end where they differ. All return

@@ -119,17 +119,22 @@ ARGUMENTS: dict[str, Any] = {
     "driver": None,
     "end": END,
     "even": False,
-    "events": 0,
     "even_copy": True,
+    "events": 0,
+    "factor": 3,
+    "fields": ((), (b"name", b"args.b")),
     "first": 0,
     "first_only": False,
+    "fixed": np.frombuffer(b"<, >", np.uint8),
+    "fixed_begin": np.array([0, 1, 3, 4]),
     "flags": 0,
     "floating": np.array([9, 0, 5]),
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
     "gpu": 0,
     "graph": np.array([0, 0]),
-    "groups": ((), (b"name", b"args.b")),
+    "group": np.array([1, 0, 0, 1, 1, 0, 1, 1, 0]),
+    "groups": 2,
     "high": 1.0,
     "hosts": HOSTS,
     "idling": False,
@@ -216,17 +221,21 @@ ARGUMENTS: dict[str, Any] = {
     "stream_kind": np.array([2, 0, 1]),
     "stream_priority": np.array([0, -1]),
     "switch_time": 3,
+    "texts": np.frombuffer(b"onetwo", np.uint8),
+    "texts_begin": np.array([0, 3, 6]),
     "theorems": 511,
     "thorough": True,
     "threads": np.array([128, 160]),
     "tick": 1,
     "ticks": 10,
+    "tolerance": 2,
     "time": np.array([0, 0, 7]),
     "timeslice": np.array([10, 5]),
     "triggers": np.array([1]),
     "undecided": np.zeros((1, 8), np.int64),
     "until": np.array([500]),
     "utilization": np.array([0.5, 1.0]),
+    "values": np.array([[5, -5, 0], [0, 1, 1]]),
     "variant": 0,
     "victim": np.array([-1]),
     "wait": 0,
@@ -247,6 +256,15 @@ def arguments(name: str) -> dict[str, Any]:
     if name == "oracle_by_placement":
         shape = {"blocks": [[4, 4, 4]], "threads": [[32] * 3], "regs": [[8] * 3], "smem": [[0] * 3]}
         values |= {key: np.array(value) for key, value in shape.items()}
+    if name == "rules_check":
+        kernels = ([0, 1], [0, 3], [0, 3], [32, 64], [8, 0], [0, 9], [0, -1], [0, 0])
+        blocks = ([0, 0, 1], [1, 0, 0], [0, 1, 2], [0, 0, 4], [9, 8, 7])
+        values["kernels"] = tuple(np.array(row) for row in kernels)
+        values["blocks"] = tuple(np.array(row) for row in blocks)
+    if name == "row_text":
+        values["kind"] = np.array([2, 3])
+    if name == "sm_occupancy":
+        values |= {"sms": 8, "sm": np.arange(9) % 3, "threads": 32 + np.arange(9)}
     if name.startswith("fifo_"):
         kernels = {"period": [[40, 30, 24]], "blocks": [[2, 4, 1]], "threads": [[3, 2, 4]]}
         values |= {key: np.array(value) for key, value in kernels.items()}

@@ -147,11 +147,36 @@ def read_trace() -> Callable[[Any], Any]:
     return lambda _: gs.io.read_trace(f"/dev/fd/{file.fileno()}")
 
 
+def workload() -> gs.Workload:
+    """Many tasks, of which every row of a comparison and every margin takes its time."""
+    tasks = []
+    for i in range(300):
+        segments = [gs.CPU(200), *[gs.Kernel(200, blocks=40, threads=256)] * 20, gs.CPU(3)]
+        tasks.append(gs.Task(f"t{i}", 10**7 * (1 + i % 7), segments))
+    return gs.Workload(tasks)
+
+
+def comparison() -> Callable[[Any], Any]:
+    w, platform = workload(), gs.Platform("xavier", cpus=4)
+
+    def endless(stop: Any) -> None:
+        while True:
+            gs.compare(w, platform, stop=stop)
+
+    return endless
+
+
+def margin() -> Callable[[Any], Any]:
+    w, platform = workload(), gs.Platform("xavier", cpus=4)
+    return lambda stop: gs.margin(w, platform, "stgm", stop=stop)
+
+
 CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
         *(host_test, host_allocation, host_groups, host, host_responses),
+        *(comparison, margin),
     )
 }
 WITHOUT_FLAG = {"read_trace": read_trace}

@@ -268,7 +268,7 @@ def test_trace_refuses_options_that_do_not_go_together(tmp_path):
         (["--by", "annotation", "--period", "1"], "period: got '1', expected a number with a unit"),
         (["--by", "annotation", "--quantile", "2"], "quantile: got '2', expected"),
         (["--by", "annotation", "--names", "("], "names: got '(', expected a regular expression"),
-        (["--by", "annotation", "--save", "w.csv"], "w.csv"),
+        (["--by", "annotation", "--save", "w.csv"], "--save: got 'w.csv', expected a name that"),
     ):
         assert message in refused(tmp_path, "trace", RANGES, *arguments)
     assert list(tmp_path.iterdir()) == []

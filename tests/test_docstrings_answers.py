@@ -1,4 +1,4 @@
-"""Examples in the docstrings of gs.analysis, gs.pbs and of the answers' base."""
+"""Examples in the docstrings of gs.analysis, gs.io, gs.pbs and of the answers' base."""
 
 import doctest
 import importlib
@@ -7,7 +7,7 @@ import pkgutil
 import pytest
 
 import gpusched as gs
-from gpusched import analysis, pbs
+from gpusched import analysis, comparison, pbs
 
 pytestmark = pytest.mark.python
 
@@ -15,7 +15,7 @@ MODULES = [
     "gpusched.model.answers.answer",
     *(
         info.name
-        for package in (analysis, pbs)
+        for package in (analysis, comparison, pbs)
         for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
     ),
 ]

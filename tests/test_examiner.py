@@ -379,15 +379,17 @@ def test_times_and_streams_beyond_reason_are_refused() -> None:
 
 
 def test_checks_that_are_refused() -> None:
-    with pytest.raises(TypeError, match="log: got dict, expected BlockLog"):
-        check_rules({}, GPU)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="log: got int, expected BlockLog"):
+        check_rules(3, GPU)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"log\[0\]: got int, expected BlockLog"):
+        check_rules({"a": 3}, GPU)  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="tolerance: got -1, expected a non-negative number"):
         check_rules(example(), GPU, tolerance=-1)
     with pytest.raises(OverflowError, match=f"tolerance: got {2**62}, expected less than"):
         check_rules(example(), GPU, tolerance=2**62)
     with pytest.raises(ValueError, match="placement: got 'olmedo', expected one of most_room"):
         check_rules(example(), GPU, placement="olmedo")
-    with pytest.raises(ValueError, match=r"sm\[3\]: got 7, expected 0 to 1, an SM of the GPU"):
+    with pytest.raises(ValueError, match=r"sm\[3\]: got 7, expected an SM of the GPU"):
         check_rules(example(**put("sm", (3, 7))), GPU)
     with pytest.raises(ValueError, match=r"kernel 1 \(second\): got a block that fits no SM,"):
         check_rules(example(**put("smem", (1, 10**9))), GPU)

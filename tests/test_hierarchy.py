@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference import occupancy
 
 import gpusched as gs
+from gpusched import _core
 from gpusched.simulate import hierarchy_timeline, run_slices
 from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Hierarchy
 
@@ -209,6 +211,19 @@ def test_one_sm_is_the_fifo_model() -> None:
             assert getattr(run, ours).tolist() == getattr(fifo, theirs).tolist()
         backlogs += bool((run.head > run.launches.time).any())
     assert backlogs > 10
+
+
+def test_occupancy_as_the_twin() -> None:
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(0, 30))
+        sm, start = rng.integers(0, 4, n), rng.integers(-9, 9, n)
+        end, threads = start + rng.integers(0, 6, n), rng.integers(1, 100, n)
+        rows = zip(
+            *(c.tolist() for c in _core.sm_occupancy(4, sm, start, end, threads)), strict=True
+        )
+        spans = zip(*(c.tolist() for c in (sm, start, end, threads)), strict=True)
+        assert list(rows) == occupancy.occupancy(spans)
 
 
 def test_occupancy() -> None:

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.python
 
 nbformat = pytest.importorskip("nbformat")
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+TRACE = Path(__file__).parent / "data" / "perception.pt.trace.json.gz"  # notebook 10 reads it
 
 
 def test_there_are_notebooks():
@@ -25,19 +26,23 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     for variable in ("IPYTHONDIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"):
         monkeypatch.setenv(variable, str(tmp_path / "settings" / variable))
     (tmp_path / "settings" / "IPYTHONDIR").mkdir(parents=True)
-    (tmp_path / "work").mkdir()
-    inputs = [Path(shutil.copy(file, tmp_path / "work")) for file in path.parent.glob("*.toml")]
+    # As in the repository: the notebooks' folder, and beside it that of the tests' data.
+    work, data = tmp_path / "notebooks", tmp_path / "tests" / "data"
+    work.mkdir()
+    data.mkdir(parents=True)
+    shutil.copy(TRACE, data)
+    inputs = [Path(shutil.copy(file, work)) for file in path.parent.glob("*.toml")]
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     client = nbclient.NotebookClient(
         notebook,
         timeout=120,
         kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path / "work")}},
+        resources={"metadata": {"path": str(work)}},
     )
     client.execute()
-    left = sorted((tmp_path / "work").iterdir())
-    assert left == sorted(inputs), "a notebook leaves no files behind"
+    left = sorted([*work.iterdir(), *data.iterdir()])
+    assert left == sorted([*inputs, data / TRACE.name]), "a notebook leaves no files behind"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

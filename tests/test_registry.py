@@ -86,7 +86,7 @@ def test_every_enumeration_is_complete() -> None:
     for name, items in _core.ENUMERATIONS.items():
         assert len(items) == len(set(items)), name
         assert name.split(".")[0] in ("core", "model", "generate", "pbs", "analysis", "simulate",
-                                      "cuda")  # fmt: skip
+                                      "io", "cuda")  # fmt: skip
 
 
 def test_limits() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import random
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,47 @@ def test_frame() -> None:
     stack = gs.BatchTable([[0, 1, 3, 4], [0, 1, 3, 0]]).to_frame()
     assert stack["set"].tolist() == [0, 0, 0, 1, 1]
     assert stack["tasks"].tolist() == [(0,), (1,), (0, 1), (0,), (1,)]
+
+
+def test_frames_of_stacks() -> None:
+    """The rows of a stack are those of its tables, also with orders and undecided batches."""
+    pd = pytest.importorskip("pandas")
+    rng = random.Random(5)
+    for n in (1, 2, 3, 4):
+        tables = [random_table(rng, n) for _ in range(5)]
+        stack = gs.BatchTable(*stacked(tables))
+        frames = [table.to_frame().assign(set=number) for number, table in enumerate(tables)]
+        expected = pd.concat(frames, ignore_index=True)[list(stack.to_frame().columns)]
+        pd.testing.assert_frame_equal(stack.to_frame(), expected)
+        assert gs.BatchTable.from_frame(stack.to_frame()) == stack
+
+
+def random_table(rng: random.Random, n: int) -> gs.BatchTable:
+    batches = {(task,): rng.randint(1, 9) for task in range(n)}
+    for _ in range(2**n):
+        members = rng.sample(range(n), rng.randint(1, n))
+        if len(members) > 1:
+            batches[tuple(members)] = rng.randint(1, 9)
+    table = gs.BatchTable.from_dict(n, batches)
+    undecided = np.array([rng.choice([0, 7]) for _ in table.completion])
+    undecided[(table.completion > 0) | (np.arange(2**n) == 0)] = 0
+    return gs.BatchTable(table.completion, undecided, table.order)
+
+
+def stacked(tables: list[gs.BatchTable]) -> tuple[Any, Any, Any]:
+    n = tables[0].n
+    full = np.array([[i if m >> i & 1 else -1 for i in range(n)] for m in range(2**n)], np.int8)
+    full = np.sort(np.where(full < 0, n, full), axis=1)
+    full[full == n] = -1
+    completion = np.stack([table.completion for table in tables])
+    undecided = np.stack([0 * t.completion if t.undecided is None else t.undecided for t in tables])
+    order = np.stack(
+        [
+            np.where(t.completion[:, None] > 0, full, -1) if t.order is None else t.order
+            for t in tables
+        ]
+    )
+    return completion, undecided, order
 
 
 def test_html_is_bounded() -> None:

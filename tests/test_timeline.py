@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +16,16 @@ import pytest
 from gpusched._draw import chrome_trace, svg
 from gpusched._draw.lanes import Placement, spans, split
 from gpusched._draw.timeline import (
+    NOTHING,
     Counter,
+    CounterColumns,
     Lane,
     Mark,
     Piece,
+    PieceColumns,
     Rows,
     Timeline,
+    Words,
     in_window,
     window,
 )
@@ -92,6 +98,101 @@ def test_overlapping_pieces_get_lanes_of_their_own() -> None:
     assert placed == ["a", "a (2)", "a (2)", "a", "b", "c"]
 
 
+def in_pieces(columns: PieceColumns) -> list[Piece]:
+    """The same pieces as objects."""
+    pieces = []
+    for row in range(len(columns.lane)):
+        name = ""
+        for part in columns.name:
+            if isinstance(part, Words):
+                name += part.words[part.index[row]]
+            else:
+                name += part if isinstance(part, str) else str(part[row])
+        args = {key: column[row].item() for key, column in columns.args.items()}
+        times = {key: int(column[row]) for key, column in columns.times.items()}
+        known = {key: None if time == NOTHING else time for key, time in times.items()}
+        where = (int(column[row]) for column in (columns.lane, columns.start, columns.end))
+        pieces.append(Piece(*where, name, 0, times=known, args=args))
+    return pieces
+
+
+def parsed(line: Timeline, tick: int, path: Path) -> list[dict[str, Any]]:
+    chrome_trace.write_timeline(line, path, tick)
+    events: list[dict[str, Any]] = json.loads(path.read_text(), parse_float=Decimal)["traceEvents"]
+    return events
+
+
+@pytest.mark.parametrize("tick", [1, 7, 1000, 2**62])
+def test_columns_are_written_as_their_pieces(tick: int, tmp_path: Path) -> None:
+    """The same events, but the names of further lanes come first."""
+    lanes = (Lane("a", "one"), Lane('"b" é\ud800', "one"), Lane("c", "two"))
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(0, 50))
+        start = np.sort(rng.integers(-(10 ** rng.integers(1, 17)), 10**3, n))
+        times = rng.integers(0, 10**6, n)
+        columns = PieceColumns(
+            lane=rng.integers(0, 3, n),
+            start=start,
+            end=start + rng.integers(0, 10 ** rng.integers(1, 12), n),
+            name=('k "', Words(rng.integers(0, 2, n), ("x\\", "é")), "% #", rng.integers(-5, 5, n)),
+            args={"job": rng.integers(-9, 9, n), "late": rng.random(n) < 0.5},
+            times={"r\n": np.where(rng.random(n) < 0.2, NOTHING, times)} if seed % 2 else {},
+        )
+        group = rng.integers(0, 2, n)
+        values = {"w": rng.integers(0, 9, n), "v": rng.integers(0, 9, n)}
+        counters = CounterColumns(("two", "one"), group, start, "held", values)
+        rows = zip(
+            group.tolist(), start.tolist(), *(v.tolist() for v in values.values()), strict=True
+        )
+        objects = Timeline(
+            lanes,
+            tuple(in_pieces(columns)),
+            counters=[
+                Counter(("two", "one")[g], "held", at, {"w": w, "v": v}) for g, at, w, v in rows
+            ],
+        )
+        expected = parsed(objects, tick, tmp_path / "objects.json")
+        found = parsed(Timeline(lanes, (), columns=(columns, counters)), tick, tmp_path / "c.json")
+        for kind in "MXC":
+            of_kind = [event for event in expected if event["ph"] == kind]
+            other = [event for event in found if event["ph"] == kind]
+            if kind == "M":  # further lanes: by lane instead of by time
+                of_kind.sort(key=str)
+                other.sort(key=str)
+            assert [list(event.items()) for event in other] == [
+                list(event.items()) for event in of_kind
+            ]
+        kinds = "".join(event["ph"] for event in found)
+        assert kinds == "".join(sorted(kinds, key="MXC".index))
+
+
+def test_columns_are_written_in_bounded_memory(tmp_path: Path) -> None:
+    n = 400_000
+    start = np.arange(n)
+    columns = PieceColumns(start % 8, start, start + 20, ("block ", start), {"block": start})
+    tracemalloc.start()
+    lanes = tuple(Lane(str(k), "GPU") for k in range(8))
+    chrome_trace.write_timeline(Timeline(lanes, (), columns=(columns,)), tmp_path / "t.json")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (tmp_path / "t.json").stat().st_size > 30_000_000 > peak
+    assert (tmp_path / "t.json").read_text().count('"ph": "X"') == n
+
+
+def test_an_interrupt_while_columns_are_written(tmp_path: Path) -> None:
+    def interrupted() -> Iterator[PieceColumns]:
+        one = np.zeros(1, np.int64)
+        yield PieceColumns(one, one, one, ("x",))
+        raise KeyboardInterrupt
+
+    for name in ("t.json", "t.json.gz"):
+        with pytest.raises(KeyboardInterrupt):
+            line = Timeline((Lane("a"),), (), columns=Rows(interrupted))
+            chrome_trace.write_timeline(line, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_times_of_a_trace_are_in_its_unit() -> None:
     piece = Piece(0, 3, 5, "x", 0, times={"release": 1, "finish": None}, args={"job": 7})
     count = Counter("GPU", "busy", 4, {"busy": 2})
@@ -119,6 +220,11 @@ def test_a_trace_is_streamed(tmp_path: Path) -> None:
 def test_ticks_are_positive(tick: int, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"tick: got {tick}, expected at least 1 ns"):
         chrome_trace.write_timeline(Timeline((), ()), tmp_path / "t.json", tick)
+
+
+def test_ticks_fit_a_word(tmp_path: Path) -> None:
+    with pytest.raises(OverflowError, match=r"tick: got .*, expected less than 2"):
+        chrome_trace.write_timeline(Timeline((), ()), tmp_path / "t.json", 2**63)
 
 
 def test_nothing_is_drawn_outside_the_window() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import doctest
 import gzip
 import json
+import re
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
@@ -310,6 +311,9 @@ def test_periods(tmp_path: Path) -> None:
         read.workload()
     w = read.workload(period={"once": "7ms"})
     assert (w["net"].period, w["once"].period) == (1_005_000, 7_000_000)
+    assert not any("longer than the period" in note for note in w.notes)
+    w = read.workload(period={"once": "50us"})
+    assert "the segments of a job together take longer than the period: once 92us" in w.notes
     assert w["net"].deadline == 1_005_000
     assert [task.period for task in read.workload(period=5)] == [5, 5]
     assert [task.period for task in read.workload(period="2us")] == [2000, 2000]
@@ -492,6 +496,22 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         read.workload("step")
     with pytest.raises(ValueError, match="trace: got no launches, expected at least one"):
         read.select("nothing").workload("kernel")
+
+
+def test_messages_name_the_first_ranges_and_count_the_others(tmp_path: Path) -> None:
+    recording = Recording()
+    for i in range(7):
+        recording.range(f"frame {i}", 100 * i, 50)
+        recording.launch(100 * i + 10, 100 * i + 20, 10)
+    read = recording.read(tmp_path)
+    first = ", ".join(f"'frame {i}'" for i in range(5)) + " and 2 more"
+    for by, names, message in (
+        ("annotation", None, f"period: got None for {first}, expected one for each"),
+        ("annotation", "x", f"names: got 'x', expected a match among {first}"),
+        ("step", None, f"(or give names, which choose among {first})"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            read.workload(by, names=names)
 
 
 def nsys(

@@ -115,6 +115,46 @@ def test_a_chain_is_one_unit() -> None:
         assert part in said
 
 
+@pytest.mark.parametrize("preset", gs.GPU.presets())
+def test_a_chain_that_no_sm_holds_as_one_block_takes_the_whole_gpu(preset: str) -> None:
+    gpu = gs.GPU.preset(preset)
+    chain = [
+        gs.Kernel(10, blocks=1, threads=1024, regs=32),
+        gs.Kernel(10, blocks=3, threads=32, regs=255),
+    ]
+    other = gs.Task("b", 999, [gs.Kernel(5, blocks=1, threads=32)])
+    view = gs.Workload([gs.Task("a", 999, chain), other]).batches(gs.Platform(gpu))
+    assert view.tasks.wcet.tolist() == view.tasks.block_time.tolist() == [20, 5]
+    assert view.table.completion.tolist() == [0, 20, 5, 0]
+    assert "no SM holds the largest of each resource: the unit takes the whole GPU: a" in (
+        view.assumptions
+    )
+    odd = gs.GPU(sms=1, threads_per_sm=61 * 32, blocks_per_sm=32)  # 61 warps are no 32 blocks
+    with pytest.raises(ValueError, match="its kernels as one unit: got blocks of 1024 threads"):
+        gs.Workload([gs.Task("a", 999, chain)]).kernels(gs.Platform(odd))
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_jobs_of_one_kernel_have_their_copies_around_it(blocks: int) -> None:
+    """Without fusion, copies are offsets and shorten deadlines, and chains are refused."""
+    kernel = gs.Kernel(20, blocks=blocks, threads=512)
+    w = one(gs.CPU(5), gs.CopyIn(3), kernel, gs.CopyOut(2), gs.CPU(1), deadline=100, offset=7)
+    view = w.kernels(PLATFORM, chains="refuse")
+    assert view.tasks == gs.KernelTasks(
+        period=[10**6], wcet=[20], deadline=[89], block_time=[20], blocks=[blocks], threads=[512],
+        offset=[15], name=["a"],
+    )  # fmt: skip
+    assert [text.split(":")[0] for text in view.assumptions] == [
+        "CPU work is not delayed by other tasks",
+        "copies on engines do not wait for those of other tasks",
+    ]
+    for parts in ([kernel, kernel], [kernel.replace(repeat=2)]):
+        with pytest.raises(ValueError, match="a: got 2 kernels in a job, expected one"):
+            one(*parts).kernels(PLATFORM, chains="refuse")
+    with pytest.raises(ValueError, match="chains: got 'fused', expected"):
+        w.kernels(PLATFORM, chains="fused")  # type: ignore[arg-type]
+
+
 def test_tasks_without_gpu_segments_are_left_out() -> None:
     w = gs.Workload([gs.Task("b", 9, [gs.CPU(1)]), gs.Task("a", 99, [shaped()])])
     view = w.kernels(PLATFORM)

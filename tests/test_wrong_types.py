@@ -39,6 +39,8 @@ PLAN: dict[str, Any] = {
 SCHEDULE = gs.Schedule(**PLAN)
 TASK: dict[str, Any] = {"name": "a", "period": 9, "segments": [gs.CPU(1)]}
 WORKLOAD = gs.Workload([gs.Task(**TASK)])
+COMPARISON = gs.compare(WORKLOAD, gs.Platform("xavier"), methods=["mpcp"])
+BOTH: dict[str, Any] = {"workload": WORKLOAD, "platform": gs.Platform("xavier"), "method": "mpcp"}
 
 
 def keywords(function: Callable[..., Any], names: str, **right: Any) -> dict[str, Any]:
@@ -72,6 +74,25 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **keywords(gs.CopyIn, "time by", time=1),
     **keywords(gs.Platform, "gpu cpus timeslice ring priority_levels slowdown copy_engines"),
     **keywords(gs.Workload, "tasks tick notes", tasks=[gs.Task(**TASK)]),
+    **keywords(gs.analyze, "workload platform method gaps budget stop mode overhead", **BOTH),
+    **keywords(gs.observe, "workload platform method until timeline budget stop mode", **BOTH),
+    **keywords(gs.margin, "workload platform method what gaps budget stop mode", **BOTH),
+    **keywords(
+        gs.compare,
+        "workload platform methods simulate until gaps budget stop",
+        **{key: BOTH[key] for key in ("workload", "platform")},
+    ),
+    "search a workload": lambda value: gs.analyze(**{**BOTH, "method": "pbs"}, idling=value),
+    "variant of fmlp_plus": lambda value: gs.analyze(
+        **{**BOTH, "method": "fmlp_plus"}, variant=value
+    ),
+    "variant of stgm": lambda value: gs.analyze(**{**BOTH, "method": "stgm"}, apart=value),
+    "lock of srm": lambda value: gs.analyze(**{**BOTH, "method": "srm"}, lock=value),
+    "order of streams": lambda value: gs.observe(**{**BOTH, "method": "streams"}, order=value),
+    "row of a comparison": lambda value: COMPARISON[value],
+    "task of an answer": COMPARISON["mpcp"].answer.why,  # type: ignore[union-attr]
+    "task of a run": COMPARISON["mpcp"].run.why,  # type: ignore[union-attr]
+    "margin of a row": COMPARISON["mpcp"].margin,
     "scale a workload": WORKLOAD.scaled,
     "profile of a kernel": lambda value: gs.Kernel(sms=value),
     "load workload": gs.Workload.load,
@@ -107,7 +128,7 @@ def test_refusals_are_the_packages_own(
             CALLS[name](value)
         except FileNotFoundError as error:
             assert error.filename is not None
-        except (TypeError, ValueError, OverflowError, IndexError) as error:
+        except (TypeError, ValueError, OverflowError, LookupError) as error:
             text = str(error)
             assert re.match(r"[^\n]+: got .*, expected ", text, re.DOTALL), (value, text)
             assert not FOREIGN.search(text.rpartition("expected")[2]), (value, text)

@@ -647,7 +647,7 @@ int gs_io_event_scan_run(gs_io_event_scan_t *self, gs_context_t *ctx,
         return gs_fail(ctx, GS_ERR_VALUE, "events", -1, self->events, "a number of events");
     }
     if (selection->group_count < 1 || selection->group_count > GS_IO_EVENT_SCAN_MOST_GROUPS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "groups", -1, selection->group_count, "1 to 4 groups");
+        return gs_fail(ctx, GS_ERR_VALUE, "fields", -1, selection->group_count, "1 to 4 groups");
     }
     for (int64_t i = 0; i < selection->wanted_count; i++) {
         int64_t group = selection->wanted[i].group;

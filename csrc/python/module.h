@@ -73,6 +73,9 @@ extern PyMethodDef gs_python_fifo_methods[];
 extern PyMethodDef gs_python_hierarchy_methods[];
 extern PyMethodDef gs_python_warps_methods[];
 extern PyMethodDef gs_python_event_scan_methods[];
+extern PyMethodDef gs_python_occupancy_methods[];
+extern PyMethodDef gs_python_rules_methods[];
+extern PyMethodDef gs_python_row_text_methods[];
 extern PyMethodDef gs_python_host_tests_methods[];
 extern PyMethodDef gs_python_host_sim_methods[];
 extern PyMethodDef gs_python_gedf_methods[];
@@ -111,7 +114,7 @@ bool gs_python_new_columns(PyArrayObject **columns, int count, npy_intp length);
 /* Writes row k of a table, one number per column. */
 typedef void gs_python_row_t(const void *of, int64_t k, int64_t *row);
 
-enum { GS_PYTHON_TABLE_COLUMNS = 8 }; /* at most */
+enum { GS_PYTHON_TABLE_COLUMNS = 9 }; /* at most */
 
 /* A table of so many rows as a tuple of new int64 columns, or NULL with MemoryError. */
 PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int64_t rows);

@@ -16,7 +16,10 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import IO, Any, SupportsIndex
 
-from gpusched._draw.timeline import Counter, Piece, Timeline
+import numpy as np
+
+from gpusched._draw import event_rows
+from gpusched._draw.timeline import Counter, Piece, PieceColumns, Timeline
 from gpusched._support.arguments import integer
 from gpusched._support.files import replacing
 
@@ -120,19 +123,22 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], tick: int =
     ------
     OSError
         The file cannot be written.
-    TypeError, ValueError
-        ``tick`` is not a positive integer.
+    TypeError, ValueError, OverflowError
+        ``tick`` is not a positive integer below 2**63.
     """
     length = integer(tick, "tick")
     if length < 1:
         raise ValueError(f"tick: got {length}, expected at least 1 ns")
+    if length >= 2**63:
+        raise OverflowError(f"tick: got {length}, expected less than 2**63 ns")
     write_chrome_trace(path, timeline_events(timeline, length), other=timeline.other or None)
 
 
-def timeline_events(timeline: Timeline, tick: int) -> Iterator[Event]:
-    """Trace events of a timeline, whose ticks last ``tick`` ns.
+def timeline_events(timeline: Timeline, tick: int) -> Iterator[Event | bytes]:
+    """Trace events of a timeline, whose ticks last ``tick`` ns: objects, or the text of many.
 
-    Pieces of a lane that overlap get further lanes next to it. Needed memory: what overlaps.
+    Pieces of a lane that overlap get further lanes next to it. Needed memory: what overlaps, and
+    of columns some numbers per row.
     """
     lanes = _Lanes(timeline)
     yield from lanes.names()
@@ -143,6 +149,12 @@ def timeline_events(timeline: Timeline, tick: int) -> Iterator[Event]:
             args[name] = None if value is None else value * tick
         length = (piece.end - piece.start) * tick
         yield complete_event(piece.name, pid, tid, piece.start * tick, length, args)
+    for columns in timeline.columns:
+        if isinstance(columns, PieceColumns):
+            yield from lanes.place_columns(columns, tick)
+        else:
+            pids = np.array([lanes.pids[group] for group in columns.groups], np.int64)
+            yield from event_rows.counter_rows(columns, pids, tick)
     for counter in timeline.counters:
         yield _counter(lanes.pids[counter.group], counter, tick)
 
@@ -188,10 +200,22 @@ class _Lanes:
         heapq.heappush(busy, (piece.end, which))
         return pid, tid + which
 
+    def place_columns(self, pieces: PieceColumns, tick: int) -> Iterator[Event | bytes]:
+        """Events of pieces in lanes of their own, after the names of all further lanes."""
+        which, most = event_rows.lanes_of(pieces, len(self.lanes))
+        pids = [self.pids[lane.group] for lane in self.lanes]
+        for k in np.flatnonzero(most).tolist():
+            for more in range(1, int(most[k]) + 1):
+                yield thread_name(
+                    pids[k], self.tids[k] + more, f"{self.lanes[k].name} ({more + 1})"
+                )
+        pid, tid = np.array(pids, np.int64), np.array(self.tids, np.int64)
+        yield from event_rows.piece_rows(pieces, pid, tid, which, tick)
+
 
 def write_chrome_trace(
     path: str | os.PathLike[str],
-    events: Iterable[Mapping[str, Any]],
+    events: Iterable[Mapping[str, Any] | bytes],
     *,
     other: Mapping[str, Any] | None = None,
 ) -> None:
@@ -199,8 +223,9 @@ def write_chrome_trace(
 
     ``events`` may be a generator: it is consumed while a temporary file in the same folder is
     written, which replaces ``path`` when it is complete. After an error or an interrupt it is
-    removed, and ``path`` is unchanged. ``other`` is stored as the format's "otherData". A name that
-    ends in .gz is compressed; equal events give equal bytes.
+    removed, and ``path`` is unchanged. Bytes among the events are the text of many, each after a
+    comma and a new line. ``other`` is stored as the format's "otherData". A name that ends in .gz
+    is compressed; equal events give equal bytes.
 
     Raises OSError when the file cannot be written, ValueError for a NaN or an infinity (JSON has
     none) and TypeError for a value that JSON cannot hold; both name the event.
@@ -216,12 +241,16 @@ def write_chrome_trace(
 
 def _write(
     file: IO[bytes] | gzip.GzipFile,
-    events: Iterable[Mapping[str, Any]],
+    events: Iterable[Mapping[str, Any] | bytes],
     other: Mapping[str, Any] | None,
 ) -> None:
     file.write(b'{"traceEvents": [')
     separator = "\n"
     for index, event in enumerate(events):
+        if isinstance(event, bytes):
+            file.write(event if separator[0] == "," else event[1:])
+            separator = ",\n"
+            continue
         try:
             text = _encode(event)
         except TypeError as error:

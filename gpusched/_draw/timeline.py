@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._draw.axes import LATE, MUTED, TimeAxis, color, time_axis
 from gpusched._support.arguments import Int64Array, integer
@@ -20,13 +21,17 @@ from gpusched._support.text import clip
 __all__ = [
     "ALPHA",
     "BODY",
+    "NOTHING",
     "Counter",
+    "CounterColumns",
     "Key",
     "Lane",
     "Mark",
     "Piece",
+    "PieceColumns",
     "Rows",
     "Timeline",
+    "Words",
     "fill_of",
     "in_window",
     "window",
@@ -42,6 +47,9 @@ ALPHA: Mapping[str, float] = MappingProxyType(
     {"run": 1.0, "copy": 0.75, "idle": 0.35, "frozen": 0.3, "wait": 1.0, "band": 1.0}
 )
 """Opacity by style of piece. "band" is drawn behind all lanes, over the whole height."""
+
+NOTHING = -(2**63)
+"""In a column of numbers or times: there is none."""
 
 _LABEL = 28  # characters of a lane's name
 _NAME = 200  # of a piece's, in its tooltip
@@ -195,6 +203,59 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class Words:
+    """A word per row: ``words[index[row]]``."""
+
+    index: Int64Array
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PieceColumns:
+    """Many pieces of a trace as columns, (pieces,), in lanes that no other pieces are in.
+
+    Attributes
+    ----------
+    lane, start, end
+        As of a `Piece`; by start in each lane.
+    name
+        Parts of the name, one after the other: text, numbers (nothing for ``NOTHING``), words.
+    args
+        Further numbers and truth values by name.
+    times
+        Further instants and durations in ticks, by name; ``NOTHING`` where there is none.
+    """
+
+    lane: Int64Array
+    start: Int64Array
+    end: Int64Array
+    name: tuple[str | Int64Array | Words, ...]
+    args: Mapping[str, Int64Array | npt.NDArray[np.bool_]] = field(default_factory=dict)
+    times: Mapping[str, Int64Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CounterColumns:
+    """Many values of a counter in several groups as columns, (values,).
+
+    Attributes
+    ----------
+    groups
+        Names of the groups.
+    group, time
+        Index into ``groups``, and the instant from which on the values hold.
+    name, values
+        As of a `Counter`.
+    """
+
+    groups: tuple[str, ...]
+    group: Int64Array
+    time: Int64Array
+    name: str
+    values: Mapping[str, Int64Array]
+
+
+@dataclass(frozen=True)
 class Timeline:
     """A window of time and what is in it.
 
@@ -204,6 +265,8 @@ class Timeline:
         From top to bottom; lanes of one group follow each other.
     pieces
         In order of start within each lane; a `Rows` where there are too many to keep.
+    columns
+        More pieces, for traces.
     marks, keys, notes
         Instants, the legend, and what the picture leaves out.
     counters
@@ -229,6 +292,7 @@ class Timeline:
     keys: tuple[Key, ...] = ()
     notes: tuple[str, ...] = ()
     counters: Iterable[Counter] = ()
+    columns: Iterable[PieceColumns | CounterColumns] = ()
     title: str = ""
     width: float = 7.2
     other: Mapping[str, Any] = field(default_factory=dict)

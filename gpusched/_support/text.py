@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -45,6 +46,13 @@ def shown(value: Any, length: int = 60) -> str:
         return f"an integer of {value.bit_length()} bits"
     text = str(value) if isinstance(value, (int, float, Decimal)) else repr(value)
     return text if len(text) <= length else f"{text[:length]}..."
+
+
+def shown_names(names: Sequence[str], count: int = 5) -> str:
+    """The first names for a message, and how many more there are."""
+    more = len(names) - count
+    text = ", ".join(shown(name) for name in names[:count])
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def _printable(text: str) -> str:

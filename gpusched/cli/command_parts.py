@@ -1,17 +1,24 @@
-"""Parts common to the commands: refusals, numbers as arguments, aligned text, drawable files."""
+"""Parts common to the commands: refusals, arguments, aligned text, drawable files, statuses."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import os
 from collections.abc import Sequence
 
 from gpusched._support.text import time_text
+from gpusched.model.slowdown import SLOWDOWNS
 
 
 class Refusal(Exception):
     """Request that cannot be fulfilled; the message is the one line that is printed."""
+
+
+def status_of(schedulable: bool | None) -> int:
+    """The exit code of an answer: 0 for True, 1 for False, 3 for None."""
+    return 3 if schedulable is None else int(not schedulable)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
@@ -42,6 +49,22 @@ def natural(text: str) -> int:
 
 
 positive.__name__ = natural.__name__ = "whole number"  # the name in messages of argparse
+
+
+def slowdown(text: str) -> str | tuple[float, float]:
+    """A range of slowdowns: a name, or LOW,HIGH."""
+    if text in SLOWDOWNS:
+        return text
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        known = ", ".join(SLOWDOWNS)
+        raise argparse.ArgumentTypeError(
+            f"got {text!r}, expected one of {known} or LOW,HIGH"
+        ) from None
+    if not 1 <= low <= high or math.isinf(high):
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected 1 <= LOW <= HIGH")
+    return low, high
 
 
 def drawable(path: str) -> str:

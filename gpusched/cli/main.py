@@ -10,9 +10,13 @@ from collections.abc import Sequence
 
 from gpusched._version import __version__
 from gpusched.cli import (
+    check_command,
+    compare_command,
     gpu_check_command,
     gpus_command,
     merge_command,
+    methods_command,
+    simulate_command,
     store_command,
     sweep_command,
     trace_command,
@@ -25,11 +29,16 @@ _CLOSED_PIPE = 141  # as a shell reports a program that SIGPIPE ended: 128 + 13
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0 yes, 1 no or undecided, 2 an error.
+    """Run a command and return its exit code: 0 yes, 1 no, 2 an error, 3 undecided.
+
+    Commands without an answer of three values return 1 when undecided.
 
     The code is 130 after an interrupt and, without a message, 141 when the reader of the output
-    has gone, as in ``gpusched gpus | head -1``.
+    has gone, as in ``gpusched gpus | head -1``. Characters that the output cannot encode are
+    replaced.
     """
+    with contextlib.suppress(AttributeError):  # no stream, or one without an encoding
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         try:
             return _run(_parser().parse_args(arguments))
@@ -91,6 +100,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gpusched {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in (
+        compare_command,
+        check_command,
+        simulate_command,
+        methods_command,
         sweep_command,
         merge_command,
         store_command,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import math
 import os
 import re
 from collections.abc import Sequence
@@ -15,8 +14,15 @@ from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.files import replacing
 from gpusched._support.text import UNITS
 from gpusched.cli import trace_tasks
-from gpusched.cli.command_parts import Refusal, columns, drawable, duration, natural, positive
-from gpusched.model.slowdown import SLOWDOWNS
+from gpusched.cli.command_parts import (
+    Refusal,
+    columns,
+    drawable,
+    duration,
+    natural,
+    positive,
+    slowdown,
+)
 from gpusched.pbs import DeadInterval, Overload
 
 if TYPE_CHECKING:
@@ -69,7 +75,7 @@ def add(commands: Any) -> None:
     )
     trace.add_argument(
         "--slowdown",
-        type=_slowdown,
+        type=slowdown,
         metavar="S",
         help="of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed (1.1 to "
         "1.9), or LOW,HIGH (small)",
@@ -198,21 +204,6 @@ def _hopeless(tasks: KernelTasks) -> str:
         f"{tasks.name[short]} is due after {duration(int(tasks.deadline[short]))}: choose other "
         "kernels (--pattern) or periods (--period)"
     )
-
-
-def _slowdown(text: str) -> str | tuple[float, float]:
-    if text in SLOWDOWNS:
-        return text
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        known = ", ".join(SLOWDOWNS)
-        raise argparse.ArgumentTypeError(
-            f"got {text!r}, expected one of {known} or LOW,HIGH"
-        ) from None
-    if not 1 <= low <= high or math.isinf(high):
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected 1 <= LOW <= HIGH")
-    return low, high
 
 
 def _times(text: str, count: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+from gpusched._support.paths import own_descriptor
 from gpusched.cli.command_parts import Refusal
 
 _KINDS = ("annotation", "step", "stream", "kernel")
@@ -60,6 +61,8 @@ def wanted(options: argparse.Namespace, others: Iterable[str]) -> bool:
 def run(options: argparse.Namespace) -> int:
     from gpusched.io import read_trace
 
+    if options.save is not None:
+        _check_suffix(options.save)  # before a large trace is read
     source = "/dev/stdin" if options.file == "-" else options.file
     trace = read_trace(source, gpu=options.gpu, max_bytes=options.max_bytes)
     workload = trace.workload(
@@ -77,6 +80,11 @@ def run(options: argparse.Namespace) -> int:
     if options.save is not None:
         print(f"wrote {options.save}")
     return 0
+
+
+def _check_suffix(path: str) -> None:
+    if not path.lower().endswith((".toml", ".json")) and own_descriptor(path) is None:
+        raise Refusal(f"--save: got {path!r}, expected a name that ends in .toml or .json")
 
 
 def _periods(text: str) -> str | dict[str, str]:

@@ -12,9 +12,11 @@ import numpy as np
 from gpusched import analysis, pbs
 from gpusched._support.arguments import Int64Array, frozen, instance, one_of
 from gpusched._support.budget import Budget
+from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.answers.answer import Answer, missing
@@ -24,7 +26,11 @@ from gpusched.model.views.derived_view import View
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Allocation", "Request", "analyze", "analyzed"]
+__all__ = ["SEARCH_BUDGET", "Allocation", "Request", "analyze", "analyzed"]
+
+
+SEARCH_BUDGET = Budget(states=200_000, bytes=1 << 25)
+"""Limits of each exact test where many are made."""
 
 
 @dataclass(frozen=True)
@@ -114,13 +120,17 @@ def analyze(
     -------
     WorkloadAnswer
         Under srm and container it is accepted where no deadline is missed, not where tardiness is
-        merely bounded.
+        merely bounded. Under pbs, edf_serial and edf_parallel it holds for all jobs, not only for
+        those of one hyperperiod. These and streams assume that CPU work is not delayed by other
+        tasks; ``assumptions`` says so, and where tasks outnumber the CPUs that it is not shown.
 
     Raises
     ------
     ValueError
-        A workload that the model of the method cannot express, with the reason; an unknown method
-        or option; a way without a test in this package.
+        A workload that the model of the method cannot express, with the reason: also CPU work that
+        does not fit the CPUs, for the methods that assume it is not delayed, and, for edf_serial
+        and edf_parallel, jobs that may run into the next hyperperiod. An unknown method or option;
+        a way without a test in this package.
     OverflowError
         Times of 2**60 ticks or more.
     gpusched.Cancelled
@@ -150,6 +160,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
             raise ValueError(
                 f"{name}: got an unknown option of {way.name}, expected one of {takes}"
             )
+    raise_if_stopped(request.stop)
     options = dict(request.options)
     if way.modes:
         options.setdefault("mode", way.modes[0])
@@ -199,6 +210,7 @@ def _by_task(
 
 
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    models.refuse_cpu_overload()
     view = models.kernels()
     if len(set(view.tasks.priority.tolist())) > 1:
         raise ValueError(
@@ -206,7 +218,7 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
             "of equal priority"
         )
     answer = analysis.fifo_bound(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
-    return _Found(answer, view, bool(answer.accepted))
+    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
 def _lock(
@@ -263,15 +275,28 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
     return run
 
 
-def _batches(test: Callable[..., Answer]) -> Callable[..., _Found]:
-    """A test of schedules of batches."""
+def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
+    """A rule by which batches are chosen while jobs come, played for one hyperperiod."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+        models.refuse_cpu_overload()
         view = models.batches(request.gaps)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
-        return _Found(answer, view, bool(answer.accepted))
+        refuse_unsettled(answer)
+        return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
     return run
+
+
+def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    """The search for a schedule; for one that repeats, where that is another question."""
+    models.refuse_cpu_overload()
+    view = models.batches(request.gaps)
+    more: dict[str, Any] = {"budget": request.budget, "stop": request.stop, **options}
+    if not stays_within(view.tasks):
+        more["repeating"] = True
+    answer = pbs.search(view.tasks, view.table, **more)
+    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
 _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
@@ -282,9 +307,9 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "stgm": _stgm,
     "srm": _global_edf(analysis.srm),
     "container": _global_edf(analysis.container),
-    "edf_serial": _batches(pbs.edf_serial),
-    "edf_parallel": _batches(pbs.edf_parallel),
-    "pbs": _batches(pbs.search),
+    "edf_serial": _dispatcher(pbs.edf_serial),
+    "edf_parallel": _dispatcher(pbs.edf_parallel),
+    "pbs": _search,
 }
 
 _MORE_OPTIONS = {"stgm": {"apart"}}

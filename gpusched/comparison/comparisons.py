@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from gpusched._support.arguments import instance, is_sequence, one_of
+from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
 from gpusched._support.budget import Budget
 from gpusched._support.progress import Progress, reporter
+from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown
 from gpusched.comparison import comparison_text
-from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "compare"]
 
-_BUDGET = Budget(states=200_000, bytes=1 << 28)
+_NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,13 +72,15 @@ class Comparison:
 
         Raises KeyError and IndexError for rows that do not exist.
         """
-        if not isinstance(index, str):
+        if isinstance(index, slice):
             return self.rows[index]
+        if not isinstance(index, str):
+            return self.rows[position(index, len(self), "rows")]
         for row in self.rows:
             if index in (row.label, row.way.name):
                 return row
         known = ", ".join(row.label for row in self.rows)
-        raise KeyError(f"got {index!r:.60}, expected one of {known}")
+        raise KeyError(f"rows: got {index!r:.60}, expected one of {known}")
 
     @property
     def schedulable(self) -> bool | None:
@@ -89,17 +94,27 @@ class Comparison:
         sure = (answer for answer in answers if answer.claim in ("exact", "necessary"))
         return False if any(answer.rejected for answer in sure) else None
 
-    def best(self) -> Margin | None:
+    def best(self, *, progress: Progress = None) -> Margin | None:
         """Find the way to use, and by how much everything could grow before it fails.
 
         The margin of the row with the largest ``factor`` among those that guarantee every deadline
-        (the first of several); None where no row does. Every such row is analysed for some tens of
-        scaled workloads.
+        (the first of several); None where no row does. Such a row is analysed for some tens of
+        scaled workloads, unless its test rejects the largest factor before.
+
+        ``progress``: a callable (done, total) in rows; or whether to show a
+        progress bar, by default in a terminal or a notebook after a second.
         """
-        found = [
-            row.margin() for row in self.rows if row.answer is not None and row.answer.accepted
-        ]
-        return max(found, key=lambda margin: margin.factor or 0, default=None)
+        good = [row for row in self.rows if row.answer is not None and row.answer.accepted]
+        best: Margin | None = None
+        with reporter(progress, len(good), "margin", delay=1.0) as report:
+            for done, row in enumerate(good, 1):
+                growth = row.growth()
+                if best is None or best.factor is None or growth.accepts(best.factor):
+                    found = growth.margin()
+                    if best is None or (found.factor or 0) > (best.factor or 0):
+                        best = found
+                report(done)
+        return best
 
     def why(self) -> str:
         """One sentence per row that does not guarantee the deadlines."""
@@ -135,6 +150,127 @@ class Comparison:
 
         names = self.workload.names[:12] if tasks is None else tuple(tasks)
         return comparison_picture.plot(self.rows, self.workload, names, axes)
+
+    # Reports
+
+    def document(self, *, margin: bool = True, progress: Progress = None) -> dict[str, object]:
+        """Make a document of dicts, lists, text and numbers, as for JSON.
+
+        >>> import json
+        >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
+        >>> found = gs.compare(w, gs.Platform("Xavier"), methods=["mpcp"]).document(margin=False)
+        >>> json.loads(json.dumps(found)) == found
+        True
+        >>> found["schedulable"], found["rows"][0]["label"], found["rows"][0]["tasks"][0]["slack"]
+        (True, 'mpcp (suspend)', 4)
+
+        Parameters
+        ----------
+        margin
+            Whether to compute `best`, too.
+        progress
+            As of `best`.
+
+        Returns
+        -------
+        dict
+            Times are ticks of ``tick_ns`` ns, None stands where there is no value:
+
+            - ``format`` ("gpusched comparison"), ``version`` (1), ``gpusched`` (that of the
+              package), ``tick``, ``tick_ns``, ``schedulable``, ``seconds``.
+            - ``workload``: a document that ``gs.Workload.load`` reads; ``platform``: the arguments
+              of ``gs.Platform``, with the fields of the GPU.
+            - ``rows``: for each, ``label``, ``way``, ``title``, ``test`` (its name in
+              ``gs.methods()``), ``options``, ``claim``, ``schedulable``, ``verdict``, ``tightest``
+              (the name of a task), ``reason``, ``tasks``, ``assumptions`` (of the test),
+              ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``, ``assumptions``,
+              ``seconds``), ``why_no_simulation``, ``seconds``; for each of its tasks ``task``,
+              ``deadline``, ``response``, ``bounded`` (whether the response is a bound), ``slack``,
+              ``observed`` (the worst simulated response) and ``missed`` (the number of late jobs).
+            - ``best``, where margins were computed: None or ``label``, ``way``, ``options``,
+              ``what``, ``factor`` and ``failed`` (exact fractions as text), ``exact``, ``tested``,
+              ``text``.
+        """
+        from gpusched.comparison.documents import comparison_document
+
+        return comparison_document(self.findings(margin=margin, progress=progress))
+
+    def to_html(
+        self, *, title: str | None = None, margin: bool = True, progress: Progress = None
+    ) -> str:
+        """Make a self-contained HTML page, without scripts, for screens and paper.
+
+        It has the verdicts, a picture of the responses of each task, the reasons, a timeline of
+        each simulation, the assumptions, the workload and the platform. Its size is bounded: of
+        more than twelve tasks, those with the least slack are drawn.
+
+        >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
+        >>> c = gs.compare(w, gs.Platform("Xavier"), methods=["mpcp"])
+        >>> c.to_html(title="One kernel", margin=False).count("<h1>One kernel</h1>")
+        1
+
+        Parameters
+        ----------
+        title
+            The heading.
+        margin, progress
+            As of `document`.
+        """
+        from gpusched.comparison.report.report_page import page_of
+        from gpusched.comparison.report.short_runs import short_runs
+
+        runs = short_runs(self.rows, self.workload, self.platform)
+        return page_of(self.findings(margin=margin, progress=progress), runs, title)
+
+    def save_report(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        margin: bool = True,
+        progress: Progress = None,
+    ) -> tuple[str, ...]:
+        """Write the page, its data, and a trace of each simulated row into a folder.
+
+        >>> import tempfile
+        >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
+        >>> c = gs.compare(w, gs.Platform("Xavier"), methods=["streams"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     paths = c.save_report(folder)
+        >>> [os.path.basename(path) for path in paths]
+        ['compare.html', 'compare.json', 'streams.trace.json']
+
+        Parameters
+        ----------
+        folder
+            The folder, created if missing. ``compare.html`` is the page of `to_html`,
+            ``compare.json`` the `document`; ``mpcp-busy.trace.json`` and so on are short
+            simulations for Perfetto (ui.perfetto.dev). Existing files are replaced, each when the
+            new one is complete.
+        title, margin, progress
+            As of `to_html`.
+
+        Returns
+        -------
+        tuple of str
+            The paths of the files, the page first.
+
+        Raises
+        ------
+        OSError
+            From the file system.
+        """
+        from gpusched.comparison.report.report_folder import save_report
+
+        return save_report(self.findings(margin=margin, progress=progress), folder, title)
+
+    def findings(self, *, margin: bool = True, progress: Progress = None) -> Findings:
+        """Collect the contents of documents and reports, with the margin of `best` if wanted."""
+        wanted = flag(margin, "margin")
+        best = self.best(progress=progress) if wanted else None
+        return Findings(
+            self.workload, self.platform, self.rows, self.schedulable, self.seconds, best, wanted
+        )
 
     def __repr__(self) -> str:
         yes = sum(row.schedulable is True for row in self.rows)
@@ -191,7 +327,7 @@ def compare(
         As of `analyze`.
     budget
         A ``gs.Budget`` for each exact search and each simulation; unless given, 200,000 states and
-        256 MiB for each search.
+        32 MiB for each search.
     progress
         A callable (done, total) in rows; or whether to show a progress bar, by default in a
         terminal or a notebook after a second.
@@ -223,11 +359,12 @@ def compare(
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     models = DerivedModels(workload, platform)
-    searched = _BUDGET if budget is None else budget
-    watch = Watch(last, False, budget, stop) if simulate else None
+    searched = SEARCH_BUDGET if budget is None else budget
+    watch = Watch(last, False, budget, stop) if flag(simulate, "simulate") else None
     rows = []
     with reporter(progress, len(forms), "method", delay=1.0) as report:
         for way, options in forms:
+            raise_if_stopped(stop)
             rows.append(_row(models, way, Request(options, gaps, searched, stop), watch))
             report(len(rows))
     return Comparison(workload, models.platform, tuple(rows), perf_counter() - began)
@@ -254,13 +391,13 @@ def _row(models: DerivedModels, way: Way, request: Request, watch: Watch | None)
             why_no_answer = "the package has no test of it"
         else:
             answer = analyzed(models, way, request)
-    except (ValueError, OverflowError) as error:
-        why_no_answer = str(error)
+    except (ValueError, OverflowError, MemoryError) as error:
+        why_no_answer = str(error) or _NO_MEMORY
     try:
         if way.simulator is not None and watch is not None:
             run = observed(models, way, Request(request.options, stop=request.stop), watch)
-    except (ValueError, OverflowError) as error:
-        why_no_run = str(error)
+    except (ValueError, OverflowError, MemoryError) as error:
+        why_no_run = str(error) or _NO_MEMORY
     return Row(
         way, dict(request.options), models.workload, models.platform,
         request.gaps, request.budget, answer, why_no_answer, run, why_no_run,

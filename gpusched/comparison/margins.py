@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,7 @@ from gpusched._support.arguments import instance, one_of
 from gpusched._support.budget import Budget
 from gpusched._support.text import clip, shown
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.analyses import Allocation, Request, analyzed
+from gpusched.comparison.analyses import SEARCH_BUDGET, Allocation, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import label_of
@@ -19,7 +19,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Margin", "margin", "margin_of"]
+__all__ = ["Growth", "Margin", "factor_text", "margin"]
 
 _MONOTONE = ("stgm", "mpcp", "fmlp_plus", "gpu_server")
 _MOST = Fraction(64)
@@ -67,12 +67,12 @@ class Margin:
         grows = "everything" if self.what == "all" else clip(self.what, 60)
         if self.factor is None:
             return f"{self.label}: {grows} with none of the {self.tested} factors that were tested"
-        known = f"{self.label}: {grows} may take {_decimal(self.factor)} times as long"
+        known = f"{self.label}: {grows} may take {factor_text(self.factor)} times as long"
         if self.exact:
             return f"{known}, and no longer"
         if self.failed is None:
             return f"{known}; no larger factor was tested"
-        return f"{known}; {_decimal(self.failed)} is not accepted ({self.tested} factors tested)"
+        return f"{known}; {factor_text(self.failed)} is not accepted ({self.tested} factors tested)"
 
 
 def margin(
@@ -94,14 +94,16 @@ def margin(
     ... ], tick="us")
     >>> found = gs.margin(w, gs.Platform("AGX Orin", cpus=2), "mpcp")
     >>> found.factor, found.exact
-    (Fraction(8, 3), True)
+    (Fraction(13333, 5000), True)
     >>> print(found)
     mpcp (suspend): everything may take 2.6666 times as long, and no longer
 
     Parameters
     ----------
-    workload, platform, method, gaps, budget, stop, options
+    workload, platform, method, gaps, stop, options
         As of `analyze`.
+    budget
+        A ``gs.Budget`` for each exact search; 200,000 states and 32 MiB unless given.
     what
         The times that grow together: "all" of the workload, those of its "kernels", or all of one
         task, by its name. Overheads of the platform stay. Every time is rounded up to a tick.
@@ -120,47 +122,54 @@ def margin(
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
-    return margin_of(workload, platform, way_of(method), options, what, gaps, budget, stop)
+    searched = SEARCH_BUDGET if budget is None else budget
+    request = Request(options, gaps, searched, stop)
+    return Growth(workload, platform, way_of(method), request, what).margin()
 
 
-def margin_of(
-    workload: Workload,
-    platform: Platform,
-    way: Way,
-    options: Mapping[str, OptionValue],
-    what: str,
-    gaps: Gaps,
-    budget: Budget | None,
-    stop: Any = None,
-) -> Margin:
-    """The margin of a way; see `margin`."""
-    times = _times(workload, what)
-    first = analyzed(DerivedModels(workload, platform), way, Request(options, gaps, budget, stop))
-    detail = first.detail
-    exact = way.name in _MONOTONE and options.get("variant", "sound") == "sound"
-    kept = Allocation.of(detail) if exact and isinstance(detail, Verdict) else None
-    if kept is not None and (kept.core < 0).any():
-        kept, exact = None, False  # no allocation to keep
-    asked = Request(
-        {name: value for name, value in options.items() if name != "apart" or kept is None},
-        gaps, budget, stop, kept,
-    )  # fmt: skip
-    count = 0
+class Growth:
+    """Question whether a test accepts a workload whose times have grown by a factor.
 
-    def accepts(factor: Fraction) -> bool:
-        nonlocal count
-        count += 1
+    Tests that are monotone keep the cores and SMs that they chose for the workload as it is.
+    """
+
+    def __init__(
+        self, workload: Workload, platform: Platform, way: Way, request: Request, what: str
+    ) -> None:
+        self.tested = 0
+        self._times = _times(workload, what)
+        self._asked = (workload, platform, way, what)
+        answer = analyzed(DerivedModels(workload, platform), way, request)
+        self._options = answer.options
+        exact = way.name in _MONOTONE and request.options.get("variant", "sound") == "sound"
+        detail, kept = answer.detail, None
+        if exact and isinstance(detail, Verdict):
+            kept = Allocation.of(detail)
+            exact = not (kept.core < 0).any()  # else there is no allocation to keep
+        self._exact = exact
+        if exact:
+            options = {name: value for name, value in request.options.items() if name != "apart"}
+            request = replace(request, options=options, allocation=kept)
+        self._request = request
+
+    def accepts(self, factor: Fraction) -> bool:
+        """Whether the test accepts the workload with its times multiplied by a factor."""
+        workload, platform, way, what = self._asked
+        self.tested += 1
         try:
             models = DerivedModels(_grown(workload, what, factor), platform)
-            return analyzed(models, way, asked).accepted
+            return analyzed(models, way, self._request).accepted
         except (ValueError, OverflowError):
             return False
 
-    if exact:
-        factor, failed = _largest(accepts, times), None
-    else:
-        factor, failed = _stepwise(accepts)
-    return Margin(way.name, dict(first.options), what, factor, failed, exact, count)
+    def margin(self) -> Margin:
+        """The largest factor that the test accepts; see `margin`."""
+        _, _, way, what = self._asked
+        if self._exact:
+            factor, failed = _largest(self.accepts, self._times), None
+        else:
+            factor, failed = _stepwise(self.accepts)
+        return Margin(way.name, dict(self._options), what, factor, failed, self._exact, self.tested)
 
 
 def _times(workload: Workload, what: object) -> list[int]:
@@ -247,6 +256,6 @@ def _ceil(factor: Fraction, time: int) -> int:
     return -(-factor.numerator * time // factor.denominator)
 
 
-def _decimal(factor: Fraction) -> str:
+def factor_text(factor: Fraction) -> str:
     """Four decimals, rounded down."""
     return f"{factor.numerator * 10**4 // factor.denominator / 10**4:.10g}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +12,27 @@ import numpy as np
 from gpusched import simulate
 from gpusched._support.arguments import Int64Array, flag, frozen, instance
 from gpusched._support.budget import Budget
+from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
+from gpusched.comparison.simulation_lengths import (
+    MOST_BLOCKS,
+    MOST_LAUNCHES,
+    Work,
+    blocks_of,
+    horizon,
+    launches_of,
+    refuse_long_service,
+    refuse_many,
+)
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.views.view_source import runs_on_cpu, work_behind
-from gpusched.model.workload.periodic_task import Task
+from gpusched.model.views.view_source import work_behind
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.time_units import Time, as_time, in_ticks
+from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
 
 if TYPE_CHECKING:
@@ -33,11 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Watch", "observe", "observed"]
 
-_SECONDS_NS = 10 * 10**9
-_HYPERPERIODS = 10
-_MOST_JOBS = 100_000
-_MOST_LAUNCHES = 100_000
-_MOST_BLOCKS = 2_000_000
 _PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
 
 
@@ -102,7 +106,8 @@ def observe(
     until
         Jobs released before it run to their end: ticks, or text with a unit. Unless given, ten
         hyperperiods or 10 s, whichever is shorter, but no more than 100,000 jobs, 100,000 launches
-        or 2,000,000 blocks (and at least one job of each task).
+        or 2,000,000 blocks, and at least one job of each task; a task whose offset is later than a
+        million jobs of others has none.
     timeline
         Whether to keep the intervals, waves or blocks of ``detail``, for its pictures.
     budget
@@ -121,7 +126,9 @@ def observe(
     ------
     ValueError
         A workload that the model cannot express, with the reason; tasks without an allocation; an
-        unknown method or option; a method without a simulation.
+        unknown method or option; a method without a simulation; without ``until``, single jobs of
+        more than a million launches, a million periods of a container, or, without a budget
+        either, 20 million blocks.
     OverflowError
         Times of 2**59 ticks or more.
     gpusched.Cancelled
@@ -148,6 +155,7 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     if way.method is None and request.options:
         name = next(iter(request.options))
         raise ValueError(f"{name}: got an unknown option of {way.name}, expected none")
+    raise_if_stopped(request.stop)
     began = perf_counter()
     options = dict(request.options)
     if way.modes:
@@ -185,7 +193,9 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
             raise
         return _hierarchy(models, way, request, watch)
     tasks = view.tasks
-    until = _horizon(models, watch)
+    if watch.until is None and watch.budget is None:
+        refuse_many(models.workload, blocks_of, MOST_BLOCKS, "blocks")
+    until = _until(models, watch)
     index = np.array([models.workload.names.index(name) for name in tasks.name], np.int64)
     offset, deadline = (_of_each(models.workload, key)[index] for key in ("offset", "deadline"))
     before, around = tasks.offset - offset, deadline - tasks.deadline
@@ -219,7 +229,11 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     """Streams and contexts: the launches of all jobs."""
     workload, platform = models.workload, models.platform
     form: StreamForm = way.name  # type: ignore[assignment]
-    until = _horizon(models, watch, (_launches_of, _MOST_LAUNCHES), (_blocks_of, _MOST_BLOCKS))
+    if watch.until is None:
+        refuse_many(workload, launches_of, MOST_LAUNCHES, "repeat")
+    if watch.until is None and watch.budget is None:
+        refuse_many(workload, blocks_of, MOST_BLOCKS, "blocks")
+    until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
     view = models.launches(form, until)
     several = len(view.launches.stream_context) > 0 and max(view.launches.stream_context) > 0
     run = simulate.hierarchy(
@@ -261,8 +275,11 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
 
 def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """CPU and GPU segments under locks, a server, divided SMs, or global EDF."""
-    until = _horizon(models, watch)
+    until = _until(models, watch)
     hosts, said, options = _placed(models, way, request)
+    if options["protocol"] == "container" and watch.until is None:
+        used = hosts.period[hosts.segments > 0]
+        refuse_long_service(hosts, int(used.min(initial=MOST_TICKS)))
     run = simulate.host(
         hosts,
         models.platform.cpus,
@@ -318,37 +335,6 @@ def _of_each(workload: Workload, key: str) -> Int64Array:
     return np.array([getattr(task, key) for task in workload], np.int64)
 
 
-# Lengths ------------------------------------------------------------------------------------------
-
-
-def _horizon(models: DerivedModels, watch: Watch, *limits: tuple[Work, int]) -> int:
-    """The end of the releases: that asked for, or the usual one.
-
-    The usual one has at least one job of each task, and otherwise at most `_MOST_JOBS` jobs and no
-    more work of each kind than its limit.
-    """
-    if watch.until is not None:
-        return watch.until
-    workload = models.workload
-    first = max(task.offset for task in workload)
-    long = min(_HYPERPERIODS * workload.hyperperiod, _SECONDS_NS // workload.tick_ns)
-    for work, most in ((_one_of, _MOST_JOBS), *limits):
-        rate = sum((Fraction(work(task), task.period) for task in workload), Fraction(0))
-        if rate:
-            long = min(long, int(most / rate))
-    return first + max(1, long)
-
-
-Work = Callable[[Task], int]
-
-
-def _one_of(task: Task) -> int:
-    return 1
-
-
-def _launches_of(task: Task) -> int:
-    return sum(part.repeat for part in task.segments if not runs_on_cpu(part))
-
-
-def _blocks_of(task: Task) -> int:
-    return sum((kernel.blocks or 1) * kernel.repeat for kernel in task.kernels)
+def _until(models: DerivedModels, watch: Watch, *limits: tuple[Work, int]) -> int:
+    """The end of the releases: that asked for, or the usual one."""
+    return horizon(models.workload, *limits) if watch.until is None else watch.until

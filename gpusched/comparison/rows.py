@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpusched._support.budget import Budget
+from gpusched.comparison.analyses import Request
 from gpusched.comparison.derived_models import Gaps
-from gpusched.comparison.margins import Margin, margin_of
+from gpusched.comparison.margins import Growth, Margin
 from gpusched.comparison.ways import OptionValue, Way
 from gpusched.comparison.workload_answer import WorkloadAnswer, label_of, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
@@ -100,11 +101,14 @@ class Row:
         seen = self.why_no_run if run is None else f"simulated: {run.why()}"
         return "; ".join(filter(None, (self.why_no_answer, seen)))
 
+    def growth(self, what: str = "all") -> Growth:
+        """The question whether its test accepts times that have grown."""
+        request = Request(self.options, self.gaps, self.budget)
+        return Growth(self.workload, self.platform, self.way, request, what)
+
     def margin(self, what: str = "all") -> Margin:
         """Factor by which times may grow while its test accepts; see ``gs.margin``."""
-        return margin_of(
-            self.workload, self.platform, self.way, self.options, what, self.gaps, self.budget
-        )
+        return self.growth(what).margin()
 
     def __repr__(self) -> str:
         return f"<Row: {self.label}, {self.verdict}>"

@@ -134,8 +134,8 @@ class WorkloadAnswer:
             if not self.accepted:
                 return f"{self._text(self.tightest)}, may be late."
             return f"Every job ends in time; {self._text(self.tightest)}, has the least slack."
-        name = self.workload[task].name
-        number = self.workload.names.index(name)
+        number = self.workload.index(task)
+        name = self.workload.names[number]
         known = self.detail._tasks.name
         if name not in known:
             return f"{clip(name, 60)}: left out by the method, as it does not use the GPU."
@@ -176,7 +176,7 @@ class WorkloadAnswer:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the answer of the method for the derived model; see ``detail``."""
-        return self.detail.plot(ax, unit=_unit(self.workload))
+        return self.detail.plot(ax, unit=tick_unit(self.workload))
 
     def __repr__(self) -> str:
         return (
@@ -222,5 +222,6 @@ def nullable(values: Times) -> object:
     return pd.arrays.IntegerArray(values.filled(0), np.ma.getmaskarray(values).copy())
 
 
-def _unit(workload: Workload) -> str | None:
+def tick_unit(workload: Workload) -> str | None:
+    """The unit of a tick where it is one, None for a tick such as 10 ns."""
     return workload.tick if workload.tick in ("ns", "us", "ms", "s") else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from gpusched.comparison.workload_answer import (
     deadlines_of,
     label_of,
     nullable,
+    tick_unit,
     verdict_word,
 )
 from gpusched.model.answers.answer import Times, missing
@@ -25,6 +27,7 @@ from gpusched.model.workload.workloads import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from gpusched.simulate.fifo_result import FifoRun
     from gpusched.simulate.hierarchy_result import Hierarchy
@@ -107,6 +110,11 @@ class WorkloadRun:
         return False if self.late.any() else None
 
     @property
+    def verdict(self) -> str:
+        """The run in words: "not schedulable" or "undecided"."""
+        return verdict_word(self.schedulable)
+
+    @property
     def label(self) -> str:
         """Way and mode, such as "mpcp (busy)"."""
         return label_of(self.way, self.options)
@@ -128,9 +136,7 @@ class WorkloadRun:
 
         Raises KeyError and IndexError for a task that does not exist.
         """
-        number = (
-            self.tightest if task is None else self.workload.names.index(self.workload[task].name)
-        )
+        number = self.tightest if task is None else self.workload.index(task)
         if number is None:
             return "No job was released."
         name, tick = clip(self.workload.names[number], 60), self.workload.tick_ns
@@ -168,13 +174,46 @@ class WorkloadRun:
             }
         )
 
+    def plot(self, ax: Axes | None = None, *, since: int = 0, until: int | None = None) -> Axes:
+        """Draw the run with Matplotlib, in the unit of the workload's ticks; see ``detail.plot``.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure unless given.
+        since, until
+            The window in ticks; as much as there is room for unless given.
+
+        Returns
+        -------
+        The axes.
+
+        Raises
+        ------
+        ValueError
+            A run that was simulated without its timeline.
+        """
+        return self.detail.plot(ax, unit=tick_unit(self.workload), since=since, until=until)
+
+    def to_svg(self, *, since: int = 0, until: int | None = None) -> str:
+        """The same picture as an SVG document, without Matplotlib; see `plot`."""
+        return self.detail.to_svg(unit=tick_unit(self.workload), since=since, until=until)
+
+    def to_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
+
+        Lanes are those of ``detail.to_chrome_trace``. ``path``: the file, replaced when the new
+        one is complete; compressed if its name ends in .gz. Raises OSError.
+        """
+        self.detail.to_chrome_trace(path, tick=self.workload.tick_ns)
+
     def __repr__(self) -> str:
         late = int(self.late.sum())
         misses = f"{late} late" if late else "none late"
         return f"<WorkloadRun: {self.label}, {len(self)} jobs, {misses}>"
 
     def __str__(self) -> str:
-        return f"{self.label}: {verdict_word(self.schedulable)}. {self.why()}"
+        return f"{self.label}: {self.verdict}. {self.why()}"
 
     def _repr_html_(self) -> str:
         return self.detail._repr_html_()

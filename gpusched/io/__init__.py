@@ -13,7 +13,8 @@ Logs of cuda_scheduling_examiner contain the SM and the times of each block. ``c
 compares them with the rules of the scheduling hierarchy:
 
     log = gs.io.read_examiner("results/")
-    gs.io.check_rules(log, "Xavier", tolerance=20_000)      # list of violations, [] without any
+    gs.io.check_rules(log, "Xavier", tolerance=20_000, latency="log")   # violations, [] without
+    gs.io.check_rules(gs.io.read_scenarios("many/"), "Xavier")          # each scenario alone
 
 Sets of other tools, as workloads whose ``assumptions`` say what they have no place for:
 
@@ -39,6 +40,7 @@ from gpusched.io.readers import (
     check_rules,
     occupancy_agreement,
     read_examiner,
+    read_scenarios,
     read_trace,
     write_examiner,
 )
@@ -62,6 +64,7 @@ __all__ = [
     "occupancy_agreement",
     "read_examiner",
     "read_job_set",
+    "read_scenarios",
     "read_schedcat",
     "read_trace",
     "write_examiner",

@@ -7,7 +7,6 @@ with the rules of the scheduling hierarchy.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +58,8 @@ class BlockLog(Frozen):
         that is not in the log (a copy, an event) delayed the kernel.
     stream_name
         One per stream; default "stream 0", ...
+    scenario
+        Name of the run that was recorded; default "".
 
     Raises
     ------
@@ -83,6 +84,7 @@ class BlockLog(Frozen):
     context: Int64Array
     joined: Int64Array
     stream_name: tuple[str, ...]
+    scenario: str
 
     def __init__(
         self,
@@ -102,6 +104,7 @@ class BlockLog(Frozen):
         context: Any = 0,
         joined: Any = None,
         stream_name: Any = None,
+        scenario: str = "",
     ) -> None:
         given = dict(locals())
         names = np.empty(len(name), dtype=object)
@@ -128,8 +131,11 @@ class BlockLog(Frozen):
         values["stream_name"] = tuple(str(label) for label in stream_name)
         if len(values["stream_name"]) < streams:
             raise ValueError(f"stream_name: got {len(stream_name)} names, expected {streams}")
+        if not isinstance(scenario, str):
+            raise TypeError(f"scenario: got {shown(scenario)}, expected a string")
         for key, value in values.items():
             object.__setattr__(self, key, value if key == "stream_name" else frozen(value))
+        object.__setattr__(self, "scenario", scenario)
 
     @staticmethod
     def _check(values: dict[str, Any]) -> None:
@@ -181,6 +187,36 @@ class BlockLog(Frozen):
         """End of each kernel's last block, shape ``(K,)``."""
         return _reduced(np.maximum, self.kernel, self.end, len(self))
 
+    def launch_latency(self) -> int | None:
+        """The longest time from a launch on an idle GPU to the kernel's first block.
+
+        On a GPU without a running block, a kernel waits for nothing but its launch to arrive. Only
+        kernels count of which no block of the log runs from their launch to their first block;
+        those that start together with another one do.
+
+        Returns
+        -------
+        int or None
+            In ticks, an allowance for ``check_rules``; None when the GPU was never idle at a
+            launch. A latency that grows with the load is not seen in such kernels.
+
+        Examples
+        --------
+        >>> log = gs.io.BlockLog(
+        ...     ["a", "b"], [0, 1], [0, 500], 1, 32, 0, 0, [0, 1], 0, 0, [40, 540], [300, 900]
+        ... )
+        >>> log.launch_latency()
+        40
+        """
+        if not len(self):
+            return None
+        order = np.argsort(self.start, kind="stable")
+        busy_until = np.maximum.accumulate(self.end[order])
+        before = np.searchsorted(self.start[order], self.first, side="left")
+        quiet = (before == 0) | (busy_until[before - 1] <= self.launch)
+        latency = (self.first - self.launch)[quiet & (self.first >= self.launch)]
+        return int(latency.max()) if len(latency) else None
+
     def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with one row per block: its columns and those of its kernel."""
         import pandas as pd
@@ -228,9 +264,9 @@ def _reduced(
 def _joined(values: dict[str, Any]) -> Int64Array:
     stream, launch = values["stream"], values["launch"]
     ended = _reduced(np.maximum, values["kernel"], values["end"], len(launch))
-    joined: Int64Array = launch.copy()
     order = np.lexsort((launch, stream))
-    for before, after in pairwise(order.tolist()):
-        if stream[before] == stream[after]:
-            joined[after] = max(joined[after], ended[before])
+    before, after = order[:-1], order[1:]
+    same = stream[before] == stream[after]
+    joined: Int64Array = launch.copy()
+    joined[after[same]] = np.maximum(launch[after[same]], ended[before[same]])
     return joined

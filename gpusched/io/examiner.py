@@ -34,6 +34,25 @@ INT64_MAX = 2**63 - 1
 _KERNELS = ("name", "stream", "launch", "blocks", "threads", "regs", "smem")
 
 
+def read_scenarios(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    regs: Any = None,
+    priority: Any = None,
+    max_bytes: int = MAX_BYTES,
+) -> dict[str, BlockLog]:
+    """See ``gpusched.io.read_scenarios``."""
+    files = _files(paths)
+    urgency = [_per_file(priority, "priority", i, len(files)) for i in range(len(files))]
+    registers = [_per_file(regs, "regs", i, len(files)) for i in range(len(files))]
+    of_scenario: dict[str, list[_File]] = {}
+    for path, own_priority, own_regs in zip(files, urgency, registers, strict=True):
+        file = _File(path, max_bytes)
+        file.priority = file.priority if own_priority is None else own_priority
+        file.regs = own_regs
+        of_scenario.setdefault(file.scenario, []).append(file)
+    return {name: _log(documents, name) for name, documents in of_scenario.items()}
+
+
 def read(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     regs: Any = None,
@@ -41,19 +60,27 @@ def read(
     max_bytes: int = MAX_BYTES,
 ) -> BlockLog:
     """See ``gpusched.io.read_examiner``."""
-    files = _files(paths)
-    documents = [_File(path, max_bytes) for path in files]
+    logs = read_scenarios(paths, regs, priority, max_bytes)
+    if len(logs) > 1:
+        first, second = list(logs)[:2]
+        raise ValueError(
+            f"paths: got {len(logs)} scenarios, {shown(first)} and {shown(second)} "
+            "among them, expected one (gs.io.read_scenarios reads several)"
+        )
+    return next(iter(logs.values()))
+
+
+def _log(documents: list[_File], scenario: str) -> BlockLog:
+    """The log of the files of one scenario."""
     kernels: dict[str, list[Any]] = {key: [] for key in (*_KERNELS, "priority", "context")}
     blocks: dict[str, list[int]] = {key: [] for key in ("kernel", "block", "sm", "start", "end")}
     processes = sorted({file.process for file in documents})
     for stream, file in enumerate(documents):
-        urgency = _per_file(priority, "priority", stream, len(files))
-        registers = _per_file(regs, "regs", stream, len(files))
         for entry in sorted(file.kernels(), key=lambda entry: entry["launch"]):
             row = len(kernels["name"])
             entry |= {"stream": stream, "context": processes.index(file.process)}
-            entry["priority"] = file.priority if urgency is None else urgency
-            entry["regs"] = entry["regs"] if registers is None else registers
+            entry["priority"] = file.priority
+            entry["regs"] = entry["regs"] if file.regs is None else file.regs
             for key, column in kernels.items():
                 column.append(entry[key])
             blocks["kernel"] += [row] * entry["blocks"]
@@ -61,11 +88,11 @@ def read(
             for key in ("sm", "start", "end"):
                 blocks[key] += entry[key]
     labels = [file.label for file in documents]
-    return BlockLog(**kernels, **blocks, stream_name=labels)
+    return BlockLog(**kernels, **blocks, stream_name=labels, scenario=scenario)
 
 
 def write(
-    folder: str | os.PathLike[str], log: BlockLog, gpu: GPU | None, scenario: str
+    folder: str | os.PathLike[str], log: BlockLog, gpu: GPU | None, scenario: str | None
 ) -> tuple[Path, ...]:
     """See ``gpusched.io.write_examiner``."""
     rows_of: list[list[int]] = [[] for _ in log.stream_name]
@@ -81,7 +108,7 @@ def write(
     paths = []
     for stream, rows in enumerate(rows_of):
         head = {
-            "scenario_name": scenario,
+            "scenario_name": log.scenario if scenario is None else scenario,
             "benchmark_name": log.stream_name[stream],
             "label": log.stream_name[stream],
             "max_resident_threads": gpu.sms * gpu.threads_per_sm if gpu else 0,
@@ -176,6 +203,11 @@ class _File:
         named = (document.get(key) for key in ("label", "benchmark_name"))
         labels = [text for text in named if isinstance(text, str) and text]
         self.label = labels[0] if labels else Path(source).stem
+        scenario = document.get("scenario_name", "")
+        if not isinstance(scenario, str):
+            raise ValueError(f"{source}: scenario_name: got {shown(scenario)}, expected a string")
+        self.scenario = scenario
+        self.regs: int | None = None
 
     def kernels(self) -> list[dict[str, Any]]:
         entries = []

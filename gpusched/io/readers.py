@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, instance, integer, one_of
+from gpusched._support.arguments import Int64Array, instance, integer, is_sequence, one_of
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.paths import path_text
 from gpusched.io import examiner, rule_check
@@ -32,6 +32,7 @@ __all__ = [
     "check_rules",
     "occupancy_agreement",
     "read_examiner",
+    "read_scenarios",
     "read_trace",
     "write_examiner",
 ]
@@ -207,7 +208,8 @@ def read_examiner(
     Parameters
     ----------
     paths
-        A file, several, or a folder (its .json files in the order of their names).
+        A file, several, or a folder (its .json files in the order of their names), all of one
+        scenario; ``read_scenarios`` reads several scenarios.
     regs, priority
         Registers per thread and stream priority, which the tool does not log: one number or one
         per file. Default: the values written by ``write_examiner``, else 0.
@@ -219,17 +221,57 @@ def read_examiner(
     OSError
         A file cannot be read, or is not a regular file.
     ValueError
-        Not such a log, a larger file, or a field is missing or malformed. The message names file
-        and field.
+        Not such a log, a larger file, or a field is missing or malformed: the message names file
+        and field. Files of several scenarios.
     """
     return examiner.read(paths, regs, priority, max_bytes)
+
+
+def read_scenarios(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    regs: Any = None,
+    priority: Any = None,
+    *,
+    max_bytes: int = MAX_BYTES,
+) -> dict[str, BlockLog]:
+    """Read logs of cuda_scheduling_examiner that may be of several runs, one log per scenario.
+
+    Files belong together when their ``scenario_name`` is the same ("" where there is none). Runs
+    of one scenario cannot be told apart: keep them in folders of their own.
+
+    Parameters
+    ----------
+    paths, regs, priority, max_bytes
+        As for ``read_examiner``.
+
+    Returns
+    -------
+    dict
+        By the scenario's name, in the order of the first file of each; ``check_rules`` takes it as
+        it is.
+
+    Raises
+    ------
+    OSError, ValueError
+        As for ``read_examiner``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> log = gs.io.BlockLog(["a"], 0, 0, 1, 32, 0, 0, [0], 0, 0, 0, 9, scenario="one block")
+    >>> folder = tempfile.mkdtemp()
+    >>> paths = gs.io.write_examiner(folder, log)
+    >>> gs.io.read_scenarios(folder)
+    {'one block': <BlockLog: 1 blocks of 1 kernels in 1 streams>}
+    """
+    return examiner.read_scenarios(paths, regs, priority, max_bytes)
 
 
 def write_examiner(
     folder: str | os.PathLike[str],
     log: BlockLog,
     gpu: GPU | str | None = None,
-    scenario: str = "gpusched",
+    scenario: str | None = None,
 ) -> tuple[Path, ...]:
     """Write a log in the format of cuda_scheduling_examiner, whose scripts draw it.
 
@@ -245,7 +287,7 @@ def write_examiner(
     gpu
         The GPU, for ``max_resident_threads``, which is 0 without it.
     scenario
-        Title of the drawing.
+        Name of the scenario, the title of the drawing. Default: ``log.scenario``.
 
     Returns
     -------
@@ -263,10 +305,11 @@ def write_examiner(
 
 
 def check_rules(
-    log: BlockLog,
+    log: BlockLog | Sequence[BlockLog] | Mapping[str, BlockLog],
     gpu: GPU | str,
     tolerance: SupportsIndex = 0,
     placement: str | None = "most_room",
+    latency: SupportsIndex | str = 0,
 ) -> list[Violation]:
     """Compare a log with the rules of the scheduling hierarchy and list the violations.
 
@@ -288,16 +331,18 @@ def check_rules(
     idle
         The kernel at the head of the most urgent queue does not wait while an SM can host a block.
 
-    A kernel joins its queue when it is the first in its stream (``BlockLog.joined``). Other causes
-    of delay, such as copies, events, the NULL stream or more streams than the GPU has channels,
-    are not in a log and appear as violations. Kernels that join at the same time may be queued in
-    either order. Each context is checked separately, and "idle" only for logs of one context,
-    because time slices are not in a log.
+    A kernel joins its queue when it is the first in its stream (``BlockLog.joined``), and at the
+    latest when the launch latency has passed since its launch. Other causes of delay, such as
+    copies, events, the NULL stream or more streams than the GPU has channels, are not in a log and
+    appear as violations. Kernels that join at the same time may be queued in either order. Each
+    context is checked separately, and "idle" only for logs of one context, because time slices are
+    not in a log.
 
     Parameters
     ----------
     log
-        Recorded or simulated blocks.
+        Recorded or simulated blocks; or several logs, such as those of ``read_scenarios``, each of
+        which is checked alone.
     gpu
         The GPU, or the name of a preset; its ``sm_order`` decides between equal SMs.
     tolerance
@@ -305,28 +350,71 @@ def check_rules(
         microseconds for measured logs (the time to start a block, and the error of the clocks).
     placement
         "most_room", or None to skip the rule.
+    latency
+        The longest time from a launch to the kernel's arrival in its stream, in ticks: launches
+        are logged before the call, and take tens to hundreds of microseconds. Until then a kernel
+        may or may not be in its queue, and no violation is reported that depends on it. "log":
+        what each log shows, ``BlockLog.launch_latency``, or 0 where it shows none; idle times of
+        the kernels from which it is taken are not found then.
 
     Returns
     -------
     list of Violation
-        Sorted by time; at most one per kernel of "stream", "queue" and "priority".
+        Log by log, sorted by time; at most one per kernel of "stream", "queue" and "priority".
+        ``Violation.scenario`` names the log.
 
     Raises
     ------
     ValueError
         A block on an SM that the GPU does not have, or a block that fits no SM.
     OverflowError
-        A time or tolerance of 2**62 or more.
+        A time, tolerance or latency of 2**62 or more.
+
+    Examples
+    --------
+    Two kernels of a block each fill the only SM one after the other; the second one starts 30 ticks
+    after it could have:
+
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> log = gs.io.BlockLog(
+    ...     ["a", "b"], [0, 1], [0, 10], 1, 1024, 0, 0, [0, 1], 0, 0, [0, 130], [100, 200]
+    ... )
+    >>> [str(violation) for violation in gs.io.check_rules(log, gpu)]
+    ['idle: block 0 of b (kernel 1, stream 1) has room from 100 on, but starts at 130']
+    >>> gs.io.check_rules(log, gpu, latency=120)
+    []
     """
-    instance(log, BlockLog, "log")
-    margin = integer(tolerance, "tolerance")
-    if margin < 0:
-        raise ValueError(f"tolerance: got {margin}, expected a non-negative number")
-    if margin >= rule_check.LATEST:
-        raise OverflowError(f"tolerance: got {margin}, expected less than 2**62")
+    logs = _logs(log)
+    margin = _span(tolerance, "tolerance")
     if placement is not None:
         one_of(placement, ("most_room",), "placement")
-    return rule_check.check(log, as_gpu(gpu), margin, placement)
+    allowance = None if latency == "log" else _span(latency, "latency")
+    device = as_gpu(gpu)
+    found = []
+    for one in logs:
+        wait = (one.launch_latency() or 0) if allowance is None else allowance
+        found += rule_check.check(one, device, margin, placement, wait)
+    return found
+
+
+def _logs(given: Any) -> list[BlockLog]:
+    if isinstance(given, Mapping):
+        given = list(given.values())
+    if not is_sequence(given):
+        instance(given, BlockLog, "log")
+        return [given]
+    for row, one in enumerate(given):
+        instance(one, BlockLog, f"log[{row}]")
+    return list(given)
+
+
+def _span(value: Any, name: str) -> int:
+    number = integer(value, name)
+    if number < 0:
+        raise ValueError(f"{name}: got {number}, expected a non-negative number")
+    if number >= 2**62:
+        raise OverflowError(f"{name}: got {number}, expected less than 2**62")
+    return number
 
 
 def _list(items: Sequence[Any]) -> str:

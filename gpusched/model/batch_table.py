@@ -469,27 +469,52 @@ class BatchTable:
         The columns are ``set`` (of a stack), ``mask``, ``size``, ``tasks`` in the order of
         submission, ``completion`` (for an undecided batch the time it would take) and
         ``undecided``.
+
+        >>> stack = gs.BatchTable([[0, 1, 3, 4], [0, 1, 3, 0]])
+        >>> print(stack.to_frame().to_string(index=False))
+         set  mask  size  tasks  completion  undecided
+           0     1     1   (0,)           1      False
+           0     2     1   (1,)           3      False
+           0     3     2 (0, 1)           4      False
+           1     1     1   (0,)           1      False
+           1     2     1   (1,)           3      False
         """
         import pandas as pd
 
         completion = np.atleast_2d(self.completion)
-        undecided = np.zeros_like(completion) if self.undecided is None else self.undecided
+        undecided = np.zeros_like(completion)
+        if self.undecided is not None:
+            undecided = np.atleast_2d(self.undecided)
         sets, masks = np.nonzero(completion + undecided)
         decided = completion[sets, masks] > 0
-        tables = [self[i] for i in range(len(self))] if self.is_stack else [self]
-        orders = [
-            tables[s].submission_order(m) if yes else members(m)
-            for s, m, yes in zip(sets.tolist(), masks.tolist(), decided.tolist(), strict=True)
-        ]
+        tasks = self._submissions(sets, masks, decided)
         columns: dict[str, Any] = {"set": sets} if self.is_stack else {}
         columns |= {
             "mask": masks,
-            "size": np.array([len(order) for order in orders], dtype=np.int64),
-            "tasks": pd.Series(orders, dtype=object),
-            "completion": completion[sets, masks] + np.atleast_2d(undecided)[sets, masks],
+            "size": np.bitwise_count(masks).astype(np.int64),
+            "tasks": pd.Series(tasks, dtype=object),
+            "completion": completion[sets, masks] + undecided[sets, masks],
             "undecided": ~decided,
         }
         return pd.DataFrame(columns)
+
+    def _submissions(
+        self, sets: Int64Array, masks: Int64Array, decided: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.object_]:
+        """Tasks of batches in the order of submission, equal tuples made once."""
+        different, at = np.unique(masks, return_inverse=True)
+        by_index = np.fromiter(map(members, different.tolist()), object, len(different))
+        tasks: npt.NDArray[np.object_] = by_index[at]
+        if self.order is not None:
+            orders = self.order.reshape(-1, *self.order.shape[-2:])
+            known: dict[bytes, tuple[int, ...]] = {}
+            for row in np.flatnonzero(decided).tolist():
+                order = orders[sets[row], masks[row]]
+                key = order.tobytes()
+                if key not in known:
+                    known[key] = tuple(i for i in order.tolist() if i >= 0)
+                tasks[row] = known[key]
+        return tasks
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> BatchTable:

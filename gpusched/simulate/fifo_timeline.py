@@ -11,14 +11,17 @@ import numpy.typing as npt
 
 from gpusched._draw.lanes import Placement, Run, spans, split
 from gpusched._draw.timeline import (
-    Counter,
+    NOTHING,
+    CounterColumns,
     Key,
     Lane,
     Mark,
     Piece,
+    PieceColumns,
     Rows,
     Span,
     Timeline,
+    Words,
     in_window,
     late_key,
     window,
@@ -156,17 +159,16 @@ def trace(run: Records) -> Timeline:
         lanes += [Lane(name, _GPU) for name in run.tasks.name]
         lane_of = n + waves.task
 
-    def pieces() -> Iterator[Piece]:
-        yield from _jobs(run)
+    def columns() -> Iterator[PieceColumns | CounterColumns]:
+        yield _job_columns(run)
         if waves is not None:
-            yield from _waves(run, waves, np.arange(len(waves.start)), lane_of)
+            yield _wave_columns(run, waves, lane_of)
+            yield from _busy(run, waves)
 
     other: dict[str, Any] = {"order": run.order, "threads": run.threads, "outcome": run.outcome}
     if run.gpu is not None:
         other |= {"gpu": run.gpu.name, "placement": run.placement}
-    return Timeline(
-        lanes=tuple(lanes), pieces=Rows(pieces), counters=Rows(lambda: _busy(run)), other=other
-    )
+    return Timeline(lanes=tuple(lanes), pieces=(), columns=Rows(columns), other=other)
 
 
 def _sm_lanes(gpu: GPU) -> list[Lane]:
@@ -251,6 +253,26 @@ def _waves(
         )
 
 
+def _wave_columns(run: Records, waves: WaveColumns, lanes: Int64Array) -> PieceColumns:
+    """All waves, in these lanes."""
+    rows = np.argsort(waves.start, kind="stable")
+    task, blocks = waves.task[rows], waves.blocks[rows]
+    threads: Int64Array = run.tasks.threads[task]
+    count = Words((blocks == 1).astype(np.int64), (" blocks of ", " block of "))
+    name = (*_job_name(run, task, waves.job[rows]), ": ", blocks, count, threads, " threads")
+    return PieceColumns(
+        lane=lanes[rows],
+        start=waves.start[rows],
+        end=waves.end[rows],
+        name=name if waves.sm is None else (*name, " on SM ", waves.sm[rows]),
+        args={"job": waves.job[rows], "blocks": blocks, "threads": blocks * threads},
+    )
+
+
+def _job_name(run: Records, task: Int64Array, job: Int64Array) -> tuple[Words, str, Int64Array]:
+    return Words(task, run.tasks.name), " #", job
+
+
 def _placed(
     run: Records, waves: WaveColumns, rows: Int64Array, labels: Mapping[tuple[int, int], str]
 ) -> Iterator[Piece]:
@@ -268,50 +290,43 @@ def _placed(
         yield replace(piece, spans=boxes, label=label)
 
 
-def _jobs(run: Records) -> Iterator[Piece]:
+def _job_columns(run: Records) -> PieceColumns:
+    """All jobs that have started."""
     started = np.flatnonzero(run.start >= 0)
     started = started[np.argsort(run.start[started], kind="stable")]
     # A job that has not finished lasts as far as is known.
     ends = np.where(run.finish >= 0, run.finish, np.maximum(run.now, run.start))
-    response, late = run.response, run.late
-    for k in started.tolist():
-        times: dict[str, int | None] = {}
-        named = {"release": run.release, "deadline": run.deadline, "dispatched": run.dispatched}
-        for name, column in (named | {"response": response}).items():
-            value = int(column[k])
-            times[name] = value if value >= 0 else None
-        task, job = int(run.task[k]), int(run.job[k])
-        yield Piece(
-            lane=task,
-            start=int(run.start[k]),
-            end=int(ends[k]),
-            name=f"{run.tasks.name[task]} #{job}",
-            color=task,
-            late=bool(late[k]),
-            unfinished=bool(run.finish[k] < 0),
-            times=times,
-            args={"job": job, "missed": bool(late[k])},
-        )
+    times = {"release": run.release, "deadline": run.deadline, "dispatched": run.dispatched}
+    times["response"] = run.response
+    known = {name: time[started] for name, time in times.items()}
+    return PieceColumns(
+        lane=run.task[started],
+        start=run.start[started],
+        end=ends[started],
+        name=_job_name(run, run.task[started], run.job[started]),
+        args={"job": run.job[started], "missed": run.late[started]},
+        times={name: np.where(time >= 0, time, NOTHING) for name, time in known.items()},
+    )
 
 
-def _busy(run: Records) -> Iterator[Counter]:
+def _busy(run: Records, waves: WaveColumns) -> Iterator[CounterColumns]:
     """Busy threads over time, of the GPU or of each SM (in whole warps)."""
-    waves = run.waves
-    if waves is None:
-        return
     if waves.sm is None:
-        yield from _held(_GPU, waves, np.arange(len(waves.start)), run.tasks.threads)
+        yield _held(_GPU, waves, np.arange(len(waves.start)), run.tasks.threads)
         return
     width = WARP_THREADS * _warps(run.tasks)
-    for sm in np.unique(waves.sm).tolist():
-        yield from _held(f"SM {sm}", waves, np.flatnonzero(waves.sm == sm), width)
+    order = np.argsort(waves.sm, kind="stable")
+    used, begin = np.unique(waves.sm[order], return_index=True)
+    for sm, rows in zip(used.tolist(), np.split(order, begin[1:]), strict=True):
+        yield _held(f"SM {sm}", waves, rows, width)
 
 
-def _held(group: str, waves: WaveColumns, rows: Int64Array, width: Int64Array) -> Iterator[Counter]:
+def _held(group: str, waves: WaveColumns, rows: Int64Array, width: Int64Array) -> CounterColumns:
     held = waves.blocks[rows] * width[waves.task[rows]]
     instants = np.concatenate([waves.start[rows], waves.end[rows]])
     times, index = np.unique(instants, return_inverse=True)
     total = np.zeros(len(times), dtype=np.int64)
     np.add.at(total, index, np.concatenate([held, -held]))
-    for time, busy in zip(times.tolist(), np.cumsum(total).tolist(), strict=True):
-        yield Counter(group, "threads", time, {"busy": busy})
+    return CounterColumns(
+        (group,), np.zeros(len(times), np.int64), times, "threads", {"busy": np.cumsum(total)}
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
@@ -243,22 +244,9 @@ class Hierarchy(Saved, Frozen):
         log = self._log()
         still, *pieces = self._pieces()
         blocks, start, end = (column[~still] for column in pieces)
-        sm, threads = log.sm[blocks], self.launches.threads[log.kernel[blocks]]
-        amounts = (-(-threads // 32), threads, np.ones_like(threads))
-        time = np.concatenate([start, end])
-        sms = np.concatenate([sm, sm])
-        order = np.lexsort((time, sms))
-        time, sms = time[order], sms[order]
-        new = np.flatnonzero((np.diff(time, prepend=-1) != 0) | (np.diff(sms, prepend=-1) != 0))
-        columns = []
-        for amount in amounts:
-            change = np.concatenate([amount, -amount])[order]
-            # What an SM gets it loses again: one sum over all of them starts at 0 for each.
-            columns.append(np.cumsum(np.add.reduceat(change, new) if len(new) else change))
-        changed = np.ones(len(new), dtype=bool)
-        if len(new):
-            changed = np.add.reduce([np.diff(c, prepend=0) != 0 for c in columns]) > 0
-        return Occupancy(sms[new][changed], time[new][changed], *(c[changed] for c in columns))
+        threads = self.launches.threads[log.kernel[blocks]]
+        rows = _core.sm_occupancy(self.gpu.sms, log.sm[blocks], start, end, threads)
+        return Occupancy(*rows)
 
     def _log(self) -> Blocks:
         if self.blocks is None:

@@ -11,14 +11,16 @@ import numpy.typing as npt
 
 from gpusched._draw.lanes import Placement, Run, spans, split
 from gpusched._draw.timeline import (
-    Counter,
+    CounterColumns,
     Key,
     Lane,
     Mark,
     Piece,
+    PieceColumns,
     Rows,
     Span,
     Timeline,
+    Words,
     in_window,
     window,
 )
@@ -89,8 +91,11 @@ def picture(
 def trace(run: Records) -> Timeline:
     """Timeline of the whole run: blocks of each SM, streams, copy engines, contexts."""
     launches = run.launches
-    used = [] if run.blocks is None else np.unique(run.blocks.sm).tolist()
-    lanes = [Lane("blocks", f"SM {sm}") for sm in used]
+    none: Int64Array = np.zeros(0, np.int64)
+    used = none if run.blocks is None else np.unique(run.blocks.sm)
+    lane_of: Int64Array = np.zeros(run.gpu.sms, np.int64)
+    lane_of[used] = np.arange(len(used))
+    lanes = [Lane("blocks", f"SM {sm}") for sm in used.tolist()]
     first = len(lanes)
     lanes += [Lane(name, _STREAMS) for name in launches.stream_name]
     engines = len(lanes)
@@ -109,13 +114,16 @@ def trace(run: Records) -> Timeline:
             yield from _copies(run, begun[launches.kind[begun] > 0], names, engines)
         if launches.contexts > 1:
             yield from _slices(run, np.arange(len(run.slices)), contexts, apart=True)
-        if used:
-            yield from _blocks(run, names, {sm: k for k, sm in enumerate(used)})
+
+    def columns() -> Iterator[PieceColumns | CounterColumns]:
+        if len(used):
+            yield _blocks(run, lane_of)
+            yield _held(run, used, lane_of)
 
     return Timeline(
         lanes=tuple(lanes),
         pieces=Rows(pieces),
-        counters=Rows(lambda: _held(run) if used else iter(())),
+        columns=Rows(columns),
         other={"gpu": run.gpu.name, "placement": run.placement, "outcome": run.outcome},
     )
 
@@ -283,32 +291,29 @@ def _parts_of(
     return found
 
 
-def _blocks(run: Records, names: _Names, lanes: dict[int, int]) -> Iterator[Piece]:
-    """Pieces of single blocks while they run, by SM and start."""
+def _blocks(run: Records, lanes: Int64Array) -> PieceColumns:
+    """Pieces of single blocks while they run, by SM and start; ``lanes`` by SM."""
     log, launches = run._log(), run.launches
     frozen, block, start, end = run._pieces()
     alive = np.flatnonzero(~frozen)
-    alive = alive[np.lexsort((block[alive], start[alive], log.sm[block[alive]]))]
-    columns = (log.kernel[block[alive]], log.block[block[alive]], log.sm[block[alive]])
-    rows = zip(
-        start[alive].tolist(), end[alive].tolist(), *(c.tolist() for c in columns), strict=True
+    if launches.contexts > 1:  # else blocks are in the order of their starts
+        alive = alive[np.lexsort((block[alive], start[alive]))]
+    kernel = log.kernel[block[alive]]
+    threads: Int64Array = launches.threads[kernel]
+    return PieceColumns(
+        lane=lanes[log.sm[block[alive]]],
+        start=start[alive],
+        end=end[alive],
+        name=(Words(kernel, launches.name),),
+        args={"launch": kernel, "block": log.block[block[alive]], "threads": threads},
     )
-    for since, until, kernel, number, sm in rows:
-        yield Piece(
-            lane=lanes[sm],
-            start=since,
-            end=until,
-            name=launches.name[kernel],
-            color=names.color(kernel),
-            args={"launch": kernel, "block": number, "threads": int(launches.threads[kernel])},
-        )
 
 
-def _held(run: Records) -> Iterator[Counter]:
+def _held(run: Records, used: Int64Array, lanes: Int64Array) -> CounterColumns:
+    """Warps of the SMs over time."""
     held = run.occupancy()
-    columns = (held.sm, held.time, held.warps)
-    for sm, time, warps in zip(*(c.tolist() for c in columns), strict=True):
-        yield Counter(f"SM {sm}", "warps", time, {"warps": warps})
+    groups = tuple(f"SM {sm}" for sm in used.tolist())
+    return CounterColumns(groups, lanes[held.sm], held.time, "warps", {"warps": held.warps})
 
 
 # Copies and contexts

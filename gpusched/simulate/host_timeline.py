@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw.timeline import (
+    NOTHING,
     Key,
     Lane,
     Mark,
     Piece,
+    PieceColumns,
     Rows,
     Timeline,
+    Words,
     in_window,
     late_key,
     window,
@@ -135,14 +138,14 @@ def trace(run: Records) -> Timeline:
     log = run.intervals
     places = None if log is None else _Places(run, log, run.sms, len(jobs))
 
-    def pieces() -> Iterator[Piece]:
-        yield from _jobs(run)
+    def columns() -> Iterator[PieceColumns]:
         if log is not None and places is not None:
-            yield from _pieces(run, log, np.arange(len(log.start)), places)
+            yield _interval_columns(run, log, places)
 
     return Timeline(
         lanes=(*jobs, *(places.lanes if places is not None else ())),
-        pieces=Rows(pieces),
+        pieces=Rows(lambda: _jobs(run)),
+        columns=Rows(columns),
         other={
             "policy": run.policy,
             "protocol": run.protocol,
@@ -212,6 +215,41 @@ def _pieces(
                 style="idle" if what in _IDLE else "copy" if what in COPIES else "run",
                 late=(task, job) in late,
             )
+
+
+def _interval_columns(run: Records, log: IntervalColumns, places: _Places) -> PieceColumns:
+    """All intervals, in every lane that they occupy."""
+    core_lane: Int64Array = np.zeros(max(places.cores, default=0) + 1, np.int64)
+    for core, number in places.cores.items():
+        core_lane[core] = number
+    on_core = np.flatnonzero(log.core >= 0)
+    rows, lanes = [on_core], [core_lane[log.core[on_core]]]
+    for user, sms in places.used.items():
+        mine = np.flatnonzero((log.what == KERNEL) & (log.task == user))
+        shown = np.array([places.sms[sm] for sm in sms if sm in places.sms], np.int64)
+        rows.append(np.repeat(mine, len(shown)))
+        lanes.append(np.tile(shown, len(mine)))
+    if places.copies is not None:
+        copies = np.flatnonzero(np.isin(log.what, COPIES))
+        rows.append(copies)
+        lanes.append(np.full(len(copies), places.copies, np.int64))
+    row, lane = np.concatenate(rows), np.concatenate(lanes)
+    order = np.lexsort((row, log.start[row]))
+    row, lane = row[order], lane[order]
+    task = log.task[row]
+    served = task < 0  # work of the server itself, of no job
+    return PieceColumns(
+        lane=lane,
+        start=log.start[row],
+        end=log.end[row],
+        name=(
+            Words(task + 1, ("server", *run.tasks.name)),
+            Words(served.astype(np.int64), (" #", "")),
+            np.where(served, NOTHING, log.job[row]),
+            ": ",
+            Words(log.what[row], WHAT),
+        ),
+    )
 
 
 def _releases(run: Records, places: _Places, since: int, end: int) -> Iterator[Mark]:

@@ -4,17 +4,17 @@
 enum { MOST_WANTED = 64 };
 
 PyDoc_STRVAR(event_scan_doc,
-             "event_scan(data, place, position, events, wanted, groups, last)\n"
+             "event_scan(data, place, position, events, wanted, fields, last)\n"
              "--\n\n"
              "Ranges of the members and the wanted events of a trace (gs_io_event_scan_run).\n"
              "data: bytes; wanted: tuples (category, beginning of the name, group) of bytes and\n"
-             "an int; groups: the fields of each group as bytes, those of the arguments as\n"
+             "an int; fields: those of each group as bytes, those of the arguments as\n"
              "b'args.name'. Returns reason, place, position, events, lines, line, and per group\n"
              "(begin, end, index) as int64 and its columns as bytes, without the last bracket.");
 
 static const gs_python_signature_t EVENT_SCAN_SIGNATURE = {
     "event_scan", "OiLLOOp", 7, 0,
-    (const char *const[]){"data", "place", "position", "events", "wanted", "groups", "last"}};
+    (const char *const[]){"data", "place", "position", "events", "wanted", "fields", "last"}};
 
 /* A bytes object, whose memory nothing can change. */
 static bool read_bytes(PyObject *object, const char *name, gs_io_event_scan_text_t *text)
@@ -68,16 +68,16 @@ static bool read_wanted(PyObject *object, gs_io_event_scan_wanted_t *wanted, int
 
 static bool read_groups(PyObject *object, gs_io_event_scan_group_t *groups, int64_t *count)
 {
-    *count = read_tuple(object, "groups", GS_IO_EVENT_SCAN_MOST_GROUPS);
+    *count = read_tuple(object, "fields", GS_IO_EVENT_SCAN_MOST_GROUPS);
     for (Py_ssize_t i = 0; i < *count; i++) {
         PyObject *fields = PyTuple_GetItem(object, i);
-        groups[i].count = read_tuple(fields, "groups", GS_IO_EVENT_SCAN_MOST_FIELDS);
+        groups[i].count = read_tuple(fields, "fields", GS_IO_EVENT_SCAN_MOST_FIELDS);
         if (groups[i].count < 0) {
             return false;
         }
         for (Py_ssize_t k = 0; k < groups[i].count; k++) {
             gs_io_event_scan_field_t *field = &groups[i].fields[k];
-            if (!read_bytes(PyTuple_GetItem(fields, k), "groups", &field->key)) {
+            if (!read_bytes(PyTuple_GetItem(fields, k), "fields", &field->key)) {
                 return false;
             }
             field->inside = field->key.size > 5 && memcmp(field->key.bytes, "args.", 5) == 0;

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.text import shown
+from gpusched._support.text import shown, shown_names
 from gpusched.io.trace_workloads.gpu_work import GpuWork, Recording
 from gpusched.io.trace_workloads.grouping import groups
 from gpusched.io.trace_workloads.observed_periods import Periods, given_period
@@ -93,13 +93,16 @@ def candidates(
 
 def _no_ranges(trace: Recording, by: By, names: str | re.Pattern[str] | None) -> str:
     ranges = trace.events.ranges.name.tolist()
+    known = shown_names(list(dict.fromkeys(ranges))) if ranges else "no ranges at all"
     source = trace.source or "the trace"
     if names is not None:
         pattern = names if isinstance(names, str) else names.pattern
-        known = ", ".join(shown(name, 30) for name in list(dict.fromkeys(ranges))[:5])
-        return f"names: got {shown(pattern)}, expected a match among {known or 'no ranges at all'}"
+        return f"names: got {shown(pattern)}, expected a match among {known}"
     if by == "step":
-        return f"{source}: got no ranges ProfilerStep#n, expected some (or give names=)"
+        return (
+            f"{source}: got no ranges ProfilerStep#n, expected some (or give names, which choose "
+            f"among {known})"
+        )
     return (
         f"{source}: got no annotated ranges, expected some (record_function in PyTorch, NVTX; or "
         "by='stream' or 'kernel')"
@@ -259,7 +262,7 @@ def _windows(
         if given is None:
             raise ValueError(
                 f"period: got None for {text!r}, expected a period, because the trace has no "
-                "profiler steps that tell its jobs apart (or give names= of ranges)"
+                "profiler steps that tell its jobs apart (or give names of ranges)"
             )
         length = in_ticks(as_time(given, "period"), None, 1, "period")
         first = int(work.start[rows].min())

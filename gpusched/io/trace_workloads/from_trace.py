@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from gpusched._support.arguments import one_of
-from gpusched._support.text import clip, shown
+from gpusched._support.text import clip, shown, shown_names
 from gpusched.io.trace_workloads.candidates import By, Candidates, candidates
 from gpusched.io.trace_workloads.cpu_work import CpuWork, Waits, cpu_work
 from gpusched.io.trace_workloads.gpu_work import IN, GpuWork, Recording, gpu_work
@@ -65,16 +65,18 @@ def workload_of(
     made = [maker.task(number) for number in range(len(found.names))]
     tasks = [task for task in made if task is not None]
     _check_periods(tasks)
+    workload = Workload([task.finished() for task in tasks], "ns")
     notes = [
         f"from {clip(_name(trace), 60)} by {by}: times are {_rank_text(part)} of the jobs of a "
         "task, and include interference by what ran beside them",
         *_first(task.said for task in tasks),
+        *_longer_than_period(workload),
         *maker.said(),
         *found.said,
         *work.left_out,
         *trace.notes,
     ]
-    return Workload([task.finished() for task in tasks], "ns", notes=notes)
+    return workload.replace(notes=notes)
 
 
 @dataclass(frozen=True)
@@ -251,12 +253,25 @@ def _check_periods(tasks: list[_Made]) -> None:
     """Raise a ``ValueError`` that names the tasks without a period, or says that there is none."""
     if not tasks:
         raise ValueError("trace: got no task that takes time, expected at least one")
-    if without := [task for task in tasks if task.period is None]:
-        names = clip(", ".join(f"{task.name!r}" for task in without), 200)
+    if without := [task.name for task in tasks if task.period is None]:
         raise ValueError(
-            f"period: got None for {names}, expected one for each, because fewer than two "
-            "occurrences, or occurrences that mostly start at the same time, have no distance"
+            f"period: got None for {shown_names(without)}, expected one for each, because periods "
+            "are observed from two occurrences or more, most of which start apart (give these "
+            "periods, or choose other tasks with names)"
         )
+
+
+def _longer_than_period(workload: Workload) -> list[str]:
+    """A sentence about tasks whose jobs take longer than the period even when nothing else runs."""
+    found = []
+    for task in workload:
+        alone = sum(part.time or 0 for part in task.segments)
+        if alone > task.period:
+            found.append(f"{clip(task.name, 40)} {time_with_unit(alone, 1)}")
+    if not found:
+        return []
+    those = ", ".join(_first(found))
+    return [f"the segments of a job together take longer than the period: {those}"]
 
 
 def _quantile(value: Quantile) -> Fraction:

@@ -37,7 +37,7 @@ class Selection(NamedTuple):
     """Needed events: (category, beginning of the name, group), and the fields of each group."""
 
     wanted: tuple[tuple[bytes, bytes, int], ...]
-    groups: tuple[tuple[bytes, ...], ...]
+    fields: tuple[tuple[bytes, ...], ...]
 
 
 class Rows(NamedTuple):

@@ -32,7 +32,7 @@ __all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing"]
 
 Claim = Literal["exact", "sufficient", "necessary", "simulation"]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-Times: TypeAlias = "np.ma.MaskedArray[Any, np.dtype[np.int64]]"
+Times: TypeAlias = "np.ma.MaskedArray[tuple[int, ...], np.dtype[np.int64]]"
 """Ticks per task, masked where there is no value."""
 
 # Of one set a Python value, of a stack an array: which one is known when the program runs. A type

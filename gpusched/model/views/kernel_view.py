@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.gpu import GPU
+from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import BatchView, View
 from gpusched.model.views.view_source import (
@@ -34,6 +34,7 @@ class _Found:
     copies: list[str] = field(default_factory=list)
     around: list[str] = field(default_factory=list)
     fused: list[str] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)
     times: list[KernelTimes] = field(default_factory=list)
 
     def sentences(self, source: Source) -> list[str]:
@@ -52,6 +53,7 @@ class _Found:
              "behind it"),
             (self.fused, "the kernels of a job run as one unit, whose time is their sum and whose "
              "footprint is the largest of each resource"),
+            (self.whole, "no SM holds the largest of each resource: the unit takes the whole GPU"),
             (self.without, "tasks without GPU segments are left out"),
         ):  # fmt: skip
             if names:
@@ -152,9 +154,24 @@ def _unit(source: Source, gpu: GPU, task: Task, parts: JobParts, found: _Found) 
         smem=max(shape.smem for shape in shapes),
     )
     where = f"{task.name}: {'its kernels as one unit' if several else 'its GPU work'}"
+    if several and not occupancy(gpu, unit.threads or 0, unit.regs, unit.smem):
+        if (whole := _whole_gpu(gpu, unit.time)) is not None:
+            found.whole.append(task.name)
+            unit = whole
     [times] = kernel_times([unit], gpu, [where])
     found.times.append(times)
     return times
+
+
+def _whole_gpu(gpu: GPU, time: int) -> Kernel | None:
+    """A kernel of one wave whose blocks have all warps of the GPU; None where no blocks do."""
+    warps = gpu.warps_per_sm
+    sizes = range(min(warps, 32), 0, -1)  # warps of a block
+    whole = [k for k in sizes if warps % k == 0 and warps // k <= gpu.blocks_per_sm]
+    if not whole:
+        return None
+    of_block = whole[0]
+    return Kernel(time, blocks=gpu.sms * (warps // of_block), threads=of_block * WARP_THREADS)
 
 
 def _of_one_kernel(task: Task, parts: JobParts, found: _Found) -> JobParts:

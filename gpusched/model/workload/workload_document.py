@@ -13,10 +13,16 @@ from typing import NoReturn
 from gpusched._support.text import clip, shown
 from gpusched.model.workload.periodic_task import AFTER, Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
-from gpusched.model.workload.time_units import tick_of, time_with_unit
+from gpusched.model.workload.time_units import tick_of, tick_text, time_with_unit
 from gpusched.model.workload.workload_parts import Parts
 
-__all__ = ["VERSION", "segment_document", "task_documents", "workload_parts"]
+__all__ = [
+    "VERSION",
+    "head_document",
+    "segment_document",
+    "task_documents",
+    "workload_parts",
+]
 
 VERSION = 1
 
@@ -192,6 +198,14 @@ def _unknown(key: str, known: tuple[str, ...], where: str) -> NoReturn:
 
 
 # Writing ------------------------------------------------------------------------------------------
+
+
+def head_document(parts: Parts) -> dict[str, object]:
+    """The keys of a document before its tasks."""
+    head: dict[str, object] = {"version": VERSION, "tick": tick_text(parts.tick)}
+    if parts.notes:
+        head["notes"] = list(parts.notes)
+    return head
 
 
 def task_documents(tasks: Iterable[Task], tick: int) -> Iterator[dict[str, object]]:

@@ -15,8 +15,11 @@ from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.paths import own_descriptor, path_text
 from gpusched._support.text import clip, shown
-from gpusched.model.workload.time_units import tick_text
-from gpusched.model.workload.workload_document import VERSION, task_documents, workload_parts
+from gpusched.model.workload.workload_document import (
+    head_document,
+    task_documents,
+    workload_parts,
+)
 from gpusched.model.workload.workload_parts import Parts
 from gpusched.model.workload.workload_toml import MOST_PARTS, line_of_long_key, toml_lines
 
@@ -56,9 +59,7 @@ def write_workload(parts: Parts, path: str | os.PathLike[str], file_format: Form
     """Write a file; see ``Workload.save``."""
     where = path_text(path)
     chosen = _chosen(where, file_format)
-    head: dict[str, object] = {"version": VERSION, "tick": tick_text(parts.tick)}
-    if parts.notes:
-        head["notes"] = list(parts.notes)
+    head = head_document(parts)
     tasks = task_documents(parts.tasks, parts.tick)
     with replacing(where, "w", encoding="utf-8", newline="\n") as file:
         if chosen == "json":

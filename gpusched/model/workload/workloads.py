@@ -202,6 +202,13 @@ class Workload:
             raise ValueError(f"tasks: got {twice!r:.60} twice, expected it once")
         return self._made((self.tasks[i] for i in numbers), self._tick, self.notes)
 
+    def index(self, task: str | SupportsIndex) -> int:
+        """Index of a task given by its name or number.
+
+        Raises KeyError, IndexError and TypeError as indexing does.
+        """
+        return self._number(task)
+
     def _number(self, index: object) -> int:
         if not isinstance(index, str):
             return position(index, len(self.tasks), "tasks")
@@ -432,8 +439,9 @@ class Workload:
 
         The GPU segments of a job are one unit. CPU work before them becomes an offset, CPU work
         behind them shortens the deadline. A unit of several kernels takes the sum of their times,
-        and the most blocks, threads, registers and shared memory of any; copies on engines and
-        launch latencies count as GPU time. The priorities are those of the streams.
+        and the most blocks, threads, registers and shared memory of any, or the whole GPU where no
+        SM holds such a block; copies on engines and launch latencies count as GPU time. The
+        priorities are those of the streams.
 
         That is right for a scheduler that starts whole jobs, as PBS does. On a GPU by itself, each
         kernel of a chain waits for those of other tasks: ``chains="refuse"`` takes jobs of one

@@ -1,0 +1,105 @@
+"""Command ``compare``: a workload under every way of sharing the GPU."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from gpusched.cli.command_parts import Refusal, status_of
+from gpusched.cli.platform_options import (
+    add_platform,
+    add_workload,
+    headline,
+    platform_of,
+    workload_of,
+)
+
+if TYPE_CHECKING:
+    from gpusched.comparison.margins import Margin
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    compare = commands.add_parser(
+        "compare",
+        help="a workload under every way of sharing the GPU: tests and simulations",
+        description="Runs every test and simulation that can express the workload, prints a table "
+        "of their verdicts with the reasons of those that give no guarantee, and the method under "
+        "which the times could grow most.",
+        epilog="Exit code: 0 when a test guarantees every deadline, 1 when none does and an exact "
+        "test shows a miss, 3 when undecided, 2 for an error.",
+    )
+    add_workload(compare)
+    compare.add_argument(
+        "--method",
+        action="append",
+        metavar="NAME",
+        help="only this way of sharing the GPU (see 'methods'); may be repeated",
+    )
+    compare.add_argument(
+        "--until",
+        metavar="TIME",
+        help="jobs released before it are simulated, as in 10s (ten hyperperiods, at most 10s)",
+    )
+    compare.add_argument("--no-simulation", action="store_true", help="tests only")
+    compare.add_argument(
+        "--no-margin",
+        action="store_true",
+        help="do not compute how far the times could grow, which takes tens of analyses a row",
+    )
+    compare.add_argument(
+        "--json", action="store_true", help="print one JSON document (Comparison.document)"
+    )
+    compare.add_argument(
+        "--output",
+        metavar="DIR",
+        help="write compare.html, compare.json and a trace for Perfetto of each simulated row into "
+        "this folder, created if missing",
+    )
+    compare.add_argument(
+        "--quiet", action="store_true", help="print nothing but errors, and show no progress"
+    )
+    add_platform(compare)
+    compare.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched.comparison.comparisons import compare
+    from gpusched.comparison.documents import comparison_document, json_text
+    from gpusched.comparison.report.report_folder import save_report
+
+    workload, platform = workload_of(options), platform_of(options)
+    folder = options.output
+    if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
+        raise Refusal(f"{folder}: got a file, expected a folder")
+    progress = False if options.quiet else None
+    found = compare(
+        workload,
+        platform,
+        methods=options.method,
+        simulate=not options.no_simulation,
+        until=options.until,
+        progress=progress,
+    )
+    findings = found.findings(margin=not options.no_margin, progress=progress)
+    written: tuple[str, ...] = ()
+    if folder is not None:
+        title = None if options.file == "-" else os.path.basename(options.file)
+        written = save_report(findings, folder, title)
+    if options.json:
+        if not options.quiet:
+            print(json_text(comparison_document(findings)), end="")
+    elif not options.quiet:
+        print(f"{headline(workload, platform)}\n\n{found}")
+        if not options.no_margin:
+            print(f"\n{best_text(findings.best)}")
+        if written:
+            more = f" and {len(written) - 2} traces" if len(written) > 2 else ""
+            print(f"\nwrote {written[0]}, {os.path.basename(written[1])}{more}")
+    return status_of(found.schedulable)
+
+
+def best_text(best: Margin | None) -> str:
+    """A line on the method to use."""
+    return "best: none" if best is None else f"best: {best}"

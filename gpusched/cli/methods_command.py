@@ -1,0 +1,41 @@
+"""Command ``methods``: the ways of sharing the GPU, and the methods of the package."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    methods = commands.add_parser(
+        "methods",
+        help="list the ways of sharing the GPU and the methods of the package",
+        description="Lists the ways of sharing the GPU that compare, check and simulate know, each "
+        "with its test, what that claims, and its simulation; below them gpusched.methods().",
+    )
+    methods.add_argument(
+        "--json", action="store_true", help="print one JSON document, with all options"
+    )
+    methods.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched._support.registry import methods
+    from gpusched.comparison.documents import json_text, methods_document
+    from gpusched.comparison.ways import WAYS
+
+    if options.json:
+        print(json_text(methods_document()), end="")
+        return 0
+    rows = [("way", "test", "claim", "simulation", "modes", "title")]
+    for way in WAYS:
+        method = way.method
+        claim = "simulation" if method is None else method.claim
+        modes = ",".join(way.modes) or "-"
+        rows.append((way.name, way.test or "-", claim, way.simulator or "-", modes, way.title))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(map(str.ljust, row, widths)).rstrip())
+    print(f"\n{methods()!r}")
+    return 0

@@ -1,0 +1,96 @@
+"""Options of the commands that take a workload (its file, the platform), and a line on both."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpusched.cli.command_parts import Refusal, natural, positive, slowdown
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["add_platform", "add_workload", "headline", "platform_of", "workload_of"]
+
+_MOST_BYTES = 1 << 25
+_MOST_TASKS = 2000
+_TIMES = (
+    ("launch_latency", "from a launch to the start of its kernel on an idle GPU (0ns)"),
+    ("context_switch", "to switch the GPU to another context (0ns)"),
+    ("timeslice", "for which a context keeps the GPU while others wait (2ms)"),
+    ("server_overhead", "that a GPU server adds to every request (0ns)"),
+)
+
+
+def add_workload(command: argparse.ArgumentParser) -> None:
+    """Add the file and its limit."""
+    command.add_argument(
+        "file",
+        metavar="FILE",
+        help="the workload, TOML or JSON (see gpusched.Workload.load); - for the standard input",
+    )
+    command.add_argument(
+        "--max-bytes",
+        type=positive,
+        default=_MOST_BYTES,
+        metavar="N",
+        help="largest size of the file (32 MiB)",
+    )
+
+
+def add_platform(command: argparse.ArgumentParser) -> None:
+    """Add the options of the platform, named as the arguments of ``gs.Platform``."""
+    group = command.add_argument_group("platform")
+    group.add_argument(
+        "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); none: kernels without waves"
+    )
+    group.add_argument("--cpus", type=positive, default=1, metavar="N", help="CPU cores (1)")
+    for name, text in _TIMES:
+        option = f"--{name.replace('_', '-')}"
+        group.add_argument(option, metavar="TIME", help=f"time {text}, as in 6us")
+    group.add_argument(
+        "--priority-levels", type=positive, metavar="N", help="priorities that streams can have"
+    )
+    group.add_argument(
+        "--slowdown",
+        type=slowdown,
+        metavar="S",
+        help="of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed (1.1 to "
+        "1.9), or LOW,HIGH (1.1,1.4)",
+    )
+    group.add_argument(
+        "--copy-engines", type=natural, metavar="N", help="copies at the same time (the GPU's)"
+    )
+
+
+def workload_of(options: argparse.Namespace) -> Workload:
+    """The workload of the file, or of the standard input; ``Refusal`` of too many tasks."""
+    source = "/dev/stdin" if options.file == "-" else options.file
+    workload = Workload.load(source, max_bytes=options.max_bytes)
+    if len(workload) > _MOST_TASKS:
+        raise Refusal(
+            f"{source}: task: got {len(workload):,} tasks, expected at most {_MOST_TASKS:,} (from "
+            "Python there is no limit)"
+        )
+    return workload
+
+
+def platform_of(options: argparse.Namespace) -> Platform:
+    """The platform of the options; ``Refusal`` that names the one that is wrong."""
+    names = ("gpu", "cpus", *(name for name, _ in _TIMES))
+    names += ("priority_levels", "slowdown", "copy_engines")
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    try:
+        return Platform(**given)
+    except (ValueError, OverflowError) as error:
+        name, _, rest = str(error).partition(":")
+        option = "gpu" if name == "name" else name.replace("_", "-")
+        raise Refusal(f"--{option}:{rest}") from None
+
+
+def headline(workload: Workload, platform: Platform) -> str:
+    """The sizes of a workload and of a platform, and the tick of numbers without a unit."""
+    tasks = "1 task" if len(workload) == 1 else f"{len(workload):,} tasks"
+    cpus = "1 CPU" if platform.cpus == 1 else f"{platform.cpus:,} CPUs"
+    gpu = platform.gpu
+    where = "no GPU (--gpu)" if gpu is None else f"{gpu.name or 'GPU'} ({gpu.sms} SMs)"
+    return f"{tasks} on {where}, {cpus}; a tick is {time_with_unit(1, workload.tick_ns)}"

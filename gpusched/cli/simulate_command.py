@@ -1,0 +1,126 @@
+"""Command ``simulate``: the jobs of a workload under one way of sharing the GPU."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched._draw import axes as plot
+from gpusched._support.files import replacing
+from gpusched._support.text import clip
+from gpusched.cli.command_parts import Refusal, columns, drawable, status_of
+from gpusched.cli.method_options import add_method, options_of
+from gpusched.cli.platform_options import (
+    add_platform,
+    add_workload,
+    headline,
+    platform_of,
+    workload_of,
+)
+from gpusched.model.workload.time_units import time_with_unit
+
+if TYPE_CHECKING:
+    from gpusched.comparison.workload_run import WorkloadRun
+
+_TRACES = (".trace.json", ".trace.json.gz")
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    simulate = commands.add_parser(
+        "simulate",
+        help="simulate a workload under one way of sharing the GPU",
+        description="Simulates periodic releases under one way of sharing the GPU and prints the "
+        "number of jobs, the worst response and the late jobs of each task.",
+        epilog="Exit code: 1 when a deadline was missed, 3 when none was (a simulation proves "
+        "nothing), 2 for an error.",
+    )
+    add_workload(simulate)
+    add_method(simulate)
+    simulate.add_argument(
+        "--until",
+        metavar="TIME",
+        help="jobs released before it run to their end, as in 10s (ten hyperperiods, at most 10s)",
+    )
+    simulate.add_argument("--json", action="store_true", help="print one JSON document")
+    simulate.add_argument(
+        "--output",
+        metavar="FILE",
+        help="a picture of the beginning, whose ending chooses the format (.svg needs no "
+        "Matplotlib), or NAME.trace.json for ui.perfetto.dev",
+    )
+    add_platform(simulate)
+    simulate.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched.comparison.documents import json_text, run_document
+    from gpusched.comparison.observations import observe
+
+    workload, platform = workload_of(options), platform_of(options)
+    chosen, output = options_of(options), options.output
+    if output is not None:
+        _check_output(output)
+    found = observe(
+        workload,
+        platform,
+        options.method,
+        until=options.until,
+        timeline=output is not None,
+        **chosen,
+    )
+    if output is not None:
+        _draw(found, output)
+    if options.json:
+        print(json_text(run_document(found)), end="")
+        return status_of(found.schedulable)
+    released = time_with_unit(found.until, workload.tick_ns)
+    late = int(found.late.sum())
+    print(f"{headline(workload, platform)}\n")
+    print(f"{found.label}: {len(found):,} jobs released before {released}, {late:,} late\n")
+    print(f"{_table(found)}\n\n{found.why()}")
+    if output is not None:
+        print(f"\nwrote {output}")
+    return status_of(found.schedulable)
+
+
+def _table(found: WorkloadRun) -> str:
+    from gpusched.comparison.workload_answer import known_at
+
+    workload, worst, missed = found.workload, found.worst, found.missed
+    jobs = np.bincount(found.task, minlength=len(workload))
+    rows: list[Sequence[str]] = [("task", "jobs", "worst", "deadline", "late")]
+    for i, task in enumerate(workload):
+        took = known_at(worst, i)
+        rows.append(
+            (
+                clip(task.name, 40),
+                f"{int(jobs[i]):,}",
+                "–" if took is None else time_with_unit(took, workload.tick_ns),
+                time_with_unit(task.deadline, workload.tick_ns),
+                f"{int(missed[i]):,}",
+            )
+        )
+    return columns(rows)
+
+
+def _check_output(path: str) -> None:
+    """Refuse a file that could not be written, before the simulation."""
+    if not path.lower().endswith((*_TRACES, ".svg")):
+        drawable(path)
+    if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+        raise Refusal(f"{path}: expected an existing folder")
+
+
+def _draw(found: WorkloadRun, path: str) -> None:
+    if path.lower().endswith(_TRACES):
+        found.to_chrome_trace(path)
+    elif path.lower().endswith(".svg"):
+        with replacing(path, "w", encoding="utf-8") as file:
+            file.write(found.to_svg())
+    else:
+        plot.save_figure(found.plot().figure, path)

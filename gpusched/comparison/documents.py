@@ -1,0 +1,280 @@
+"""Comparisons, answers, runs and margins as documents of dicts, lists, text and numbers (JSON).
+
+Every document has ``format`` and ``version``. All times are whole ticks of ``tick_ns`` nanoseconds;
+null stands where there is no value. New keys may come with the same version; a key that goes or
+changes its meaning raises it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+
+import numpy as np
+
+from gpusched._support.registry import Method, methods
+from gpusched._version import __version__
+from gpusched.comparison.findings import Findings
+from gpusched.comparison.margins import Margin
+from gpusched.comparison.rows import Row
+from gpusched.comparison.ways import WAYS, Way
+from gpusched.comparison.workload_answer import WorkloadAnswer, known_at
+from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workload_document import head_document, task_documents
+from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workloads import Workload
+
+__all__ = [
+    "VERSION",
+    "Document",
+    "answer_document",
+    "comparison_document",
+    "json_text",
+    "methods_document",
+    "run_document",
+]
+
+VERSION = 1
+
+Document = dict[str, object]
+
+
+def json_text(document: Mapping[str, object]) -> str:
+    """The text of a JSON file, in ASCII."""
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def comparison_document(found: Findings) -> Document:
+    """The document of a comparison; see ``Comparison.document``."""
+    document = {
+        **_head("comparison", found.workload, found.platform),
+        "schedulable": found.schedulable,
+        "rows": [_row(row) for row in found.rows],
+        "seconds": found.seconds,
+    }
+    if found.margins:
+        document["best"] = None if found.best is None else margin_document(found.best)
+    return document
+
+
+def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Document:
+    """The document of an answer of ``gs.analyze``, with its margin where one is given.
+
+    Keys beside ``format``, ``version``, ``gpusched``, ``tick``, ``tick_ns``, ``workload`` and
+    ``platform`` as of ``Comparison.document``: ``label``, ``way``, ``test``, ``options``,
+    ``claim``, ``schedulable``, ``verdict``, ``tightest`` (the name of a task), ``reason``,
+    ``tasks`` (``task``, ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``),
+    ``assumptions``, ``seconds``, ``margin`` as of ``Comparison.document``'s ``best``.
+    """
+    workload = answer.workload
+    document = {
+        **_head("answer", workload, answer.platform),
+        "label": answer.label,
+        "way": answer.way,
+        "test": answer.method,
+        "options": dict(answer.options),
+        "claim": answer.claim,
+        "schedulable": answer.schedulable,
+        "verdict": answer.verdict,
+        "tightest": None if answer.tightest is None else workload.names[answer.tightest],
+        "reason": answer.why(),
+        "tasks": [
+            {**_task(workload, i), **bound, "reason": answer.why(i)}
+            for i, bound in enumerate(_bounds(answer, len(workload)))
+        ],
+        "assumptions": list(answer.assumptions),
+        "seconds": answer.seconds,
+    }
+    if margin is not None:
+        document["margin"] = margin_document(margin)
+    return document
+
+
+def run_document(run: WorkloadRun) -> Document:
+    """The document of a run of ``gs.observe``.
+
+    Keys beside those of the head: ``label``, ``way``, ``options``, ``schedulable``, ``verdict``,
+    ``reason``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``, ``deadline``, ``jobs``,
+    ``worst``, ``missed``), ``assumptions``, ``seconds``.
+    """
+    workload, worst, missed = run.workload, run.worst, run.missed
+    jobs = np.bincount(run.task, minlength=len(workload))
+    return {
+        **_head("run", workload, run.platform),
+        "label": run.label,
+        "way": run.way,
+        "options": dict(run.options),
+        "schedulable": run.schedulable,
+        "verdict": run.verdict,
+        "reason": run.why(),
+        **_simulation(run),
+        "tasks": [
+            {
+                **_task(workload, i),
+                "jobs": int(jobs[i]),
+                "worst": known_at(worst, i),
+                "missed": int(missed[i]),
+            }
+            for i in range(len(workload))
+        ],
+    }
+
+
+def margin_document(margin: Margin) -> Document:
+    """The document of a margin; factors are exact fractions as text."""
+    return {
+        "label": margin.label,
+        "way": margin.way,
+        "options": dict(margin.options),
+        "what": margin.what,
+        "factor": None if margin.factor is None else str(margin.factor),
+        "failed": None if margin.failed is None else str(margin.failed),
+        "exact": margin.exact,
+        "tested": margin.tested,
+        "text": str(margin),
+    }
+
+
+def methods_document() -> Document:
+    """The document of the ways of sharing the GPU, and of ``gs.methods()``."""
+    return {
+        "format": "gpusched methods",
+        "version": VERSION,
+        "gpusched": __version__,
+        "ways": [_way(way) for way in WAYS],
+        "methods": [_method(method) for method in methods()],
+    }
+
+
+# Parts --------------------------------------------------------------------------------------------
+
+
+def _head(kind: str, workload: Workload, platform: Platform) -> Document:
+    parts = Parts(workload.tasks, workload.tick_ns, workload.notes)
+    return {
+        "format": f"gpusched {kind}",
+        "version": VERSION,
+        "gpusched": __version__,
+        "tick": workload.tick,
+        "tick_ns": workload.tick_ns,
+        "workload": {**head_document(parts), "task": list(task_documents(*parts[:2]))},
+        "platform": _platform(platform.at(workload.tick)),
+    }
+
+
+def _platform(platform: Platform) -> Document:
+    gpu: Document | None = None
+    if platform.gpu is not None:
+        gpu = {
+            field.name: _plain(getattr(platform.gpu, field.name)) for field in fields(platform.gpu)
+        }
+    timeslice: int | None
+    try:
+        timeslice = platform.timeslice
+    except ValueError:  # not a whole number of ticks, and not used
+        timeslice = None
+    return {
+        "gpu": gpu,
+        "cpus": platform.cpus,
+        "launch_latency": platform.launch_latency,
+        "context_switch": platform.context_switch,
+        "timeslice": timeslice,
+        "ring": platform.ring,
+        "update_cost": platform.update_cost,
+        "server_overhead": platform.server_overhead,
+        "priority_levels": platform.priority_levels,
+        "slowdown": list(platform.slowdown),
+        "copy_engines": platform.copy_engines,
+    }
+
+
+def _plain(value: object) -> object:
+    """Arrays and tuples as lists."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _task(workload: Workload, i: int) -> Document:
+    return {"task": workload.names[i], "deadline": workload[i].deadline}
+
+
+def _bounds(answer: WorkloadAnswer | None, count: int) -> list[Document]:
+    """Response and slack of each task."""
+    if answer is None:
+        return [{"response": None, "bounded": False, "slack": None}] * count
+    slack = answer.slack
+    return [
+        {
+            "response": known_at(answer.response, i),
+            "bounded": bool(answer.bounded[i]),
+            "slack": known_at(slack, i),
+        }
+        for i in range(count)
+    ]
+
+
+def _simulation(run: WorkloadRun) -> Document:
+    return {
+        "until": run.until,
+        "jobs": len(run),
+        "late": int(run.late.sum()),
+        "assumptions": list(run.assumptions),
+        "seconds": run.seconds,
+    }
+
+
+def _row(row: Row) -> Document:
+    answer, run, workload = row.answer, row.run, row.workload
+    worst, missed = (None, None) if run is None else (run.worst, run.missed)
+    tasks = [
+        {
+            **_task(workload, i),
+            **bound,
+            "observed": None if worst is None else known_at(worst, i),
+            "missed": None if missed is None else int(missed[i]),
+        }
+        for i, bound in enumerate(_bounds(answer, len(workload)))
+    ]
+    return {
+        "label": row.label,
+        "way": row.way.name,
+        "title": row.way.title,
+        "test": row.way.test,
+        "options": dict(row.options),
+        "claim": row.claim or None,
+        "schedulable": row.schedulable,
+        "verdict": row.verdict,
+        "tightest": None if row.tightest is None else workload.names[row.tightest],
+        "reason": row.why(),
+        "tasks": tasks,
+        "assumptions": [] if answer is None else list(answer.assumptions),
+        "why_no_test": row.why_no_answer or None,
+        "simulation": None if run is None else _simulation(run),
+        "why_no_simulation": row.why_no_run or None,
+        "seconds": None if answer is None else answer.seconds,
+    }
+
+
+def _way(way: Way) -> Document:
+    method = way.method
+    return {
+        "name": way.name,
+        "title": way.title,
+        "test": way.test,
+        "claim": "simulation" if method is None else method.claim,
+        "simulation": way.simulator,
+        "modes": list(way.modes),
+    }
+
+
+def _method(method: Method) -> Document:
+    return {
+        **{field.name: getattr(method, field.name) for field in fields(method)},
+        "options": [
+            {field.name: _plain(getattr(option, field.name)) for field in fields(option)}
+            for option in method.options
+        ],
+    }

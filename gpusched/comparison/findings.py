@@ -1,0 +1,29 @@
+"""Contents of a comparison, as its documents and reports take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched.comparison.margins import Margin
+from gpusched.comparison.rows import Row
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["Findings"]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Parts of a comparison, and its best margin.
+
+    ``best`` is None without a row that guarantees every deadline; ``margins`` says whether margins
+    were computed at all.
+    """
+
+    workload: Workload
+    platform: Platform
+    rows: tuple[Row, ...]
+    schedulable: bool | None
+    seconds: float
+    best: Margin | None
+    margins: bool

@@ -1,0 +1,1 @@
+"""Reports of comparisons: one self-contained HTML page, and a folder with its data and traces."""

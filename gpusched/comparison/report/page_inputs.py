@@ -1,0 +1,74 @@
+"""The workload and the platform, in a report page."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from gpusched._support.text import clip, xml
+from gpusched.comparison.findings import Findings
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workload_document import head_document, task_documents
+from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workload_toml import toml_lines
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["platform_html", "workload_html"]
+
+_LINES = 400  # of the workload's TOML
+_LINE = 400  # characters of one
+
+
+def workload_html(workload: Workload) -> str:
+    """The tasks as a table and as TOML, of which the first lines are shown."""
+    parts = Parts(workload.tasks, workload.tick_ns, workload.notes)
+    lines = toml_lines(head_document(parts), task_documents(*parts[:2]))
+    shown = [clip(line.rstrip("\n"), _LINE) for line in islice(lines, _LINES + 1)]
+    more = ""
+    if len(shown) > _LINES:
+        shown.pop()
+        more = '<p class="note">The text goes on; the JSON document has all of it.</p>'
+    text = "\n".join(map(xml, shown))
+    return (
+        f'<h2>Workload</h2>\n<div class="wide">{workload._repr_html_()}</div>\n'
+        f"<details><summary>As TOML</summary><pre>{text}</pre>{more}</details>"
+    )
+
+
+def platform_html(found: Findings) -> str:
+    """The hardware and its costs."""
+    platform, tick = found.platform, found.workload.tick_ns
+    gpu = platform.gpu
+    rows = []
+    if gpu is None:
+        rows.append(("GPU", "not known"))
+    else:
+        rows += [
+            ("GPU", clip(gpu.name, 60) if gpu.name else "without a name"),
+            ("SMs", f"{gpu.sms:,}"),
+            ("threads, blocks of an SM", f"{gpu.threads_per_sm:,}, {gpu.blocks_per_sm:,}"),
+            ("registers of an SM", f"{gpu.regs_per_sm:,}"),
+            ("shared memory of an SM", f"{gpu.smem_per_sm:,} bytes"),
+        ]
+    levels = platform.priority_levels
+    rows += [
+        ("copy engines", f"{platform.copy_engines:,}"),
+        ("CPUs", f"{platform.cpus:,}"),
+        ("launch latency", time_with_unit(platform.launch_latency, tick)),
+        ("context switch", time_with_unit(platform.context_switch, tick)),
+        ("time slice", _timeslice(platform, tick)),
+        ("server overhead", time_with_unit(platform.server_overhead, tick)),
+        ("stream priorities", "any number" if levels is None else f"{levels:,}"),
+        ("slowdown of kernels together", "{:g} to {:g}".format(*platform.slowdown)),
+    ]
+    body = "".join(
+        f'<tr><th scope="row">{name}</th><td>{xml(text)}</td></tr>' for name, text in rows
+    )
+    return f"<h2>Platform</h2>\n<table>{body}</table>"
+
+
+def _timeslice(platform: Platform, tick: int) -> str:
+    try:
+        return time_with_unit(platform.timeslice, tick)
+    except ValueError:  # refused by the methods that need it
+        return "not a whole number of ticks"

@@ -1,0 +1,190 @@
+"""HTML page of a comparison, self-contained: inline styles and pictures, no scripts.
+
+Its size is bounded: pictures and lists have a stated largest number of entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpusched._support.text import clip, xml
+from gpusched._version import __version__
+from gpusched.comparison.comparison_text import HEAD, cells_of
+from gpusched.comparison.findings import Findings
+from gpusched.comparison.margins import Margin, factor_text
+from gpusched.comparison.report.page_inputs import platform_html, workload_html
+from gpusched.comparison.report.page_reasons import assumptions_html, reasons_html, sign_of
+from gpusched.comparison.report.page_style import STYLE
+from gpusched.comparison.report.page_timelines import timelines_html
+from gpusched.comparison.report.response_picture import (
+    KEY,
+    WIDEST,
+    chosen_tasks,
+    drawn_rows,
+    response_svg,
+)
+from gpusched.comparison.report.short_runs import ShortRun
+from gpusched.model.workload.time_units import time_with_unit
+
+__all__ = ["page_of"]
+
+_PICTURES = 12  # tasks that are drawn
+
+
+def page_of(
+    found: Findings,
+    runs: Sequence[ShortRun],
+    title: str | None = None,
+    traces: Mapping[str, str] | None = None,
+) -> str:
+    """The page; ``traces`` has the names of trace files beside it, by label of the row."""
+    name = "Ways of sharing the GPU" if title is None else clip(title, 200)
+    parts = [
+        _headline(found, name),
+        _methods(found),
+        _responses(found),
+        reasons_html(found),
+        timelines_html(found, runs, traces or {}),
+        assumptions_html(found),
+        workload_html(found.workload),
+        platform_html(found),
+        f"<footer>gpusched {xml(__version__)}; computed in {found.seconds:.3g} s.</footer>",
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{xml(name)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(part for part in parts if part)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+# Headline -----------------------------------------------------------------------------------------
+
+
+def _headline(found: Findings, name: str) -> str:
+    good = [row.label for row in found.rows if row.schedulable is True]
+    total = f"{len(found.rows)} rows" if len(found.rows) != 1 else "1 row"
+    if found.schedulable:
+        lead = f"guaranteed by {len(good)} of {total}."
+        kind, word = "yes", "✓ All deadlines can be kept:"
+    elif found.schedulable is False:
+        kind, word = "no", "✗ Deadlines are missed:"
+        sure = [
+            row.label
+            for row in found.rows
+            if row.answer is not None and row.answer.rejected
+            if row.answer.claim in ("exact", "necessary")
+        ]
+        lead = f"no method guarantees them, and {xml(', '.join(sure))} cannot keep them."
+    else:
+        kind, word = "", "? Undecided:"
+        lead = "no method guarantees every deadline, and no exact test shows a miss."
+    sums = found.workload.utilization(found.platform)
+    where = _machine(found)
+    size = "1 task" if len(found.workload) == 1 else f"{len(found.workload):,} tasks"
+    return (
+        f"<header>\n<h1>{xml(name)}</h1>\n"
+        f'<p class="lead"><span class="verdict {kind}">{word}</span> {lead}</p>\n'
+        f"{_best(found)}"
+        f'<p class="note">{size} on {where}; {sums.cpu:.2f} CPUs, {sums.gpu:.0%} of the GPU and '
+        f"{sums.copies:.0%} of a copy engine are busy in the long run.</p>\n</header>"
+    )
+
+
+def _machine(found: Findings) -> str:
+    gpu, cpus = found.platform.gpu, found.platform.cpus
+    cores = "1 CPU" if cpus == 1 else f"{cpus} CPUs"
+    if gpu is None:
+        return f"{cores} without a known GPU"
+    name = xml(clip(gpu.name, 60)) if gpu.name else "a GPU"
+    return f"{name} ({gpu.sms} SMs) with {cores}"
+
+
+def _best(found: Findings) -> str:
+    if found.best is None:
+        return ""
+    title = next((row.way.title for row in found.rows if row.label == found.best.label), "")
+    return (
+        f'<p class="lead">Most room: <strong>{xml(found.best.label)}</strong> ({xml(title)}). '
+        f"{_room(found.best)}</p>\n"
+    )
+
+
+def _room(margin: Margin) -> str:
+    """A margin of all times in a sentence."""
+    if margin.factor is None:
+        return "No factor of the times that was tested is accepted."
+    grows = f"Every CPU, copy and kernel time may be {factor_text(margin.factor)} times as long"
+    if margin.exact:
+        return f"{grows}, and no longer."
+    if margin.failed is None:
+        return f"{grows}, the largest factor that was tested."
+    return f"{grows}; {factor_text(margin.failed)} times, the next factor tested, is not accepted."
+
+
+# Tables and lists ---------------------------------------------------------------------------------
+
+
+def _methods(found: Findings) -> str:
+    heads, numbers = (*HEAD, "late jobs"), ("slack", "worst observed", "late jobs")
+    head = "".join(f'<th scope="col"{_number(name in numbers)}>{xml(name)}</th>' for name in heads)
+    body = []
+    for row in found.rows:
+        _, claim, _, *rest = cells_of(row, found.workload)
+        late = "–" if row.run is None else f"{int(row.run.late.sum()):,} of {len(row.run):,}"
+        cells = [f"<td>{xml(claim)}</td><td>{sign_of(row)}</td>"]
+        for name, cell in zip(heads[3:], (*rest, late), strict=True):
+            cells.append(f"<td{_number(name in numbers)}>{xml(cell)}</td>")
+        best = found.best is not None and found.best.label == row.label
+        body.append(
+            f'<tr{" class=best" if best else ""}><th scope="row">{xml(row.label)}'
+            f'<span class="way">{xml(row.way.title)}</span></th>{"".join(cells)}</tr>'
+        )
+    ends = {row.run.until for row in found.rows if row.run is not None}
+    spans = ", ".join(time_with_unit(end, found.workload.tick_ns) for end in sorted(ends))
+    played = f" Simulations release jobs for {spans}." if ends else ""
+    return (
+        "<h2>Methods</h2>\n"
+        '<p class="note">A sufficient test that does not accept leaves the question open, as does '
+        f"a simulation without a miss; slack is that of the tightest task.{played}</p>\n"
+        f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
+        + "\n".join(body)
+        + "\n</tbody></table></div>"
+    )
+
+
+def _number(yes: bool) -> str:
+    return ' class="number"' if yes else ""
+
+
+def _responses(found: Findings) -> str:
+    rows, workload = drawn_rows(found.rows), found.workload
+    if not rows:
+        return ""
+    key = "".join(
+        f'<span><svg class="p" viewBox="0 0 26 14" aria-hidden="true">{symbol}</svg>{text}</span>'
+        for symbol, text in KEY
+    )
+    numbers = chosen_tasks(rows, workload, _PICTURES)
+    cut = f"Pictures end at {WIDEST} deadlines at most, the numbers beside them do not."
+    if len(numbers) < len(workload):
+        cut = (
+            f"{len(numbers)} of {len(workload):,} tasks are drawn: those with the least slack for "
+            f"their deadlines. {cut}"
+        )
+    figures = []
+    for i in numbers:
+        task = workload[i]
+        facts = f"deadline {time_with_unit(task.deadline, workload.tick_ns)}"
+        if task.deadline != task.period:
+            facts += f", period {time_with_unit(task.period, workload.tick_ns)}"
+        figures.append(
+            f"<figure><figcaption>{xml(clip(task.name, 60))} "
+            f'<span class="way">{facts}</span></figcaption>{response_svg(rows, workload, i)}'
+            "</figure>"
+        )
+    return (
+        f'<h2>Response times</h2>\n<p class="note">{cut}</p>\n<div class="key">{key}</div>\n'
+        '<div class="tasks">\n' + "\n".join(figures) + "\n</div>"
+    )

@@ -1,0 +1,69 @@
+"""Short simulations of a report: a window of releases under every way, with its timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.analyses import Allocation, Request
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.observations import Watch, observed
+from gpusched.comparison.rows import Row
+from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["ShortRun", "short_runs", "window_of"]
+
+_MOST_JOBS = 40
+_MOST_BLOCKS = 50_000
+
+
+@dataclass(frozen=True)
+class ShortRun:
+    """The simulation of a row's window, None with the reason why it cannot be run."""
+
+    label: str
+    run: WorkloadRun | None
+    reason: str
+
+
+def window_of(workload: Workload) -> int:
+    """The end of the releases of short runs, in ticks.
+
+    It is a hyperperiod after the first release, or earlier where that has more than about 40 jobs,
+    but no earlier than needed for a job.
+    """
+    rate = sum(Fraction(1, task.period) for task in workload)
+    first = min(task.offset for task in workload)
+    return first + max(1, min(workload.hyperperiod, int(_MOST_JOBS / rate)))
+
+
+def short_runs(rows: Sequence[Row], workload: Workload, platform: Platform) -> list[ShortRun]:
+    """A run with its timeline for every row that has a simulation.
+
+    Cores and SMs are those of the row's answer. Blocks are kept where there are not too many.
+    """
+    models = DerivedModels(workload, platform)
+    until = window_of(workload)
+    blocks = sum(
+        kernel.repeat * (kernel.blocks or 1) * -(-max(0, until - task.offset) // task.period)
+        for task in workload
+        for kernel in task.kernels
+    )
+    found = []
+    for row in rows:
+        if row.run is None:
+            continue
+        detail = None if row.answer is None else row.answer.detail
+        kept = Allocation.of(detail) if isinstance(detail, Verdict) else None
+        timeline = blocks <= _MOST_BLOCKS or row.way.simulator == "host"
+        watch = Watch(until, timeline)
+        try:
+            run = observed(models, row.way, Request(row.options, allocation=kept), watch)
+            found.append(ShortRun(row.label, run, ""))
+        except (ValueError, OverflowError) as error:
+            found.append(ShortRun(row.label, None, str(error)))
+    return found

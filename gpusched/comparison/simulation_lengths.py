@@ -1,0 +1,83 @@
+"""Lengths of the simulations of a workload, and refusals of those that would take too long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.views.view_source import runs_on_cpu
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["MOST_BLOCKS", "MOST_LAUNCHES", "Work", "blocks_of", "horizon", "launches_of"]
+__all__ += ["refuse_long_service", "refuse_many"]
+
+Work = Callable[[Task], int]
+"""A kind of work: how much of it is in a job of a task."""
+
+MOST_LAUNCHES = 100_000
+MOST_BLOCKS = 2_000_000
+_SECONDS_NS = 10 * 10**9
+_HYPERPERIODS = 10
+_MOST_JOBS = 100_000
+_MOST_AT_ONCE = 10  # times the limit, for one job of each task
+
+
+def horizon(workload: Workload, *limits: tuple[Work, int]) -> int:
+    """End of the releases of a simulation, unless one is asked for.
+
+    Ten hyperperiods or 10 s after the last task's first release, whichever is shorter. From there
+    on, there are at most `_MOST_JOBS` jobs and no more work of each kind than its limit, but at
+    least one tick. Offsets before which the others would release too many jobs are left out, with
+    the jobs of their tasks.
+    """
+    long = min(_HYPERPERIODS * workload.hyperperiod, _SECONDS_NS // workload.tick_ns)
+    for work, most in ((_one_of, _MOST_JOBS), *limits):
+        rate = sum((Fraction(work(task), task.period) for task in workload), Fraction(0))
+        if rate:
+            long = min(long, int(most / rate))
+    offsets = sorted({task.offset for task in workload})
+    while len(offsets) > 1 and _jobs_before(workload, offsets[-1]) > _MOST_AT_ONCE * _MOST_JOBS:
+        offsets.pop()
+    return offsets[-1] + max(1, long)
+
+
+def refuse_many(workload: Workload, work: Work, most: int, name: str) -> None:
+    """Raise ValueError where a job of each task together has far more work than the limit."""
+    if (found := sum(work(task) for task in workload)) > _MOST_AT_ONCE * most:
+        raise ValueError(
+            f"{name}: got {found} in one job of each task, expected at most "
+            f"{_MOST_AT_ONCE * most} for a simulation without until="
+        )
+
+
+def refuse_long_service(hosts: HostTasks, period: int) -> None:
+    """Raise ValueError where jobs take far more periods of their server than there may be jobs."""
+    work = int(
+        (hosts.cpu_time + hosts.copy_time + hosts.kernel[..., -1].sum(axis=-1)).max(initial=0)
+    )
+    if work > _MOST_AT_ONCE * _MOST_JOBS * period:
+        raise ValueError(
+            f"period: got {period} ticks for the shortest, which is that of the server, with jobs "
+            f"of {work} ticks, expected at most {_MOST_AT_ONCE * _MOST_JOBS} periods in a job for "
+            "a simulation without until="
+        )
+
+
+def launches_of(task: Task) -> int:
+    """Copies on engines and kernels in a job."""
+    return sum(part.repeat for part in task.segments if not runs_on_cpu(part))
+
+
+def blocks_of(task: Task) -> int:
+    """Blocks of the kernels of a job."""
+    return sum((kernel.blocks or 1) * kernel.repeat for kernel in task.kernels)
+
+
+def _one_of(task: Task) -> int:
+    return 1
+
+
+def _jobs_before(workload: Workload, time: int) -> int:
+    return sum(max(0, time - task.offset) // task.period for task in workload)

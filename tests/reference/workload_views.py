@@ -1,0 +1,284 @@
+"""Slow twin of the workload's views: waves, times on k SMs, chains, offsets, deadlines, launches.
+
+Written from the design of the workload and the docstrings of its public methods. Every function
+takes a `gs.Workload` and a `gs.Platform`, expands repeats, and adds up segment by segment with
+Python integers. `Unsupported` is raised where a model cannot express the workload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import gpusched as gs
+
+
+class Unsupported(ValueError):
+    """A fact of the workload that the model cannot express."""
+
+
+def residents(gpu: gs.GPU, kernel: gs.Kernel) -> int:
+    """Blocks of a kernel that fit an SM at once."""
+    assert kernel.threads is not None
+    return int(gs.occupancy(gpu, threads=kernel.threads, regs=kernel.regs, smem=kernel.smem))
+
+
+def looked_up(profile: dict[int, int], sms: int) -> int:
+    """The measured time on the largest listed number of SMs that is at most ``sms``."""
+    best = None
+    for k in sorted(profile):
+        if k <= sms:
+            best = profile[k]
+    if best is None:
+        raise Unsupported("a profile that starts above this number of SMs")
+    return best
+
+
+def waves_on(gpu: gs.GPU, kernel: gs.Kernel, sms: int) -> int:
+    """Rounds in which the blocks run on so many SMs, counted one by one."""
+    left, rounds = kernel.blocks or 0, 0
+    while left > 0:
+        left -= sms * residents(gpu, kernel)
+        rounds += 1
+    return rounds
+
+
+def block_time(gpu: gs.GPU, kernel: gs.Kernel) -> int:
+    """Ticks of one block."""
+    if kernel.block_time is not None:
+        return kernel.block_time
+    stated = looked_up(kernel.sms, gpu.sms) if kernel.sms else kernel.time
+    return -(-stated // waves_on(gpu, kernel, gpu.sms))
+
+
+def whole_time(gpu: gs.GPU | None, kernel: gs.Kernel) -> int:
+    """Ticks of the kernel alone on all SMs."""
+    if gpu is None:
+        if kernel.sms:
+            return kernel.sms[max(kernel.sms)]
+        if not kernel.has_time:
+            raise Unsupported("the time of a block alone")
+        return kernel.time
+    if kernel.sms:
+        looked_up(kernel.sms, gpu.sms)  # a profile says something of this GPU
+    if kernel.has_shape:
+        if residents(gpu, kernel) == 0:
+            raise Unsupported("a block that fits no SM")
+        return waves_on(gpu, kernel, gpu.sms) * block_time(gpu, kernel)
+    return looked_up(kernel.sms, gpu.sms) if kernel.sms else kernel.time
+
+
+def time_on(gpu: gs.GPU, kernel: gs.Kernel, sms: int) -> int:
+    """Ticks of the kernel alone on so many SMs."""
+    if sms == gpu.sms:
+        return whole_time(gpu, kernel)
+    if kernel.sms:
+        return max(looked_up(kernel.sms, sms), whole_time(gpu, kernel))
+    if not kernel.has_shape:
+        raise Unsupported("a kernel without a time on fewer SMs")
+    return waves_on(gpu, kernel, sms) * block_time(gpu, kernel)
+
+
+def expanded(task: gs.Task) -> list[Any]:
+    """The segments as a job runs them."""
+    return [segment for segment in task.segments for _ in range(segment.repeat)]
+
+
+def by_cpu(segment: Any) -> bool:
+    return isinstance(segment, gs.CPU) or getattr(segment, "by", None) == "cpu"
+
+
+def uses_gpu(task: gs.Task) -> bool:
+    return any(not by_cpu(segment) for segment in task.segments)
+
+
+def check_jitter(w: gs.Workload) -> None:
+    if any(task.jitter for task in w):
+        raise Unsupported("jitter")
+
+
+def check_streams(tasks: list[gs.Task], platform: gs.Platform) -> None:
+    given = [task.stream_priority for task in tasks]
+    if any(p is None for p in given) and any(p is not None for p in given):
+        raise Unsupported("a stream priority for some tasks only")
+    levels = platform.priority_levels
+    if levels is not None and len(set(given) - {None}) > levels:
+        raise Unsupported("more stream priorities than levels")
+
+
+def split(task: gs.Task) -> tuple[int, list[Any], int]:
+    """CPU ticks before the GPU part of a job, the GPU part, CPU ticks behind it."""
+    run = expanded(task)
+    places = [i for i, segment in enumerate(run) if not by_cpu(segment)]
+    first, last = places[0], places[-1]
+    before = sum(segment.time for segment in run[:first])
+    behind = sum(segment.time for segment in run[last + 1 :])
+    return before, run[first : last + 1], behind
+
+
+def kernel_rows(w: gs.Workload, platform: gs.Platform, gaps: str) -> list[dict[str, Any]]:
+    """One row per kernel task: period, offset, deadline, wcet, block time and shape."""
+    gpu, latency = platform.gpu, platform.at(w.tick).launch_latency
+    if gpu is None:
+        raise Unsupported("no GPU")
+    tasks = [task for task in w if uses_gpu(task)]
+    if not tasks:
+        raise Unsupported("no task with GPU segments")
+    check_jitter(w)
+    if len({task.process for task in tasks}) > 1:
+        raise Unsupported("several processes")
+    check_streams(tasks, platform)
+    rows = []
+    for task in tasks:
+        before, inner, behind = split(task)
+        total, kernels, time_of_block, gap = 0, [], 0, 0
+        for segment in inner:
+            if isinstance(segment, gs.Kernel):
+                if not segment.has_shape:
+                    raise Unsupported("a kernel without a shape")
+                total += whole_time(gpu, segment) + latency
+                kernels.append(segment)
+                time_of_block = block_time(gpu, segment)
+            else:
+                total += segment.time
+                gap += segment.time if by_cpu(segment) else 0
+        if not kernels:
+            raise Unsupported("copies without a kernel")
+        if gap and gaps == "refuse":
+            raise Unsupported("CPU work between GPU segments")
+        shape = {
+            key: max(getattr(kernel, key) for kernel in kernels)
+            for key in ("blocks", "threads", "regs", "smem")
+        }
+        if len(inner) > 1 or latency:
+            fused = gs.Kernel(1, **shape)
+            if residents(gpu, fused) == 0:
+                raise Unsupported("a fused kernel of which no block fits an SM")
+            waves = waves_on(gpu, fused, gpu.sms)
+            time_of_block = -(-total // waves)
+            total = waves * time_of_block
+        deadline = task.deadline - before - behind
+        if deadline <= 0:
+            raise Unsupported("CPU work that leaves no time before the deadline")
+        rows.append(
+            {
+                **shape,
+                **{"name": task.name, "period": task.period, "offset": task.offset + before},
+                **{"deadline": deadline, "wcet": total, "block_time": time_of_block},
+                **{"priority": task.stream_priority},
+            }
+        )
+    return rows
+
+
+@dataclass
+class HostRow:
+    """CPU segments, and copies and kernels of the GPU segments between them."""
+
+    cpu: list[int]
+    copy_in: list[int] = field(default_factory=list)
+    copy_out: list[int] = field(default_factory=list)
+    kernel: list[list[int]] = field(default_factory=list)
+
+
+def host_rows(w: gs.Workload, platform: gs.Platform, divided: bool) -> list[HostRow]:
+    """Host tasks, kernel times on 1, 2, ... SMs or on all alone."""
+    check_jitter(w)
+    at = platform.at(w.tick)
+    gpu = platform.gpu
+    processes = {task.process for task in w if uses_gpu(task)}
+    if divided and gpu is None:
+        raise Unsupported("no GPU")
+    if divided and len(processes) > 1:
+        raise Unsupported("several processes")
+    if any(task.core is not None and task.core >= platform.cpus for task in w):
+        raise Unsupported("a core that the platform lacks")
+    if len({task.priority is None for task in w}) > 1:
+        raise Unsupported("a priority for some tasks only")
+    switch = at.context_switch if len(processes) > 1 else 0
+    found = []
+    for task in w:
+        row = HostRow([0])
+        run = expanded(task)
+        for start, end in groups(run):
+            # Copies that no kernel follows or precedes are CPU work, as CPU segments are.
+            if start is None:
+                row.cpu[-1] += run[end].time
+                continue
+            for copies_in, kernels, copies_out in cut(run[start:end]):
+                if not kernels:
+                    row.cpu[-1] += sum(s.time for s in copies_in)
+                    continue
+                # Only copies in right before a kernel belong to it.
+                lone = [i for i, s in enumerate(copies_in) if isinstance(s, gs.CopyOut)]
+                first = lone[-1] + 1 if lone else 0
+                row.cpu[-1] += sum(s.time for s in copies_in[:first])
+                copies_in = copies_in[first:]
+                row.copy_in.append(sum(s.time for s in copies_in))
+                row.copy_out.append(sum(s.time for s in copies_out))
+                counts = range(1, gpu.sms + 1) if divided and gpu else [None]
+                times = []
+                for k in counts:
+                    total = switch
+                    for kernel in kernels:
+                        total += at.launch_latency
+                        total += (
+                            whole_time(gpu, kernel) if k is None or gpu is None
+                            else time_on(gpu, kernel, k)
+                        )  # fmt: skip
+                    times.append(total)
+                row.kernel.append(times)
+                row.cpu.append(0)
+        found.append(row)
+    return found
+
+
+def groups(run: list[Any]) -> list[tuple[int | None, int]]:
+    """Places of CPU segments (None, i) and of maximal runs of copies and kernels (start, end)."""
+    found: list[tuple[int | None, int]] = []
+    i = 0
+    while i < len(run):
+        if isinstance(run[i], gs.CPU):
+            found.append((None, i))
+            i += 1
+            continue
+        j = i
+        while j < len(run) and not isinstance(run[j], gs.CPU):
+            j += 1
+        found.append((i, j))
+        i = j
+    return found
+
+
+def cut(part: list[Any]) -> list[tuple[list[Any], list[Any], list[Any]]]:
+    """Copies and kernels in a row as GPU segments: copies, kernels, copies out."""
+    sections: list[tuple[list[Any], list[Any], list[Any]]] = [([], [], [])]
+    for segment in part:
+        before, kernels, after = sections[-1]
+        if isinstance(segment, gs.Kernel):
+            if after:
+                sections.append(([], [segment], []))
+            else:
+                kernels.append(segment)
+        elif not kernels:
+            before.append(segment)
+        elif isinstance(segment, gs.CopyOut):
+            after.append(segment)
+        else:
+            sections.append(([segment], [], []))
+    return sections
+
+
+def launch_rows(w: gs.Workload, platform: gs.Platform, until: int) -> list[tuple[int, int, int]]:
+    """Time, task and job of each launch of the jobs released before ``until``, sorted."""
+    rows = []
+    latency = platform.at(w.tick).launch_latency
+    for i, task in enumerate(w):
+        if not uses_gpu(task):
+            continue
+        before, inner, _ = split(task)
+        job, release = 0, task.offset
+        while release < until:
+            rows += [(release + before + latency, i, job) for _ in inner]
+            job, release = job + 1, release + task.period
+    return sorted(rows)

@@ -1,0 +1,101 @@
+"""Guarantees of a comparison hold for all jobs; it refuses tests that cannot give them."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched as gs
+
+ONE = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=32)
+PLATFORM = gs.Platform(ONE, cpus=2)
+BATCHES = ("edf_serial", "edf_parallel", "pbs")
+
+
+def whole(time: int) -> gs.Kernel:
+    """A kernel that occupies the GPU."""
+    return gs.Kernel(time, blocks=1, threads=1024)
+
+
+def accepted(w: gs.Workload, method: str, platform: gs.Platform = PLATFORM) -> bool:
+    """Whether a method accepts; a refusal is none."""
+    try:
+        return gs.analyze(w, platform, method).accepted
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("method", BATCHES)
+def test_an_overloaded_gpu_is_not_accepted(method: str) -> None:
+    """Jobs of one hyperperiod, 6 + 6 ticks of 10, meet deadlines of 10 and 12; others do not."""
+    w = gs.Workload([gs.Task("a", 10, [whole(6)]), gs.Task("b", 10, [whole(6)], deadline=12)])
+    assert not accepted(w, method)
+    assert gs.compare(w, PLATFORM).schedulable is not True
+
+
+@pytest.mark.parametrize("method", BATCHES)
+def test_jobs_after_the_hyperperiod_count(method: str) -> None:
+    """A task that begins after the hyperperiod has no job in it."""
+    w = gs.Workload([gs.Task("a", 10, [whole(6)]), gs.Task("b", 10, [whole(6)], offset=10)])
+    assert not accepted(w, method)
+
+
+def test_deadlines_beyond_periods_are_searched_without_end() -> None:
+    w = gs.Workload([
+        gs.Task("a", 10, [whole(4)], deadline=16),
+        gs.Task("b", 20, [whole(10)], deadline=30),
+    ])  # fmt: skip
+    answer = gs.analyze(w, PLATFORM, "pbs")
+    assert answer.accepted and answer.schedule is not None
+    assert answer.schedule.cycle is not None
+    answer.schedule.validate()
+
+
+def test_dispatchers_with_an_idle_end_are_accepted() -> None:
+    """The next hyperperiod meets an idle GPU, although the deadlines exceed the periods."""
+    w = gs.Workload([gs.Task("a", 10, [whole(3)], deadline=15), gs.Task("b", 10, [whole(3)])])
+    assert accepted(w, "edf_serial")
+    late = w.replace(tasks=[w[0], w[1].replace(offset=7)])
+    assert accepted(late.replace(tasks=[late[0].replace(offset=5), late[1]]), "edf_serial")
+    full = gs.Workload([gs.Task("a", 10, [whole(5)]), gs.Task("b", 10, [whole(5)], offset=8)])
+    with pytest.raises(ValueError, match=r"^b: got GPU work .* expected one due within its period"):
+        gs.analyze(full, PLATFORM, "edf_serial")
+
+
+def test_a_miss_within_the_hyperperiod_is_one() -> None:
+    """Whatever follows: 9 ticks with a deadline of 8."""
+    late = gs.Task("b", 20, [whole(1)], offset=15)
+    w = gs.Workload([gs.Task("a", 20, [whole(9)], deadline=8), late])
+    assert gs.analyze(w, PLATFORM, "edf_serial").rejected
+
+
+@pytest.mark.parametrize("method", ["streams", *BATCHES])
+def test_overloaded_cpus_are_refused(method: str) -> None:
+    """The CPU work that a view takes as not delayed does not fit the CPUs."""
+    tasks = [gs.Task(name, 10, [gs.CPU(8), whole(1)]) for name in "abc"]
+    assert accepted(gs.Workload(tasks[:2]), method)
+    with pytest.raises(ValueError, match=r"cpus: got CPU work of 2\.4 CPUs, expected at most"):
+        gs.analyze(gs.Workload(tasks), PLATFORM, method)
+    pinned = gs.Workload([task.replace(core=0) for task in tasks[:2]])
+    with pytest.raises(ValueError, match=r"CPU work of 1\.6 CPUs, expected at most 1 on core 0"):
+        gs.analyze(pinned, PLATFORM, method)
+    short = gs.Workload([task.replace(period=100, deadline=11) for task in tasks])
+    with pytest.raises(ValueError, match=r"cpus: got first jobs with 24 ticks .* due within 11"):
+        gs.analyze(short, PLATFORM, method)
+    busy = gs.Workload([*tasks[:2], gs.Task("c", 10, [gs.CPU(8)])])
+    with pytest.raises(ValueError, match="cpus: got"):
+        gs.analyze(busy, PLATFORM, method)
+
+
+@pytest.mark.parametrize("method", ["streams", *BATCHES])
+def test_an_assumption_that_is_not_shown_is_named(method: str) -> None:
+    tasks = [gs.Task(name, 100, [gs.CPU(8), whole(1)]) for name in "abc"]
+
+    def doubts(w: gs.Workload) -> list[str]:
+        answer = gs.analyze(w, PLATFORM, method)
+        return [text for text in answer.assumptions if "is not shown" in text]
+
+    assert doubts(gs.Workload(tasks[:2])) == []
+    assert "3 tasks have some, on 2 CPUs" in doubts(gs.Workload(tasks))[0]
+    pinned = gs.Workload([task.replace(core=1) for task in tasks[:2]])
+    assert "2 tasks have some, on 1 CPUs" in doubts(pinned)[0]
+    assert doubts(gs.Workload([gs.Task("a", 9, [whole(1)]), gs.Task("b", 9, [whole(1)])])) == []
