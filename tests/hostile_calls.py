@@ -146,6 +146,7 @@ ARGUMENTS: dict[str, Any] = {
     "interference": np.array([1000, 1700, 2000, 3000] * 3),
     "interval": 2,
     "iterations": np.array([0, 9]),
+    "kernels": (),
     "key": np.array([1, 2, 3, 4], np.uint64),
     "kind": np.array([0, 1, 0]),
     "last": True,

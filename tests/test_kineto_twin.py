@@ -51,7 +51,7 @@ def piece_size(size: int) -> Iterator[None]:
 
 
 def read(path: Path) -> Any:
-    """What the reader finds, in the form of the twin; or its error."""
+    """Events that the reader finds, in the form of the twin; or its error."""
     try:
         file = trace_files.reader(str(path), 1 << 30)
         trace = file.launches()

@@ -24,7 +24,7 @@ enum {
     GS_IO_EVENT_SCAN_PLACES
 };
 
-/* Why a scan stopped. */
+/* Reason for which a scan stopped. */
 enum {
     GS_IO_EVENT_SCAN_SPENT = 0,  /* the next part is not complete, or nothing is left */
     GS_IO_EVENT_SCAN_OPENED = 1, /* a list of events begins */

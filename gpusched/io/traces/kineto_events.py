@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NoReturn
 
 import numpy as np
@@ -113,27 +114,28 @@ class BesideKernels:
     def add_calls(self, rows: Rows) -> bool:
         """Add calls by their fields, when all are regular; else none is added."""
         name, ts, dur, *rest = rows.texts
-        names, processes, threads, numbers = map(decoded_column, (name, *rest))
-        waits = ["ynchronize" in name if isinstance(name, str) else False for name in names]
+        names, processes, threads, given = map(decoded_column, (name, *rest))
         start, duration = nanosecond_column(ts), nanosecond_column(dur)
-        number = integers([-1 if value is None else value for value in numbers])
-        kinds = set(map(type, processes)) | set(map(type, threads))
+        number = integers([-1 if value is None else value for value in given])
+        kinds = set(map(type, itertools.chain(processes, threads)))
         if start is None or duration is None or number is None or not kinds <= {int, str}:
+            return False
+        if set(map(type, names)) != {str}:
             return False
         if np.min(start) < -INT64_MAX or np.min(duration) < 0:
             return False
         if np.any(start > INT64_MAX - duration):
             return False
-        kept = (number >= 0) | np.array(waits)
-        keys = list(zip(processes, threads, strict=True))
-        index = rows.place
-        known = {key: -1 for key in keys}
-        for i in np.flatnonzero(kept).tolist():
-            if known[keys[i]] < 0:
-                known[keys[i]] = self.thread(int(index[i]), keys[i])
-        thread = np.array([known[key] for key in keys])
-        table = np.array([index, start, start + duration, thread, waits, np.maximum(number, -1)])
-        self.calls.append(table[:, kept])
+        waits_of = {name: "ynchronize" in name for name in set(names)}
+        waits = np.array([waits_of[name] for name in names])
+        kept = (number >= 0) | waits
+        keys = list(itertools.compress(zip(processes, threads, strict=True), kept.tolist()))
+        place = rows.place[kept]
+        known = {key: self.thread(int(place[keys.index(key)]), key) for key in set(keys)}
+        thread = np.array([known[key] for key in keys], np.int64)
+        times = start[kept], (start + duration)[kept]
+        numbers = np.maximum(number[kept], -1)
+        self.calls.append(np.array([place, *times, thread, waits[kept], numbers]))
         return True
 
     def add_call(self, index: int, event: dict[str, Any], category: str) -> None:

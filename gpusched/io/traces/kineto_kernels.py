@@ -63,11 +63,11 @@ class Kernels:
         """Add events by their fields, when all are regular; else none is added."""
         name, ts, dur, *rest = rows.texts
         names, grid, block, *others = map(decoded_column, (name, *rest))
-        sides = list(zip(grid, block, strict=True))
         kept = np.ones(len(names), bool)
-        if any(None in pair for pair in sides):
+        if None in grid or None in block:
             # Without a device, too, it may have no arguments at all.
-            kept[:] = [None not in sides[i] or others[2][i] is None for i in range(len(sides))]
+            shapes = zip(grid, block, others[2], strict=True)
+            kept[:] = [None not in sides or device is None for *sides, device in shapes]
             names, grid, block, *others = (
                 list(itertools.compress(values, kept)) for values in (names, grid, block, *others)
             )
