@@ -2,7 +2,8 @@
 
 Eight streams of random kernels (1 to 8 waves of blocks of 32 to 1,024 threads, most of them without
 shared memory), launched as fast as the GPU takes them: with block times that are the same for all
-blocks of a kernel, and drawn for each block, with and without the log of blocks.
+blocks of a kernel, and drawn for each block, with and without the log of blocks. Kernels share SMs
+whatever their carve-outs, and streams have a channel each.
 
 Seconds are those of the processor: the simulator has one thread, and others may use the machine.
 The rows are kept in results/hierarchy_simulation.txt.
@@ -56,7 +57,7 @@ def main() -> None:
     print("\n".join(lines), flush=True)
     budget = gs.pbs.Budget(bytes=None)
     for name in ("Xavier", "H100"):
-        gpu = gs.GPU.preset(name)
+        gpu = gs.GPU.preset(name).replace(carveout_rule="ignore", channels=0)
         for constant in (True, False):
             launches = random_launches(gpu, args.blocks, constant, seed=1)
             for log in (False, True):

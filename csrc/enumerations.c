@@ -21,7 +21,13 @@ static const char *const MODEL_FIFO_ORDER[] = {
 static const char *const MODEL_GPU_LIMIT[] = {
     [GS_GPU_LIMIT_WARPS] = "warps",     [GS_GPU_LIMIT_BLOCKS] = "blocks",
     [GS_GPU_LIMIT_REGS] = "registers",  [GS_GPU_LIMIT_SMEM] = "shared memory",
-    [GS_GPU_LIMIT_THREADS] = "threads",
+    [GS_GPU_LIMIT_THREADS] = "threads", [GS_GPU_LIMIT_CARVEOUT] = "carve-out",
+};
+
+static const char *const MODEL_CARVEOUT_RULE[] = {
+    [GS_GPU_CARVEOUT_IGNORE] = "ignore",
+    [GS_GPU_CARVEOUT_MATCH] = "match",
+    [GS_GPU_CARVEOUT_AT_LEAST] = "at_least",
 };
 
 static const char *const MODEL_PLACEMENT[] = {
@@ -276,6 +282,7 @@ static const char *const SIMULATE_WAIT_REASON[] = {
     [GS_SIMULATE_HIERARCHY_WAIT_REGS] = "registers",
     [GS_SIMULATE_HIERARCHY_WAIT_SMEM] = "shared_memory",
     [GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE] = "copy_engine",
+    [GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT] = "carveout",
 };
 
 static const char *const CUDA_LIMIT[] = {
@@ -318,6 +325,8 @@ static const gs_enumeration_t ALL[] = {
     {"core.status", CORE_STATUS, sizeof CORE_STATUS / sizeof *CORE_STATUS},
     {"model.fifo_order", MODEL_FIFO_ORDER, sizeof MODEL_FIFO_ORDER / sizeof *MODEL_FIFO_ORDER},
     {"model.gpu_limit", MODEL_GPU_LIMIT, sizeof MODEL_GPU_LIMIT / sizeof *MODEL_GPU_LIMIT},
+    {"model.carveout_rule", MODEL_CARVEOUT_RULE,
+     sizeof MODEL_CARVEOUT_RULE / sizeof *MODEL_CARVEOUT_RULE},
     {"model.placement", MODEL_PLACEMENT, sizeof MODEL_PLACEMENT / sizeof *MODEL_PLACEMENT},
     {"model.replay_rule", MODEL_REPLAY_RULE, sizeof MODEL_REPLAY_RULE / sizeof *MODEL_REPLAY_RULE},
     {"generate.rounding", GENERATE_ROUNDING, sizeof GENERATE_ROUNDING / sizeof *GENERATE_ROUNDING},

@@ -33,6 +33,7 @@ const gs_limit_t gs_limits[] = {
     {"simulate.host_latest", GS_SIMULATE_HOST_LATEST},
     {"simulate.hierarchy_latest", GS_SIMULATE_HIERARCHY_LATEST},
     {"model.never", GS_NEVER},
+    {"model.carveouts", GS_GPU_MAX_CARVEOUTS},
     {"model.sms", GS_GPU_MAX_SMS},
     {"model.warp_threads", GS_GPU_WARP_THREADS},
     {"model.block_threads", GS_GPU_MAX_BLOCK_THREADS},

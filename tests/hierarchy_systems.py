@@ -92,7 +92,10 @@ def random_system(
         else rng.randint(1, longest)
         for blocks, kind in zip(system["blocks"], system["kind"], strict=True)
     ]
-    system["after"] = system["interference"] = None
+    system["after"] = system["interference"] = system["carveout"] = None
+    if rng.random() < 0.3:
+        most = 2 * max(limits[11:], default=1)
+        system["carveout"] = [rng.choice([-1, 0, rng.randint(0, most)]) for _ in range(n)]
     if rng.random() < 0.4:
         # Now and then a launch waits for a later one: some of these never end.
         system["after"] = [
@@ -162,7 +165,15 @@ def random_limits(rng: random.Random) -> list[int]:
         rng.choice([1, 2, 4]),
     ]
     limits[5] = limits[4] - limits[6]
-    return limits
+    return limits + random_carveouts(rng, limits[4])
+
+
+def random_carveouts(rng: random.Random, smem: int) -> list[int]:
+    """A rule and carve-outs of an SM; mostly, the largest one is all its shared memory."""
+    rule = rng.choice([0, 1, 1, 2, 2])
+    sizes = {rng.randint(0, smem) for _ in range(rng.randint(0, 4))}
+    sizes |= {rng.choice([0, smem // 4])} | ({smem} if rng.random() < 0.8 else set())
+    return [rule, *(sorted(sizes) if rule or rng.random() < 0.5 else [])]
 
 
 def random_grid(rng: random.Random, limits: list[int]) -> tuple[int, int, int, int]:
@@ -207,6 +218,7 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         *(ragged(given) if any(given) else (None, None)),
         *ragged(system["after"]),
         None if factors is None else ints(factors).ravel(),
+        None if system.get("carveout") is None else ints(system["carveout"]),
         system["sms_per_gpc"],
         np.array([1, 2, 3, 4], dtype=np.uint64),
         0,

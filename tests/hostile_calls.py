@@ -144,6 +144,7 @@ ARGUMENTS: dict[str, Any] = {
     "instant": 0,
     "integer": np.array([0, 9, 5]),
     "interference": np.array([1000, 1700, 2000, 3000] * 3),
+    "carveout": np.array([-1, 0, 40_000]),
     "interval": 2,
     "iterations": np.array([0, 9]),
     "kernels": (),
@@ -253,7 +254,8 @@ GEDF = (*("gedf_response", "container_response", "srm_blocking", "elliott_draw",
 
 def arguments(name: str) -> dict[str, Any]:
     """Good arguments by parameter, in order."""
-    values = ARGUMENTS | {"limits": GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32)._limits}
+    gpu = GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32, carveouts=[0, 16_384, 65_536])
+    values = ARGUMENTS | {"limits": gpu._limits}
     if name == "oracle_by_placement":
         shape = {"blocks": [[4, 4, 4]], "threads": [[32] * 3], "regs": [[8] * 3], "smem": [[0] * 3]}
         values |= {key: np.array(value) for key, value in shape.items()}
@@ -349,6 +351,8 @@ def cuda_arguments(name: str) -> dict[str, Any]:
         values["self"] = driver.device(0, b"image")
     if name == "CudaDevice.occupancy":
         values |= {"variant": 3, "threads": 64, "smem": 1000}
+    if name == "CudaDevice.carveout":
+        values["percent"] = 50
     if name == "CudaDevice.play":
         three = {"period": [4, 5, 10], "deadline": [4, 5, 10], "offset": [0, 0, 0]}
         three |= {"graph": [0, 0, 0], "variant": [0, 1, 2], "blocks": [1, 2, 3], "smem": [0, 0, 9]}

@@ -27,7 +27,7 @@ LATER: dict[str, Callable[[Any], Any]] = {
     "policy_open": lambda it: [it.choose(instant, [1, 1, 1]) for instant in range(4)],
 }
 # What no good call of hostile_calls has.
-MORE = {"place": {"load": np.zeros((8, 4), np.int64)}}
+MORE = {"place": {"load": np.zeros((8, 5), np.int64)}}
 
 
 class Lent:

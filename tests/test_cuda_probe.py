@@ -20,7 +20,7 @@ from gpusched.cli import main as command
 from gpusched.cuda import CudaError, Device, Operation
 from gpusched.cuda.check import partitions, supervise
 from gpusched.cuda.noise import noisy
-from gpusched.cuda.probes import block_order, interference, queues
+from gpusched.cuda.probes import block_order, carveouts, interference, queues
 from gpusched.cuda.probes.bench import Bench, Finding, attempt
 
 
@@ -34,7 +34,7 @@ def test_probe_of_a_gpu_that_follows_the_rules(standin: Standin, device: Device)
     lines: list[str] = []
     probed = gs.cuda.probe(device, quick=True, processes=[1], say=lines.append)
     assert probed.agrees, lines
-    assert len(lines) == len(probed.findings) == 15
+    assert len(lines) == len(probed.findings) == 16
     assert probed.gpu == gs.cuda.gpu(0)
     assert probed.gpu.sm_order.tolist() == [*range(0, 16, 2), *range(1, 16, 2)]
     # 100 % more on the same SM, 60 % beside it, 10 % elsewhere; copies 50 % for blocks they meet.
@@ -99,8 +99,40 @@ def test_shared_memory_parts_the_blocks(device: Device) -> None:
     """Half of the shared memory leaves less room than an empty SM has for 3 warps."""
     found = block_order.shared_memory(Bench(device, quick=False))
     assert found.status == "pass"
-    sm = gs.place(device.gpu, [1, 1], [32, 96], 0, [100_000, 0]).sm
+    same = device.gpu.replace(carveout_rule="ignore")
+    sm = gs.place(same, [1, 1], [32, 96], 0, [100_000, 0]).sm
     assert (found.data["apart_from"] is not None) == (sm[0] != sm[1])
+
+
+@pytest.mark.parametrize("rule", ["ignore", "match", "at_least"])
+def test_the_rule_for_carveouts_is_told(standin: Standin, rule: str) -> None:
+    standin.set(carveouts=["ignore", "match", "at_least"].index(rule))
+    with Device() as device:
+        found = carveouts.carveouts(Bench(device, quick=True))
+        assert found.status == "pass"
+        assert found.data["rules"] == [rule]
+        pairs = {tuple(row["smem"]): row for row in found.data["pairs"]}
+        assert len(pairs) == 16 and all(row["largest"] for row in pairs.values())
+        assert pairs[8192, 8192]["driver"]
+        assert pairs[0, 8192]["driver"] == (rule == "ignore")
+        assert pairs[98304, 0]["driver"] == (rule != "match")
+        # Afterwards, kernels prefer the same carve-out again.
+        assert block_order.shared_memory(Bench(device, quick=True)).status == "pass"
+
+
+def test_no_rule_for_carveouts_agrees(standin: Standin) -> None:
+    """Kernels that share no SM even with the same carve-out."""
+    with Device() as device:
+        device.gpu = device.gpu.replace(carveouts=[0, 233_472])
+        found = carveouts.carveouts(Bench(device, quick=True))
+        assert (found.status, found.data["rules"]) == ("fail", [])
+        standin.fail("cuFuncSetAttribute", 10, 1)
+        found = attempt("carve-outs", lambda: carveouts.carveouts(Bench(device, quick=True)))
+        assert found.status == "fail" and "cuFuncSetAttribute" in found.text
+        device.gpu = device.gpu.replace(carveout_rule="ignore", carveouts=())
+        assert carveouts.carveouts(Bench(device, quick=True)).status == "skip"
+        with pytest.raises(ValueError, match="percent: got 101, expected 0 to 100 percent, or -1"):
+            device.prefer_carveout(101)
 
 
 def test_a_probe_that_raises_is_a_failure(standin: Standin, device: Device) -> None:
@@ -286,7 +318,7 @@ def test_gpu_check_goes_on_after_the_device_is_lost(
     code, report = check(tmp_path)
     findings = {found["probe"]: found for found in report["findings"]}
     failed = [found for found in findings.values() if found["status"] == "fail"]
-    assert code == 1 and 1 <= len(failed) <= 4 and len(findings) == 33 and report["complete"]
+    assert code == 1 and 1 <= len(failed) <= 4 and len(findings) == 34 and report["complete"]
     assert all("cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (719)" in f["text"] for f in failed)
     assert report["sm_order"] == [*range(0, 16, 2), *range(1, 16, 2)]
     assert findings["player table context"]["status"] == "figure"

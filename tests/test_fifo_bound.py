@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from native import positional
 from reference import fifo_bound as twin
+from reference.hierarchy import carveout
 
 import gpusched as gs
 from gpusched import _core
@@ -236,14 +237,18 @@ def test_v2_of_many_tasks(n: int) -> None:
 
 def footprint(gpu: gs.GPU, threads: int, regs: int, smem: int) -> tuple[int, int, int, int, int]:
     """Warps, slots, registers and shared memory of a block, and the registers it can use."""
-    load = gs.place(gpu, 1, threads, regs=regs, smem=smem).after[0].tolist()
+    load = gs.place(gpu, 1, threads, regs=regs, smem=smem).after[0, :4].tolist()
     per_warp = -(-regs * 32 // 256) * 256
     usable = 4 * (gpu.regs_per_sm // 4 // per_warp) * per_warp if per_warp else 0
     return (*load, usable)
 
 
-def least_busy(gpu: gs.GPU, blocks: list[int], takes: list[Any], overlap: bool) -> int:
-    """The fewest warps busy on all SMs with which some block fits none: everything tried."""
+def least_busy(
+    gpu: gs.GPU, blocks: list[int], takes: list[Any], wanted: list[int], overlap: bool
+) -> int:
+    """The fewest warps busy on all SMs with which some block fits none: everything tried, with
+    every carve-out that the SM may have had from its first block on."""
+    rule = gpu.carveout_rule
     caps = (gpu.warps_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm, gpu.smem_per_sm)
     states = []
     most = [min(cap // max(need, 1) for cap, need in zip(caps, t, strict=False)) for t in takes]
@@ -252,12 +257,26 @@ def least_busy(gpu: gs.GPU, blocks: list[int], takes: list[Any], overlap: bool) 
         if all(x <= cap for x, cap in zip(load, caps, strict=True)):
             states.append((counts, load))
     least = 0
+
+    def refused(counts: tuple[int, ...], i: int) -> bool:
+        """Whether an SM with these blocks can have a carve-out that refuses a block of kernel i."""
+        present = [wanted[j] for j, k in enumerate(counts) if k]
+        if rule == "match":
+            return len(set(present)) == 1 and present[0] != wanted[i]
+        return rule == "at_least" and bool(present) and max(present) < wanted[i]
+
+    if rule == "match":  # one carve-out per SM
+        states = [
+            (counts, load)
+            for counts, load in states
+            if len({wanted[j] for j, k in enumerate(counts) if k}) < 2
+        ]
     for i, t in enumerate(takes):
         room = (gpu.warps_per_sm, gpu.blocks_per_sm, t[4], gpu.smem_per_sm)
         full = [
             (counts, load[0])
             for counts, load in states
-            if any(t[r] and load[r] + t[r] > room[r] for r in range(4))
+            if any(t[r] and load[r] + t[r] > room[r] for r in range(4)) or refused(counts, i)
         ]
         for chosen in itertools.product(full, repeat=gpu.sms):
             total = [sum(counts[j] for counts, _ in chosen) for j in range(len(takes))]
@@ -278,7 +297,13 @@ def test_saturation_of_tiny_gpus(overlap: bool) -> None:
         plain = round % 3 == 0
         sms = 1 if plain else rng.randint(1, 2)
         slots = 8 if plain else rng.randint(1, 4)
-        gpu = gs.GPU(sms, 32 * rng.randint(2, 6), slots, regs_per_sm=8192, smem_per_sm=2048)
+        gpu = gs.GPU(
+            *(sms, 32 * rng.randint(2, 6), slots),
+            regs_per_sm=8192,
+            smem_per_sm=2048,
+            carveout_rule=rng.choice(["ignore", "match", "at_least"]),
+            carveouts=[0, 1024, 2048],
+        )
         n = rng.randint(1, 3)
         blocks = [rng.randint(1, 4) for _ in range(n)]
         threads = [rng.randint(1, gpu.threads_per_sm) for _ in range(n)]
@@ -298,7 +323,11 @@ def test_saturation_of_tiny_gpus(overlap: bool) -> None:
             ones, ones, *columns, gpu._limits, overlap, None
         )
         takes = [footprint(gpu, t, r, s) for t, r, s in zip(threads, regs, smem, strict=True)]
-        least = 32 * least_busy(gpu, blocks, takes, overlap)
+        wanted = [
+            carveout(gpu._limits.tolist(), t, r, s)
+            for t, r, s in zip(threads, regs, smem, strict=True)
+        ]
+        least = 32 * least_busy(gpu, blocks, takes, wanted, overlap)
         if least == 0:
             never += 1
             assert not overlap

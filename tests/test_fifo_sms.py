@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import fifo as twin
-from reference.hierarchy import footprint
+from reference.hierarchy import carveout, footprint
 
 import gpusched as gs
 from gpusched import simulate
@@ -34,6 +34,8 @@ def random_gpu(chance: np.random.Generator) -> gs.GPU:
         regs_per_sm=16384,
         smem_per_sm=8192,
         sm_order=chance.permutation(sms),
+        carveout_rule=str(chance.choice(["ignore", "match", "at_least"])),
+        carveouts=[0, 2048, 4096, 8192][int(chance.integers(2)) :],
     )
 
 
@@ -54,12 +56,14 @@ def random_tasks(chance: np.random.Generator, sets: int | None = None) -> gs.Ker
 
 
 def sms_of(gpu: gs.GPU, tasks: gs.KernelTasks, policy: str) -> twin.SMs:
-    takes = []
+    takes, wanted = [], []
     for threads, regs, smem in rows(tasks, "threads", "regs", "smem"):
         take, usable = footprint(gpu._limits.tolist(), threads, regs, smem)
         takes.append((*take, usable))
+        wanted.append(carveout(gpu._limits.tolist(), threads, regs, smem))
     limits = (gpu.warps_per_sm, gpu.blocks_per_sm, 0, gpu.smem_per_sm)
-    return twin.SMs(limits, gpu.sm_order.tolist(), policy, takes)
+    order, rule = gpu.sm_order.tolist(), gpu.carveout_rule
+    return twin.SMs(limits, order, policy, takes, rule, wanted)
 
 
 def twin_of(run: Any, until: int, **options: Any) -> Any:
@@ -81,7 +85,7 @@ def twin_of(run: Any, until: int, **options: Any) -> Any:
 @pytest.mark.parametrize("policy", PLACEMENTS)
 def test_agrees_with_the_twin(order: Any, policy: str) -> None:
     chance = np.random.default_rng([ORDERS.index(order), PLACEMENTS[policy]])
-    for _ in range(15):
+    for _ in range(60):
         gpu, tasks = random_gpu(chance), random_tasks(chance)
         run = simulate.fifo(tasks, gpu=gpu, placement=policy, order=order, until=80)
         expected = twin_of(run, 80)

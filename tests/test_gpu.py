@@ -41,8 +41,79 @@ def test_presets_are_what_the_tables_say():
         "threads4096": 2,
         "K5000": 8,
         "Pascal 5 SM": 5,
+        "T4": 40,
+        "Titan V": 80,
+        "RTX 3060": 28,
+        "RTX 3070": 46,
+        "RTX 3080": 68,
+        "RTX 3090": 82,
+        "A10": 72,
+        "L4": 58,
+        "L40S": 142,
+        "Orin NX": 8,
+        "Orin Nano": 8,
+        "GH200": 132,
     }
     assert {name: gs.GPU.preset(name).sms for name in gs.GPU.presets()} == sms
+
+
+def test_copy_engines_and_channels_of_presets():
+    gpus = {name: gs.GPU.preset(name) for name in gs.GPU.presets()}
+    engines = {name: gpu.copy_engines for name, gpu in gpus.items() if gpu.copy_engines != 1}
+    assert engines == {"GTX 970": 2, "Orin NX": 2, "T4": 3, "A100": 5, "H100": 3}
+    channels = {name: gpu.channels for name, gpu in gpus.items()}
+    assert [channels[name] for name in ("Xavier", "AGX Orin", "Orin Nano")] == [2, 4, 4]
+    assert channels["V100"] == channels["RTX 3060"] == channels["Pascal 5 SM"] == 8
+    unknown = {"TX1", "TX2", "Thor", "Pegasus", "K5000", "pbs2024", "threads4096"}
+    assert {name for name, value in channels.items() if value is None} == unknown
+
+
+def test_carveouts_of_capabilities():
+    for name in gs.GPU.presets():
+        gpu = gs.GPU.preset(name)
+        if gpu.cc is None or gpu.cc < (7, 0):
+            assert (gpu.carveout_rule, gpu.carveouts) == ("ignore", ())
+        else:
+            assert gpu.carveout_rule == "match"
+            assert gpu.carveouts[-1] == gpu.smem_per_sm
+    sizes = {name: [size // 1024 for size in gs.GPU.preset(name).carveouts] for name in GPUS}
+    assert sizes["V100"] == sizes["Xavier"] == [0, 8, 16, 32, 64, 96]
+    assert sizes["T4"] == [32, 64]
+    assert sizes["RTX 3060"] == sizes["RTX 4090"] == [0, 8, 16, 32, 64, 100]
+    assert sizes["A100"] == sizes["AGX Orin"] == [0, 8, 16, 32, 64, 100, 132, 164]
+    assert sizes["H100"] == sizes["B200"] == [*sizes["A100"], 196, 228]
+
+
+GPUS = ("V100", "Xavier", "T4", "RTX 3060", "RTX 4090", "A100", "AGX Orin", "H100", "B200")
+
+
+def test_carveouts_and_channels_of_a_gpu():
+    plain = gpu()
+    assert (plain.carveout_rule, plain.carveouts, plain.channels) == ("ignore", (), None)
+    given = gpu(carveouts=[0, 4096])
+    assert (given.carveout_rule, given.carveouts) == ("match", (0, 4096))
+    assert "carveouts=(0, 4096)" in repr(given) and "carveout_rule" not in repr(given)
+    ignored = gs.GPU.preset("V100").replace(carveout_rule="ignore", channels=0)
+    assert ignored.carveouts == gs.GPU.preset("V100").carveouts
+    assert "channels=0, carveout_rule='ignore'" in repr(ignored)
+    assert "no limit" in ignored._repr_html_() and "98,304 bytes (ignore)" in ignored._repr_html_()
+    for other in (given, ignored):
+        assert pickle.loads(pickle.dumps(other)) == other == eval(repr(other), {"GPU": gs.GPU})
+    assert given != plain and ignored != gs.GPU.preset("V100")
+    with pytest.raises(
+        ValueError, match=r"carveouts: got \(8, 8\), expected at most 16 sizes in as"
+    ):
+        gpu(carveouts=[8, 8])
+    with pytest.raises(ValueError, match=r"carveouts: got .* expected at most 16 sizes"):
+        gpu(carveouts=range(17))
+    with pytest.raises(ValueError, match=r"carveouts\[1\]: got -1, expected"):
+        gpu(carveouts=[0, -1])
+    with pytest.raises(ValueError, match="carveouts: got none, expected some with carveout_rule="):
+        gpu(carveout_rule="at_least")
+    with pytest.raises(ValueError, match="carveout_rule: got 'most', expected"):
+        gpu(carveout_rule="most")
+    with pytest.raises(ValueError, match="channels: got -1, expected"):
+        gpu(channels=-1)
 
 
 def test_the_papers_own():
@@ -85,7 +156,7 @@ def test_module_forms():
 
 def test_an_unknown_name_lists_the_near_ones():
     with pytest.raises(
-        ValueError, match="name: got 'rtx 2070', expected a preset such as RTX 2080, RTX"
+        ValueError, match="name: got 'rtx 2070', expected a preset such as RTX 3070, RTX"
     ):
         gs.GPU.preset("rtx 2070")
     with pytest.raises(
@@ -130,7 +201,9 @@ PROPERTIES = {  # a deviceProperties entry of an A100 as PyTorch writes it
 
 def test_from_properties():
     read = gs.GPU.from_properties(PROPERTIES)
-    assert read == replace(gs.GPU.preset("A100"), name="NVIDIA A100-PG509-200")
+    # Such entries do not tell the copy engines and channels.
+    known = {"name": "NVIDIA A100-PG509-200", "copy_engines": 1, "channels": None}
+    assert read == gs.GPU.preset("A100").replace(**known)
     lacking = {k: v for k, v in PROPERTIES.items() if k not in ("numSms", "computeMinor")}
     with pytest.raises(
         ValueError, match="deviceProperties: got no numSms, computeMinor, expected all"
@@ -450,8 +523,30 @@ def test_occupancy_wants_a_gpu():
 def test_hostile_limits():
     zeros = np.zeros(3, dtype=np.int64)
     limits = gpu()._limits
-    with pytest.raises(ValueError, match="limits: got length 9 on axis 0, expected 10"):
-        _core.occupancy(limits[:9], zeros, zeros, zeros)
+    for length in (0, 10, 28):
+        wrong = np.resize(limits, length)
+        with pytest.raises(ValueError, match=f"limits: got {length} entries, expected 11 to 27"):
+            _core.occupancy(wrong, zeros, zeros, zeros)
+    for rule in (-1, 3):
+        wrong = limits.copy()
+        wrong[10] = rule
+        with pytest.raises(ValueError, match=f"carveout_rule: got {rule}, expected"):
+            _core.occupancy(wrong, zeros, zeros, zeros)
+    for sizes, row in (
+        ([0, 8, 8], 2),
+        ([8, 0], 1),
+        ([-1], 0),
+        ([0, 2**31], 1),
+        ([0, 2**63 - 1], 1),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"carveouts\[{row}\]: got .*, expected bytes of at le"
+        ):
+            _core.occupancy(np.append(limits, sizes), zeros, zeros, zeros)
+    wrong = limits.copy()
+    wrong[10] = 1
+    with pytest.raises(ValueError, match="carveouts: got 0, expected 1 to 16 carve-outs"):
+        _core.occupancy(wrong, zeros, zeros, zeros)
     with pytest.raises(ValueError, match=r"limits: got 2 dimension.s., expected 1"):
         _core.occupancy([limits], zeros, zeros, zeros)
     with pytest.raises(
@@ -459,7 +554,7 @@ def test_hostile_limits():
     ):
         _core.occupancy(limits * 1.0, zeros, zeros, zeros)
     names = "sms warps_per_sm blocks_per_sm regs_per_sm smem_per_sm smem_per_block".split()
-    names += "smem_reserved smem_unit reg_unit partitions".split()
+    names += "smem_reserved smem_unit reg_unit partitions carveout_rule".split()
     for i, name in enumerate(names):
         for value in (2**31, -1):
             wrong = limits.copy()
@@ -467,8 +562,8 @@ def test_hostile_limits():
             with pytest.raises(ValueError, match=f"{name}: got {value}, expected"):
                 _core.occupancy(wrong, zeros, zeros, zeros)
     # every limit at its greatest: no overflow on the way
-    most = np.full(10, 2**31 - 1)
-    most[0] = 65536
+    most = np.full(12, 2**31 - 1)
+    most[[0, 10]] = 65536, 1
     ones = np.ones(1, dtype=np.int64)
     assert _core.occupancy(most, ones * 1024, ones * 255, ones * 2**30)[0].tolist() == [0]
     assert _core.occupancy(most, ones, ones * 0, ones * 0)[0].tolist() == [1]

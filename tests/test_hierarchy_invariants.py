@@ -40,6 +40,7 @@ class Log:
         self.context = [system["context"][s] for s in system["stream"]]
         self.priority = [system["priority"][s] for s in system["stream"]]
         self.asks = {k: self._asks(k) for k in self.kernels}
+        self.carveout = {k: self._carveout(k) for k in self.kernels}
 
     def _asks(self, k: int) -> tuple[int, int, int, int]:
         """Warps, slots, registers and shared memory of a block, in units of allocation."""
@@ -53,9 +54,36 @@ class Log:
             regs += 1
         return warps, 1, warps * regs, smem
 
-    def room(self, load: list[int], k: int) -> int:
-        """Number of further blocks of a kernel that an SM can host, counted one by one."""
-        _, warps, slots, regs, smem = self.system["limits"][:5]
+    def _carveout(self, k: int) -> int:
+        """The least that costs no occupancy, tried one after the other; the preferred one."""
+        sizes = sorted(self.system["limits"][11:])
+        given = self.system["carveout"][k] if self.system.get("carveout") else -1
+        if not sizes:
+            return -1
+        if given < 0 and self.system["smem"][k] == 0:
+            return sizes[0]
+        least = max(given, self.asks[k][3] if self.system["smem"][k] else 0)
+        if given < 0:
+            most = min(sizes[-1], self.system["limits"][4])
+            blocks = self.fitting([0] * 4, k, most) if least <= sizes[-1] else 1
+            least *= blocks
+        while len(sizes) > 1 and sizes[0] < least:
+            del sizes[0]
+        return sizes[0]
+
+    def room(self, load: list[int], k: int, present: int = -1) -> int:
+        """Number of further blocks of a kernel that an SM with a carve-out can host."""
+        rule = self.system["limits"][10]
+        if load[1] and (
+            (rule == 1 and present != self.carveout[k])
+            or (rule == 2 and present < self.carveout[k])
+        ):
+            return 0
+        return self.fitting(load, k, self.system["limits"][4])
+
+    def fitting(self, load: list[int], k: int, smem: int) -> int:
+        """Number of blocks beside a load, with this much shared memory, counted one by one."""
+        _, warps, slots, regs = self.system["limits"][:4]
         if self.asks[k][2]:  # what is left over in each register file is lost
             files, per_warp = self.system["limits"][9], self.asks[k][2] // self.asks[k][0]
             regs = sum(per_warp for _ in range(files) for _ in range(regs // files // per_warp))
@@ -119,18 +147,22 @@ def placed_with_most_room(log: Log) -> None:
     order = log.system["sm_order"] or list(range(sms))
     for context in set(log.context):
         load = [[0] * 4 for _ in range(sms)]
+        present = [-1] * sms  # carve-outs, of the first block on the empty SM
         for instant, ending, starting in log.turns(context):
             for k, _, sm, *_ in ending:
                 load[sm] = [a - b for a, b in zip(load[sm], log.asks[k], strict=True)]
             for k, _, sm, *_ in starting:
-                room = [log.room(load[s], k) for s in order]
+                room = [log.room(load[s], k, present[s]) for s in order]
                 assert room[order.index(sm)] > 0
                 if log.system["policy"] == "most_room":
                     assert sm == order[room.index(max(room))]
+                if not load[sm][1]:
+                    present[sm] = log.carveout[k]
                 load[sm] = [a + b for a, b in zip(load[sm], log.asks[k], strict=True)]
             if any(c == context and a <= instant < b for c, a, b in log.slices):
                 heads = log.heads(context, instant)
-                assert not heads or any(all(log.room(held, k) == 0 for held in load) for k in heads)
+                rooms = [[log.room(load[s], k, present[s]) for s in order] for k in heads]
+                assert not heads or any(not any(room) for room in rooms)
 
 
 def runs_in_its_slices(log: Log) -> None:
@@ -262,7 +294,7 @@ def waits_tile_the_time(log: Log) -> None:
             assert at == begin < to
             assert (blocker >= 0) == (why in (0, 1, 2, 3, 5, 6, 11))
             if sm >= 0:
-                assert 7 <= why <= 10
+                assert why in (7, 8, 9, 10, 12)
                 assert next(b[2] for b in log.blocks if (b[0], b[3]) == (k, to)) == sm
             at = to
         if k in log.stuck:

@@ -26,7 +26,7 @@ from reference.hierarchy import simulate
 
 KB = 1024
 # Two SMs of 2,048 threads, 32 blocks and 64 KB of shared memory each.
-TWO_SMS = [2, 64, 32, 65536, 64 * KB, 48 * KB, 0, 256, 256, 4]
+TWO_SMS = [2, 64, 32, 65536, 64 * KB, 48 * KB, 0, 256, 256, 4, 0]
 
 
 def amert(kernels: list[tuple[int, ...]]) -> System:
@@ -168,7 +168,7 @@ def test_a_kernel_that_found_no_room_is_not_the_one_before() -> None:
     # K0 puts warps of its own on SMs 0, 1, 0 and leaves no shared memory for K1. K2 joins SM 0:
     # III.2 holds there, 17 - 1 - 1 >= 16 // 5 * 5. SM 1 has fewer warps.
     system = system_of(
-        limits=[2, 17, 6, 0, 1024, 1024, 0, 1, 256, 1],
+        limits=[2, 17, 6, 0, 1024, 1024, 0, 1, 256, 1, 0],
         policy="olmedo",
         context=[0, 0, 0],
         priority=[0, 0, -1],
@@ -213,6 +213,7 @@ def test_agreement_at_the_edges(rng: random.Random, step: int) -> None:
 def test_the_random_systems_have_everything() -> None:
     """Every feature occurs in some random system, so that it is compared."""
     why: Counter[int] = Counter()
+    rules: Counter[int] = Counter()
     policies = set()
     deadlocks = slices = 0
     for seed in range(400):
@@ -221,10 +222,12 @@ def test_the_random_systems_have_everything() -> None:
         why.update(w[1] for w in result["waits"])
         why.update(d[1] for d in result["deadlock"])
         policies.add(system["policy"])
+        rules[system["limits"][10]] += system["carveout"] is not None
         deadlocks += bool(result["deadlock"])
         slices += len(result["slices"]) > 3
-    assert set(why) == set(range(12))
+    assert set(why) == set(range(13))
     assert min(why.values()) >= 10
     assert policies == set(POLICIES)
+    assert min(rules[rule] for rule in range(3)) >= 10
     assert deadlocks >= 10
     assert slices >= 20

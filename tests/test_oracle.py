@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from native import positional
 from reference import oracle as twin
+from reference.place import configuration, room
 
 import gpusched as gs
 from gpusched import _core
@@ -50,7 +51,7 @@ def test_example_2_1() -> None:
     assert swapped.completion[3] > 0 and swapped.order is None  # increasing index does
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(180))
 def test_agrees_with_the_twin(seed: int) -> None:
     """Every order of every set of up to five kernels, with warps, slots, registers and shared
     memory binding. Sizes divide the register files, which the twin does not model."""
@@ -58,12 +59,21 @@ def test_agrees_with_the_twin(seed: int) -> None:
     n = 2 + seed % 4
     sms, threads, slots = int(rng.integers(1, 4)), int(rng.choice([256, 320, 512])), 5
     order = rng.permutation(sms)
-    gpu = gs.GPU(sms, threads, slots, regs_per_sm=16384, smem_per_sm=16384, sm_order=order)
+    rule = ("ignore", "match", "at_least")[seed // 4 % 3]
+    sizes = (0, 4096, 8192, 16384)
+    gpu = gs.GPU(
+        *(sms, threads, slots),
+        regs_per_sm=16384,
+        smem_per_sm=16384,
+        sm_order=order,
+        carveout_rule=rule,
+        carveouts=sizes,
+    )
     tasks = kernels(
         rng.integers(1, 5, n),
         rng.choice([32, 64, 96, 128, 160], n),
         rng.choice([0, 16, 32, 64], n),
-        256 * rng.integers(0, 40, n),
+        256 * rng.integers(0, 40, n) * rng.integers(0, 2, n),
         wcet=rng.integers(1, 100, n),
     )
     shapes = [
@@ -74,7 +84,13 @@ def test_agrees_with_the_twin(seed: int) -> None:
         )
     ]
     limits = (threads // 32, slots, 16384, 16384)
-    expected = twin.eligible_orders(sms, limits, order.tolist(), shapes)
+    wanted = [
+        configuration(
+            sizes, lambda size, kernel=kernel: room((*limits[:3], size), [0] * 4, kernel), own, own
+        )
+        for kernel, own in zip(shapes, tasks.smem.tolist(), strict=True)
+    ]
+    expected = twin.eligible_orders(sms, limits, order.tolist(), shapes, rule, wanted)
     table = gs.BatchTable.from_gpu(tasks, gpu, slowdown=None)
     assert table.undecided is None
     for mask in range(1, 1 << n):
@@ -82,6 +98,28 @@ def test_agrees_with_the_twin(seed: int) -> None:
         assert table.completion[mask] == (0 if expected[mask] is None else longest), mask
         if expected[mask] is not None and len(members(mask)) > 1:
             assert all_resident(gpu, tasks, table.submission_order(mask))
+
+
+def test_kernels_of_other_carveouts_share_the_gpu_but_no_sm() -> None:
+    """Two kernels that fit one SM by room: each on SMs of its own, if there are enough."""
+    volta = gs.GPU.preset("V100")
+
+    def eligible(blocks: Any, smem: Any, rule: Any = "match") -> bool:
+        tasks = kernels(blocks, [256, 256], smem=smem)
+        gpu = volta.replace(carveout_rule=rule)
+        return bool(gs.BatchTable.from_gpu(tasks, gpu, slowdown=None).completion[3])
+
+    assert eligible([40, 40], [0, 8192])
+    # The second of them fills 80 SMs, at 8 blocks each; with 79, one block is left over.
+    assert not eligible([1, 633], [0, 8192])
+    assert eligible([1, 633], [8192, 8192])
+    assert eligible([1, 633], [0, 8192], "ignore")
+    # A block without shared memory may join, if it comes second.
+    assert eligible([1, 633], [0, 8192], "at_least")
+    assert not eligible([1, 633], [8192, 0], "match")
+    tasks = kernels([1, 633], [256, 256], smem=[0, 8192])
+    table = gs.BatchTable.from_gpu(tasks, volta.replace(carveout_rule="at_least"), slowdown=None)
+    assert table.submission_order(0b11) == (1, 0)
 
 
 @pytest.mark.parametrize("preset", ["pbs2024", "Xavier", "A100"])
@@ -363,7 +401,7 @@ def test_utilization_of_exactly_one() -> None:
 
 # The module --------------------------------------------------------------------------------------
 
-LIMITS = np.array([2, 8, 16, 65536, 65536, 65536, 0, 256, 256, 4])
+LIMITS = np.array([2, 8, 16, 65536, 65536, 65536, 0, 256, 256, 4, 0])
 KEY = np.arange(4, dtype=np.uint64)
 ROW = np.ones((1, 2), dtype=np.int64)
 GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
@@ -372,7 +410,7 @@ GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
 @pytest.mark.parametrize(
     "position, value, message",
     [
-        (0, LIMITS[:5], "limits: got length .* on axis 0, expected 10"),
+        (0, LIMITS[:5], "limits: got 5 entries, expected 11 to 27"),
         (0, LIMITS * 0, "sms: got 0, expected a positive number"),
         (1, [1, 1], r"sm_order\[1\]: got 1, expected each SM once"),
         (2, ROW * 0, r"blocks\[0\]: got 0, expected a positive number"),

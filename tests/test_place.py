@@ -127,10 +127,18 @@ def test_where_olmedo_and_most_room_differ(mw, pairs, by_rule, by_policy, other_
 
 
 def random_case(rng, gpu_sms):
-    """A GPU, its limits as the twin takes them, kernels and a load, all within the limits."""
+    """A GPU with a rule for carve-outs, kernels and a load within its limits."""
     mw, slots = int(rng.choice([8, 32, 48, 64])), int(rng.choice([4, 16, 32]))
     order = rng.permutation(gpu_sms)
-    gpu = gs.GPU(sms=gpu_sms, threads_per_sm=32 * mw, blocks_per_sm=slots, sm_order=order)
+    sizes = sorted({0, 65536, *rng.integers(0, 65536, 3).tolist()})[rng.integers(2) :]
+    gpu = gs.GPU(
+        sms=gpu_sms,
+        threads_per_sm=32 * mw,
+        blocks_per_sm=slots,
+        sm_order=order,
+        carveout_rule=str(rng.choice(["ignore", "match", "at_least"])),
+        carveouts=sizes,
+    )
     count = int(rng.integers(1, 7))
     blocks = rng.integers(1, 4 * gpu_sms, count)
     threads = rng.integers(1, 32 * min(mw, 32) + 1, count)
@@ -145,14 +153,32 @@ def random_case(rng, gpu_sms):
         limits = np.array([mw, slots, 65536, 65536])
         load = (rng.random((gpu_sms, 4)) * rng.random() * limits).astype(np.int64)
         load[rng.random(gpu_sms) < 0.4] = 0
+        if rng.integers(2):
+            of_sms = rng.choice([-1, *sizes], gpu_sms)
+            load = np.column_stack([load, np.where(load[:, 1] > 0, of_sms, -1)])
     return gpu, blocks, threads, regs, smem, load
+
+
+def twin_carveouts(gpu, kernels, smem):
+    """Configurations of kernels in the form of the twin."""
+    have = (gpu.warps_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm)
+    return [
+        reference.configuration(
+            gpu.carveouts,
+            lambda size, kernel=kernel: reference.room((*have, size), [0] * 4, kernel),
+            int(own),
+            kernel[3],
+        )
+        for kernel, own in zip(kernels, smem, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_agrees_with_the_twin(policy):
     rng = np.random.default_rng(7)
     stuck = 0
-    for _ in range(250):
+    differ = dict.fromkeys(reference.RULES, 0)
+    for _ in range(700):
         gpu, blocks, threads, regs, smem, load = random_case(rng, int(rng.integers(1, 12)))
         mine = gs.place(gpu, blocks, threads, regs, smem, placement=policy, load=load)
         per_block = -(-threads // 32)
@@ -162,9 +188,13 @@ def test_agrees_with_the_twin(policy):
         limits = (gpu.warps_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm, gpu.smem_per_sm)
         before = None if load is None else load.tolist()
         order = gpu.sm_order.tolist()
-        assert sms(mine) == reference.place(gpu.sms, limits, order, kernels, policy, before)
+        wanted, rule = twin_carveouts(gpu, kernels, smem), gpu.carveout_rule
+        twin = reference.place(gpu.sms, limits, order, kernels, policy, before, rule, wanted)
+        assert sms(mine) == twin
         stuck += not mine.all_placed
-    assert 25 < stuck < 225
+        differ[rule] += twin != reference.place(gpu.sms, limits, order, kernels, policy, before)
+    assert 70 < stuck < 600
+    assert differ["ignore"] == 0 < 50 < min(differ["match"], differ["at_least"])
 
 
 # Properties of every placement
@@ -178,8 +208,10 @@ def test_no_sm_holds_more_than_it_can(policy):
         regs = rng.integers(0, 256, len(blocks))
         placed = gs.place(gpu, blocks, threads, regs, smem, placement=policy, load=load)
         limits = [gpu.warps_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm, gpu.smem_per_sm]
-        assert (placed.after <= limits).all()
+        assert (placed.after[:, :4] <= limits).all()
         assert (placed.after >= placed.before).all()
+        kept = placed.before[:, 4] >= 0
+        assert (placed.after[kept, 4] == placed.before[kept, 4]).all()
         # nothing after the first block without room
         gone = np.flatnonzero(placed.sm < 0)
         assert len(gone) == 0 or gone[0] == len(placed.sm) - len(gone)
@@ -211,7 +243,11 @@ def test_every_choice_of_most_room_had_the_most_room():
             room = []
             for s in range(gpu.sms):
                 only = gs.GPU(
-                    sms=1, threads_per_sm=gpu.threads_per_sm, blocks_per_sm=gpu.blocks_per_sm
+                    sms=1,
+                    threads_per_sm=gpu.threads_per_sm,
+                    blocks_per_sm=gpu.blocks_per_sm,
+                    carveout_rule=gpu.carveout_rule,
+                    carveouts=gpu.carveouts,
                 )
                 alone = gs.place(only, more, threads[k], regs[k], smem[k], load=now[s : s + 1])
                 room.append(int((alone.sm >= 0).sum()))
@@ -255,15 +291,77 @@ def test_in_pieces_most_room_places_the_same():
 
 def test_registers_and_shared_memory_are_part_of_the_room():
     # 29 blocks of 3,073 bytes fit an SM, 32 of 3,072: the paper's threshold of 3 KB
-    light = gs.place(XAVIER, [1, 1], 32, smem=[3072, 0])
-    heavy = gs.place(XAVIER, [1, 1], 32, smem=[0, 3073])
+    # (kernels given the same configuration, as [RTAS20], section III-C2, says where it is not met).
+    same = XAVIER.replace(carveout_rule="ignore")
+    light = gs.place(same, [1, 1], 32, smem=[3072, 0])
+    heavy = gs.place(same, [1, 1], 32, smem=[0, 3073])
     assert light.sm.tolist() == [0, 2]
     assert heavy.sm.tolist() == [0, 0]
-    assert heavy.after[0].tolist() == [2, 2, 0, 3328]
+    assert heavy.after[0].tolist() == [2, 2, 0, 3328, -1]
     # 40 registers: 1,280 a warp
-    assert gs.place(XAVIER, 1, 64, regs=40).after[0].tolist() == [2, 1, 2560, 0]
-    # cc 8: 1,024 bytes of each block's share are the system's
-    assert gs.place(gs.GPU.preset("A100"), 1, 32, smem=1).after[0].tolist() == [1, 1, 0, 1152]
+    assert gs.place(same, 1, 64, regs=40).after[0].tolist() == [2, 1, 2560, 0, -1]
+    # cc 8: 1,024 bytes of each block's share are the system's, and count for the carve-out
+    after = gs.place(gs.GPU.preset("A100"), 1, 32, smem=1).after
+    assert after[0].tolist() == [1, 1, 0, 1152, 64 * 1024]
+
+
+# Carve-outs for shared memory
+
+
+def carveout(gpu, threads, smem, regs=0):
+    """The carve-out of an SM that one block of a kernel runs on, in KB."""
+    return gs.place(gpu, 1, threads, regs, smem).after[:, 4].max() / 1024
+
+
+def test_the_least_carveout_that_costs_no_occupancy():
+    volta, turing = gs.GPU.preset("V100"), gs.GPU.preset("RTX 2080 Ti")
+    ampere, hopper = gs.GPU.preset("A100"), gs.GPU.preset("H100")
+    # 2 blocks of 1,024 threads at any carve-out of 80 KB and more
+    assert carveout(volta, 1024, 40960) == 96
+    assert [carveout(volta, 1024, kb * 1024) for kb in (0, 1, 4, 8, 16, 32, 48)] == [
+        *(0, 8, 8, 16, 32, 64, 96)
+    ]
+    # 3 of 32 KB are the most: with 256 threads, 8 blocks would be possible
+    assert carveout(volta, 256, 32768) == 96
+    assert carveout(volta, 2 * 32, 256) == 8  # 32 blocks
+    assert carveout(turing, 1024, 0) == 32 == carveout(turing, 1024, 32 * 1024)
+    assert carveout(turing, 1024, 32 * 1024 + 1) == 64
+    # The system's 1,024 bytes per block count where the kernel has shared memory of its own.
+    assert carveout(ampere, 1024, 0) == carveout(ampere, 32, 0) == 0
+    assert carveout(ampere, 1024, 3 * 1024) == 8
+    assert carveout(ampere, 1024, 3 * 1024 + 1) == 16
+    assert carveout(ampere, 1024, 163 * 1024) == 164
+    assert carveout(hopper, 1024, 97 * 1024) == 196
+    assert carveout(hopper, 1024, 113 * 1024) == 228
+    # registers let fewer blocks be resident, so that less is needed
+    assert carveout(volta, 512, 16 * 1024) == 64
+    assert carveout(volta, 512, 16 * 1024, regs=64) == 32
+
+
+def test_kernels_of_other_carveouts_get_other_sms():
+    volta = gs.GPU.preset("V100")
+    rules = {rule: volta.replace(carveout_rule=rule) for rule in reference.RULES}
+
+    def where(smem, rule, blocks=(1, 1)):
+        """SMs of a block of one warp, then of one of three: they share an SM if they may."""
+        return gs.place(rules[rule], blocks, [32, 96], smem=smem).sm.tolist()
+
+    assert where([0, 0], "match") == where([256, 256], "match") == [0, 0]
+    assert where([0, 3073], "match") == where([0, 3073], "at_least") == [0, 2]
+    assert where([3073, 0], "match") == [0, 2]
+    assert where([3073, 0], "at_least") == where([3073, 0], "ignore") == [0, 0]
+    assert where([0, 3073], "ignore") == [0, 0]
+    # no SM without a block: none accepts the second kernel
+    full = gs.place(rules["match"], [80, 1], [32, 96], smem=[0, 3073])
+    assert not full.all_placed
+    assert full.after[:, 4].tolist() == [0] * 80
+    # a load of four columns does not say what carve-out an SM has
+    unknown = gs.place(rules["match"], 1, 96, smem=3073, load=full.after[:, :4])
+    assert unknown.sm.tolist() == [0] and unknown.after[0, 4] == 96 * 1024
+    assert not gs.place(rules["match"], 1, 96, smem=3073, load=full.after).all_placed
+    # what is said of an SM without blocks does not count
+    load = np.zeros((80, 5), dtype=np.int64)
+    assert gs.place(rules["match"], 1, 96, smem=3073, load=load).all_placed
 
 
 def test_the_head_of_the_queue_blocks_what_would_fit():
@@ -288,8 +386,8 @@ def test_placement():
     assert placed.gpu == XAVIER
     assert placed.all_placed
     assert repr(placed) == "<Placement: 5 of 5 blocks of 2 kernels on 8 SMs, most_room>"
-    assert placed.after.shape == (8, 4)
-    assert not placed.before.any()
+    assert placed.after.shape == (8, 5)
+    assert placed.before.tolist() == [[0, 0, 0, 0, -1]] * 8
     for key in ("kernel", "block", "sm", "before", "after", "warps"):
         array = getattr(placed, key)
         assert array.dtype == np.int64
@@ -317,8 +415,8 @@ def test_the_load_given_is_not_touched():
     placed = gs.place(XAVIER, 1, 32, load=load)
     assert not load.any()
     load[:] = 1
-    assert not placed.before.any()
-    assert placed.after[0].tolist() == [1, 1, 0, 0]
+    assert not placed.before[:, :4].any()
+    assert placed.after[0].tolist() == [1, 1, 0, 0, 0]
 
 
 def test_to_frame():
@@ -416,8 +514,10 @@ def test_plot():
             ValueError,
             "placement",
         ),
-        ({"load": [0] * 4}, ValueError, r"load: got shape \(4,\), expected \(8, 4\)"),
+        ({"load": [0] * 4}, ValueError, r"load: got shape \(4,\), expected \(8, 5\)"),
         ({"load": [[0] * 4] * 7 + [[65, 0, 0, 0]]}, ValueError, r"load\.warps\[7\]: got 65"),
+        ({"load": [[0, 0, 0, 0, -2]] * 8}, ValueError, r"load\.carveout\[0\]: got -2"),
+        ({"load": [[0] * 6] * 8}, ValueError, r"load: got shape \(8, 6\), expected \(8, 5\)"),
         ({"load": [[0, 0, 0, -1]] * 8}, ValueError, r"load\.smem\[0\]: got -1"),
         ({"gpu": 8}, TypeError, "gpu: got int, expected a GPU or the name of a preset"),
     ],
@@ -470,16 +570,18 @@ def test_hostile_module_arguments():
         place(blocks=np.array([np.nan]))
     with pytest.raises(ValueError, match=r"load: got 1 dimension.s., expected 2"):
         place(load=np.zeros(32, dtype=np.int64))
-    with pytest.raises(ValueError, match="load: got length 3 on axis 1, expected 4"):
-        place(load=np.zeros((8, 3), dtype=np.int64))
+    with pytest.raises(ValueError, match="load: got length 4 on axis 1, expected 5"):
+        place(load=np.zeros((8, 4), dtype=np.int64))
+    with pytest.raises(ValueError, match=r"load.carveout\[0\]: got -9223372036854775808, expected"):
+        place(load=np.tile([0, 0, 0, 0, -(2**63)], (8, 1)))
     with pytest.raises(ValueError, match=r"load.regs\[0\]: got 9223372036854775807, expected"):
-        place(load=np.tile([0, 0, 2**63 - 1, 0], (8, 1)))
+        place(load=np.tile([0, 0, 2**63 - 1, 0, 0], (8, 1)))
     # a kernel behind one without room is checked all the same
     with pytest.raises(ValueError, match=r"threads\[1\]: got 0, expected"):
         _core.place(limits, order, [1, 1], [1025, 0], [0, 0], [0, 0], policy=0, load=None)
     # every limit at its greatest
-    most = np.full(10, 2**31 - 1)
-    most[[0, 6]] = 1, 0  # one SM; nothing reserved
+    most = np.full(11, 2**31 - 1)
+    most[[0, 6, 10]] = 1, 0, 0  # one SM; nothing reserved; carve-outs ignored
     for policy in range(3):
         sm, load = place(limits=most, order=None, blocks=one * 1000, policy=policy)
         assert (sm == 0).all()

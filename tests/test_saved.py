@@ -311,7 +311,7 @@ def test_a_placement_of_wrong_values_is_refused(tmp_path: Path) -> None:
         ({"placement": "best"}, "placement: got 'best'"),
         ({"sm": placed.sm.astype(np.int32)}, "sm: got other values, expected int64"),
         ({"sm": placed.sm + 5}, "sm: got entries out of range, expected -1 to 4"),
-        ({"after": placed.after[1:]}, "after: got other values, expected int64 of shape (5, 4)"),
+        ({"after": placed.after[1:]}, "after: got other values, expected int64 of shape (5, 5)"),
         ({"warps": 7}, "warps: got other values"),
     ):
         save_arrays(path, "Placement", 1, placed._fields() | change)

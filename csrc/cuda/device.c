@@ -117,6 +117,13 @@ static int warm_up(gs_cuda_device_t *self, gs_context_t *ctx)
                            : gs_cuda_done(self, ctx, cu->CtxSynchronize(), "cuCtxSynchronize");
 }
 
+static int prefer_carveout(gs_cuda_device_t *self, gs_context_t *ctx, int variant, int percent)
+{
+    gs_cuda_api_result_t result = self->driver->cu.FuncSetAttribute(
+        self->spin[variant], GS_CUDA_API_FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
+    return gs_cuda_done(self, ctx, result, "cuFuncSetAttribute");
+}
+
 static int load(gs_cuda_device_t *self, gs_context_t *ctx, const void *image)
 {
     static const char *const names[GS_CUDA_VARIANTS] = {
@@ -137,14 +144,8 @@ static int load(gs_cuda_device_t *self, gs_context_t *ctx, const void *image)
                 "cuFuncGetAttribute");
         }
         self->regs[i] = regs;
-        /* The same carve-out for all: kernels with different ones wait for each other ([RTAS20],
-         * section III-C2). */
         if (status == GS_OK) {
-            status = gs_cuda_done(
-                self, ctx,
-                cu->FuncSetAttribute(self->spin[i],
-                                     GS_CUDA_API_FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
-                "cuFuncSetAttribute");
+            status = prefer_carveout(self, ctx, i, GS_CUDA_USUAL_CARVEOUT);
         }
         if (status == GS_OK) {
             status = gs_cuda_done(
@@ -265,6 +266,21 @@ int gs_cuda_occupancy(gs_cuda_device_t *self, gs_context_t *ctx, int64_t variant
     *blocks = count;
     return gs_cuda_leave(
         self, ctx, gs_cuda_done(self, ctx, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"));
+}
+
+int gs_cuda_carveout(gs_cuda_device_t *self, gs_context_t *ctx, int64_t percent)
+{
+    if (percent < GS_CUDA_DRIVER_CARVEOUT || percent > 100) {
+        return gs_fail(ctx, GS_ERR_VALUE, "percent", -1, percent, "0 to 100 percent, or -1");
+    }
+    int status = gs_cuda_enter(self, ctx);
+    if (status != GS_OK) {
+        return status;
+    }
+    for (int i = 0; status == GS_OK && i < GS_CUDA_VARIANTS; i++) {
+        status = prefer_carveout(self, ctx, i, (int)percent);
+    }
+    return gs_cuda_leave(self, ctx, status);
 }
 
 int gs_cuda_fault(gs_cuda_device_t *self, gs_context_t *ctx)

@@ -35,6 +35,9 @@ enum {
 
 #define GS_CUDA_NAME_BYTES 256
 
+#define GS_CUDA_DRIVER_CARVEOUT (-1)
+#define GS_CUDA_USUAL_CARVEOUT 100
+
 /* Arguments of the spin kernel; same layout as gs_spin_t in spin.cu. */
 typedef struct {
     uint64_t log;
@@ -85,6 +88,12 @@ int gs_cuda_done(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_api_result_t
 /* Resident blocks per SM of a variant of the spin kernel, as computed by the driver. */
 int gs_cuda_occupancy(gs_cuda_device_t *self, gs_context_t *ctx, int64_t variant, int64_t threads,
                       int64_t smem, int64_t *blocks);
+
+/* Preferred carve-out for shared memory of all variants, in percent of the largest, or
+ * GS_CUDA_DRIVER_CARVEOUT: the driver chooses one for each launch. After gs_cuda_device_open it is
+ * GS_CUDA_USUAL_CARVEOUT, as kernels with different ones wait for each other ([RTAS20], section
+ * III-C2). */
+int gs_cuda_carveout(gs_cuda_device_t *self, gs_context_t *ctx, int64_t percent);
 
 /* Launches a kernel that writes to address 0, and waits for it: on a GPU this returns the error,
  * and the device is lost to this process. */

@@ -25,6 +25,26 @@ out:
     return status;
 }
 
+static int check_carveouts(gs_context_t *ctx, const gs_gpu_t *gpu)
+{
+    if (gpu->carveout_rule < GS_GPU_CARVEOUT_IGNORE ||
+        gpu->carveout_rule > GS_GPU_CARVEOUT_AT_LEAST) {
+        return gs_fail(ctx, GS_ERR_VALUE, "carveout_rule", -1, gpu->carveout_rule, "a known rule");
+    }
+    int32_t least = gpu->carveout_rule == GS_GPU_CARVEOUT_IGNORE ? 0 : 1;
+    if (gpu->carveouts < least || gpu->carveouts > GS_GPU_MAX_CARVEOUTS) {
+        return gs_fail(ctx, GS_ERR_VALUE, "carveouts", -1, gpu->carveouts,
+                       least == 0 ? "at most 16 carve-outs" : "1 to 16 carve-outs");
+    }
+    for (int32_t k = 0; k < gpu->carveouts; k++) {
+        if (gpu->carveout[k] < 0 || (k > 0 && gpu->carveout[k] <= gpu->carveout[k - 1])) {
+            return gs_fail(ctx, GS_ERR_VALUE, "carveouts", k, gpu->carveout[k],
+                           "bytes of at least 0, in ascending order");
+        }
+    }
+    return GS_OK;
+}
+
 int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu)
 {
     const struct {
@@ -52,7 +72,20 @@ int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu)
     if (gpu->sms > GS_GPU_MAX_SMS) {
         return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, gpu->sms, "at most 65536 SMs");
     }
-    return gpu->sm_order == NULL ? GS_OK : check_order(ctx, gpu);
+    int status = check_carveouts(ctx, gpu);
+    return status != GS_OK || gpu->sm_order == NULL ? status : check_order(ctx, gpu);
+}
+
+bool gs_gpu_carveout_suits(const gs_gpu_t *gpu, int64_t of_sm, int64_t of_kernel)
+{
+    switch (gpu->carveout_rule) {
+    case GS_GPU_CARVEOUT_MATCH:
+        return of_sm == of_kernel;
+    case GS_GPU_CARVEOUT_AT_LEAST:
+        return of_sm >= of_kernel;
+    default:
+        return true;
+    }
 }
 
 static int check_kernel(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int64_t row)
@@ -97,6 +130,27 @@ static bool registers(const gs_gpu_t *gpu, int64_t regs, gs_gpu_footprint_t *tak
     return true;
 }
 
+int64_t gs_gpu_carveout(const gs_gpu_t *gpu, int64_t bytes)
+{
+    if (gpu->carveout_rule == GS_GPU_CARVEOUT_IGNORE) {
+        return -1;
+    }
+    int32_t k = 0;
+    while (k + 1 < gpu->carveouts && gpu->carveout[k] < bytes) {
+        k++;
+    }
+    return gpu->carveout[k];
+}
+
+/* Blocks that fit an SM with the largest carve-out, at least 1. */
+static int64_t resident(const gs_gpu_t *gpu, const gs_gpu_footprint_t *take, int64_t blocks)
+{
+    if (gpu->carveouts > 0 && blocks > gpu->carveout[gpu->carveouts - 1] / take->smem) {
+        blocks = gpu->carveout[gpu->carveouts - 1] / take->smem;
+    }
+    return blocks < 1 ? 1 : blocks;
+}
+
 int gs_gpu_footprint(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernel,
                      int64_t row, gs_gpu_footprint_t *footprint, int64_t *blocks, int *limit)
 {
@@ -128,6 +182,10 @@ int gs_gpu_footprint(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_gpu_kernel
         }
     }
     *blocks = bound[*limit];
+    if (*blocks > 0) {
+        int64_t bytes = kernel->smem == 0 ? 0 : take.smem * resident(gpu, &take, *blocks);
+        take.carveout = gs_gpu_carveout(gpu, bytes);
+    }
 out:
     if (footprint != NULL) {
         *footprint = *blocks == 0 ? (gs_gpu_footprint_t){0} : take;

@@ -12,6 +12,19 @@
 #define GS_GPU_WARP_THREADS 32
 /* Maximum threads per block on any device. */
 #define GS_GPU_MAX_BLOCK_THREADS 1024
+#define GS_GPU_MAX_CARVEOUTS 16
+
+/* Rule for blocks of kernels with different carve-outs, the parts of an SM's memory that are shared
+ * memory and not L1 cache ([RTAS20], section III-C2). An SM has the carve-out of the block that
+ * started on it while it was empty, until it is empty again. Meanwhile it takes blocks
+ *
+ * ignore: of all kernels;
+ * match: of kernels with the same carve-out;
+ * at_least: of kernels with at most its carve-out.
+ *
+ * The carve-out decides which kernels share an SM. How many blocks fit is counted with smem_per_sm,
+ * the largest carve-out. */
+enum { GS_GPU_CARVEOUT_IGNORE = 0, GS_GPU_CARVEOUT_MATCH = 1, GS_GPU_CARVEOUT_AT_LEAST = 2 };
 
 /* Limits of one device. All SMs are identical. sm_order[0..sms-1] is the order in which the block
  * scheduler breaks ties between SMs; it belongs to the caller; NULL: ascending. */
@@ -26,6 +39,9 @@ typedef struct {
     int32_t smem_unit;      /* bytes, allocation granularity */
     int32_t reg_unit;       /* registers per warp are rounded up to it */
     int32_t partitions;     /* register files per SM */
+    int32_t carveout_rule;  /* GS_GPU_CARVEOUT_* */
+    int32_t carveouts;      /* number of possible carve-outs; 0 with GS_GPU_CARVEOUT_IGNORE only */
+    int32_t carveout[GS_GPU_MAX_CARVEOUTS]; /* bytes, ascending */
     const int32_t *sm_order;
 } gs_gpu_t;
 
@@ -45,21 +61,35 @@ typedef struct {
     /* Registers of an SM that blocks of this kernel can use: a warp's registers lie in one
      * partition, so the remainder of each partition is unused. */
     int64_t regs_usable;
+    /* Bytes: the least carve-out with which as many blocks fit an SM as with the largest, counting
+     * what the system reserves per block; the least of all for a kernel without shared memory of
+     * its own; the largest where no block fits. -1 with GS_GPU_CARVEOUT_IGNORE. */
+    int64_t carveout;
 } gs_gpu_footprint_t;
 
 /* Resource that limits the resident blocks. GS_GPU_LIMIT_THREADS: the block has more than
- * GS_GPU_MAX_BLOCK_THREADS threads and cannot be launched. */
+ * GS_GPU_MAX_BLOCK_THREADS threads and cannot be launched. GS_GPU_LIMIT_CARVEOUT: the SM has
+ * another carve-out. */
 enum {
     GS_GPU_LIMIT_WARPS = 0,
     GS_GPU_LIMIT_BLOCKS = 1,
     GS_GPU_LIMIT_REGS = 2,
     GS_GPU_LIMIT_SMEM = 3,
-    GS_GPU_LIMIT_THREADS = 4
+    GS_GPU_LIMIT_THREADS = 4,
+    GS_GPU_LIMIT_CARVEOUT = 5,
+    GS_GPU_LIMITS = 6
 };
 
 /* Refuses limits out of range (field: their name) and an sm_order that is not a permutation (row:
  * the position). The other functions expect a checked GPU. */
 int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu);
+
+/* The least carve-out of at least so many bytes, or the largest one; -1 with
+ * GS_GPU_CARVEOUT_IGNORE. */
+int64_t gs_gpu_carveout(const gs_gpu_t *gpu, int64_t bytes);
+
+/* Whether an SM with one carve-out takes blocks of a kernel with another one. */
+bool gs_gpu_carveout_suits(const gs_gpu_t *gpu, int64_t of_sm, int64_t of_kernel);
 
 /* Resident blocks of a kernel on an empty SM, 0 when it holds none, and the limiting resource
  * (ties: the first in the list above; threads before all). footprint (or NULL) receives the

@@ -53,7 +53,9 @@ void gs_placement_free(gs_placement_t *self, gs_context_t *ctx)
 
 void gs_placement_clear(gs_placement_t *self)
 {
-    memset(self->load, 0, (size_t)self->gpu->sms * sizeof *self->load);
+    for (int32_t s = 0; s < self->gpu->sms; s++) {
+        self->load[s] = (gs_placement_sm_load_t){.carveout = -1};
+    }
     self->kernels = 0;
     self->next = 0;
     for (int32_t s = 0; self->last != NULL && s < self->gpu->sms; s++) {
@@ -86,24 +88,49 @@ int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement
                                "at most what an SM holds");
             }
         }
+        if (load[s].carveout < -1) {
+            return gs_fail(ctx, GS_ERR_VALUE, "load.carveout", s, load[s].carveout,
+                           "bytes of at least 0, or -1");
+        }
     }
     gs_placement_clear(self);
-    memcpy(self->load, load, (size_t)gpu->sms * sizeof *load);
+    for (int32_t s = 0; s < gpu->sms; s++) {
+        self->load[s] = load[s];
+        self->load[s].carveout = load[s].blocks == 0 ? -1 : load[s].carveout;
+    }
     return GS_OK;
 }
 
-static void put(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take, int64_t blocks)
+static void add(gs_placement_sm_load_t *load, const gs_gpu_footprint_t *take, int64_t blocks)
 {
-    gs_placement_sm_load_t *load = &self->load[sm];
     load->warps += blocks * take->warps;
     load->blocks += blocks;
     load->regs += blocks * take->regs;
     load->smem += blocks * take->smem;
 }
 
+/* Puts at least one block on an SM. */
+static void put(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take, int64_t blocks)
+{
+    gs_placement_sm_load_t *load = &self->load[sm];
+    add(load, take, blocks);
+    if (load->carveout < 0) {
+        load->carveout = take->carveout;
+    }
+}
+
+static bool refuses(const gs_placement_t *self, const gs_placement_sm_load_t *load,
+                    const gs_gpu_footprint_t *take)
+{
+    return load->carveout >= 0 && !gs_gpu_carveout_suits(self->gpu, load->carveout, take->carveout);
+}
+
 int gs_placement_lack(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
 {
     const gs_placement_sm_load_t *load = &self->load[sm];
+    if (refuses(self, load, take)) {
+        return GS_GPU_LIMIT_CARVEOUT;
+    }
     if (load->warps + take->warps > self->gpu->warps_per_sm) {
         return GS_GPU_LIMIT_WARPS;
     }
@@ -123,15 +150,18 @@ static bool fits(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_
 
 static int64_t room_on(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
 {
-    if (!fits(self, sm, take)) {
+    const gs_placement_sm_load_t *load = &self->load[sm];
+    int64_t warps = self->gpu->warps_per_sm - load->warps;
+    int64_t room = self->gpu->blocks_per_sm - load->blocks;
+    if (warps < take->warps || room <= 0 || refuses(self, load, take)) {
         return 0;
     }
-    const gs_placement_sm_load_t *load = &self->load[sm];
-    int64_t room = (self->gpu->warps_per_sm - load->warps) / take->warps;
-    int64_t by_blocks = self->gpu->blocks_per_sm - load->blocks;
-    room = by_blocks < room ? by_blocks : room;
+    int64_t by_warps = warps / take->warps;
+    room = by_warps < room ? by_warps : room;
     if (take->regs != 0) {
-        int64_t by_regs = (take->regs_usable - load->regs) / take->regs;
+        /* Other kernels can use more registers than are usable for this one. */
+        int64_t regs = take->regs_usable - load->regs;
+        int64_t by_regs = regs < take->regs ? 0 : regs / take->regs;
         room = by_regs < room ? by_regs : room;
     }
     if (take->smem != 0) {
@@ -169,7 +199,8 @@ static int place_most_room(gs_placement_t *self, gs_context_t *ctx, const gs_gpu
             rounds = level - next;
             rest = 0;
         }
-        for (int32_t a = 0; a < active; a++) {
+        int32_t taking = rounds > 0 ? active : (int32_t)rest;
+        for (int32_t a = 0; a < taking; a++) {
             put(self, self->active[a], take, rounds + (a < rest ? 1 : 0));
         }
         int64_t dealt = rounds * active + rest;
@@ -349,5 +380,9 @@ int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_fo
 void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,
                          int64_t blocks)
 {
-    put(self, sm, take, -blocks);
+    gs_placement_sm_load_t *load = &self->load[sm];
+    add(load, take, -blocks);
+    if (load->blocks == 0) {
+        load->carveout = -1;
+    }
 }

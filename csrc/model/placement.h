@@ -32,7 +32,8 @@ typedef struct {
     int64_t warps;
     int64_t blocks;
     int64_t regs;
-    int64_t smem; /* bytes, including those reserved per block */
+    int64_t smem;     /* bytes, including those reserved per block */
+    int64_t carveout; /* bytes; -1: none, as on an empty SM, or unknown: the SM takes any block */
 } gs_placement_sm_load_t;
 
 /* State of one SM under olmedo: the last two kernels with blocks on it (numbered in dispatch order)
@@ -93,7 +94,8 @@ int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_fo
 void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,
                          int64_t blocks);
 
-/* The first resource (GS_GPU_LIMIT_*) that an SM lacks for one more block, -1 when it fits. */
+/* The first resource (GS_GPU_LIMIT_*) that an SM lacks for one more block, -1 when it fits; another
+ * carve-out before all. */
 int gs_placement_lack(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take);
 
 #endif

@@ -70,8 +70,9 @@ def fifo_bound(
         Threads of the GPU, any of which a block may use (m in the paper): a number, or ``(N,)``.
     gpu
         Instead of ``threads``: a ``GPU``, or the name of a preset. Then a block needs warps,
-        registers, shared memory and a block slot of one SM, as ``place`` counts them; its threads
-        are rounded up to whole warps, also in the work of its task.
+        registers, shared memory and a block slot of one SM whose carve-out for shared memory
+        suits it, as ``place`` counts them; its threads are rounded up to whole warps, also in the
+        work of its task.
     order
         Reading of FIFO, one of ``ORDERS``.
     saturation

@@ -312,7 +312,7 @@ def overlap(device: Device, quick: bool) -> Finding:
     """The oracle: batches that overlap on the device, compared with the placement rules."""
     tasks = small_set(device, heavy=True)
     measured = cuda.measure(tasks, device, repeats=3 if quick else 30)
-    computed = BatchTable.from_gpu(tasks, device.gpu, slowdown=None)
+    computed = BatchTable.from_gpu(tasks, device.gpu, slowdown=None)  # no shared memory
     fits = computed.completion > 0
     differ = np.flatnonzero(measured.eligible != fits).tolist()
     text = f"{int(measured.eligible.sum())} of {len(fits) - 1} batches overlap fully"

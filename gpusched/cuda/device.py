@@ -464,6 +464,21 @@ class Device:
         """Lower and upper bound of host minus device time in ns, measured with empty kernels."""
         return self.run([Operation()], repeats=repeats).clock_offset
 
+    def prefer_carveout(self, percent: int | None = 100) -> None:
+        """Set the carve-out for shared memory that later kernels prefer.
+
+        Kernels with different carve-outs wait for each other ([RTAS20], section III-C2), so all
+        prefer the largest unless this is called.
+
+        Parameters
+        ----------
+        percent
+            Of the largest carve-out, 0 to 100. None: the driver chooses one for each kernel.
+
+        Raises ValueError for another number, ``CudaError`` for an error of the driver.
+        """
+        self._handle.carveout(-1 if percent is None else integer(percent, "percent"))
+
     def fault(self) -> None:
         """Run a kernel that writes to address 0, as a test of error handling.
 

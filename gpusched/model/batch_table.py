@@ -187,9 +187,10 @@ class BatchTable:
 
         [RTNS24], sections 2.3 and 6.1. A batch of two or more is eligible when in some
         order of submission every block of every kernel is resident at once, blocks going to SMs by
-        the most-room rule; a kernel alone always is. Every order is tried for up to six kernels
-        (more where kernels are identical), a few sensible ones beyond: a set that none of those
-        places, and whose total demand the GPU could hold, is left undecided.
+        the most-room rule; a kernel alone always is. Kernels with different carve-outs for shared
+        memory may share the GPU, but no SM (``GPU.carveout_rule``). Every order is tried for up to
+        six kernels (more where kernels are identical), a few sensible ones beyond: a set that none
+        of those places, and whose total demand the GPU could hold, is left undecided.
 
         A batch takes as long as its longest member's ``wcet`` times a slowdown factor, rounded up.
         The factor is drawn for each batch of two or more.

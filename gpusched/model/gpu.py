@@ -7,16 +7,16 @@ occupancy arithmetic.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import index
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
+from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, one_of
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape, shown
@@ -28,7 +28,7 @@ MAX_SMS = limit("model.sms")
 Capability = str | float | tuple[int, int]
 """A compute capability: ``"8.0"``, ``8.0`` or ``(8, 0)``."""
 
-__all__ = ["GPU", "MAX_SMS", "WARP_THREADS", "SMLimits", "limits_of", "occupancy"]
+__all__ = ["CARVEOUT_RULES", "GPU", "MAX_SMS", "WARP_THREADS", "SMLimits", "limits_of", "occupancy"]
 
 _INT32_MAX = 2**31 - 1
 
@@ -71,27 +71,69 @@ _CAPABILITIES = {
     (12, 1): (1536, 24, 100, 99),
 }
 
+# Kilobytes of an SM that can be shared memory, by compute capability from 7.0 on: CUDA C++
+# Programming Guide, the sections on shared memory of each compute capability. Of 11.0 it says
+# nothing yet; its largest carve-out is that of 9.0.
+_VOLTA, _AMPERE = (0, 8, 16, 32, 64, 96), (0, 8, 16, 32, 64, 100, 132, 164)
+_CARVEOUTS = {
+    (7, 0): _VOLTA,
+    (7, 2): _VOLTA,
+    (7, 5): (32, 64),
+    (8, 0): _AMPERE,
+    (8, 6): _AMPERE[:6],
+    (8, 7): _AMPERE,
+    (8, 9): _AMPERE[:6],
+    (9, 0): (*_AMPERE, 196, 228),
+    (10, 0): (*_AMPERE, 196, 228),
+    (10, 3): (*_AMPERE, 196, 228),
+    (11, 0): (*_AMPERE, 196, 228),
+    (12, 0): _AMPERE[:6],
+    (12, 1): _AMPERE[:6],
+}
+
+CARVEOUT_RULES = enumeration("model.carveout_rule")
+"""Rules for blocks of kernels with different carve-outs; see ``GPU``."""
+_MOST_CARVEOUTS = limit("model.carveouts")
+
 # Name: SMs, compute capability, and what is special. The SM orders were observed on Xavier,
 # RTX 2080 Ti and RTX 4090 (evens then odds), on a Pascal GPU of 5 SMs (ascending) and on the K5000
 # (descending); for the others evens then odds is an assumption, which a probe can replace.
+#
+# Copy engines: asyncEngines of Nsight Systems' TARGET_INFO_GPU (T4, A100, H100), deviceQuery (Orin
+# NX); 1 where neither was seen. Channels: Bakita and Anderson (RTAS 2024), who give 8 for desktop
+# and data-centre GPUs unless CUDA_DEVICE_MAX_CONNECTIONS changes it, 2 for Xavier, 4 for Orin.
+_DESKTOP: dict[str, Any] = {"channels": 8}
+_ORIN: dict[str, Any] = {"channels": 4}
 _PRESETS: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
     "TX1": (2, (5, 3), {}),
     "TX2": (2, (6, 2), {}),
-    "Xavier": (8, (7, 2), {}),
-    "AGX Orin": (16, (8, 7), {}),
+    "Xavier": (8, (7, 2), {"channels": 2}),
+    "AGX Orin": (16, (8, 7), _ORIN),
+    "Orin NX": (8, (8, 7), _ORIN | {"copy_engines": 2}),  # deviceQuery, 1,024 cores
+    "Orin Nano": (8, (8, 7), _ORIN),  # 1,024 cores, of 128 per SM
     "Thor": (20, (11, 0), {}),
     "Pegasus": (44, (7, 5), {}),
-    "Pascal 5 SM": (5, (6, 1), {"sm_order": "ascending"}),
-    "GTX 970": (13, (5, 2), {"copy_engines": 2}),
-    "RTX 2080": (46, (7, 5), {}),
-    "RTX 2080 Ti": (68, (7, 5), {}),
-    "RTX 4090": (128, (8, 9), {}),
-    "RTX 5090": (170, (12, 0), {}),
-    "V100": (80, (7, 0), {}),
-    "A100": (108, (8, 0), {}),
-    "H100": (132, (9, 0), {}),
-    "H200": (132, (9, 0), {}),
-    "B200": (148, (10, 0), {}),
+    "Pascal 5 SM": (5, (6, 1), _DESKTOP | {"sm_order": "ascending"}),
+    "GTX 970": (13, (5, 2), _DESKTOP | {"copy_engines": 2}),
+    "Titan V": (80, (7, 0), _DESKTOP),  # the full V100's SMs: 5,120 cores, of 64 per SM
+    "RTX 2080": (46, (7, 5), _DESKTOP),
+    "RTX 2080 Ti": (68, (7, 5), _DESKTOP),
+    "RTX 3060": (28, (8, 6), _DESKTOP),  # 3,584 cores, of 128 per SM as in all of cc 8.6 and 8.9
+    "RTX 3070": (46, (8, 6), _DESKTOP),  # announcement: 5,888 cores, 46 SMs
+    "RTX 3080": (68, (8, 6), _DESKTOP),  # announcement: 8,704 cores (the one with 10 GB)
+    "RTX 3090": (82, (8, 6), _DESKTOP),  # announcement: 10,496 cores, 82 SMs
+    "RTX 4090": (128, (8, 9), _DESKTOP),
+    "RTX 5090": (170, (12, 0), _DESKTOP),
+    "T4": (40, (7, 5), _DESKTOP | {"copy_engines": 3}),  # deviceQuery
+    "A10": (72, (8, 6), _DESKTOP),  # data sheet: 72 RT cores, one per SM
+    "L4": (58, (8, 9), _DESKTOP),  # 7,424 cores
+    "L40S": (142, (8, 9), _DESKTOP),  # data sheet: 18,176 cores, 142 RT cores
+    "V100": (80, (7, 0), _DESKTOP),
+    "A100": (108, (8, 0), _DESKTOP | {"copy_engines": 5}),
+    "H100": (132, (9, 0), _DESKTOP | {"copy_engines": 3}),
+    "H200": (132, (9, 0), _DESKTOP),
+    "GH200": (132, (9, 0), _DESKTOP),  # the GPU of an H100 SXM
+    "B200": (148, (10, 0), _DESKTOP),
 }
 
 # Presets whose limits no table entry gives.
@@ -128,6 +170,24 @@ def limits_of(cc: Capability) -> SMLimits:
         raise ValueError(f"cc: got {shown(cc)}, expected one of {known}")
     threads, blocks, per_sm, per_block = _CAPABILITIES[capability]
     return SMLimits(threads, blocks, per_sm * KB, per_block * KB)
+
+
+class _Changes(TypedDict, total=False):
+    """The arguments of `GPU`."""
+
+    sms: int
+    threads_per_sm: int
+    blocks_per_sm: int
+    regs_per_sm: int
+    smem_per_sm: int
+    cc: Capability | None
+    sm_order: str | npt.ArrayLike | None
+    smem_per_block: int | None
+    copy_engines: int
+    name: str
+    channels: int | None
+    carveout_rule: str | None
+    carveouts: Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,6 +229,22 @@ class GPU(Saved):
         Copies that run at the same time.
     name
         A label.
+    channels
+        Hardware queues of a context for kernels, which its streams share where they are more; 0: no
+        limit; None: unknown.
+    carveout_rule
+        An SM's memory is split into L1 cache and shared memory, the carve-out, as the first block
+        needs that starts on the empty SM; until it is empty again it takes ([RTAS20], section
+        III-C2) only blocks of kernels with the same carve-out (``"match"``), with that or a
+        smaller one (``"at_least"``), or of all kernels (``"ignore"``). Unless given, ``"match"``
+        from cc 7.0 on, and ``"ignore"`` before and where cc is None. Whether GPUs follow "match" or
+        "at_least" where the second kernel needs less is not known.
+    carveouts
+        Possible carve-outs in bytes, ascending; those of cc unless given. A kernel has the least
+        one with which as many of its blocks fit an SM as with the largest, with what the system
+        reserves per block, and the least of all without shared memory. (The driver's own choice is
+        not documented.) They decide which kernels share an SM; how many blocks fit is counted with
+        ``smem_per_sm``.
 
     Two GPUs are equal when all these fields are.
 
@@ -190,6 +266,9 @@ class GPU(Saved):
     smem_per_block: int
     copy_engines: int
     name: str
+    channels: int | None
+    carveout_rule: str
+    carveouts: tuple[int, ...]
 
     def __init__(
         self,
@@ -203,6 +282,9 @@ class GPU(Saved):
         smem_per_block: int | None = None,
         copy_engines: int = 1,
         name: str = "",
+        channels: int | None = None,
+        carveout_rule: Literal["match", "at_least", "ignore"] | None = None,
+        carveouts: Sequence[int] | None = None,
     ) -> None:
         values: dict[str, Any] = {
             "sms": _count(sms, "sms", 1, MAX_SMS),
@@ -212,6 +294,7 @@ class GPU(Saved):
             "smem_per_sm": _count(smem_per_sm, "smem_per_sm", 0),
             "cc": _capability(cc),
             "copy_engines": _count(copy_engines, "copy_engines", 0),
+            "channels": None if channels is None else _count(channels, "channels", 0),
         }
         values["sm_order"] = _order(sm_order, values["sms"])
         available = max(values["smem_per_sm"] - _units(values["cc"])[0], 0)
@@ -226,6 +309,7 @@ class GPU(Saved):
                     f"{values['smem_per_sm']} of smem_per_sm"
                 )
             values["smem_per_block"] = most
+        values |= _carveouts(values["cc"], carveout_rule, carveouts)
         if not isinstance(name, str):
             raise TypeError(f"name: got {type(name).__name__}, expected a string")
         values["name"] = name
@@ -276,6 +360,15 @@ class GPU(Saved):
         """Names that `preset` knows."""
         return (*_PRESETS, *_SPECIAL)
 
+    def replace(self, **changes: Unpack[_Changes]) -> GPU:
+        """Make a GPU with other arguments, as of the class; all others are kept.
+
+        >>> gs.GPU.preset("V100").replace(carveout_rule="ignore").carveout_rule
+        'ignore'
+        """
+        values: dict[str, Any] = {**self._fields(), **changes}
+        return GPU(**values)
+
     @staticmethod
     def from_properties(properties: Mapping[str, Any]) -> GPU:
         """Make the GPU described by an entry of ``deviceProperties`` in a PyTorch profiler trace.
@@ -295,7 +388,9 @@ class GPU(Saved):
         needed = (*named.values(), "computeMajor", "computeMinor")
         if missing := [key for key in needed if key not in properties]:
             raise ValueError(f"deviceProperties: got no {', '.join(missing)}, expected all of them")
-        values = {ours: _count(properties[theirs], theirs, 0) for ours, theirs in named.items()}
+        values: dict[str, Any] = {
+            ours: _count(properties[theirs], theirs, 0) for ours, theirs in named.items()
+        }
         cc = (
             _count(properties["computeMajor"], "computeMajor", 0),
             _count(properties["computeMinor"], "computeMinor", 0),
@@ -323,6 +418,8 @@ class GPU(Saved):
                 smem_unit,
                 256,
                 partitions,
+                CARVEOUT_RULES.index(self.carveout_rule),
+                *self.carveouts,
             ],
             dtype=np.int64,
         )
@@ -364,6 +461,12 @@ class GPU(Saved):
             parts.append(f"copy_engines={self.copy_engines}")
         if self.name:
             parts.append(f"name={self.name[:60]!r}")
+        if self.channels is not None:
+            parts.append(f"channels={self.channels}")
+        if self.carveout_rule != ("match" if self.carveouts else "ignore"):
+            parts.append(f"carveout_rule={self.carveout_rule!r}")
+        if self.carveouts != _usual_carveouts(self.cc):
+            parts.append(f"carveouts={self.carveouts}")
         return f"GPU({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -377,10 +480,37 @@ class GPU(Saved):
             "compute capability": "unknown" if self.cc is None else "{}.{}".format(*self.cc),
             "SM order": (_order_name(self.sm_order) or "its own").replace("_", " "),
             "copy engines": str(self.copy_engines),
+            "channels": "unknown" if self.channels is None else str(self.channels or "no limit"),
+            "carve-outs for shared memory": (
+                f"{', '.join(f'{size:,}' for size in self.carveouts) or 'unknown'} bytes "
+                f"({self.carveout_rule.replace('_', ' ')})"
+            ),
         }
         body = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
         caption = f"<caption>{escape(self.name[:60])}</caption>" if self.name else ""
         return f"<table>{caption}{body}</table>"
+
+
+def _usual_carveouts(cc: tuple[int, int] | None) -> tuple[int, ...]:
+    return () if cc is None else tuple(size * KB for size in _CARVEOUTS.get(cc, ()))
+
+
+def _carveouts(cc: tuple[int, int] | None, rule: Any, given: Any) -> dict[str, Any]:
+    """The fields ``carveout_rule`` and ``carveouts``."""
+    sizes = _usual_carveouts(cc)
+    if given is not None:
+        sizes = tuple(_count(size, f"carveouts[{i}]", 0) for i, size in enumerate(given))
+        if len(sizes) > _MOST_CARVEOUTS or list(sizes) != sorted(set(sizes)):
+            raise ValueError(
+                f"carveouts: got {shown(sizes)}, expected at most {_MOST_CARVEOUTS} sizes in "
+                "ascending order"
+            )
+    if rule is None:
+        rule = "match" if sizes else "ignore"
+    one_of(rule, CARVEOUT_RULES, "carveout_rule")
+    if rule != "ignore" and not sizes:
+        raise ValueError(f"carveouts: got none, expected some with carveout_rule={rule!r}")
+    return {"carveout_rule": rule, "carveouts": sizes}
 
 
 @overload

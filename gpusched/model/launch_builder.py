@@ -66,6 +66,7 @@ class Recorder(Generic[Made]):
         at: int | None = None,
         regs: int = 0,
         smem: int = 0,
+        carveout: int = -1,
         longest: int | None = None,
         block_times: Sequence[int] | None = None,
         after: int | Iterable[int] = (),
@@ -74,6 +75,7 @@ class Recorder(Generic[Made]):
     ) -> int:
         """Record a kernel; ``duration`` is that of one block. Return its index."""
         shape = {"blocks": blocks, "threads": threads, "regs": regs, "smem": smem}
+        shape["carveout"] = integer(carveout, "carveout")
         more = {"block_times": block_times, "interference": interference}
         return self._launch("kernel", stream, duration, at, longest, after, name, shape | more)
 
@@ -177,6 +179,7 @@ _EMPTY: dict[str, Any] = {
     "threads": 32,
     "regs": 0,
     "smem": 0,
+    "carveout": -1,
     "longest": 0,
     "after": (),
     "block_times": None,

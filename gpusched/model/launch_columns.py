@@ -243,6 +243,7 @@ class Changes(TypedDict, total=False):
     threads: npt.ArrayLike
     regs: npt.ArrayLike
     smem: npt.ArrayLike
+    carveout: npt.ArrayLike
     longest: npt.ArrayLike | None
     after: Sequence[Sequence[int] | int | None] | None
     block_times: Sequence[npt.ArrayLike | None] | None

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
 _COLUMNS = (
-    *("time", "kind", "stream", "blocks", "threads", "regs", "smem"),
+    *("time", "kind", "stream", "blocks", "threads", "regs", "smem", "carveout"),
     *("duration", "longest", "bytes"),
 )
 _STREAM_COLUMNS = ("stream_context", "stream_priority", "stream_kind")
@@ -91,6 +91,9 @@ class Launches(Saved):
     blocks, threads, regs, smem
         Grid size in blocks (1), threads per block (32), registers per thread (0) and shared memory
         per block in bytes (0). Stored as 0 for copies.
+    carveout
+        Bytes of an SM's memory that are preferred as shared memory; -1, also stored for copies:
+        those that the kernel needs (see ``GPU.carveouts``).
     longest
         Each block (or the copy) takes a time drawn uniformly from ``duration`` .. ``longest``;
         ``duration`` unless given (or 0).
@@ -141,6 +144,7 @@ class Launches(Saved):
     threads: Int64Array
     regs: Int64Array
     smem: Int64Array
+    carveout: Int64Array
     duration: Int64Array
     longest: Int64Array
     bytes: Int64Array
@@ -164,6 +168,7 @@ class Launches(Saved):
         threads: npt.ArrayLike = 32,
         regs: npt.ArrayLike = 0,
         smem: npt.ArrayLike = 0,
+        carveout: npt.ArrayLike = -1,
         longest: Numbers = None,
         after: Sequence[Sequence[int] | int | None] | None = None,
         block_times: Sequence[Numbers] | None = None,
@@ -184,6 +189,7 @@ class Launches(Saved):
             "threads": int_array(threads, "threads"),
             "regs": int_array(regs, "regs"),
             "smem": int_array(smem, "smem"),
+            "carveout": int_array(carveout, "carveout"),
             "duration": int_array(0 if duration is None else duration, "duration"),
             "bytes": int_array(bytes, "bytes"),
         }
@@ -191,7 +197,9 @@ class Launches(Saved):
         rows = {key: one_each(array, n, key, "launches") for key, array in given.items()}
         for key in ("time", "regs", "smem", "duration", "bytes"):
             at_least(rows[key], 0, key)
+        at_least(rows["carveout"], -1, "carveout")
         copies = rows["kind"] > 0
+        rows["carveout"][copies] = -1
         for key in ("blocks", "threads", "regs", "smem"):
             if key in _LEAST:
                 at_least(np.where(copies, 1, rows[key]), 1, key)
@@ -527,7 +535,12 @@ class Launches(Saved):
         return f"<Launches: {kernels} kernels{copies} in {self.streams} streams{contexts}>"
 
     def _repr_html_(self) -> str:
-        shown = [key for key in _COLUMNS if key == "time" or getattr(self, key).any()]
+        usual = dict.fromkeys(_COLUMNS, 0) | {"carveout": -1}
+        shown = [
+            key
+            for key, value in usual.items()
+            if key == "time" or (getattr(self, key) != value).any()
+        ]
         if np.array_equal(self.longest, self.duration):
             shown.remove("longest")
         head = "".join(f"<th>{key}</th>" for key in ("", *shown))

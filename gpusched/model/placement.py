@@ -43,9 +43,10 @@ class Placement(Saved, Frozen):
         Shape ``(B,)``, in dispatch order: the kernel (an index into the arguments of `place`), the
         block's number in its grid, and its SM, -1 where there was no room.
     before, after
-        Shape ``(sms, 4)``: warps, blocks, registers and shared memory in bytes (with what the
+        Shape ``(sms, 5)``: warps, blocks, registers and shared memory in bytes (with what the
         system reserves) that each SM holds before the first block is placed and after the last
-        one. ``after`` can be passed to `place` as ``load``.
+        one, and its carve-out in bytes, -1 without one. ``after`` can be passed to `place` as
+        ``load``.
     warps
         Shape ``(K,)``: warps per block.
     """
@@ -88,7 +89,7 @@ class Placement(Saved, Frozen):
             raise TypeError(f"gpu: got {type(made.gpu).__name__}, expected GPU")
         one_of(made.placement, PLACEMENTS, "placement")
         size, sms = np.shape(made.kernel), made.gpu.sms
-        shapes = {"kernel": size, "block": size, "sm": size, "before": (sms, 4), "after": (sms, 4)}
+        shapes = {"kernel": size, "block": size, "sm": size, "before": (sms, 5), "after": (sms, 5)}
         for key, shape in (shapes | {"warps": np.shape(made.warps)[:1]}).items():
             array = getattr(made, key)
             if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.shape != shape:
@@ -179,9 +180,10 @@ def place(
 
         ``"round_robin"``: the SMs in cyclic order, over all kernels; the next one that has room.
     load
-        What the SMs hold before: shape ``(sms, 4)`` with warps, blocks, registers and bytes of
-        shared memory, such as ``after`` of another placement. The rules use these numbers alone,
-        not the kernels behind them.
+        What the SMs hold before: shape ``(sms, 5)`` with warps, blocks, registers, bytes of shared
+        memory and carve-out (-1: unknown, the SM takes any block), such as ``after`` of another
+        placement, or without the last column. The rules use these numbers alone, not the kernels
+        behind them.
 
     Returns
     -------
@@ -202,8 +204,10 @@ def place(
         raise ValueError(f"blocks: got kernels of shape {columns[0].shape}, expected one row")
     grid, width, each_regs, each_smem = (column.ravel() for column in columns)
     before = np.zeros((gpu.sms, 4), dtype=np.int64) if load is None else int_array(load, "load")
-    if before.shape != (gpu.sms, 4):
-        raise ValueError(f"load: got shape {before.shape}, expected ({gpu.sms}, 4)")
+    if before.shape not in ((gpu.sms, 4), (gpu.sms, 5)):
+        raise ValueError(f"load: got shape {before.shape}, expected ({gpu.sms}, 5)")
+    if before.shape[1] == 4:
+        before = np.column_stack([before, np.full(gpu.sms, -1)])
     sm, after = _core.place(
         gpu._limits,
         gpu.sm_order,

@@ -80,8 +80,8 @@ def hierarchy(
         1: both directions share it; 2: one for each. As many as the GPU has unless given.
     channels
         Hardware queues for the kernels of each context, which its streams get in turns; a kernel
-        waits until those launched before it in its channel are fully dispatched. None or 0: no
-        limit. (CUDA's default is 8, on desktop GPUs; Xavier has 2, Orin 4.)
+        waits until those launched before it in its channel are fully dispatched. 0: no limit. As
+        many as the GPU has unless given, and no limit where that is unknown.
     timeslice
         Ticks, one number or one per context; needed for several contexts.
     context_priority
@@ -139,7 +139,7 @@ def hierarchy(
     engines = min(max(gpu.copy_engines, 1), 2)
     if copy_engines is not None:
         engines = integer(copy_engines, "copy_engines")
-    limit = 0 if channels is None else integer(channels, "channels")
+    limit = integer((gpu.channels or 0) if channels is None else channels, "channels")
     budget = as_budget(budget)
     number = integer(index, "index")
     if not 0 <= number < 2**63:
@@ -181,6 +181,7 @@ def hierarchy(
         after_begin=after_begin,
         after=after,
         interference=None if launches.interference is None else launches.interference.ravel(),
+        carveout=launches.carveout,
         sms_per_gpc=per_gpc,
         key=seed_key(seed),
         index=number,

@@ -59,7 +59,8 @@ class Waits(Table):
         dispatched. "slice": for a time slice of its context. "priority": for a more urgent queue
         to become empty. "queue": behind another kernel. "warps", "blocks", "registers",
         "shared_memory": at the head of the queue, no SM has enough of that resource for one more
-        block (the one that most SMs lack). "copy_engine": for other copies.
+        block (the one that most SMs lack). "copy_engine": for other copies. "carveout": at the head
+        of the queue, most SMs run blocks of kernels with another carve-out for shared memory.
     blocker
         Index of the launch that it waited for, -1 if there is none.
     sm

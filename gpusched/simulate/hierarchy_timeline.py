@@ -53,6 +53,7 @@ _WAITS = {
     "blocks": "#D9A400",
     "registers": "#8C6D31",
     "shared_memory": "#E07B39",
+    "carveout": "#C51B7D",
     "copy_engine": "#2F8F8F",
 }
 

@@ -4,7 +4,9 @@
  * time on its clock, so all times are known beforehand. Kernels run when they are waited for, by a
  * simplified version of the rules of the hierarchy simulator: streams are FIFO queues, one queue
  * per priority, only the kernel at its head gets SMs, each block goes to the SM with the most room,
- * and copies and memsets share one copy engine.
+ * and copies and memsets share one copy engine. The setting "carveouts" is the rule for kernels
+ * with different carve-outs for shared memory: 0 none, 1 they share no SM, 2 only a smaller one
+ * joins.
  *
  * standin_set and standin_fail, or GPUSCHED_STANDIN="devices=2,fail=cuMemAlloc_v2:3:2", configure
  * it; standin_live returns what has not been released.
@@ -36,6 +38,10 @@ static const function_t functions[] = {
     {"gs_spin_6", 160}, {"gs_spin_7", 248}, {"gs_fault", 8},
 };
 
+/* Per function: the preferred carve-out in percent, -1: the least that costs no occupancy. */
+static int preferred[sizeof functions / sizeof *functions];
+static const int carveouts[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+
 typedef struct {
     int device, blocking, priority, channel;
     int sms; /* the first so many SMs; 0: all */
@@ -46,7 +52,7 @@ typedef struct {
     int kernel;
     int64_t arrival, joined, end;
     int64_t blocks, assigned, finished;
-    int warps, regs, smem;
+    int warps, regs, smem, carveout;
     gs_cuda_spin_t spin;
     int logs, priority, sms, done;
 } op_t;
@@ -64,7 +70,8 @@ typedef struct {
     block_t *blocks;
     int resident, room;
     int warps[MAX_SMS], slots[MAX_SMS], smem[MAX_SMS], regs[MAX_SMS], traffic[MAX_SMS];
-    int next; /* of round robin */
+    int carveout[MAX_SMS]; /* of the first block of those that run */
+    int next;              /* of round robin */
     int64_t copy_free, idle;
 } device_t;
 
@@ -77,7 +84,7 @@ static struct {
     {"policy", 0, 0},      {"channels", 0, 0},    {"call", 0, 200},       {"launch", 0, 2500},
     {"latency", 0, 3000},  {"wake", 0, 1500},     {"memory", 0, 1 << 30}, {"occupancy", 0, 0},
     {"resolution", 0, 32}, {"unit", 0, 2},        {"active", 0, 0},       {"skew", 0, 1000000007},
-    {"fault", 0, 700},     {"drift", 0, 0},
+    {"fault", 0, 700},     {"drift", 0, 0},       {"carveouts", 0, 1},
 };
 
 static device_t devices[MAX_DEVICES];
@@ -229,6 +236,10 @@ static int smem_of(int64_t smem)
 
 static int room(const device_t *device, const op_t *op, int sm)
 {
+    if (device->slots[sm] > 0 && ((get("carveouts") == 1 && device->carveout[sm] != op->carveout) ||
+                                  (get("carveouts") == 2 && device->carveout[sm] < op->carveout))) {
+        return 0;
+    }
     int most = (WARPS - device->warps[sm]) / op->warps;
     int slots = SLOTS - device->slots[sm];
     int smem = (228 * 1024 - device->smem[sm]) / op->smem;
@@ -237,6 +248,19 @@ static int room(const device_t *device, const op_t *op, int sm)
     most = slots < most ? slots : most;
     most = smem < most ? smem : most;
     return regs < most ? regs : most;
+}
+
+static int carveout_of(const op_t *op, int percent, int has_smem)
+{
+    static const device_t empty;
+    int needed = percent >= 0 ? 228 * 1024 * percent / 100
+                 : has_smem   ? room(&empty, op, 0) * op->smem
+                              : 0;
+    size_t k = 0;
+    while (k + 1 < sizeof carveouts / sizeof *carveouts && carveouts[k] * 1024 < needed) {
+        k++;
+    }
+    return carveouts[k];
 }
 
 /* Evens then odds, or ascending. */
@@ -319,6 +343,7 @@ static void start_block(device_t *device, int i, int sm, int64_t now)
         }
     }
     device->blocks[device->resident++] = (block_t){end, i, sm};
+    device->carveout[sm] = device->slots[sm] == 0 ? op->carveout : device->carveout[sm];
     device->warps[sm] += op->warps;
     device->slots[sm]++;
     device->smem[sm] += op->smem;
@@ -660,8 +685,11 @@ EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function)
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value)
 {
     ENTER_IN_CONTEXT(0);
-    (void)function;
-    return (attribute == 8 || attribute == 9) && value >= 0 ? 0 : 1;
+    if (attribute == 9 && value >= -1 && value <= 100) {
+        preferred[(const function_t *)function - functions] = value;
+        return 0;
+    }
+    return attribute == 8 && value >= 0 ? 0 : 1;
 }
 
 EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
@@ -827,6 +855,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
     op_t op = {.kernel = 1, .logs = 1, .blocks = grid_x, .warps = ((int)block_x + 31) / 32};
     op.regs = kernel->regs;
     op.smem = smem_of(smem);
+    op.carveout = carveout_of(&op, preferred[kernel - functions], smem != 0);
     static const device_t empty;
     if (strcmp(kernel->name, "gs_fault") == 0) {
         device->lost = (int)get("fault");

@@ -44,10 +44,11 @@ class Pool:
 
 class SMs:
     """SMs of `limits`, see `place`; `takes`: of each task (warps, registers, memory) of a block and
-    the registers of an SM that its blocks can use."""
+    the registers of an SM that its blocks can use; `rule`, `wanted`: see `place.place`."""
 
-    def __init__(self, limits, order, policy, takes):
+    def __init__(self, limits, order, policy, takes, rule="ignore", wanted=None):
         self.limits, self.order, self.policy, self.takes = limits, list(order), policy, takes
+        self.rule, self.wanted, self.present = rule, wanted, [None] * len(self.order)
         self.used = [[0] * 4 for _ in self.order]
         self.history = [[] for _ in self.order]
         self.kernels, self.last, self.pointer = 0, None, 0
@@ -56,7 +57,8 @@ class SMs:
         warps, regs, smem, usable = self.takes[job.task]
         limits = (self.limits[0], self.limits[1], usable, self.limits[3])
         room = {s: place.room(limits, self.used[s], (1, warps, regs, smem)) for s in self.order}
-        fits = [s for s in self.order if room[s] > 0]
+        fits = [s for s in self.order if room[s] > 0 and self.accepts(s, job.task)]
+        room = {s: room[s] for s in fits}
         if not fits:
             return None
         if self.last is not job:
@@ -72,8 +74,15 @@ class SMs:
         else:
             sm = place._olmedo(limits[0], held, self.history, self.kernels, warps, fits)
         self.history[sm].append((self.kernels, warps, held[sm]))
+        if self.wanted and self.present[sm] is None:
+            self.present[sm] = self.wanted[job.task]
         self.add(sm, job.task, 1)
         return sm
+
+    def accepts(self, sm, task):
+        if not self.wanted:
+            return True
+        return place.accepts(self.rule, self.present[sm], self.wanted[task])
 
     def end(self, task, sm):
         self.add(sm, task, -1)
@@ -82,6 +91,8 @@ class SMs:
         warps, regs, smem, _ = self.takes[task]
         for r, amount in enumerate((warps, 1, regs, smem)):
             self.used[sm][r] += sign * amount
+        if self.used[sm][1] == 0:
+            self.present[sm] = None
 
 
 class Job:

@@ -7,7 +7,8 @@ Sources: "Dissecting the CUDA scheduling hierarchy", section III; the queue rule
 A system is a dict of plain numbers and lists:
 
 limits        sms, warps, blocks, registers and shared memory of an SM, most shared memory of a
-              block, reserved shared memory, unit of shared memory, unit of registers, partitions
+              block, reserved shared memory, unit of shared memory, unit of registers, partitions,
+              index of a rule in place.RULES, possible carve-outs
 sm_order      SM ids; None: ascending
 policy        of block placement, a name of place.place()
 copy_engines, channels (0: no limit), switch_time
@@ -15,6 +16,7 @@ timeslice     per context
 runlist       contexts; None: each one once
 context, priority, stream_kind            per stream
 time, kind, stream, blocks, threads, regs, smem    per launch; the last four mean nothing for copies
+carveout      per launch: bytes preferred as shared memory, -1: none; None: of no launch
 duration      per launch: one number, or a list with one number per block
 after         per launch: the launches that must have ended; None: no launch waits for others
 interference  per launch: four factors in thousandths; None: no interference
@@ -28,17 +30,36 @@ from reference import place
 KERNEL, COPY_IN, COPY_OUT = range(3)
 BLOCKING, NON_BLOCKING, NULL = range(3)
 STREAM, AFTER, NULL_STREAM, CHANNEL, SLICE, PRIORITY, QUEUE = range(7)
-WARPS, BLOCKS, REGS, SMEM, COPY_ENGINE = range(7, 12)
-ROOM = (WARPS, BLOCKS, REGS, SMEM)
+WARPS, BLOCKS, REGS, SMEM, COPY_ENGINE, CARVEOUT = range(7, 13)
+ROOM = (WARPS, BLOCKS, REGS, SMEM, CARVEOUT)
 
 
 def footprint(limits, threads, regs, smem):
     """(warps, registers, shared memory) of a block, and the registers of an SM it can use."""
-    _, _, _, regs_per_sm, _, _, reserved, smem_unit, reg_unit, partitions = limits
+    _, _, _, regs_per_sm, _, _, reserved, smem_unit, reg_unit, partitions = limits[:10]
     warps = place.up(threads, 32) // 32
     per_warp = place.up(regs * 32, reg_unit)
     usable = partitions * (regs_per_sm // partitions // per_warp) * per_warp if per_warp else 0
     return (warps, warps * per_warp, place.up(smem + reserved, smem_unit)), usable
+
+
+def carveout(limits, threads, regs, smem, preferred=-1):
+    """Configuration of a kernel; one that is preferred holds a block of it in any case."""
+    sizes = limits[11:]
+    (warps, per_block_regs, per_block), usable = footprint(limits, threads, regs, smem)
+    if preferred >= 0:
+        enough = max(preferred, per_block if smem else 0)
+        return min([size for size in sizes if size >= enough], default=max(sizes))
+
+    def occupancy(size):
+        have = (limits[1], limits[2], usable, min(size, limits[4]))
+        return place.room(have, (0, 0, 0, 0), (1, warps, per_block_regs, per_block))
+
+    return place.configuration(sizes, occupancy, smem, per_block)
+
+
+def rule_of(limits):
+    return place.RULES[limits[10]]
 
 
 class Launch:
@@ -57,6 +78,10 @@ class Launch:
         if self.kind == KERNEL:
             take = [system[key][row] for key in ("threads", "regs", "smem")]
             self.take, self.regs_usable = footprint(system["limits"], *take)
+            self.carveout = None
+            if rule_of(system["limits"]) != "ignore":
+                preferred = system["carveout"][row] if system.get("carveout") else -1
+                self.carveout = carveout(system["limits"], *take, preferred)
             self.blocks = system["blocks"][row]
             self.duration = duration if isinstance(duration, list) else [duration] * self.blocks
             # Among the streams of its context, in turns.
@@ -91,6 +116,7 @@ class Context:
         self.work = 0  # kernels that have joined and not ended
         self.blocks = []  # running (or frozen)
         self.used = [[0] * 4 for _ in range(sms)]
+        self.present = [None] * sms  # configurations, None: no block
         self.history = [[] for _ in range(sms)]  # see place.place()
         self.pointer = 0  # of round_robin
         self.placed = None  # the kernel whose blocks were placed last
@@ -156,6 +182,8 @@ class Hierarchy:
                 block.end = self.now
                 for r, amount in enumerate(needs(kernel)):
                     context.used[block.sm][r] -= amount
+                if context.used[block.sm][1] == 0:
+                    context.present[block.sm] = None
                 kernel.running -= 1
                 if kernel.running == 0 and kernel.started == kernel.blocks:
                     kernel.end = self.now
@@ -292,7 +320,8 @@ class Hierarchy:
         """The SM of the next block of a kernel, which it then holds; None: there is no room."""
         limits, grid = self.limits(kernel), (kernel.blocks, *kernel.take)
         room = {s: place.room(limits, context.used[s], grid) for s in self.order}
-        fits = [s for s in self.order if room[s] > 0]
+        fits = [s for s in self.order if room[s] > 0 and self.accepts(context, s, kernel)]
+        room = {s: room[s] for s in fits}
         if not fits:
             return None
         if context.placed is not kernel:
@@ -313,7 +342,13 @@ class Hierarchy:
         context.history[sm].append((context.kernels, kernel.take[0], warps[sm]))
         for r, amount in enumerate(needs(kernel)):
             context.used[sm][r] += amount
+        if context.present[sm] is None:
+            context.present[sm] = kernel.carveout
         return sm
+
+    def accepts(self, context, sm, kernel):
+        rule = rule_of(self.system["limits"])
+        return place.accepts(rule, context.present[sm], kernel.carveout)
 
     # Between instants -------------------------------------------------------------------------
 
@@ -341,12 +376,15 @@ class Hierarchy:
             return SLICE, -1
         if k.why in ROOM:
             return k.why, -1
-        lacks = [self.lack(used, k) for used in context.used]
+        lacks = [self.lack(context, sm, k) for sm in self.order]
         return max(ROOM, key=lacks.count), -1  # the first of equals
 
-    def lack(self, used, kernel):
-        """The first resource that an SM lacks for one more block."""
-        for why, have, u, n in zip(ROOM, self.limits(kernel), used, needs(kernel), strict=True):
+    def lack(self, context, sm, kernel):
+        """The first resource that an SM lacks for one more block, unless it refuses it."""
+        if not self.accepts(context, sm, kernel):
+            return CARVEOUT
+        used, need = context.used[sm], needs(kernel)
+        for why, have, u, n in zip(ROOM[:4], self.limits(kernel), used, need, strict=True):
             if n > 0 and u + n > have:
                 return why
         raise AssertionError("there is room")

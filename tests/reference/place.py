@@ -7,7 +7,38 @@ occupancy arithmetic.
 A resource vector is (warps, blocks, registers, shared memory): `limits` is what one SM has, `load`
 what each SM already holds, by SM id.  A kernel is (blocks, warps, registers, shared memory), the
 last three per block, registers and memory already rounded to their allocation units.
+
+An SM's L1 cache and shared memory are one array ("Dissecting the CUDA scheduling hierarchy",
+section III-C2).  Every kernel has a configuration, the bytes of it that are to be shared memory.
+An SM takes on the configuration of the first block that starts on it while it is empty, and keeps
+it until it is empty again.  Rules for blocks of another configuration: "match", none is accepted;
+"at_least", those that need less are; "ignore", all are.
 """
+
+RULES = ("ignore", "match", "at_least")
+
+
+def accepts(rule, present, configuration):
+    """Whether an SM with the present configuration (None: empty) takes a block of another one."""
+    if present is None or rule == "ignore":
+        return True
+    if rule == "at_least":
+        return configuration <= present
+    return configuration == present
+
+
+def configuration(sizes, occupancy, shared, per_block):
+    """The least carve-out of `sizes` at which the occupancy is that of the largest carve-out.
+
+    occupancy(bytes): blocks on an SM with that many bytes of shared memory; shared: what a block
+    asks for, per_block: what it gets, rounded and with the reserved part.  A kernel without shared
+    memory has the least carve-out, one that fits no carve-out the largest.
+    """
+    if not shared:
+        return min(sizes)
+    if max(sizes) < per_block:
+        return max(sizes)
+    return min(size for size in sizes if occupancy(size) == occupancy(max(sizes)))
 
 
 def room(limits, used, kernel):
@@ -16,9 +47,11 @@ def room(limits, used, kernel):
     return min((have - u) // n for have, u, n in zip(limits, used, need, strict=False) if n > 0)
 
 
-def place(sms, limits, sm_order, kernels, policy, load=None):
+def place(sms, limits, sm_order, kernels, policy, load=None, rule="ignore", wanted=None):
     """One list of SM ids per kernel, in block order.
 
+    `wanted`: the configuration of each kernel, where `rule` is not "ignore"; a load may have that
+    of the SM behind its resources, -1 if it is not known.
     Kernels are dispatched in list order and nothing finishes meanwhile.  The first block that fits
     nowhere, and all that is behind it (the rest of its kernel, all later kernels), get -1.
 
@@ -33,13 +66,18 @@ def place(sms, limits, sm_order, kernels, policy, load=None):
       (c) else the SM with the fewest warps on which the block fits, the first in SM order.
     (b) and (c) together: where neither definition holds the two blocks go to different SMs.
     """
-    used = [list(u) for u in load] if load else [[0] * 4 for _ in range(sms)]
+    used = [list(u[:4]) for u in load] if load else [[0] * 4 for _ in range(sms)]
+    present = [None] * sms
+    for s, u in enumerate(load or []):
+        if len(u) > 4 and u[1] > 0 and u[4] >= 0:
+            present[s] = u[4]
     history = [[] for _ in range(sms)]  # per SM and block: (kernel, its warps, warps before it)
     pointer, stuck, result = 0, False, []
     for k, kernel in enumerate(kernels):
         result.append([])
         for _ in range(kernel[0]):
             fits = [s for s in sm_order if room(limits, used[s], kernel) > 0]
+            fits = [s for s in fits if rule == "ignore" or accepts(rule, present[s], wanted[k])]
             if stuck or not fits:
                 stuck = True
                 result[k].append(-1)
@@ -54,6 +92,8 @@ def place(sms, limits, sm_order, kernels, policy, load=None):
                 sm = _olmedo(limits[0], [u[0] for u in used], history, k, kernel[1], fits)
             else:
                 raise ValueError(policy)
+            if present[sm] is None and wanted:
+                present[sm] = wanted[k]
             history[sm].append((k, kernel[1], used[sm][0]))
             for r, amount in enumerate((kernel[1], 1, kernel[2], kernel[3])):
                 used[sm][r] += amount

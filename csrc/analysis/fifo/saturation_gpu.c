@@ -11,6 +11,7 @@ enum { SLOTS, REGS, SMEM, RESOURCES };
 /* Demand of a task on one SM. */
 typedef struct {
     int64_t warps;
+    int64_t carveout;
     int64_t count;               /* blocks that can run at once */
     int64_t need[RESOURCES];     /* of one block */
     int64_t shortage[RESOURCES]; /* use at which a block of this task no longer fits */
@@ -56,6 +57,7 @@ static int read_demands(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, con
         }
         demand_t *d = &demands[i];
         d->warps = take.warps;
+        d->carveout = take.carveout;
         d->count = overlap ? GS_NEVER : kernels->blocks[i];
         d->need[SLOTS] = 1;
         d->need[REGS] = take.regs;
@@ -110,6 +112,26 @@ static int other_resources(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *dem
             if (status != GS_OK) {
                 return status;
             }
+        }
+    }
+    return GS_OK;
+}
+
+/* Lowers from to the warps of one block of a task whose carve-out does not suit: under both rules
+ * an SM that refuses a block for its carve-out runs a block with a carve-out that refuses it, too.
+ */
+static int other_carveouts(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *demands, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            if (demands[j].warps < demands[i].from &&
+                !gs_gpu_carveout_suits(gpu, demands[j].carveout, demands[i].carveout)) {
+                demands[i].from = demands[j].warps;
+            }
+        }
+        int status = gs_poll(ctx, n + 1);
+        if (status != GS_OK) {
+            return status;
         }
     }
     return GS_OK;
@@ -185,7 +207,8 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
     int64_t best;
     if ((status = gs_analysis_fifo_subset_sums_init(&sums, ctx, gpu->warps_per_sm)) != GS_OK ||
         (status = read_demands(ctx, kernels, gpu, regs, smem, overlap, demands)) != GS_OK ||
-        (status = other_resources(ctx, gpu, demands, kernels->n, ratios)) != GS_OK) {
+        (status = other_resources(ctx, gpu, demands, kernels->n, ratios)) != GS_OK ||
+        (status = other_carveouts(ctx, gpu, demands, kernels->n)) != GS_OK) {
         goto out;
     }
     for (int64_t i = 0; i < kernels->n; i++) {

@@ -165,7 +165,7 @@ static bool same_block(const search_t *self, int32_t a, int32_t b)
 {
     const gs_gpu_footprint_t *x = &self->take[a], *y = &self->take[b];
     return x->warps == y->warps && x->regs == y->regs && x->smem == y->smem &&
-           x->regs_usable == y->regs_usable;
+           x->regs_usable == y->regs_usable && x->carveout == y->carveout;
 }
 
 /* Tries the first sort for the sets that total demand leaves open, in an order in which consecutive
@@ -325,6 +325,18 @@ static int read_kernels(search_t *self, const gs_gpu_t *gpu, int64_t *per_sm)
     return GS_OK;
 }
 
+/* Whether all kernels of a set have the same carve-out, so that no SM refuses one for that. */
+static bool has_one_carveout(const search_t *self, uint32_t mask)
+{
+    const int64_t first = self->take[__builtin_ctz(mask)].carveout;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        if (self->take[__builtin_ctz(rest)].carveout != first) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Classifies every set by total demand; *open: number of sets left open. */
 static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *demand,
                         int64_t *open)
@@ -337,6 +349,9 @@ static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *d
         bool single = (mask & (mask - 1)) == 0;
         int verdict = single ? GS_PBS_ORACLE_RESOURCE_DEMAND_FITS
                              : gs_pbs_oracle_resource_demand_classify(demand, mask);
+        if (verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS && !has_one_carveout(self, mask)) {
+            verdict = GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED;
+        }
         self->verdict[mask] = (uint8_t)verdict;
         if (verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
             int32_t count = members(self, mask, 1, order);
@@ -375,6 +390,7 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
         status = ctx->status;
         goto out;
     }
+    memcpy(self.loads, self.placer.load, self.sms * sizeof *self.loads); /* of idle SMs */
     status = classify_all(&self, &demand, &open);
     if (status == GS_OK && open > 0) {
         status = try_first_sort(&self);

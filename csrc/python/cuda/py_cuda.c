@@ -285,6 +285,41 @@ static PyObject *cuda_occupancy(PyObject *object, PyObject *const *args, Py_ssiz
     return result;
 }
 
+PyDoc_STRVAR(carveout_doc, "carveout($self, percent)\n"
+                           "--\n\n"
+                           "Preferred carve-out for shared memory of all variants: percent of the\n"
+                           "largest, or -1, the driver's choice.");
+
+static const gs_python_signature_t CUDA_CARVEOUT_SIGNATURE = {"carveout", "L", 1, 0,
+                                                              (const char *const[]){"percent"}};
+
+static PyObject *cuda_carveout(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
+{
+    long long percent;
+    if (!gs_python_parse(&CUDA_CARVEOUT_SIGNATURE, args, nargs, kwnames, &percent)) {
+        return NULL;
+    }
+    gs_python_cuda_t *self = gs_python_cuda_take(object);
+    if (self == NULL) {
+        return NULL;
+    }
+    gs_python_call_t call;
+    PyObject *result = NULL;
+    if (gs_python_call_init(&call, NULL, 0, 0)) {
+        int status = gs_cuda_carveout(&self->device, &call.ctx, percent);
+        if (status != GS_OK) {
+            gs_python_cuda_raise(gs_python_handle_module(object), &call, self->device.driver,
+                                 status);
+        } else {
+            result = Py_NewRef(Py_None);
+        }
+        gs_python_call_free(&call);
+    }
+    gs_python_cuda_give(self);
+    return result;
+}
+
 static PyMethodDef driver_methods[] = {
     {"info", cuda_driver_info, METH_NOARGS, driver_info_doc},
     GS_PYTHON_FUNCTION("limits", cuda_limits, limits_doc),
@@ -303,6 +338,7 @@ static PyMethodDef device_methods[] = {
     {"info", cuda_device_info, METH_NOARGS, device_info_doc},
     {"close", cuda_close, METH_NOARGS, close_doc},
     {"fault", cuda_fault, METH_NOARGS, fault_doc},
+    GS_PYTHON_FUNCTION("carveout", cuda_carveout, carveout_doc),
     GS_PYTHON_FUNCTION("occupancy", cuda_occupancy, occupancy_doc),
     GS_PYTHON_FUNCTION("run", gs_python_cuda_run, gs_python_cuda_run_doc),
     GS_PYTHON_FUNCTION("play", gs_python_cuda_play, gs_python_cuda_play_doc),

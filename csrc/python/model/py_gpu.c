@@ -151,8 +151,9 @@ PyDoc_STRVAR(place_doc,
              "place(limits, sm_order, blocks, threads, regs, smem, *, policy, load)\n"
              "--\n\n"
              "The SM of every block of the kernels, in dispatch order (-1: no room), and the load\n"
-             "of the SMs after it: arrays of int32 (sum of blocks) and of int64 (sms, 4) with\n"
-             "warps, blocks, registers, shared memory. load before it: such an array or None.\n"
+             "of the SMs after it: arrays of int32 (sum of blocks) and of int64 (sms, 5) with\n"
+             "warps, blocks, registers, shared memory, carve-out (-1: none). load before it: such\n"
+             "an array or None.\n"
              "Policies: 0 most_room, 1 olmedo, 2 round_robin.");
 
 static const gs_python_signature_t PLACE_SIGNATURE = {
@@ -179,7 +180,7 @@ static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     if (!gs_python_device_init(&device, limits, order) || !read_kernels(columns, in)) {
         goto out;
     }
-    npy_intp total, shape[2] = {device.gpu.sms, 4};
+    npy_intp total, shape[2] = {device.gpu.sms, 5};
     if (before != Py_None) {
         resident = gs_python_int64(before, "load", 2);
         if (resident == NULL || !gs_python_length(resident, "load", 0, shape[0]) ||
@@ -196,8 +197,8 @@ static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         (after = gs_python_new(2, shape, NPY_INT64)) == NULL) {
         goto out;
     }
-    _Static_assert(sizeof(gs_placement_sm_load_t) == 4 * sizeof(int64_t),
-                   "a load is a row of four");
+    _Static_assert(sizeof(gs_placement_sm_load_t) == 5 * sizeof(int64_t),
+                   "a load is a row of five");
     gs_python_release(&call);
     if (resident != NULL) {
         status = gs_placement_set(&placer, &call.ctx,

@@ -24,13 +24,14 @@ enum {
     AFTER_BEGIN,
     AFTER,
     INTERFERENCE,
+    CARVEOUT,
     ARRAYS
 };
 
 static const char *const names[ARRAYS] = {
-    "timeslice",   "runlist", "context",     "priority", "stream_kind",  "time",  "kind",
-    "stream",      "blocks",  "threads",     "regs",     "smem",         "least", "most",
-    "given_begin", "given",   "after_begin", "after",    "interference",
+    "timeslice",   "runlist", "context",     "priority", "stream_kind",  "time",     "kind",
+    "stream",      "blocks",  "threads",     "regs",     "smem",         "least",    "most",
+    "given_begin", "given",   "after_begin", "after",    "interference", "carveout",
 };
 
 typedef struct {
@@ -109,8 +110,10 @@ static bool read_arrays(simulation_t *self, PyObject **in)
             return false;
         }
     }
-    return self->array[INTERFERENCE] == NULL ||
-           gs_python_length(self->array[INTERFERENCE], "interference", 0, 4 * ops);
+    return (self->array[INTERFERENCE] == NULL ||
+            gs_python_length(self->array[INTERFERENCE], "interference", 0, 4 * ops)) &&
+           (self->array[CARVEOUT] == NULL ||
+            gs_python_length(self->array[CARVEOUT], "carveout", 0, ops));
 }
 
 static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
@@ -141,6 +144,7 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
         .after_begin = gs_python_i64(array[AFTER_BEGIN]),
         .after = gs_python_i64(array[AFTER]),
         .interference = gs_python_i64(array[INTERFERENCE]),
+        .carveout = gs_python_i64(array[CARVEOUT]),
     };
 }
 
@@ -148,19 +152,19 @@ PyDoc_STRVAR(open_doc,
              "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, switch_time, "
              "timeslice, runlist, context, priority, stream_kind, time, kind, stream, blocks, "
              "threads, regs, smem, least, most, given_begin, given, after_begin, after, "
-             "interference, sms_per_gpc, key, index, log_blocks)\n"
+             "interference, carveout, sms_per_gpc, key, index, log_blocks)\n"
              "--\n\n"
              "A HierarchySimulation at its start. See\n"
              "simulate/hierarchy/hierarchy.h for the arguments.");
 
 static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
-    "hierarchy_open", "OOiLLLOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
-    (const char *const[]){"limits",      "sm_order",  "policy",      "copy_engines", "channels",
-                          "switch_time", "timeslice", "runlist",     "context",      "priority",
-                          "stream_kind", "time",      "kind",        "stream",       "blocks",
-                          "threads",     "regs",      "smem",        "least",        "most",
-                          "given_begin", "given",     "after_begin", "after",        "interference",
-                          "sms_per_gpc", "key",       "index",       "log_blocks"}};
+    "hierarchy_open", "OOiLLLOOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
+    (const char *const[]){
+        "limits",       "sm_order", "policy",      "copy_engines", "channels",    "switch_time",
+        "timeslice",    "runlist",  "context",     "priority",     "stream_kind", "time",
+        "kind",         "stream",   "blocks",      "threads",      "regs",        "smem",
+        "least",        "most",     "given_begin", "given",        "after_begin", "after",
+        "interference", "carveout", "sms_per_gpc", "key",          "index",       "log_blocks"}};
 
 static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -173,7 +177,8 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
                          &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
                          &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
                          &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
-                         &in[AFTER], &in[INTERFERENCE], &sms_per_gpc, &key, &index, &log_blocks)) {
+                         &in[AFTER], &in[INTERFERENCE], &in[CARVEOUT], &sms_per_gpc, &key, &index,
+                         &log_blocks)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);

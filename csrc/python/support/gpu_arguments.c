@@ -17,9 +17,14 @@ static bool read_limits(gs_gpu_t *gpu, PyArrayObject *limits)
         {"smem_unit", &gpu->smem_unit},
         {"reg_unit", &gpu->reg_unit},
         {"partitions", &gpu->partitions},
+        {"carveout_rule", &gpu->carveout_rule},
     };
     const npy_intp count = (npy_intp)(sizeof fields / sizeof *fields);
-    if (!gs_python_length(limits, "limits", 0, count)) {
+    const npy_intp given = PyArray_DIM(limits, 0), more = given - count;
+    if (more < 0 || more > GS_GPU_MAX_CARVEOUTS) {
+        PyErr_Format(PyExc_ValueError, "limits: got %zd entries, expected %zd to %zd",
+                     (Py_ssize_t)given, (Py_ssize_t)count,
+                     (Py_ssize_t)(count + GS_GPU_MAX_CARVEOUTS));
         return false;
     }
     for (npy_intp i = 0; i < count; i++) {
@@ -31,6 +36,11 @@ static bool read_limits(gs_gpu_t *gpu, PyArrayObject *limits)
         }
         *fields[i].field = (int32_t)value;
     }
+    for (npy_intp i = 0; i < more; i++) {
+        int64_t value = gs_python_i64(limits)[count + i];
+        gpu->carveout[i] = value < 0 || value > INT32_MAX ? -1 : (int32_t)value; /* -1: refused */
+    }
+    gpu->carveouts = (int32_t)more;
     return true;
 }
 

@@ -173,9 +173,17 @@ void gs_simulate_fifo_sms_remove(gs_simulate_fifo_t *self, int32_t task, int64_t
 /* Words per SM under olmedo. */
 #define LAST_WORDS 4
 
+/* Whether the blocks that run do not tell an SM's carve-out: it may be that of a block that ended.
+ */
+static bool has_carveouts(const gs_simulate_fifo_t *self)
+{
+    return self->model.gpu->carveout_rule == GS_GPU_CARVEOUT_AT_LEAST;
+}
+
 int64_t gs_simulate_fifo_sms_words(const gs_simulate_fifo_t *self)
 {
-    return 2 + (self->sms.placer.last == NULL ? 0 : LAST_WORDS * (int64_t)self->model.gpu->sms);
+    int64_t per_sm = (self->sms.placer.last == NULL ? 0 : LAST_WORDS) + has_carveouts(self);
+    return 2 + per_sm * self->model.gpu->sms;
 }
 
 /* Number of kernels since this one; from 2 on it does not matter. */
@@ -204,6 +212,9 @@ int64_t *gs_simulate_fifo_sms_write(const gs_simulate_fifo_t *self, int64_t *wor
         *word++ = since < 2 ? kernels_since(placer, last->kernel_before) : 2;
         *word++ = since < 2 ? last->x : 0;
         *word++ = since < 2 ? last->z : 0;
+    }
+    for (int32_t s = 0; has_carveouts(self) && s < self->model.gpu->sms; s++) {
+        *word++ = placer->load[s].carveout;
     }
     return word;
 }

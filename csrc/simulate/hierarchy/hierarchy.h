@@ -69,10 +69,12 @@ enum {
     GS_SIMULATE_HIERARCHY_WAIT_QUEUE = 6,    /* for an earlier kernel of its queue */
     GS_SIMULATE_HIERARCHY_WAIT_WARPS =
         7, /* at the head of the queue, for warps of an SM (order of GS_GPU_LIMIT_*) */
-    GS_SIMULATE_HIERARCHY_WAIT_BLOCKS = 8,      /* for block slots */
-    GS_SIMULATE_HIERARCHY_WAIT_REGS = 9,        /* for registers */
-    GS_SIMULATE_HIERARCHY_WAIT_SMEM = 10,       /* for shared memory */
-    GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE = 11 /* for other copies */
+    GS_SIMULATE_HIERARCHY_WAIT_BLOCKS = 8,       /* for block slots */
+    GS_SIMULATE_HIERARCHY_WAIT_REGS = 9,         /* for registers */
+    GS_SIMULATE_HIERARCHY_WAIT_SMEM = 10,        /* for shared memory */
+    GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE = 11, /* for other copies */
+    GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT = 12 /* at the head of the queue, for an SM without blocks
+                                                of kernels with another carve-out */
 };
 
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
@@ -99,6 +101,9 @@ typedef struct {
     const int64_t *kind; /* GS_SIMULATE_HIERARCHY_OP_* */
     const int64_t *stream;
     const int64_t *blocks, *threads, *regs, *smem; /* ignored for copies */
+    /* Bytes, preferred to the carve-out of the footprint if a block fits; negative: not given;
+     * NULL: none is given. Ignored for copies. */
+    const int64_t *carveout;
     const int64_t *least, *most; /* ticks of a block or copy: uniform in least .. most */
     const int64_t *given_begin;  /* ops + 1 offsets into given; NULL: no block times are given */
     const int64_t *given;        /* given block times, one per block of a kernel */

@@ -5,7 +5,8 @@
 
 static bool is_for_room(int why)
 {
-    return why >= GS_SIMULATE_HIERARCHY_WAIT_WARPS && why <= GS_SIMULATE_HIERARCHY_WAIT_SMEM;
+    return (why >= GS_SIMULATE_HIERARCHY_WAIT_WARPS && why <= GS_SIMULATE_HIERARCHY_WAIT_SMEM) ||
+           why == GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT;
 }
 
 int gs_simulate_hierarchy_wait(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op,
@@ -56,7 +57,7 @@ int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t 
 static int scarce(const gs_simulate_hierarchy_t *self,
                   const gs_simulate_hierarchy_context_t *context, int64_t op)
 {
-    int64_t lacks[GS_GPU_LIMIT_SMEM + 1] = {0};
+    int64_t lacks[GS_GPU_LIMITS] = {0};
     for (int32_t s = 0; s < self->model.gpu.sms; s++) {
         int lack = gs_placement_lack(&context->placer, s, &self->op[op].take);
         if (lack >= 0) {
@@ -67,7 +68,8 @@ static int scarce(const gs_simulate_hierarchy_t *self,
     for (int r = GS_GPU_LIMIT_WARPS; r <= GS_GPU_LIMIT_SMEM; r++) {
         most = lacks[r] > lacks[most] ? r : most;
     }
-    return GS_SIMULATE_HIERARCHY_WAIT_WARPS + most;
+    return lacks[GS_GPU_LIMIT_CARVEOUT] > lacks[most] ? GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT
+                                                      : GS_SIMULATE_HIERARCHY_WAIT_WARPS + most;
 }
 
 int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,

@@ -253,6 +253,11 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
                                       kernel.threads};
             return gs_fail(ctx, GS_ERR_VALUE, fields[limit], i, values[limit], reasons[limit]);
         }
+        if (model->carveout != NULL && model->carveout[i] >= 0) {
+            int64_t least = kernel.smem == 0 ? 0 : op->take.smem;
+            op->take.carveout = gs_gpu_carveout(
+                &model->gpu, model->carveout[i] > least ? model->carveout[i] : least);
+        }
         op->waiting = kernel.blocks;
     }
     return GS_OK;

@@ -57,3 +57,8 @@ class Bench:
         self.quick = quick
         self.gpu: GPU = device.gpu  # with its measured SM order, once that is known
         self.log: BlockLog | None = None  # of the probe of the queues
+
+    @property
+    def spin_gpu(self) -> GPU:
+        """The GPU for spin kernels, which all prefer the same carve-out for shared memory."""
+        return self.gpu.replace(carveout_rule="ignore")

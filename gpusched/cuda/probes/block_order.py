@@ -60,7 +60,7 @@ def sm_order(bench: Bench) -> Finding:
 
 
 def with_order(gpu: GPU, order: Sequence[int]) -> GPU:
-    return GPU(**gpu._fields() | {"sm_order": list(order)})
+    return gpu.replace(sm_order=list(order))
 
 
 def pairs(bench: Bench) -> Finding:
@@ -131,7 +131,7 @@ def mixtures(bench: Bench) -> Finding:
             )
         regs = [bench.device.regs[bench.device.variant(op.regs)] for op in ops]
         fits = place(
-            bench.gpu,
+            bench.spin_gpu,
             [op.blocks for op in ops],
             [op.threads for op in ops],
             regs,
@@ -160,7 +160,7 @@ def _expected(bench: Bench, run: Run, placement: str = "most_room") -> list[int]
     """SMs of the blocks by ``gs.place``."""
     ops = run.operations
     placed = place(
-        bench.gpu,
+        bench.spin_gpu,
         [op.blocks for op in ops],
         [op.threads for op in ops],
         run.regs,

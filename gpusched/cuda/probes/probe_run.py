@@ -12,7 +12,7 @@ from functools import partial
 
 from gpusched._support.arguments import integer
 from gpusched.cuda.device import Device
-from gpusched.cuda.probes import block_order, interference, queues
+from gpusched.cuda.probes import block_order, carveouts, interference, queues
 from gpusched.cuda.probes.bench import Bench, Finding, attempt
 from gpusched.io.block_log import BlockLog
 from gpusched.model.gpu import GPU
@@ -86,6 +86,7 @@ def steps(bench: Bench, processes: Sequence[int]) -> list[tuple[str, Callable[[]
         ("tables II and III", partial(block_order.pairs, bench)),
         ("III.2 or most room", partial(block_order.third_kernel, bench)),
         ("shared memory", partial(block_order.shared_memory, bench)),
+        ("carve-outs", partial(carveouts.carveouts, bench)),
         ("registers", partial(block_order.registers, bench)),
         ("mixtures", partial(block_order.mixtures, bench)),
         ("channels", partial(queues.channels, bench)),

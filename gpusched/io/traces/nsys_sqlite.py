@@ -278,7 +278,7 @@ def _gpu(row: dict[str, Any]) -> GPU | None:
     name = readable(row.get("name") or "")
     sms, major, minor = values.pop("sms"), values.pop("major"), values.pop("minor")
     warps, warp = values.pop("warps"), values.pop("warp")
-    known = {key: value for key, value in values.items() if value is not None}
+    known: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
     if warps is not None:
         known["threads_per_sm"] = warps * (warp or 32)
     cc = None if major is None else (major, minor or 0)
