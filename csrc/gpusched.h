@@ -62,6 +62,7 @@
 #include "generate/host_sets.h"
 #include "generate/kernel_sets.h"
 #include "generate/uunifast.h"
+#include "io/event_scan.h"
 #include "io/free_lanes.h"
 #include "io/row_text.h"
 #include "io/rules/rules.h"

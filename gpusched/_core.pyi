@@ -519,6 +519,15 @@ def hierarchy_open(
 
 # Warps inside an SM (py_warps.c)
 
+def event_scan(
+    data: bytes,
+    place: int,
+    position: int,
+    events: int,
+    wanted: tuple[tuple[bytes, bytes, int], ...],
+    fields: tuple[tuple[bytes, ...], ...],
+    last: bool,
+) -> tuple[int, int, int, int, int, int, tuple[tuple[_Frames, tuple[bytes, ...]], ...]]: ...
 def warps_run(
     scheduler: _In,
     integer: _In,

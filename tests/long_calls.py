@@ -6,10 +6,12 @@ Run by test_interrupt.py, in a process for each call. The measured times are pri
 from __future__ import annotations
 
 import faulthandler
+import gzip
 import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -134,6 +136,17 @@ def host_groups() -> Callable[[Any], Any]:
     )
 
 
+def read_trace() -> Callable[[Any], Any]:
+    # 4 GB, which are packed to 10 MB: members of gzip one after the other.
+    event = b',{"ph": "X", "cat": "cpu_op", "name": "aten::add", "args": {"a": [1, 2]}}'
+    parts = [b'{"traceEvents": [{}', *[event * 14_000] * 3900, b"]}"]
+    packed = {part: gzip.compress(part) for part in set(parts)}
+    file = tempfile.TemporaryFile()
+    file.writelines(packed[part] for part in parts)
+    file.seek(0)
+    return lambda _: gs.io.read_trace(f"/dev/fd/{file.fileno()}")
+
+
 def workload() -> gs.Workload:
     """Many tasks, of which every row of a comparison and every margin takes its time."""
     tasks = []
@@ -166,6 +179,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
         *(comparison, margin),
     )
 }
+WITHOUT_FLAG = {"read_trace": read_trace}
 
 
 def interrupted(call: Callable[[Any], Any]) -> dict[str, Any]:
@@ -229,7 +243,8 @@ def main(kind: str, name: str) -> None:
     faulthandler.enable()
     # A shell that runs the tests in the background lets its children ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    print(json.dumps({"interrupted": interrupted, "stopped": stopped}[kind](CALLS[name]())))
+    call = (CALLS | WITHOUT_FLAG)[name]()
+    print(json.dumps({"interrupted": interrupted, "stopped": stopped}[kind](call)))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from forked import Server
-from long_calls import CALLS
+from long_calls import CALLS, WITHOUT_FLAG
 
 SCRIPT = Path(__file__).with_name("long_calls.py")
 # The calls take minutes and look 20 times a second whether to stop; a busy machine needs some time.
@@ -39,7 +39,7 @@ def measure(server: Server, kind: str, name: str) -> dict[str, Any]:
     return measured
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *WITHOUT_FLAG])
 def test_ctrl_c(name: str, server: Server) -> None:
     measured = measure(server, "interrupted", name)
     assert measured["raised"] == "KeyboardInterrupt"

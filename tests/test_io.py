@@ -8,6 +8,7 @@ import pickle
 import random
 import re
 import statistics
+import struct
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -600,6 +601,28 @@ def test_why_an_occupancy_differs(tmp_path):
     assert result.counts() == {"": 3, io.OPT_IN: 1, "not reported": 1, "differs": 2}
 
 
+def single(value):
+    """The nearest number of single precision."""
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def test_occupancy_is_estimated_in_single_precision(tmp_path):
+    # Every tie of a V100 (80 SMs, 2048 threads): exactly a half of a percent.
+    shapes = [
+        (blocks, threads)
+        for blocks in range(1, 161)
+        for threads in range(32, 257, 32)
+        if (200 * blocks * threads) % (2 * 80 * 2048) == 80 * 2048
+    ]
+    events = [kernel(grid=(b, 1, 1), block=(t, 1, 1)) for b, t in shapes]
+    trace = io.read_trace(put(tmp_path, events), gpu="V100")
+    up = [math.floor(Fraction(100 * b * t, 80 * 2048) + Fraction(1, 2)) for b, t in shapes]
+    found = io.occupancy_agreement(trace).expected.tolist()
+    parts = [single(single(single(b / 80) * t) / 2048) for b, t in shapes]
+    assert found == [math.floor(0.5 + part * 100.0) for part in parts]
+    assert {a - b for a, b in zip(up, found, strict=True)} == {0, 1}
+
+
 @pytest.mark.skipif(not TRACES.is_dir(), reason="the folder of recorded traces is absent")
 @pytest.mark.parametrize(
     ("name", "gpu", "launches", "names", "streams", "opt_in"),
@@ -678,7 +701,7 @@ def test_the_sample_is_consistent():
         (kernel() | {"name": 7}, "'name': got 7, expected the kernel's name"),
         (kernel() | {"args": [1]}, r"'args': got \[1\], expected an object with the"),
         *((without(kernel(), field), f"'{field}': got nothing") for field in (
-            "device", "context", "stream", "registers per thread", "shared memory", "grid", "block",
+            "device", "context", "stream", "registers per thread", "shared memory",
         )),
         (kernel(dur=-1), "'dur': got -1, expected a non-negative number"),
         (kernel(dur=-0.001), r"'dur': got -0\.001, expected a non-negative number"),
@@ -719,6 +742,58 @@ def test_malformed_kernels(tmp_path, event, message):
         io.read_trace(path)
     assert str(caught.value).startswith(f"{path}: traceEvents[2], kernel ")
     assert len(str(caught.value)) < len(str(path)) + 300
+
+
+def test_kernels_without_a_grid_are_left_out_and_noted(tmp_path):
+    events = [kernel("a"), without(kernel("b"), "grid"), kernel("c"), without(kernel("d"), "block")]
+    events[3]["args"]["grid"] = None
+    path = put(tmp_path, events)
+    trace = io.read_trace(path)
+    assert trace.name.tolist() == ["a", "c"]
+    assert trace.notes == (
+        "2 kernels without grid and block left out, the first traceEvents[1], 'b'",
+    )
+    assert io.read_trace(put(tmp_path, [kernel()])).notes == ()
+    put(tmp_path, [events[1]])
+    with pytest.raises(ValueError, match=r"among 1 events \(1 without a grid\), expected"):
+        io.read_trace(path)
+    put(tmp_path, [kernel(), without(kernel(), "grid"), kernel(dur=-1)])
+    with pytest.raises(ValueError, match=r"traceEvents\[2\], kernel 'k': 'dur': got -1"):
+        io.read_trace(path)
+
+
+def of_rocm(name="k", **other):
+    """A kernel event as the profiler writes it on ROCm."""
+    event = kernel(name) | {"args": {
+        "device": 0, "stream": 3, "hsa queue": 1, "correlation": 3, "kind": "Dispatch Kernel",
+        "grid": [4, 1, 1], "block": [256, 1, 1],
+    } | other}  # fmt: skip
+    return event
+
+
+MI250 = {
+    "id": 0, "name": "AMD Instinct MI250X", "computeMajor": 9, "computeMinor": 0, "numSms": 110,
+    "maxThreadsPerMultiprocessor": 2048, "regsPerBlock": 65536, "warpSize": 64,
+    "maxSharedMemoryPerMultiProcessor": 65536,
+}  # fmt: skip
+
+
+def test_amd_is_read_as_far_as_it_goes(tmp_path):
+    trace = io.read_trace(put(tmp_path, [of_rocm(), of_rocm("b", context=2)], [MI250]))
+    assert (trace.blocks.tolist(), trace.threads.tolist()) == ([4, 4], [256, 256])
+    assert (trace.stream.tolist(), trace.context.tolist()) == ([3, 3], [0, 2])
+    assert trace.regs.tolist() == trace.smem.tolist() == [0, 0]
+    assert trace.gpu is None
+    assert trace.notes == (
+        "AMD GPUs are not supported: got 'Dispatch Kernel', 'AMD Instinct MI250X' with warpSize "
+        "64; the GPU is unknown, and registers, shared memory and contexts that the file lacks are "
+        "0",
+    )
+    with pytest.raises(ValueError, match="gpu: got None, expected the GPU of the trace"):
+        trace.kernels().occupancy()
+    path = put(tmp_path, [without(of_rocm(), "stream")], [MI250])
+    with pytest.raises(ValueError, match="'stream': got nothing, expected an integer"):
+        io.read_trace(path)
 
 
 @pytest.mark.parametrize(

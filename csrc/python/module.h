@@ -72,6 +72,7 @@ extern PyMethodDef gs_python_fifo_bound_methods[];
 extern PyMethodDef gs_python_fifo_methods[];
 extern PyMethodDef gs_python_hierarchy_methods[];
 extern PyMethodDef gs_python_warps_methods[];
+extern PyMethodDef gs_python_event_scan_methods[];
 extern PyMethodDef gs_python_occupancy_methods[];
 extern PyMethodDef gs_python_rules_methods[];
 extern PyMethodDef gs_python_row_text_methods[];

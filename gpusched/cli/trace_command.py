@@ -119,13 +119,17 @@ def _schedule(options: argparse.Namespace) -> int:
     source = "/dev/stdin" if options.file == "-" else options.file
     read = read_trace(source, gpu=options.gpu, max_bytes=options.max_bytes)
     if read.gpu is None:
-        raise Refusal(f"{options.file}: got no description of its GPU: give --gpu (see 'gpus')")
+        said = "".join(f"; {note}" for note in read.notes)
+        what = "got no description of its GPU: give --gpu (see 'gpus')"
+        raise Refusal(f"{options.file}: {what}{said}")
     kernels = read.choose(options.count, options.pattern)
     periods = None if options.period is None else _times(options.period, len(kernels))
     utilization = 1.0 if options.utilization is None else options.utilization
     tasks = kernels.tasks(period=periods, utilization=utilization)
     table = BatchTable.from_gpu(tasks, read.gpu, slowdown=options.slowdown, seed=options.seed)
     print(_kernels_text(kernels, tasks, read.gpu))
+    for note in read.notes:
+        print(f"note: {note}")
     if periods is None:
         print(f"{utilization_text(tasks.wcet, tasks.period, utilization)}\n")
     for name, found in (

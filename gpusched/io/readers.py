@@ -55,6 +55,7 @@ def read_trace(
     Times are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
     Durations include interference by concurrent kernels. Launch calls, annotated ranges, copies and
     memsets are read for ``Trace.workload``, which refuses the trace where one of them is damaged.
+    JSON is read piece by piece, and memory is that of what is kept (a pipe is read at once).
 
     Parameters
     ----------
@@ -77,9 +78,10 @@ def read_trace(
     Returns
     -------
     Trace
-        From Nsight Systems, ``occupancy`` is -1. Contexts of several processes in a database are
-        numbered from 1 on, and where the processes see different GPUs as the same device, devices
-        have the numbers of TARGET_INFO_GPU.
+        ``notes`` say what was left out: kernels without grid and block, and what is not known of
+        AMD GPUs, which are not supported. From Nsight Systems, ``occupancy`` is -1. Contexts of
+        several processes in a database are numbered from 1 on, and where the processes see
+        different GPUs as the same device, devices have the numbers of TARGET_INFO_GPU.
 
     Raises
     ------
@@ -152,8 +154,9 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
     """Compare the profiler's occupancy with the occupancy by the GPU's limits.
 
     The profiler's estimate is min(resident blocks per SM, blocks / SMs) * threads / threads per
-    SM in whole percent, rounded half up; here it is computed exactly in integers. For kernels with
-    shared memory above 48 KiB, which is an opt-in, the profiler reports 0.
+    SM in whole percent, rounded half up. It is computed here as there, in single precision, which
+    decides some ties differently than exact arithmetic. For kernels with shared memory above 48
+    KiB, which is an opt-in, the profiler reports 0.
 
     Parameters
     ----------
@@ -171,15 +174,22 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
         The trace's GPU is unknown.
     """
     gpu = known_gpu(trace.gpu)
-    resident = np.minimum(trace.blocks, gpu.sms * occupancy_of(gpu, trace))
-    whole = gpu.sms * gpu.threads_per_sm
-    # floor(x + 1/2) for x = 100 * resident * threads / whole
-    expected = (200 * resident * trace.threads + whole) // (2 * whole)
+    expected = _percent_of_kineto(trace, gpu)
     reason = np.full(len(trace), DIFFERS, dtype=object)
     reason[trace.occupancy < 0] = NOT_REPORTED
     reason[(trace.occupancy == 0) & (trace.smem > 48 * 1024)] = OPT_IN
     reason[trace.occupancy == expected] = ""
     return OccupancyAgreement(column(expected), trace.occupancy, column(reason, object))
+
+
+def _percent_of_kineto(trace: Trace, gpu: GPU) -> Int64Array:
+    """Occupancy of each launch in percent, in the arithmetic of Kineto's ``kernelOccupancy``."""
+    single = np.float32
+    blocks = trace.blocks.astype(single) / single(gpu.sms)
+    blocks = np.minimum(blocks, occupancy_of(gpu, trace).astype(single))
+    part = blocks * trace.threads.astype(single) / single(gpu.threads_per_sm)
+    percent: Int64Array = np.floor(0.5 + part.astype(float) * 100.0).astype(np.int64)
+    return percent
 
 
 def read_examiner(

@@ -74,6 +74,7 @@ def workload_of(
         *maker.said(),
         *found.said,
         *work.left_out,
+        *trace.notes,
     ]
     return workload.replace(notes=notes)
 

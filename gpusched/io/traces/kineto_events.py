@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+import itertools
+from typing import Any, NoReturn
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
-from gpusched.io.traces.kineto_numbers import nanoseconds, whole
+from gpusched.io.traces.kineto_document import Rows
+from gpusched.io.traces.kineto_kernels import correlation, integer_argument
+from gpusched.io.traces.kineto_numbers import (
+    decoded_column,
+    integers,
+    nanosecond_column,
+    nanoseconds,
+    whole,
+)
 from gpusched.io.traces.trace_events import (
     COPY_IN,
     COPY_ON_DEVICE,
@@ -25,193 +34,222 @@ from gpusched.io.traces.trace_events import (
 )
 from gpusched.io.traces.trace_tables import INT64_MAX, column
 
-__all__ = ["KinetoEvent", "beside_kernels", "correlation", "kept_event"]
+__all__ = [
+    "BACKWARD",
+    "CALL_CATEGORIES",
+    "CALL_FIELDS",
+    "OPERATOR_FIELDS",
+    "OTHERS",
+    "BesideKernels",
+]
 
 # Older versions write the categories of the second column.
-_CALLS = ("cuda_runtime", "Runtime", "cuda_driver")
+CALL_CATEGORIES = ("cuda_runtime", "Runtime", "cuda_driver")
 _COPIES = ("gpu_memcpy", "Memcpy")
 _MEMSETS = ("gpu_memset", "Memset")
 _ON_CPU = ("user_annotation",)
 _ON_GPU = ("gpu_user_annotation",)
 _OPERATORS = ("cpu_op", "Operator")  # which older versions call profiler steps, too
-_KEPT = frozenset((*_CALLS, *_COPIES, *_MEMSETS, *_ON_CPU, *_ON_GPU))
 _STEP = "ProfilerStep#"
 _BACKWARD = "autograd::engine::evaluate_function"
 _DIRECTIONS = {"HtoD": COPY_IN, "DtoH": COPY_OUT, "DtoD": COPY_ON_DEVICE}
 
-
-class KinetoEvent(NamedTuple):
-    """The fields of an event that are needed, as the file has them."""
-
-    category: str
-    name: Any
-    start: Any
-    duration: Any
-    process: Any
-    thread: Any
-    args: Any
+# Category and beginning of the name: of operators that run a backward pass; of other events that
+# are needed besides kernels and calls.
+BACKWARD = tuple((category, _BACKWARD) for category in _OPERATORS)
+OTHERS = (
+    *((category, "") for category in (*_COPIES, *_MEMSETS, *_ON_CPU, *_ON_GPU)),
+    *((category, _STEP) for category in _OPERATORS),
+)
+CALL_FIELDS = (b"name", b"ts", b"dur", b"pid", b"tid", b"args.correlation")
+OPERATOR_FIELDS = (b"pid", b"tid")
 
 
-def kept_event(event: dict[str, Any], backward: set[tuple[Any, Any]]) -> KinetoEvent | None:
-    """A complete event of one of the categories read here; None for the others.
+class BesideKernels:
+    """Events beside the kernels, added in any order; ``error`` is the first damaged one's.
 
-    Process and thread of operators that run a backward pass are put in ``backward``.
+    Damaged is an event with a missing, non-numeric, negative or huge field.
     """
-    category = event.get("cat")
-    if not isinstance(category, str) or event.get("ph") != "X":
-        return None
-    name = event.get("name")
-    if category not in _KEPT:
-        if category not in _OPERATORS or not isinstance(name, str):
-            return None
-        if name.startswith(_BACKWARD):
-            process, thread = event.get("pid"), event.get("tid")
-            if isinstance(process, (int, str)) and isinstance(thread, (int, str)):
-                backward.add((process, thread))
-        if not name.startswith(_STEP):
-            return None
-        category = _ON_CPU[0]
-    args = None if category in _ON_CPU else event.get("args")
-    return KinetoEvent(
-        *(category, name, event.get("ts"), event.get("dur"), event.get("pid"), event.get("tid")),
-        args,
-    )
 
-
-def beside_kernels(
-    source: str, events: list[Any], launched: Int64Array, backward: set[tuple[Any, Any]]
-) -> tuple[TraceEvents, LinkedCalls]:
-    """The events beside the kernels, and the calls by correlation number.
-
-    ``launched`` has the correlation numbers of the kernels, below 0 where there is none;
-    ``backward`` process and thread of those that run backward passes.
-
-    Raises
-    ------
-    ValueError
-        An event with a missing, non-numeric, negative or huge field; the message names it.
-    """
-    reader = _Reader(source)
-    for index, event in enumerate(events):
-        if isinstance(event, KinetoEvent):
-            reader.add(index, event)
-    return reader.result(launched, backward)
-
-
-class _Reader:
     def __init__(self, source: str) -> None:
         self.source = source
+        self.error: tuple[int, str] | None = None
+        self.backward: set[tuple[Any, Any]] = set()  # process and thread of backward passes
         self.threads: dict[tuple[Any, Any], int] = {}
-        self.calls: list[tuple[int, int, int, bool, int]] = []
+        self.first: list[int] = []  # the first event of each thread
+        self.calls: list[Int64Array] = []  # index in the file, call, correlation number
         self.ranges: list[tuple[Any, ...]] = []
         self.transfers: list[tuple[int, ...]] = []
         self.of_transfer: list[int] = []
         self.unfinished = 0
 
-    def add(self, index: int, event: KinetoEvent) -> None:
-        category = event.category
-        if category in _CALLS:
-            self.add_call(index, event)
-        elif category in _ON_CPU or category in _ON_GPU:
-            self.add_range(index, event)
-        else:
-            self.add_transfer(index, event)
+    def add(self, index: int, event: dict[str, Any]) -> None:
+        """Add a decoded event of any category; those that are not needed are ignored."""
+        category, name = event.get("cat"), event.get("name")
+        if not isinstance(category, str) or event.get("ph") != "X":
+            return
+        if category in _OPERATORS and isinstance(name, str):
+            if name.startswith(_BACKWARD):
+                self.add_operators([event.get("pid")], [event.get("tid")])
+            elif name.startswith(_STEP):
+                category = _ON_CPU[0]
+        if self.error is not None and self.error[0] < index:
+            return
+        try:
+            if category in CALL_CATEGORIES:
+                self.add_call(index, event, category)
+            elif category in _ON_CPU or category in _ON_GPU:
+                self.add_range(index, event, category)
+            elif category in _COPIES or category in _MEMSETS:
+                self.add_transfer(index, event, category)
+        except ValueError as error:
+            self.error = index, str(error)
 
-    def add_call(self, index: int, event: KinetoEvent) -> None:
-        waits = isinstance(event.name, str) and "ynchronize" in event.name
-        number = correlation(event.args)
+    def add_operators(self, processes: list[Any], threads: list[Any]) -> None:
+        """Add operators that run a backward pass, by process and thread."""
+        for key in zip(processes, threads, strict=True):
+            if all(isinstance(part, (int, str)) for part in key):
+                self.backward.add(key)
+
+    def add_calls(self, rows: Rows) -> bool:
+        """Add calls by their fields, when all are regular; else none is added."""
+        name, ts, dur, *rest = rows.texts
+        names, processes, threads, given = map(decoded_column, (name, *rest))
+        start, duration = nanosecond_column(ts), nanosecond_column(dur)
+        number = integers([-1 if value is None else value for value in given])
+        kinds = set(map(type, itertools.chain(processes, threads)))
+        if start is None or duration is None or number is None or not kinds <= {int, str}:
+            return False
+        if set(map(type, names)) != {str}:
+            return False
+        if np.min(start) < -INT64_MAX or np.min(duration) < 0:
+            return False
+        if np.any(start > INT64_MAX - duration):
+            return False
+        waits_of = {name: "ynchronize" in name for name in set(names)}
+        waits = np.array([waits_of[name] for name in names])
+        kept = (number >= 0) | waits
+        keys = list(itertools.compress(zip(processes, threads, strict=True), kept.tolist()))
+        place = rows.place[kept]
+        known = {key: self.thread(int(place[keys.index(key)]), key) for key in set(keys)}
+        thread = np.array([known[key] for key in keys], np.int64)
+        times = start[kept], (start + duration)[kept]
+        numbers = np.maximum(number[kept], -1)
+        self.calls.append(np.array([place, *times, thread, waits[kept], numbers]))
+        return True
+
+    def add_call(self, index: int, event: dict[str, Any], category: str) -> None:
+        name = event.get("name")
+        waits = isinstance(name, str) and "ynchronize" in name
+        number = correlation(event.get("args"))
         if number < 0 and not waits:
             return
-        start, duration = self.times(index, event)
-        self.calls.append((start, start + duration, self.thread(index, event), waits, number))
+        start, duration = self.times(index, event, category)
+        thread = self.thread_of(index, event, category)
+        call = (index, start, start + duration, thread, waits, number)
+        self.calls.append(np.array([call], np.int64).T)
 
-    def add_range(self, index: int, event: KinetoEvent) -> None:
-        if not isinstance(event.name, str) or not event.name:
-            self.fail(index, event, "name", event.name, "text")
-        if any("\ud800" <= char <= "\udfff" for char in event.name):
-            self.fail(index, event, "name", event.name, "text that UTF-8 can encode")
-        if event.duration is None:
+    def add_range(self, index: int, event: dict[str, Any], category: str) -> None:
+        name = event.get("name")
+        if not isinstance(name, str) or not name:
+            self.fail(index, event, "name", name, "text", category)
+        if any("\ud800" <= char <= "\udfff" for char in name):
+            self.fail(index, event, "name", name, "text that UTF-8 can encode", category)
+        if event.get("dur") is None:
             self.unfinished += 1
             return
-        start, duration = self.times(index, event)
+        start, duration = self.times(index, event, category)
         end = start + duration
-        if event.category in _ON_CPU:
-            thread = self.thread(index, event)
-            self.ranges.append((event.name, start, end, thread, OF_THREAD, index))
+        if category in _ON_CPU:
+            thread = self.thread_of(index, event, category)
+            self.ranges.append((name, start, end, thread, OF_THREAD, index))
             return
-        stream = _argument(event.args, "stream")
-        if stream is None and (stream := whole(event.thread)) is None:
-            self.fail(index, event, "stream", event.thread, "an integer")
-        self.ranges.append((event.name, start, end, stream, OF_STREAM, index))
+        stream = integer_argument(event.get("args"), "stream")
+        if stream is None and (stream := whole(event.get("tid"))) is None:
+            self.fail(index, event, "stream", event.get("tid"), "an integer", category)
+        self.ranges.append((name, start, end, stream, OF_STREAM, index))
 
-    def add_transfer(self, index: int, event: KinetoEvent) -> None:
-        start, duration = self.times(index, event)
-        kind = MEMSET if event.category in _MEMSETS else COPY_OTHER
-        if kind == COPY_OTHER and isinstance(event.name, str):
-            kind = next((k for word, k in _DIRECTIONS.items() if word in event.name), kind)
-        where = [_argument(event.args, key) for key in ("device", "context", "stream")]
+    def add_transfer(self, index: int, event: dict[str, Any], category: str) -> None:
+        start, duration = self.times(index, event, category)
+        name, args = event.get("name"), event.get("args")
+        kind = MEMSET if category in _MEMSETS else COPY_OTHER
+        if kind == COPY_OTHER and isinstance(name, str):
+            kind = next((k for word, k in _DIRECTIONS.items() if word in name), kind)
+        where = [integer_argument(args, key) for key in ("device", "context", "stream")]
         device, context, stream = (0 if value is None else value for value in where)
         self.transfers.append((start, duration, kind, device, context, stream))
-        self.of_transfer.append(correlation(event.args))
+        self.of_transfer.append(correlation(args))
 
-    def result(
-        self, launched: Int64Array, backward: set[tuple[Any, Any]]
-    ) -> tuple[TraceEvents, LinkedCalls]:
-        calls = list(zip(*self.calls, strict=True)) or [()] * 5
+    def result(self, launched: Int64Array) -> tuple[TraceEvents, LinkedCalls]:
+        """The events, and the calls by correlation number.
+
+        ``launched`` has the correlation numbers of the kernels, below 0 where there is none.
+        """
+        # Threads are numbered in the order of their first events.
+        threads = sorted(self.threads, key=lambda key: self.first[self.threads[key]])
+        number_of = np.empty(len(threads), np.int64)
+        number_of[[self.threads[key] for key in threads]] = np.arange(len(threads))
+        calls = np.concatenate([np.zeros((6, 0), np.int64), *self.calls], axis=1)
+        calls = calls[:, np.argsort(calls[0], kind="stable")]
         of_transfer: Int64Array = column(self.of_transfer)
+        _, start, end, thread, waits, numbers = calls
         linked = LinkedCalls(
-            Calls(column(calls[0]), column(calls[1]), column(calls[2]), column(calls[3], bool)),
-            column(calls[4]),
+            Calls(column(start), column(end), column(number_of[thread]), column(waits, bool)),
+            column(numbers),
             np.concatenate([launched, of_transfer]),
         )
-        ranges = list(zip(*self.ranges, strict=True)) or [()] * 6
+        ranges = [
+            (*row[:3], number_of[row[3]] if row[4] == OF_THREAD else row[3], *row[4:])
+            for row in self.ranges
+        ]
+        names, *columns = list(zip(*ranges, strict=True)) or [()] * 6
         transfers = list(zip(*self.transfers, strict=True)) or [()] * 6
         events = TraceEvents(
             calls=linked.calls,
-            ranges=Ranges(column(ranges[0], object), *map(column, ranges[1:])),
+            ranges=Ranges(column(names, object), *map(column, columns)),
             transfers=Transfers(*[*map(column, transfers), column(linked.of(of_transfer))]),
-            threads=tuple(self.threads),
-            helpers=frozenset(i for key, i in self.threads.items() if key in backward),
+            threads=tuple(threads),
+            helpers=frozenset(i for i, key in enumerate(threads) if key in self.backward),
             where=f"{self.source}: traceEvents[{{}}]",
             unfinished=self.unfinished,
         )
         return events, linked
 
-    def thread(self, index: int, event: KinetoEvent) -> int:
-        key = (event.process, event.thread)
+    def thread_of(self, index: int, event: dict[str, Any], category: str) -> int:
+        key = (event.get("pid"), event.get("tid"))
         if not all(isinstance(part, (int, str)) for part in key):
-            field = "pid" if not isinstance(event.process, (int, str)) else "tid"
-            self.fail(index, event, field, key[field == "tid"], "an integer or text")
-        return self.threads.setdefault(key, len(self.threads))
+            field = "pid" if not isinstance(key[0], (int, str)) else "tid"
+            what = "an integer or text"
+            self.fail(index, event, field, key[field == "tid"], what, category)
+        return self.thread(index, key)
 
-    def times(self, index: int, event: KinetoEvent) -> tuple[int, int]:
+    def thread(self, index: int, key: tuple[Any, Any]) -> int:
+        number = self.threads.setdefault(key, len(self.first))
+        if number == len(self.first):
+            self.first.append(index)
+        self.first[number] = min(self.first[number], index)
+        return number
+
+    def times(self, index: int, event: dict[str, Any], category: str) -> tuple[int, int]:
         found = []
-        for field, value in (("ts", event.start), ("dur", event.duration)):
-            time = nanoseconds(value)
+        for field in ("ts", "dur"):
+            time = nanoseconds(event.get(field))
             if time is None:
-                self.fail(index, event, field, value, "a time in microseconds")
+                what = "a time in microseconds"
+                self.fail(index, event, field, event.get(field), what, category)
             found.append(time)
         start, duration = found
         if duration < 0:
-            self.fail(index, event, "dur", event.duration, "a non-negative number")
+            self.fail(index, event, "dur", event["dur"], "a non-negative number", category)
         if max(abs(start), duration, start + duration) > INT64_MAX:
             what = "a time that, with dur, fits 64 bits of ns"
-            self.fail(index, event, "ts", event.start, what)
+            self.fail(index, event, "ts", event["ts"], what, category)
         return start, duration
 
-    def fail(self, index: int, event: KinetoEvent, field: str, value: Any, what: str) -> NoReturn:
-        where = f"{self.source}: traceEvents[{index}], {event.category} {shown(event.name)}"
+    def fail(
+        self, index: int, event: dict[str, Any], field: str, value: Any, what: str, category: str
+    ) -> NoReturn:
+        kind = f"{category} {shown(event.get('name'))}"
+        where = f"{self.source}: traceEvents[{index}], {kind}"
         found = "nothing" if value is None else shown(value)
         raise ValueError(f"{where}: {field!r}: got {found}, expected {what}")
-
-
-def correlation(args: Any) -> int:
-    """The number that a call and what it launched have in common; -1 without one."""
-    number = _argument(args, "correlation")
-    return -1 if number is None or number < 0 else number
-
-
-def _argument(args: Any, field: str) -> int | None:
-    """An integer of 64 bits among the arguments of an event; None for anything else."""
-    value = whole(args.get(field)) if isinstance(args, dict) else None
-    return value if value is not None and abs(value) <= INT64_MAX else None

@@ -70,6 +70,8 @@ class Trace:
         The GPU, or None when the file does not describe it and none was given.
     source
         The path it was read from.
+    notes
+        What of the file was left out, and what is not known of its GPU.
     events
         Launch calls, annotated ranges, copies and memsets, where the file has them.
     """
@@ -88,6 +90,7 @@ class Trace:
     call: Int64Array
     gpu: GPU | None = None
     source: str = ""
+    notes: tuple[str, ...] = ()
     events: TraceEvents = field(default_factory=TraceEvents)
 
     def __len__(self) -> int:

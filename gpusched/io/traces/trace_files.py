@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 from typing import TYPE_CHECKING, Protocol
 
-from gpusched._support.input_files import GZIP, gunzip, opened, read_all
+from gpusched._support.input_files import (
+    GZIP,
+    gunzip,
+    opened,
+    pieces,
+    read_all,
+    unpacked_pieces,
+)
 from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite, nsys_tables
 
 if TYPE_CHECKING:
@@ -44,21 +53,35 @@ def reader(source: str, max_bytes: int) -> Reader:
                 if not file.seekable():
                     raise ValueError(f"{source}: got an SQLite database in a pipe, expected a file")
                 return nsys_sqlite.File(source, max_bytes)
-            data = read_all(file, source, max_bytes)
+            seekable = file if file.seekable() else io.BytesIO(read_all(file, source, max_bytes))
+            return _text_reader(seekable, source, max_bytes)
     except IsADirectoryError as error:
         hint = f"{error.strerror} (read logs of blocks with gs.io.read_examiner)"
         raise IsADirectoryError(error.errno, hint, source) from None
-    packed = data.startswith(GZIP)
+
+
+def _text_reader(
+    file: io.BufferedReader | io.BytesIO, source: str, max_bytes: int
+) -> kineto.File | nsys_csv.File:
+    """The reader of JSON, which is taken piece by piece, or of a report in CSV."""
+    start = file.tell()
+    packed = file.read(len(GZIP)) == GZIP
+    file.seek(start)
+    parts = (unpacked_pieces if packed else pieces)(file, source, max_bytes)
+    first = next(parts, b"")
+    if first.startswith(nsys_tables.MAGIC):
+        raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
+    if kineto.like_json(first):
+        return kineto.File(source, itertools.chain([first], parts), packed, True)
+    file.seek(start)
+    data = file.read() if isinstance(file, io.BytesIO) else read_all(file, source, max_bytes)
     if packed:
         data = gunzip(data, source, max_bytes)
-        if data.startswith(nsys_tables.MAGIC):
-            raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
     if not data:
         raise ValueError(f"{source}: got an empty {'gzip' if packed else 'file'}, expected a trace")
-    if not kineto.like_json(data):
-        if (start := nsys_csv.start(data)) is not None:
-            return nsys_csv.File(source, data, start)
-        if source.lower().endswith(_REPORTS):
-            what = "got a report of Nsight Systems"
-            raise ValueError(f"{source}: {what}: convert it with nsys export --type sqlite")
-    return kineto.File(source, data, packed)
+    if (headers := nsys_csv.start(data)) is not None:
+        return nsys_csv.File(source, data, headers)
+    if source.lower().endswith(_REPORTS):
+        what = "got a report of Nsight Systems"
+        raise ValueError(f"{source}: {what}: convert it with nsys export --type sqlite")
+    return kineto.File(source, [data], packed, False)

@@ -1,0 +1,178 @@
+/* Scan of traces in JSON for Python: ranges of members and events. */
+#include "python/support/parameters.h"
+
+enum { MOST_WANTED = 64 };
+
+PyDoc_STRVAR(event_scan_doc,
+             "event_scan(data, place, position, events, wanted, fields, last)\n"
+             "--\n\n"
+             "Ranges of the members and the wanted events of a trace (gs_io_event_scan_run).\n"
+             "data: bytes; wanted: tuples (category, beginning of the name, group) of bytes and\n"
+             "an int; fields: those of each group as bytes, those of the arguments as\n"
+             "b'args.name'. Returns reason, place, position, events, lines, line, and per group\n"
+             "(begin, end, index) as int64 and its columns as bytes, without the last bracket.");
+
+static const gs_python_signature_t EVENT_SCAN_SIGNATURE = {
+    "event_scan", "OiLLOOp", 7, 0,
+    (const char *const[]){"data", "place", "position", "events", "wanted", "fields", "last"}};
+
+/* A bytes object, whose memory nothing can change. */
+static bool read_bytes(PyObject *object, const char *name, gs_io_event_scan_text_t *text)
+{
+    char *bytes;
+    Py_ssize_t size;
+    if (!PyBytes_CheckExact(object)) {
+        PyErr_Format(PyExc_TypeError, "%s: got %R, expected bytes", name,
+                     (PyObject *)Py_TYPE(object));
+        return false;
+    }
+    if (PyBytes_AsStringAndSize(object, &bytes, &size) < 0) {
+        return false;
+    }
+    *text = (gs_io_event_scan_text_t){bytes, size};
+    return true;
+}
+
+/* The length of a tuple of at most so many entries, or -1 with an exception. */
+static Py_ssize_t read_tuple(PyObject *object, const char *name, Py_ssize_t most)
+{
+    if (!PyTuple_CheckExact(object) || PyTuple_Size(object) > most) {
+        PyErr_Format(PyExc_TypeError, "%s: got %R, expected a tuple of at most %zd", name,
+                     (PyObject *)Py_TYPE(object), most);
+        return -1;
+    }
+    return PyTuple_Size(object);
+}
+
+static bool read_wanted(PyObject *object, gs_io_event_scan_wanted_t *wanted, int64_t *count)
+{
+    *count = read_tuple(object, "wanted", MOST_WANTED);
+    for (Py_ssize_t i = 0; i < *count; i++) {
+        PyObject *one = PyTuple_GetItem(object, i);
+        if (!PyTuple_CheckExact(one) || PyTuple_Size(one) != 3) {
+            PyErr_Format(PyExc_TypeError, "wanted[%zd]: got %R, expected (bytes, bytes, int)", i,
+                         (PyObject *)Py_TYPE(one));
+            return false;
+        }
+        if (!read_bytes(PyTuple_GetItem(one, 0), "wanted", &wanted[i].category) ||
+            !read_bytes(PyTuple_GetItem(one, 1), "wanted", &wanted[i].name)) {
+            return false;
+        }
+        wanted[i].group = PyLong_AsLongLong(PyTuple_GetItem(one, 2));
+        if (wanted[i].group == -1 && PyErr_Occurred() != NULL) {
+            return false;
+        }
+    }
+    return *count >= 0;
+}
+
+static bool read_groups(PyObject *object, gs_io_event_scan_group_t *groups, int64_t *count)
+{
+    *count = read_tuple(object, "fields", GS_IO_EVENT_SCAN_MOST_GROUPS);
+    for (Py_ssize_t i = 0; i < *count; i++) {
+        PyObject *fields = PyTuple_GetItem(object, i);
+        groups[i].count = read_tuple(fields, "fields", GS_IO_EVENT_SCAN_MOST_FIELDS);
+        if (groups[i].count < 0) {
+            return false;
+        }
+        for (Py_ssize_t k = 0; k < groups[i].count; k++) {
+            gs_io_event_scan_field_t *field = &groups[i].fields[k];
+            if (!read_bytes(PyTuple_GetItem(fields, k), "fields", &field->key)) {
+                return false;
+            }
+            field->inside = field->key.size > 5 && memcmp(field->key.bytes, "args.", 5) == 0;
+            if (field->inside) {
+                field->key.bytes += 5;
+                field->key.size -= 5;
+            }
+        }
+    }
+    return *count >= 0;
+}
+
+static void range_row(const void *of, int64_t k, int64_t *row)
+{
+    const gs_io_event_scan_range_t *range = (const gs_io_event_scan_range_t *)of + k;
+    row[0] = range->begin;
+    row[1] = range->end;
+    row[2] = range->index;
+}
+
+/* Ranges and columns of a group. */
+static PyObject *rows_object(const gs_io_event_scan_rows_t *rows, int64_t columns)
+{
+    PyObject *ranges = gs_python_table(range_row, rows->ranges, 3, rows->count);
+    PyObject *texts = PyTuple_New((Py_ssize_t)columns);
+    for (int64_t i = 0; i < columns && texts != NULL; i++) {
+        const gs_io_event_scan_column_t *column = &rows->columns[i];
+        PyObject *text = PyBytes_FromStringAndSize(column->bytes, (Py_ssize_t)column->count);
+        if (text == NULL) {
+            Py_CLEAR(texts);
+        } else {
+            PyTuple_SetItem(texts, (Py_ssize_t)i, text);
+        }
+    }
+    PyObject *both = ranges == NULL || texts == NULL ? NULL : PyTuple_Pack(2, ranges, texts);
+    Py_XDECREF(ranges);
+    Py_XDECREF(texts);
+    return both;
+}
+
+static PyObject *result_object(const gs_io_event_scan_t *scan,
+                               const gs_io_event_scan_selection_t *selection, int reason)
+{
+    PyObject *groups = PyTuple_New((Py_ssize_t)selection->group_count);
+    for (int64_t i = 0; i < selection->group_count && groups != NULL; i++) {
+        PyObject *rows = rows_object(&scan->rows[i], selection->groups[i].count);
+        if (rows == NULL) {
+            Py_CLEAR(groups);
+        } else {
+            PyTuple_SetItem(groups, (Py_ssize_t)i, rows);
+        }
+    }
+    if (groups == NULL) {
+        return NULL;
+    }
+    return Py_BuildValue("(iiLLLLN)", reason, scan->place, (long long)scan->position,
+                         (long long)scan->events, (long long)scan->lines, (long long)scan->line,
+                         groups);
+}
+
+static PyObject *event_scan(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *kwnames)
+{
+    PyObject *given_data, *given_wanted, *given_groups;
+    int place, last;
+    long long position, events;
+    if (!gs_python_parse(&EVENT_SCAN_SIGNATURE, args, nargs, kwnames, &given_data, &place,
+                         &position, &events, &given_wanted, &given_groups, &last)) {
+        return NULL;
+    }
+    gs_io_event_scan_text_t data;
+    gs_io_event_scan_wanted_t wanted[MOST_WANTED];
+    gs_io_event_scan_group_t groups[GS_IO_EVENT_SCAN_MOST_GROUPS];
+    gs_io_event_scan_selection_t selection = {.wanted = wanted, .groups = groups};
+    gs_python_call_t call;
+    if (!read_bytes(given_data, "data", &data) ||
+        !read_wanted(given_wanted, wanted, &selection.wanted_count) ||
+        !read_groups(given_groups, groups, &selection.group_count) ||
+        !gs_python_call_init(&call, NULL, 0, 0)) {
+        return NULL;
+    }
+    int reason = 0;
+    gs_io_event_scan_t scan;
+    gs_io_event_scan_init(&scan, place, position, events);
+    gs_python_release(&call); /* the caller holds the arguments, which are immutable */
+    int status = gs_io_event_scan_run(&scan, &call.ctx, &data, &selection, last, &reason);
+    gs_python_acquire(&call);
+    PyObject *result = status == GS_OK ? result_object(&scan, &selection, reason)
+                                       : gs_python_raise(module, &call, status);
+    gs_io_event_scan_free(&scan, &call.ctx);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyMethodDef gs_python_event_scan_methods[] = {
+    GS_PYTHON_FUNCTION("event_scan", event_scan, event_scan_doc),
+    {NULL, NULL, 0, NULL},
+};

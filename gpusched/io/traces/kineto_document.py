@@ -1,0 +1,238 @@
+"""Reading of Kineto's JSON piece by piece: members of the document, needed events of its list.
+
+The core finds where events begin and end and which are needed; the JSON library decodes these
+alone. Memory is that of a piece, of the largest event, and of what the taker keeps. Errors are
+those of decoding the whole text at once: a damaged text first, then its JSON, then its events.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, NamedTuple, Protocol
+
+from gpusched import _core
+from gpusched._support.arguments import Int64Array
+
+__all__ = ["NotJson", "Rows", "Selection", "Taker", "decoded", "read_document"]
+
+_SPENT, _OPENED, _, _WRONG, _OTHER = range(5)  # reasons to stop, of csrc/io/event_scan.h
+_START = 0
+# Text that leads a parser to each place of csrc/io/event_scan.h.
+_BEFORE = ("", "{", '{"":""', '{"":[', '{"":[""', "{}")
+_AMONG_EVENTS = (3, 4)  # places
+_MEMBERS = ("traceEvents", "times", "deviceProperties")  # that are kept
+_ERRORS = (ValueError, ArithmeticError, RecursionError)
+
+_decode = json.JSONDecoder(parse_float=Decimal).decode
+
+
+class NotJson(ValueError):
+    """Text that is not UTF-8 or JSON, or that the JSON library refuses."""
+
+
+class Selection(NamedTuple):
+    """Needed events: (category, beginning of the name, group), and the fields of each group."""
+
+    wanted: tuple[tuple[bytes, bytes, int], ...]
+    fields: tuple[tuple[bytes, ...], ...]
+
+
+class Rows(NamedTuple):
+    """Needed events of a group: ranges in the data, places in the list, texts of columns."""
+
+    begin: Int64Array
+    end: Int64Array
+    place: Int64Array
+    texts: tuple[bytes, ...]
+
+
+class Taker(Protocol):
+    """Receiver of events."""
+
+    def opened(self) -> None:
+        """A list of events begins; an earlier one does not count."""
+
+    def take(self, data: bytes, groups: list[Rows]) -> None:
+        """Further events, by the groups of the selection."""
+
+
+def decoded(data: bytes, rows: Rows) -> list[Any]:
+    """The events of a group, decoded at the depth that they have in the document."""
+    ranges = zip(rows.begin.tolist(), rows.end.tolist(), strict=True)
+    text = b",".join([data[begin:end] for begin, end in ranges])
+    events: list[Any] = _decode(f'{{"":[{text.decode()}]}}')[""]
+    return events
+
+
+def read_document(pieces: Iterable[bytes], selection: Selection, taker: Taker) -> tuple[Any, int]:
+    """The document with an empty list in the place of its events, and their number.
+
+    Of an object, the members "traceEvents", "times" and "deviceProperties" are kept.
+
+    Parameters
+    ----------
+    pieces
+        Bytes, of which the first piece has at least 3 unless there are fewer.
+    selection
+        The needed events.
+    taker
+        Gets them in the order of the file.
+
+    Raises
+    ------
+    NotJson
+        The message is what the JSON library says about the whole text.
+    """
+    text = _Text()
+    document = _Document(selection, taker)
+    error: Exception | None = None
+    for piece in pieces:
+        part = text.checked(piece)
+        if text.error is None and error is None:
+            error = document.fed(part, False)
+    text.end()
+    if text.error is None and error is None:
+        error = document.fed(b"", True)
+    if text.error is not None:
+        raise NotJson(text.error)
+    if isinstance(error, RecursionError):
+        raise NotJson("nested too deeply")
+    if error is not None:
+        raise NotJson(str(error)[:200]) from error
+    return document.value, document.events
+
+
+class _Text:
+    """Check of UTF-8 piece by piece; ``error`` is the first one, in the words of Python."""
+
+    def __init__(self) -> None:
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
+        self.begun = False
+        self.taken = 0
+        self.error: str | None = None
+
+    def checked(self, piece: bytes) -> bytes:
+        """The piece, without a byte order mark at the beginning."""
+        if not self.begun:
+            self.begun = True
+            piece = piece.removeprefix(codecs.BOM_UTF8)
+        if self.error is None and not (piece.isascii() and self.decoder.getstate()[0] == b""):
+            self._decode(piece, False)
+        self.taken += len(piece)
+        return piece
+
+    def end(self) -> None:
+        if self.error is None:
+            self._decode(b"", True)
+
+    def _decode(self, piece: bytes, final: bool) -> None:
+        before = len(self.decoder.getstate()[0])
+        try:
+            self.decoder.decode(piece, final)
+        except UnicodeDecodeError as error:
+            start, end = (self.taken - before + at for at in (error.start, error.end))
+            what = f"byte 0x{error.object[error.start]:02x} in position {start}"
+            if end - start > 1:
+                what = f"bytes in position {start}-{end - 1}"
+            self.error = f"'utf-8' codec can't decode {what}: {error.reason}"
+
+
+class _Document:
+    """State of a scan between the pieces."""
+
+    def __init__(self, selection: Selection, taker: Taker) -> None:
+        self.selection, self.taker = selection, taker
+        self.value: Any = {}
+        self.place, self.events = _START, 0
+        self.other: list[bytes] | None = None  # all pieces of what is not an object
+        self.held: list[bytes] = []  # what was not taken yet
+        self.size = self.needed = 0
+        # What was taken: characters, ends of lines, the character behind the last of these.
+        self.characters = self.lines = self.line_start = 0
+
+    def fed(self, piece: bytes, last: bool) -> Exception | None:
+        """Take a further piece; the error of the JSON library, if any."""
+        self.held.append(piece)
+        self.size += len(piece)
+        # A part that is not complete is scanned again only in twice as much.
+        if self.size < self.needed and not last:
+            return None
+        data = b"".join(self.held)
+        try:
+            position = self._scan(data, last)
+        except _ERRORS as error:
+            return error
+        self.held = [data[position:]]
+        self.size = len(data) - position
+        self.needed = 2 * self.size
+        return None
+
+    def _scan(self, data: bytes, last: bool) -> int:
+        if self.other is not None:
+            return self._collect(data, last)
+        position: int = 0
+        while True:
+            before = self.place
+            reason, self.place, after, self.events, lines, line, groups = _core.event_scan(
+                data, before, position, self.events, *self.selection, last
+            )
+            self._deliver(data, before, [Rows(*ranges, texts) for ranges, texts in groups])
+            if reason == _OTHER:
+                self.other = []
+                return self._collect(data, last)
+            self._count(data, position, after, lines, line)
+            position = after
+            if reason == _WRONG:
+                self._refuse(data, position)
+            if reason == _SPENT:
+                return position
+            if reason == _OPENED:
+                self.value["traceEvents"] = []
+                self.taker.opened()
+
+    def _deliver(self, data: bytes, place: int, groups: list[Rows]) -> None:
+        if place in _AMONG_EVENTS:
+            if any(len(rows.place) for rows in groups):
+                self.taker.take(data, groups)
+            return
+        members = groups[0]
+        for begin, end in zip(members.begin.tolist(), members.end.tolist(), strict=True):
+            member = _decode(f"{{{data[begin:end].decode()}}}")
+            self.value |= {key: value for key, value in member.items() if key in _MEMBERS}
+
+    def _collect(self, data: bytes, last: bool) -> int:
+        """Keep what is not an object to its end, and decode it as a whole."""
+        assert self.other is not None
+        self.other.append(data)
+        if last:
+            text = b"".join(self.other).decode()
+            self.value = json.loads(text, parse_float=Decimal)
+        return len(data)
+
+    def _count(self, data: bytes, position: int, after: int, lines: int, line: int) -> None:
+        if lines:
+            self.lines += lines
+            self.line_start = self.characters + _characters(data[position:line])
+        self.characters += _characters(data[position:after])
+
+    def _refuse(self, data: bytes, position: int) -> None:
+        """Raise the error of the JSON library for what follows the position."""
+        before = _BEFORE[self.place]
+        rest = data[position:].decode(errors="ignore")  # the end may cut a character
+        try:
+            _decode(before + rest)
+        except json.JSONDecodeError as error:
+            at = error.pos - len(before)
+            line = self.lines + rest.count("\n", 0, at) + 1
+            start = rest.rfind("\n", 0, at)
+            column = at - start if start >= 0 else self.characters + at - self.line_start + 1
+            place = f"line {line} column {column} (char {self.characters + at})"
+            raise ValueError(f"{error.msg}: {place}") from None
+        raise ValueError(f"malformed text behind character {self.characters}")
+
+
+def _characters(data: bytes) -> int:
+    return len(data) if data.isascii() else len(data.decode())
