@@ -32,7 +32,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpusched._core import Cancelled as Cancelled
+try:
+    from gpusched._core import Cancelled as Cancelled
+except ModuleNotFoundError as error:
+    if error.name != "gpusched._core":
+        raise
+    raise ImportError(
+        f"the C part of gpusched is not in {__path__[0]}: in a folder with its sources, leave the "
+        "folder or run pip install -e .",
+        name=error.name,
+    ) from None
 from gpusched._version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -170,6 +170,19 @@ def test_versions_agree() -> None:
     assert _core.__version__ == gpusched.__version__ == importlib.metadata.version("gpusched")
 
 
+def test_sources_without_the_c_part_say_so(tmp_path: Path) -> None:
+    """As in a clone with the package installed elsewhere, whose folder comes first."""
+    package = Path(gpusched.__file__).parent
+    shutil.copytree(package, tmp_path / "gpusched", ignore=shutil.ignore_patterns("_core*.so"))
+    command = [sys.executable, "-P", "-c", "import gpusched"]
+    environment = clean_environment() | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: the C part of gpusched is not in ")
+    assert last.endswith("leave the folder or run pip install -e .")
+
+
 def test_import_is_light() -> None:
     """`import gpusched` loads no slow or optional modules beside numpy."""
     names = run(

@@ -353,7 +353,8 @@ static bool begins(span_t value, const gs_io_event_scan_text_t *text, bool whole
     if (text->size > 0 && *string.bytes != *text->bytes && *string.bytes != '\\') {
         return false;
     }
-    if (memcmp(string.bytes, text->bytes, (size_t)text->size) == 0) {
+    const size_t size = text->size > 0 ? (size_t)text->size : 0;
+    if (memcmp(string.bytes, text->bytes, size) == 0) {
         return !whole || string.size == text->size;
     }
     for (int64_t i = 0; i < text->size; i++) {
