@@ -181,6 +181,7 @@ ARGUMENTS: dict[str, Any] = {
     "path": "libcuda.so.1",
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
+    "percent": 50,
     "periods": np.array([4, 5, 10]),
     "place": 3,
     "placement": 0,
