@@ -174,7 +174,7 @@ def test_sources_without_the_c_part_say_so(tmp_path: Path) -> None:
     """As in a clone with the package installed elsewhere, whose folder comes first."""
     package = Path(gpusched.__file__).parent
     shutil.copytree(package, tmp_path / "gpusched", ignore=shutil.ignore_patterns("_core*.so"))
-    command = [sys.executable, "-P", "-c", "import gpusched"]
+    command = [sys.executable, "-S", "-P", "-c", "import gpusched"]  # no other installation
     environment = clean_environment() | {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.returncode == 1

@@ -126,7 +126,7 @@ static int64_t differences_3(int32_t mw, int32_t slots)
             for (int64_t y = 1; y <= 32; y++) {
                 gs_placement_sm_load_t load[8];
                 for (int s = 0; s < 8; s++) {
-                    load[s] = (gs_placement_sm_load_t){s == 7 ? x : z, 1, 0, 0};
+                    load[s] = (gs_placement_sm_load_t){s == 7 ? x : z, 1, 0, 0, -1};
                 }
                 MU_CHECK(gs_placement_set(&placer, &ctx, load) == GS_OK);
                 gs_gpu_kernel_t kernel = {1, 32 * y, 0, 0};
@@ -188,7 +188,7 @@ static void test_other_gpus(void)
     for (int64_t warps = 8; warps <= 32; warps += 24) {
         for (int s = 0; s < 5; s++) {
             load[s] =
-                s == 0 ? (gs_placement_sm_load_t){0} : (gs_placement_sm_load_t){warps, 1, 0, 0};
+                s == 0 ? (gs_placement_sm_load_t){0} : (gs_placement_sm_load_t){warps, 1, 0, 0, -1};
         }
         MU_CHECK(gs_placement_set(&placer, &ctx, load) == GS_OK);
         if (warps == 8) {
