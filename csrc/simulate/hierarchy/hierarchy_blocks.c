@@ -91,7 +91,8 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                         int64_t blocks, int64_t log, int64_t duration)
 {
     int64_t slot = 0, now = context->clock + (self->now - context->resumed), end = now + duration;
-    if (self->model.interference != NULL && duration >= GS_NEVER / 1000) {
+    const bool disturbed = self->model.interference != NULL; /* else the time left is not used */
+    if (disturbed && duration >= GS_NEVER / 1000) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, duration,
                        "less than 2305843009213693 ticks with interference");
     }
@@ -101,13 +102,14 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     }
     int status = new_flight(self, ctx, &slot);
     if (status == GS_OK) {
-        self->flight[slot] = (gs_simulate_hierarchy_flight_t){.op = op,
-                                                              .blocks = blocks,
-                                                              .log = log,
-                                                              .left = 1000 * duration,
-                                                              .factor = 1000,
-                                                              .updated = now,
-                                                              .sm = sm};
+        self->flight[slot] =
+            (gs_simulate_hierarchy_flight_t){.op = op,
+                                             .blocks = blocks,
+                                             .log = log,
+                                             .left = disturbed ? 1000 * duration : 0,
+                                             .factor = 1000,
+                                             .updated = now,
+                                             .sm = sm};
         status = gs_heap_push(&context->ends, ctx, end, slot);
     }
     return status;
