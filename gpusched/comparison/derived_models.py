@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Callable
 from typing import Literal, TypeVar
 
+from gpusched.comparison.necessary_conditions import cpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import BatchView, LaunchView, View
 from gpusched.model.views.view_source import listed
-from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
@@ -126,16 +125,16 @@ class DerivedModels:
                 )
 
     def refuse_cpu_overload(self) -> None:
-        """Raise ValueError for more CPU work than the CPUs can do, all of them or a given core.
+        """Raise ValueError for more CPU work than the CPUs can do in time.
 
-        It would be delayed more and more, or beyond deadlines from the first jobs on, where the
-        kernel views take it as not delayed. Less work may be delayed, too: that it is not stays an
-        assumption.
+        The kernel views take CPU work as not delayed. Less work may be delayed, too: that it is not
+        stays an assumption.
         """
-        tasks = self.workload.tasks
-        for core in sorted({task.core for task in tasks if task.core is not None}):
-            _refuse_overload([task for task in tasks if task.core == core], 1, f"core {core}")
-        _refuse_overload(tasks, self.platform.cpus, "the platform")
+        for text in cpu_overloads(self.workload, self.platform):
+            raise ValueError(
+                f"cpus: got too much work, expected less: {text}; the method assumes that CPU work "
+                "is not delayed"
+            )
 
     def cpu_doubts(self) -> tuple[str, ...]:
         """A sentence where tasks with CPU work do not have a CPU each, as the kernel views assume.
@@ -158,26 +157,6 @@ class DerivedModels:
                 f"{listed(late)}",
             )
         return ()
-
-
-def _refuse_overload(tasks: Sequence[Task], cpus: int, where: str) -> None:
-    used = sum(Fraction(task.cpu_time, task.period) for task in tasks)
-    if used > cpus:
-        raise ValueError(
-            f"cpus: got CPU work of {float(used):.4g} CPUs, expected at most {cpus} on {where}; "
-            "the method assumes that CPU work is not delayed"
-        )
-    if len({task.offset for task in tasks}) != 1:
-        return  # first jobs that need not meet
-    work = 0
-    for task in sorted(tasks, key=lambda task: task.deadline):
-        work += task.cpu_time
-        if work > cpus * task.deadline:
-            raise ValueError(
-                f"cpus: got first jobs with {work} ticks of CPU work that are due within "
-                f"{task.deadline}, expected at most {cpus * task.deadline} on {where}; the method "
-                "assumes that CPU work is not delayed"
-            )
 
 
 def _levels(deadlines: list[int], most: int | None) -> list[int]:

@@ -11,7 +11,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["broken_conditions"]
+__all__ = ["broken_conditions", "cpu_overloads"]
 
 
 def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]:
@@ -33,15 +33,29 @@ def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]
                 f"{time_with_unit(alone, workload.tick_ns)}, more than its deadline of "
                 f"{time_with_unit(task.deadline, workload.tick_ns)}"
             )
-    found += _overload(workload.tasks, platform.cpus, "the platform has")
+    return (*found, *cpu_overloads(workload, platform))
+
+
+def cpu_overloads(workload: Workload, platform: Platform) -> list[str]:
+    """Sentences about CPU work that the CPUs cannot do in time: all of them, or a given core."""
+    found = _overload(workload, workload.tasks, platform.cpus, "the platform has")
     for core in sorted({task.core for task in workload if task.core is not None}):
         here = [task for task in workload if task.core == core]
-        found += _overload(here, 1, f"core {core} is")
-    return tuple(found)
+        found += _overload(workload, here, 1, f"core {core} is")
+    return found
 
 
-def _overload(tasks: Sequence[Task], cpus: int, where: str) -> list[str]:
+def _overload(workload: Workload, tasks: Sequence[Task], cpus: int, where: str) -> list[str]:
     used = sum((Fraction(task.cpu_time, task.period) for task in tasks), Fraction(0))
-    if used <= cpus:
-        return []
-    return [f"CPU work needs {float(used):.4g} CPUs, {where} {cpus}"]
+    if used > cpus:
+        return [f"CPU work needs {float(used):.4g} CPUs, {where} {cpus}"]
+    if len({task.offset for task in tasks}) > 1:
+        return []  # first jobs that need not meet
+    work = 0
+    for task in sorted(tasks, key=lambda task: task.deadline):
+        work += task.cpu_time
+        if work > cpus * task.deadline:
+            spent = time_with_unit(work, workload.tick_ns)
+            due = time_with_unit(task.deadline, workload.tick_ns)
+            return [f"first jobs have {spent} of CPU work due within {due}, {where} {cpus}"]
+    return []
