@@ -330,7 +330,7 @@ def test_the_document_of_a_comparison(folder: Path) -> None:
     assert json.loads(json.dumps(expected)) == expected
     assert document.keys() == expected.keys() == {
         *("format", "version", "gpusched", "tick", "tick_ns", "workload", "platform"),
-        *("schedulable", "rows", "seconds", "best"),
+        *("schedulable", "notes", "rows", "seconds", "best"),
     }  # fmt: skip
     assert (document["format"], document["version"]) == ("gpusched comparison", 1)
     (folder / "again.json").write_text(json.dumps(document["workload"]))
@@ -574,3 +574,38 @@ def test_reports_and_pictures_need_no_matplotlib(folder: Path) -> None:
         )
         assert (done.returncode, done.stderr) == (status, "")
     assert (folder / "out" / "compare.html").exists() and (folder / "x.svg").exists()
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--output", "out")])
+def test_kernels_that_the_gpu_cannot_run_are_an_error(
+    tmp_path: Path, form: tuple[str, ...]
+) -> None:
+    """They are named once, instead of in every row of a table."""
+    (tmp_path / "w.toml").write_text(PIPELINE.replace("threads = 256", "threads = 2048"))
+    done = run(tmp_path, "compare", "w.toml", *ORIN, *form)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "compare: camera: segments[2]: got blocks of 2048 threads" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_notes_are_in_every_form(tmp_path: Path) -> None:
+    """A job that is too long by itself, and rates that fit each other badly."""
+    text = PIPELINE.replace('period = "40ms"', 'rate = "60Hz"')
+    text = text.replace('period = "80ms"', 'rate = "15Hz"').replace("9ms", "90ms")
+    (tmp_path / "w.toml").write_text(text)
+    done = run(tmp_path, "compare", "w.toml", *ORIN, "--method", "mpcp", "--output", "out")
+    assert done.returncode == 1
+    c = gs.compare(
+        gs.Workload.load(tmp_path / "w.toml"), gs.Platform("AGX Orin", cpus=2), methods=["mpcp"]
+    )
+    assert [note.split(":")[0] for note in c.notes] == [
+        "No way keeps all deadlines",
+        "Rates are rounded to periods of whole ticks",
+    ]
+    page = html.unescape((tmp_path / "out" / "compare.html").read_text(encoding="utf-8"))
+    document = json.loads((tmp_path / "out" / "compare.json").read_text(encoding="utf-8"))
+    assert document["notes"] == list(c.notes)
+    for note in c.notes:
+        assert note in done.stdout
+        assert note in page
+        assert note in html.unescape(c._repr_html_())

@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
         "of their verdicts with the reasons of those that give no guarantee, and the method under "
         "which the times could grow most.",
         epilog="Exit code: 0 when a test guarantees every deadline, 1 when none does and an exact "
-        "test shows a miss, 3 when undecided, 2 for an error.",
+        "test shows a miss or a job alone is too long, 3 when undecided, 2 for an error.",
     )
     add_workload(compare)
     compare.add_argument(
@@ -73,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
     folder = options.output
     if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
         raise Refusal(f"{folder}: got a file, expected a folder")
+    workload.kernel_times(platform)  # refuses kernels that the GPU cannot run, once for all rows
     progress = False if options.quiet else None
     found = compare(
         workload,

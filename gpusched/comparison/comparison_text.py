@@ -17,9 +17,8 @@ from gpusched.model.workload.workloads import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HEAD", "cells_of", "frame_of", "html_of", "rate_notes", "text_of"]
+__all__ = ["HEAD", "cells_of", "frame_of", "html_of", "text_of"]
 
-_MANY = 100  # periods in a hyperperiod that is worth a note
 
 HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed")
 
@@ -45,8 +44,8 @@ def signed_time(ticks: int, tick: int) -> str:
     return f"-{time_with_unit(-ticks, tick)}" if ticks < 0 else time_with_unit(ticks, tick)
 
 
-def text_of(rows: Sequence[Row], workload: Workload) -> str:
-    """An aligned table, and below it the reason of each row that is not schedulable."""
+def text_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> str:
+    """An aligned table, below it the reason of each row that is not schedulable, and notes."""
     table = [HEAD, *(cells_of(row, workload) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
@@ -54,27 +53,12 @@ def text_of(rows: Sequence[Row], workload: Workload) -> str:
         for row in table
     ]
     reasons = [f"{row.label}: {row.why()}" for row in rows if row.schedulable is not True]
-    return "\n".join([*lines, *([""] if reasons else []), *reasons])
+    blocks = [lines, reasons, notes]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def rate_notes(workload: Workload) -> list[str]:
-    """A sentence where rates were rounded to periods that fit each other badly."""
-    rates = {task.rate: task.period for task in workload if task._assumption() is not None}
-    longest = max(task.period for task in workload)
-    if len(rates) < 2 or workload.hyperperiod < _MANY * longest:
-        return []
-    seconds = workload.hyperperiod * workload.tick_ns / 10**9
-    tick = workload.tick_ns
-    periods = ", ".join(f"{rate} to {time_with_unit(ns, tick)}" for rate, ns in rates.items())
-    return [
-        f"Rates are rounded to periods of whole ticks: {clip(periods, 300)}. These are no "
-        f"multiples of each other, and all jobs together repeat after {seconds:,.0f} s only, "
-        "which makes exact tests slow and harmonic tasks drift; state periods that are multiples."
-    ]
-
-
-def html_of(rows: Sequence[Row], workload: Workload) -> str:
-    """The table with the reasons in its last column."""
+def html_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> str:
+    """The table with the reasons in its last column, and notes."""
     head = "".join(f"<th>{escape(name)}</th>" for name in (*HEAD, "why"))
     body = []
     for row in rows:
@@ -84,7 +68,8 @@ def html_of(rows: Sequence[Row], workload: Workload) -> str:
             + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
             + "</tr>"
         )
-    return f"<table><tr>{head}</tr>{''.join(body)}</table>"
+    below = "".join(f"<p>{escape(text)}</p>" for text in notes)
+    return f"<table><tr>{head}</tr>{''.join(body)}</table>{below}"
 
 
 def frame_of(rows: Sequence[Row], workload: Workload) -> pd.DataFrame:

@@ -18,8 +18,8 @@ from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
-from gpusched.comparison.necessary_conditions import broken_conditions
 from gpusched.comparison.observations import Watch, observed
+from gpusched.comparison.plain_facts import broken_conditions, rate_notes
 from gpusched.comparison.rows import Row
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
 from gpusched.model.workload.platforms import Platform
@@ -49,6 +49,9 @@ class Comparison:
         As given; the times of the platform are in ticks of the workload.
     rows
         A ``Row`` for each way of sharing the GPU, and for each of its modes.
+    impossible
+        Sentences on why no way of sharing the GPU keeps the deadlines, if that is plain: a job
+        alone takes longer than its deadline, or the CPU work exceeds the CPUs.
     seconds
         Wall-clock time of the call.
     """
@@ -56,6 +59,7 @@ class Comparison:
     workload: Workload
     platform: Platform
     rows: tuple[Row, ...]
+    impossible: tuple[str, ...]
     seconds: float
 
     def __len__(self) -> int:
@@ -99,12 +103,12 @@ class Comparison:
         return False if any(answer.rejected for answer in sure) else None
 
     @property
-    def impossible(self) -> tuple[str, ...]:
-        """Sentences on why no way of sharing the GPU keeps the deadlines, if that is plain.
-
-        A job alone takes longer than its deadline, or the CPU work exceeds the CPUs.
-        """
-        return broken_conditions(self.workload, self.platform)
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on the whole workload: `impossible`, and rates that fit each other badly."""
+        return (
+            *(f"No way keeps all deadlines: {text}." for text in self.impossible),
+            *rate_notes(self.workload),
+        )
 
     def best(self, *, progress: Progress = None) -> Margin | None:
         """Find the way to use, and by how much everything could grow before it fails.
@@ -189,7 +193,7 @@ class Comparison:
             Times are ticks of ``tick_ns`` ns, None stands where there is no value:
 
             - ``format`` ("gpusched comparison"), ``version`` (1), ``gpusched`` (that of the
-              package), ``tick``, ``tick_ns``, ``schedulable``, ``seconds``.
+              package), ``tick``, ``tick_ns``, ``schedulable``, ``notes``, ``seconds``.
             - ``workload``: a document that ``gs.Workload.load`` reads; ``platform``: the arguments
               of ``gs.Platform``, with the fields of the GPU.
             - ``rows``: for each, ``label``, ``way``, ``title``, ``test`` (its name in
@@ -281,8 +285,9 @@ class Comparison:
         wanted = flag(margin, "margin")
         best = self.best(progress=progress) if wanted else None
         return Findings(
-            self.workload, self.platform, self.rows, self.schedulable, self.seconds, best, wanted
-        )
+            self.workload, self.platform, self.rows, self.schedulable, self.impossible, self.notes,
+            self.seconds, best, wanted,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         yes = sum(row.schedulable is True for row in self.rows)
@@ -293,13 +298,10 @@ class Comparison:
         )
 
     def __str__(self) -> str:
-        table = comparison_text.text_of(self.rows, self.workload)
-        said = [f"No way keeps all deadlines: {text}." for text in self.impossible]
-        said += comparison_text.rate_notes(self.workload)
-        return "\n".join([table, *([""] if said else []), *said])
+        return comparison_text.text_of(self.rows, self.workload, self.notes)
 
     def _repr_html_(self) -> str:
-        return comparison_text.html_of(self.rows, self.workload)
+        return comparison_text.html_of(self.rows, self.workload, self.notes)
 
 
 def compare(
@@ -382,7 +384,8 @@ def compare(
             raise_if_stopped(stop)
             rows.append(_row(models, way, Request(options, gaps, searched, stop), watch))
             report(len(rows))
-    return Comparison(workload, models.platform, tuple(rows), perf_counter() - began)
+    broken = broken_conditions(workload, models.platform)
+    return Comparison(workload, models.platform, tuple(rows), broken, perf_counter() - began)
 
 
 def _chosen(methods: Iterable[str] | None) -> tuple[Way, ...]:

@@ -51,6 +51,7 @@ def comparison_document(found: Findings) -> Document:
     document = {
         **_head("comparison", found.workload, found.platform),
         "schedulable": found.schedulable,
+        "notes": list(found.notes),
         "rows": [_row(row) for row in found.rows],
         "seconds": found.seconds,
     }

@@ -24,6 +24,8 @@ class Findings:
     platform: Platform
     rows: tuple[Row, ...]
     schedulable: bool | None
+    impossible: tuple[str, ...]
+    notes: tuple[str, ...]
     seconds: float
     best: Margin | None
     margins: bool

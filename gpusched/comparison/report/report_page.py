@@ -12,7 +12,6 @@ from gpusched._version import __version__
 from gpusched.comparison.comparison_text import HEAD, cells_of
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin, factor_text
-from gpusched.comparison.necessary_conditions import broken_conditions
 from gpusched.comparison.report.page_inputs import platform_html, workload_html
 from gpusched.comparison.report.page_reasons import assumptions_html, reasons_html, sign_of
 from gpusched.comparison.report.page_style import STYLE
@@ -80,8 +79,8 @@ def _headline(found: Findings, name: str) -> str:
             if row.answer.claim in ("exact", "necessary")
         ]
         lead = f"no method guarantees them, and {xml(', '.join(sure))} cannot keep them."
-        if said := broken_conditions(found.workload, found.platform):
-            lead = f"no way can keep them. {xml(clip('; '.join(said), 600))}."
+        if found.impossible:
+            lead = "no way can keep them."
     else:
         kind, word = "", "? Undecided:"
         lead = "no method guarantees every deadline, and no exact test shows a miss."
@@ -91,7 +90,8 @@ def _headline(found: Findings, name: str) -> str:
     return (
         f"<header>\n<h1>{xml(name)}</h1>\n"
         f'<p class="lead"><span class="verdict {kind}">{word}</span> {lead}</p>\n'
-        f"{_best(found)}"
+        + "".join(f'<p class="lead">{xml(clip(text, 600))}</p>\n' for text in found.notes)
+        + f"{_best(found)}"
         f'<p class="note">{size} on {where}; {sums.cpu:.2f} CPUs, {sums.gpu:.0%} of the GPU and '
         f"{sums.copies:.0%} of a copy engine are busy in the long run.</p>\n</header>"
     )

@@ -1,4 +1,4 @@
-"""Conditions without which no way of sharing the GPU keeps the deadlines of a workload."""
+"""Plain facts about a workload: conditions without which no way keeps its deadlines, odd rates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["broken_conditions", "cpu_overloads"]
+__all__ = ["broken_conditions", "cpu_overloads", "rate_notes"]
+
+_MANY = 100  # periods in a hyperperiod that is worth a note
 
 
 def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]:
@@ -59,3 +61,19 @@ def _overload(workload: Workload, tasks: Sequence[Task], cpus: int, where: str) 
             due = time_with_unit(task.deadline, workload.tick_ns)
             return [f"first jobs have {spent} of CPU work due within {due}, {where} {cpus}"]
     return []
+
+
+def rate_notes(workload: Workload) -> list[str]:
+    """A sentence where rates were rounded to periods that fit each other badly."""
+    rates = {task.rate: task.period for task in workload if task._assumption() is not None}
+    longest = max(task.period for task in workload)
+    if len(rates) < 2 or workload.hyperperiod < _MANY * longest:
+        return []
+    seconds = workload.hyperperiod * workload.tick_ns / 10**9
+    tick = workload.tick_ns
+    periods = ", ".join(f"{rate} to {time_with_unit(ns, tick)}" for rate, ns in rates.items())
+    return [
+        f"Rates are rounded to periods of whole ticks: {clip(periods, 300)}. These are no "
+        f"multiples of each other, and all jobs together repeat after {seconds:,.0f} s only, "
+        "which makes exact tests slow and harmonic tasks drift; state periods that are multiples."
+    ]
