@@ -6,6 +6,7 @@ Every method of ``gs.pbs`` and ``gs.analysis`` answers with an object of a class
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from types import MappingProxyType
@@ -52,7 +53,7 @@ def missing(values: npt.ArrayLike, known: npt.ArrayLike, filler: int = _NONE) ->
     return found
 
 
-class Answer(Saved, Frozen):
+class Answer(Saved, Frozen, ABC):
     """Answer of one method for one set of n tasks, or for a stack of N sets.
 
     Arrays of a stack whose sets differ in size have rows for the tasks of the largest; beyond a
@@ -91,31 +92,31 @@ class Answer(Saved, Frozen):
     # What a class has to say
 
     @property
+    @abstractmethod
     def _tasks(self) -> KernelTasks | HostTasks:
         """The task set, or the stack of them."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def claim(self) -> Claim:
         """Strength of the method: "exact", "sufficient", "necessary" or "simulation"."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _responses(self) -> tuple[Int64Array, BoolArray]:
         """Response times, and where there is one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _reason(self) -> str:
         """`why` of a single set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _form(self) -> str:
         """Method and platform, for the summary."""
-        raise NotImplementedError
 
     # What follows from it
 
@@ -430,7 +431,7 @@ class Answer(Saved, Frozen):
             _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare
         )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return (type(self), tuple(_plain(getattr(self, f.name)) for f in fields(self)))
