@@ -9,7 +9,8 @@ from reference.place import occupancy as twin
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.model.gpu import SMLimits, limits_of, occupancy
+from gpusched.model.gpu import occupancy
+from gpusched.model.gpus.capabilities import SMLimits, limits_of
 
 
 def gpu(**more):

@@ -235,7 +235,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         refuse_many(workload, blocks_of, MOST_BLOCKS, "blocks")
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
     view = models.launches(form, until)
-    several = len(view.launches.stream_context) > 0 and max(view.launches.stream_context) > 0
+    several = view.launches.contexts > 1
     run = simulate.hierarchy(
         view.launches,
         models.gpu(),

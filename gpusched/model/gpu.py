@@ -6,10 +6,8 @@ occupancy arithmetic.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from operator import index
 from typing import Any, ClassVar, Literal, TypedDict, Unpack, overload
 
 import numpy as np
@@ -20,15 +18,20 @@ from gpusched._support.arguments import Int64Array, at_least, frozen, int_array,
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape, shown
+from gpusched.model.gpus.capabilities import (
+    Capability,
+    allocation_units,
+    as_capability,
+    block_memory_of,
+    carveouts_of,
+    limits_of,
+)
+from gpusched.model.gpus.gpu_presets import PRESET_NAMES, preset_fields
 
-KB = 1024
 WARP_THREADS = limit("model.warp_threads")
 MAX_SMS = limit("model.sms")
 
-Capability = str | float | tuple[int, int]
-"""A compute capability: ``"8.0"``, ``8.0`` or ``(8, 0)``."""
-
-__all__ = ["CARVEOUT_RULES", "GPU", "MAX_SMS", "WARP_THREADS", "SMLimits", "limits_of", "occupancy"]
+__all__ = ["CARVEOUT_RULES", "GPU", "MAX_SMS", "WARP_THREADS", "occupancy"]
 
 _INT32_MAX = 2**31 - 1
 
@@ -36,140 +39,9 @@ _INT32_MAX = 2**31 - 1
 _LIMIT_NAMES = enumeration("model.gpu_limit")
 
 
-@dataclass(frozen=True)
-class SMLimits:
-    """Limits of one SM of a compute capability, with the largest carve-out for shared memory:
-    threads, blocks, shared memory in bytes, and shared memory in bytes that one block may
-    opt in to."""
-
-    threads_per_sm: int
-    blocks_per_sm: int
-    smem_per_sm: int
-    smem_per_block: int
-
-
-# Threads and blocks per SM; kilobytes of shared memory per SM, and per block with opt-in.
-_CAPABILITIES = {
-    (5, 0): (2048, 32, 64, 48),
-    (5, 2): (2048, 32, 96, 48),
-    (5, 3): (2048, 32, 64, 48),
-    (6, 0): (2048, 32, 64, 48),
-    (6, 1): (2048, 32, 96, 48),
-    (6, 2): (2048, 32, 64, 48),
-    (7, 0): (2048, 32, 96, 96),
-    (7, 2): (2048, 32, 96, 96),
-    (7, 5): (1024, 16, 64, 64),
-    (8, 0): (2048, 32, 164, 163),
-    (8, 6): (1536, 16, 100, 99),
-    (8, 7): (1536, 16, 164, 163),
-    (8, 9): (1536, 24, 100, 99),
-    (9, 0): (2048, 32, 228, 227),
-    (10, 0): (2048, 32, 228, 227),
-    (10, 3): (2048, 32, 228, 227),
-    (11, 0): (1536, 24, 228, 227),
-    (12, 0): (1536, 24, 100, 99),
-    (12, 1): (1536, 24, 100, 99),
-}
-
-# Kilobytes of an SM that can be shared memory, by compute capability from 7.0 on: CUDA C++
-# Programming Guide, the sections on shared memory of each compute capability. Of 11.0 it says
-# nothing yet; its largest carve-out is that of 9.0.
-_VOLTA, _AMPERE = (0, 8, 16, 32, 64, 96), (0, 8, 16, 32, 64, 100, 132, 164)
-_CARVEOUTS = {
-    (7, 0): _VOLTA,
-    (7, 2): _VOLTA,
-    (7, 5): (32, 64),
-    (8, 0): _AMPERE,
-    (8, 6): _AMPERE[:6],
-    (8, 7): _AMPERE,
-    (8, 9): _AMPERE[:6],
-    (9, 0): (*_AMPERE, 196, 228),
-    (10, 0): (*_AMPERE, 196, 228),
-    (10, 3): (*_AMPERE, 196, 228),
-    (11, 0): (*_AMPERE, 196, 228),
-    (12, 0): _AMPERE[:6],
-    (12, 1): _AMPERE[:6],
-}
-
 CARVEOUT_RULES = enumeration("model.carveout_rule")
 """Rules for blocks of kernels with different carve-outs; see ``GPU``."""
 _MOST_CARVEOUTS = limit("model.carveouts")
-
-# Name: SMs, compute capability, and what is special. The SM orders were observed on Xavier,
-# RTX 2080 Ti and RTX 4090 (evens then odds), on a Pascal GPU of 5 SMs (ascending) and on the K5000
-# (descending); for the others evens then odds is an assumption, which a probe can replace.
-#
-# Copy engines: asyncEngines of Nsight Systems' TARGET_INFO_GPU (T4, A100, H100), deviceQuery (Orin
-# NX); 1 where neither was seen. Channels: Bakita and Anderson (RTAS 2024), who give 8 for desktop
-# and data-centre GPUs unless CUDA_DEVICE_MAX_CONNECTIONS changes it, 2 for Xavier, 4 for Orin.
-_DESKTOP: dict[str, Any] = {"channels": 8}
-_ORIN: dict[str, Any] = {"channels": 4}
-_PRESETS: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
-    "TX1": (2, (5, 3), {}),
-    "TX2": (2, (6, 2), {}),
-    "Xavier": (8, (7, 2), {"channels": 2}),
-    "AGX Orin": (16, (8, 7), _ORIN),
-    "Orin NX": (8, (8, 7), _ORIN | {"copy_engines": 2}),  # deviceQuery, 1,024 cores
-    "Orin Nano": (8, (8, 7), _ORIN),  # 1,024 cores, of 128 per SM
-    "Thor": (20, (11, 0), {}),
-    "Pegasus": (44, (7, 5), {}),
-    "Pascal 5 SM": (5, (6, 1), _DESKTOP | {"sm_order": "ascending"}),
-    "GTX 970": (13, (5, 2), _DESKTOP | {"copy_engines": 2}),
-    "Titan V": (80, (7, 0), _DESKTOP),  # the full V100's SMs: 5,120 cores, of 64 per SM
-    "RTX 2080": (46, (7, 5), _DESKTOP),
-    "RTX 2080 Ti": (68, (7, 5), _DESKTOP),
-    "RTX 3060": (28, (8, 6), _DESKTOP),  # 3,584 cores, of 128 per SM as in all of cc 8.6 and 8.9
-    "RTX 3070": (46, (8, 6), _DESKTOP),  # announcement: 5,888 cores, 46 SMs
-    "RTX 3080": (68, (8, 6), _DESKTOP),  # announcement: 8,704 cores (the one with 10 GB)
-    "RTX 3090": (82, (8, 6), _DESKTOP),  # announcement: 10,496 cores, 82 SMs
-    "RTX 4090": (128, (8, 9), _DESKTOP),
-    "RTX 5090": (170, (12, 0), _DESKTOP),
-    "T4": (40, (7, 5), _DESKTOP | {"copy_engines": 3}),  # deviceQuery
-    "A10": (72, (8, 6), _DESKTOP),  # data sheet: 72 RT cores, one per SM
-    "L4": (58, (8, 9), _DESKTOP),  # 7,424 cores
-    "L40S": (142, (8, 9), _DESKTOP),  # data sheet: 18,176 cores, 142 RT cores
-    "V100": (80, (7, 0), _DESKTOP),
-    "A100": (108, (8, 0), _DESKTOP | {"copy_engines": 5}),
-    "H100": (132, (9, 0), _DESKTOP | {"copy_engines": 3}),
-    "H200": (132, (9, 0), _DESKTOP),
-    "GH200": (132, (9, 0), _DESKTOP),  # the GPU of an H100 SXM
-    "B200": (148, (10, 0), _DESKTOP),
-}
-
-# Presets whose limits no table entry gives.
-_SPECIAL: dict[str, dict[str, Any]] = {
-    "K5000": {
-        "sms": 8,
-        "threads_per_sm": 2048,
-        "blocks_per_sm": 16,
-        "smem_per_sm": 48 * KB,
-        "cc": (3, 0),
-        "sm_order": "descending",
-    },
-    # The GPUSched paper, section 6.1.
-    "pbs2024": {"sms": 8, "threads_per_sm": 1024, "blocks_per_sm": 32},
-    # Yang and Anderson 2017's m = 4,096 threads, as on its TX2.
-    "threads4096": {"sms": 2, "threads_per_sm": 2048, "blocks_per_sm": 32},
-}
-
-# What may stand around a preset's name. An H100 PCIe has fewer SMs, so PCIe stays.
-_AROUND = re.compile(r"^(nvidia|geforce|tesla|quadro|jetson|drive|agx)+|sxm.*$")
-
-
-def limits_of(cc: Capability) -> SMLimits:
-    """Look up the limits of an SM of a compute capability: ``(8, 6)``, ``"8.6"`` or ``8.6``.
-
-    Raises ValueError for a compute capability that is not known.
-
-    >>> limits_of("8.6").threads_per_sm
-    1536
-    """
-    capability = _capability(cc)
-    if capability not in _CAPABILITIES:
-        known = ", ".join("{}.{}".format(*key) for key in _CAPABILITIES)
-        raise ValueError(f"cc: got {shown(cc)}, expected one of {known}")
-    threads, blocks, per_sm, per_block = _CAPABILITIES[capability]
-    return SMLimits(threads, blocks, per_sm * KB, per_block * KB)
 
 
 class _Changes(TypedDict, total=False):
@@ -292,15 +164,15 @@ class GPU(Saved):
             "blocks_per_sm": _count(blocks_per_sm, "blocks_per_sm", 1),
             "regs_per_sm": _count(regs_per_sm, "regs_per_sm", 0),
             "smem_per_sm": _count(smem_per_sm, "smem_per_sm", 0),
-            "cc": _capability(cc),
+            "cc": as_capability(cc),
             "copy_engines": _count(copy_engines, "copy_engines", 0),
             "channels": None if channels is None else _count(channels, "channels", 0),
         }
         values["sm_order"] = _order(sm_order, values["sms"])
-        available = max(values["smem_per_sm"] - _units(values["cc"])[0], 0)
+        available = max(values["smem_per_sm"] - allocation_units(values["cc"])[0], 0)
         if smem_per_block is None:
-            known = _CAPABILITIES.get(values["cc"])
-            values["smem_per_block"] = min(available, known[3] * KB) if known else available
+            known = block_memory_of(values["cc"])
+            values["smem_per_block"] = available if known is None else min(available, known)
         else:
             most = _count(smem_per_block, "smem_per_block", 0)
             if most > values["smem_per_sm"]:
@@ -329,36 +201,12 @@ class GPU(Saved):
         (``"NVIDIA GeForce RTX 2080 Ti"`` is ``"rtx2080ti"``). Raises ValueError for an unknown
         name, with similar ones; see `presets`.
         """
-        if not isinstance(name, str):
-            raise TypeError(f"name: got {type(name).__name__}, expected a string")
-        known = {_plain(label): label for label in GPU.presets()}
-        label = known.get(_plain(name))
-        if label is None:
-            import difflib
-
-            near = difflib.get_close_matches(_plain(name), known, n=4, cutoff=0.5)
-            labels = [known[key] for key in near] or GPU.presets()
-            hint = "a preset such as" if near else "one of"
-            raise ValueError(f"name: got {shown(name)}, expected {hint} {', '.join(labels)}")
-        if label in _SPECIAL:
-            return GPU(name=label, **_SPECIAL[label])
-        sms, cc, more = _PRESETS[label]
-        limits = limits_of(cc)
-        return GPU(
-            sms=sms,
-            threads_per_sm=limits.threads_per_sm,
-            blocks_per_sm=limits.blocks_per_sm,
-            smem_per_sm=limits.smem_per_sm,
-            smem_per_block=limits.smem_per_block,
-            cc=cc,
-            name=label,
-            **more,
-        )
+        return GPU(**preset_fields(name))
 
     @staticmethod
     def presets() -> tuple[str, ...]:
         """Names that `preset` knows."""
-        return (*_PRESETS, *_SPECIAL)
+        return PRESET_NAMES
 
     def replace(self, **changes: Unpack[_Changes]) -> GPU:
         """Make a GPU with other arguments, as of the class; all others are kept.
@@ -405,7 +253,7 @@ class GPU(Saved):
     @property
     def _limits(self) -> Int64Array:
         """The core's description of this GPU: the fields of gs_gpu_t."""
-        reserved, smem_unit, partitions = _units(self.cc)
+        reserved, smem_unit, partitions = allocation_units(self.cc)
         return np.array(
             [
                 self.sms,
@@ -465,7 +313,7 @@ class GPU(Saved):
             parts.append(f"channels={self.channels}")
         if self.carveout_rule != ("match" if self.carveouts else "ignore"):
             parts.append(f"carveout_rule={self.carveout_rule!r}")
-        if self.carveouts != _usual_carveouts(self.cc):
+        if self.carveouts != carveouts_of(self.cc):
             parts.append(f"carveouts={self.carveouts}")
         return f"GPU({', '.join(parts)})"
 
@@ -491,13 +339,9 @@ class GPU(Saved):
         return f"<table>{caption}{body}</table>"
 
 
-def _usual_carveouts(cc: tuple[int, int] | None) -> tuple[int, ...]:
-    return () if cc is None else tuple(size * KB for size in _CARVEOUTS.get(cc, ()))
-
-
 def _carveouts(cc: tuple[int, int] | None, rule: Any, given: Any) -> dict[str, Any]:
     """The fields ``carveout_rule`` and ``carveouts``."""
-    sizes = _usual_carveouts(cc)
+    sizes = carveouts_of(cc)
     if given is not None:
         sizes = tuple(_count(size, f"carveouts[{i}]", 0) for i, size in enumerate(given))
         if len(sizes) > _MOST_CARVEOUTS or list(sizes) != sorted(set(sizes)):
@@ -623,17 +467,6 @@ def kernel_columns(**given: Any) -> list[Int64Array]:
         raise ValueError(f"kernels: got {shapes}, expected shapes that fit each other") from None
 
 
-def _plain(name: str) -> str:
-    """A name without case, punctuation, brand and module form."""
-    return _AROUND.sub("", re.sub(r"[^a-z0-9]", "", name.lower()))
-
-
-def _units(cc: tuple[int, int] | None) -> tuple[int, int, int]:
-    """Reserved shared memory, its unit of allocation, register files per SM."""
-    reserved, unit = (1024, 128) if cc is not None and cc[0] >= 8 else (0, 256)
-    return reserved, unit, 2 if cc == (6, 0) else 4
-
-
 def _count(value: Any, name: str, least: int, most: int = _INT32_MAX) -> int:
     array = int_array(value, name)
     if array.ndim:
@@ -642,19 +475,6 @@ def _count(value: Any, name: str, least: int, most: int = _INT32_MAX) -> int:
     if array > most:
         raise ValueError(f"{name}: got {array}, expected at most {most}")
     return int(array)
-
-
-def _capability(cc: Any) -> tuple[int, int] | None:
-    if cc is None:
-        return None
-    try:
-        major, minor = str(cc).split(".") if isinstance(cc, (str, float)) else map(index, cc)
-        capability = int(major), int(minor)
-    except (TypeError, ValueError):
-        capability = 0, 0
-    if not 1 <= capability[0] <= 999 or not 0 <= capability[1] <= 9:
-        raise ValueError(f"cc: got {shown(cc)}, expected a pair such as '8.0' or (8, 0)")
-    return capability
 
 
 _ORDERS = ("evens_then_odds", "ascending", "descending")

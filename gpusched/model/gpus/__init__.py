@@ -1,0 +1,1 @@
+"""Data on GPUs: limits by compute capability, and presets by name."""

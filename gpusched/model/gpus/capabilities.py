@@ -1,0 +1,127 @@
+"""Limits, allocation units and carve-outs of an SM, by compute capability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+from gpusched._support.text import shown
+
+__all__ = [
+    "KB",
+    "Capability",
+    "SMLimits",
+    "allocation_units",
+    "as_capability",
+    "block_memory_of",
+    "carveouts_of",
+    "limits_of",
+]
+
+KB = 1024
+
+Capability = str | float | tuple[int, int]
+"""A compute capability: ``"8.0"``, ``8.0`` or ``(8, 0)``."""
+
+
+@dataclass(frozen=True)
+class SMLimits:
+    """Limits of one SM of a compute capability, with the largest carve-out for shared memory:
+    threads, blocks, shared memory in bytes, and shared memory in bytes that one block may
+    opt in to."""
+
+    threads_per_sm: int
+    blocks_per_sm: int
+    smem_per_sm: int
+    smem_per_block: int
+
+
+# Threads and blocks per SM; kilobytes of shared memory per SM, and per block with opt-in.
+_CAPABILITIES = {
+    (5, 0): (2048, 32, 64, 48),
+    (5, 2): (2048, 32, 96, 48),
+    (5, 3): (2048, 32, 64, 48),
+    (6, 0): (2048, 32, 64, 48),
+    (6, 1): (2048, 32, 96, 48),
+    (6, 2): (2048, 32, 64, 48),
+    (7, 0): (2048, 32, 96, 96),
+    (7, 2): (2048, 32, 96, 96),
+    (7, 5): (1024, 16, 64, 64),
+    (8, 0): (2048, 32, 164, 163),
+    (8, 6): (1536, 16, 100, 99),
+    (8, 7): (1536, 16, 164, 163),
+    (8, 9): (1536, 24, 100, 99),
+    (9, 0): (2048, 32, 228, 227),
+    (10, 0): (2048, 32, 228, 227),
+    (10, 3): (2048, 32, 228, 227),
+    (11, 0): (1536, 24, 228, 227),
+    (12, 0): (1536, 24, 100, 99),
+    (12, 1): (1536, 24, 100, 99),
+}
+
+# Kilobytes of an SM that can be shared memory, by compute capability from 7.0 on: CUDA C++
+# Programming Guide, the sections on shared memory of each compute capability. Of 11.0 it says
+# nothing yet; its largest carve-out is that of 9.0.
+_VOLTA, _AMPERE = (0, 8, 16, 32, 64, 96), (0, 8, 16, 32, 64, 100, 132, 164)
+_CARVEOUTS = {
+    (7, 0): _VOLTA,
+    (7, 2): _VOLTA,
+    (7, 5): (32, 64),
+    (8, 0): _AMPERE,
+    (8, 6): _AMPERE[:6],
+    (8, 7): _AMPERE,
+    (8, 9): _AMPERE[:6],
+    (9, 0): (*_AMPERE, 196, 228),
+    (10, 0): (*_AMPERE, 196, 228),
+    (10, 3): (*_AMPERE, 196, 228),
+    (11, 0): (*_AMPERE, 196, 228),
+    (12, 0): _AMPERE[:6],
+    (12, 1): _AMPERE[:6],
+}
+
+
+def limits_of(cc: Capability) -> SMLimits:
+    """Look up the limits of an SM of a compute capability: ``(8, 6)``, ``"8.6"`` or ``8.6``.
+
+    Raises ValueError for a compute capability that is not known.
+
+    >>> limits_of("8.6").threads_per_sm
+    1536
+    """
+    capability = as_capability(cc)
+    if capability not in _CAPABILITIES:
+        known = ", ".join("{}.{}".format(*key) for key in _CAPABILITIES)
+        raise ValueError(f"cc: got {shown(cc)}, expected one of {known}")
+    threads, blocks, per_sm, per_block = _CAPABILITIES[capability]
+    return SMLimits(threads, blocks, per_sm * KB, per_block * KB)
+
+
+def as_capability(cc: Any) -> tuple[int, int] | None:
+    """A compute capability as a pair, None for None; ValueError for anything else."""
+    if cc is None:
+        return None
+    try:
+        major, minor = str(cc).split(".") if isinstance(cc, (str, float)) else map(index, cc)
+        capability = int(major), int(minor)
+    except (TypeError, ValueError):
+        capability = 0, 0
+    if not 1 <= capability[0] <= 999 or not 0 <= capability[1] <= 9:
+        raise ValueError(f"cc: got {shown(cc)}, expected a pair such as '8.0' or (8, 0)")
+    return capability
+
+
+def allocation_units(cc: tuple[int, int] | None) -> tuple[int, int, int]:
+    """Reserved shared memory, its unit of allocation, register files per SM."""
+    reserved, unit = (1024, 128) if cc is not None and cc[0] >= 8 else (0, 256)
+    return reserved, unit, 2 if cc == (6, 0) else 4
+
+
+def block_memory_of(cc: tuple[int, int] | None) -> int | None:
+    """Bytes of shared memory that one block may opt in to; None where it is not known."""
+    return _CAPABILITIES[cc][3] * KB if cc in _CAPABILITIES else None
+
+
+def carveouts_of(cc: tuple[int, int] | None) -> tuple[int, ...]:
+    """Possible carve-outs in bytes, ascending; none where they are not known."""
+    return () if cc is None else tuple(size * KB for size in _CARVEOUTS.get(cc, ()))
