@@ -69,6 +69,7 @@ static const char *const PBS_STAGE[] = {
     [GS_PBS_STAGE_DEAD_INTERVAL] = "dead_interval",
     [GS_PBS_STAGE_LATEST_START] = "latest_start",
     [GS_PBS_STAGE_INTERVAL] = "interval",
+    [GS_PBS_STAGE_LAZY] = "lazy",
 };
 
 static const char *const PBS_DISPATCH[] = {

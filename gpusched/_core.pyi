@@ -231,10 +231,12 @@ def pbs_search(
     bytes: int,
     seconds: float,
     stop: Buffer | None,
+    proof: bool = ...,
+    skip: int = ...,
 ) -> tuple[
     tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints],
     _Frames | None,
-    tuple[tuple[int, _Ints, float, int], tuple[int, int, int, int, int]] | None,
+    dict[str, Any] | None,
     tuple[_Ints, _Ints, _Ints] | None,
 ]: ...
 def pbs_endless(
@@ -249,9 +251,7 @@ def pbs_endless(
     bytes: int,
     seconds: float,
     stop: Buffer | None,
-) -> tuple[
-    tuple[int, int, int, int, float, int, int], tuple[int, _Ints] | None, _Frames | None
-]: ...
+) -> tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]: ...
 def pbs_edf(
     period: _In,
     deadline: _In,

@@ -10,6 +10,10 @@ int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
         if (tasks->period[i] < 1) {
             return gs_fail(ctx, GS_ERR_VALUE, "period", i, tasks->period[i], "a positive number");
         }
+        if (tasks->period[i] >= GS_NEVER / 2) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, "period", i, tasks->period[i],
+                           "a period below 2**60 - 1 ticks");
+        }
         if (tasks->deadline[i] < 1) {
             return gs_fail(ctx, GS_ERR_VALUE, "deadline", i, tasks->deadline[i],
                            "a positive number");
@@ -41,4 +45,15 @@ int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *
     }
     *hyperperiod = h;
     return GS_OK;
+}
+
+int64_t gs_periodic_tasks_hyperperiod_or_never(const gs_periodic_tasks_t *tasks)
+{
+    int64_t h = 1;
+    for (int32_t i = 0; i < tasks->n; i++) {
+        if (!gs_lcm(h, tasks->period[i], &h) || h >= GS_NEVER / 2) {
+            return GS_NEVER;
+        }
+    }
+    return h;
 }

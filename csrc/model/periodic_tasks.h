@@ -18,13 +18,16 @@ typedef struct {
 } gs_periodic_tasks_t;
 
 /* Refuses n outside 1..GS_PERIODIC_TASKS_MAX, a period or deadline below 1, an offset below 0, and
- * offset + deadline of GS_NEVER / 2 or more. */
+ * a period or offset + deadline of GS_NEVER / 2 or more. */
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
 
 /* Least common multiple of the periods. GS_ERR_OVERFLOW when it is GS_NEVER / 2 or more (row: the
  * task whose period made it so). */
 int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                                   int64_t *hyperperiod);
+
+/* The same, GS_NEVER where that function refuses. */
+int64_t gs_periodic_tasks_hyperperiod_or_never(const gs_periodic_tasks_t *tasks);
 
 static inline int64_t gs_periodic_tasks_offset(const gs_periodic_tasks_t *tasks, int32_t i)
 {

@@ -165,14 +165,19 @@ void gs_pbs_infinite_horizon_free(gs_pbs_infinite_horizon_t *self, gs_context_t 
 static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                const gs_batch_table_t *table, bool idling)
 {
-    gs_pbs_problem_t problem;
-    int status = gs_pbs_problem_init(&problem, ctx, tasks, table, true);
+    gs_pbs_problem_t problem = {.n = 0};
+    int status = gs_pbs_problem_check(ctx, tasks, table);
     if (status == GS_OK) {
-        status = gs_pbs_overload_find(&self->overload, ctx, &problem);
+        status = gs_pbs_rates_find(&self->rates, ctx, tasks, table, true);
     }
-    if (status == GS_OK && self->overload.proven) {
+    if (status == GS_OK && self->rates.proven) {
         self->answer = 0;
-    } else if (status == GS_OK) {
+        return GS_OK;
+    }
+    if (status == GS_OK) {
+        status = gs_pbs_problem_init(&problem, ctx, tasks, table, true);
+    }
+    if (status == GS_OK) {
         status = decide(self, ctx, &problem, idling);
     }
     gs_pbs_problem_free(&problem, ctx);
@@ -192,7 +197,7 @@ static int confirm_infeasible(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx
     gs_pbs_infinite_horizon_t second;
     gs_pbs_infinite_horizon_init(&second);
     int status = run(&second, ctx, tasks, &optimistic, idling);
-    self->overload = second.overload;
+    self->rates = second.rates;
     if (status == GS_OK && second.answer != 0) {
         self->answer = -1;
         self->spent = GS_UNDECIDED;

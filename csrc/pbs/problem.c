@@ -64,18 +64,22 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
     }
 }
 
-int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-                        const gs_batch_table_t *table, bool infinite)
+int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                         const gs_batch_table_t *table)
 {
-    *self = (gs_pbs_problem_t){.tasks = *tasks, .completion = table->completion, .n = tasks->n};
     int status = gs_periodic_tasks_check(ctx, tasks);
     if (status == GS_OK && table->n != tasks->n) {
         status = gs_fail(ctx, GS_ERR_VALUE, "table", -1, table->n,
                          "a table for as many tasks as the task set has");
     }
-    if (status == GS_OK) {
-        status = gs_batch_table_check(ctx, table);
-    }
+    return status == GS_OK ? gs_batch_table_check(ctx, table) : status;
+}
+
+int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                        const gs_batch_table_t *table, bool infinite)
+{
+    *self = (gs_pbs_problem_t){.tasks = *tasks, .completion = table->completion, .n = tasks->n};
+    int status = gs_pbs_problem_check(ctx, tasks, table);
     if (status == GS_OK) {
         status = gs_periodic_tasks_hyperperiod(ctx, tasks, &self->hyperperiod);
     }

@@ -42,9 +42,13 @@ typedef struct {
     bool simple;                      /* every radix is 2: class and mask are the same number */
 } gs_pbs_problem_t;
 
+/* Checks tasks and table. Errors: those of gs_periodic_tasks_check and gs_batch_table_check;
+ * GS_ERR_VALUE for a table of another number of tasks. */
+int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                         const gs_batch_table_t *table);
+
 /* Checks tasks and table and cuts the hyperperiod. Both must outlive the problem. Free self in
- * every case. Errors: those of gs_periodic_tasks_check, gs_batch_table_check and
- * gs_periodic_tasks_hyperperiod; GS_ERR_VALUE for a table of another number of tasks;
+ * every case. Errors: those of gs_pbs_problem_check and gs_periodic_tasks_hyperperiod;
  * GS_ERR_OVERFLOW for more than 2**31 - 2 arrival times, 2**63 classes or, with an infinite
  * horizon, times of 2**60 - 1 ticks. */
 int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,

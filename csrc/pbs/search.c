@@ -3,16 +3,28 @@
 
 #include "pbs/depth_first.h"
 #include "pbs/edf.h"
+#include "pbs/lazy/closed_set.h"
+#include "pbs/lazy/rounds.h"
+
+enum {
+    MANY_JOBS = 4096,     /* with more, overload is tested before any schedule is built */
+    TASKS = 12,           /* with more, classes are not all looked at */
+    CLASSES = 1 << 22,    /* nor with more of them */
+    OUTER_SPANS = 8,
+    WINDOWS = 48
+};
 
 void gs_pbs_search_init(gs_pbs_search_t *self)
 {
     *self = (gs_pbs_search_t){.answer = -1};
     gs_schedule_init(&self->schedule);
+    gs_pbs_proof_init(&self->proof);
 }
 
 void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx)
 {
     gs_schedule_free(&self->schedule, ctx);
+    gs_pbs_proof_free(&self->proof, ctx);
     gs_pbs_feasible_free(&self->feasible, ctx);
     gs_pbs_problem_free(&self->problem, ctx);
 }
@@ -24,6 +36,25 @@ static int decide(gs_pbs_search_t *self, int stage, bool schedulable)
         self->stage = stage;
     }
     return GS_OK;
+}
+
+static bool does(const gs_pbs_search_options_t *options, int stage)
+{
+    return (options->skip & stage) == 0;
+}
+
+/* The number of jobs of [0, H), at most MANY_JOBS + 1. */
+static int64_t count_jobs(const gs_periodic_tasks_t *tasks)
+{
+    int64_t h = gs_periodic_tasks_hyperperiod_or_never(tasks), jobs = 0;
+    for (int32_t i = 0; i < tasks->n; i++) {
+        int64_t own = h / tasks->period[i];
+        jobs = h < GS_NEVER && own <= MANY_JOBS - jobs ? jobs + own : MANY_JOBS + 1;
+        if (jobs > MANY_JOBS) {
+            return jobs;
+        }
+    }
+    return jobs;
 }
 
 static int try_edf(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
@@ -63,29 +94,42 @@ static int try_depth_first(gs_pbs_search_t *self, gs_context_t *ctx,
     return status;
 }
 
-static int reject_by_certificate(gs_pbs_search_t *self, gs_context_t *ctx)
+static int reject_by_rates(gs_pbs_search_t *self, gs_context_t *ctx,
+                           const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table)
 {
-    int status = gs_pbs_overload_find(&self->overload, ctx, &self->problem);
-    if (status == GS_OK && self->overload.proven) {
-        return decide(self, GS_PBS_STAGE_OVERLOAD, false);
+    gs_pbs_rates_t rates;
+    int status = gs_pbs_rates_find(&rates, ctx, tasks, table, false);
+    if (status == GS_OK && rates.proven) {
+        self->proof.kind = GS_PBS_PROOF_WINDOW;
+        self->proof.n = tasks->n;
+        self->proof.rates = rates;
+        decide(self, GS_PBS_STAGE_OVERLOAD, false);
     }
-    if (status == GS_OK) {
-        status = gs_pbs_dead_interval_find(&self->dead_interval, ctx, &self->problem);
-    }
-    if (status == GS_OK && self->dead_interval.found) {
+    return status;
+}
+
+static int reject_by_interval(gs_pbs_search_t *self, gs_context_t *ctx)
+{
+    gs_pbs_dead_interval_t interval;
+    int status = gs_pbs_dead_interval_find(&interval, ctx, &self->problem);
+    if (status == GS_OK && interval.found) {
+        self->proof.kind = GS_PBS_PROOF_INTERVAL;
+        self->proof.n = self->problem.n;
+        self->proof.interval = interval;
         decide(self, GS_PBS_STAGE_DEAD_INTERVAL, false);
     }
     return status;
 }
 
 /* Computes F, or a superset, and tests the first instant: outside, there is no schedule; inside, F
- * guides a depth-first search. On return feasible is empty unless keep is set. */
+ * guides a depth-first search. */
 static int search_feasible(gs_pbs_search_t *self, gs_context_t *ctx,
                            gs_pbs_transitions_t *transitions, const gs_pbs_latest_start_t *bound,
-                           bool idling, int mode, int64_t limit, bool keep)
+                           bool idling, int mode, int64_t limit)
 {
     gs_pbs_feasible_t *f = &self->feasible;
     const gs_pbs_problem_t *p = &self->problem;
+    gs_pbs_feasible_free(f, ctx);
     int status = gs_pbs_feasible_init(f, ctx, p, transitions, bound, idling, mode, limit);
     if (status == GS_OK && self->answer < 0) {
         if (!gs_pbs_feasible_holds(f, 0, p->arrived[0], 0)) {
@@ -96,22 +140,109 @@ static int search_feasible(gs_pbs_search_t *self, gs_context_t *ctx,
                                      GS_PBS_STAGE_INTERVAL);
         }
     }
-    if (status != GS_OK || !keep) {
-        gs_pbs_feasible_free(f, ctx);
-    }
     return status;
 }
 
-/* Outer approximations of F of rising precision, until the first instant is outside or a schedule
- * is found. */
-static int search_outer(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
-                        const gs_pbs_latest_start_t *bound)
+/* The proof of a window, if its prices alone leave no time at instant 0. */
+static bool prove_by_window(gs_pbs_search_t *self, const gs_pbs_windows_t *windows)
 {
-    int status = GS_OK;
-    for (int64_t limit = 8; status == GS_OK && self->answer < 0 && limit <= 4096; limit *= 8) {
-        status = search_feasible(self, ctx, transitions, bound, false, GS_PBS_FEASIBLE_OUTER, limit,
-                                 false);
+    const gs_pbs_problem_t *p = &self->problem;
+    for (int64_t w = 0; w < windows->count; w++) {
+        gs_pbs_windows_t one = *windows;
+        one.count = 1;
+        one.deadline += w;
+        one.price += w * p->n;
+        one.jobs += w * p->n;
+        if (gs_pbs_windows_latest(&one, 0, p->arrived[0]) < 0) {
+            gs_pbs_rates_t *rates = &self->proof.rates;
+            *rates = (gs_pbs_rates_t){
+                .proven = true, .scale = windows->scale, .window = one.deadline[0]};
+            double worth = 0;
+            for (int32_t i = 0; i < p->n; i++) {
+                rates->price[i] = one.price[i];
+                int64_t jobs = one.price[i] > 0 ? one.jobs[i].must : one.jobs[i].may;
+                worth += (double)one.price[i] * (double)jobs;
+            }
+            rates->load = worth / (double)windows->scale / (double)rates->window;
+            self->proof.kind = GS_PBS_PROOF_WINDOW;
+            self->proof.n = p->n;
+            return true;
+        }
     }
+    return false;
+}
+
+/* Proves "not schedulable" from what the engine knows, after it is made to know enough. */
+static int prove(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
+                 const gs_pbs_search_options_t *options)
+{
+    gs_pbs_windows_t windows = {NULL};
+    const gs_pbs_windows_t *before = engine->store.windows;
+    int status = GS_OK, answer;
+    if (before == NULL && does(options, GS_PBS_SEARCH_SKIP_WINDOWS)) {
+        status = gs_pbs_windows_init(&windows, ctx, &self->problem, WINDOWS);
+        engine->store.windows = &windows;
+    }
+    if (status == GS_OK && (engine->store.windows == NULL ||
+                            !prove_by_window(self, engine->store.windows))) {
+        status = gs_pbs_lazy_closed_set(engine, options->idling, &self->proof);
+        if (status == GS_OK && self->proof.kind == GS_PBS_PROOF_NONE) {
+            /* Decided without the store: let it find out. */
+            gs_pbs_lazy_rounds_options_t rounds = {.idling = options->idling,
+                                                   .parts = GS_PBS_LAZY_ROUNDS_ALL};
+            status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
+            if (status == GS_OK) {
+                status = gs_pbs_lazy_closed_set(engine, options->idling, &self->proof);
+            }
+        }
+    }
+    engine->store.windows = before;
+    gs_pbs_windows_free(&windows, ctx);
+    return status;
+}
+
+/* The lazy search where no answer was found, and the proof where it is "not schedulable". */
+static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
+                         const gs_pbs_latest_start_t *bound, const gs_pbs_feasible_t *outer,
+                         const gs_pbs_search_options_t *options)
+{
+    gs_pbs_windows_t windows = {NULL};
+    gs_pbs_lazy_engine_t engine;
+    bool priced = bound == NULL && does(options, GS_PBS_SEARCH_SKIP_WINDOWS);
+    int status = priced ? gs_pbs_windows_init(&windows, ctx, &self->problem, WINDOWS) : GS_OK;
+    int64_t states = ctx->states;
+    if (status != GS_OK) {
+        gs_pbs_windows_free(&windows, ctx);
+        return status;
+    }
+    status = gs_pbs_lazy_engine_init(&engine, ctx, &self->problem, priced ? &windows : NULL, bound,
+                                     outer);
+    if (status == GS_OK && self->answer < 0) {
+        int parts = GS_PBS_LAZY_ROUNDS_ALL, answer;
+        parts &= does(options, GS_PBS_SEARCH_SKIP_TRIES) ? parts : ~GS_PBS_LAZY_ROUNDS_TRIES;
+        parts &= does(options, GS_PBS_SEARCH_SKIP_POINTS) ? parts : ~GS_PBS_LAZY_ROUNDS_POINTS;
+        parts &= does(options, GS_PBS_SEARCH_SKIP_SWEEPS) ? parts : ~GS_PBS_LAZY_ROUNDS_SWEEPS;
+        bool brief = !does(options, GS_PBS_SEARCH_SHORT_ROUNDS);
+        gs_pbs_lazy_rounds_options_t rounds = {.idling = options->idling,
+                                               .parts = parts,
+                                               .first_work = brief ? 16 : 0,
+                                               .first_spans = brief ? 1 : 0};
+        self->schedule.count = 0;
+        status = gs_pbs_lazy_rounds(&engine, &rounds, &self->schedule, &answer);
+        if (status == GS_OK && answer != GS_PBS_LAZY_OPEN) {
+            decide(self, GS_PBS_STAGE_LAZY, answer == GS_PBS_LAZY_ALIVE);
+        }
+        states = ctx->states;
+    }
+    if (status == GS_OK && self->answer == 0 && options->proof &&
+        self->proof.kind == GS_PBS_PROOF_NONE) {
+        ctx->states = 0; /* the proof has a budget of its own, and is not counted */
+        status = prove(self, ctx, &engine, options);
+        status = status > 0 ? GS_OK : status; /* the answer stands without it */
+        ctx->states = states;
+    }
+    gs_pbs_lazy_engine_free(&engine);
+    gs_pbs_windows_free(&windows, ctx);
     return status;
 }
 
@@ -122,6 +253,7 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
     gs_pbs_problem_t *p = &self->problem;
     gs_pbs_transitions_t transitions;
     gs_pbs_latest_start_t bound = {NULL, NULL};
+    bool has_outer = false;
     int status = gs_pbs_transitions_init(&transitions, ctx, p);
     if (status == GS_OK) {
         status = gs_pbs_latest_start_init(&bound, ctx, p, &transitions);
@@ -135,20 +267,22 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
                                      options->idling ? 0 : 256, GS_PBS_STAGE_LATEST_START);
         }
     }
-    if (status == GS_OK && self->answer < 0 && !options->thorough) {
-        status = search_outer(self, ctx, &transitions, &bound);
+    if (status == GS_OK && self->answer < 0 &&
+        (options->thorough || does(options, GS_PBS_SEARCH_SKIP_OUTER))) {
+        int mode = options->thorough ? GS_PBS_FEASIBLE_EXACT : GS_PBS_FEASIBLE_OUTER;
+        status = search_feasible(self, ctx, &transitions, &bound, false, mode, OUTER_SPANS);
+        has_outer = status == GS_OK;
     }
-    if (status == GS_OK && self->answer < 0) {
-        status = search_feasible(self, ctx, &transitions, &bound, false, GS_PBS_FEASIBLE_EXACT, 0,
-                                 false);
+    bool proves = self->answer == 0 && options->proof;
+    if (status == GS_OK && (self->answer < 0 || proves)) {
+        status = search_lazily(self, ctx, &bound, has_outer ? &self->feasible : NULL, options);
     }
+    gs_pbs_feasible_free(&self->feasible, ctx);
     /* A limited policy keeps the least limit, times a power of 4, that holds the first instant. */
     int64_t limit = options->policy_limit;
     while (status == GS_OK && options->policy && self->answer == 1 && !self->has_policy) {
         int mode = limit == 0 ? GS_PBS_FEASIBLE_EXACT : GS_PBS_FEASIBLE_INNER;
-        gs_pbs_feasible_free(&self->feasible, ctx);
-        status =
-            search_feasible(self, ctx, &transitions, &bound, options->idling, mode, limit, true);
+        status = search_feasible(self, ctx, &transitions, &bound, options->idling, mode, limit);
         self->has_policy =
             status == GS_OK && gs_pbs_feasible_holds(&self->feasible, 0, p->arrived[0], 0);
         limit = limit < INT64_MAX / 4 ? 4 * limit : 0;
@@ -158,29 +292,66 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
     return status;
 }
 
+/* Whether to look at all classes. */
+static bool is_small(const gs_pbs_problem_t *p, const gs_pbs_search_options_t *options)
+{
+    int64_t classes;
+    return options->thorough || options->policy ||
+           (p->n <= TASKS && does(options, GS_PBS_SEARCH_SKIP_CLASSES) &&
+            gs_mul(p->intervals, p->classes, &classes) && classes <= CLASSES);
+}
+
+/* The quick tests before the hyperperiod is cut; *rated: overload was tested. */
+static int try_before_cut(gs_pbs_search_t *self, gs_context_t *ctx,
+                          const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
+                          const gs_pbs_search_options_t *options, bool *rated)
+{
+    int status = GS_OK;
+    *rated = !does(options, GS_PBS_SEARCH_SKIP_RATES);
+    if (!*rated && count_jobs(tasks) > MANY_JOBS) {
+        status = reject_by_rates(self, ctx, tasks, table);
+        *rated = true;
+    }
+    for (int parallel = 0; parallel < 2 && does(options, GS_PBS_SEARCH_SKIP_EDF); parallel++) {
+        if (status == GS_OK && self->answer < 0) {
+            status = try_edf(self, ctx, tasks, table, parallel != 0);
+        }
+    }
+    return status;
+}
+
 /* Decides with undecided batches taken as ineligible. */
 static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
 {
-    bool quick = !options->thorough;
-    int status = quick ? try_edf(self, ctx, tasks, table, false) : GS_OK;
-    if (status == GS_OK && self->answer < 0 && quick) {
-        status = try_edf(self, ctx, tasks, table, true);
+    bool quick = !options->thorough, rated = true;
+    int status = gs_pbs_problem_check(ctx, tasks, table);
+    if (status == GS_OK && quick) {
+        status = try_before_cut(self, ctx, tasks, table, options, &rated);
     }
-    if (status == GS_OK && (self->answer < 0 || options->policy)) {
+    if (status == GS_OK && (self->answer < 0 || (options->policy && self->answer == 1))) {
         status = gs_pbs_problem_init(&self->problem, ctx, tasks, table, false);
     }
-    if (status == GS_OK && self->answer < 0 && quick) {
+    if (status == GS_OK && self->answer < 0 && quick &&
+        does(options, GS_PBS_SEARCH_SKIP_DEPTH_FIRST)) {
         status =
             try_depth_first(self, ctx, NULL, NULL, options->idling, 64, GS_PBS_STAGE_DEPTH_FIRST);
     }
-    if (status == GS_OK && self->answer < 0 && quick) {
-        status = reject_by_certificate(self, ctx);
+    if (status == GS_OK && self->answer < 0 && !rated) {
+        status = reject_by_rates(self, ctx, tasks, table);
     }
-    if (status == GS_OK && (self->answer < 0 || (options->policy && self->answer == 1))) {
-        status = search_classes(self, ctx, options);
+    if (status == GS_OK && self->answer < 0 && quick && tasks->n <= TASKS &&
+        does(options, GS_PBS_SEARCH_SKIP_DEAD_INTERVAL)) {
+        status = reject_by_interval(self, ctx);
     }
-    return status;
+    bool proves = self->answer == 0 && options->proof && self->proof.kind == GS_PBS_PROOF_NONE;
+    if (status != GS_OK || (self->answer >= 0 && !proves && !options->policy)) {
+        return status;
+    }
+    if (proves || (self->answer < 0 && !is_small(&self->problem, options))) {
+        return search_lazily(self, ctx, NULL, NULL, options);
+    }
+    return self->answer == 0 ? GS_OK : search_classes(self, ctx, options);
 }
 
 /* Confirms "not schedulable" with the undecided batches of the table taken as eligible. */
@@ -193,13 +364,15 @@ static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
         return ctx->status;
     }
     gs_batch_table_t optimistic = {table->n, completion, NULL};
-    gs_pbs_search_options_t plain = {.idling = options->idling};
+    gs_pbs_search_options_t plain = {
+        .idling = options->idling, .proof = options->proof, .skip = options->skip};
     gs_pbs_search_t second;
     gs_pbs_search_init(&second);
     int status = run(&second, ctx, tasks, &optimistic, &plain);
-    self->overload = second.overload;
-    self->dead_interval = second.dead_interval;
     self->stage = second.stage;
+    gs_pbs_proof_free(&self->proof, ctx);
+    self->proof = second.proof;
+    gs_pbs_proof_init(&second.proof);
     if (status == GS_OK && second.answer != 0) {
         self->answer = -1;
         self->stage = GS_PBS_STAGE_NONE;
@@ -213,8 +386,12 @@ static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
 int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                       const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
 {
-    int status = run(self, ctx, tasks, table, options);
-    if (status == GS_OK && self->answer == 0 && gs_batch_table_is_open(table)) {
+    bool open = table->undecided != NULL;
+    gs_pbs_search_options_t first = *options;
+    first.proof = options->proof && !open; /* with undecided batches it is about another table */
+    int status = run(self, ctx, tasks, table, &first);
+    if (status == GS_OK && self->answer == 0 && open &&
+        (options->proof || gs_batch_table_is_open(table))) {
         status = confirm_infeasible(self, ctx, tasks, table, options);
     }
     if (status > 0) { /* a budget: "schedulable" stands, anything else is undecided */
@@ -227,6 +404,9 @@ int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodi
     }
     if (self->answer != 1) {
         gs_schedule_free(&self->schedule, ctx);
+    }
+    if (self->answer != 0) {
+        gs_pbs_proof_free(&self->proof, ctx);
     }
     return status;
 }

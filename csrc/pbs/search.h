@@ -2,19 +2,18 @@
  *
  * The question of [RTNS24] (its graph is in pbs/graph/graph.h), answered exactly at any time
  * resolution. Fast tests come first: the two EDF schedulers, a short depth-first search, overload
- * by a linear program, a dead interval. Then the latest starts with inserted idle time, which
- * decide the idling variant and reject nearly all remaining sets; a second depth-first search
- * pruned by them; and the feasible instants of every class, from both sides with rising precision
- * until the two agree.
+ * in the long run, a dead interval. Then, up to twelve tasks, the latest starts with inserted idle
+ * time, which decide the idling variant and reject nearly all remaining sets; a second depth-first
+ * search pruned by them; and an outer approximation of the feasible instants. What is left goes to
+ * the lazy search (pbs/lazy/rounds.h).
  */
 #ifndef GS_PBS_SEARCH_H
 #define GS_PBS_SEARCH_H
 
 #include "core/method.h"
-#include "pbs/feasible.h"
-#include "pbs/overload.h"
 #include "model/schedule.h"
-#include "pbs/dead_interval.h"
+#include "pbs/feasible.h"
+#include "pbs/proof.h"
 
 /* Stage that decided. */
 enum {
@@ -22,11 +21,27 @@ enum {
     GS_PBS_STAGE_EDF_SERIAL = 1,    /* schedulable: EDFserial's schedule */
     GS_PBS_STAGE_EDF_PARALLEL = 2,  /* schedulable: EDFParallel's schedule */
     GS_PBS_STAGE_DEPTH_FIRST = 3,   /* schedulable; or not, when nothing was left out */
-    GS_PBS_STAGE_OVERLOAD = 4,      /* not schedulable: certificate of overload */
+    GS_PBS_STAGE_OVERLOAD = 4,      /* not schedulable: overload in the long run */
     GS_PBS_STAGE_DEAD_INTERVAL = 5, /* not schedulable: dead interval */
     GS_PBS_STAGE_LATEST_START =
         6, /* not schedulable even with inserted idle time; with idling also schedulable */
-    GS_PBS_STAGE_INTERVAL = 7 /* schedulable or not, by the feasible instants */
+    GS_PBS_STAGE_INTERVAL = 7, /* schedulable or not, by the feasible instants */
+    GS_PBS_STAGE_LAZY = 8      /* schedulable or not, by the lazy search */
+};
+
+/* Stages that a search leaves out, for tests of the others. */
+enum {
+    GS_PBS_SEARCH_SKIP_EDF = 1,
+    GS_PBS_SEARCH_SKIP_DEPTH_FIRST = 2,
+    GS_PBS_SEARCH_SKIP_RATES = 4,
+    GS_PBS_SEARCH_SKIP_DEAD_INTERVAL = 8,
+    GS_PBS_SEARCH_SKIP_CLASSES = 16, /* latest starts and feasible instants of all classes */
+    GS_PBS_SEARCH_SKIP_OUTER = 32,
+    GS_PBS_SEARCH_SKIP_WINDOWS = 64,
+    GS_PBS_SEARCH_SKIP_TRIES = 128,
+    GS_PBS_SEARCH_SKIP_POINTS = 256,
+    GS_PBS_SEARCH_SKIP_SWEEPS = 512,
+    GS_PBS_SEARCH_SHORT_ROUNDS = 1024 /* not a stage: rounds of the lazy search begin small */
 };
 
 typedef struct {
@@ -35,6 +50,8 @@ typedef struct {
     bool policy;          /* compute F in any case and keep it: gs_pbs_search_t.feasible */
     int64_t policy_limit; /* 0: all of F; else the most spans per class, the longest ones, raised
                              until they hold the first instant */
+    bool proof;           /* prove a negative answer */
+    int skip;             /* GS_PBS_SEARCH_SKIP_* */
 } gs_pbs_search_options_t;
 
 typedef struct {
@@ -42,8 +59,7 @@ typedef struct {
     int stage;
     int spent;                  /* when undecided: GS_SPENT_* or GS_UNDECIDED */
     gs_schedule_t schedule;     /* when schedulable */
-    gs_pbs_overload_t overload; /* result of the linear program, if it was solved */
-    gs_pbs_dead_interval_t dead_interval;
+    gs_pbs_proof_t proof;       /* when not schedulable and asked for, within the budgets */
     bool has_policy;
     gs_pbs_problem_t problem; /* the problem that feasible refers to */
     gs_pbs_feasible_t feasible;

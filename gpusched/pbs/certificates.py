@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusched.model.batches import members
+from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["DeadInterval", "Overload", "certificate_of"]
 
@@ -56,11 +57,14 @@ class DeadInterval:
     least: int
 
 
-def certificate_of(stage: str, proofs: Any) -> Overload | DeadInterval | None:
-    """The certificate of a stage, from the numbers of the core."""
-    (scale, price, load, _), (_, start, end, mask, least) = proofs
-    if stage == "overload":
-        return Overload(tuple(price.tolist()), scale, load)
-    if stage == "dead_interval":
-        return DeadInterval(start, end, members(mask), least)
+def certificate_of(
+    proof: dict[str, Any] | None, tasks: KernelTasks
+) -> Overload | DeadInterval | None:
+    """The certificate in a proof of the core."""
+    if proof is None:
+        return None
+    if proof["kind"] == "window" and proof["window"] in (-1, tasks.hyperperiod):
+        return Overload(tuple(proof["prices"].tolist()), proof["scale"], proof["load"])
+    if proof["kind"] == "interval":
+        return DeadInterval(proof["from"], proof["to"], members(proof["tasks"]), proof["least"])
     return None

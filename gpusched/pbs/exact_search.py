@@ -40,8 +40,9 @@ STAGES = (*enumeration("pbs.stage"), "graph")
 ``edf_serial``, ``edf_parallel``: that scheduler's schedule is one. ``depth_first``: a short search,
 the most promising batch first, found a schedule (or tried everything). ``overload``,
 ``dead_interval``: see the certificates. ``latest_start``: no state can be completed even with
-inserted idle time (all was tried). ``interval``: the feasible instants of every state. ``graph``:
-the scheduling graph. ``none``: a budget was spent, or the table leaves the answer open.
+inserted idle time (all was tried). ``interval``: the feasible instants of every state. ``lazy``: a
+search that learns, for the states it reaches, when they cannot be completed. ``graph``: the
+scheduling graph. ``none``: a budget was spent, or the table leaves the answer open.
 """
 
 SPENT = ("", *enumeration("core.status")[1:], "depth")
@@ -54,6 +55,7 @@ _BY = {
     "depth_first": "a depth-first search found a schedule",
     "latest_start": "a search from the latest start times found a schedule",
     "interval": "the feasible instants of all states give a schedule",
+    "lazy": "a search that learns which states are dead found a schedule",
     "graph": "the scheduling graph has a schedule",
 }
 
@@ -313,7 +315,7 @@ def search(
     limit = 0 if isinstance(policy, bool) else integer(policy, "policy")
     if limit < 1 and not isinstance(policy, bool):
         raise ValueError(f"policy: got {policy!r}, expected True, False or a positive number")
-    columns, frames, proofs, spans = _core.pbs_search(
+    columns, frames, proof, spans = _core.pbs_search(
         *arrays_of(tasks, table),
         undecided_of(tasks, table),
         idling=idling,
@@ -324,6 +326,7 @@ def search(
         bytes=budget.bytes or 0,
         seconds=float(budget.seconds or 0),
         stop=stop,
+        proof=not is_stack,
     )
     answer, stage, spent, states, size, ns = columns
     if is_stack:
@@ -355,7 +358,7 @@ def search(
         accepted=bool(answer[0] == 1),
         rejected=bool(answer[0] == 0),
         schedule=schedule,
-        certificate=certificate_of(STAGES[int(stage[0])], proofs),
+        certificate=certificate_of(proof, tasks),
         policy=None if spans is None else Policy(tasks, table, *spans),
         repeats=_repeats(schedule, tasks),
         stage_code=int(stage[0]),
@@ -399,7 +402,7 @@ def _infinite_horizon(
     tasks: KernelTasks, table: BatchTable, idling: bool, budget: Budget, stop: Any
 ) -> Search:
     began = perf_counter()
-    (answer, spent, states, size, load, start, length), prices, frames = _core.pbs_endless(
+    (answer, spent, states, size, start, length), proof, frames = _core.pbs_endless(
         *arrays_of(tasks, table),
         undecided_of(tasks, table),
         idling=idling,
@@ -408,9 +411,7 @@ def _infinite_horizon(
         seconds=float(budget.seconds or 0),
         stop=stop,
     )
-    certificate = None
-    if prices is not None and answer == 0:
-        certificate = Overload(tuple(prices[1].tolist()), prices[0], load)
+    certificate = certificate_of(proof, tasks)
     decided = "overload" if certificate is not None else "interval"
     return Search(
         tasks=tasks,

@@ -1,4 +1,5 @@
 /* The search and the EDF schedulers for Python: one set in full, or a stack of sets in arrays. */
+#include "python/pbs/py_proof.h"
 #include "python/support/frame_arrays.h"
 #include "python/support/pbs_arguments.h"
 #include "python/support/parameters.h"
@@ -36,24 +37,6 @@ static int search_set(gs_python_call_t *call, const gs_python_problem_t *problem
     return GS_OK;
 }
 
-/* (scale, prices, load, proven) and (found, from, to, tasks, least). */
-static PyObject *proofs(const gs_pbs_search_t *search, int32_t n)
-{
-    npy_intp length = n;
-    PyArrayObject *price = gs_python_new(1, &length, NPY_INT64);
-    if (price == NULL) {
-        return NULL;
-    }
-    for (int32_t i = 0; i < n; i++) {
-        gs_python_i64(price)[i] = search->overload.price[i];
-    }
-    const gs_pbs_dead_interval_t *w = &search->dead_interval;
-    return Py_BuildValue("(LNdi)(iLLLL)", (long long)search->overload.scale, price,
-                         search->overload.load, (int)search->overload.proven, (int)w->found,
-                         (long long)w->from, (long long)w->to, (long long)w->tasks,
-                         (long long)w->least);
-}
-
 /* F as arrays (begin, first, last), or None. */
 static PyObject *feasible_arrays(const gs_pbs_search_t *search)
 {
@@ -78,29 +61,30 @@ static PyObject *feasible_arrays(const gs_pbs_search_t *search)
 
 PyDoc_STRVAR(search_doc,
              "pbs_search(period, deadline, offset, completion, undecided, *, idling, thorough, "
-             "policy, policy_limit, states, bytes, seconds, stop)\n"
+             "policy, policy_limit, states, bytes, seconds, stop, proof=False, skip=0)\n"
              "--\n\n"
              "Decides a stack of N task sets (gs_pbs_search_run). Arrays of shape (N, n) and\n"
              "(N, 2**n); undecided and stop may be None; budgets of 0 are none. Returns the\n"
              "columns (answer, stage, spent, states, bytes, nanoseconds) of length N and, for a\n"
-             "stack of one, (start, end, batch) or None, the proofs and F, else None thrice.");
+             "stack of one, (start, end, batch) or None, the proof or None, and F or None, else\n"
+             "None thrice. skip: stages left out, GS_PBS_SEARCH_SKIP_*.");
 
 static const gs_python_signature_t PBS_SEARCH_SIGNATURE = {
-    "pbs_search", "OOOOOpppLLLdO", 5, 0,
+    "pbs_search", "OOOOOpppLLLdOpi", 5, 2,
     (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "idling",
                           "thorough", "policy", "policy_limit", "states", "bytes", "seconds",
-                          "stop"}};
+                          "stop", "proof", "skip"}};
 
 static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
 {
     PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
-    int idling, thorough, policy;
+    int idling, thorough, policy, proof = 0, skip = 0;
     long long policy_limit, states, bytes;
     double seconds;
     if (!gs_python_parse(&PBS_SEARCH_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
                          &completion, &undecided, &idling, &thorough, &policy, &policy_limit,
-                         &states, &bytes, &seconds, &stop)) {
+                         &states, &bytes, &seconds, &stop, &proof, &skip)) {
         return NULL;
     }
     if (states < 0 || policy_limit < 0) {
@@ -112,7 +96,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (!gs_python_call_init(&call, stop, seconds, bytes)) {
         return NULL;
     }
-    PyObject *result = NULL, *schedule = NULL, *proof = NULL, *feasible = NULL;
+    PyObject *result = NULL, *schedule = NULL, *reason = NULL, *feasible = NULL;
     PyArrayObject *columns[COLUMNS] = {NULL};
     gs_python_problem_t problem;
     gs_pbs_search_t search;
@@ -121,8 +105,13 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
         !gs_python_new_columns(columns, COLUMNS, problem.sets)) {
         goto out;
     }
-    gs_pbs_search_options_t options = {idling != 0, thorough != 0, policy != 0 && problem.sets == 1,
-                                       policy_limit};
+    bool one = problem.sets == 1;
+    gs_pbs_search_options_t options = {.idling = idling != 0,
+                                       .thorough = thorough != 0,
+                                       .policy = policy != 0 && one,
+                                       .policy_limit = policy_limit,
+                                       .proof = proof != 0 && one,
+                                       .skip = skip};
     int status = GS_OK;
     gs_python_release(&call);
     for (npy_intp set = 0; set < problem.sets && status == GS_OK; set++) {
@@ -141,17 +130,16 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
         gs_python_raise(module, &call, status);
         goto out;
     }
-    bool one = problem.sets == 1;
     schedule = one && search.answer == 1 ? gs_python_frames(&search.schedule) : Py_NewRef(Py_None);
-    proof = one ? proofs(&search, problem.n) : Py_NewRef(Py_None);
+    reason = one ? gs_python_pbs_proof(&search.proof) : Py_NewRef(Py_None);
     feasible = one ? feasible_arrays(&search) : Py_NewRef(Py_None);
-    if (schedule != NULL && proof != NULL && feasible != NULL) {
+    if (schedule != NULL && reason != NULL && feasible != NULL) {
         result = Py_BuildValue("(OOOOOO)OOO", columns[0], columns[1], columns[2], columns[3],
-                               columns[4], columns[5], schedule, proof, feasible);
+                               columns[4], columns[5], schedule, reason, feasible);
     }
 out:
     Py_XDECREF(schedule);
-    Py_XDECREF(proof);
+    Py_XDECREF(reason);
     Py_XDECREF(feasible);
     gs_pbs_search_free(&search, &call.ctx);
     for (int i = 0; i < COLUMNS; i++) {
@@ -245,8 +233,8 @@ PyDoc_STRVAR(
     "--\n\n"
     "Decides one task set (a stack of one) over an infinite horizon (gs_pbs_infinite_horizon_run). "
     "Returns (answer,\n"
-    "spent, states, bytes, load, cycle_from, cycle_length), prices as (scale, price) or\n"
-    "None, and (start, end, batch) or None.");
+    "spent, states, bytes, cycle_from, cycle_length), the proof or None, and\n"
+    "(start, end, batch) or None.");
 
 static const gs_python_signature_t PBS_ENDLESS_SIGNATURE = {
     "pbs_endless", "OOOOOpLLdO", 5, 0,
@@ -272,8 +260,7 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
     if (!gs_python_call_init(&call, stop, seconds, bytes)) {
         return NULL;
     }
-    PyObject *result = NULL, *frames = NULL, *prices = NULL;
-    PyArrayObject *price = NULL;
+    PyObject *result = NULL, *frames = NULL, *reason = NULL;
     gs_python_problem_t problem;
     gs_pbs_infinite_horizon_t endless;
     gs_pbs_infinite_horizon_init(&endless);
@@ -291,27 +278,21 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
         gs_python_raise(module, &call, status);
         goto out;
     }
-    npy_intp n = problem.n;
-    if (endless.overload.proven) {
-        price = gs_python_new(1, &n, NPY_INT64);
-        if (price == NULL) {
-            goto out;
-        }
-        memcpy(PyArray_DATA(price), endless.overload.price, (size_t)n * sizeof(int64_t));
-        prices = Py_BuildValue("LO", (long long)endless.overload.scale, price);
-    } else {
-        prices = Py_NewRef(Py_None);
+    gs_pbs_proof_t proof = {.kind = GS_PBS_PROOF_NONE};
+    if (endless.answer == 0 && endless.rates.proven) {
+        proof = (gs_pbs_proof_t){
+            .kind = GS_PBS_PROOF_WINDOW, .n = problem.n, .rates = endless.rates};
     }
+    reason = gs_python_pbs_proof(&proof);
     frames = endless.answer == 1 ? gs_python_frames(&endless.schedule) : Py_NewRef(Py_None);
-    if (prices != NULL && frames != NULL) {
-        result = Py_BuildValue("(iiLLdLL)OO", endless.answer, endless.spent,
+    if (reason != NULL && frames != NULL) {
+        result = Py_BuildValue("(iiLLLL)OO", endless.answer, endless.spent,
                                (long long)call.ctx.states, (long long)call.ctx.bytes_peak,
-                               endless.overload.load, (long long)endless.cycle_from,
-                               (long long)endless.cycle_length, prices, frames);
+                               (long long)endless.cycle_from, (long long)endless.cycle_length,
+                               reason, frames);
     }
 out:
-    Py_XDECREF((PyObject *)price);
-    Py_XDECREF(prices);
+    Py_XDECREF(reason);
     Py_XDECREF(frames);
     gs_pbs_infinite_horizon_free(&endless, &call.ctx);
     gs_python_problem_free(&problem);

@@ -1,0 +1,258 @@
+/* Collection of the dead instants that a proof needs. */
+#include "pbs/lazy/closed_set.h"
+
+#include "core/vector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A class of the proof. */
+typedef struct {
+    int64_t k, class_index;
+    int64_t latest; /* INT64_MAX: only spans count */
+    int64_t spans;
+} class_t;
+
+/* A span of a class, or (last = INT64_MAX) all that is after its latest start. */
+typedef struct {
+    int64_t entry;
+    gs_pbs_span_t span;
+} item_t;
+
+typedef struct {
+    gs_pbs_lazy_engine_t *engine;
+    gs_context_t *ctx;
+    const gs_pbs_problem_t *problem;
+    bool complete; /* everything needed so far is known to be dead */
+    class_t *classes;
+    int64_t count, capacity;
+    item_t *items; /* in the order of discovery; those before `done` are worked off */
+    int64_t item_count, item_capacity, done;
+    gs_hash_index_t index; /* of classes */
+    gs_hash_index_t item_index;
+} collection_t;
+
+static int entry_of(collection_t *self, int64_t k, int64_t class_index, int64_t *entry)
+{
+    uint64_t hash = gs_hash_index_mix((uint64_t)k, (uint64_t)class_index);
+    int64_t cursor = 0;
+    while ((*entry = gs_hash_index_next(&self->index, hash, &cursor)) >= 0) {
+        if (self->classes[*entry].k == k && self->classes[*entry].class_index == class_index) {
+            return GS_OK;
+        }
+    }
+    class_t *classes = gs_vector_reserve(self->ctx, self->classes, &self->capacity, self->count + 1,
+                                         sizeof *classes);
+    if (classes == NULL) {
+        return self->ctx->status;
+    }
+    self->classes = classes;
+    *entry = self->count;
+    classes[self->count++] = (class_t){k, class_index, INT64_MAX, 0};
+    return gs_hash_index_add(&self->index, self->ctx, hash, *entry);
+}
+
+/* Adds a span of a class unless it is there. */
+static int need(collection_t *self, int64_t k, int64_t class_index, int64_t first, int64_t last)
+{
+    int64_t entry, cursor = 0, id;
+    int status = entry_of(self, k, class_index, &entry);
+    if (status != GS_OK) {
+        return status;
+    }
+    uint64_t hash = gs_hash_index_mix((uint64_t)entry, (uint64_t)first ^ (uint64_t)(last >> 62));
+    while ((id = gs_hash_index_next(&self->item_index, hash, &cursor)) >= 0) {
+        const item_t *item = &self->items[id];
+        if (item->entry == entry && item->span.first == first && item->span.last == last) {
+            return GS_OK;
+        }
+    }
+    item_t *items = gs_vector_reserve(self->ctx, self->items, &self->item_capacity,
+                                      self->item_count + 1, sizeof *items);
+    if (items == NULL) {
+        return self->ctx->status;
+    }
+    self->items = items;
+    items[self->item_count] = (item_t){entry, {first, last}};
+    if (last == INT64_MAX) {
+        self->classes[entry].latest = first - 1;
+    } else {
+        self->classes[entry].spans++;
+    }
+    status = gs_hash_index_add(&self->item_index, self->ctx, hash, self->item_count++);
+    return status == GS_OK ? gs_count_states(self->ctx, 1) : status;
+}
+
+/* Adds what is needed for first..last of a class to be dead. spans: without inserted idle time. */
+static int need_dead(collection_t *self, int64_t k, int64_t class_index, int64_t first,
+                     int64_t last, bool spans)
+{
+    gs_pbs_lazy_store_t *store = &self->engine->store;
+    gs_pbs_lazy_view_t view;
+    int status = gs_pbs_lazy_store_view(store, self->ctx, k, class_index, spans, &view);
+    if (status != GS_OK) {
+        return status;
+    }
+    int64_t bound = class_index == 0 ? view.last : gs_pbs_lazy_store_bound(store, k, class_index);
+    last = last < bound ? last : bound; /* the prices show the rest */
+    int64_t latest = view.latest < view.first ? view.first - 1 : view.latest;
+    for (int64_t at = first; at <= last && status == GS_OK;) {
+        if (at > latest) {
+            bool by_spans = class_index == 0 && spans;
+            return need(self, k, class_index, latest + 1, by_spans ? view.last : INT64_MAX);
+        }
+        int64_t until = gs_pbs_lazy_view_dead_until(&view, at);
+        if (until < at) {
+            self->complete = false;
+            return GS_OK;
+        }
+        until = until < latest ? until : latest;
+        status = need(self, k, class_index, gs_pbs_lazy_view_dead_from(&view, at), until);
+        at = until + 1;
+    }
+    return status;
+}
+
+/* Adds what the moves of a span, or of all after a latest start, lead to. */
+static int follow(collection_t *self, const item_t *item)
+{
+    gs_pbs_lazy_engine_t *engine = self->engine;
+    const gs_pbs_problem_t *p = self->problem;
+    int64_t k = self->classes[item->entry].k, c = self->classes[item->entry].class_index;
+    bool spans = item->span.last != INT64_MAX;
+    int64_t first = item->span.first, last = item->span.last, work = 1;
+    if (c == 0) {
+        return need_dead(self, k + 1, p->arrived[k + 1] - p->arrived[k], p->start[k + 1],
+                         p->start[k + 1], spans);
+    }
+    gs_pbs_lazy_class_t facts;
+    gs_pbs_lazy_moves_class(&engine->moves, k, c, &facts);
+    int64_t bound = gs_pbs_lazy_store_bound(&engine->store, k, c);
+    last = last < bound ? last : bound;
+    if (last < first) {
+        return GS_OK;
+    }
+    int status = GS_OK;
+    if (!spans && gs_pbs_lazy_moves_waits(&engine->moves, &facts)) {
+        status = need_dead(self, k + 1, c + p->arrived[k + 1] - p->arrived[k], p->start[k + 1],
+                           p->start[k + 1], false);
+    }
+    for (uint32_t batch = facts.pending; batch != 0 && status == GS_OK && self->complete;
+         batch = (batch - 1) & facts.pending) {
+        int64_t time = p->completion[batch], to = k;
+        work++;
+        if (time == 0) {
+            continue;
+        }
+        int64_t limit = (facts.urgent & ~batch) != 0 ? facts.due - 1 : facts.due;
+        limit = facts.absent < limit ? facts.absent : limit;
+        int64_t from = first + time, end = last + time < limit ? last + time : limit;
+        int64_t rest = c - gs_pbs_lazy_moves_step(&engine->moves, batch) - p->arrived[k];
+        while (p->start[to + 1] <= from) {
+            to++;
+        }
+        for (; from <= end && status == GS_OK; to++) {
+            int64_t upper = p->start[to + 1] - 1 < end ? p->start[to + 1] - 1 : end;
+            status = need_dead(self, to, rest + p->arrived[to], from, upper, spans);
+            from = upper + 1;
+            work += 50;
+        }
+    }
+    return status == GS_OK ? gs_poll(self->ctx, work) : status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const item_t *x = a, *y = b;
+    if (x->entry != y->entry) {
+        return x->entry < y->entry ? -1 : 1;
+    }
+    return (x->span.first > y->span.first) - (x->span.first < y->span.first);
+}
+
+/* Allocates the arrays of a proof. */
+static int allocate(gs_pbs_proof_t *proof, gs_context_t *ctx, const gs_pbs_windows_t *windows,
+                    int64_t entries, int64_t spans)
+{
+    size_t n = (size_t)proof->n, e = (size_t)entries;
+    size_t w = windows == NULL ? 0 : (size_t)windows->count;
+    proof->deadline = gs_alloc(ctx, w, sizeof *proof->deadline);
+    proof->price = gs_alloc(ctx, w * n, sizeof *proof->price);
+    proof->start = gs_alloc(ctx, e, sizeof *proof->start);
+    proof->pending = gs_alloc(ctx, e * n, sizeof *proof->pending);
+    proof->latest = gs_alloc(ctx, e, sizeof *proof->latest);
+    proof->span_begin = gs_alloc(ctx, e + 1, sizeof *proof->span_begin);
+    proof->spans = gs_alloc(ctx, (size_t)spans, sizeof *proof->spans);
+    bool fine = proof->deadline != NULL && proof->price != NULL && proof->start != NULL &&
+                proof->pending != NULL && proof->latest != NULL && proof->span_begin != NULL &&
+                proof->spans != NULL;
+    return fine ? GS_OK : ctx->status;
+}
+
+static int write_proof(collection_t *self, gs_pbs_proof_t *proof)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    const gs_pbs_windows_t *windows = self->engine->store.windows;
+    int64_t spans = 0, span = 0, item = 0;
+    for (int64_t e = 0; e < self->count; e++) {
+        spans += self->classes[e].spans;
+    }
+    proof->n = p->n;
+    int status = allocate(proof, self->ctx, windows, self->count, spans);
+    if (status != GS_OK) {
+        return status;
+    }
+    proof->kind = GS_PBS_PROOF_CLOSED;
+    proof->windows = windows == NULL ? 0 : windows->count;
+    proof->scale = windows == NULL ? 1 : windows->scale;
+    if (proof->windows > 0) {
+        size_t count = (size_t)proof->windows;
+        memcpy(proof->deadline, windows->deadline, count * sizeof *proof->deadline);
+        memcpy(proof->price, windows->price, count * (size_t)p->n * sizeof *proof->price);
+    }
+    if (self->item_count > 0) {
+        qsort(self->items, (size_t)self->item_count, sizeof *self->items, compare);
+    }
+    for (int64_t e = 0; e < self->count; e++) {
+        const class_t *c = &self->classes[e];
+        proof->start[e] = p->start[c->k];
+        proof->latest[e] = c->latest;
+        for (int32_t i = 0; i < p->n; i++) {
+            proof->pending[e * p->n + i] = c->class_index / p->stride[i] % p->radix[i];
+        }
+        proof->span_begin[e] = span;
+        for (; item < self->item_count && self->items[item].entry == e; item++) {
+            if (self->items[item].span.last != INT64_MAX) {
+                proof->spans[span++] = self->items[item].span;
+            }
+        }
+    }
+    proof->span_begin[self->count] = span;
+    proof->span_count = span;
+    proof->entries = self->count;
+    return GS_OK;
+}
+
+int gs_pbs_lazy_closed_set(gs_pbs_lazy_engine_t *engine, bool idling, gs_pbs_proof_t *proof)
+{
+    const gs_pbs_problem_t *p = engine->moves.problem;
+    collection_t self = {.engine = engine,
+                         .ctx = engine->ctx,
+                         .problem = p,
+                         .complete = true};
+    gs_hash_index_init(&self.index);
+    gs_hash_index_init(&self.item_index);
+    int status = need_dead(&self, 0, p->arrived[0], 0, 0, !idling);
+    while (status == GS_OK && self.complete && self.done < self.item_count) {
+        item_t item = self.items[self.done++];
+        status = follow(&self, &item);
+    }
+    if (status == GS_OK && self.complete) {
+        status = write_proof(&self, proof);
+    }
+    gs_free(self.ctx, self.classes);
+    gs_free(self.ctx, self.items);
+    gs_hash_index_free(&self.index, self.ctx);
+    gs_hash_index_free(&self.item_index, self.ctx);
+    return status;
+}

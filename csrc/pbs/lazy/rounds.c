@@ -1,0 +1,82 @@
+/* Order and budgets of the parts of a lazy search. */
+#include "pbs/lazy/rounds.h"
+
+#include "pbs/lazy/inserted_idle.h"
+#include "pbs/lazy/sweep.h"
+#include "pbs/lazy/work_conserving.h"
+
+enum { FIRST_WORK = 1 << 18, FIRST_SPANS = 32 };
+
+/* Tries of one width, by each order of the moves. */
+static int try_all(gs_pbs_lazy_engine_t *self, int32_t width, int64_t work, gs_schedule_t *schedule,
+                   int *answer)
+{
+    int status = GS_OK, orders = self->moves.worth == NULL ? 1 : GS_PBS_LAZY_MOVES_ORDERS;
+    for (int order = 0; order < orders && status == GS_OK && *answer == GS_PBS_LAZY_OPEN; order++) {
+        gs_pbs_lazy_work_conserving_options_t options = {width, order, true};
+        self->work_limit = self->work + work;
+        status = gs_pbs_lazy_work_conserving(self, &options, schedule, answer);
+    }
+    return status;
+}
+
+static int search_idling(gs_pbs_lazy_engine_t *self, gs_schedule_t *schedule, int *answer)
+{
+    int status =
+        gs_pbs_lazy_inserted_idle(self, 0, 0, self->moves.problem->arrived[0], answer);
+    if (status == GS_OK && *answer == GS_PBS_LAZY_ALIVE) {
+        status = gs_pbs_lazy_inserted_idle_schedule(self, schedule);
+    }
+    return status;
+}
+
+/* The sweep, and what it says about the first state. */
+static int sweep(gs_pbs_lazy_engine_t *self, int64_t spans, int64_t work, int *answer)
+{
+    const gs_pbs_problem_t *p = self->moves.problem;
+    bool complete;
+    self->work_limit = self->work + work;
+    int status = gs_pbs_lazy_sweep(self, spans, &complete);
+    if (status == GS_OK) {
+        gs_pbs_lazy_view_t view;
+        status = gs_pbs_lazy_store_view(&self->store, self->ctx, 0, p->arrived[0], true, &view);
+        if (status == GS_OK && gs_pbs_lazy_view_is_dead(&view, 0)) {
+            *answer = GS_PBS_LAZY_DEAD;
+        }
+    }
+    return status;
+}
+
+int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_options_t *options,
+                       gs_schedule_t *schedule, int *answer)
+{
+    *answer = GS_PBS_LAZY_OPEN;
+    int64_t work = options->first_work > 0 ? options->first_work : FIRST_WORK;
+    int64_t spans = options->first_spans > 0 ? options->first_spans : FIRST_SPANS;
+    int64_t end = options->most_work > 0 ? self->work + options->most_work : INT64_MAX;
+    int32_t width = 1;
+    int status = GS_OK;
+    self->work_limit = end;
+    if (options->idling) {
+        return search_idling(self, schedule, answer);
+    }
+    while (status == GS_OK && *answer == GS_PBS_LAZY_OPEN && self->work < end) {
+        if ((options->parts & GS_PBS_LAZY_ROUNDS_TRIES) != 0) {
+            status = try_all(self, width, work / 4, schedule, answer);
+        }
+        if (status == GS_OK && *answer == GS_PBS_LAZY_OPEN &&
+            (options->parts & GS_PBS_LAZY_ROUNDS_POINTS) != 0) {
+            gs_pbs_lazy_work_conserving_options_t all = {0, GS_PBS_LAZY_MOVES_SAVES, false};
+            self->work_limit = self->work + work;
+            status = gs_pbs_lazy_work_conserving(self, &all, schedule, answer);
+        }
+        if (status == GS_OK && *answer == GS_PBS_LAZY_OPEN &&
+            (options->parts & GS_PBS_LAZY_ROUNDS_SWEEPS) != 0) {
+            status = sweep(self, spans, work, answer);
+        }
+        work = work < INT64_MAX / 8 ? 4 * work : work;
+        spans = spans < INT64_MAX / 8 ? 4 * spans : spans;
+        width = width < GS_PBS_LAZY_MOVES_WIDTH ? 2 * width : width;
+    }
+    return status;
+}
