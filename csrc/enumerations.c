@@ -70,6 +70,8 @@ static const char *const PBS_STAGE[] = {
     [GS_PBS_STAGE_LATEST_START] = "latest_start",
     [GS_PBS_STAGE_INTERVAL] = "interval",
     [GS_PBS_STAGE_LAZY] = "lazy",
+    [GS_PBS_STAGE_GROUPS] = "groups",
+    [GS_PBS_STAGE_CORE] = "core",
 };
 
 static const char *const PBS_DISPATCH[] = {

@@ -13,8 +13,8 @@ from test_search import random_set
 from gpusched import _core
 
 # Stages to skip, as GS_PBS_SEARCH_SKIP_* in csrc/pbs/search.h.
-EDF, DIVE, RATES, INTERVAL, CLASSES, OUTER, WINDOWS, TRIES, POINTS, SWEEPS, SHORT = (
-    1 << i for i in range(11)
+(EDF, DIVE, RATES, INTERVAL, CLASSES, OUTER, WINDOWS, TRIES, POINTS, SWEEPS, SHORT, WHOLE, REDUCE) = (
+    1 << i for i in range(13)
 )
 QUICK = EDF | DIVE | RATES | INTERVAL
 MIXES = {
@@ -26,6 +26,7 @@ MIXES = {
     "rounds after classes": QUICK | OUTER | SHORT,
     "rounds after outer": QUICK | SHORT,
     "sweeps after classes": QUICK | OUTER | POINTS | SHORT,
+    "groups and cores": QUICK | REDUCE | SHORT,
     "rates and windows": EDF | DIVE | INTERVAL | CLASSES,
 }
 

@@ -5,13 +5,17 @@
 #include "pbs/edf.h"
 #include "pbs/lazy/closed_set.h"
 #include "pbs/lazy/rounds.h"
+#include "pbs/reduced/reductions.h"
 
 enum {
     MANY_JOBS = 4096,     /* with more, overload is tested before any schedule is built */
     TASKS = 12,           /* with more, classes are not all looked at */
     CLASSES = 1 << 22,    /* nor with more of them */
     OUTER_SPANS = 8,
-    WINDOWS = 48
+    WINDOWS = 48,
+    FEW_WINDOWS = 12,     /* with more than PRICED tasks, whose tables take long to look through */
+    PRICED = 16,
+    LARGE_WORK = 1 << 22  /* of the lazy search before more groups and cores are tried */
 };
 
 void gs_pbs_search_init(gs_pbs_search_t *self)
@@ -201,16 +205,63 @@ static int prove(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t 
     return status;
 }
 
+/* The next round of groups and cores. */
+static int reduce(gs_pbs_search_t *self, gs_context_t *ctx, const gs_pbs_search_options_t *options,
+                  gs_pbs_reduced_reductions_t *reductions)
+{
+    int answer;
+    gs_pbs_proof_t *proof = options->proof ? &self->proof : NULL;
+    int status =
+        gs_pbs_reduced_reductions_next(reductions, ctx, &self->schedule, proof, &answer);
+    if (answer >= 0) {
+        decide(self, answer == 1 ? GS_PBS_STAGE_GROUPS : GS_PBS_STAGE_CORE, answer == 1);
+    }
+    return status;
+}
+
+/* Rounds of the lazy search, with groups and cores between them where there are many tasks. */
+static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
+                         const gs_pbs_search_options_t *options,
+                         gs_pbs_reduced_reductions_t *reductions)
+{
+    int parts = GS_PBS_LAZY_ROUNDS_ALL, answer, status = GS_OK;
+    parts &= does(options, GS_PBS_SEARCH_SKIP_TRIES) ? parts : ~GS_PBS_LAZY_ROUNDS_TRIES;
+    parts &= does(options, GS_PBS_SEARCH_SKIP_POINTS) ? parts : ~GS_PBS_LAZY_ROUNDS_POINTS;
+    parts &= does(options, GS_PBS_SEARCH_SKIP_SWEEPS) ? parts : ~GS_PBS_LAZY_ROUNDS_SWEEPS;
+    bool brief = !does(options, GS_PBS_SEARCH_SHORT_ROUNDS);
+    gs_pbs_lazy_rounds_options_t rounds = {.idling = options->idling,
+                                           .parts = parts,
+                                           .first_work = brief ? 16 : 0,
+                                           .first_spans = brief ? 1 : 0,
+                                           .most_work = options->most_work};
+    while (status == GS_OK && self->answer < 0) {
+        if (reductions != NULL) {
+            rounds.most_work = rounds.most_work == 0 ? LARGE_WORK : 2 * rounds.most_work;
+        }
+        self->schedule.count = 0;
+        status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
+        if (status == GS_OK && answer != GS_PBS_LAZY_OPEN) {
+            decide(self, GS_PBS_STAGE_LAZY, answer == GS_PBS_LAZY_ALIVE);
+        } else if (reductions == NULL) {
+            break;
+        } else if (status == GS_OK) {
+            status = reduce(self, ctx, options, reductions);
+        }
+    }
+    return status;
+}
+
 /* The lazy search where no answer was found, and the proof where it is "not schedulable". */
 static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
                          const gs_pbs_latest_start_t *bound, const gs_pbs_feasible_t *outer,
-                         const gs_pbs_search_options_t *options)
+                         const gs_pbs_search_options_t *options,
+                         gs_pbs_reduced_reductions_t *reductions)
 {
     gs_pbs_windows_t windows = {NULL};
     gs_pbs_lazy_engine_t engine;
     bool priced = bound == NULL && does(options, GS_PBS_SEARCH_SKIP_WINDOWS);
-    int status = priced ? gs_pbs_windows_init(&windows, ctx, &self->problem, WINDOWS) : GS_OK;
-    int64_t states = ctx->states;
+    int64_t most = self->problem.n > PRICED ? FEW_WINDOWS : WINDOWS;
+    int status = priced ? gs_pbs_windows_init(&windows, ctx, &self->problem, most) : GS_OK;
     if (status != GS_OK) {
         gs_pbs_windows_free(&windows, ctx);
         return status;
@@ -218,24 +269,11 @@ static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
     status = gs_pbs_lazy_engine_init(&engine, ctx, &self->problem, priced ? &windows : NULL, bound,
                                      outer);
     if (status == GS_OK && self->answer < 0) {
-        int parts = GS_PBS_LAZY_ROUNDS_ALL, answer;
-        parts &= does(options, GS_PBS_SEARCH_SKIP_TRIES) ? parts : ~GS_PBS_LAZY_ROUNDS_TRIES;
-        parts &= does(options, GS_PBS_SEARCH_SKIP_POINTS) ? parts : ~GS_PBS_LAZY_ROUNDS_POINTS;
-        parts &= does(options, GS_PBS_SEARCH_SKIP_SWEEPS) ? parts : ~GS_PBS_LAZY_ROUNDS_SWEEPS;
-        bool brief = !does(options, GS_PBS_SEARCH_SHORT_ROUNDS);
-        gs_pbs_lazy_rounds_options_t rounds = {.idling = options->idling,
-                                               .parts = parts,
-                                               .first_work = brief ? 16 : 0,
-                                               .first_spans = brief ? 1 : 0};
-        self->schedule.count = 0;
-        status = gs_pbs_lazy_rounds(&engine, &rounds, &self->schedule, &answer);
-        if (status == GS_OK && answer != GS_PBS_LAZY_OPEN) {
-            decide(self, GS_PBS_STAGE_LAZY, answer == GS_PBS_LAZY_ALIVE);
-        }
-        states = ctx->states;
+        status = search_rounds(self, ctx, &engine, options, reductions);
     }
     if (status == GS_OK && self->answer == 0 && options->proof &&
         self->proof.kind == GS_PBS_PROOF_NONE) {
+        int64_t states = ctx->states;
         ctx->states = 0; /* the proof has a budget of its own, and is not counted */
         status = prove(self, ctx, &engine, options);
         status = status > 0 ? GS_OK : status; /* the answer stands without it */
@@ -243,6 +281,21 @@ static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
     }
     gs_pbs_lazy_engine_free(&engine);
     gs_pbs_windows_free(&windows, ctx);
+    return status;
+}
+
+/* Many tasks, or many classes. */
+static int search_large(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                        const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
+{
+    bool reduced = (tasks->n > TASKS || !does(options, GS_PBS_SEARCH_REDUCE)) &&
+                   does(options, GS_PBS_SEARCH_SKIP_REDUCED);
+    gs_pbs_reduced_reductions_t reductions;
+    gs_pbs_reduced_reductions_init(&reductions, tasks, table, options->idling);
+    int status = reduced ? reduce(self, ctx, options, &reductions) : GS_OK;
+    if (status == GS_OK && self->answer < 0) {
+        status = search_lazily(self, ctx, NULL, NULL, options, reduced ? &reductions : NULL);
+    }
     return status;
 }
 
@@ -275,7 +328,8 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
     }
     bool proves = self->answer == 0 && options->proof;
     if (status == GS_OK && (self->answer < 0 || proves)) {
-        status = search_lazily(self, ctx, &bound, has_outer ? &self->feasible : NULL, options);
+        status =
+            search_lazily(self, ctx, &bound, has_outer ? &self->feasible : NULL, options, NULL);
     }
     gs_pbs_feasible_free(&self->feasible, ctx);
     /* A limited policy keeps the least limit, times a power of 4, that holds the first instant. */
@@ -298,6 +352,7 @@ static bool is_small(const gs_pbs_problem_t *p, const gs_pbs_search_options_t *o
     int64_t classes;
     return options->thorough || options->policy ||
            (p->n <= TASKS && does(options, GS_PBS_SEARCH_SKIP_CLASSES) &&
+            does(options, GS_PBS_SEARCH_REDUCE) &&
             gs_mul(p->intervals, p->classes, &classes) && classes <= CLASSES);
 }
 
@@ -348,8 +403,11 @@ static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks
     if (status != GS_OK || (self->answer >= 0 && !proves && !options->policy)) {
         return status;
     }
-    if (proves || (self->answer < 0 && !is_small(&self->problem, options))) {
-        return search_lazily(self, ctx, NULL, NULL, options);
+    if (proves) {
+        return search_lazily(self, ctx, NULL, NULL, options, NULL);
+    }
+    if (self->answer < 0 && !is_small(&self->problem, options)) {
+        return search_large(self, ctx, tasks, table, options);
     }
     return self->answer == 0 ? GS_OK : search_classes(self, ctx, options);
 }

@@ -4,8 +4,9 @@
  * resolution. Fast tests come first: the two EDF schedulers, a short depth-first search, overload
  * in the long run, a dead interval. Then, up to twelve tasks, the latest starts with inserted idle
  * time, which decide the idling variant and reject nearly all remaining sets; a second depth-first
- * search pruned by them; and an outer approximation of the feasible instants. What is left goes to
- * the lazy search (pbs/lazy/rounds.h).
+ * search pruned by them; and an outer approximation of the feasible instants. With more tasks,
+ * smaller problems that decide the whole (pbs/reduced/reductions.h). What is left goes to the lazy
+ * search (pbs/lazy/rounds.h).
  */
 #ifndef GS_PBS_SEARCH_H
 #define GS_PBS_SEARCH_H
@@ -26,7 +27,9 @@ enum {
     GS_PBS_STAGE_LATEST_START =
         6, /* not schedulable even with inserted idle time; with idling also schedulable */
     GS_PBS_STAGE_INTERVAL = 7, /* schedulable or not, by the feasible instants */
-    GS_PBS_STAGE_LAZY = 8      /* schedulable or not, by the lazy search */
+    GS_PBS_STAGE_LAZY = 8,     /* schedulable or not, by the lazy search */
+    GS_PBS_STAGE_GROUPS = 9,   /* schedulable: groups of tasks that run as one */
+    GS_PBS_STAGE_CORE = 10     /* not schedulable: some of the tasks alone */
 };
 
 /* Stages that a search leaves out, for tests of the others. */
@@ -41,7 +44,9 @@ enum {
     GS_PBS_SEARCH_SKIP_TRIES = 128,
     GS_PBS_SEARCH_SKIP_POINTS = 256,
     GS_PBS_SEARCH_SKIP_SWEEPS = 512,
-    GS_PBS_SEARCH_SHORT_ROUNDS = 1024 /* not a stage: rounds of the lazy search begin small */
+    GS_PBS_SEARCH_SHORT_ROUNDS = 1024, /* not a stage: rounds of the lazy search begin small */
+    GS_PBS_SEARCH_SKIP_REDUCED = 2048,
+    GS_PBS_SEARCH_REDUCE = 4096 /* not a stage: groups and cores also of few tasks */
 };
 
 typedef struct {
@@ -52,6 +57,7 @@ typedef struct {
                              until they hold the first instant */
     bool proof;           /* prove a negative answer */
     int skip;             /* GS_PBS_SEARCH_SKIP_* */
+    int64_t most_work;    /* give up after this much work in the lazy search; 0: never */
 } gs_pbs_search_options_t;
 
 typedef struct {

@@ -41,8 +41,9 @@ STAGES = (*enumeration("pbs.stage"), "graph")
 the most promising batch first, found a schedule (or tried everything). ``overload``,
 ``dead_interval``: see the certificates. ``latest_start``: no state can be completed even with
 inserted idle time (all was tried). ``interval``: the feasible instants of every state. ``lazy``: a
-search that learns, for the states it reaches, when they cannot be completed. ``graph``: the
-scheduling graph. ``none``: a budget was spent, or the table leaves the answer open.
+search that learns, for the states it reaches, when they cannot be completed. ``groups``: a schedule
+in which groups of tasks always run together. ``core``: some of the tasks cannot be scheduled even
+alone. ``graph``: the scheduling graph. ``none``: a budget was spent, or the table leaves the answer open.
 """
 
 SPENT = ("", *enumeration("core.status")[1:], "depth")
@@ -56,6 +57,7 @@ _BY = {
     "latest_start": "a search from the latest start times found a schedule",
     "interval": "the feasible instants of all states give a schedule",
     "lazy": "a search that learns which states are dead found a schedule",
+    "groups": "a schedule in which groups of tasks always run together was found",
     "graph": "the scheduling graph has a schedule",
 }
 

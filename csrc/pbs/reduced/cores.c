@@ -1,0 +1,128 @@
+/* Choice of cores, and their tables. */
+#include "pbs/reduced/cores.h"
+
+enum { LOW_BITS = 12 };
+
+/* The task outside of a mask with the greatest key; keys are numerator / denominator. */
+static uint32_t greatest(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
+                         uint32_t mask, bool length, bool period)
+{
+    double best = -1;
+    uint32_t found = 0;
+    for (int32_t i = 0; i < tasks->n; i++) {
+        double key = length ? (double)table->completion[UINT32_C(1) << i] : 1;
+        key /= period ? (double)tasks->period[i] : 1;
+        if ((mask >> i & 1) == 0 && key > best) {
+            best = key;
+            found = UINT32_C(1) << i;
+        }
+    }
+    return found;
+}
+
+uint32_t gs_pbs_reduced_cores_choose(const gs_periodic_tasks_t *tasks,
+                                     const gs_batch_table_t *table, int32_t size, int choice)
+{
+    uint32_t mask = 0;
+    for (int32_t j = 0; j < size; j++) {
+        bool length = choice != GS_PBS_REDUCED_CORES_MIXED || j % 2 == 0;
+        bool period = choice == GS_PBS_REDUCED_CORES_BUSIEST || !length;
+        mask |= greatest(tasks, table, mask, length, period);
+    }
+    return mask;
+}
+
+uint32_t gs_pbs_reduced_cores_draw(const gs_periodic_tasks_t *tasks, int32_t size, gs_rng_t *rng)
+{
+    uint32_t mask = 0;
+    while (__builtin_popcount(mask) < size) {
+        mask |= UINT32_C(1) << gs_rng_below(rng, (uint64_t)tasks->n);
+    }
+    return mask;
+}
+
+/* The members of a batch in a core, renumbered. */
+static uint32_t members(uint32_t core, uint32_t batch)
+{
+    uint32_t own = 0;
+    int32_t j = 0;
+    for (uint32_t rest = core; rest != 0; rest &= rest - 1, j++) {
+        own |= (batch >> __builtin_ctz(rest) & 1) << j;
+    }
+    return own;
+}
+
+/* The least time of a batch with each set of members in common with the core. */
+static int least_times(gs_context_t *ctx, const gs_batch_table_t *table, uint32_t core,
+                       int64_t *least)
+{
+    int32_t low = table->n < LOW_BITS ? table->n : LOW_BITS;
+    uint32_t size = UINT32_C(1) << low;
+    uint32_t *own = gs_alloc(ctx, size, sizeof *own);
+    if (own == NULL) {
+        return ctx->status;
+    }
+    for (uint32_t b = 0; b < size; b++) {
+        own[b] = members(core, b);
+    }
+    int status = GS_OK;
+    for (uint32_t high = 0; high < UINT32_C(1) << (table->n - low) && status == GS_OK; high++) {
+        const int64_t *completion = table->completion + ((size_t)high << low);
+        uint32_t base = members(core, high << low);
+        for (uint32_t b = 0; b < size; b++) {
+            int64_t *entry = &least[base | own[b]];
+            if (completion[b] != 0 && (*entry == 0 || completion[b] < *entry)) {
+                *entry = completion[b];
+            }
+        }
+        status = gs_poll(ctx, size);
+    }
+    least[0] = 0;
+    gs_free(ctx, own);
+    return status;
+}
+
+int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                             const gs_batch_table_t *table, uint32_t core, int64_t work,
+                             gs_pbs_proof_t *proof, bool *dead)
+{
+    int64_t period[GS_PERIODIC_TASKS_MAX], deadline[GS_PERIODIC_TASKS_MAX];
+    int64_t offset[GS_PERIODIC_TASKS_MAX];
+    int32_t count = 0;
+    *dead = false;
+    for (uint32_t rest = core; rest != 0; rest &= rest - 1, count++) {
+        int32_t i = __builtin_ctz(rest);
+        period[count] = tasks->period[i];
+        deadline[count] = tasks->deadline[i];
+        offset[count] = gs_periodic_tasks_offset(tasks, i);
+    }
+    int64_t *least = gs_alloc(ctx, (size_t)1 << count, sizeof *least);
+    if (least == NULL) {
+        return ctx->status;
+    }
+    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset};
+    gs_batch_table_t core_table = {count, least, NULL};
+    gs_pbs_search_options_t options = {.idling = true,
+                                       .proof = proof != NULL,
+                                       .most_work = work,
+                                       .skip = GS_PBS_SEARCH_SKIP_REDUCED};
+    gs_pbs_search_t search;
+    gs_pbs_search_init(&search);
+    int status = least_times(ctx, table, core, least);
+    if (status == GS_OK) {
+        status = gs_pbs_search_run(&search, ctx, &core_tasks, &core_table, &options);
+    }
+    if (status == GS_OK && search.answer == 0) {
+        *dead = true;
+        if (proof != NULL) {
+            *proof = search.proof;
+            proof->core = core;
+            gs_pbs_proof_init(&search.proof);
+        }
+    } else if (status == GS_OK && search.answer < 0) {
+        status = search.spent;
+    }
+    gs_pbs_search_free(&search, ctx);
+    gs_free(ctx, least);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* Rounds of groups and cores. */
+#include "pbs/reduced/reductions.h"
+
+enum {
+    WORK = 1 << 23, /* of the lazy search of one reduction */
+    STEPS = 4,      /* of the first round: groups split 1 .. 4 times, cores of 5, 7, 9, 11 tasks */
+    DRAWN = 4,      /* groups of the second round; later rounds have twice as many as before */
+    SMALLEST = 5,
+    LARGEST = 11
+};
+
+void gs_pbs_reduced_reductions_init(gs_pbs_reduced_reductions_t *self,
+                                    const gs_periodic_tasks_t *tasks,
+                                    const gs_batch_table_t *table, bool idling)
+{
+    static const uint64_t key[4] = {0};
+    *self = (gs_pbs_reduced_reductions_t){.tasks = tasks, .table = table, .idling = idling};
+    gs_rng_init(&self->rng, key, 0, 0);
+}
+
+static int try_groups(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
+                      const gs_pbs_reduced_groups_t *groups, gs_schedule_t *schedule, int *answer)
+{
+    bool found;
+    schedule->count = 0;
+    int status = gs_pbs_reduced_groups_try(groups, ctx, self->tasks, self->table, self->idling,
+                                           WORK, schedule, &found);
+    *answer = found ? 1 : -1;
+    return status;
+}
+
+static int try_core(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx, uint32_t core,
+                    gs_pbs_proof_t *proof, int *answer)
+{
+    bool dead;
+    int status =
+        gs_pbs_reduced_cores_try(ctx, self->tasks, self->table, core, WORK, proof, &dead);
+    *answer = dead ? 0 : -1;
+    return status;
+}
+
+/* The natural groups and cores. */
+static int first_round(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
+                       gs_schedule_t *schedule, gs_pbs_proof_t *proof, int *answer)
+{
+    int status = GS_OK;
+    int32_t parts = 0;
+    for (int32_t step = 1; step <= STEPS && status == GS_OK && *answer < 0; step++) {
+        gs_pbs_reduced_groups_t groups;
+        if (gs_pbs_reduced_groups_by_length(&groups, self->tasks, self->table, step) &&
+            groups.count > parts) {
+            parts = groups.count;
+            status = try_groups(self, ctx, &groups, schedule, answer);
+        }
+        int32_t size = SMALLEST + 2 * (step - 1);
+        uint32_t tried[GS_PBS_REDUCED_CORES_CHOICES] = {0};
+        size = size < self->tasks->n ? size : self->tasks->n;
+        for (int choice = 0; choice < GS_PBS_REDUCED_CORES_CHOICES; choice++) {
+            tried[choice] = gs_pbs_reduced_cores_choose(self->tasks, self->table, size, choice);
+            bool again = false;
+            for (int other = 0; other < choice; other++) {
+                again = again || tried[other] == tried[choice];
+            }
+            if (!again && status == GS_OK && *answer < 0) {
+                status = try_core(self, ctx, tried[choice], proof, answer);
+            }
+        }
+    }
+    return status;
+}
+
+int gs_pbs_reduced_reductions_next(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
+                                   gs_schedule_t *schedule, gs_pbs_proof_t *proof, int *answer)
+{
+    *answer = -1;
+    if (self->round++ == 0) {
+        return first_round(self, ctx, schedule, proof, answer);
+    }
+    int32_t doublings = self->round < 12 ? self->round - 2 : 10, n = self->tasks->n;
+    int status = GS_OK;
+    for (int64_t j = 0; j < (int64_t)DRAWN << doublings && status == GS_OK && *answer < 0; j++) {
+        gs_pbs_reduced_groups_t groups;
+        status = gs_poll(ctx, 1000);
+        if (status == GS_OK &&
+            gs_pbs_reduced_groups_draw(&groups, self->tasks, self->table, &self->rng)) {
+            status = try_groups(self, ctx, &groups, schedule, answer);
+        }
+        int32_t most = LARGEST < n ? LARGEST : n;
+        if (status == GS_OK && *answer < 0 && j % 2 == 1 && most > SMALLEST) {
+            int32_t size =
+                SMALLEST + (int32_t)gs_rng_below(&self->rng, (uint64_t)(most - SMALLEST) + 1);
+            uint32_t core = gs_pbs_reduced_cores_draw(self->tasks, size, &self->rng);
+            status = try_core(self, ctx, core, proof, answer);
+        }
+    }
+    return status;
+}
