@@ -224,7 +224,6 @@ def test_certificates_prove_what_they_say():
             assert least_cover(completion, proof.tasks) == proof.least
             assert proof.least > proof.end - proof.start
         else:
-            assert found.certificate is None
             continue
         assert found.schedulable is False
         assert pbs_brute.search(period, deadline, completion, idling=True) is None
@@ -325,8 +324,10 @@ def test_huge_hyperperiods_are_refused_or_end_in_the_budget():
     primes = [999_999_937, 999_999_929, 999_999_893]
     tasks = gs.KernelTasks(period=primes, wcet=[1, 1, 1])
     table = gs.BatchTable(completion=[0, 1, 1, 1, 1, 1, 1, 1])
-    with pytest.raises(OverflowError, match=r"period\[2\](: got| =) 999999893"):
-        gs.pbs.search(tasks, table)
+    advice = r"period\[2\]: got 999999893, .* tasks 0 and 1, .* 1e\+18 ticks: change one of them"
+    for repeating in (False, True):
+        with pytest.raises(OverflowError, match=advice):
+            gs.pbs.search(tasks, table, repeating=repeating)
     pair = gs.KernelTasks(period=primes[:2], wcet=[1, 1])
     small = gs.pbs.Budget(bytes=1 << 20)
     began = time.monotonic()
@@ -345,6 +346,11 @@ def test_huge_hyperperiods_are_refused_or_end_in_the_budget():
         (lambda: gs.pbs.search(EXAMPLE, TABLE, method="guess"), ValueError,
          r"method(: got| =) 'guess'"),
         (lambda: gs.pbs.search(EXAMPLE, TABLE, variant="paper"), ValueError, "variant"),
+        (lambda: gs.pbs.search(EXAMPLE, TABLE, policy="yes"), TypeError,
+         "policy: got 'yes', expected True, False or a positive number"),
+        (lambda: gs.pbs.search(gs.KernelTasks(period=[2**60], wcet=[1]),
+                               gs.BatchTable(completion=[0, 1])), OverflowError,
+         r"period\[0\]: got 1152921504606846976, expected a period below"),
         (lambda: gs.pbs.search(EXAMPLE, TABLE, policy=-1), ValueError, r"policy(: got| =) -1"),
         (lambda: gs.pbs.search(EXAMPLE, TABLE, policy=0), ValueError, r"policy(: got| =) 0"),
         (lambda: gs.pbs.search(EXAMPLE, TABLE, policy=True, repeating=True), ValueError,
@@ -413,6 +419,32 @@ def test_a_refusal_in_a_stack_names_the_set():
             **{"idling": False, "thorough": False, "policy": False, "policy_limit": 0},
             **{"states": 0, "bytes": 0, "seconds": 0.0, "stop": None},
         )
+
+
+@pytest.mark.parametrize("repeating", [False, True])
+@pytest.mark.parametrize("deadline", [None, [66666, 40000, 90000]])
+def test_overload_is_found_whatever_the_hyperperiod(deadline, repeating):
+    """Three cameras, one frame at a time: 1.14 of the GPU, with 7.6e12 ticks of hyperperiod."""
+    completion = [0, 10**4, 10**4, 0, 10**4, 0, 0, 0]
+    tasks = gs.KernelTasks(period=[33333, 16667, 41001], wcet=10**4, deadline=deadline)
+    found = gs.pbs.search(tasks, gs.BatchTable(completion=completion), repeating=repeating)
+    assert found.schedulable is False and found.stage == "overload"
+    scaled = [p * 10**12 + i for i, p in enumerate(tasks.period.tolist())]
+    tasks = gs.KernelTasks(period=scaled, wcet=10**16)
+    table = gs.BatchTable(completion=[c * 10**12 for c in completion])
+    assert math.lcm(*scaled) > 2**64
+    assert gs.pbs.search(tasks, table, repeating=repeating).schedulable is False
+
+
+@pytest.mark.parametrize("scale", [10, 1000, 10**6, 10**9])
+def test_prices_of_either_sign_prove_a_slow_overload(scale):
+    """A job of task 0 takes longer alone than with task 1, of which there are too few: each
+    hyperperiod ends a few ticks later than the one before it."""
+    completion = [0, 3 * scale + 1, scale, (3 * scale + 3) // 2]
+    tasks = gs.KernelTasks(period=[2 * scale, 3 * scale], wcet=1, deadline=[20 * scale] * 2)
+    found = gs.pbs.search(tasks, gs.BatchTable(completion=completion), repeating=True)
+    assert found.schedulable is False and found.stage == "overload"
+    assert found.certificate.price[1] < 0
 
 
 def goes_on_for_ever(period, deadline, offset, completion, idling):

@@ -36,7 +36,7 @@ int gs_pbs_prices_solve(gs_pbs_prices_t *self, gs_context_t *ctx, const double *
 int64_t gs_pbs_prices_scale(double largest, int bits);
 
 /* Rounds prices to integers such that every eligible batch is worth at most scale * C(b).
- * |price| * scale must be below 2^52. Errors: GS_ERR_INTERRUPTED. */
+ * |price| * scale must be below 2^58. Errors: GS_ERR_MEMORY, GS_ERR_INTERRUPTED. */
 int gs_pbs_prices_round(const gs_pbs_prices_t *self, gs_context_t *ctx, const double *price,
                         int64_t scale, int64_t *rounded);
 

@@ -55,7 +55,7 @@ static bool find_window(gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks)
         return overloaded(self, tasks);
     }
     double needed = slack / excess * (1 + 1e-6) + 1;
-    if (needed < (double)(h < GS_NEVER ? h : GS_NEVER / 4)) {
+    if (needed < (double)(h < GS_NEVER ? h : INT64_MAX / 2)) {
         self->window = (int64_t)needed;
         if (overloaded(self, tasks)) {
             return true;
@@ -101,6 +101,7 @@ int gs_pbs_rates_find(gs_pbs_rates_t *self, gs_context_t *ctx, const gs_periodic
             largest = fabs(price[i]) > largest ? fabs(price[i]) : largest;
         }
         self->scale = gs_pbs_prices_scale(largest, 50);
+        self->scale = self->scale == 0 && largest < 0x1p58 ? 1 : self->scale;
         if (self->scale > 0) {
             status = gs_pbs_prices_round(&program, ctx, price, self->scale, self->price);
             self->window = GS_PBS_RATES_FOR_EVER;

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from time import perf_counter
 from typing import Any, ClassVar, Literal
 
@@ -49,6 +53,9 @@ alone. ``graph``: the scheduling graph. ``none``: a budget was spent, or the tab
 SPENT = ("", *enumeration("core.status")[1:], "depth")
 """Reasons of a search without an answer, in the order of ``Search.reason_code``: the budget that
 was spent, batches that the table leaves undecided, or a graph's depth limit; "" with an answer."""
+
+_LONGEST = 2**60 - 1
+"""The least hyperperiod that is too long, in ticks."""
 
 _BY = {
     "edf_serial": "EDFserial's schedule meets every deadline",
@@ -282,7 +289,7 @@ def search(
         More than 20 tasks, a table of another size, a task that can never run, options that do not
         go together.
     OverflowError
-        A hyperperiod that exceeds 2**59 ticks.
+        A hyperperiod that exceeds 2**60 - 2 ticks, unless the GPU is overloaded.
     gpusched.Cancelled
         ``stop`` was set.
     """
@@ -314,22 +321,27 @@ def search(
         if is_stack:
             raise ValueError("tasks: got a stack, expected one set with repeating=True")
         return _infinite_horizon(tasks, table, idling, budget, stop)
-    limit = 0 if isinstance(policy, bool) else integer(policy, "policy")
-    if limit < 1 and not isinstance(policy, bool):
-        raise ValueError(f"policy: got {policy!r}, expected True, False or a positive number")
-    columns, frames, proof, spans = _core.pbs_search(
-        *arrays_of(tasks, table),
-        undecided_of(tasks, table),
-        idling=idling,
-        thorough=thorough,
-        policy=wanted,
-        policy_limit=limit,
-        states=budget.states or 0,
-        bytes=budget.bytes or 0,
-        seconds=float(budget.seconds or 0),
-        stop=stop,
-        proof=not is_stack,
-    )
+    limit = 0
+    if not isinstance(policy, bool):
+        refusal = f"policy: got {shown(policy)}, expected True, False or a positive number"
+        if not hasattr(policy, "__index__"):
+            raise TypeError(refusal)
+        if (limit := integer(policy, "policy")) < 1:
+            raise ValueError(refusal)
+    with _period_advice(tasks):
+        columns, frames, proof, spans = _core.pbs_search(
+            *arrays_of(tasks, table),
+            undecided_of(tasks, table),
+            idling=idling,
+            thorough=thorough,
+            policy=wanted,
+            policy_limit=limit,
+            states=budget.states or 0,
+            bytes=budget.bytes or 0,
+            seconds=float(budget.seconds or 0),
+            stop=stop,
+            proof=not is_stack,
+        )
     answer, stage, spent, states, size, ns = columns
     if is_stack:
         return Search(
@@ -371,6 +383,25 @@ def search(
     )
 
 
+@contextmanager
+def _period_advice(tasks: KernelTasks) -> Iterator[None]:
+    """Names the two periods with the longest common multiple where a hyperperiod is too long."""
+    try:
+        yield
+    except OverflowError as error:
+        if "periods with a hyperperiod" not in str(error):
+            raise
+        rows = np.atleast_2d(tasks.period).tolist()
+        periods = next(row for row in rows if math.lcm(*row) >= _LONGEST)
+        pairs = combinations(range(len(periods)), 2)
+        i, j = max(pairs, key=lambda pair: math.lcm(periods[pair[0]], periods[pair[1]]))
+        raise OverflowError(
+            f"{error}; the periods of tasks {i} and {j}, {periods[i]} and {periods[j]}, have the "
+            f"longest common multiple, {math.lcm(periods[i], periods[j]):.4g} ticks: change one "
+            "of them, or take coarser ticks"
+        ) from None
+
+
 def _graph(
     tasks: KernelTasks, table: BatchTable, variant: str, idling: bool, budget: Budget, stop: Any
 ) -> Search:
@@ -404,15 +435,16 @@ def _infinite_horizon(
     tasks: KernelTasks, table: BatchTable, idling: bool, budget: Budget, stop: Any
 ) -> Search:
     began = perf_counter()
-    (answer, spent, states, size, start, length), proof, frames = _core.pbs_endless(
-        *arrays_of(tasks, table),
-        undecided_of(tasks, table),
-        idling=idling,
-        states=budget.states or 0,
-        bytes=budget.bytes or 0,
-        seconds=float(budget.seconds or 0),
-        stop=stop,
-    )
+    with _period_advice(tasks):
+        (answer, spent, states, size, start, length), proof, frames = _core.pbs_endless(
+            *arrays_of(tasks, table),
+            undecided_of(tasks, table),
+            idling=idling,
+            states=budget.states or 0,
+            bytes=budget.bytes or 0,
+            seconds=float(budget.seconds or 0),
+            stop=stop,
+        )
     certificate = certificate_of(proof, tasks)
     decided = "overload" if certificate is not None else "interval"
     return Search(
