@@ -85,7 +85,7 @@ def test_sweep_refuses_before_it_works(tmp_path):
         ("--count", "x", "invalid whole number value: 'x'"),
         ("--seed", "-1", "got -1, expected a non-negative number"),
         ("--panel", "d", "invalid choice: 'd'"),
-        ("--tasks", "21", "got 21, expected at most 20"),
+        ("--tasks", "25", "got 25, expected at most 24"),
     ):
         assert text in refused(tmp_path, "sweep", option, value)
 

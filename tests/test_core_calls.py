@@ -165,9 +165,9 @@ def test_not_integers(name: str, kind: str) -> None:
         ({"completion": [COMPLETION] * 2}, "completion: got length 2 on axis 0, expected 1"),
         ({"end": FIGURE_2D[1][:8]}, "end: got length 8 on axis 0, expected 9"),
         ({"batch": NONE}, "batch: got length 0 on axis 0, expected 9"),
-        ({"period": NONE[None]}, "period: expected 1 to 20 tasks, got 0"),
-        ({"period": np.ones((1, 21), int)}, "period: expected 1 to 20 tasks, got 21"),
-        ({"period": np.ones((1, 64), int)}, "period: expected 1 to 20 tasks, got 64"),
+        ({"period": NONE[None]}, "period: expected 1 to 24 tasks, got 0"),
+        ({"period": np.ones((1, 25), int)}, "period: expected 1 to 24 tasks, got 25"),
+        ({"period": np.ones((1, 64), int)}, "period: expected 1 to 24 tasks, got 64"),
         ({"period": np.ones((0, 3), int)}, "deadline: got length 1 on axis 0, expected 0"),
         ({"period": [[4, 0, 10]]}, "period[1]: got 0, expected a positive number"),
         ({"period": [[4, 5, -(2**63)]]}, f"period[2]: got {-(2**63)}, expected a pos"),
@@ -190,8 +190,8 @@ def test_refused(changes: dict[str, Any], text: str) -> None:
         ({"completion": [[0, 1, 3, 4, 3, 4, 4, 2**61]]}, f"completion[7]: got {2**61}, expected"),
         ({"deadline": [[4, 2**63 - 1, 10]]}, f"deadline[1]: got {2**63 - 1}, expected a sum"),
         ({"offset": [[2**63 - 1, 0, 0]]}, "deadline[0]: got 4, expected a sum of offset and"),
-        ({"period": [[2**31 - 1, 2**61 - 1, 3]]}, f"period[1]: got {2**61 - 1}, expected per"),
-        ({"period": [[2**63 - 1, 1, 1]]}, f"period[0]: got {2**63 - 1}, expected periods"),
+        ({"period": [[2**31 - 1, 2**61 - 1, 3]]}, f"period[1]: got {2**61 - 1}, expected a period"),
+        ({"period": [[2**63 - 1, 1, 1]]}, f"period[0]: got {2**63 - 1}, expected a period"),
     ],
 )
 def test_overflow(changes: dict[str, Any], text: str) -> None:
@@ -240,9 +240,9 @@ def test_idling_may_raise() -> None:
         replay(idling=Undecided())
 
 
-def test_twenty_tasks() -> None:
+def test_most_tasks() -> None:
     n = _core.LIMITS["pbs.tasks"]
-    assert n == 20
+    assert n == 24
     completion = np.ones((1, 2**n), np.int64)
     completion[0, 0] = 0
     ones = np.ones((1, n), np.int64)

@@ -206,10 +206,10 @@ def test_twenty_kernels() -> None:
     table = gs.BatchTable.from_gpu(tasks, "pbs2024", "small", seed=5)
     assert table.n == 20 and table.completion.shape == (1 << 20,)
     assert (table.completion[1:] > 0).all()
-    with pytest.raises(ValueError, match="tasks: got 21 in a set, expected at most 20"):
-        gs.BatchTable.from_gpu(gs.generate.gpusched(21, 0.9, seed=5), "pbs2024")
-    with pytest.raises(ValueError, match="tasks: got 21 in a set, expected at most 20"):
-        gs.BatchTable.from_utilization(gs.generate.gpusched(21, 0.9, seed=5))
+    with pytest.raises(ValueError, match="tasks: got 25 in a set, expected at most 24"):
+        gs.BatchTable.from_gpu(gs.generate.gpusched(25, 0.9, seed=5), "pbs2024")
+    with pytest.raises(ValueError, match="tasks: got 25 in a set, expected at most 24"):
+        gs.BatchTable.from_utilization(gs.generate.gpusched(25, 0.9, seed=5))
 
 
 def test_several_waves_run_alone() -> None:
@@ -420,8 +420,8 @@ GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
         (4, ROW * -1, r"regs\[0\]: got -1, expected a number of at least 0"),
         (5, np.ones((1, 3), np.int64), "smem: got length .* on axis 1, expected 2"),
         (6, ROW * 0, r"wcet\[0\]: got 0, expected a positive number of ticks"),
-        (6, np.ones((1, 21), np.int64), "wcet: expected 1 to 20 tasks, got 21"),
-        (6, np.ones((1, 0), np.int64), "wcet: expected 1 to 20 tasks, got 0"),
+        (6, np.ones((1, 25), np.int64), "wcet: expected 1 to 24 tasks, got 25"),
+        (6, np.ones((1, 0), np.int64), "wcet: expected 1 to 24 tasks, got 0"),
         (6, ROW[0], "wcet: got . dimension.s., expected 2"),
         (6, None, "wcet: "),
         (7, KEY[:1], "key: got length .* on axis 0, expected 4"),

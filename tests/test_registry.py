@@ -90,7 +90,7 @@ def test_every_enumeration_is_complete() -> None:
 
 
 def test_limits() -> None:
-    assert registry.limit("pbs.tasks") == 20
+    assert registry.limit("pbs.tasks") == 24
     assert registry.limit("model.never") == (2**63 - 1) // 4
     assert all(value > 0 for value in _core.LIMITS.values())
 

@@ -6,7 +6,7 @@
 int gs_batch_table_check(gs_context_t *ctx, const gs_batch_table_t *table)
 {
     if (table->n < 1 || table->n > GS_PERIODIC_TASKS_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, table->n, "1 to 20 tasks");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, table->n, "1 to 24 tasks");
     }
     int64_t size = INT64_C(1) << table->n;
     for (int64_t mask = 0; mask < size; mask++) {

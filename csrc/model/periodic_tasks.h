@@ -8,7 +8,7 @@
 #include "core/context.h"
 
 /* Maximum number of tasks where sets of tasks are bit masks. */
-#define GS_PERIODIC_TASKS_MAX 20
+#define GS_PERIODIC_TASKS_MAX 24
 
 typedef struct {
     int32_t n;

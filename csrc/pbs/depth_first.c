@@ -35,10 +35,9 @@ typedef struct {
     int64_t length, capacity;
     seen_t *seen; /* visited states: reaching one again is of no use */
     int64_t seen_size;
-    /* Per subset of the pending tasks, renumbered from 0. */
-    uint32_t *mask;
-    int64_t *due;   /* the earliest deadline */
-    double *serial; /* time of its members one after the other, for ranking */
+    int32_t low;    /* number of tasks of the first part */
+    double *serial; /* times of the members one after the other, for ranking: of the sets of the
+                       first part, then of the others */
     bool complete;
 } depth_first_t;
 
@@ -137,50 +136,67 @@ static void keep_transition(depth_first_t *self, state_t *state, uint32_t batch,
     state->batch[j] = batch;
 }
 
-/* Finds the best transitions from a state with pending jobs. Floating point only ranks them. */
+/* Time of the members of a batch one after the other. */
+static double serial(const depth_first_t *self, uint32_t batch)
+{
+    uint32_t sets = UINT32_C(1) << self->low;
+    return self->serial[batch & (sets - 1)] + self->serial[sets + (batch >> self->low)];
+}
+
+static int init_serial(depth_first_t *self)
+{
+    const gs_pbs_problem_t *p = self->problem;
+    self->low = (p->n + 1) / 2;
+    size_t low = (size_t)1 << self->low, high = (size_t)1 << (p->n - self->low);
+    self->serial = gs_alloc(self->ctx, low + high, sizeof *self->serial);
+    if (self->serial == NULL) {
+        return self->ctx->status;
+    }
+    for (int part = 0; part < 2; part++) {
+        double *sums = self->serial + (part == 0 ? 0 : low);
+        int32_t from = part == 0 ? 0 : self->low, bits = part == 0 ? self->low : p->n - self->low;
+        for (uint32_t b = 1; b < UINT32_C(1) << bits; b++) {
+            uint32_t single = UINT32_C(1) << (from + __builtin_ctz(b));
+            sums[b] = sums[b & (b - 1)] + (double)p->completion[single];
+        }
+    }
+    return GS_OK;
+}
+
+/* Finds the best transitions from a state with pending jobs. Of the pending jobs only those with
+ * the earliest deadline limit a batch: it may end at that deadline if it holds all of them, else
+ * before it. Floating point only ranks. */
 static void find_transitions(depth_first_t *self, state_t *state)
 {
     const gs_pbs_problem_t *p = self->problem;
-    uint32_t pending = gs_pbs_problem_pending(p, state->class_index);
-    uint32_t bit[GS_PERIODIC_TASKS_MAX];
-    int64_t deadline[GS_PERIODIC_TASKS_MAX], absent = GS_NEVER, earliest = GS_NEVER;
-    int32_t m = 0, urgent = 0;
+    uint32_t pending = gs_pbs_problem_pending(p, state->class_index), earliest = 0, urgent = 0;
+    int64_t absent = GS_NEVER, due = GS_NEVER;
     for (int32_t i = 0; i < p->n; i++) {
         int64_t d = gs_pbs_problem_deadline(p, state->k, state->class_index, i);
         if ((pending >> i & 1) == 0) {
             absent = d < absent ? d : absent;
-            continue;
+        } else if (d < due) {
+            due = d;
+            earliest = urgent = UINT32_C(1) << i;
+        } else if (d == due) {
+            earliest |= UINT32_C(1) << i;
         }
-        if (d < earliest) {
-            earliest = d;
-            urgent = m;
-        }
-        deadline[m] = d;
-        bit[m++] = UINT32_C(1) << i;
     }
-    uint32_t all = (uint32_t)((UINT64_C(1) << m) - 1);
-    self->mask[0] = 0;
-    self->due[0] = GS_NEVER;
-    self->serial[0] = 0;
-    for (uint32_t s = 1; s <= all; s++) {
-        uint32_t rest = s & (s - 1);
-        int32_t j = __builtin_ctz(s);
-        self->mask[s] = self->mask[rest] | bit[j];
-        self->due[s] = deadline[j] < self->due[rest] ? deadline[j] : self->due[rest];
-        self->serial[s] = self->serial[rest] + (double)p->completion[bit[j]];
-    }
+    int64_t together = due < absent ? due : absent - 1;
+    int64_t apart = due - 1 < absent ? due - 1 : absent - 1;
+    together -= state->instant;
+    apart -= state->instant;
     state->count = 0;
-    for (uint32_t s = 1; s <= all; s++) {
-        int64_t c = p->completion[self->mask[s]];
-        int64_t end = state->instant + c;
-        if (c == 0 || end > self->due[s] || end >= self->due[all ^ s] || end >= absent) {
+    for (uint32_t batch = -pending & pending; batch != 0; batch = (batch - pending) & pending) {
+        int64_t c = p->completion[batch];
+        if (c == 0 || c > ((earliest & ~batch) == 0 ? together : apart)) {
             continue;
         }
-        double rank = self->serial[s] / (double)c;
-        rank += (s >> urgent & 1) != 0 ? 2 * GS_PERIODIC_TASKS_MAX : 0;
-        keep_transition(self, state, self->mask[s], rank);
+        double rank = serial(self, batch) / (double)c;
+        rank += (batch & urgent) != 0 ? 2 * GS_PERIODIC_TASKS_MAX : 0;
+        keep_transition(self, state, batch, rank);
     }
-    if (self->options->idling && state->k + 1 < p->intervals && p->start[state->k + 1] < earliest) {
+    if (self->options->idling && state->k + 1 < p->intervals && p->start[state->k + 1] < due) {
         keep_transition(self, state, WAIT, -1);
     }
 }
@@ -255,19 +271,14 @@ int gs_pbs_depth_first(gs_context_t *ctx, const gs_pbs_problem_t *problem,
                        const gs_pbs_depth_first_options_t *options, gs_schedule_t *schedule,
                        bool *found, bool *complete)
 {
-    size_t subsets = (size_t)1 << problem->n;
     depth_first_t self = {.ctx = ctx, .problem = problem, .options = options, .complete = true};
     self.seen_size = 64;
     while (self.seen_size < 2 * options->states_limit && self.seen_size < (INT64_C(1) << 20)) {
         self.seen_size *= 2;
     }
-    int status = GS_OK;
     self.seen = gs_alloc(ctx, (size_t)self.seen_size, sizeof *self.seen);
-    self.mask = gs_alloc(ctx, subsets, sizeof *self.mask);
-    self.due = gs_alloc(ctx, subsets, sizeof *self.due);
-    self.serial = gs_alloc(ctx, subsets, sizeof *self.serial);
-    if (self.seen == NULL || self.mask == NULL || self.due == NULL || self.serial == NULL) {
-        status = ctx->status;
+    int status = self.seen == NULL ? ctx->status : init_serial(&self);
+    if (status != GS_OK) {
         goto out;
     }
     *found = false;
@@ -279,8 +290,6 @@ int gs_pbs_depth_first(gs_context_t *ctx, const gs_pbs_problem_t *problem,
 out:
     gs_free(ctx, self.path);
     gs_free(ctx, self.seen);
-    gs_free(ctx, self.mask);
-    gs_free(ctx, self.due);
     gs_free(ctx, self.serial);
     return status;
 }

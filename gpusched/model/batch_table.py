@@ -81,7 +81,7 @@ class BatchTable:
     completion
         Whole ticks from the start of each batch to the end of its last kernel, 0 for the empty
         batch and for batches that are not eligible; shape ``(2**n,)`` or ``(N, 2**n)``, n from 1
-        to 20. A task alone must be eligible; its time may differ from the task's ``wcet``.
+        to 24. A task alone must be eligible; its time may differ from the task's ``wcet``.
     undecided
         For batches of which it is not known whether they are eligible, the time they would take; 0
         elsewhere. Shape of ``completion``. A search that might have needed such a batch is
@@ -94,7 +94,7 @@ class BatchTable:
     Raises
     ------
     ValueError
-        A length that is not a power of two, more tasks than 20, negative, fractional or NaN times,
+        A length that is not a power of two, more tasks than 24, negative, fractional or NaN times,
         a task that is not eligible alone, an order that is not one of its batch.
     OverflowError
         Times of 2**60 - 1 ticks or more.
@@ -214,7 +214,7 @@ class BatchTable:
         Raises
         ------
         ValueError
-            More than 20 tasks, a block that fits no SM (with its task and the resource), factors
+            More than 24 tasks, a block that fits no SM (with its task and the resource), factors
             below 1.
         OverflowError
             Times of 2**60 - 1 ticks or more.
@@ -253,7 +253,7 @@ class BatchTable:
         Raises
         ------
         ValueError
-            More than 20 tasks, factors below 1.
+            More than 24 tasks, factors below 1.
         OverflowError
             Times of 2**60 - 1 ticks or more, or a hyperperiod that is too large.
         """

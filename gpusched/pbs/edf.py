@@ -135,7 +135,7 @@ def edf_serial(
     Raises
     ------
     ValueError
-        More than 20 tasks, a table of another size, a task that can never run.
+        More than 24 tasks, a table of another size, a task that can never run.
     OverflowError
         A hyperperiod that exceeds 2**59 ticks.
     gpusched.Cancelled

@@ -286,7 +286,7 @@ def search(
     Raises
     ------
     ValueError
-        More than 20 tasks, a table of another size, a task that can never run, options that do not
+        More than 24 tasks, a table of another size, a task that can never run, options that do not
         go together.
     OverflowError
         A hyperperiod that exceeds 2**60 - 2 ticks, unless the GPU is overloaded.

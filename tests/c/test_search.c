@@ -102,17 +102,16 @@ static void test_interrupt(void)
 
 /* Failure of every allocation in turn: an error, never a leak or a wrong answer. */
 static void test_failed_allocations(const gs_periodic_tasks_t *t, const gs_batch_table_t *c,
-                                    bool thorough, bool idling)
+                                    const gs_pbs_search_options_t *options)
 {
-    gs_pbs_search_options_t options = {.thorough = thorough, .policy = true, .idling = idling};
     int status = GS_ERR_MEMORY;
-    for (int64_t fail_at = 1; status != GS_OK && fail_at < 1000; fail_at++) {
+    for (int64_t fail_at = 1; status != GS_OK && fail_at < 5000; fail_at++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
         ctx.fail_at = fail_at;
         gs_pbs_search_t search;
         gs_pbs_search_init(&search);
-        status = gs_pbs_search_run(&search, &ctx, t, c, &options);
+        status = gs_pbs_search_run(&search, &ctx, t, c, options);
         MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
         gs_pbs_search_free(&search, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
@@ -121,7 +120,7 @@ static void test_failed_allocations(const gs_periodic_tasks_t *t, const gs_batch
 }
 
 /* A price vector that is no certificate must be rejected. */
-static void test_overload_proof(void)
+static void test_rates(void)
 {
     static const int64_t two[] = {4, 4};
     static const int64_t heavy[] = {0, 3, 2, 5};
@@ -129,19 +128,43 @@ static void test_overload_proof(void)
     const gs_batch_table_t c = {2, heavy, NULL};
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_pbs_problem_t problem;
-    gs_pbs_overload_t overload;
-    MU_CHECK(gs_pbs_problem_init(&problem, &ctx, &t, &c, false) == GS_OK);
-    MU_CHECK(gs_pbs_overload_find(&overload, &ctx, &problem) == GS_OK);
-    MU_CHECK(overload.proven && gs_pbs_overload_check(&overload, &problem));
-    MU_CHECK(overload.load > 1.2499 && overload.load < 1.2501);
-    overload.price[0] += overload.scale; /* worth more than its batch takes */
-    MU_CHECK(!gs_pbs_overload_check(&overload, &problem));
-    overload.price[0] = 0; /* worth too little */
-    MU_CHECK(!gs_pbs_overload_check(&overload, &problem));
-    overload.price[0] = -1;
-    MU_CHECK(!gs_pbs_overload_check(&overload, &problem));
-    gs_pbs_problem_free(&problem, &ctx);
+    gs_pbs_rates_t rates;
+    MU_CHECK(gs_pbs_rates_find(&rates, &ctx, &t, &c, false) == GS_OK);
+    MU_CHECK(rates.proven && rates.window == 4 && gs_pbs_rates_check(&rates, &t, &c));
+    MU_CHECK(rates.load > 1.2499 && rates.load < 1.2501);
+    rates.price[0] += rates.scale; /* worth more than its batch takes */
+    MU_CHECK(!gs_pbs_rates_check(&rates, &t, &c));
+    rates.price[0] = 0; /* worth too little */
+    MU_CHECK(!gs_pbs_rates_check(&rates, &t, &c));
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+/* Rounded prices hold for every batch, whatever the scale; the program takes prices below 0 where a
+ * task is free. */
+static void test_prices(void)
+{
+    static const int64_t odd[] = {0, 31, 10, 16};
+    const gs_batch_table_t c = {2, odd, NULL};
+    const double weight[] = {3, 2};
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_prices_t program;
+    double price[2], value;
+    MU_CHECK(gs_pbs_prices_init(&program, &ctx, &c) == GS_OK);
+    MU_CHECK(gs_pbs_prices_solve(&program, &ctx, weight, 0, price, &value) == GS_OK);
+    MU_CHECK(value > 47.999 && value < 48.001);
+    MU_CHECK(gs_pbs_prices_solve(&program, &ctx, weight, 3, price, &value) == GS_OK);
+    MU_CHECK(value > 62.999 && value < 63.001 && price[1] < 0);
+    for (int64_t scale = 1; scale <= 1 << 20; scale *= 4) {
+        int64_t rounded[2];
+        MU_CHECK(gs_pbs_prices_round(&program, &ctx, price, scale, rounded) == GS_OK);
+        for (int b = 1; b < 4; b++) {
+            int64_t worth = (b & 1) * rounded[0] + (b >> 1) * rounded[1];
+            MU_CHECK(worth <= scale * odd[b]);
+        }
+    }
+    gs_pbs_prices_free(&program, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 int main(void)
@@ -155,11 +178,28 @@ int main(void)
     test_example(true);
     test_edf_of_the_example();
     test_interrupt();
-    test_overload_proof();
+    test_rates();
+    test_prices();
     for (int i = 0; i < 4; i++) {
-        test_failed_allocations(&tasks, &table, i % 2 != 0, i / 2 != 0);
-        test_failed_allocations(&late, &table, i % 2 != 0, i / 2 != 0);
-        test_failed_allocations(&tasks, &undecided, i % 2 != 0, i / 2 != 0);
+        const gs_pbs_search_options_t options = {
+            .thorough = i % 2 != 0, .policy = true, .idling = i / 2 != 0, .proof = true};
+        test_failed_allocations(&tasks, &table, &options);
+        test_failed_allocations(&late, &table, &options);
+        test_failed_allocations(&tasks, &undecided, &options);
+    }
+    /* The lazy search alone, groups and cores, and their proofs. */
+    static const int64_t slow[] = {0, 1, 3, 5, 3, 5, 7, 8};
+    const gs_batch_table_t heavy = {3, slow, NULL};
+    for (int i = 0; i < 8; i++) {
+        int skip = GS_PBS_SEARCH_SKIP_EDF | GS_PBS_SEARCH_SKIP_DEPTH_FIRST |
+                   GS_PBS_SEARCH_SKIP_RATES | GS_PBS_SEARCH_SKIP_DEAD_INTERVAL |
+                   GS_PBS_SEARCH_SHORT_ROUNDS;
+        skip |= i % 2 != 0 ? GS_PBS_SEARCH_SKIP_CLASSES : GS_PBS_SEARCH_SKIP_OUTER;
+        skip |= i / 2 % 2 != 0 ? GS_PBS_SEARCH_REDUCE : 0;
+        const gs_pbs_search_options_t options = {.idling = i / 4 != 0, .proof = true, .skip = skip};
+        test_failed_allocations(&tasks, &table, &options);
+        test_failed_allocations(&late, &heavy, &options);
+        test_failed_allocations(&tasks, &heavy, &options);
     }
     return MU_END();
 }

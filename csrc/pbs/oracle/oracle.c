@@ -8,7 +8,7 @@ __extension__ typedef unsigned __int128 wide_t;
 static int check_wcet(gs_context_t *ctx, int32_t n, const int64_t *wcet)
 {
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "1 to 20 tasks");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "1 to 24 tasks");
     }
     for (int32_t i = 0; i < n; i++) {
         if (wcet[i] < 1) {
@@ -73,8 +73,8 @@ int gs_pbs_oracle_by_utilization(gs_context_t *ctx, const gs_periodic_tasks_t *t
     if (status != GS_OK) {
         return status;
     }
-    /* Work in a hyperperiod, limited to one more than the hyperperiod: 20 such terms fit 64
-     * bits. */
+    /* Work in a hyperperiod, limited to one more than the hyperperiod: sums up to the first that is
+     * longer fit 64 bits. */
     uint64_t work[GS_PERIODIC_TASKS_MAX];
     for (int32_t i = 0; i < tasks->n; i++) {
         wide_t exact = (wide_t)wcet[i] * (wide_t)(hyperperiod / tasks->period[i]);
@@ -89,6 +89,10 @@ int gs_pbs_oracle_by_utilization(gs_context_t *ctx, const gs_periodic_tasks_t *t
         if ((mask & (mask - 1)) != 0 && sum > (uint64_t)hyperperiod) {
             completion[mask] = 0;
         }
+        status = gs_poll(ctx, tasks->n);
+        if (status != GS_OK) {
+            return status;
+        }
     }
-    return gs_poll(ctx, size * tasks->n);
+    return GS_OK;
 }

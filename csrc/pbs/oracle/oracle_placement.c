@@ -375,7 +375,7 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
     int64_t per_sm[GS_PERIODIC_TASKS_MAX], open;
     self.ascending = true;
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "1 to 20 tasks");
+        return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "1 to 24 tasks");
     }
     int status = gs_placement_init(&self.placer, ctx, gpu, GS_PLACEMENT_MOST_ROOM);
     if (status != GS_OK || (status = read_kernels(&self, gpu, per_sm)) != GS_OK ||
