@@ -11,6 +11,8 @@ enum {
     MANY_JOBS = 4096,     /* with more, overload is tested before any schedule is built */
     TASKS = 12,           /* with more, classes are not all looked at */
     CLASSES = 1 << 22,    /* nor with more of them */
+    LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many */
+    ROUNDS = 3,           /* of reductions before that */
     OUTER_SPANS = 8,
     WINDOWS = 48,
     FEW_WINDOWS = 12,     /* with more than PRICED tasks, whose tables take long to look through */
@@ -205,6 +207,12 @@ static int prove(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t 
     return status;
 }
 
+static bool few_classes(const gs_pbs_problem_t *p, int64_t most)
+{
+    int64_t classes;
+    return gs_mul(p->intervals, p->classes, &classes) && classes <= most;
+}
+
 /* The next round of groups and cores. */
 static int reduce(gs_pbs_search_t *self, gs_context_t *ctx, const gs_pbs_search_options_t *options,
                   gs_pbs_reduced_reductions_t *reductions)
@@ -242,7 +250,8 @@ static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_e
         status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
         if (status == GS_OK && answer != GS_PBS_LAZY_OPEN) {
             decide(self, GS_PBS_STAGE_LAZY, answer == GS_PBS_LAZY_ALIVE);
-        } else if (reductions == NULL) {
+        } else if (reductions == NULL ||
+                   (reductions->round > ROUNDS && few_classes(&self->problem, LAST_CLASSES))) {
             break;
         } else if (status == GS_OK) {
             status = reduce(self, ctx, options, reductions);
@@ -281,21 +290,6 @@ static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
     }
     gs_pbs_lazy_engine_free(&engine);
     gs_pbs_windows_free(&windows, ctx);
-    return status;
-}
-
-/* Many tasks, or many classes. */
-static int search_large(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-                        const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
-{
-    bool reduced = (tasks->n > TASKS || !does(options, GS_PBS_SEARCH_REDUCE)) &&
-                   does(options, GS_PBS_SEARCH_SKIP_REDUCED);
-    gs_pbs_reduced_reductions_t reductions;
-    gs_pbs_reduced_reductions_init(&reductions, tasks, table, options->idling);
-    int status = reduced ? reduce(self, ctx, options, &reductions) : GS_OK;
-    if (status == GS_OK && self->answer < 0) {
-        status = search_lazily(self, ctx, NULL, NULL, options, reduced ? &reductions : NULL);
-    }
     return status;
 }
 
@@ -346,14 +340,30 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
     return status;
 }
 
+/* Many tasks, or many classes. */
+static int search_large(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                        const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
+{
+    bool reduced = (tasks->n > TASKS || !does(options, GS_PBS_SEARCH_REDUCE)) &&
+                   does(options, GS_PBS_SEARCH_SKIP_REDUCED);
+    gs_pbs_reduced_reductions_t reductions;
+    gs_pbs_reduced_reductions_init(&reductions, tasks, table, options->idling);
+    int status = reduced ? reduce(self, ctx, options, &reductions) : GS_OK;
+    if (status == GS_OK && self->answer < 0) {
+        status = search_lazily(self, ctx, NULL, NULL, options, reduced ? &reductions : NULL);
+    }
+    if (status == GS_OK && self->answer < 0 && reduced) {
+        status = search_classes(self, ctx, options);
+    }
+    return status;
+}
+
 /* Whether to look at all classes. */
 static bool is_small(const gs_pbs_problem_t *p, const gs_pbs_search_options_t *options)
 {
-    int64_t classes;
     return options->thorough || options->policy ||
            (p->n <= TASKS && does(options, GS_PBS_SEARCH_SKIP_CLASSES) &&
-            does(options, GS_PBS_SEARCH_REDUCE) &&
-            gs_mul(p->intervals, p->classes, &classes) && classes <= CLASSES);
+            does(options, GS_PBS_SEARCH_REDUCE) && few_classes(p, CLASSES));
 }
 
 /* The quick tests before the hyperperiod is cut; *rated: overload was tested. */

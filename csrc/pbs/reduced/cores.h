@@ -22,8 +22,9 @@ enum {
 uint32_t gs_pbs_reduced_cores_choose(const gs_periodic_tasks_t *tasks,
                                      const gs_batch_table_t *table, int32_t size, int choice);
 
-/* The same, drawn at random. */
-uint32_t gs_pbs_reduced_cores_draw(const gs_periodic_tasks_t *tasks, int32_t size, gs_rng_t *rng);
+/* The same, half of the tasks by some choice and the others drawn at random. */
+uint32_t gs_pbs_reduced_cores_draw(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
+                                   int32_t size, gs_rng_t *rng);
 
 /* Asks whether a core is schedulable, with at most `work` in the lazy search. *dead: it is not;
  * proof, unless NULL, receives the proof. Errors and spent budgets as usual. */

@@ -3,10 +3,10 @@
 
 enum {
     WORK = 1 << 23, /* of the lazy search of one reduction */
-    STEPS = 4,      /* of the first round: groups split 1 .. 4 times, cores of 5, 7, 9, 11 tasks */
+    STEPS = 5,      /* of the first round: groups split 1 .. 5 times, cores of 5, 7, 9, 11, 12 */
     DRAWN = 4,      /* groups of the second round; later rounds have twice as many as before */
     SMALLEST = 5,
-    LARGEST = 11
+    LARGEST = 12
 };
 
 void gs_pbs_reduced_reductions_init(gs_pbs_reduced_reductions_t *self,
@@ -54,6 +54,7 @@ static int first_round(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
         }
         int32_t size = SMALLEST + 2 * (step - 1);
         uint32_t tried[GS_PBS_REDUCED_CORES_CHOICES] = {0};
+        size = size < LARGEST ? size : LARGEST;
         size = size < self->tasks->n ? size : self->tasks->n;
         for (int choice = 0; choice < GS_PBS_REDUCED_CORES_CHOICES; choice++) {
             tried[choice] = gs_pbs_reduced_cores_choose(self->tasks, self->table, size, choice);
@@ -89,7 +90,7 @@ int gs_pbs_reduced_reductions_next(gs_pbs_reduced_reductions_t *self, gs_context
         if (status == GS_OK && *answer < 0 && j % 2 == 1 && most > SMALLEST) {
             int32_t size =
                 SMALLEST + (int32_t)gs_rng_below(&self->rng, (uint64_t)(most - SMALLEST) + 1);
-            uint32_t core = gs_pbs_reduced_cores_draw(self->tasks, size, &self->rng);
+            uint32_t core = gs_pbs_reduced_cores_draw(self->tasks, self->table, size, &self->rng);
             status = try_core(self, ctx, core, proof, answer);
         }
     }
