@@ -14,6 +14,8 @@ enum {
     LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many */
     ROUNDS = 3,           /* of reductions before that */
     OUTER_SPANS = 8,
+    FIRST_WORK = 16,      /* of the lazy search per class, before that ... */
+    FIRST_CLASSES = 512,  /* ... where an interval has more of them */
     WINDOWS = 48,
     FEW_WINDOWS = 12,     /* with more than PRICED tasks, whose tables take long to look through */
     PRICED = 16,
@@ -227,12 +229,10 @@ static int reduce(gs_pbs_search_t *self, gs_context_t *ctx, const gs_pbs_search_
     return status;
 }
 
-/* Rounds of the lazy search, with groups and cores between them where there are many tasks. */
-static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
-                         const gs_pbs_search_options_t *options,
-                         gs_pbs_reduced_reductions_t *reductions)
+/* Rounds of the lazy search with some of their parts. work: give up after it; 0: never. */
+static int run_rounds(gs_pbs_search_t *self, gs_pbs_lazy_engine_t *engine,
+                      const gs_pbs_search_options_t *options, int parts, int64_t work)
 {
-    int parts = GS_PBS_LAZY_ROUNDS_ALL, answer, status = GS_OK;
     parts &= does(options, GS_PBS_SEARCH_SKIP_TRIES) ? parts : ~GS_PBS_LAZY_ROUNDS_TRIES;
     parts &= does(options, GS_PBS_SEARCH_SKIP_POINTS) ? parts : ~GS_PBS_LAZY_ROUNDS_POINTS;
     parts &= does(options, GS_PBS_SEARCH_SKIP_SWEEPS) ? parts : ~GS_PBS_LAZY_ROUNDS_SWEEPS;
@@ -241,28 +241,62 @@ static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_e
                                            .parts = parts,
                                            .first_work = brief ? 16 : 0,
                                            .first_spans = brief ? 1 : 0,
-                                           .most_work = options->most_work};
+                                           .most_work = work};
+    int answer;
+    self->schedule.count = 0;
+    int status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
+    if (status == GS_OK && answer != GS_PBS_LAZY_OPEN) {
+        decide(self, GS_PBS_STAGE_LAZY, answer == GS_PBS_LAZY_ALIVE);
+    }
+    return status;
+}
+
+/* Rounds of the lazy search, with groups and cores between them where there are many tasks. */
+static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
+                         const gs_pbs_search_options_t *options,
+                         gs_pbs_reduced_reductions_t *reductions)
+{
+    int status = GS_OK;
+    int64_t work = options->most_work;
     while (status == GS_OK && self->answer < 0) {
         if (reductions != NULL) {
-            rounds.most_work = rounds.most_work == 0 ? LARGE_WORK : 2 * rounds.most_work;
+            work = work == 0 ? LARGE_WORK : 2 * work;
         }
-        self->schedule.count = 0;
-        status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
-        if (status == GS_OK && answer != GS_PBS_LAZY_OPEN) {
-            decide(self, GS_PBS_STAGE_LAZY, answer == GS_PBS_LAZY_ALIVE);
-        } else if (reductions == NULL ||
-                   (reductions->round > ROUNDS && few_classes(&self->problem, LAST_CLASSES))) {
+        status = run_rounds(self, engine, options, GS_PBS_LAZY_ROUNDS_ALL, work);
+        if (reductions == NULL ||
+            (reductions->round > ROUNDS && few_classes(&self->problem, LAST_CLASSES))) {
             break;
-        } else if (status == GS_OK) {
+        }
+        if (status == GS_OK && self->answer < 0) {
             status = reduce(self, ctx, options, reductions);
         }
     }
     return status;
 }
 
+/* The search with the latest starts of all classes: first a short one, then with an outer
+ * approximation of F. */
+static int search_outer(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
+                        gs_pbs_transitions_t *transitions, const gs_pbs_search_options_t *options)
+{
+    const gs_pbs_problem_t *p = &self->problem;
+    int64_t work = FIRST_WORK * p->intervals * p->classes;
+    int status = GS_OK;
+    if (p->classes > FIRST_CLASSES || !does(options, GS_PBS_SEARCH_SHORT_ROUNDS)) {
+        status = run_rounds(self, engine, options,
+                            GS_PBS_LAZY_ROUNDS_TRIES | GS_PBS_LAZY_ROUNDS_POINTS, work);
+    }
+    if (status == GS_OK && self->answer < 0) {
+        status = search_feasible(self, ctx, transitions, engine->store.bound, false,
+                                 GS_PBS_FEASIBLE_OUTER, OUTER_SPANS);
+        engine->store.outer = status == GS_OK ? &self->feasible : NULL;
+    }
+    return status;
+}
+
 /* The lazy search where no answer was found, and the proof where it is "not schedulable". */
 static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
-                         const gs_pbs_latest_start_t *bound, const gs_pbs_feasible_t *outer,
+                         const gs_pbs_latest_start_t *bound, gs_pbs_transitions_t *transitions,
                          const gs_pbs_search_options_t *options,
                          gs_pbs_reduced_reductions_t *reductions)
 {
@@ -275,8 +309,13 @@ static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
         gs_pbs_windows_free(&windows, ctx);
         return status;
     }
+    /* F of the first search, where it was computed: exact, and so all of it is known. */
+    const gs_pbs_feasible_t *exact = self->feasible.begin == NULL ? NULL : &self->feasible;
     status = gs_pbs_lazy_engine_init(&engine, ctx, &self->problem, priced ? &windows : NULL, bound,
-                                     outer);
+                                     exact);
+    if (status == GS_OK && self->answer < 0 && transitions != NULL) {
+        status = search_outer(self, ctx, &engine, transitions, options);
+    }
     if (status == GS_OK && self->answer < 0) {
         status = search_rounds(self, ctx, &engine, options, reductions);
     }
@@ -300,7 +339,6 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
     gs_pbs_problem_t *p = &self->problem;
     gs_pbs_transitions_t transitions;
     gs_pbs_latest_start_t bound = {NULL, NULL};
-    bool has_outer = false;
     int status = gs_pbs_transitions_init(&transitions, ctx, p);
     if (status == GS_OK) {
         status = gs_pbs_latest_start_init(&bound, ctx, p, &transitions);
@@ -314,16 +352,12 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
                                      options->idling ? 0 : 256, GS_PBS_STAGE_LATEST_START);
         }
     }
-    if (status == GS_OK && self->answer < 0 &&
-        (options->thorough || does(options, GS_PBS_SEARCH_SKIP_OUTER))) {
-        int mode = options->thorough ? GS_PBS_FEASIBLE_EXACT : GS_PBS_FEASIBLE_OUTER;
-        status = search_feasible(self, ctx, &transitions, &bound, false, mode, OUTER_SPANS);
-        has_outer = status == GS_OK;
+    if (status == GS_OK && self->answer < 0 && options->thorough) {
+        status = search_feasible(self, ctx, &transitions, &bound, false, GS_PBS_FEASIBLE_EXACT, 0);
     }
-    bool proves = self->answer == 0 && options->proof;
-    if (status == GS_OK && (self->answer < 0 || proves)) {
-        status =
-            search_lazily(self, ctx, &bound, has_outer ? &self->feasible : NULL, options, NULL);
+    if (status == GS_OK && (self->answer < 0 || (self->answer == 0 && options->proof))) {
+        bool outer = does(options, GS_PBS_SEARCH_SKIP_OUTER);
+        status = search_lazily(self, ctx, &bound, outer ? &transitions : NULL, options, NULL);
     }
     gs_pbs_feasible_free(&self->feasible, ctx);
     /* A limited policy keeps the least limit, times a power of 4, that holds the first instant. */
