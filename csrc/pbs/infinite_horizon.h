@@ -13,9 +13,9 @@
 #include "pbs/rates.h"
 
 typedef struct {
-    int answer; /* 1: schedulable, 0: not, -1: undecided */
-    int spent;  /* when undecided: GS_SPENT_*, or GS_UNDECIDED */
-    gs_pbs_rates_t rates; /* proven: the reason of a negative answer */
+    int answer;             /* 1: schedulable, 0: not, -1: undecided */
+    int spent;              /* when undecided: GS_SPENT_*, or GS_UNDECIDED */
+    gs_pbs_rates_t rates;   /* proven: the reason of a negative answer */
     gs_schedule_t schedule; /* when schedulable: up to the end of its first cycle */
     int64_t cycle_from;     /* the frames from this instant on repeat ... */
     int64_t cycle_length;   /* ... with this period in ticks, a multiple of the hyperperiod */

@@ -7,8 +7,8 @@
 #include <math.h>
 
 enum {
-    LOW_BITS = 12,  /* worths are sums of two parts: tasks 0..11, and the others */
-    BUCKETS = 64,   /* most batches that one pass over the table adds to the pool */
+    LOW_BITS = 12, /* worths are sums of two parts: tasks 0..11, and the others */
+    BUCKETS = 64,  /* most batches that one pass over the table adds to the pool */
     POOL_MOST = 4096
 };
 
@@ -169,8 +169,8 @@ static int grow_pool(gs_pbs_prices_t *self, gs_context_t *ctx, const simplex_t *
         }
     }
     self->pooled = self->pooled > POOL_MOST ? 0 : self->pooled;
-    uint32_t *pool = gs_vector_reserve(ctx, self->pool, &self->capacity, self->pooled + BUCKETS,
-                                       sizeof *pool);
+    uint32_t *pool =
+        gs_vector_reserve(ctx, self->pool, &self->capacity, self->pooled + BUCKETS, sizeof *pool);
     if (pool == NULL) {
         return ctx->status;
     }

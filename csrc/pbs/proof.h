@@ -35,14 +35,14 @@ typedef struct {
     gs_pbs_rates_t rates;
     gs_pbs_dead_interval_t interval;
     int64_t windows;
-    int64_t scale;         /* of the prices of all windows */
-    int64_t *deadline;     /* [window] */
-    int64_t *price;        /* [window * n + task] */
+    int64_t scale;     /* of the prices of all windows */
+    int64_t *deadline; /* [window] */
+    int64_t *price;    /* [window * n + task] */
     int64_t entries;
-    int64_t *start;        /* [entry]: start of its interval */
-    int64_t *pending;      /* [entry * n + task] */
-    int64_t *latest;       /* [entry]; before start: all is dead; INT64_MAX: not used */
-    int64_t *span_begin;   /* [entry + 1] */
+    int64_t *start;      /* [entry]: start of its interval */
+    int64_t *pending;    /* [entry * n + task] */
+    int64_t *latest;     /* [entry]; before start: all is dead; INT64_MAX: not used */
+    int64_t *span_begin; /* [entry + 1] */
     gs_pbs_span_t *spans;
     int64_t span_count;
 } gs_pbs_proof_t;

@@ -8,18 +8,19 @@
 #include "pbs/reduced/reductions.h"
 
 enum {
-    MANY_JOBS = 4096,     /* with more, overload is tested before any schedule is built */
-    TASKS = 12,           /* with more, classes are not all looked at */
-    CLASSES = 1 << 22,    /* nor with more of them */
+    MANY_JOBS = 4096,       /* with more, overload is tested before any schedule is built */
+    TASKS = 12,             /* with more, classes are not all looked at */
+    CLASSES = 1 << 22,      /* nor with more of them */
     LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many */
-    ROUNDS = 3,           /* of reductions before that */
+    ROUNDS = 3,             /* of reductions before that */
     OUTER_SPANS = 8,
     FIRST_WORK = 16,      /* of the lazy search per class, before that ... */
     FIRST_CLASSES = 512,  /* ... where an interval has more of them */
+    PROOF_WORK = 1 << 26, /* of a search for a smaller proof */
     WINDOWS = 48,
-    FEW_WINDOWS = 12,     /* with more than PRICED tasks, whose tables take long to look through */
+    FEW_WINDOWS = 12, /* with more than PRICED tasks, whose tables take long to look through */
     PRICED = 16,
-    LARGE_WORK = 1 << 22  /* of the lazy search before more groups and cores are tried */
+    LARGE_WORK = 1 << 22 /* of the lazy search before more groups and cores are tried */
 };
 
 void gs_pbs_search_init(gs_pbs_search_t *self)
@@ -180,28 +181,59 @@ static bool prove_by_window(gs_pbs_search_t *self, const gs_pbs_windows_t *windo
     return false;
 }
 
+/* Proves that the first state is dead with inserted idle time by a lazy search of its own, which
+ * meets fewer classes than the latest starts of all; leaves the proof open after some work. */
+static int prove_idle(gs_pbs_search_t *self, gs_context_t *ctx, const gs_pbs_windows_t *windows)
+{
+    gs_pbs_lazy_engine_t engine;
+    int answer;
+    int status = gs_pbs_lazy_engine_init(&engine, ctx, &self->problem, windows, NULL, NULL);
+    if (status == GS_OK) {
+        gs_pbs_lazy_rounds_options_t rounds = {.idling = true, .most_work = PROOF_WORK};
+        status = gs_pbs_lazy_rounds(&engine, &rounds, &self->schedule, &answer);
+        if (status == GS_OK && answer == GS_PBS_LAZY_DEAD) {
+            status = gs_pbs_lazy_closed_set(&engine, true, &self->proof);
+        }
+    }
+    gs_pbs_lazy_engine_free(&engine);
+    return status;
+}
+
 /* Proves "not schedulable" from what the engine knows, after it is made to know enough. */
+static int prove_by_classes(gs_pbs_search_t *self, gs_pbs_lazy_engine_t *engine, bool idling)
+{
+    int answer, status = gs_pbs_lazy_closed_set(engine, idling, &self->proof);
+    if (status == GS_OK && self->proof.kind == GS_PBS_PROOF_NONE) {
+        /* Decided without the store: let it find out. */
+        gs_pbs_lazy_rounds_options_t rounds = {.idling = idling, .parts = GS_PBS_LAZY_ROUNDS_ALL};
+        status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
+        if (status == GS_OK) {
+            status = gs_pbs_lazy_closed_set(engine, idling, &self->proof);
+        }
+    }
+    return status;
+}
+
+/* Proves "not schedulable" by one window, or by the classes that are reached. */
 static int prove(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
                  const gs_pbs_search_options_t *options)
 {
     gs_pbs_windows_t windows = {NULL};
     const gs_pbs_windows_t *before = engine->store.windows;
-    int status = GS_OK, answer;
+    const gs_pbs_latest_start_t *bound = engine->store.bound;
+    int status = GS_OK;
     if (before == NULL && does(options, GS_PBS_SEARCH_SKIP_WINDOWS)) {
         status = gs_pbs_windows_init(&windows, ctx, &self->problem, WINDOWS);
         engine->store.windows = &windows;
     }
-    if (status == GS_OK && (engine->store.windows == NULL ||
-                            !prove_by_window(self, engine->store.windows))) {
-        status = gs_pbs_lazy_closed_set(engine, options->idling, &self->proof);
+    const gs_pbs_windows_t *used = engine->store.windows;
+    if (status == GS_OK && (used == NULL || !prove_by_window(self, used))) {
+        int64_t first = self->problem.arrived[0];
+        if (bound != NULL && gs_pbs_latest_start_at(bound, 0, first) == GS_PBS_DEAD) {
+            status = prove_idle(self, ctx, used);
+        }
         if (status == GS_OK && self->proof.kind == GS_PBS_PROOF_NONE) {
-            /* Decided without the store: let it find out. */
-            gs_pbs_lazy_rounds_options_t rounds = {.idling = options->idling,
-                                                   .parts = GS_PBS_LAZY_ROUNDS_ALL};
-            status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
-            if (status == GS_OK) {
-                status = gs_pbs_lazy_closed_set(engine, options->idling, &self->proof);
-            }
+            status = prove_by_classes(self, engine, options->idling);
         }
     }
     engine->store.windows = before;
@@ -221,8 +253,7 @@ static int reduce(gs_pbs_search_t *self, gs_context_t *ctx, const gs_pbs_search_
 {
     int answer;
     gs_pbs_proof_t *proof = options->proof ? &self->proof : NULL;
-    int status =
-        gs_pbs_reduced_reductions_next(reductions, ctx, &self->schedule, proof, &answer);
+    int status = gs_pbs_reduced_reductions_next(reductions, ctx, &self->schedule, proof, &answer);
     if (answer >= 0) {
         decide(self, answer == 1 ? GS_PBS_STAGE_GROUPS : GS_PBS_STAGE_CORE, answer == 1);
     }

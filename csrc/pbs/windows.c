@@ -45,8 +45,8 @@ static int64_t choose(const gs_pbs_problem_t *p, int64_t most, int64_t *deadline
         for (int64_t w = 1; w <= most; w++) {
             int64_t before = w == most ? last : last / most * w, best = last;
             for (int32_t i = 0; i < p->n; i++) {
-                int64_t job = gs_periodic_tasks_jobs_before(&p->tasks, i,
-                                                            before - p->tasks.deadline[i] + 1);
+                int64_t job =
+                    gs_periodic_tasks_jobs_before(&p->tasks, i, before - p->tasks.deadline[i] + 1);
                 job = job < jobs_of(p, i) ? job : jobs_of(p, i);
                 if (job > 0) {
                     int64_t end =
@@ -126,8 +126,7 @@ int gs_pbs_windows_init(gs_pbs_windows_t *self, gs_context_t *ctx, const gs_pbs_
         count = choose(problem, most, listed);
         size_t size = (size_t)count;
         self->deadline = gs_alloc(ctx, size, sizeof *self->deadline);
-        self->price =
-            self->deadline == NULL ? NULL : gs_alloc(ctx, size * n, sizeof *self->price);
+        self->price = self->deadline == NULL ? NULL : gs_alloc(ctx, size * n, sizeof *self->price);
         self->jobs = self->price == NULL ? NULL : gs_alloc(ctx, size * n, sizeof *self->jobs);
         price = self->jobs == NULL ? NULL : gs_alloc(ctx, size * n, sizeof *price);
         status = price == NULL ? ctx->status : GS_OK;

@@ -16,9 +16,9 @@
 typedef struct {
     const gs_pbs_problem_t *problem;
     int64_t count;
-    int64_t scale;     /* prices are in units of 1/scale ticks; a power of two */
-    int64_t *deadline; /* [window]: increasing; the last is the last deadline of all */
-    int64_t *price;    /* [window * n + task] */
+    int64_t scale;              /* prices are in units of 1/scale ticks; a power of two */
+    int64_t *deadline;          /* [window]: increasing; the last is the last deadline of all */
+    int64_t *price;             /* [window * n + task] */
     gs_pbs_rates_count_t *jobs; /* [window * n + task]: from instant 0 on */
 } gs_pbs_windows_t;
 

@@ -177,11 +177,8 @@ int gs_pbs_lazy_store_view(gs_pbs_lazy_store_t *self, gs_context_t *ctx, int64_t
         view->dead_count = spans ? entry->count : 0;
     }
     if (spans && self->outer != NULL) {
-        view->alive_count =
-            gs_pbs_feasible_spans(self->outer, k, class_index, &view->alive);
-        if (view->alive_count == 0) {
-            view->latest = view->first - 1;
-        }
+        view->bounded = true;
+        view->alive_count = gs_pbs_feasible_spans(self->outer, k, class_index, &view->alive);
     }
     return GS_OK;
 }
@@ -194,7 +191,7 @@ int64_t gs_pbs_lazy_view_dead_until(const gs_pbs_lazy_view_t *view, int64_t inst
         if (i < view->dead_count && view->dead[i].first <= at) {
             at = view->dead[i].last + 1;
         }
-        if (view->alive_count > 0) {
+        if (view->bounded) {
             i = first_reaching(view->alive, view->alive_count, at);
             if (i == view->alive_count) {
                 return view->last;
@@ -217,7 +214,7 @@ int64_t gs_pbs_lazy_view_dead_from(const gs_pbs_lazy_view_t *view, int64_t insta
         if (i < view->dead_count && view->dead[i].first <= at) {
             at = view->dead[i].first - 1;
         }
-        if (view->alive_count > 0) {
+        if (view->bounded) {
             i = first_reaching(view->alive, view->alive_count, at);
             if (i == view->alive_count || view->alive[i].first > at) {
                 at = i == 0 ? view->first - 1 : view->alive[i - 1].last;
@@ -237,7 +234,7 @@ int64_t gs_pbs_lazy_view_next_dead(const gs_pbs_lazy_view_t *view, int64_t insta
     if (i < view->dead_count && view->dead[i].first < next) {
         next = view->dead[i].first;
     }
-    if (view->alive_count > 0) {
+    if (view->bounded) {
         i = first_reaching(view->alive, view->alive_count, instant);
         int64_t gap = instant;
         if (i < view->alive_count && view->alive[i].first <= instant) {

@@ -18,8 +18,8 @@
 typedef struct {
     int64_t k;
     int64_t class_index;
-    int64_t low;        /* alive up to here with inserted idle time; before the interval: unknown */
-    int64_t latest;     /* dead after it, also with inserted idle time */
+    int64_t low;    /* alive up to here with inserted idle time; before the interval: unknown */
+    int64_t latest; /* dead after it, also with inserted idle time */
     gs_pbs_span_t *dead; /* without inserted idle time: sorted, disjoint, not adjacent */
     int32_t count, capacity;
     int64_t swept; /* most spans of the last sweep; 0: none yet */
@@ -39,7 +39,8 @@ typedef struct {
 typedef struct {
     int64_t first, last; /* of the interval */
     int64_t latest;      /* dead after it */
-    const gs_pbs_span_t *alive; /* unless NULL: dead outside of these */
+    bool bounded;        /* dead outside of the following spans */
+    const gs_pbs_span_t *alive;
     int64_t alive_count;
     const gs_pbs_span_t *dead;
     int64_t dead_count;

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A class of the proof. */
+/* A class that was met; it is part of the proof if something of it is needed. */
 typedef struct {
     int64_t k, class_index;
+    int64_t bound;  /* dead after it by deadlines and prices */
     int64_t latest; /* INT64_MAX: only spans count */
     int64_t spans;
 } class_t;
@@ -48,18 +49,18 @@ static int entry_of(collection_t *self, int64_t k, int64_t class_index, int64_t 
     }
     self->classes = classes;
     *entry = self->count;
-    classes[self->count++] = (class_t){k, class_index, INT64_MAX, 0};
+    int64_t bound = self->problem->start[k + 1] - 1;
+    if (class_index != 0) {
+        bound = gs_pbs_lazy_store_bound(&self->engine->store, k, class_index);
+    }
+    classes[self->count++] = (class_t){k, class_index, bound, INT64_MAX, 0};
     return gs_hash_index_add(&self->index, self->ctx, hash, *entry);
 }
 
 /* Adds a span of a class unless it is there. */
-static int need(collection_t *self, int64_t k, int64_t class_index, int64_t first, int64_t last)
+static int need(collection_t *self, int64_t entry, int64_t first, int64_t last)
 {
-    int64_t entry, cursor = 0, id;
-    int status = entry_of(self, k, class_index, &entry);
-    if (status != GS_OK) {
-        return status;
-    }
+    int64_t cursor = 0, id;
     uint64_t hash = gs_hash_index_mix((uint64_t)entry, (uint64_t)first ^ (uint64_t)(last >> 62));
     while ((id = gs_hash_index_next(&self->item_index, hash, &cursor)) >= 0) {
         const item_t *item = &self->items[id];
@@ -79,7 +80,7 @@ static int need(collection_t *self, int64_t k, int64_t class_index, int64_t firs
     } else {
         self->classes[entry].spans++;
     }
-    status = gs_hash_index_add(&self->item_index, self->ctx, hash, self->item_count++);
+    int status = gs_hash_index_add(&self->item_index, self->ctx, hash, self->item_count++);
     return status == GS_OK ? gs_count_states(self->ctx, 1) : status;
 }
 
@@ -87,19 +88,27 @@ static int need(collection_t *self, int64_t k, int64_t class_index, int64_t firs
 static int need_dead(collection_t *self, int64_t k, int64_t class_index, int64_t first,
                      int64_t last, bool spans)
 {
-    gs_pbs_lazy_store_t *store = &self->engine->store;
     gs_pbs_lazy_view_t view;
-    int status = gs_pbs_lazy_store_view(store, self->ctx, k, class_index, spans, &view);
+    int64_t entry;
+    int status = entry_of(self, k, class_index, &entry);
     if (status != GS_OK) {
         return status;
     }
-    int64_t bound = class_index == 0 ? view.last : gs_pbs_lazy_store_bound(store, k, class_index);
+    int64_t bound = self->classes[entry].bound, known = self->classes[entry].latest;
     last = last < bound ? last : bound; /* the prices show the rest */
+    last = last < known ? last : known; /* as does what is needed already */
+    if (first > last) {
+        return GS_OK;
+    }
+    status = gs_pbs_lazy_store_view(&self->engine->store, self->ctx, k, class_index, spans, &view);
+    if (status != GS_OK) {
+        return status;
+    }
     int64_t latest = view.latest < view.first ? view.first - 1 : view.latest;
     for (int64_t at = first; at <= last && status == GS_OK;) {
         if (at > latest) {
             bool by_spans = class_index == 0 && spans;
-            return need(self, k, class_index, latest + 1, by_spans ? view.last : INT64_MAX);
+            return need(self, entry, latest + 1, by_spans ? view.last : INT64_MAX);
         }
         int64_t until = gs_pbs_lazy_view_dead_until(&view, at);
         if (until < at) {
@@ -107,7 +116,7 @@ static int need_dead(collection_t *self, int64_t k, int64_t class_index, int64_t
             return GS_OK;
         }
         until = until < latest ? until : latest;
-        status = need(self, k, class_index, gs_pbs_lazy_view_dead_from(&view, at), until);
+        status = need(self, entry, gs_pbs_lazy_view_dead_from(&view, at), until);
         at = until + 1;
     }
     return status;
@@ -127,7 +136,7 @@ static int follow(collection_t *self, const item_t *item)
     }
     gs_pbs_lazy_class_t facts;
     gs_pbs_lazy_moves_class(&engine->moves, k, c, &facts);
-    int64_t bound = gs_pbs_lazy_store_bound(&engine->store, k, c);
+    int64_t bound = self->classes[item->entry].bound;
     last = last < bound ? last : bound;
     if (last < first) {
         return GS_OK;
@@ -189,16 +198,22 @@ static int allocate(gs_pbs_proof_t *proof, gs_context_t *ctx, const gs_pbs_windo
     return fine ? GS_OK : ctx->status;
 }
 
+static bool is_needed(const class_t *self)
+{
+    return self->latest != INT64_MAX || self->spans > 0;
+}
+
 static int write_proof(collection_t *self, gs_pbs_proof_t *proof)
 {
     const gs_pbs_problem_t *p = self->problem;
     const gs_pbs_windows_t *windows = self->engine->store.windows;
-    int64_t spans = 0, span = 0, item = 0;
+    int64_t spans = 0, entries = 0, span = 0, item = 0;
     for (int64_t e = 0; e < self->count; e++) {
         spans += self->classes[e].spans;
+        entries += is_needed(&self->classes[e]);
     }
     proof->n = p->n;
-    int status = allocate(proof, self->ctx, windows, self->count, spans);
+    int status = allocate(proof, self->ctx, windows, entries, spans);
     if (status != GS_OK) {
         return status;
     }
@@ -215,31 +230,31 @@ static int write_proof(collection_t *self, gs_pbs_proof_t *proof)
     }
     for (int64_t e = 0; e < self->count; e++) {
         const class_t *c = &self->classes[e];
-        proof->start[e] = p->start[c->k];
-        proof->latest[e] = c->latest;
-        for (int32_t i = 0; i < p->n; i++) {
-            proof->pending[e * p->n + i] = c->class_index / p->stride[i] % p->radix[i];
+        if (!is_needed(c)) {
+            continue;
         }
-        proof->span_begin[e] = span;
+        int64_t entry = proof->entries++;
+        proof->start[entry] = p->start[c->k];
+        proof->latest[entry] = c->latest;
+        for (int32_t i = 0; i < p->n; i++) {
+            proof->pending[entry * p->n + i] = c->class_index / p->stride[i] % p->radix[i];
+        }
+        proof->span_begin[entry] = span;
         for (; item < self->item_count && self->items[item].entry == e; item++) {
             if (self->items[item].span.last != INT64_MAX) {
                 proof->spans[span++] = self->items[item].span;
             }
         }
     }
-    proof->span_begin[self->count] = span;
+    proof->span_begin[entries] = span;
     proof->span_count = span;
-    proof->entries = self->count;
     return GS_OK;
 }
 
 int gs_pbs_lazy_closed_set(gs_pbs_lazy_engine_t *engine, bool idling, gs_pbs_proof_t *proof)
 {
     const gs_pbs_problem_t *p = engine->moves.problem;
-    collection_t self = {.engine = engine,
-                         .ctx = engine->ctx,
-                         .problem = p,
-                         .complete = true};
+    collection_t self = {.engine = engine, .ctx = engine->ctx, .problem = p, .complete = true};
     gs_hash_index_init(&self.index);
     gs_hash_index_init(&self.item_index);
     int status = need_dead(&self, 0, p->arrived[0], 0, 0, !idling);

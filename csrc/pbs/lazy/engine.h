@@ -28,7 +28,7 @@ typedef struct {
     gs_pbs_lazy_moves_t moves;
     gs_pbs_lazy_path_t idle_path; /* of inserted_idle */
     gs_pbs_lazy_path_t path;      /* of work_conserving */
-    int64_t work, work_limit;     /* elementary operations; a query that reaches the limit is open */
+    int64_t work, work_limit; /* elementary operations; a query that reaches the limit is open */
 } gs_pbs_lazy_engine_t;
 
 /* windows, bound, outer may be NULL; they and the problem must outlive self. Free self in every

@@ -19,8 +19,8 @@ static int lower(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_class_t *facts, i
         if (end - c <= best) {
             continue;
         }
-        int64_t rest = facts->class_index - gs_pbs_lazy_moves_step(&self->moves, batch) -
-                       p->arrived[k];
+        int64_t rest =
+            facts->class_index - gs_pbs_lazy_moves_step(&self->moves, batch) - p->arrived[k];
         while (p->start[k + 1] <= end) {
             k++;
         }
@@ -57,8 +57,7 @@ static int step(gs_pbs_lazy_engine_t *self, int *answer)
         *answer = GS_PBS_LAZY_ALIVE;
         return GS_OK;
     }
-    int64_t id =
-        gs_pbs_lazy_store_entry(&self->store, self->ctx, state->k, state->class_index);
+    int64_t id = gs_pbs_lazy_store_entry(&self->store, self->ctx, state->k, state->class_index);
     if (id < 0) {
         return self->ctx->status;
     }
@@ -123,8 +122,8 @@ int gs_pbs_lazy_inserted_idle(gs_pbs_lazy_engine_t *self, int64_t instant, int64
             if (found == GS_PBS_LAZY_ALIVE && path->length > 0) {
                 /* The move that led here keeps the state before it alive. */
                 gs_pbs_lazy_state_t *state = &path->states[path->length - 1];
-                int64_t id = gs_pbs_lazy_store_entry(&self->store, self->ctx, state->k,
-                                                     state->class_index);
+                int64_t id =
+                    gs_pbs_lazy_store_entry(&self->store, self->ctx, state->k, state->class_index);
                 if (id < 0) {
                     return self->ctx->status;
                 }

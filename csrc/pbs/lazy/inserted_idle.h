@@ -9,7 +9,8 @@
 
 #include "pbs/lazy/engine.h"
 
-/* *answer: GS_PBS_LAZY_*; open when the work limit is reached. Errors and spent budgets as usual. */
+/* *answer: GS_PBS_LAZY_*; open when the work limit is reached. Errors and spent budgets as usual.
+ */
 int gs_pbs_lazy_inserted_idle(gs_pbs_lazy_engine_t *self, int64_t instant, int64_t k,
                               int64_t class_index, int *answer);
 

@@ -30,8 +30,7 @@ int gs_pbs_lazy_moves_init(gs_pbs_lazy_moves_t *self, gs_context_t *ctx, gs_pbs_
         for (uint32_t b = 1; b <= part_mask(bits); b++) {
             size_t rest = base + (b & (b - 1));
             int32_t i = from + __builtin_ctz(b);
-            self->serial[base + b] =
-                self->serial[rest] + (double)p->completion[UINT32_C(1) << i];
+            self->serial[base + b] = self->serial[rest] + (double)p->completion[UINT32_C(1) << i];
             if (self->step != NULL) {
                 self->step[base + b] = self->step[rest] + p->stride[i];
             }
@@ -129,8 +128,7 @@ int64_t gs_pbs_lazy_moves_take(const gs_pbs_lazy_moves_t *self, int64_t instant,
         }
     }
     *to_k = to;
-    *to_class =
-        class_index - gs_pbs_lazy_moves_step(self, batch) + p->arrived[to] - p->arrived[k];
+    *to_class = class_index - gs_pbs_lazy_moves_step(self, batch) + p->arrived[to] - p->arrived[k];
     return end;
 }
 
@@ -139,9 +137,8 @@ static double rank_of(const gs_pbs_lazy_moves_t *self, const gs_pbs_lazy_class_t
 {
     double c = (double)self->problem->completion[batch], rank, bonus = 4 * GS_PERIODIC_TASKS_MAX;
     if (order == GS_PBS_LAZY_MOVES_SAVES || self->worth == NULL) {
-        rank = (self->serial[batch & part_mask(self->low)] +
-                self->serial[high_part(self, batch)]) /
-               c;
+        rank =
+            (self->serial[batch & part_mask(self->low)] + self->serial[high_part(self, batch)]) / c;
     } else {
         const gs_pbs_windows_t *windows = self->store->windows;
         rank = (double)sum(self, self->worth, batch) / (double)windows->scale - c;
@@ -177,7 +174,8 @@ static int judge(gs_pbs_lazy_moves_t *self, gs_context_t *ctx, const gs_pbs_lazy
 {
     gs_pbs_lazy_view_t view;
     int64_t k, c;
-    int64_t end = gs_pbs_lazy_moves_take(self, instant, facts->k, facts->class_index, batch, &k, &c);
+    int64_t end =
+        gs_pbs_lazy_moves_take(self, instant, facts->k, facts->class_index, batch, &k, &c);
     int status = gs_pbs_lazy_store_view(self->store, ctx, k, c, spans, &view);
     if (status != GS_OK) {
         return status;
@@ -207,8 +205,7 @@ int gs_pbs_lazy_moves_list(gs_pbs_lazy_moves_t *self, gs_context_t *ctx,
     for (uint32_t batch = facts->pending; batch != 0; batch = (batch - 1) & facts->pending) {
         int64_t c = p->completion[batch];
         done++;
-        if (c == 0 || c > longest ||
-            instant + c > gs_pbs_lazy_moves_limit(self, facts, batch)) {
+        if (c == 0 || c > longest || instant + c > gs_pbs_lazy_moves_limit(self, facts, batch)) {
             continue;
         }
         double rank = rank_of(self, facts, batch, order);

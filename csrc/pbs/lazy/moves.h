@@ -26,10 +26,10 @@ enum {
 typedef struct {
     gs_pbs_lazy_store_t *store;
     const gs_pbs_problem_t *problem;
-    int32_t low;     /* tasks of the first part */
-    double *serial;  /* completion times one by one: first part, then second part */
-    int64_t *step;   /* differences of classes; NULL where that is the mask itself */
-    int64_t *worth;  /* by the prices of the last window; NULL without prices */
+    int32_t low;    /* tasks of the first part */
+    double *serial; /* completion times one by one: first part, then second part */
+    int64_t *step;  /* differences of classes; NULL where that is the mask itself */
+    int64_t *worth; /* by the prices of the last window; NULL without prices */
 } gs_pbs_lazy_moves_t;
 
 /* A class whose moves are looked at. */

@@ -22,8 +22,7 @@ static int try_all(gs_pbs_lazy_engine_t *self, int32_t width, int64_t work, gs_s
 
 static int search_idling(gs_pbs_lazy_engine_t *self, gs_schedule_t *schedule, int *answer)
 {
-    int status =
-        gs_pbs_lazy_inserted_idle(self, 0, 0, self->moves.problem->arrived[0], answer);
+    int status = gs_pbs_lazy_inserted_idle(self, 0, 0, self->moves.problem->arrived[0], answer);
     if (status == GS_OK && *answer == GS_PBS_LAZY_ALIVE) {
         status = gs_pbs_lazy_inserted_idle_schedule(self, schedule);
     }

@@ -19,10 +19,10 @@ enum {
 
 typedef struct {
     bool idling;
-    int parts;            /* GS_PBS_LAZY_ROUNDS_* */
-    int64_t first_work;   /* work of each part of the first round; 0: the default */
-    int64_t first_spans;  /* spans of the first sweep; 0: the default */
-    int64_t most_work;    /* give up after this much work; 0: never */
+    int parts;           /* GS_PBS_LAZY_ROUNDS_* */
+    int64_t first_work;  /* work of each part of the first round; 0: the default */
+    int64_t first_spans; /* spans of the first sweep; 0: the default */
+    int64_t most_work;   /* give up after this much work; 0: never */
 } gs_pbs_lazy_rounds_options_t;
 
 /* Asks for the first state. *answer: GS_PBS_LAZY_*; open only after most_work. When alive, schedule

@@ -128,8 +128,8 @@ static int intersect(sweep_t *self)
     const frame_t *frame = &self->frames[self->length - 1];
     int64_t c = p->completion[frame->batch], k = frame->facts.k, count = 0, seen = -1;
     int64_t limit = gs_pbs_lazy_moves_limit(&engine->moves, &frame->facts, frame->batch);
-    int64_t rest = frame->facts.class_index -
-                   gs_pbs_lazy_moves_step(&engine->moves, frame->batch) - p->arrived[k];
+    int64_t rest = frame->facts.class_index - gs_pbs_lazy_moves_step(&engine->moves, frame->batch) -
+                   p->arrived[k];
     gs_pbs_lazy_view_t view;
     int status = GS_OK;
     for (int64_t i = frame->begin; i < self->count && status == GS_OK; i++) {
@@ -157,8 +157,8 @@ static int intersect(sweep_t *self)
                 }
                 until = until < to ? until : to;
             }
-            status = append(self, &self->scratch, &count, &self->scratch_capacity, 0, at - c,
-                            until - c);
+            status =
+                append(self, &self->scratch, &count, &self->scratch_capacity, 0, at - c, until - c);
             at = until + 1;
         }
     }

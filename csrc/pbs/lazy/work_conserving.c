@@ -12,8 +12,8 @@ static int narrow(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_class_t *facts, 
     gs_pbs_lazy_view_t view;
     int64_t c = p->completion[batch];
     int64_t limit = gs_pbs_lazy_moves_limit(&self->moves, facts, batch);
-    int64_t rest = facts->class_index - gs_pbs_lazy_moves_step(&self->moves, batch) -
-                   p->arrived[facts->k];
+    int64_t rest =
+        facts->class_index - gs_pbs_lazy_moves_step(&self->moves, batch) - p->arrived[facts->k];
     int64_t end = instant + c, k = facts->k;
     if (*first + c > limit) {
         return GS_OK; /* every end is too late */
@@ -89,13 +89,13 @@ static int is_dead(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_state_t *state,
                    bool *dead)
 {
     gs_pbs_lazy_view_t view;
-    int status = gs_pbs_lazy_store_view(&self->store, self->ctx, state->k, state->class_index, true,
-                                        &view);
+    int status =
+        gs_pbs_lazy_store_view(&self->store, self->ctx, state->k, state->class_index, true, &view);
     *dead = status == GS_OK && gs_pbs_lazy_view_is_dead(&view, state->instant);
     if (status == GS_OK && !*dead && !quick && self->store.bound == NULL) {
         int answer;
-        status = gs_pbs_lazy_inserted_idle(self, state->instant, state->k, state->class_index,
-                                           &answer);
+        status =
+            gs_pbs_lazy_inserted_idle(self, state->instant, state->k, state->class_index, &answer);
         *dead = answer == GS_PBS_LAZY_DEAD;
     }
     return status;

@@ -15,8 +15,9 @@ typedef struct {
     bool quick;    /* do not ask about inserted idle time first */
 } gs_pbs_lazy_work_conserving_options_t;
 
-/* Asks for the first state. *answer: GS_PBS_LAZY_*; open when the work limit is reached or something
- * was left out. When alive, schedule receives the frames. Errors and spent budgets as usual. */
+/* Asks for the first state. *answer: GS_PBS_LAZY_*; open when the work limit is reached or
+ * something was left out. When alive, schedule receives the frames. Errors and spent budgets as
+ * usual. */
 int gs_pbs_lazy_work_conserving(gs_pbs_lazy_engine_t *self,
                                 const gs_pbs_lazy_work_conserving_options_t *options,
                                 gs_schedule_t *schedule, int *answer);

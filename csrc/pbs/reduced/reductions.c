@@ -10,8 +10,8 @@ enum {
 };
 
 void gs_pbs_reduced_reductions_init(gs_pbs_reduced_reductions_t *self,
-                                    const gs_periodic_tasks_t *tasks,
-                                    const gs_batch_table_t *table, bool idling)
+                                    const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
+                                    bool idling)
 {
     static const uint64_t key[4] = {0};
     *self = (gs_pbs_reduced_reductions_t){.tasks = tasks, .table = table, .idling = idling};
@@ -33,8 +33,7 @@ static int try_core(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx, uint32
                     gs_pbs_proof_t *proof, int *answer)
 {
     bool dead;
-    int status =
-        gs_pbs_reduced_cores_try(ctx, self->tasks, self->table, core, WORK, proof, &dead);
+    int status = gs_pbs_reduced_cores_try(ctx, self->tasks, self->table, core, WORK, proof, &dead);
     *answer = dead ? 0 : -1;
     return status;
 }

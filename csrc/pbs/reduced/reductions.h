@@ -15,8 +15,8 @@ typedef struct {
 } gs_pbs_reduced_reductions_t;
 
 void gs_pbs_reduced_reductions_init(gs_pbs_reduced_reductions_t *self,
-                                    const gs_periodic_tasks_t *tasks,
-                                    const gs_batch_table_t *table, bool idling);
+                                    const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
+                                    bool idling);
 
 /* Does the next round. *answer: 1 with schedule, 0 with proof (unless that is NULL), or -1. Errors
  * and spent budgets as usual. */

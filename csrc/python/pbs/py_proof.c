@@ -25,15 +25,15 @@ static PyObject *closed(const gs_pbs_proof_t *proof)
     PyObject *spans = gs_python_table(span_row, proof->spans, 2, proof->span_count);
     PyObject *result = NULL;
     if (spans != NULL) {
-        result = Py_BuildValue(
-            "{sssNsNsLsNsNsNsNsOsO}", "kind", "closed", "windows",
-            numbers(proof->deadline, proof->windows, 0), "window_prices",
-            numbers(proof->price, proof->windows, proof->n), "scale", (long long)proof->scale,
-            "entry_start", numbers(proof->start, proof->entries, 0), "entry_pending",
-            numbers(proof->pending, proof->entries, proof->n), "entry_latest",
-            numbers(proof->latest, proof->entries, 0), "span_begin",
-            numbers(proof->span_begin, proof->entries + 1, 0), "span_first",
-            PyTuple_GetItem(spans, 0), "span_last", PyTuple_GetItem(spans, 1));
+        result = Py_BuildValue("{sssNsNsLsNsNsNsNsOsO}", "kind", "closed", "windows",
+                               numbers(proof->deadline, proof->windows, 0), "window_prices",
+                               numbers(proof->price, proof->windows, proof->n), "scale",
+                               (long long)proof->scale, "entry_start",
+                               numbers(proof->start, proof->entries, 0), "entry_pending",
+                               numbers(proof->pending, proof->entries, proof->n), "entry_latest",
+                               numbers(proof->latest, proof->entries, 0), "span_begin",
+                               numbers(proof->span_begin, proof->entries + 1, 0), "span_first",
+                               PyTuple_GetItem(spans, 0), "span_last", PyTuple_GetItem(spans, 1));
     }
     Py_XDECREF(spans);
     return result;

@@ -280,16 +280,16 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
     }
     gs_pbs_proof_t proof = {.kind = GS_PBS_PROOF_NONE};
     if (endless.answer == 0 && endless.rates.proven) {
-        proof = (gs_pbs_proof_t){
-            .kind = GS_PBS_PROOF_WINDOW, .n = problem.n, .rates = endless.rates};
+        proof =
+            (gs_pbs_proof_t){.kind = GS_PBS_PROOF_WINDOW, .n = problem.n, .rates = endless.rates};
     }
     reason = gs_python_pbs_proof(&proof);
     frames = endless.answer == 1 ? gs_python_frames(&endless.schedule) : Py_NewRef(Py_None);
     if (reason != NULL && frames != NULL) {
-        result = Py_BuildValue("(iiLLLL)OO", endless.answer, endless.spent,
-                               (long long)call.ctx.states, (long long)call.ctx.bytes_peak,
-                               (long long)endless.cycle_from, (long long)endless.cycle_length,
-                               reason, frames);
+        result =
+            Py_BuildValue("(iiLLLL)OO", endless.answer, endless.spent, (long long)call.ctx.states,
+                          (long long)call.ctx.bytes_peak, (long long)endless.cycle_from,
+                          (long long)endless.cycle_length, reason, frames);
     }
 out:
     Py_XDECREF(reason);
