@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import pbs_brute, pbs_proof
+from reference import pbs_brute, pbs_refutation
 from test_search import random_set
 
 from gpusched import _core
@@ -66,7 +66,7 @@ def check(case: Any, skip: int, idling: bool) -> tuple[bool, str]:
         assert broken == [], (case, skip, idling)
         assert proof is None
         return True, ""
-    wrong = pbs_proof.violations(proof, period, deadline, offset, completion, idling)
+    wrong = pbs_refutation.violations(proof, period, deadline, offset, completion, idling)
     assert wrong == [], (case, skip, idling, proof)
     return False, proof["kind"]
 

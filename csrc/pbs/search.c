@@ -27,13 +27,13 @@ void gs_pbs_search_init(gs_pbs_search_t *self)
 {
     *self = (gs_pbs_search_t){.answer = -1};
     gs_schedule_init(&self->schedule);
-    gs_pbs_proof_init(&self->proof);
+    gs_pbs_refutation_init(&self->proof);
 }
 
 void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx)
 {
     gs_schedule_free(&self->schedule, ctx);
-    gs_pbs_proof_free(&self->proof, ctx);
+    gs_pbs_refutation_free(&self->proof, ctx);
     gs_pbs_feasible_free(&self->feasible, ctx);
     gs_pbs_problem_free(&self->problem, ctx);
 }
@@ -109,7 +109,7 @@ static int reject_by_rates(gs_pbs_search_t *self, gs_context_t *ctx,
     gs_pbs_rates_t rates;
     int status = gs_pbs_rates_find(&rates, ctx, tasks, table, false);
     if (status == GS_OK && rates.proven) {
-        self->proof.kind = GS_PBS_PROOF_WINDOW;
+        self->proof.kind = GS_PBS_REFUTATION_WINDOW;
         self->proof.n = tasks->n;
         self->proof.rates = rates;
         decide(self, GS_PBS_STAGE_OVERLOAD, false);
@@ -122,7 +122,7 @@ static int reject_by_interval(gs_pbs_search_t *self, gs_context_t *ctx)
     gs_pbs_dead_interval_t interval;
     int status = gs_pbs_dead_interval_find(&interval, ctx, &self->problem);
     if (status == GS_OK && interval.found) {
-        self->proof.kind = GS_PBS_PROOF_INTERVAL;
+        self->proof.kind = GS_PBS_REFUTATION_INTERVAL;
         self->proof.n = self->problem.n;
         self->proof.interval = interval;
         decide(self, GS_PBS_STAGE_DEAD_INTERVAL, false);
@@ -173,7 +173,7 @@ static bool prove_by_window(gs_pbs_search_t *self, const gs_pbs_windows_t *windo
                 worth += (double)one.price[i] * (double)jobs;
             }
             rates->load = worth / (double)windows->scale / (double)rates->window;
-            self->proof.kind = GS_PBS_PROOF_WINDOW;
+            self->proof.kind = GS_PBS_REFUTATION_WINDOW;
             self->proof.n = p->n;
             return true;
         }
@@ -203,7 +203,7 @@ static int prove_idle(gs_pbs_search_t *self, gs_context_t *ctx, const gs_pbs_win
 static int prove_by_classes(gs_pbs_search_t *self, gs_pbs_lazy_engine_t *engine, bool idling)
 {
     int answer, status = gs_pbs_lazy_closed_set(engine, idling, &self->proof);
-    if (status == GS_OK && self->proof.kind == GS_PBS_PROOF_NONE) {
+    if (status == GS_OK && self->proof.kind == GS_PBS_REFUTATION_NONE) {
         /* Decided without the store: let it find out. */
         gs_pbs_lazy_rounds_options_t rounds = {.idling = idling, .parts = GS_PBS_LAZY_ROUNDS_ALL};
         status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
@@ -232,7 +232,7 @@ static int prove(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t 
         if (bound != NULL && gs_pbs_latest_start_at(bound, 0, first) == GS_PBS_DEAD) {
             status = prove_idle(self, ctx, used);
         }
-        if (status == GS_OK && self->proof.kind == GS_PBS_PROOF_NONE) {
+        if (status == GS_OK && self->proof.kind == GS_PBS_REFUTATION_NONE) {
             status = prove_by_classes(self, engine, options->idling);
         }
     }
@@ -252,7 +252,7 @@ static int reduce(gs_pbs_search_t *self, gs_context_t *ctx, const gs_pbs_search_
                   gs_pbs_reduced_reductions_t *reductions)
 {
     int answer;
-    gs_pbs_proof_t *proof = options->proof ? &self->proof : NULL;
+    gs_pbs_refutation_t *proof = options->proof ? &self->proof : NULL;
     int status = gs_pbs_reduced_reductions_next(reductions, ctx, &self->schedule, proof, &answer);
     if (answer >= 0) {
         decide(self, answer == 1 ? GS_PBS_STAGE_GROUPS : GS_PBS_STAGE_CORE, answer == 1);
@@ -351,7 +351,7 @@ static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
         status = search_rounds(self, ctx, &engine, options, reductions);
     }
     if (status == GS_OK && self->answer == 0 && options->proof &&
-        self->proof.kind == GS_PBS_PROOF_NONE) {
+        self->proof.kind == GS_PBS_REFUTATION_NONE) {
         int64_t states = ctx->states;
         ctx->states = 0; /* the proof has a budget of its own, and is not counted */
         status = prove(self, ctx, &engine, options);
@@ -474,7 +474,7 @@ static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks
         does(options, GS_PBS_SEARCH_SKIP_DEAD_INTERVAL)) {
         status = reject_by_interval(self, ctx);
     }
-    bool proves = self->answer == 0 && options->proof && self->proof.kind == GS_PBS_PROOF_NONE;
+    bool proves = self->answer == 0 && options->proof && self->proof.kind == GS_PBS_REFUTATION_NONE;
     if (status != GS_OK || (self->answer >= 0 && !proves && !options->policy)) {
         return status;
     }
@@ -503,9 +503,9 @@ static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
     gs_pbs_search_init(&second);
     int status = run(&second, ctx, tasks, &optimistic, &plain);
     self->stage = second.stage;
-    gs_pbs_proof_free(&self->proof, ctx);
+    gs_pbs_refutation_free(&self->proof, ctx);
     self->proof = second.proof;
-    gs_pbs_proof_init(&second.proof);
+    gs_pbs_refutation_init(&second.proof);
     if (status == GS_OK && second.answer != 0) {
         self->answer = -1;
         self->stage = GS_PBS_STAGE_NONE;
@@ -539,7 +539,7 @@ int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodi
         gs_schedule_free(&self->schedule, ctx);
     }
     if (self->answer != 0) {
-        gs_pbs_proof_free(&self->proof, ctx);
+        gs_pbs_refutation_free(&self->proof, ctx);
     }
     return status;
 }

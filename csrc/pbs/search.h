@@ -14,7 +14,7 @@
 #include "core/method.h"
 #include "model/schedule.h"
 #include "pbs/feasible.h"
-#include "pbs/proof.h"
+#include "pbs/refutation.h"
 
 /* Stage that decided. */
 enum {
@@ -63,9 +63,9 @@ typedef struct {
 typedef struct {
     int answer; /* 1: schedulable, 0: not, -1: undecided */
     int stage;
-    int spent;              /* when undecided: GS_SPENT_* or GS_UNDECIDED */
-    gs_schedule_t schedule; /* when schedulable */
-    gs_pbs_proof_t proof;   /* when not schedulable and asked for, within the budgets */
+    int spent;                 /* when undecided: GS_SPENT_* or GS_UNDECIDED */
+    gs_schedule_t schedule;    /* when schedulable */
+    gs_pbs_refutation_t proof; /* when not schedulable and asked for, within the budgets */
     bool has_policy;
     gs_pbs_problem_t problem; /* the problem that feasible refers to */
     gs_pbs_feasible_t feasible;

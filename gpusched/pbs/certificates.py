@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gpusched.model.batches import members
 from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["DeadInterval", "Overload", "certificate_of"]
@@ -63,8 +62,10 @@ def certificate_of(
     """The certificate in a proof of the core."""
     if proof is None:
         return None
-    if proof["kind"] == "window" and proof["window"] in (-1, tasks.hyperperiod):
+    if proof["kind"] == "window" and proof["window"] in (None, tasks.hyperperiod):
         return Overload(tuple(proof["prices"].tolist()), proof["scale"], proof["load"])
     if proof["kind"] == "interval":
-        return DeadInterval(proof["from"], proof["to"], members(proof["tasks"]), proof["least"])
+        return DeadInterval(
+            proof["from"], proof["to"], tuple(proof["tasks"].tolist()), proof["least"]
+        )
     return None

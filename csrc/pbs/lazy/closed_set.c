@@ -180,7 +180,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Allocates the arrays of a proof. */
-static int allocate(gs_pbs_proof_t *proof, gs_context_t *ctx, const gs_pbs_windows_t *windows,
+static int allocate(gs_pbs_refutation_t *proof, gs_context_t *ctx, const gs_pbs_windows_t *windows,
                     int64_t entries, int64_t spans)
 {
     size_t n = (size_t)proof->n, e = (size_t)entries;
@@ -203,7 +203,7 @@ static bool is_needed(const class_t *self)
     return self->latest != INT64_MAX || self->spans > 0;
 }
 
-static int write_proof(collection_t *self, gs_pbs_proof_t *proof)
+static int write_proof(collection_t *self, gs_pbs_refutation_t *proof)
 {
     const gs_pbs_problem_t *p = self->problem;
     const gs_pbs_windows_t *windows = self->engine->store.windows;
@@ -217,7 +217,7 @@ static int write_proof(collection_t *self, gs_pbs_proof_t *proof)
     if (status != GS_OK) {
         return status;
     }
-    proof->kind = GS_PBS_PROOF_CLOSED;
+    proof->kind = GS_PBS_REFUTATION_CLOSED;
     proof->windows = windows == NULL ? 0 : windows->count;
     proof->scale = windows == NULL ? 1 : windows->scale;
     if (proof->windows > 0) {
@@ -251,7 +251,7 @@ static int write_proof(collection_t *self, gs_pbs_proof_t *proof)
     return GS_OK;
 }
 
-int gs_pbs_lazy_closed_set(gs_pbs_lazy_engine_t *engine, bool idling, gs_pbs_proof_t *proof)
+int gs_pbs_lazy_closed_set(gs_pbs_lazy_engine_t *engine, bool idling, gs_pbs_refutation_t *proof)
 {
     const gs_pbs_problem_t *p = engine->moves.problem;
     collection_t self = {.engine = engine, .ctx = engine->ctx, .problem = p, .complete = true};

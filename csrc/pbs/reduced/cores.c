@@ -88,7 +88,7 @@ static int least_times(gs_context_t *ctx, const gs_batch_table_t *table, uint32_
 
 int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                              const gs_batch_table_t *table, uint32_t core, int64_t work,
-                             gs_pbs_proof_t *proof, bool *dead)
+                             gs_pbs_refutation_t *proof, bool *dead)
 {
     int64_t period[GS_PERIODIC_TASKS_MAX], deadline[GS_PERIODIC_TASKS_MAX];
     int64_t offset[GS_PERIODIC_TASKS_MAX];
@@ -121,7 +121,7 @@ int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
         if (proof != NULL) {
             *proof = search.proof;
             proof->core = core;
-            gs_pbs_proof_init(&search.proof);
+            gs_pbs_refutation_init(&search.proof);
         }
     } else if (status == GS_OK && search.answer < 0) {
         status = search.spent;

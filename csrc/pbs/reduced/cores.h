@@ -30,6 +30,6 @@ uint32_t gs_pbs_reduced_cores_draw(const gs_periodic_tasks_t *tasks, const gs_ba
  * proof, unless NULL, receives the proof. Errors and spent budgets as usual. */
 int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                              const gs_batch_table_t *table, uint32_t core, int64_t work,
-                             gs_pbs_proof_t *proof, bool *dead);
+                             gs_pbs_refutation_t *proof, bool *dead);
 
 #endif

@@ -30,7 +30,7 @@ static int try_groups(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
 }
 
 static int try_core(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx, uint32_t core,
-                    gs_pbs_proof_t *proof, int *answer)
+                    gs_pbs_refutation_t *proof, int *answer)
 {
     bool dead;
     int status = gs_pbs_reduced_cores_try(ctx, self->tasks, self->table, core, WORK, proof, &dead);
@@ -40,7 +40,7 @@ static int try_core(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx, uint32
 
 /* The natural groups and cores. */
 static int first_round(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
-                       gs_schedule_t *schedule, gs_pbs_proof_t *proof, int *answer)
+                       gs_schedule_t *schedule, gs_pbs_refutation_t *proof, int *answer)
 {
     int status = GS_OK;
     int32_t parts = 0;
@@ -70,7 +70,7 @@ static int first_round(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
 }
 
 int gs_pbs_reduced_reductions_next(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
-                                   gs_schedule_t *schedule, gs_pbs_proof_t *proof, int *answer)
+                                   gs_schedule_t *schedule, gs_pbs_refutation_t *proof, int *answer)
 {
     *answer = -1;
     if (self->round++ == 0) {

@@ -1,5 +1,5 @@
 /* The search and the EDF schedulers for Python: one set in full, or a stack of sets in arrays. */
-#include "python/pbs/py_proof.h"
+#include "python/pbs/py_refutation.h"
 #include "python/support/frame_arrays.h"
 #include "python/support/pbs_arguments.h"
 #include "python/support/parameters.h"
@@ -131,7 +131,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
         goto out;
     }
     schedule = one && search.answer == 1 ? gs_python_frames(&search.schedule) : Py_NewRef(Py_None);
-    reason = one ? gs_python_pbs_proof(&search.proof) : Py_NewRef(Py_None);
+    reason = one ? gs_python_pbs_refutation(&search.proof) : Py_NewRef(Py_None);
     feasible = one ? feasible_arrays(&search) : Py_NewRef(Py_None);
     if (schedule != NULL && reason != NULL && feasible != NULL) {
         result = Py_BuildValue("(OOOOOO)OOO", columns[0], columns[1], columns[2], columns[3],
@@ -278,12 +278,12 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
         gs_python_raise(module, &call, status);
         goto out;
     }
-    gs_pbs_proof_t proof = {.kind = GS_PBS_PROOF_NONE};
+    gs_pbs_refutation_t proof = {.kind = GS_PBS_REFUTATION_NONE};
     if (endless.answer == 0 && endless.rates.proven) {
-        proof =
-            (gs_pbs_proof_t){.kind = GS_PBS_PROOF_WINDOW, .n = problem.n, .rates = endless.rates};
+        proof = (gs_pbs_refutation_t){
+            .kind = GS_PBS_REFUTATION_WINDOW, .n = problem.n, .rates = endless.rates};
     }
-    reason = gs_python_pbs_proof(&proof);
+    reason = gs_python_pbs_refutation(&proof);
     frames = endless.answer == 1 ? gs_python_frames(&endless.schedule) : Py_NewRef(Py_None);
     if (reason != NULL && frames != NULL) {
         result =

@@ -14,18 +14,18 @@
  * Each may be about a *core*: some of the tasks, with the least time of any eligible batch for each
  * of their subsets, and inserted idle time allowed.
  */
-#ifndef GS_PBS_PROOF_H
-#define GS_PBS_PROOF_H
+#ifndef GS_PBS_REFUTATION_H
+#define GS_PBS_REFUTATION_H
 
 #include "pbs/dead_interval.h"
 #include "pbs/feasible.h"
 #include "pbs/rates.h"
 
 enum {
-    GS_PBS_PROOF_NONE = 0,
-    GS_PBS_PROOF_WINDOW = 1,
-    GS_PBS_PROOF_INTERVAL = 2,
-    GS_PBS_PROOF_CLOSED = 3
+    GS_PBS_REFUTATION_NONE = 0,
+    GS_PBS_REFUTATION_WINDOW = 1,
+    GS_PBS_REFUTATION_INTERVAL = 2,
+    GS_PBS_REFUTATION_CLOSED = 3
 };
 
 typedef struct {
@@ -45,9 +45,9 @@ typedef struct {
     int64_t *span_begin; /* [entry + 1] */
     gs_pbs_span_t *spans;
     int64_t span_count;
-} gs_pbs_proof_t;
+} gs_pbs_refutation_t;
 
-void gs_pbs_proof_init(gs_pbs_proof_t *self);
-void gs_pbs_proof_free(gs_pbs_proof_t *self, gs_context_t *ctx);
+void gs_pbs_refutation_init(gs_pbs_refutation_t *self);
+void gs_pbs_refutation_free(gs_pbs_refutation_t *self, gs_context_t *ctx);
 
 #endif

@@ -1,12 +1,12 @@
 /* Construction and release of proofs. */
-#include "pbs/proof.h"
+#include "pbs/refutation.h"
 
-void gs_pbs_proof_init(gs_pbs_proof_t *self)
+void gs_pbs_refutation_init(gs_pbs_refutation_t *self)
 {
-    *self = (gs_pbs_proof_t){.kind = GS_PBS_PROOF_NONE};
+    *self = (gs_pbs_refutation_t){.kind = GS_PBS_REFUTATION_NONE};
 }
 
-void gs_pbs_proof_free(gs_pbs_proof_t *self, gs_context_t *ctx)
+void gs_pbs_refutation_free(gs_pbs_refutation_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->deadline);
     gs_free(ctx, self->price);
@@ -15,5 +15,5 @@ void gs_pbs_proof_free(gs_pbs_proof_t *self, gs_context_t *ctx)
     gs_free(ctx, self->latest);
     gs_free(ctx, self->span_begin);
     gs_free(ctx, self->spans);
-    gs_pbs_proof_init(self);
+    gs_pbs_refutation_init(self);
 }

@@ -1,6 +1,6 @@
 """Check of a proof that no Parallel Batch Schedule exists, from its definition.
 
-Source: csrc/pbs/proof.h.  A proof is a dictionary as the core returns it.  Everything is computed
+Source: csrc/pbs/refutation.h.  A proof is a dictionary as the core returns it.  Everything is computed
 from the tasks and the table again; the function returns the violations, one sentence each.
 """
 
@@ -43,7 +43,7 @@ def _window(proof, tasks, completion, repeating):
     prices, scale = [int(y) for y in proof["prices"]], proof["scale"]
     if (batch := _violated_batch(prices, scale, completion)) is not None:
         return [f"batch {batch} is worth more than its time"]
-    if proof["window"] == -1:
+    if proof["window"] is None:
         if not repeating:
             return ["an infinite horizon was not asked about"]
         load = sum(Fraction(y, t) for y, t in zip(prices, tasks.period, strict=True))
@@ -56,7 +56,7 @@ def _window(proof, tasks, completion, repeating):
 
 
 def _interval(proof, tasks, completion):
-    members = [i for i in range(tasks.n) if proof["tasks"] >> i & 1]
+    members = proof["tasks"].tolist()
     for i in members:
         first = _released(tasks.period[i], tasks.offset[i], proof["from"] - 1)
         release = tasks.offset[i] + first * tasks.period[i]
@@ -69,7 +69,8 @@ def _interval(proof, tasks, completion):
             for b in range(1, 1 << tasks.n)
             if completion[b] and b & left
         )
-    return [] if least[proof["tasks"]] > proof["to"] - proof["from"] else ["the batches fit"]
+    mask = sum(1 << i for i in members)
+    return [] if least[mask] > proof["to"] - proof["from"] else ["the batches fit"]
 
 
 class _Closed:
@@ -82,9 +83,13 @@ class _Closed:
                                                    strict=True) for k in range(jobs)}
         )  # fmt: skip
         self.windows = list(
-            zip(proof["windows"].tolist(), proof["window_prices"].tolist(), strict=True)
+            zip(
+                proof["windows"].tolist(),
+                proof["window_prices"].tolist(),
+                proof["scales"].tolist(),
+                strict=True,
+            )
         )
-        self.scale = proof["scale"]
         self.entries = {}
         begin = proof["span_begin"].tolist()
         spans = list(zip(proof["span_first"].tolist(), proof["span_last"].tolist(), strict=True))
@@ -121,7 +126,7 @@ class _Closed:
     def bound(self, k, pending):
         """The last instant from which the prices leave enough time; None without a bound."""
         best = None
-        for window, prices in self.windows:
+        for window, prices, scale in self.windows:
             if window <= self.starts[k]:
                 continue
             needed, due = 0, False
@@ -131,7 +136,7 @@ class _Closed:
                 due = due or must > 0
                 needed += prices[i] * (must if prices[i] > 0 else may)
             if due:
-                latest = (self.scale * window - needed) // self.scale
+                latest = (scale * window - needed) // scale
                 best = latest if best is None else min(best, latest)
         return best
 
@@ -207,8 +212,8 @@ class _Closed:
         return True
 
     def violations(self):
-        for _, prices in self.windows:
-            if (batch := _violated_batch(prices, self.scale, self.completion)) is not None:
+        for _, prices, scale in self.windows:
+            if (batch := _violated_batch(prices, scale, self.completion)) is not None:
                 return [f"batch {batch} is worth more than its time"]
         if not self.require(0, tuple(self.arrived(0)), 0, 0, not self.idling):
             return ["the start is not dead"]
