@@ -4,9 +4,12 @@ Small random sets (1 to 4 tasks, periods from {4, 6, 8, 12} or {3, 5, 6, 10}; de
 and above the periods; offsets; ineligible batches; with and without inserted idle time) go to the
 interval engine with and without its quick answers, to the graph, and to a brute force over all
 frame sequences. Sets of five and six tasks as in [RTNS24], section 6.1, go to the
-interval engine and the graph. Every schedule is replayed. The tests run a hundredth of this.
+interval engine and the graph. Every schedule is replayed. Further small sets, half of them with
+tables that are not monotone and a third with times of a million ticks, go to the search with its
+stages left out in turn (tests/test_search_stages.py) and to brute force; every negative answer's
+proof is checked. The tests run a hundredth of this.
 
-    python benchmarks/pbs_agreement.py [--small 100000] [--large 10000] [--save]
+    python benchmarks/pbs_agreement.py [--small 100000] [--large 10000] [--stages 1000000] [--save]
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import gpusched as gs
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from reference import pbs_brute
 from test_search import as_objects, random_set
+from test_search_stages import MIXES, check, holes
 
 KINDS = ("implicit", "constrained", "offsets", "long")
 
@@ -92,16 +96,39 @@ def large(count: int, seed: int) -> list[str]:
     return lines
 
 
+def stages(count: int, seed: int) -> list[str]:
+    """Mixes of stages, drawn for each set; they stop at the first disagreement."""
+    rng, kinds, began = np.random.default_rng([seed, 7]), Counter(), time.monotonic()
+    mixes = Counter()
+    for _ in range(count):
+        case = random_set(rng, int(rng.integers(1, 5)), KINDS[rng.integers(len(KINDS))])
+        case = holes(rng, case) if rng.random() < 0.5 else case
+        if rng.random() < 1 / 3:
+            case = tuple([1_000_003 * x for x in part] for part in case)
+        mix = list(MIXES)[rng.integers(len(MIXES))]
+        schedulable, kind = check(case, MIXES[mix], bool(rng.integers(2)))
+        kinds["schedulable" if schedulable else f"not, {kind}"] += 1
+        mixes[mix] += 1
+    lines = [
+        f"stages: {count} sets, no disagreement ({time.monotonic() - began:.0f} s; {dict(kinds)}; "
+        f"{dict(mixes)})"
+    ]
+    print(lines[0], flush=True)
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", type=int, default=100_000)
     parser.add_argument("--large", type=int, default=10_000)
+    parser.add_argument("--stages", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--save", action="store_true", help="keep the lines in benchmarks/results")
     args = parser.parse_args()
     lines = [f"PBS agreement, seed {args.seed}, {describe()}"]
     print(lines[0], flush=True)
     lines += small(args.small, args.seed) + large(args.large, args.seed)
+    lines += stages(args.stages, args.seed)
     if args.save:
         path = Path(__file__).parent / "results" / "pbs_agreement.txt"
         path.write_text("\n".join(lines) + "\n")

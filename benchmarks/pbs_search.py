@@ -1,16 +1,21 @@
 """Times of the exact PBS search, the rows of benchmarks/results/pbs_search.txt.
 
 Task sets as in [RTNS24], section 6.1, with periods of 400 to 1600 us in nanosecond ticks;
-U in {0.8, 1.0, 1.2, 1.4}; slowdowns [1.0, 1.4] and [1.7, 1.9]; a set of tasks is eligible iff its
-utilizations sum to 1 or less. Tables are given, so their construction is not timed. One core.
+U in {0.8, 1.0, 1.2, 1.4, 1.6}; slowdowns [1.0, 1.4], [1.7, 1.9] and [1.1, 1.9]; a set of tasks is
+eligible iff its utilizations sum to 1 or less. Tables are given, so their construction is not
+timed. One core; "cpu" is CPU time, "wall" is what the search reports. With 24 tasks every batch is
+eligible. The last row holds sets that are overloaded by at least 5 %, with periods drawn from 1 to
+10^9 ticks, so that nearly all hyperperiods exceed 64 bits.
 
-    python benchmarks/pbs_search.py [--tasks 5 8 10 12 16] [--count 50] [--save]
+    python benchmarks/pbs_search.py [--tasks 5 8 10 12 16 20] [--quick] [--proofs] [--save]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -19,33 +24,92 @@ from machine import describe
 
 import gpusched as gs
 
-UTILIZATIONS = (0.8, 1.0, 1.2, 1.4)
-SLOWDOWNS = ((1.0, 1.4), (1.7, 1.9))
+UTILIZATIONS = (0.8, 1.0, 1.2, 1.4, 1.6)
+SLOWDOWNS = ((1.0, 1.4), (1.7, 1.9), (1.1, 1.9))
+MIB = 1 << 20
 
 
-def row(n: int, count: int, seed: int, budget: gs.pbs.Budget) -> str:
-    """One line of the table: all utilizations and slowdowns together."""
-    seconds, stages, spent, peak, schedulable = [], Counter(), Counter(), 0, 0
+class Row:
+    """Times and answers of the sets of one line."""
+
+    def __init__(self, name: object) -> None:
+        self.name = name
+        self.wall: list[float] = []
+        self.cpu: list[float] = []
+        self.stages: Counter[str] = Counter()
+        self.spent: Counter[str] = Counter()
+        self.peak = self.schedulable = 0
+
+    def ask(self, tasks: gs.KernelTasks, table: gs.BatchTable, budget: gs.Budget) -> None:
+        """Searches one set, given as a stack of one (no proof) or alone (with a proof)."""
+        began = time.process_time()
+        found = gs.pbs.search(tasks, table, budget=budget)
+        self.cpu.append(time.process_time() - began)
+        self.wall.append(float(np.ravel(found.seconds)[0]))
+        self.stages[str(np.ravel(found.stage)[0])] += 1
+        self.spent.update(x for x in np.ravel(found.reason or "").tolist() if x)
+        self.peak = max(self.peak, int(np.ravel(found.bytes)[0]))
+        self.schedulable += int(np.ravel(found.accepted)[0])
+
+    def __str__(self) -> str:
+        wall, cpu = np.array(self.wall), np.array(self.cpu)
+        shares = ", ".join(
+            f"{k} {v / len(wall):.1%}" for k, v in self.stages.most_common() if k != "none"
+        )
+        out = ", ".join(f"{v} of {k}" for k, v in self.spent.items()) or "nothing"
+        times = " ".join(
+            _time(x)
+            for s in (wall, cpu)
+            for x in (np.median(s), np.percentile(s, 90), np.percentile(s, 99), s.max())
+        )
+        return (
+            f"{self.name!s:>8} {len(wall):6d} {self.schedulable / len(wall):7.1%} {times} "
+            f"{self.peak / MIB:8.1f}  {shares}; out of budget: {out}"
+        )
+
+
+def generated(n: int, sets: int, seed: int, budget: gs.Budget, proofs: bool) -> Row:
+    """All utilizations and slowdowns together."""
+    row = Row(n)
+    count = -(-sets // (len(UTILIZATIONS) * len(SLOWDOWNS)))
     for u in UTILIZATIONS:
         for slowdown in SLOWDOWNS:
-            for first in range(0, count, 50):
-                sets = min(50, count - first)
-                tasks = gs.generate.gpusched(n, u, count=sets, seed=seed, first=first)
-                table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=first)
-                result = gs.pbs.search(tasks, table, budget=budget)
-                seconds.extend(result.seconds.tolist())
-                stages.update(result.stage.tolist())
-                spent.update(reason for reason in result.reason.tolist() if reason)
-                peak = max(peak, int(result.bytes.max()))
-                schedulable += int(result.accepted.sum())
-    s = np.array(seconds)
-    shares = ", ".join(f"{k} {v / len(s):.1%}" for k, v in stages.most_common() if k != "none")
-    out = ", ".join(f"{v} of {k}" for k, v in spent.items()) or "nothing"
-    return (
-        f"{n:5d} {len(s):6d} {schedulable / len(s):7.1%} {_time(np.median(s))} {_time(s.mean())} "
-        f"{_time(np.percentile(s, 99))} {_time(s.max())} {peak / 2**20:8.1f}  {shares}; "
-        f"out of budget: {out}"
-    )
+            for i in range(count):
+                tasks = gs.generate.gpusched(n, u, count=1, seed=seed, first=i)
+                table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=i)
+                row.ask(*((tasks[0], table[0]) if proofs else (tasks, table)), budget)
+    return row
+
+
+def largest(n: int, sets: int, seed: int, budget: gs.Budget) -> Row:
+    """Every batch eligible, a slowdown drawn for each."""
+    row, rng = Row(n), np.random.default_rng([seed, n])
+    for i in range(sets):
+        tasks = gs.generate.gpusched(n, 1.0 + 0.3 * (i % 5), count=1, seed=seed, first=i)
+        wcet = tasks.wcet[0]
+        completion = np.zeros(1 << n, np.int64)
+        for k in range(n):
+            completion[1 << k : 2 << k] = np.maximum(completion[: 1 << k], wcet[k])
+        factor = rng.uniform(1.1, 1.9, 1 << n)
+        factor[1 << np.arange(n)] = 1
+        completion = np.ceil(completion * factor).astype(np.int64)
+        row.ask(tasks, gs.BatchTable(completion=completion[None]), budget)
+    return row
+
+
+def overloaded(sets: int, seed: int, budget: gs.Budget) -> Row:
+    """Sets of 3 to 8 tasks, one at a time."""
+    row, rng = Row("overload"), np.random.default_rng(seed)
+    for _ in range(sets):
+        n = int(rng.integers(3, 9))
+        period = rng.integers(10**3, 10**9, n)
+        share = rng.dirichlet(np.ones(n)) * rng.uniform(1.05, 2)
+        wcet = np.maximum(1, np.ceil(share * period)).astype(np.int64)
+        completion = np.zeros(1 << n, np.int64)
+        completion[1 << np.arange(n)] = wcet
+        tasks = gs.KernelTasks(period=period[None], wcet=wcet[None])
+        row.ask(tasks, gs.BatchTable(completion=completion[None]), budget)
+    return row
 
 
 def _time(seconds: float) -> str:
@@ -57,22 +121,38 @@ def _time(seconds: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", type=int, nargs="+", default=[5, 8, 10, 12, 16])
-    parser.add_argument("--count", type=int, default=50, help="sets for each U and slowdown")
+    parser.add_argument("--tasks", type=int, nargs="+", default=[5, 8, 10, 12, 16, 20, 24])
+    parser.add_argument("--sets", type=int, help="sets of a row; by default 2000, above 12 tasks "
+                        "400, with 24 tasks 10")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the sets")
+    parser.add_argument("--proofs", action="store_true", help="with proofs of negative answers")
     parser.add_argument("--seed", type=int, default=2024)
     parser.add_argument("--seconds", type=float, default=60.0, help="budget of each set")
     parser.add_argument("--save", action="store_true", help="keep the rows in benchmarks/results")
     args = parser.parse_args()
-    budget = gs.pbs.Budget(bytes=2 << 30, seconds=args.seconds)
-    lines = [
-        f"PBS search, seed {args.seed}, {describe()}",
-        "tasks   sets  sched.      median        mean         99 %         max  peak MiB"
-        "  decided by",
+    heads = [
+        f"{kind} {name}" for kind in ("wall", "cpu") for name in ("50 %", "90 %", "99 %", "max")
     ]
+    lines = [
+        f"PBS search, seed {args.seed}, load {os.getloadavg()[0]:.1f}, {describe()}",
+        "   tasks   sets  sched. " + " ".join(f"{h:>11}" for h in heads)
+        + " peak MiB  decided by",
+    ]  # fmt: skip
     print("\n".join(lines), flush=True)
+    share = 20 if args.quick else 1
     for n in args.tasks:
-        lines.append(row(n, args.count, args.seed, budget))
+        budget = gs.Budget(bytes=(1024 if n >= 20 else 256) * MIB, seconds=args.seconds)
+        sets = args.sets or (2000 if n <= 12 else 400 if n < 24 else 10)
+        sets = max(1, sets // share)
+        if n < 24:
+            row = generated(n, sets, args.seed, budget, args.proofs)
+        else:
+            row = largest(n, sets, args.seed, budget)
+        lines.append(str(row))
         print(lines[-1], flush=True)
+    budget = gs.Budget(bytes=256 * MIB, seconds=args.seconds)
+    lines.append(str(overloaded((args.sets or 2000) // share, args.seed, budget)))
+    print(lines[-1], flush=True)
     if args.save:
         path = Path(__file__).parent / "results" / "pbs_search.txt"
         path.write_text("\n".join(lines) + "\n")

@@ -1,6 +1,6 @@
 """Check of a proof that no Parallel Batch Schedule exists, from its definition.
 
-Source: csrc/pbs/refutation.h.  A proof is a dictionary as the core returns it.  Everything is computed
+Source: csrc/pbs/refutation.h.  A proof is a dictionary as the core returns it.  All is computed
 from the tasks and the table again; the function returns the violations, one sentence each.
 """
 
@@ -28,9 +28,7 @@ class _Tasks:
         self.period, self.deadline, self.offset = period, deadline, offset
         self.n = len(period)
         self.hyper = lcm(*period)
-        self.jobs = [
-            max(0, -((o - self.hyper) // p)) for p, o in zip(period, offset, strict=True)
-        ]
+        self.jobs = [max(0, -((o - self.hyper) // p)) for p, o in zip(period, offset, strict=True)]
 
     def counts(self, i, window):
         """Jobs of [0, H) that must, and that may, run in [0, window]."""

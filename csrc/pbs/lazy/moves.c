@@ -1,6 +1,9 @@
 /* Enumeration of the moves of a state. */
 #include "pbs/lazy/moves.h"
 
+/* Work after which a long list polls. */
+#define POLL_WORK 1000000
+
 static uint32_t part_mask(int32_t bits)
 {
     return (uint32_t)((UINT64_C(1) << bits) - 1);
@@ -204,7 +207,14 @@ int gs_pbs_lazy_moves_list(gs_pbs_lazy_moves_t *self, gs_context_t *ctx,
     longest -= instant;
     for (uint32_t batch = facts->pending; batch != 0; batch = (batch - 1) & facts->pending) {
         int64_t c = p->completion[batch];
-        done++;
+        if (++done > POLL_WORK) {
+            *work += done;
+            status = gs_poll(ctx, done);
+            done = 0;
+        }
+        if (status != GS_OK) {
+            return status;
+        }
         if (c == 0 || c > longest || instant + c > gs_pbs_lazy_moves_limit(self, facts, batch)) {
             continue;
         }
