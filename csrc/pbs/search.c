@@ -14,9 +14,10 @@ enum {
     LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many */
     ROUNDS = 3,             /* of reductions before that */
     OUTER_SPANS = 8,
-    FIRST_WORK = 16,      /* of the lazy search per class, before that ... */
-    FIRST_CLASSES = 512,  /* ... where an interval has more of them */
-    PROOF_WORK = 1 << 26, /* of a search for a smaller proof */
+    OUTER_CLASSES = 1 << 18, /* with more, no outer approximation */
+    FIRST_WORK = 16,         /* of the lazy search per class, before that ... */
+    FIRST_CLASSES = 512,     /* ... where an interval has more of them */
+    PROOF_WORK = 1 << 26,    /* of a search for a smaller proof */
     WINDOWS = 48,
     FEW_WINDOWS = 12, /* with more than PRICED tasks, whose tables take long to look through */
     PRICED = 16,
@@ -387,7 +388,7 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
         status = search_feasible(self, ctx, &transitions, &bound, false, GS_PBS_FEASIBLE_EXACT, 0);
     }
     if (status == GS_OK && (self->answer < 0 || (self->answer == 0 && options->proof))) {
-        bool outer = does(options, GS_PBS_SEARCH_SKIP_OUTER);
+        bool outer = does(options, GS_PBS_SEARCH_SKIP_OUTER) && few_classes(p, OUTER_CLASSES);
         status = search_lazily(self, ctx, &bound, outer ? &transitions : NULL, options, NULL);
     }
     gs_pbs_feasible_free(&self->feasible, ctx);

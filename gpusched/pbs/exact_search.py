@@ -47,7 +47,8 @@ the most promising batch first, found a schedule (or tried everything). ``overlo
 inserted idle time (all was tried). ``interval``: the feasible instants of every state. ``lazy``: a
 search that learns, for the states it reaches, when they cannot be completed. ``groups``: a schedule
 in which groups of tasks always run together. ``core``: some of the tasks cannot be scheduled even
-alone. ``graph``: the scheduling graph. ``none``: a budget was spent, or the table leaves the answer open.
+alone. ``graph``: the scheduling graph. ``none``: a budget was spent, or the table leaves the answer
+open.
 """
 
 SPENT = ("", *enumeration("core.status")[1:], "depth")

@@ -16,20 +16,23 @@ static int32_t by_length(const gs_batch_table_t *table, uint32_t mask, int32_t *
     return count;
 }
 
-/* The tasks not yet in a part that have the period, deadline and offset of the first of them. */
+/* Whether two tasks are ready and due together. */
+static bool alike(const gs_periodic_tasks_t *tasks, int32_t i, int32_t j)
+{
+    return tasks->period[i] == tasks->period[j] && tasks->deadline[i] == tasks->deadline[j] &&
+           gs_periodic_tasks_offset(tasks, i) == gs_periodic_tasks_offset(tasks, j);
+}
+
+/* The tasks not yet in a part that are ready and due with the first of them. */
 static uint32_t next_class(const gs_periodic_tasks_t *tasks, uint32_t left)
 {
     int32_t first = __builtin_ctz(left);
-    uint32_t alike = 0;
+    uint32_t found = 0;
     for (uint32_t rest = left; rest != 0; rest &= rest - 1) {
         int32_t i = __builtin_ctz(rest);
-        if (tasks->period[i] == tasks->period[first] &&
-            tasks->deadline[i] == tasks->deadline[first] &&
-            gs_periodic_tasks_offset(tasks, i) == gs_periodic_tasks_offset(tasks, first)) {
-            alike |= UINT32_C(1) << i;
-        }
+        found |= alike(tasks, i, first) ? UINT32_C(1) << i : 0;
     }
-    return alike;
+    return found;
 }
 
 /* Adds the tasks of an order as parts of at most `size` tasks each that are eligible. */
@@ -62,36 +65,54 @@ bool gs_pbs_reduced_groups_by_length(gs_pbs_reduced_groups_t *self,
     uint32_t left = (uint32_t)((UINT64_C(1) << tasks->n) - 1);
     while (left != 0) {
         int32_t order[GS_PERIODIC_TASKS_MAX];
-        uint32_t alike = next_class(tasks, left);
-        int32_t count = by_length(table, alike, order);
+        uint32_t class = next_class(tasks, left);
+        int32_t count = by_length(table, class, order);
         if (!add_parts(self, table, order, count, (count + split - 1) / split)) {
             return false;
         }
-        left &= ~alike;
+        left &= ~class;
     }
     return true;
 }
 
-bool gs_pbs_reduced_groups_draw(gs_pbs_reduced_groups_t *self, const gs_periodic_tasks_t *tasks,
-                                const gs_batch_table_t *table, gs_rng_t *rng)
+bool gs_pbs_reduced_groups_merge(gs_pbs_reduced_groups_t *self, const gs_periodic_tasks_t *tasks,
+                                 const gs_batch_table_t *table, int32_t most, gs_rng_t *rng)
 {
-    self->count = 0;
-    uint32_t left = (uint32_t)((UINT64_C(1) << tasks->n) - 1);
-    while (left != 0) {
-        int32_t order[GS_PERIODIC_TASKS_MAX];
-        uint32_t alike = next_class(tasks, left);
-        int32_t count = by_length(table, alike, order);
-        for (int32_t j = count - 1; j > 0; j--) {
-            int32_t other = (int32_t)gs_rng_below(rng, (uint64_t)j + 1);
-            int32_t held = order[j];
-            order[j] = order[other];
-            order[other] = held;
+    uint32_t part[GS_PERIODIC_TASKS_MAX];
+    double factor[GS_PERIODIC_TASKS_MAX];
+    int32_t count = tasks->n;
+    for (int32_t i = 0; i < count; i++) {
+        part[i] = UINT32_C(1) << i;
+        factor[i] = rng == NULL ? 1 : 0.25 + gs_rng_double(rng);
+    }
+    while (count > most) {
+        int32_t first = -1, second = -1;
+        double least = 0;
+        for (int32_t a = 0; a < count; a++) {
+            for (int32_t b = a + 1; b < count; b++) {
+                int64_t c = table->completion[part[a] | part[b]];
+                if (c == 0 || !alike(tasks, __builtin_ctz(part[a]), __builtin_ctz(part[b]))) {
+                    continue;
+                }
+                int64_t ca = table->completion[part[a]], cb = table->completion[part[b]];
+                double extra = (double)(c - (ca > cb ? ca : cb));
+                extra *= factor[__builtin_ctz(part[a])] * factor[__builtin_ctz(part[b])];
+                if (first < 0 || extra < least) {
+                    least = extra;
+                    first = a;
+                    second = b;
+                }
+            }
         }
-        int32_t size = 1 + (int32_t)gs_rng_below(rng, (uint64_t)count);
-        if (!add_parts(self, table, order, count, size)) {
+        if (first < 0) {
             return false;
         }
-        left &= ~alike;
+        part[first] |= part[second];
+        part[second] = part[--count];
+    }
+    self->count = count;
+    for (int32_t g = 0; g < count; g++) {
+        self->part[g] = part[g];
     }
     return true;
 }

@@ -25,9 +25,11 @@ bool gs_pbs_reduced_groups_by_length(gs_pbs_reduced_groups_t *self,
                                      const gs_periodic_tasks_t *tasks,
                                      const gs_batch_table_t *table, int32_t split);
 
-/* The same with parts drawn at random. */
-bool gs_pbs_reduced_groups_draw(gs_pbs_reduced_groups_t *self, const gs_periodic_tasks_t *tasks,
-                                const gs_batch_table_t *table, gs_rng_t *rng);
+/* At most `most` parts, from single tasks on: the two parts whose union takes least time beyond the
+ * longer of them become one. rng: NULL, or multiplies these times by random factors. False when
+ * there are no more eligible unions. */
+bool gs_pbs_reduced_groups_merge(gs_pbs_reduced_groups_t *self, const gs_periodic_tasks_t *tasks,
+                                 const gs_batch_table_t *table, int32_t most, gs_rng_t *rng);
 
 /* Searches for a schedule of the parts, with at most `work` in the lazy search. *found: schedule
  * has the frames, in batches of tasks. Errors and spent budgets as usual. */

@@ -5,6 +5,8 @@ enum {
     WORK = 1 << 23, /* of the lazy search of one reduction */
     STEPS = 5,      /* of the first round: groups split 1 .. 5 times, cores of 5, 7, 9, 11, 12 */
     DRAWN = 4,      /* groups of the second round; later rounds have twice as many as before */
+    MERGED = 3,     /* from this step on: single tasks merged to PARTS, PARTS - 2, ... parts */
+    PARTS = 12,
     SMALLEST = 5,
     LARGEST = 12
 };
@@ -51,6 +53,11 @@ static int first_round(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
             parts = groups.count;
             status = try_groups(self, ctx, &groups, schedule, answer);
         }
+        if (status == GS_OK && *answer < 0 && step >= MERGED &&
+            gs_pbs_reduced_groups_merge(&groups, self->tasks, self->table,
+                                        PARTS - 2 * (step - MERGED), NULL)) {
+            status = try_groups(self, ctx, &groups, schedule, answer);
+        }
         int32_t size = SMALLEST + 2 * (step - 1);
         uint32_t tried[GS_PBS_REDUCED_CORES_CHOICES] = {0};
         size = size < LARGEST ? size : LARGEST;
@@ -81,8 +88,8 @@ int gs_pbs_reduced_reductions_next(gs_pbs_reduced_reductions_t *self, gs_context
     for (int64_t j = 0; j < (int64_t)DRAWN << doublings && status == GS_OK && *answer < 0; j++) {
         gs_pbs_reduced_groups_t groups;
         status = gs_poll(ctx, 1000);
-        if (status == GS_OK &&
-            gs_pbs_reduced_groups_draw(&groups, self->tasks, self->table, &self->rng)) {
+        if (status == GS_OK && gs_pbs_reduced_groups_merge(&groups, self->tasks, self->table,
+                                                           PARTS - (int32_t)(j % 3), &self->rng)) {
             status = try_groups(self, ctx, &groups, schedule, answer);
         }
         int32_t most = LARGEST < n ? LARGEST : n;
