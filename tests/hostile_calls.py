@@ -193,6 +193,8 @@ ARGUMENTS: dict[str, Any] = {
     "ranges": np.array([[1, 5], [50000, 300000], [200000, 2 * 10**6], [1, 3], [1, 9], [0, 10**6]]),
     "rounding": 0,
     "realtime": 0,
+    "proof": True,
+    "skip": 0,
     "regs": np.array([32, 32]),
     "release": np.array([0, 40, 5, 7]),
     "release_begin": np.array([0, 2, 3, 4]),

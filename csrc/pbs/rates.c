@@ -18,7 +18,7 @@ gs_pbs_rates_count_t gs_pbs_rates_count(const gs_periodic_tasks_t *tasks, int32_
 static bool overloaded(const gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks)
 {
     gs_int128_t worth = 0;
-    if (self->window == GS_PBS_RATES_FOR_EVER) {
+    if (self->window == GS_PBS_RATES_LONG_RUN) {
         /* Rounded down, in units of 2^-60 of a price. */
         for (int32_t i = 0; i < tasks->n; i++) {
             gs_int128_t price = self->price[i] * ((gs_int128_t)1 << 60), t = tasks->period[i];
@@ -104,7 +104,7 @@ int gs_pbs_rates_find(gs_pbs_rates_t *self, gs_context_t *ctx, const gs_periodic
         self->scale = self->scale == 0 && largest < 0x1p58 ? 1 : self->scale;
         if (self->scale > 0) {
             status = gs_pbs_prices_round(&program, ctx, price, self->scale, self->price);
-            self->window = GS_PBS_RATES_FOR_EVER;
+            self->window = GS_PBS_RATES_LONG_RUN;
             self->proven = status == GS_OK && overloaded(self, tasks) &&
                            (infinite || find_window(self, tasks));
         }

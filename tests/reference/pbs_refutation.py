@@ -223,7 +223,7 @@ class _Closed:
 
 
 def violations(proof, period, deadline, offset, completion, idling=False, repeating=False):
-    """What is wrong with a proof; an empty list means that it holds."""
+    """Errors of a proof; an empty list means that it holds."""
     if proof is None:
         return ["there is no proof"]
     if proof["kind"] == "core":

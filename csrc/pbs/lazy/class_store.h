@@ -1,4 +1,4 @@
-/* What is known of the classes met so far: until when they are alive, from when and where dead.
+/* Store of the classes met so far: until when they are alive, from when and where dead.
  *
  * An instant of a class is *alive* if some continuation meets all deadlines, else *dead*. With
  * inserted idle time an earlier instant is never worse, so two numbers bracket the latest start.

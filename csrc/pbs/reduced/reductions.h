@@ -18,7 +18,7 @@ void gs_pbs_reduced_reductions_init(gs_pbs_reduced_reductions_t *self,
                                     const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
                                     bool idling);
 
-/* Does the next round. *answer: 1 with schedule, 0 with proof (unless that is NULL), or -1. Errors
+/* Runs the next round. *answer: 1 with schedule, 0 with proof (unless that is NULL), or -1. Errors
  * and spent budgets as usual. */
 int gs_pbs_reduced_reductions_next(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
                                    gs_schedule_t *schedule, gs_pbs_refutation_t *proof,

@@ -63,7 +63,7 @@ static PyObject *members(uint32_t mask)
 static PyObject *plain(const gs_pbs_refutation_t *proof)
 {
     const gs_pbs_dead_interval_t *w = &proof->interval;
-    bool long_run = proof->rates.window == GS_PBS_RATES_FOR_EVER;
+    bool long_run = proof->rates.window == GS_PBS_RATES_LONG_RUN;
     switch (proof->kind) {
     case GS_PBS_REFUTATION_WINDOW:
         return Py_BuildValue("{sssNsNsLsd}", "kind", "window", "window",
