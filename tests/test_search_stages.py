@@ -10,6 +10,7 @@ import pytest
 from reference import pbs_brute, pbs_refutation
 from test_search import random_set
 
+import gpusched as gs
 from gpusched import _core
 
 # Stages to skip, as GS_PBS_SEARCH_SKIP_* in csrc/pbs/search.h.
@@ -80,3 +81,59 @@ def test_every_mix_of_stages_agrees_with_brute_force(mix: str, kind: str) -> Non
         case = holes(rng, case) if i % 2 else case
         answers[check(case, MIXES[mix], bool(rng.integers(2)))[0]] += 1
     assert min(answers[True], answers[False]) > 2
+
+
+def generated(n: int, utilization: float, slowdown: Any, seed: int, first: int) -> Any:
+    """One set of the generator and its table."""
+    tasks = gs.generate.gpusched(n, utilization, count=1, seed=seed, first=first)
+    table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=first)
+    return tasks[0], table[0]
+
+
+@pytest.mark.parametrize(
+    ("n", "utilization", "slowdown", "seed", "first", "stage"),
+    [
+        (8, 1.0, "large", 7, 187, {"interval", "lazy"}),
+        (8, 1.4, "small", 7, 460, {"interval", "lazy"}),
+        (10, 1.4, "mixed", 77, 5, {"interval", "lazy"}),
+        (16, 1.2, (1.7, 1.9), 2024, 0, {"groups"}),
+        (16, 1.6, (1.7, 1.9), 2024, 1, {"groups"}),
+    ],
+)
+def test_sets_that_filled_gigabytes_are_schedulable(
+    n: int, utilization: float, slowdown: Any, seed: int, first: int, stage: set[str]
+) -> None:
+    tasks, table = generated(n, utilization, slowdown, seed, first)
+    found = gs.pbs.search(tasks, table, budget=gs.Budget(bytes=64 << 20))
+    assert found.schedulable is True and found.stage in stage
+    found.schedule.validate()
+
+
+def test_a_core_of_a_large_set_fails_alone() -> None:
+    tasks, table = generated(16, 1.6, (1.0, 1.4), 2024, 0)
+    assert gs.pbs.search(tasks, table).stage == "core"
+    arrays = (tasks.period, tasks.deadline, tasks.offset, table.completion)
+    answer, _, _, proof = ask(arrays, 0, False)
+    assert answer == 0 and proof["kind"] == "core" and len(proof["core"]) < 16
+    assert pbs_refutation.violations(proof, *(x.tolist() for x in arrays)) == []
+
+
+def test_a_proof_with_undecided_batches_is_about_the_best_case() -> None:
+    tasks = gs.KernelTasks(period=[4, 4], wcet=[3, 3])
+    rows = [np.atleast_2d(x) for x in (tasks.period, tasks.deadline, tasks.offset)]
+    completion, undecided = np.array([[0, 3, 3, 0]]), np.array([[0, 0, 0, 5]])
+    given: dict[str, Any] = {
+        "idling": False, "thorough": False, "policy": False, "policy_limit": 0,
+        "states": 0, "bytes": 0, "seconds": 0.0, "stop": None, "proof": True,
+    }  # fmt: skip
+    columns, _, proof, _ = _core.pbs_search(*rows, completion, undecided, **given)
+    assert columns[0][0] == 0
+    best = (completion + undecided)[0].tolist()
+    assert pbs_refutation.violations(proof, [4, 4], [4, 4], [0, 0], best) == []
+
+
+def test_a_stack_has_no_proofs() -> None:
+    tasks = gs.KernelTasks(period=[[4, 4]] * 2, wcet=[3, 3])
+    found = gs.pbs.search(tasks, gs.BatchTable(completion=[0, 3, 3, 0]))
+    assert found.rejected.all() and found.certificate is None
+    assert gs.pbs.search(tasks[0], found.table).certificate is not None
