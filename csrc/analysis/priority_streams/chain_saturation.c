@@ -5,18 +5,19 @@
 
 #include <string.h>
 
-/* Adds the kernel to the items of its task: of one size, only the most blocks count. */
-static int64_t add_item(gs_analysis_fifo_subset_sums_item_t *item, int64_t count, int64_t size,
+/* Adds a kernel to the items of its task: of one size, only the most blocks count. Returns its
+ * item; *count: the items so far. */
+static int64_t add_item(gs_analysis_fifo_subset_sums_item_t *item, int64_t *count, int64_t size,
                         int64_t blocks)
 {
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < *count; i++) {
         if (item[i].size == size) {
             item[i].count = blocks > item[i].count ? blocks : item[i].count;
-            return count;
+            return i;
         }
     }
-    item[count] = (gs_analysis_fifo_subset_sums_item_t){size, blocks};
-    return count + 1;
+    item[*count] = (gs_analysis_fifo_subset_sums_item_t){size, blocks};
+    return (*count)++;
 }
 
 static int64_t common_divisor(const gs_kernel_chains_t *chains)
@@ -34,13 +35,13 @@ static int64_t common_divisor(const gs_kernel_chains_t *chains)
     return divisor;
 }
 
-int gs_analysis_priority_streams_saturation_init(gs_analysis_priority_streams_saturation_t *self,
-                                                 gs_context_t *ctx,
-                                                 const gs_kernel_chains_t *chains, int64_t threads,
-                                                 bool overlap)
+int gs_analysis_priority_streams_saturation_init(
+    gs_analysis_priority_streams_saturation_t *self, gs_context_t *ctx,
+    const gs_kernel_chains_t *chains, int64_t threads,
+    const gs_analysis_priority_streams_device_t *device, bool overlap)
 {
     *self = (gs_analysis_priority_streams_saturation_t){
-        .chains = chains, .threads = threads, .overlap = overlap};
+        .chains = chains, .threads = threads, .device = device, .overlap = overlap};
     self->unit = common_divisor(chains);
     int64_t limit = threads / self->unit, kernels = chains->begin[chains->n];
     if (limit > GS_ANALYSIS_FIFO_SATURATION_BITS) {
@@ -50,7 +51,11 @@ int gs_analysis_priority_streams_saturation_init(gs_analysis_priority_streams_sa
     self->begin = gs_alloc(ctx, (size_t)chains->n + 1, sizeof *self->begin);
     self->item = gs_alloc(ctx, (size_t)kernels, sizeof *self->item);
     self->united = gs_alloc(ctx, (size_t)limit / 64 + 1, sizeof *self->united);
-    if (self->begin == NULL || self->item == NULL || self->united == NULL) {
+    self->item_of = gs_alloc(ctx, (size_t)kernels, sizeof *self->item_of);
+    self->from = gs_alloc(ctx, (size_t)kernels, sizeof *self->from);
+    self->kernel = gs_alloc(ctx, (size_t)kernels, 7 * sizeof *self->kernel);
+    if (self->begin == NULL || self->item == NULL || self->united == NULL ||
+        self->item_of == NULL || self->from == NULL || self->kernel == NULL) {
         return ctx->status;
     }
     int status = gs_analysis_fifo_subset_sums_init(&self->sums, ctx, limit);
@@ -63,7 +68,8 @@ int gs_analysis_priority_streams_saturation_init(gs_analysis_priority_streams_sa
         self->begin[i] = count;
         for (int64_t j = chains->begin[i]; j < chains->begin[i + 1] && status == GS_OK; j++) {
             int64_t blocks = overlap ? GS_NEVER : chains->blocks[j];
-            sizes = add_item(self->item + count, sizes, chains->threads[j] / self->unit, blocks);
+            self->item_of[j] = count + add_item(self->item + count, &sizes,
+                                                chains->threads[j] / self->unit, blocks);
             status = gs_poll(ctx, sizes + 4);
         }
         count += sizes;
@@ -80,6 +86,9 @@ void gs_analysis_priority_streams_saturation_free(gs_analysis_priority_streams_s
     gs_free(ctx, self->begin);
     gs_free(ctx, self->item);
     gs_free(ctx, self->united);
+    gs_free(ctx, self->item_of);
+    gs_free(ctx, self->from);
+    gs_free(ctx, self->kernel);
     memset(self, 0, sizeof *self);
 }
 
@@ -121,19 +130,59 @@ static int fill_others(gs_analysis_priority_streams_saturation_t *self, gs_conte
     return status;
 }
 
+/* Fills in `from`: for want of threads, or with a device for want of any resource while any of the
+ * kernels of busy tasks run. */
+static int find_shortages(gs_analysis_priority_streams_saturation_t *self, gs_context_t *ctx,
+                          const bool *busy)
+{
+    const gs_kernel_chains_t *c = self->chains;
+    int64_t room = c->begin[c->n], count = 0;
+    for (int64_t i = 0; i < self->begin[c->n]; i++) {
+        self->from[i] = self->threads / self->unit - self->item[i].size + 1;
+    }
+    if (self->device == NULL) {
+        return GS_OK;
+    }
+    int64_t *column[7]; /* period, block time, blocks, threads, registers, shared memory, result */
+    for (int i = 0; i < 7; i++) {
+        column[i] = self->kernel + i * room;
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t j = c->begin[i]; busy[i] && j < c->begin[i + 1]; j++, count++) {
+            const int64_t entry[] = {c->period[i],  c->block_time[j],      c->blocks[j],
+                                     c->threads[j], self->device->regs[j], self->device->smem[j]};
+            for (int e = 0; e < 6; e++) {
+                column[e][count] = entry[e];
+            }
+        }
+    }
+    gs_kernel_tasks_t kernels = {count, column[0], column[1], column[2], column[3]};
+    int status = gs_analysis_fifo_saturation_shortages(ctx, &kernels, self->device->gpu, column[4],
+                                                       column[5], self->overlap, column[6]);
+    count = 0;
+    for (int64_t i = 0; i < c->n && status == GS_OK; i++) {
+        for (int64_t j = c->begin[i]; busy[i] && j < c->begin[i + 1]; j++, count++) {
+            int64_t from = column[6][count] * GS_GPU_WARP_THREADS / self->unit;
+            int64_t *least = &self->from[self->item_of[j]];
+            *least = from < *least ? from : *least;
+        }
+    }
+    return status;
+}
+
 int gs_analysis_priority_streams_saturation_least(gs_analysis_priority_streams_saturation_t *self,
                                                   gs_context_t *ctx, const bool *heads,
                                                   const bool *busy, int64_t *least)
 {
     int64_t limit = self->sums.limit, best = 0;
-    int status = GS_OK;
+    int status = find_shortages(self, ctx, busy);
     for (int64_t h = 0; h < self->chains->n && status == GS_OK; h++) {
         if (!heads[h]) {
             continue;
         }
         bool filled = false;
         for (int64_t c = self->begin[h]; c < self->begin[h + 1] && status == GS_OK; c++) {
-            int64_t size = self->item[c].size, from = self->threads / self->unit - size + 1;
+            int64_t size = self->item[c].size, from = self->from[c];
             if (best != 0 && from >= best) {
                 continue; /* it cannot wait at fewer */
             }

@@ -11,26 +11,38 @@
 #define GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_SATURATION_H
 
 #include "analysis/fifo/subset_sums.h"
+#include "model/gpu.h"
 #include "model/kernel_chains.h"
+
+/* SMs of a GPU, and what the kernels need of them besides threads, which are in whole warps. */
+typedef struct {
+    const gs_gpu_t *gpu;
+    const int64_t *regs; /* per kernel, per thread */
+    const int64_t *smem; /* per kernel, bytes per block */
+} gs_analysis_priority_streams_device_t;
 
 /* Blocks of each task by size: of kernels with blocks of one size, the one with most blocks. */
 typedef struct {
     const gs_kernel_chains_t *chains;
-    int64_t threads;                             /* of an SM */
-    int64_t unit;                                /* greatest common divisor of all sizes */
-    int64_t *begin;                              /* owned: n + 1 offsets into the items */
-    gs_analysis_fifo_subset_sums_item_t *item;   /* owned, sizes in units */
-    gs_analysis_fifo_subset_sums_t sums, choice; /* owned, scratch */
-    uint64_t *united;                            /* owned, scratch */
-    bool overlap;                                /* jobs of one task may overlap */
+    int64_t threads;                                     /* of an SM */
+    int64_t unit;                                        /* greatest common divisor of all sizes */
+    int64_t *begin;                                      /* owned: n + 1 offsets into the items */
+    gs_analysis_fifo_subset_sums_item_t *item;           /* owned, sizes in units */
+    gs_analysis_fifo_subset_sums_t sums, choice;         /* owned, scratch */
+    uint64_t *united;                                    /* owned, scratch */
+    const gs_analysis_priority_streams_device_t *device; /* NULL: threads are all that counts */
+    int64_t *item_of;                                    /* owned, per kernel: its item */
+    int64_t *from;   /* owned, per item: the fewest busy threads, in units, at which it may wait */
+    int64_t *kernel; /* owned, scratch: four columns of the kernels that run, and their results */
+    bool overlap;    /* jobs of one task may overlap */
 } gs_analysis_priority_streams_saturation_t;
 
 /* The set must have passed gs_kernel_chains_check. Safe to free after a failure. Errors:
  * GS_ERR_VALUE for threads / unit above GS_ANALYSIS_FIFO_SATURATION_BITS; GS_ERR_MEMORY. */
-int gs_analysis_priority_streams_saturation_init(gs_analysis_priority_streams_saturation_t *self,
-                                                 gs_context_t *ctx,
-                                                 const gs_kernel_chains_t *chains, int64_t threads,
-                                                 bool overlap);
+int gs_analysis_priority_streams_saturation_init(
+    gs_analysis_priority_streams_saturation_t *self, gs_context_t *ctx,
+    const gs_kernel_chains_t *chains, int64_t threads,
+    const gs_analysis_priority_streams_device_t *device, bool overlap);
 void gs_analysis_priority_streams_saturation_free(gs_analysis_priority_streams_saturation_t *self,
                                                   gs_context_t *ctx);
 

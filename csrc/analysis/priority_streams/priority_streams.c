@@ -43,7 +43,7 @@ static int rank_levels(gs_analysis_priority_streams_t *self, gs_context_t *ctx)
 }
 
 static int prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int64_t threads,
-                   bool overlap)
+                   const gs_analysis_priority_streams_device_t *device, bool overlap)
 {
     const gs_kernel_chains_t *c = self->chains;
     size_t n = (size_t)c->n;
@@ -72,7 +72,7 @@ static int prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int6
     int status = rank_levels(self, ctx);
     return status != GS_OK ? status
                            : gs_analysis_priority_streams_saturation_init(&self->saturation, ctx, c,
-                                                                          threads, overlap);
+                                                                          threads, device, overlap);
 }
 
 /* The saturation level of a task level, over all SMs; lower: of less urgent tasks, blocks of these
@@ -266,7 +266,8 @@ static void write_bounds(const gs_analysis_priority_streams_t *self)
 }
 
 int gs_analysis_priority_streams(gs_context_t *ctx, const gs_kernel_chains_t *chains, int64_t sms,
-                                 int64_t threads, bool overlap,
+                                 int64_t threads,
+                                 const gs_analysis_priority_streams_device_t *device, bool overlap,
                                  gs_analysis_priority_streams_bound_t *bound, int64_t *beta)
 {
     gs_analysis_priority_streams_t self = {.chains = chains, .sms = sms, .out = bound};
@@ -278,7 +279,7 @@ int gs_analysis_priority_streams(gs_context_t *ctx, const gs_kernel_chains_t *ch
     memset(bound, 0, (size_t)chains->n * sizeof *bound);
     int status = overlap ? check_overlap(ctx, chains) : GS_OK;
     if (status == GS_OK) {
-        status = prepare(&self, ctx, threads, overlap);
+        status = prepare(&self, ctx, threads, device, overlap);
     }
     for (int64_t level = 0; level < self.levels && status == GS_OK; level++) {
         status = saturate(&self, ctx, level, NULL, &self.beta[level]);

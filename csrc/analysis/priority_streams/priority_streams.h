@@ -15,7 +15,7 @@
 #define GS_ANALYSIS_PRIORITY_STREAMS_PRIORITY_STREAMS_H
 
 #include "core/method.h"
-#include "model/kernel_chains.h"
+#include "analysis/priority_streams/chain_saturation.h"
 
 /* The theorem that a bound comes from. */
 enum {
@@ -54,15 +54,18 @@ typedef struct {
     int64_t busy;    /* threads that are busy, at least, while a kernel waits */
 } gs_analysis_priority_streams_bound_t;
 
-/* Bounds for one set on sms SMs with `threads` threads each (sms = 1: one pool of threads).
- * overlap: jobs are single kernels without latency, each in a stream of its own, so that those of
- * one task may overlap. bound: n entries, beta: one entry per task, the saturation level of its
- * level (0: no kernel of it waits), both of the caller. The set must have passed
+/* Bounds for one set on sms SMs with `threads` threads each (sms = 1: one pool of threads). device:
+ * the SMs, of which these are the numbers, and the other needs of the kernels; NULL: kernels need
+ * threads alone. overlap: jobs are single kernels without latency, each in a stream of its own, so
+ * that those of one task may overlap. bound: n entries, beta: one entry per task, the saturation
+ * level of its level (0: no kernel of it waits), both of the caller. The set must have passed
  * gs_kernel_chains_check with `threads`. Errors: GS_ERR_VALUE for overlapping jobs of several
- * kernels or with a latency, and block sizes of more than 2^24 combinations; GS_ERR_OVERFLOW for
- * more than 2^31 - 1 threads in all; GS_ERR_MEMORY; GS_ERR_INTERRUPTED. */
+ * kernels or with a latency, block sizes of more than 2^24 combinations, and blocks that fit no SM
+ * of the device; GS_ERR_OVERFLOW for more than 2^31 - 1 threads in all; GS_ERR_MEMORY;
+ * GS_ERR_INTERRUPTED. */
 int gs_analysis_priority_streams(gs_context_t *ctx, const gs_kernel_chains_t *chains, int64_t sms,
-                                 int64_t threads, bool overlap,
+                                 int64_t threads,
+                                 const gs_analysis_priority_streams_device_t *device, bool overlap,
                                  gs_analysis_priority_streams_bound_t *bound, int64_t *beta);
 
 extern const gs_method_t gs_analysis_priority_streams_method;
