@@ -109,6 +109,14 @@ static const char *const ANALYSIS_FIFO_THEOREM[] = {
     [GS_ANALYSIS_FIFO_THEOREM_V3] = "V3",
 };
 
+static const char *const ANALYSIS_PRIORITY_STREAMS_THEOREM[] = {
+    [GS_ANALYSIS_PRIORITY_STREAMS_NONE] = "",
+    [GS_ANALYSIS_PRIORITY_STREAMS_FITS] = "fits",
+    [GS_ANALYSIS_PRIORITY_STREAMS_M] = "M",
+    [GS_ANALYSIS_PRIORITY_STREAMS_A] = "A",
+    [GS_ANALYSIS_PRIORITY_STREAMS_O] = "O",
+};
+
 static const char *const ANALYSIS_FIFO_STATUS[] = {
     [GS_ANALYSIS_FIFO_BOUNDED] = "bounded",
     [GS_ANALYSIS_FIFO_UNKNOWN] = "unknown",
@@ -338,6 +346,8 @@ static const gs_enumeration_t ALL[] = {
     {"pbs.graph_vertex", PBS_GRAPH_VERTEX, sizeof PBS_GRAPH_VERTEX / sizeof *PBS_GRAPH_VERTEX},
     {"analysis.fifo_theorem", ANALYSIS_FIFO_THEOREM,
      sizeof ANALYSIS_FIFO_THEOREM / sizeof *ANALYSIS_FIFO_THEOREM},
+    {"analysis.priority_streams_theorem", ANALYSIS_PRIORITY_STREAMS_THEOREM,
+     sizeof ANALYSIS_PRIORITY_STREAMS_THEOREM / sizeof *ANALYSIS_PRIORITY_STREAMS_THEOREM},
     {"analysis.fifo_status", ANALYSIS_FIFO_STATUS,
      sizeof ANALYSIS_FIFO_STATUS / sizeof *ANALYSIS_FIFO_STATUS},
     {"analysis.fifo_reason", ANALYSIS_FIFO_REASON,

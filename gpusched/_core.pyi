@@ -346,6 +346,28 @@ def fifo_bound(
 
 # numerator, denominator, theorem, status, reasons
 
+# Kernel chains in priority streams: bounds (py_priority_streams.c). period and level have shape
+# (sets, n), the others (sets, n, kernels).
+
+def priority_streams(
+    period: _In,
+    level: _In,
+    blocks: _In,
+    threads: _In,
+    block_time: _In,
+    latency: _In,
+    regs: _In,
+    smem: _In,
+    *,
+    sms: int,
+    sm_threads: int,
+    limits: _In | None,
+    overlap: bool,
+    stop: Buffer | None,
+) -> tuple[_Ints, _Ints]: ...
+
+# the fields of gs_analysis_priority_streams_bound_t, (sets, n, 12); saturation levels, (sets, n)
+
 # Concurrent kernels in FIFO order: simulation (py_fifo.c)
 
 def fifo_open(

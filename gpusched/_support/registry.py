@@ -44,7 +44,8 @@ class Method:
     name
         Unique among all methods.
     model
-        The class of its workload: "KernelTasks", "BatchTable", "HostTasks" or "Launches".
+        The class of its workload: "KernelTasks", "KernelChains", "BatchTable", "HostTasks" or
+        "Launches".
     function
         Its function in the package, such as "analysis.mpcp".
     claim
