@@ -94,8 +94,8 @@ def priority_streams(
     for name, value in (("threads", per_sm), ("sms", count)):
         if not 1 <= value < 2**31:
             raise ValueError(f"{name}: got {value}, expected a positive number below 2**31")
-    columns = (tasks.period, tasks.priority, tasks.blocks, width, tasks.block_time)
-    columns = (*columns, tasks.latency, tasks.regs, tasks.smem)
+    columns = [tasks.period, tasks.priority, tasks.blocks, width]
+    columns += [tasks.block_time, tasks.latency, tasks.regs, tasks.smem]
     stack = [column if tasks.is_stack else column[None] for column in columns]
     terms, saturation = _core.priority_streams(
         *stack,

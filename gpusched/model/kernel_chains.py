@@ -209,12 +209,14 @@ class KernelChains(TaskSet):
     @property
     def kernels(self) -> Int64Array:
         """Number of kernels of a job, int64 ``(n,)`` or ``(N, n)``."""
-        return (self.block_time > 0).sum(axis=-1).astype(np.int64)
+        counts: Int64Array = (self.block_time > 0).sum(axis=-1).astype(np.int64)
+        return counts
 
     @property
     def work(self) -> Int64Array:
         """Thread-ticks of a job, int64 ``(n,)`` or ``(N, n)``."""
-        return (self.blocks * self.threads * self.block_time).sum(axis=-1)
+        work: Int64Array = (self.blocks * self.threads * self.block_time).sum(axis=-1)
+        return work
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per kernel of every task.
