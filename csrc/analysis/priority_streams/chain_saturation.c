@@ -162,7 +162,8 @@ static int find_shortages(gs_analysis_priority_streams_saturation_t *self, gs_co
     count = 0;
     for (int64_t i = 0; i < c->n && status == GS_OK; i++) {
         for (int64_t j = c->begin[i]; busy[i] && j < c->begin[i + 1]; j++, count++) {
-            int64_t from = column[6][count] * GS_GPU_WARP_THREADS / self->unit;
+            int64_t threads = column[6][count] * GS_GPU_WARP_THREADS;
+            int64_t from = (threads + self->unit - 1) / self->unit;
             int64_t *least = &self->from[self->item_of[j]];
             *least = from < *least ? from : *least;
         }
