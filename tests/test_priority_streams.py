@@ -222,7 +222,7 @@ def test_gpu_counts_every_resource():
     assert plain.exact == threads.exact
     regs = tasks.replace(regs=[[0, 0, 0], [64]])
     assert gs.analysis.priority_streams(regs, gpu="Xavier").exact[0] >= plain.exact[0]
-    with pytest.raises(ValueError, match="smem|threads"):
+    with pytest.raises(ValueError, match=r"smem|threads"):
         gs.analysis.priority_streams(tasks.replace(smem=10**6), gpu="Xavier")
 
 
