@@ -32,6 +32,9 @@ class BlockColumns:
         Of each kernel, K: name, threads per block, context.
     sms, warps
         SMs of the GPU, and the warps that each has room for.
+    peak
+        The most warps that are on an SM at once, where they are more: starts and ends that were
+        recorded are not exact.
     parts
         Where blocks are frozen in between; None: each runs from its start to its end.
     gap
@@ -51,6 +54,7 @@ class BlockColumns:
     warps: int
     parts: Parts | None = None
     gap: Int64Array | None = None
+    peak: int = 0
 
     @property
     def warps_of(self) -> Int64Array:

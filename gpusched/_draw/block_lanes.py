@@ -6,6 +6,7 @@ free at its start. Where blocks are too many for pieces, lanes show mean numbers
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -14,8 +15,8 @@ import numpy as np
 from gpusched._draw.axes import LATE, TimeAxis
 from gpusched._draw.block_columns import BlockColumns, Flights
 from gpusched._draw.block_means import COLUMNS, SMS_PER_ROW, Shares, mean_warps, raster
-from gpusched._draw.kernel_names import KernelNames
 from gpusched._draw.lanes import Placement, Run, spans, split
+from gpusched._draw.name_colors import NameColors
 from gpusched._draw.timeline import PIXELS_PER_POINT, Lane, Piece, Raster, Span
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
@@ -30,6 +31,7 @@ SIDES = ("measured", "simulated")
 
 _MOST_BLOCKS = 3000  # above it, the blocks that start together on an SM are drawn as one
 _HEIGHT = 300.0  # of all SMs, in points
+_HEIGHT_OF_PAIRS = 480.0
 _TALLEST = 60.0
 _THINNEST = 4  # pixels of a lane
 _MOST_PAIRS = 16  # SMs of which the two logs are drawn next to each other
@@ -69,7 +71,7 @@ class BlockLanes:
 
 def block_lanes(
     sides: Sequence[BlockColumns],
-    names: KernelNames,
+    names: NameColors,
     axis: TimeAxis,
     since: int,
     until: int | None,
@@ -99,7 +101,8 @@ def block_lanes(
     rows = -(-sides[0].sms // group)
     pairs = len(sides) == 2 and rows <= _MOST_PAIRS
     least_height = _THINNEST / PIXELS_PER_POINT
-    height = min(max(_HEIGHT / (rows * (1 + pairs) + more), least_height), _TALLEST)
+    whole = _HEIGHT_OF_PAIRS / 2 if pairs else _HEIGHT
+    height = min(max(whole / (rows + more), least_height), _TALLEST)
     drawn = BlockLanes(max(last if until is None else until, since + 1), height)
     first = _lanes(drawn, len(sides), pairs, rows, group)
     limit = SHOWN_BOXES[until is not None]
@@ -127,7 +130,8 @@ def block_lanes(
     else:
         classes = names.classes()
         means = [mean_warps(side, classes, since, drawn.end, group) for side in sides]
-        room = _room(drawn, sides[0].warps, max(m.sum(axis=1).max() for m in means), least)
+        fullest = min(max(float(m.sum(axis=1).max()) for m in means), sides[0].warps)
+        room = _room(drawn, sides[0].warps, fullest, least)
         part = max(1, (drawn.end - since) // COLUMNS) / axis.ticks
         drawn.notes.append(f"mean warps over {part:.2g} {axis.unit}")
         if pairs:  # lanes of the two sides take turns
@@ -170,12 +174,15 @@ def _inside(side: BlockColumns, since: int, until: int) -> Int64Array:
 
 
 def _room(drawn: BlockLanes, total: int, peak: float, least: int) -> int:
-    """Warps that a lane has room for, of ``total``: the title says them if they are fewer."""
+    """Warps that a lane has room for; the title and the notes say them if it is not ``total``."""
     room = total
     while room > 1 and room >= 2 * max(peak, least):
         room = -(-room // 2)
     if room != total:
         drawn.title = f"SM ({room} of {total} warps)"
+    if peak > total:
+        room = math.ceil(peak)
+        drawn.notes.append(f"up to {room} warps are on an SM that has room for {total}")
     return room
 
 
@@ -187,7 +194,7 @@ def _places(side: BlockColumns, flights: Flights) -> list[list[Run]]:
     columns = (flights.kernel, flights.sm, flights.start, flights.end, flights.blocks)
     for kernel, sm, start, end, blocks in zip(*(c.tolist() for c in columns), strict=True):
         key = (contexts[kernel], sm)  # frozen blocks keep their warps
-        placement = room.setdefault(key, Placement(side.warps))
+        placement = room.setdefault(key, Placement(max(side.warps, side.peak)))
         found.append(placement.place(start, end, blocks, warps[kernel]))
     return found
 
@@ -196,7 +203,7 @@ def _boxes(
     side: BlockColumns,
     flights: Flights,
     places: list[list[Run]],
-    names: KernelNames,
+    names: NameColors,
     lanes: Int64Array,
     room: int,
     head: str,

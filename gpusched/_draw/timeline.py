@@ -403,22 +403,24 @@ class Timeline:
         Where lanes are narrower than that, or numbers are many, they are thinned out evenly.
         """
         kept: list[tuple[float, str]] = []
-        numbered: list[tuple[float, str]] = []
+        numbered: list[list[tuple[float, str]]] = [[]]  # adjacent lanes that are numbers
         for top, lane in zip(self.tops(), self.lanes, strict=True):
             if lane.scale:
                 kept += [(top + lane.height * share, text) for share, text in lane.scale]
             elif lane.height and lane.name.isdigit():
-                numbered.append((top + lane.height / 2, lane.name))
+                numbered[-1].append((top + lane.height / 2, lane.name))
             elif lane.height and lane.name:
+                numbered.append([])
                 middle = top + lane.height / 2
                 if not kept or middle - kept[-1][0] >= room - 1e-6:
                     kept.append((middle, clip(lane.name, _LABEL)))
-        if numbered:
-            narrow = min(lane.height for lane in self.lanes if lane.name.isdigit() and lane.height)
-            step = max(1, -(-int(room * 1000) // int(narrow * 1000)))
-            if len(numbered) > _MOST_NUMBERS * step:  # round steps where there are many
-                step = 2 ** math.ceil(math.log2(len(numbered) / _MOST_NUMBERS))
-            every = numbered[::step]
+        heights = [lane.height for lane in self.lanes if lane.name.isdigit() and lane.height]
+        step = max(1, -(-int(room * 1000) // int(min(heights, default=room) * 1000)))
+        count = len(heights)
+        if count > _MOST_NUMBERS * step:  # round steps where there are many
+            step = 2 ** math.ceil(math.log2(count / _MOST_NUMBERS))
+        for numbers in numbered:
+            every = numbers[::step]
             kept += [at for at in every if all(abs(at[0] - k[0]) >= room - 1e-6 for k in kept)]
         return sorted(kept)
 

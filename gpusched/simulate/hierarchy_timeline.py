@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -12,17 +12,16 @@ import numpy.typing as npt
 from gpusched._draw.axes import time_axis
 from gpusched._draw.block_columns import BlockColumns, sm_lanes, trace_columns
 from gpusched._draw.block_lanes import SHOWN_BOXES, block_lanes
-from gpusched._draw.kernel_names import KernelNames
+from gpusched._draw.name_colors import NameColors
+from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, stream_lanes
 from gpusched._draw.timeline import (
     CounterColumns,
     Key,
     Lane,
-    Mark,
     Piece,
     PieceColumns,
     Rows,
     Timeline,
-    in_window,
     window,
 )
 from gpusched._support.arguments import Int64Array, one_of
@@ -32,10 +31,9 @@ from gpusched.simulate.hierarchy_tables import REASONS, Blocks, Slices
 
 VIEWS = ("sm", "stream")
 
-_MOST_STREAMS = 48
 _LEAST_HEIGHT = 11.0  # of a lane with a name, in points
 _SHADES = ("#D9D9D9", "#969696", "#BDBDBD", "#737373")  # of contexts
-_STREAMS, _ENGINES, _CONTEXTS = "streams", "copy engines", "contexts"
+_ENGINES, _CONTEXTS = "copy engines", "contexts"
 
 _WAITS = {
     "after": "#7F7F7F",
@@ -89,7 +87,7 @@ def trace(run: Records) -> Timeline:
     blocks = None if run.blocks is None else _columns(run)
     lanes = [] if blocks is None else sm_lanes(blocks)
     first = len(lanes)
-    lanes += [Lane(name, _STREAMS) for name in launches.stream_name]
+    lanes += [Lane(name, STREAMS) for name in launches.stream_name]
     engines = len(lanes)
     copies = _copy_lanes(run)
     lanes += copies
@@ -98,10 +96,10 @@ def trace(run: Records) -> Timeline:
         lanes += [Lane(f"context {c}", _CONTEXTS) for c in range(launches.contexts)]
 
     def pieces() -> Iterator[Piece]:
-        names = KernelNames(launches.name)
+        names = NameColors(launches.name)
         begun = np.flatnonzero(run.first >= 0)
         begun = begun[np.argsort(run.first[begun], kind="stable")]
-        yield from _launches(run, begun, names, first, waits=True)
+        yield from launch_pieces(_streams(run), begun, names, first, more=_told(run))
         if copies:
             yield from _copies(run, begun[launches.kind[begun] > 0], names, engines)
         if launches.contexts > 1:
@@ -117,6 +115,13 @@ def trace(run: Records) -> Timeline:
         columns=Rows(columns),
         other={"gpu": run.gpu.name, "placement": run.placement, "outcome": run.outcome},
     )
+
+
+def _told(run: Records) -> Callable[[int], dict[str, Any]]:
+    """The waits of a launch in words, for traces."""
+    order = np.argsort(run.waits.launch, kind="stable")
+    begin = np.searchsorted(run.waits.launch[order], np.arange(len(run.launches) + 1))
+    return lambda i: {"waits": hierarchy_why.sentences(run, i, order[begin[i] : begin[i + 1]])}
 
 
 # SMs
@@ -143,7 +148,7 @@ def _columns(run: Records) -> BlockColumns:
 def _by_sm(run: Records, unit: str | None, since: int, until: int | None, least: int) -> Timeline:
     copies = _copy_lanes(run)
     several = run.launches.contexts > 1
-    names, last = KernelNames(run.launches.name), max(run.now, 1)
+    names, last = NameColors(run.launches.name), max(run.now, 1)
     axis = time_axis(unit, last if until is None else until)
     more = len(copies) + several
     drawn = block_lanes([_columns(run)], names, axis, since, until, last, least, more)
@@ -189,7 +194,7 @@ def _inside(run: Records, rows: Int64Array, since: int, end: int) -> tuple[Int64
     return rows[: SHOWN_BOXES[1]], max(0, len(rows) - SHOWN_BOXES[1])
 
 
-def _copies(run: Records, rows: Int64Array, names: KernelNames, lane: int) -> Iterator[Piece]:
+def _copies(run: Records, rows: Int64Array, names: NameColors, lane: int) -> Iterator[Piece]:
     """Pieces of copies, in the lane of their engine, ``lane`` that of the first."""
     for i in rows.tolist():
         name = run.launches.name[i]
@@ -228,78 +233,44 @@ def _slices(run: Records, rows: Int64Array, lane: int, apart: bool = False) -> I
 # Streams
 
 
-def _by_stream(run: Records, unit: str | None, since: int, until: int | None) -> Timeline:
+def _streams(run: Records) -> StreamColumns:
+    """The launches in their streams."""
     launches = run.launches
-    streams = min(launches.streams, _MOST_STREAMS)
-    last = max(run.now, int(launches.time.max(initial=0)), 1)
-    # A launch is in the picture from its launch on, even if it never starts.
-    known = np.where(run.end >= 0, run.end, last + 1)
-    shown, end, hidden = in_window(launches.time, known, since, until, last, SHOWN_BOXES)
-    shown = shown[launches.stream[shown] < streams]
-    several = launches.contexts > 1
-    height = min(max(300 / (streams + several), 14.0), 34.0)
-    lanes = [Lane(clip(name, 20), _STREAMS, height) for name in launches.stream_name[:streams]]
-    lanes += [Lane("context", _CONTEXTS, height)] if several else []
-    names = KernelNames(launches.name)
-    marks = tuple(
-        Mark(int(launches.stream[i]), int(launches.time[i]), "launch", names.color(i), 0.1)
-        for i in shown.tolist()
-        if since <= launches.time[i] < end
+    return StreamColumns(
+        name=launches.name,
+        stream=launches.stream,
+        launched=launches.time,
+        first=run.first,
+        end=run.end,
+        now=run.now,
+        stream_name=launches.stream_name,
+        times={name: getattr(run, name) for name in ("head", "joined", "dispatched")},
     )
-    pieces = list(_launches(run, shown[run.first[shown] >= 0], names))
-    keys = names.keys([*(piece.color for piece in pieces), *(mark.color for mark in marks)])
-    waiting = list(_waiting(run, shown, since, end))
+
+
+def _by_stream(run: Records, unit: str | None, since: int, until: int | None) -> Timeline:
+    several = run.launches.contexts > 1
+    names = NameColors(run.launches.name)
+    drawn = stream_lanes([_streams(run)], names, since, until, several)
+    lanes = list(drawn.lanes)
+    lanes += [Lane("context", _CONTEXTS, drawn.height)] if several else []
+    keys = names.keys(drawn.colors())
+    waiting = list(_waiting(run, drawn.shown, since, drawn.end))
     told = {piece.color for piece in waiting}
     keys += [Key(f"wait: {r.replace('_', ' ')}", _WAITS[r]) for r in _WAITS if _WAITS[r] in told]
-    pieces += waiting
+    pieces = [*drawn.pieces, *waiting]
     if several:
-        pieces += _slices(run, _slices_inside(run, since, end), streams)
-    notes = []
-    if launches.streams > streams:
-        notes.append(f"{launches.streams - streams} more streams are not shown")
-    if hidden:
-        notes.append(f"{hidden} more launches are not shown")
+        pieces += _slices(run, _slices_inside(run, since, drawn.end), len(lanes) - 1)
     return Timeline(
         lanes=tuple(lanes),
         pieces=tuple(pieces),
         since=since,
-        end=end,
+        end=drawn.end,
         unit=unit,
-        marks=marks,
+        marks=tuple(drawn.marks),
         keys=tuple(keys),
-        notes=(*notes, *_outcome_note(run)),
+        notes=(*drawn.notes, *_outcome_note(run)),
     )
-
-
-def _launches(
-    run: Records, rows: Int64Array, names: KernelNames, lane: int = 0, waits: bool = False
-) -> Iterator[Piece]:
-    """Pieces of launches that have begun, in the lanes of their streams from ``lane`` on."""
-    launches = run.launches
-    order = begin = None
-    if waits:
-        order = np.argsort(run.waits.launch, kind="stable")
-        begin = np.searchsorted(run.waits.launch[order], np.arange(len(launches) + 1))
-    for i in rows.tolist():
-        args: dict[str, Any] = {"launch": i}
-        times: dict[str, int | None] = {"launched": int(launches.time[i])}
-        for name in ("head", "joined", "dispatched"):
-            value = int(getattr(run, name)[i])
-            times[name] = value if value >= 0 else None
-        if order is not None and begin is not None:
-            args["waits"] = hierarchy_why.sentences(run, i, order[begin[i] : begin[i + 1]])
-        yield Piece(
-            lane=lane + int(launches.stream[i]),
-            start=int(run.first[i]),
-            end=int(run.end[i]) if run.end[i] >= 0 else run.now,
-            name=launches.name[i],
-            color=names.color(i),
-            label=clip(launches.name[i], 16),
-            unfinished=bool(run.end[i] < 0),
-            spans=((0.2, 0.72),),
-            times=times,
-            args=args,
-        )
 
 
 def _waiting(run: Records, shown: Int64Array, since: int, end: int) -> Iterator[Piece]:

@@ -11,14 +11,14 @@ from gpusched._draw.timeline import Key
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 
-__all__ = ["KernelNames"]
+__all__ = ["NameColors"]
 
 _LEGEND = 10  # names in the legend
 _LABEL = 28  # characters of a name
 _HALF = 13  # of one that is cut in the middle
 
 
-class KernelNames:
+class NameColors:
     """Colours of launches by their names, in order of first use."""
 
     def __init__(self, names: Sequence[str]) -> None:
