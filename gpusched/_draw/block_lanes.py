@@ -1,7 +1,8 @@
 """Pictures of blocks on SMs: a lane per SM, of one log or of two that are compared.
 
 A block's piece is as high as its share of the SM's warps, and stays on the lowest warps that are
-free at its start. Where blocks are too many for pieces, lanes show mean numbers of warps instead.
+free at its start. Where blocks are too many for pieces, or lanes too thin for their heights, the
+lanes show mean numbers of warps instead.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from gpusched._draw.axes import LATE, TimeAxis
 from gpusched._draw.block_columns import BlockColumns, Flights
-from gpusched._draw.block_means import COLUMNS, SMS_PER_ROW, Shares, mean_warps, raster
+from gpusched._draw.block_means import COLUMNS, THIN, Shares, mean_warps, raster
 from gpusched._draw.lanes import Placement, Run, spans, split
 from gpusched._draw.name_colors import NameColors
 from gpusched._draw.timeline import PIXELS_PER_POINT, Lane, Piece, Raster, Span
@@ -33,10 +34,10 @@ _MOST_BLOCKS = 3000  # above it, the blocks that start together on an SM are dra
 _HEIGHT = 300.0  # of all SMs, in points
 _HEIGHT_OF_PAIRS = 480.0
 _TALLEST = 60.0
-_THINNEST = 4  # pixels of a lane
+_MOST_ROWS = 144  # more SMs share rows
+_THINNEST = 6  # pixels of a lane
 _MOST_PAIRS = 16  # SMs of which the two logs are drawn next to each other
-_OUTLINED = 8.0  # points of a lane whose pieces can be outlined
-_HEADING = 16.0
+_HEADING = 22.0
 _DIFFERING = 18.0
 _BODY = (0.04, 0.96)
 
@@ -97,7 +98,7 @@ def block_lanes(
     more
         Number of further lanes of the same height that the picture has.
     """
-    group = -(-sides[0].sms // SMS_PER_ROW)  # SMs of a row
+    group = -(-sides[0].sms * len(sides) // _MOST_ROWS)  # SMs of a row
     rows = -(-sides[0].sms // group)
     pairs = len(sides) == 2 and rows <= _MOST_PAIRS
     least_height = _THINNEST / PIXELS_PER_POINT
@@ -109,7 +110,7 @@ def block_lanes(
     chosen = [_inside(side, since, last + 1 if until is None else until) for side in sides]
     flights = None
     # At most 32 blocks, the most of any SM, are in one flight: longer logs are not grouped.
-    if group == 1 and sum(map(len, chosen)) <= 32 * limit:
+    if group == 1 and height >= THIN and sum(map(len, chosen)) <= 32 * limit:
         flights = [Flights.of(side, inside) for side, inside in zip(sides, chosen, strict=True)]
         if sum(len(each.kernel) for each in flights) > limit:
             flights = None
@@ -132,12 +133,14 @@ def block_lanes(
         means = [mean_warps(side, classes, since, drawn.end, group) for side in sides]
         fullest = min(max(float(m.sum(axis=1).max()) for m in means), sides[0].warps)
         room = _room(drawn, sides[0].warps, fullest, least)
-        part = max(1, (drawn.end - since) // COLUMNS) / axis.ticks
-        drawn.notes.append(f"mean warps over {part:.2g} {axis.unit}")
+        part = max(1, (drawn.end - since) // COLUMNS)
+        shade = ", paler where fewer" if height < THIN else ""
+        part = round(part, 2 - len(str(part)))  # two digits
+        drawn.notes.append(f"mean warps over {axis.text(part)} {axis.unit}{shade}")
         if pairs:  # lanes of the two sides take turns
             means = [np.stack(means, axis=1).reshape(-1, *means[0].shape[1:])]
         for lane, mean in zip(first, means, strict=False):
-            shown = raster(mean / room, lane, height * PIXELS_PER_POINT, drawn.notes[-1])
+            shown = raster(mean / room, lane, height, drawn.notes[-1])
             drawn.rasters.append(shown)
             drawn.colors |= names.used(np.flatnonzero(mean.any(axis=(0, 2))))
     if len(sides) == 2:
@@ -159,9 +162,7 @@ def _lanes(drawn: BlockLanes, sides: int, pairs: bool, rows: int, group: int) ->
             drawn.lanes.append(Lane(SIDES[side], "", _HEADING, line=False))
         first.append(len(drawn.lanes))
         drawn.lanes += [
-            Lane(
-                str(row * group), f"SM {row * group}", drawn.height, line=drawn.height >= _OUTLINED
-            )
+            Lane(str(row * group), f"SM {row * group}", drawn.height, line=drawn.height >= THIN)
             for row in range(rows)
         ]
     return first
@@ -256,6 +257,6 @@ def _differing(drawn: BlockLanes, side: BlockColumns, since: int) -> None:
     every = mean_warps(side, one, since, drawn.end, side.sms)
     marked = mean_warps(side.only(side.gap > 0), one, since, drawn.end, side.sms)
     shares: Shares = np.divide(marked, every, out=np.zeros_like(every), where=every > 0)
-    shown = raster(shares, len(drawn.lanes), _DIFFERING * PIXELS_PER_POINT, "share that differs")
+    shown = raster(shares, len(drawn.lanes), _DIFFERING, "share that differs")
     drawn.rasters.append(Raster(shown.lane, 1, shown.values, (LATE,), shown.tip))
     drawn.lanes.append(Lane("differing", "", _DIFFERING, line=False))

@@ -7,17 +7,17 @@ import numpy.typing as npt
 
 from gpusched._draw.axes import PALETTE
 from gpusched._draw.block_columns import BlockColumns
-from gpusched._draw.timeline import Raster
+from gpusched._draw.timeline import PIXELS_PER_POINT, Raster
 from gpusched._support.arguments import Int64Array
 
-__all__ = ["COLUMNS", "SMS_PER_ROW", "mean_warps", "raster"]
+__all__ = ["COLUMNS", "THIN", "mean_warps", "raster"]
 
 COLUMNS = 360  # parts of a window
-SMS_PER_ROW = 192  # more SMs share rows
-_SHADES = 6  # of a colour, where a row is too thin for a share of its height
+THIN = 8.0  # points of a lane in which heights cannot be told apart
+_THIN_CELLS = 2  # of its height
+_MOST_CELLS = 32  # of that of other lanes
+_SHADES = 6  # of a colour
 _PALEST = 0.25
-_LEAST = 3  # cells of a row in which kernels are stacked
-_MOST = 32  # cells of a row
 
 Shares = npt.NDArray[np.float64]
 
@@ -71,27 +71,41 @@ def mean_warps(
     return means
 
 
-def raster(shares: Shares, lane: int, pixels: float, tip: str) -> Raster:
-    """Image of shares of rows, (rows, colours, columns), in lanes of a height from ``lane`` on.
+def raster(shares: Shares, lane: int, height: float, tip: str) -> Raster:
+    """Image of shares of rows, (rows, colours, columns), in lanes from ``lane`` on.
 
-    Shares are stacked from the bottom of a row; where it has fewer than three ``pixels``, its cells
-    have the colour of the largest share, the paler the smaller their sum. What is not 0 is shown.
+    Shares are stacked from the bottom of a row. Rows of fewer than ``THIN`` points are filled, the
+    paler the smaller the sum of the shares. What is not 0 is shown.
     """
     rows, colors, columns = shares.shape
-    cells = min(int(pixels + 1e-9), _MOST)
-    largest, total = np.argmax(shares, axis=1), shares.sum(axis=1)
-    if cells < _LEAST:
+    total = shares.sum(axis=1)
+    if height < THIN:
+        parts = np.divide(
+            shares, total[:, None], out=np.zeros_like(shares), where=total[:, None] > 0
+        )
+        values = _stacked(parts, _THIN_CELLS)
         shade = np.clip(np.ceil(total * _SHADES - 1e-6), 1, _SHADES).astype(np.int64) - 1
-        values = np.where(total > 0, largest * _SHADES + shade, -1)
+        values = np.where(values < colors, values * _SHADES + shade[:, None], -1)
         texts = tuple(_pale(text, k / (_SHADES - 1)) for text in PALETTE for k in range(_SHADES))
-        return Raster(lane, rows, values.astype(np.int16), texts, tip)
+    else:
+        values = _stacked(shares, min(int(height * PIXELS_PER_POINT + 1e-9), _MOST_CELLS))
+        values, texts = np.where(values < colors, values, -1), PALETTE
+    image = np.ascontiguousarray(values.reshape(-1, columns), dtype=np.int16)
+    return Raster(lane, rows, image, texts, tip)
+
+
+def _stacked(shares: Shares, cells: int) -> Int64Array:
+    """Index of the colour of each cell of a row, (rows, cells from the top, columns).
+
+    That of an empty cell is the number of colours.
+    """
+    colors = shares.shape[1]
     tops = np.rint(np.cumsum(shares, axis=1) * cells)
     level = np.arange(cells)[:, None]
-    values = (tops[:, :, None, :] <= level).sum(axis=1)  # (rows, cells from the bottom, columns)
-    values[:, 0] = np.where((values[:, 0] == colors) & (total > 0), largest, values[:, 0])
-    values = np.where(values == colors, -1, values)[:, ::-1]
-    image = np.ascontiguousarray(values.reshape(rows * cells, columns), dtype=np.int16)
-    return Raster(lane, rows, image, PALETTE, tip)
+    values: Int64Array = (tops[:, :, None, :] <= level).sum(axis=1)
+    lowest, some = values[:, 0], shares.any(axis=1)
+    values[:, 0] = np.where((lowest == colors) & some, np.argmax(shares, axis=1), lowest)
+    return values[:, ::-1]
 
 
 def _pale(text: str, strength: float) -> str:

@@ -416,7 +416,7 @@ class Timeline:
                     kept.append((middle, clip(lane.name, _LABEL)))
         heights = [lane.height for lane in self.lanes if lane.name.isdigit() and lane.height]
         step = max(1, -(-int(room * 1000) // int(min(heights, default=room) * 1000)))
-        count = len(heights)
+        count = max(map(len, numbered))
         if count > _MOST_NUMBERS * step:  # round steps where there are many
             step = 2 ** math.ceil(math.log2(count / _MOST_NUMBERS))
         for numbers in numbered:
