@@ -114,7 +114,7 @@ def stream_lanes(
     known = np.where(one.end >= 0, one.end, last + 1)
     shown, end, hidden = in_window(begin, known, since, until, last, SHOWN_BOXES)
     shown = shown[one.stream[shown] < streams]
-    height = min(max(300 / (streams + more), 24.0 if two else 14.0), 44.0 if two else 34.0)
+    height = min(max(300 / max(streams + more, 1), 24.0 if two else 14.0), 44.0 if two else 34.0)
     marks = [
         Mark(int(one.stream[i]), int(one.launched[i]), "launch", names.color(i), 0.1)
         for i in shown.tolist()

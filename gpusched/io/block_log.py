@@ -286,8 +286,10 @@ class BlockLog(Frozen):
         Raises
         ------
         ValueError
-            A GPU with fewer SMs than the log, an empty window, times that span more than 2**60
-            ticks, a run of other kernels or without its blocks.
+            A GPU with fewer SMs than the log, an SM from 2**20 on, an empty window, times that span
+            more than 2**60 ticks, a run of other kernels or without its blocks.
+        TypeError
+            Something else than a run in ``against``.
         """
         from gpusched._draw import timeline_axes
 

@@ -32,6 +32,7 @@ from gpusched.model.gpu import GPU, as_gpu
 
 VIEWS = ("sm", "stream")
 _LONGEST = 2**60  # ticks of a picture
+_MOST_SMS = 2**20
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,13 @@ class Options:
 def picture(log: Recorded, options: Options) -> Timeline:
     """Timeline of a window; its time 0 is the first instant of the log or of the run beside it."""
     one_of(options.by, VIEWS, "by")
+    tolerance = integer(options.tolerance, "tolerance")
+    if tolerance < 0:
+        raise ValueError(f"tolerance: got {tolerance}, expected 0 or more")
     origin, last = _span(log)
     side = None
     if options.against is not None:
-        side = SimulatedSide(log, options.against, options.shift, options.tolerance)
+        side = SimulatedSide(log, options.against, options.shift, tolerance)
         origin, last = min(origin, side.first), max(last, side.last)
         if last - origin > _LONGEST:
             raise ValueError(f"shift: got {side.shift}, expected times within {_LONGEST} ticks")
@@ -133,12 +137,19 @@ def _window(since: Any, until: Any, origin: int) -> tuple[int, int | None]:
     high = None if until is None else integer(until, "until")
     if high is not None and high <= low:
         raise ValueError(f"until: got {high}, expected more than {low}, where the picture begins")
+    latest = low if high is None else high
+    if latest - origin > _LONGEST:
+        raise ValueError(
+            f"window: got {latest}, expected {_LONGEST} ticks at most from {origin} on"
+        )
     return low - origin, None if high is None else high - origin
 
 
 def _columns(log: Recorded, gpu: GPU | str | None, origin: int) -> BlockColumns:
     """The blocks of a log; without a GPU, an SM has room for the warps that the log has on one."""
     sms, warps = int(log.sm.max(initial=0)) + 1, 1
+    if sms > _MOST_SMS:
+        raise ValueError(f"sm: got {sms - 1}, expected less than {_MOST_SMS} in a picture or trace")
     if gpu is not None:
         known = as_gpu(gpu)
         if sms > known.sms:

@@ -11,7 +11,9 @@ from gpusched._draw.axes import TimeAxis
 from gpusched._draw.block_columns import BlockColumns
 from gpusched._draw.stream_lanes import StreamColumns
 from gpusched._support.arguments import Int64Array, integer
+from gpusched._support.text import shown
 from gpusched.io.log_records import Recorded, Simulated
+from gpusched.model.launches import Launches
 
 __all__ = ["SimulatedSide"]
 
@@ -31,11 +33,13 @@ class SimulatedSide:
 
     Raises
     ------
-    ValueError
-        Other kernels or blocks, a run without its blocks.
+    ValueError, TypeError
+        Other kernels or blocks, a run without its blocks, no run.
     """
 
-    def __init__(self, log: Recorded, run: Simulated, shift: Any, tolerance: Any) -> None:
+    def __init__(self, log: Recorded, run: Simulated, shift: Any, tolerance: int) -> None:
+        if not isinstance(getattr(run, "launches", None), Launches):
+            raise TypeError(f"against: got {shown(run)}, expected a run of gs.simulate.hierarchy")
         ran = run.blocks
         if ran is None:
             raise ValueError("against: got a run without its log, expected one with blocks=True")
@@ -50,9 +54,7 @@ class SimulatedSide:
                 f"against: got {started[k]} blocks of launch {k} that have started, expected "
                 f"{log.blocks[k]}, as in the log"
             )
-        self.tolerance = integer(tolerance, "tolerance")
-        if self.tolerance < 0:
-            raise ValueError(f"tolerance: got {self.tolerance}, expected 0 or more")
+        self.tolerance = tolerance
         self.log, self.run, self.ran = log, run, ran
         self.shift = 0
         if shift is not None:
@@ -121,7 +123,7 @@ class SimulatedSide:
         return replace(measured, gap=gap), simulated
 
     def notes(self, axis: TimeAxis) -> list[str]:
-        """How many blocks differ in their times, and in their SMs."""
+        """Numbers of blocks that differ in their times, and in their SMs."""
         _, _, gap = self.gaps()
         wrong, total = int((gap > self.tolerance).sum()), len(gap)
         other = int((self.ran.sm != self.log.sm[self.rows]).sum())
