@@ -19,7 +19,7 @@ from gpusched._support.text import xml
 
 __all__ = ["svg"]
 
-_THIN = 3.0  # pixels; a lighter edge would leave little of what is not as high
+_THIN = 2.0  # pixels; a lighter edge would leave little of what is not as high
 _AXIS = f'stroke="{INK}" fill="none"'
 _SCALE = PIXELS_PER_POINT
 _NOTE = 120  # characters of a line of notes

@@ -119,7 +119,8 @@ def _rectangles(
 
     alpha = ALPHA[piece.style]
     for upper, lower in piece.spans:
-        thin = (lower - upper) * height < high / 24
+        points = 72 * (lower - upper) * height / high
+        edge = 0.7 if points >= 6 else 0.4 if points >= 2 else 0.0
         ax.add_patch(
             Rectangle(
                 (left, top + height * upper),
@@ -128,7 +129,7 @@ def _rectangles(
                 facecolor=to_rgba(fill_of(piece.color), alpha),
                 edgecolor=LATE if piece.outlined else "white",
                 hatch="//" if piece.late else None,
-                linewidth=1.0 if piece.outlined else 0 if thin else 0.7,
+                linewidth=1.0 if piece.outlined else edge,
                 zorder=2.5 if piece.outlined else 1.5 if alpha < 0.5 else 2,
             )
         )
