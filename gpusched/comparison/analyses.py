@@ -14,6 +14,7 @@ from gpusched._support.arguments import Int64Array, frozen, instance, one_of
 from gpusched._support.budget import Budget
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.priority_streams_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
@@ -21,6 +22,7 @@ from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.answers.answer import Answer, missing
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import View
 from gpusched.model.workload.platforms import Platform
@@ -65,7 +67,7 @@ class _Found:
     """The answer of a method for its model, what it was derived under, and its verdict."""
 
     answer: Answer
-    view: View[HostTasks] | View[KernelTasks]
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains]
     accepted: bool
     said: tuple[str, ...] = ()
 
@@ -173,7 +175,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
         workload=models.workload,
         platform=models.platform,
         way=way.name,
-        method=method.name,
+        method="priority_streams" if isinstance(answer, PriorityStreamsBound) else method.name,
         options=options,
         claim=answer.claim,
         accepted=accepted,
@@ -187,7 +189,9 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
 
 
 def _by_task(
-    workload: Workload, answer: Answer, view: View[HostTasks] | View[KernelTasks]
+    workload: Workload,
+    answer: Answer,
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains],
 ) -> tuple[Any, Any]:
     """Responses of whole jobs, and where they are bounds, for all tasks of the workload.
 
@@ -211,6 +215,10 @@ def _by_task(
 
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models.refuse_cpu_overload()
+    if models.has_chains() and not options:
+        chains = models.chains("streams")
+        bound = analysis.priority_streams(chains.tasks, gpu=models.gpu(), stop=request.stop)
+        return _Found(bound, chains, bool(bound.accepted), models.cpu_doubts())
     view = models.kernels()
     if len(set(view.tasks.priority.tolist())) > 1:
         raise ValueError(
@@ -218,6 +226,13 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
             "of equal priority"
         )
     answer = analysis.fifo_bound(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
+    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
+
+
+def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    models.refuse_cpu_overload()
+    view = models.chains("priority_streams")
+    answer = analysis.priority_streams(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
     return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
@@ -301,6 +316,7 @@ def _search(models: DerivedModels, request: Request, options: dict[str, Any]) ->
 
 _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
     "streams": _streams,
+    "priority_streams": _priority_streams,
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
     "gpu_server": _lock(analysis.gpu_server, "gpu_server"),
