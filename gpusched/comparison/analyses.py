@@ -14,7 +14,7 @@ from gpusched._support.arguments import Int64Array, frozen, instance, one_of
 from gpusched._support.budget import Budget
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
-from gpusched.analysis.priority_streams_answer import PriorityStreamsBound
+from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
@@ -155,7 +155,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
             "gs.observe (gpusched simulate) simulates it"
         )
     known = {option.name for option in method.options} | _MORE_OPTIONS.get(way.name, set())
-    known -= _OF_PLATFORM
+    known -= _NOT_OF_WORKLOADS
     for name in request.options:
         if name not in known:
             takes = ", ".join(sorted(known)) or "none"
@@ -329,4 +329,5 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
 }
 
 _MORE_OPTIONS = {"stgm": {"apart"}}
-_OF_PLATFORM = {"overhead"}
+_NOT_OF_WORKLOADS = {"overhead", "overlap"}
+"""Options that the platform decides, or that a workload cannot use."""

@@ -265,10 +265,11 @@ static void write_bounds(const gs_analysis_priority_streams_t *self)
     }
 }
 
-int gs_analysis_priority_streams(gs_context_t *ctx, const gs_kernel_chains_t *chains, int64_t sms,
-                                 int64_t threads,
-                                 const gs_analysis_priority_streams_device_t *device, bool overlap,
-                                 gs_analysis_priority_streams_bound_t *bound, int64_t *beta)
+int gs_analysis_priority_streams_bound(gs_context_t *ctx, const gs_kernel_chains_t *chains,
+                                       int64_t sms, int64_t threads,
+                                       const gs_analysis_priority_streams_device_t *device,
+                                       bool overlap, gs_analysis_priority_streams_bound_t *bound,
+                                       int64_t *beta)
 {
     gs_analysis_priority_streams_t self = {.chains = chains, .sms = sms, .out = bound};
     if (sms < 1 || sms > INT32_MAX || threads * sms > INT32_MAX) {

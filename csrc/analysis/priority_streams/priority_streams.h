@@ -63,10 +63,11 @@ typedef struct {
  * kernels or with a latency, block sizes of more than 2^24 combinations, and blocks that fit no SM
  * of the device; GS_ERR_OVERFLOW for more than 2^31 - 1 threads in all; GS_ERR_MEMORY;
  * GS_ERR_INTERRUPTED. */
-int gs_analysis_priority_streams(gs_context_t *ctx, const gs_kernel_chains_t *chains, int64_t sms,
-                                 int64_t threads,
-                                 const gs_analysis_priority_streams_device_t *device, bool overlap,
-                                 gs_analysis_priority_streams_bound_t *bound, int64_t *beta);
+int gs_analysis_priority_streams_bound(gs_context_t *ctx, const gs_kernel_chains_t *chains,
+                                       int64_t sms, int64_t threads,
+                                       const gs_analysis_priority_streams_device_t *device,
+                                       bool overlap, gs_analysis_priority_streams_bound_t *bound,
+                                       int64_t *beta);
 
 extern const gs_method_t gs_analysis_priority_streams_method;
 

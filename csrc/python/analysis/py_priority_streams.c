@@ -101,16 +101,17 @@ static void write_row(const gs_analysis_priority_streams_bound_t *bound, int64_t
     memcpy(row, terms, sizeof terms);
 }
 
-PyDoc_STRVAR(priority_streams_doc,
-             "priority_streams(period, level, blocks, threads, block_time, latency, regs, smem, *, "
-             "sms, sm_threads, limits, overlap, stop)\n"
-             "--\n\n"
-             "Bounds of kernel chains in priority streams (gs_analysis_priority_streams) for a "
-             "stack of N sets: two arrays of\n"
-             "shape (N, n), then arrays of shape (N, n, q), 0 beyond the kernels of a task. "
-             "Returns an int64 array of\n"
-             "shape (N, n, 12), the fields of gs_analysis_priority_streams_bound_t, and the "
-             "saturation levels, (N, n).");
+PyDoc_STRVAR(
+    priority_streams_doc,
+    "priority_streams(period, level, blocks, threads, block_time, latency, regs, smem, *, "
+    "sms, sm_threads, limits, overlap, stop)\n"
+    "--\n\n"
+    "Bounds of kernel chains in priority streams (gs_analysis_priority_streams_bound) for a "
+    "stack of N sets: two arrays of\n"
+    "shape (N, n), then arrays of shape (N, n, q), 0 beyond the kernels of a task. "
+    "Returns an int64 array of\n"
+    "shape (N, n, 12), the fields of gs_analysis_priority_streams_bound_t, and the "
+    "saturation levels, (N, n).");
 
 static const gs_python_signature_t PRIORITY_STREAMS_SIGNATURE = {
     "priority_streams", "OOOOOOOOLLOpO", 8, 0,
@@ -155,9 +156,9 @@ static PyObject *priority_streams(PyObject *module, PyObject *const *args, Py_ss
                                                         stack.kernel[SMEM]};
         status = gs_kernel_chains_check(&call.ctx, &chains, sm_threads);
         if (status == GS_OK) {
-            status = gs_analysis_priority_streams(&call.ctx, &chains, sms, sm_threads,
-                                                  limits == Py_None ? NULL : &device, overlap != 0,
-                                                  stack.bound, gs_python_i64(beta) + first);
+            status = gs_analysis_priority_streams_bound(
+                &call.ctx, &chains, sms, sm_threads, limits == Py_None ? NULL : &device,
+                overlap != 0, stack.bound, gs_python_i64(beta) + first);
         }
         for (npy_intp k = 0; k < stack.n && status == GS_OK; k++) {
             write_row(&stack.bound[k], gs_python_i64(rows) + (first + k) * TERMS);

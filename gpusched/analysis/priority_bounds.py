@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusched import _core
 from gpusched._support.arguments import flag, frozen, instance, integer
-from gpusched.analysis.priority_streams_answer import PriorityStreamsBound
+from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
