@@ -1,0 +1,1 @@
+"""Launches of logs, traces and configurations, and the comparison of their simulation with a log."""
