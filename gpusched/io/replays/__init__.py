@@ -1,1 +1,1 @@
-"""Launches of logs, traces and configurations, and the comparison of their simulation with a log."""
+"""Launches of logs, traces and configurations, and their simulations held against logs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def _times(log: BlockLog, delay: Int64Array, origin: int) -> tuple[Int64Array, i
 
 def _runs(group: Int64Array) -> list[tuple[int, int]]:
     edges = [0, *(np.flatnonzero(np.diff(group)) + 1).tolist(), len(group)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(itertools.pairwise(edges))
 
 
 def _sentences(log: BlockLog, delay: Int64Array, held: int, empty: int) -> tuple[str, ...]:
