@@ -230,8 +230,9 @@ class BesideKernels:
         every = Calls(column(start), column(end), column(number_of[thread]), column(waits, bool))
         linked = LinkedCalls(every, column(numbers), np.concatenate([launched, of_transfer]))
         event_waits, lost = self.event_waits(every, numbers)
-        described = np.array([(*key, p) for key, p in sorted(priorities.items())], np.int64)
-        described = described.reshape(-1, 3).T
+        rows = [(*key, priority, UNKNOWN_KIND) for key, priority in sorted(priorities.items())]
+        context, stream, priority, kind = np.array(rows, np.int64).reshape(-1, 4).T
+        streams = Streams(column(context), column(stream), column(priority), column(kind))
         ranges = [
             (*row[:3], number_of[row[3]] if row[4] == OF_THREAD else row[3], *row[4:])
             for row in self.ranges
@@ -242,9 +243,7 @@ class BesideKernels:
             calls=linked.calls,
             ranges=Ranges(column(names, object), *map(column, columns)),
             transfers=Transfers(*[*map(column, transfers), column(linked.of(of_transfer))]),
-            streams=Streams(
-                *map(column, described), column(np.full(described.shape[1], UNKNOWN_KIND))
-            ),
+            streams=streams,
             waits=event_waits,
             lost_waits=lost,
             threads=tuple(threads),
