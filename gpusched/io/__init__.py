@@ -52,6 +52,7 @@ from gpusched.io.readers import (
     read_trace,
     write_examiner,
 )
+from gpusched.io.replays.config_replay import read_examiner_config
 from gpusched.io.replays.log_agreement import Agreement, Difference, agreement
 from gpusched.io.replays.replay import Replay, TraceReplay
 from gpusched.io.rule_check import Violation
@@ -78,6 +79,7 @@ __all__ = [
     "harmonic_periods",
     "occupancy_agreement",
     "read_examiner",
+    "read_examiner_config",
     "read_job_set",
     "read_scenarios",
     "read_schedcat",

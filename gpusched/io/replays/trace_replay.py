@@ -179,7 +179,11 @@ class _Streams:
         keys = list(zip(self.own.tolist(), self.number.tolist(), strict=True))
         known = [described.get(key) for key in keys]
         kinds = [UNKNOWN_KIND if row is None else row[1] for row in known]
-        named = {c for c, kind in zip(self.own.tolist(), kinds, strict=True) if kind == null}
+        named = set()
+        for i, (context, _) in enumerate(keys):
+            if kinds[i] == null and context in named:  # a context has one
+                kinds[i] = UNKNOWN_KIND
+            named |= {context} if kinds[i] == null else set()
         guessed = [
             i
             for i, (context, number) in enumerate(keys)
