@@ -276,7 +276,8 @@ class Config:
         value = entry.get(key, 0)
         if type(value) not in (int, Decimal) or not abs(value) < MOST_TIME // _SECOND:
             self.fail(f"{where}: {key}", value, "seconds")
-        return round(value * _SECOND)
+        ns: int = round(value * _SECOND)
+        return ns
 
     def count(self, entry: dict[str, Any], key: str, where: str, usual: int = 0) -> int:
         value = entry.get(key, usual)

@@ -86,7 +86,7 @@ class Difference:
     error
         Simulated minus measured start of its first block, in ticks.
     rule
-        For a later simulated start, the reason of the wait that ended with it (as in
+        For a later simulated start, the reason for which it waited at the measured start (as in
         ``Waits.reason``), or "launch" where it did not wait. For a later measured start, the rule
         of ``check_rules`` that the log violates there, such as "idle". "earlier" where only a
         difference of another kernel is the cause.
@@ -271,18 +271,21 @@ class Agreement:
         return Difference(kernel, error, "", -1, f"{told}: {because}")
 
     def _simulated_wait(self, kernel: int) -> tuple[str, int, str]:
-        """Reason and blocker of the wait that ends with the kernel's start, and a sentence."""
+        """Reason and blocker of the wait at the measured start, and a sentence; of the last wait
+        before the kernel's simulated start where there is none then."""
         order, begin = self._waits_by_launch
         rows = order[begin[kernel] : begin[kernel + 1]]
-        start = int(self.run.first[kernel])
-        ends = rows[self.run.waits.end[rows] == start]
-        if not len(ends):
+        waits, start = self.run.waits, int(self.run.first[kernel])
+        rows = rows[waits.end[rows] <= start]
+        if not len(rows):
             return "launch", -1, f"it is launched at {start + self.origin} and does not wait"
-        row = int(ends[-1])
-        rule, blocker = str(self._reasons[row]), int(self.run.waits.blocker[row])
+        covering = rows[waits.end[rows] + self.origin > self._measured[kernel]]
+        row = int(covering[0] if len(covering) else rows[-1])
+        rule, blocker = str(self._reasons[row]), int(waits.blocker[row])
         whom = f" for {self._label(blocker)}" if blocker >= 0 else ""
-        since = int(self.run.waits.start[row]) + self.origin
-        return rule, blocker, f"it waits{whom} from {since} to {start + self.origin} ({rule})"
+        since, until = (int(times[row]) + self.origin for times in (waits.start, waits.end))
+        then = f", and starts at {start + self.origin}" if until < start + self.origin else ""
+        return rule, blocker, f"it waits{whom} from {since} to {until} ({rule}){then}"
 
     # Tables and text
 

@@ -20,7 +20,7 @@ class Replay:
     >>> log = gs.io.BlockLog(["a"], 0, 5_000, 1, 32, 0, 0, [0], 0, 0, 5_040, 5_300)
     >>> replay = log.launches()
     >>> replay.launches, replay.origin, replay.launches.time.tolist()
-    (<Launches: 1 kernels and 0 copies in 1 streams>, 5000, [40])
+    (<Launches: 1 kernels in 1 streams>, 5000, [40])
 
     Parameters
     ----------
