@@ -98,6 +98,9 @@ class _Operations:
             key: np.concatenate([getattr(trace, key), getattr(transfers, key)[chosen]])
             for key in ("context", "stream", "start", "duration", "call")
         }
+        context = columns["context"]
+        if len(contexts := np.unique(trace.context)) == 1:  # 0 stands for an unknown one
+            context[n:] = np.where(context[n:] == 0, contexts[0], context[n:])
         order = np.lexsort((columns["start"], columns["stream"], columns["context"]))
         self.kernel, self.transfer = kernel[order], transfer[order]
         self.context, self.stream = columns["context"][order], columns["stream"][order]
