@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gpusched._support.arguments import integer
+from gpusched._support.arguments import instance, integer
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown_names
 from gpusched.io.examiner import decoded_file
 from gpusched.io.replays.examiner_config import Config
-from gpusched.io.replays.replay import Replay
+from gpusched.io.replays.replay import MOST_TIME, Replay
 from gpusched.model.launches import Launches
 
 __all__ = ["read_examiner_config"]
@@ -88,7 +88,20 @@ def read_examiner_config(
     source = path_text(path)
     if iterations is not None and integer(iterations, "iterations") < 1:
         raise ValueError(f"iterations: got {iterations}, expected a positive number")
-    return _replay(Config(source, decoded_file(source, max_bytes), durations or {}, iterations))
+    known = _durations({} if durations is None else durations)
+    return _replay(Config(source, decoded_file(source, max_bytes), known, iterations))
+
+
+def _durations(given: Mapping[str, int]) -> dict[str, int]:
+    instance(given, Mapping, "durations")
+    found = {}
+    for label, value in given.items():
+        found[label] = integer(value, f"durations[{label!r}]")
+        if not 1 <= found[label] < MOST_TIME:
+            raise ValueError(
+                f"durations[{label!r}]: got {found[label]}, expected ns from 1 to 2**59 - 1"
+            )
+    return found
 
 
 def _replay(config: Config) -> Replay:

@@ -75,10 +75,7 @@ class Config:
         if not document["benchmarks"]:
             raise ValueError(f"{source}: benchmarks: got none, expected at least one")
         self.iterations = iterations
-        self.durations = {
-            label: self.duration(value, "durations", shown(label))
-            for label, value in durations.items()
-        }
+        self.durations = durations
         self.unused = set(self.durations)
         self.said: list[str] = []
         self.limit = self.count(document, "max_iterations", source)
