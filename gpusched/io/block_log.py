@@ -252,7 +252,9 @@ class BlockLog(Frozen):
         ``gs.simulate.hierarchy`` takes the GPU. For a log of several contexts give it
         ``timeslice=`` (and ``runlist=``, ``switch_time=`` where they are known), which no log
         contains; for measurements under MPS, where there are no slices, put all kernels in
-        context 0. ``channels=0`` where each stream had a hardware queue of its own.
+        context 0. ``channels=0`` where each stream had a hardware queue of its own: the number of
+        queues decides what waits for what, and is not in a log. Kernels that are launched at one
+        time are launched in the order of the rows.
 
         Examples
         --------
