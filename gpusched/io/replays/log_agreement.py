@@ -108,7 +108,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement:
-    """How closely a simulation replays a log; see ``gs.io.agreement``.
+    """Agreement of a simulation with the log that it replays; see ``gs.io.agreement``.
 
     Arrays are read-only; errors are simulated minus measured times, in ticks.
 
@@ -214,7 +214,7 @@ class Agreement:
 
     @cached_property
     def violations(self) -> list[Violation]:
-        """What ``check_rules`` finds in the log, with the run's GPU, tolerance and latency."""
+        """Findings of ``check_rules`` in the log, with the run's GPU, tolerance and latency."""
         return rule_check.check(self.log, self.run.gpu, self.tolerance, "most_room", self.latency)
 
     @cached_property

@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, at_least, int_array
 from gpusched.io.replays.replay import MOST_TIME, Replay, too_long
+from gpusched.io.traces.trace_tables import Names
 from gpusched.model.launches import Launches
 
-if TYPE_CHECKING:
-    from gpusched.io.block_log import BlockLog
-
-__all__ = ["log_replay", "origin_of"]
+__all__ = ["Log", "log_replay", "origin_of"]
 
 
-def log_replay(log: BlockLog, latency: Any) -> Replay:
+class Log(Protocol):
+    """The columns of a log, as `gpusched.io.BlockLog` has them."""
+
+    @property
+    def name(self) -> Names: ...
+    @property
+    def stream(self) -> Int64Array: ...
+    @property
+    def launch(self) -> Int64Array: ...
+    @property
+    def blocks(self) -> Int64Array: ...
+    @property
+    def threads(self) -> Int64Array: ...
+    @property
+    def regs(self) -> Int64Array: ...
+    @property
+    def smem(self) -> Int64Array: ...
+    @property
+    def kernel(self) -> Int64Array: ...
+    @property
+    def block(self) -> Int64Array: ...
+    @property
+    def start(self) -> Int64Array: ...
+    @property
+    def end(self) -> Int64Array: ...
+    @property
+    def priority(self) -> Int64Array: ...
+    @property
+    def context(self) -> Int64Array: ...
+    @property
+    def joined(self) -> Int64Array: ...
+    @property
+    def ended(self) -> Int64Array: ...
+    @property
+    def stream_name(self) -> tuple[str, ...]: ...
+    def __len__(self) -> int: ...
+    def launch_latency(self) -> int | None: ...
+
+
+def log_replay(log: Log, latency: Any) -> Replay:
     """See ``BlockLog.launches``."""
     if not len(log):
         raise ValueError("log: got no kernels, expected at least one")
@@ -44,12 +81,12 @@ def log_replay(log: BlockLog, latency: Any) -> Replay:
     return Replay(launches, origin, _sentences(log, delay, held, int((measured == 0).sum())))
 
 
-def origin_of(log: BlockLog) -> int:
+def origin_of(log: Log) -> int:
     """The time of the log that is tick 0 of its replay: the earliest launch."""
     return int(log.launch.min())
 
 
-def _latency(log: BlockLog, given: Any) -> Int64Array:
+def _latency(log: Log, given: Any) -> Int64Array:
     if given is None:
         given = log.launch_latency() or 0
     delay = int_array(given, "latency")
@@ -64,7 +101,7 @@ def _latency(log: BlockLog, given: Any) -> Int64Array:
     return np.array(np.broadcast_to(delay, (len(log),)))
 
 
-def _refuse_long(log: BlockLog, origin: int) -> None:
+def _refuse_long(log: Log, origin: int) -> None:
     """Refuse times that a simulation cannot have; Python's integers, which do not wrap."""
     for name in ("launch", "joined", "end"):
         row = int(np.argmax(getattr(log, name)))
@@ -79,7 +116,7 @@ def _refuse_long(log: BlockLog, origin: int) -> None:
         )
 
 
-def _of_streams(log: BlockLog, values: Int64Array, name: str) -> Int64Array:
+def _of_streams(log: Log, values: Int64Array, name: str) -> Int64Array:
     """One value per stream, of values per kernel."""
     found = np.zeros(len(log.stream_name), np.int64)
     found[log.stream] = values
@@ -91,8 +128,9 @@ def _of_streams(log: BlockLog, values: Int64Array, name: str) -> Int64Array:
     return found
 
 
-def _times(log: BlockLog, delay: Int64Array, origin: int) -> tuple[Int64Array, int]:
-    """When each kernel is in its stream, and how many were held up by what is not in the log."""
+def _times(log: Log, delay: Int64Array, origin: int) -> tuple[Int64Array, int]:
+    """The time from which each kernel is in its stream, and the number of those that were held up
+    by something that is not in the log."""
     order = np.lexsort((log.launch, log.stream))
     arrived = log.launch - origin + delay
     joined = np.maximum(log.joined, origin) - origin
@@ -121,7 +159,7 @@ def _runs(group: Int64Array) -> list[tuple[int, int]]:
     return list(itertools.pairwise(edges))
 
 
-def _sentences(log: BlockLog, delay: Int64Array, held: int, empty: int) -> tuple[str, ...]:
+def _sentences(log: Log, delay: Int64Array, held: int, empty: int) -> tuple[str, ...]:
     least, most = int(delay.min()), int(delay.max())
     said = []
     if most:

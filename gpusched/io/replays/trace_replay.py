@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched._support.text import shown
 from gpusched.io.replays.replay import MOST_TIME, TraceReplay, too_long
+from gpusched.io.trace_workloads.gpu_work import Recording
 from gpusched.io.traces.trace_events import COPY_IN, COPY_OUT, UNKNOWN_KIND, TraceEvents
 from gpusched.io.traces.trace_tables import known_gpu, occupancy_of
-from gpusched.model.gpu import GPU, as_gpu
+from gpusched.model.gpu import GPU
 from gpusched.model.launch_columns import KINDS, STREAM_KINDS
 from gpusched.model.launches import Launches
-
-if TYPE_CHECKING:
-    from gpusched.io.traces.trace import Trace
 
 __all__ = ["trace_replay"]
 
@@ -25,11 +23,11 @@ _NULL_STREAM = 7  # the number that CUPTI gives the legacy default stream of a c
 _KINDS = {COPY_IN: "copy_in", COPY_OUT: "copy_out"}
 
 
-def trace_replay(trace: Trace, gpu: GPU | str | None, latency: Any, others: str) -> TraceReplay:
+def trace_replay(trace: Recording, gpu: GPU | None, latency: Any, others: str) -> TraceReplay:
     """See ``Trace.launches``."""
-    device = known_gpu(trace.gpu if gpu is None else as_gpu(gpu))
+    device = known_gpu(gpu)
     one_of(others, ("blocking", "non_blocking"), "streams")
-    if not len(trace):
+    if not len(trace.name):
         raise ValueError("trace: got no kernels, expected at least one")
     table = _Operations(trace)
     issued = table.issued()
@@ -73,7 +71,7 @@ def trace_replay(trace: Trace, gpu: GPU | str | None, latency: Any, others: str)
     )
 
 
-def _names(trace: Trace, kernels: Int64Array, kind: Int64Array) -> list[str]:
+def _names(trace: Recording, kernels: Int64Array, kind: Int64Array) -> list[str]:
     words = np.array([kind.replace("_", " ") for kind in KINDS], dtype=object)
     names: list[str] = np.where(
         kernels >= 0, trace.name[np.maximum(kernels, 0)], words[kind]
@@ -84,13 +82,13 @@ def _names(trace: Trace, kernels: Int64Array, kind: Int64Array) -> list[str]:
 class _Operations:
     """Kernels and copies of a trace, by context, stream and start: one row each."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Recording) -> None:
         transfers = trace.events.transfers
         here = transfers.device == trace.device[0]
         copied = here & np.isin(transfers.kind, list(_KINDS))
         self.left_out = int((here & ~copied).sum())
         chosen = np.flatnonzero(copied)
-        n = len(trace)
+        n = len(trace.name)
         none = np.full(len(chosen), -1)
         kernel = np.concatenate([np.arange(n), none])
         transfer = np.concatenate([np.full(n, -1), chosen])
@@ -142,7 +140,7 @@ class _Operations:
         return int(found[(len(found) - 1) // 2]) if len(found) else 0
 
 
-def _block_times(trace: Trace, gpu: GPU, table: _Operations) -> tuple[Int64Array, int]:
+def _block_times(trace: Recording, gpu: GPU, table: _Operations) -> tuple[Int64Array, int]:
     """Time of a block such that a kernel alone takes its measured time, rounded up per wave; and
     how many operations had none."""
     resident = occupancy_of(gpu, trace)

@@ -341,8 +341,10 @@ class Trace:
         'done'
         """
         from gpusched.io.replays.trace_replay import trace_replay
+        from gpusched.model.gpu import as_gpu
 
-        return trace_replay(self, gpu, latency, streams)
+        device = self.gpu if gpu is None else as_gpu(gpu)
+        return trace_replay(self, device, latency, streams)
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per launch; its columns are the arrays' names."""
