@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_replay import V100, log_of
 
 import gpusched as gs
@@ -305,6 +307,50 @@ def test_files_that_are_no_configurations(tmp_path: Path, text: str, message: st
     with pytest.raises(ValueError, match=message) as error:
         read_examiner_config(path)
     assert str(path) in str(error.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=3)
+    | st.sampled_from(["kernel", "timer_spin", "K,1,1,32", "10"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["type", "duration", "kernel_label", "label", "actions", "parameters",
+                         "block_count", "thread_count", "delay", "shared_memory_size"]),
+        inner,
+        max_size=5,
+    ),
+    max_leaves=12,
+)  # fmt: skip
+KEYS = (
+    *("filename", "label", "thread_count", "block_count", "additional_info", "max_iterations"),
+    *("max_time", "release_time", "stream_priority", "sm_mask", "mps_thread_percentage"),
+)
+
+
+@given(
+    st.sampled_from(["timer_spin", "sharedmem_timer_spin", "multikernel", "stream_action", "x"]),
+    st.dictionaries(st.sampled_from(KEYS), JSON, max_size=3),
+    st.dictionaries(
+        st.sampled_from(["use_processes", "sync_every_iteration", "max_iterations", "name"]),
+        JSON,
+        max_size=2,
+    ),
+)
+def test_any_values_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory,
+    library: str,
+    changes: dict[str, Any],
+    settings: dict[str, Any],
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    write(path, of(library, 5) | changes, spin("other"), **settings)
+    try:
+        replay = read_examiner_config(path)
+    except ValueError as error:
+        assert str(path) in str(error) or str(error).startswith("duration")
+        assert ": got" in str(error)
+    else:
+        assert len(replay.launches) >= 2
 
 
 def test_arguments(tmp_path: Path) -> None:

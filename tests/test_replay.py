@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import random
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from test_examiner import example, simulation, small_gpu
+from test_rules import arbitrary, fitting
 
 import gpusched as gs
 from gpusched.io import Agreement, BlockLog, agreement, read_examiner, write_examiner
@@ -244,6 +246,68 @@ def test_kernels_with_shared_memory_avoid_the_sms_of_those_without() -> None:
     found = replayed(blurred, V100, tolerance=MS)
     assert found.exact and found.kernels_within == 1.0
     assert not replayed(blurred, V100, tolerance=10).exact
+
+
+def twin(run: gs.simulate.Hierarchy, log: BlockLog, origin: int) -> dict[str, list[Any]]:
+    """Errors and SMs, block by block."""
+    blocks = run.blocks
+    assert blocks is not None
+    rows = zip(blocks.kernel, blocks.block, blocks.sm, blocks.start, blocks.end, strict=True)
+    ran = {(int(k), int(b)): (int(sm), int(s), int(e)) for k, b, sm, s, e in rows}
+    errors, same = [], []
+    starts: dict[int, list[tuple[int, int]]] = {}
+    ends: dict[int, list[tuple[int, int]]] = {}
+    rows = zip(log.kernel, log.block, log.sm, log.start, log.end, strict=True)
+    for k, b, sm, start, end in ((int(v) for v in row) for row in rows):
+        on, begun, done = ran[k, b]
+        errors.append(begun + origin - start)
+        same.append(on == sm)
+        starts.setdefault(k, []).append((begun + origin, start))
+        ends.setdefault(k, []).append((done + origin, end))
+    return {
+        "block_start_error": errors,
+        "same_sm": same,
+        "start_error": [
+            min(a for a, _ in starts[k]) - min(b for _, b in starts[k]) for k in range(len(log))
+        ],
+        "end_error": [
+            max(a for a, _ in ends[k]) - max(b for _, b in ends[k]) for k in range(len(log))
+        ],
+    }
+
+
+def test_arbitrary_logs_as_the_twin() -> None:
+    """Logs that no GPU makes: launches keep every stream's order, and errors are those of a loop
+    over the blocks; every difference is told."""
+    told = set()
+    for seed in range(300):
+        rng = random.Random(seed)
+        gpu = small_gpu(rng)
+        log = arbitrary(rng, gpu)
+        streams = [set(zip(log.context, log.priority, log.stream, strict=True))]
+        if not len(log) or not fitting(log, gpu) or len(streams[0]) != len(np.unique(log.stream)):
+            continue
+        latency = rng.choice([None, 0, 3])
+        made = log.launches(latency)
+        assert made.launches.time.min() >= 0
+        order = np.lexsort((log.launch, log.stream))
+        for before, after in itertools.pairwise(order.tolist()):
+            if log.stream[before] == log.stream[after]:
+                times = (made.launches.time[before], before), (made.launches.time[after], after)
+                assert times[0] < times[1], seed
+        run = gs.simulate.hierarchy(made.launches, gpu, channels=0, timeslice=rng.randint(1, 9))
+        found = agreement(run, log, tolerance=rng.choice([0, 2]))
+        for key, values in twin(run, log, made.origin).items():
+            assert getattr(found, key).tolist() == values, (seed, key)
+        assert found.exact == (
+            found.same_sm.all() and (abs(found.block_start_error) <= found.tolerance).all()
+        )
+        late = np.flatnonzero(abs(found.start_error) > found.tolerance).tolist()
+        assert sorted(d.kernel for d in found.differences) == late
+        for difference in found.differences:
+            assert difference.sentence == found.why(difference.kernel) != ""
+            told.add(difference.rule)
+    assert told >= {"idle", "earlier", "launch", "slice", "stream", "queue", "warps"}
 
 
 # Agreement ---------------------------------------------------------------------------------------
