@@ -89,7 +89,11 @@ def test_contexts_need_a_time_slice() -> None:
 
 def test_latency_is_added_and_never_negative() -> None:
     log = BlockLog(["a", "b"], [0, 1], [0, 500], 1, 32, 0, 0, [0, 1], 0, 0, [40, 535], [300, 900])
-    assert log.launches().launches.time.tolist() == [40, 540]  # the longest on an idle GPU
+    # The longest on an idle GPU; the second kernel had started by then.
+    assert log.launches().launches.time.tolist() == [40, 535]
+    assert log.launches(latency=36).launches.time.tolist() == [36, 535]
+    assert log.launches(latency=7).launches.time.tolist() == [7, 507]
+    assert replayed(log, SMALL).exact
     assert log.launches(latency=0).launches.time.tolist() == [0, 500]
     assert log.launches(latency=[40, 35]).launches.time.tolist() == [40, 535]
     assert log.launches(latency=[40, 35]).origin == 0
@@ -361,16 +365,16 @@ def test_a_simulated_start_that_is_later_names_its_wait() -> None:
 
 
 def test_a_kernel_that_did_not_wait_was_launched_later() -> None:
-    log = BlockLog(["a"], 0, 0, 1, 32, 0, 0, [0], 0, 0, 10, 20)
-    run = gs.simulate.hierarchy(log.launches(latency=25).launches, SMALL)
-    [difference] = agreement(run, log).differences
+    early = BlockLog(["a"], 0, 25, 1, 32, 0, 0, [0], 0, 0, 10, 20)  # by clocks that differ
+    [difference] = replayed(early, SMALL, latency=9).differences
     assert (difference.rule, difference.error) == ("launch", 15)
     assert "it is launched at 25 and does not wait" in difference.sentence
-    early = gs.simulate.hierarchy(log.launches(latency=0).launches, SMALL)
-    [difference] = agreement(early, log, latency=10).differences
+    log = BlockLog(["a"], 0, 0, 1, 32, 0, 0, [0], 0, 0, 10, 20)
+    run = gs.simulate.hierarchy(log.launches(latency=0).launches, SMALL)
+    [difference] = agreement(run, log, latency=10).differences
     assert difference.rule == "" and "no kernel differs before it" in difference.sentence
-    assert agreement(early, log, latency=0).differences[0].rule == "idle"
-    assert agreement(early, log, origin=10).exact
+    assert agreement(run, log, latency=0).differences[0].rule == "idle"
+    assert agreement(run, log, origin=10).exact
 
 
 def test_the_wait_and_its_blocker() -> None:

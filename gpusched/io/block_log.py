@@ -223,11 +223,11 @@ class BlockLog(Frozen):
         """Make launches of the kernels, whose simulation ``gs.io.agreement`` compares with the log.
 
         Row i of the log is launch i. A kernel is in its stream when the launch latency has passed
-        since its launch; where the log says that it ``joined`` its queue even later, and the
-        kernel before it in its stream is no reason, it is launched at that time. Every block takes
-        the time that was measured for it (1 tick for a block that ended when it started), so that
-        differences are those of queues, rules and SMs. Interference is contained in these times:
-        simulate them without factors.
+        since its launch, or when it started in the log if that is earlier. Where the log says that
+        it ``joined`` its queue later, and the kernel before it in its stream is no reason, it is
+        launched at that time. Every block takes the time that was measured for it (1 tick for a
+        block that ended when it started), so that differences are those of queues, rules and SMs.
+        Interference is contained in these times: simulate them without factors.
 
         Parameters
         ----------
