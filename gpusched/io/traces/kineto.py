@@ -106,7 +106,7 @@ class File:
         *columns, launched = content.kernels.table()
         beside = content.beside
         if beside.error is None:
-            self.events, calls = beside.result(launched)
+            self.events, calls = beside.result(launched, content.kernels.priorities)
             call = calls.of(launched)
         else:
             self.events = TraceEvents(missing=beside.error[1])

@@ -31,7 +31,8 @@ _OCCUPANCY = "est. achieved occupancy %"
 _INTEGERS = ("registers per thread", "shared memory", "device", "context", "stream")
 _NOT_NEGATIVE = 3  # of them
 _NOT_OF_ROCM = ("registers per thread", "shared memory", "context")  # which ROCm does not write
-_ARGUMENTS = ("grid", "block", *_INTEGERS, _OCCUPANCY, "correlation")
+_PRIORITY = "priority"  # of the stream, in newer versions
+_ARGUMENTS = ("grid", "block", _PRIORITY, *_INTEGERS, _OCCUPANCY, "correlation")
 KERNEL_FIELDS = tuple(
     field.encode() for field in ("name", "ts", "dur", *(f"args.{key}" for key in _ARGUMENTS))
 )
@@ -46,6 +47,7 @@ class Kernels:
         self.known: dict[str, str] = {}
         self.parts: list[Int64Array] = []  # index in the file, launch, correlation number
         self.without_grid: list[tuple[int, str]] = []  # index and name of kernels left out
+        self.priorities: dict[tuple[int, int], int] = {}  # by context and stream
         self.amd = ""  # the kind of the first kernel that ROCm recorded
 
     def add(self, index: int, event: dict[str, Any]) -> None:
@@ -56,20 +58,23 @@ class Kernels:
             return
         self.amd = self.amd or kernel.amd
         name, *row = kernel.row()
+        if (priority := integer_argument(kernel.args, _PRIORITY)) is not None:
+            self.priorities.setdefault((row[-3], row[-2]), priority)
         self.names.append(self.known.setdefault(name, name))
         self.parts.append(np.array([[index, *row, correlation(kernel.args)]], np.int64).T)
 
     def add_columns(self, rows: Rows) -> bool:
         """Add events by their fields, when all are regular; else none is added."""
         name, ts, dur, *rest = rows.texts
-        names, grid, block, *others = map(decoded_column, (name, *rest))
+        names, grid, block, priority, *others = map(decoded_column, (name, *rest))
         kept = np.ones(len(names), bool)
         if None in grid or None in block:
             # Without a device, too, it may have no arguments at all.
             shapes = zip(grid, block, others[2], strict=True)
             kept[:] = [None not in sides or device is None for *sides, device in shapes]
-            names, grid, block, *others = (
-                list(itertools.compress(values, kept)) for values in (names, grid, block, *others)
+            names, grid, block, priority, *others = (
+                list(itertools.compress(values, kept))
+                for values in (names, grid, block, priority, *others)
             )
         if not (names and set(map(type, names)) <= {str} and all(names)):
             return False
@@ -85,6 +90,10 @@ class Kernels:
             return False
         if np.min(table[-2]) < 0 and any(value is not None and value < 0 for value in others[-2]):
             return False
+        if any(value is not None for value in priority):
+            for *where, value in set(zip(others[3], others[4], map(whole, priority), strict=True)):
+                if value is not None and abs(value) <= INT64_MAX:
+                    self.priorities.setdefault((where[0], where[1]), value)
         self.names += map(self.known.setdefault, names, names)
         table[-1] = np.maximum(table[-1], -1)
         self.parts.append(np.array([rows.place[kept], start, duration, *table]))
