@@ -64,6 +64,7 @@
 #include "generate/uunifast.h"
 #include "io/event_scan.h"
 #include "io/free_lanes.h"
+#include "io/json_tokens.h"
 #include "io/row_text.h"
 #include "io/rules/rules.h"
 #include "model/batch_table.h"

@@ -164,6 +164,9 @@ def test_an_unknown_name_lists_the_near_ones():
         ValueError, match="name: got 'zzz', expected one of TX1, TX2, Xavier, AGX Orin,"
     ):
         gs.GPU.preset("zzz")
+    for name in ("MI250", "AMD Instinct MI300X", "Radeon RX 7900"):
+        with pytest.raises(ValueError, match=f"name: got '{name}', .* \\(AMD GPUs are not supp"):
+            gs.GPU.preset(name)
     with pytest.raises(TypeError, match="name: got int, expected a string"):
         gs.GPU.preset(2080)
 

@@ -16,6 +16,7 @@ from hierarchy_systems import (
     POLICIES,
     System,
     extreme_system,
+    opened,
     random_system,
     simulated,
 )
@@ -82,6 +83,20 @@ def both(system: System) -> Any:
 
 def spans(result: Any) -> list[Any]:
     return list(zip(result["first"], result["end"], strict=True))
+
+
+def test_a_log_that_was_taken() -> None:
+    """Before the end: the blocks so far, which stay when the simulation, which is over, is gone."""
+    slice_: dict[str, Any] = {"states": 0, "bytes": 0, "seconds": 0.0, "stop": None}
+    simulation = opened(amert([(1, 0, 5, 6, 768, 0, 0), (1, 0, 5, 2, 512, 0, 0)]))
+    simulation.run(steps=1, **slice_)
+    log = simulation.blocks()
+    assert [column.tolist() for column in log[2:]] == [[0, 0, 1, 1], [0] * 4, [-1] * 4]
+    assert all(one is other for one, other in zip(log, simulation.blocks(), strict=True))
+    with pytest.raises(ValueError, match="cannot go on after its log was taken"):
+        simulation.run(steps=1, **slice_)
+    del simulation
+    assert log[0].tolist() == [0] * 4 and all(column.flags.writeable for column in log)
 
 
 def test_golden_t1() -> None:

@@ -24,6 +24,7 @@ from gpusched.model.gpus.capabilities import (
     as_capability,
     block_memory_of,
     carveouts_of,
+    is_amd,
     limits_of,
 )
 from gpusched.model.gpus.gpu_presets import PRESET_NAMES, preset_fields
@@ -222,7 +223,8 @@ class GPU(Saved):
         """Make the GPU described by an entry of ``deviceProperties`` in a PyTorch profiler trace.
 
         The blocks per SM, which such entries lack, come from the compute capability. Raises
-        ValueError that names missing fields, or when the compute capability is unknown.
+        ValueError that names missing fields, or when the compute capability is unknown, and for a
+        GPU of AMD.
         """
         named = {
             "sms": "numSms",
@@ -233,6 +235,12 @@ class GPU(Saved):
         }
         if not isinstance(properties, Mapping):
             raise TypeError(f"properties: got {type(properties).__name__}, expected a mapping")
+        if is_amd(properties):
+            raise ValueError(
+                f"deviceProperties: got {shown(properties.get('name'))} with warpSize "
+                f"{shown(properties.get('warpSize'))}, expected a GPU of NVIDIA (AMD GPUs are not "
+                "supported)"
+            )
         needed = (*named.values(), "computeMajor", "computeMinor")
         if missing := [key for key in needed if key not in properties]:
             raise ValueError(f"deviceProperties: got no {', '.join(missing)}, expected all of them")

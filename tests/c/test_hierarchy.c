@@ -117,7 +117,8 @@ static void test_observed(void)
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 200, 300));
     MU_CHECK(spans(&sim, 2, 100, 200) && spans(&sim, 3, 200, 300));
-    MU_CHECK(sim.block_count == 14 && sim.block[3].start == 0 && sim.block[4].start == 100);
+    const int64_t *start = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_START];
+    MU_CHECK(sim.block_count == 14 && sim.block_room == 14 && start[3] == 0 && start[4] == 100);
     MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 0, 0, 200));
     MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 0, 20, 100));
     MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 2, 40, 100));
@@ -148,7 +149,8 @@ static void test_observed(void)
     add_kernel(&t, 8, 70, 100, 1, 512, 0);
     run(&sim, &ctx, &t);
     MU_CHECK(sim.op[7].first == 110 && sim.op[8].first == 110);
-    MU_CHECK(sim.block[7].op == 7 && sim.block[7].sm == 1 && sim.block[8].sm == 0);
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(sim.block[GS_SIMULATE_HIERARCHY_BLOCK_OP][7] == 7 && sm[7] == 1 && sm[8] == 0);
     gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
@@ -263,7 +265,8 @@ static void test_interference(void)
     add_copy(&t, 2, 50, 30, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
     run(&sim, &ctx, &t);
     /* 0: 20 alone, 30 at 1/2, 30 at 1/6, the last 60 at 1/2; 1: at 1/2 until 200, then alone. */
-    MU_CHECK(sim.block[0].sm != sim.block[1].sm);
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(sm[0] != sm[1]);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 20, 210) && spans(&sim, 2, 50, 80));
     gs_simulate_hierarchy_free(&sim, &ctx);
     t.model.sms_per_gpc = 1; /* now they are on different GPCs */

@@ -231,25 +231,18 @@ static PyObject *hierarchy_ops(PyObject *object, PyObject *Py_UNUSED(none))
     return gs_python_simulation_result(object, ops_of);
 }
 
-static void block_row(const void *of, int64_t k, int64_t *row)
-{
-    const gs_simulate_hierarchy_block_t *block = (const gs_simulate_hierarchy_block_t *)of + k;
-    row[0] = block->op;
-    row[1] = block->block;
-    row[2] = block->sm;
-    row[3] = block->start;
-    row[4] = block->end;
-}
-
 static PyObject *blocks_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
-    const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
-    return gs_python_table(block_row, sim->block, 5, sim->block_count);
+    simulation_t *self = simulation;
+    return gs_python_simulation_log(&self->base, 0, self->sim.block,
+                                    GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS, self->sim.block_count);
 }
 
-PyDoc_STRVAR(blocks_doc, "blocks($self)\n"
-                         "--\n\n"
-                         "The blocks in order of start: (launch, block, sm, start, end).");
+PyDoc_STRVAR(blocks_doc,
+             "blocks($self)\n"
+             "--\n\n"
+             "The blocks in order of start: (launch, block, sm, start, end). The arrays\n"
+             "take the simulation's own memory, which cannot go on then.");
 
 static PyObject *hierarchy_blocks(PyObject *object, PyObject *Py_UNUSED(none))
 {

@@ -138,13 +138,15 @@ typedef struct {
     int64_t blocker;
 } gs_simulate_hierarchy_op_t;
 
-typedef struct {
-    int64_t op;
-    int64_t block;
-    int64_t sm;
-    int64_t start;
-    int64_t end; /* -1: it has not ended */
-} gs_simulate_hierarchy_block_t;
+/* Columns of the log of blocks. */
+enum {
+    GS_SIMULATE_HIERARCHY_BLOCK_OP,
+    GS_SIMULATE_HIERARCHY_BLOCK_NUMBER, /* in its grid */
+    GS_SIMULATE_HIERARCHY_BLOCK_SM,
+    GS_SIMULATE_HIERARCHY_BLOCK_START,
+    GS_SIMULATE_HIERARCHY_BLOCK_END, /* -1: it has not ended */
+    GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS
+};
 
 /* An operation waited from .. to, for blocker (an operation, or -1), or for room on sm (else -1).
  * Waits for room: one entry up to the first block, one from there to the last. */
@@ -206,7 +208,7 @@ typedef struct {
     int64_t ended;  /* ended operations; fewer than all when done: a deadlock */
     int64_t blocks; /* started so far */
     gs_simulate_hierarchy_op_t *op;
-    gs_simulate_hierarchy_block_t *block; /* with log_blocks, in order of start */
+    int64_t *block[GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS]; /* with log_blocks, in order of start */
     int64_t block_count;
     gs_simulate_hierarchy_wait_t *wait; /* in order of their ends */
     int64_t wait_count;
@@ -240,6 +242,7 @@ typedef struct {
     int64_t *sm_op;    /* scratch, with interference: kernel on each SM, -1: none, -2: several */
     int64_t *gpc_op;   /* the same for each GPC */
     int64_t sm_room, block_room, wait_room, slice_room;
+    int64_t all_blocks; /* of all kernels, INT64_MAX: or more */
     uint64_t time_seed;
 } gs_simulate_hierarchy_t;
 

@@ -121,13 +121,12 @@ static int make_log_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64
     if (!self->model.log_blocks || needed <= self->block_room) {
         return GS_OK;
     }
-    gs_simulate_hierarchy_block_t *grown =
-        gs_vector_reserve(ctx, self->block, &self->block_room, needed, sizeof *grown);
-    if (grown == NULL) {
-        return ctx->status;
+    if (self->block_room == 0) {
+        int64_t first = gs_simulate_hierarchy_first_log(self, ctx);
+        needed = needed > first ? needed : first;
     }
-    self->block = grown;
-    return GS_OK;
+    return gs_vector_reserve_columns(ctx, self->block, GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS,
+                                     &self->block_room, needed, self->all_blocks);
 }
 
 /* Starts blocks on the SMs self->sm[0 .. count-1], each with its own execution time. */
@@ -138,8 +137,7 @@ static int start_each(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     int status = GS_OK;
     for (int64_t b = 0; b < count && status == GS_OK; b++) {
         if (self->model.log_blocks) {
-            self->block[self->block_count++] =
-                (gs_simulate_hierarchy_block_t){op, first + b, self->sm[b], self->now, -1};
+            gs_simulate_hierarchy_log_block(self, self->block_count++, op, first + b, self->sm[b]);
         }
         status = start_flight(self, ctx, context, op, self->sm[b], 1, self->block_count - 1,
                               gs_simulate_hierarchy_duration(self, op, first + b));
@@ -168,8 +166,8 @@ static int start_together(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         log += blocks;
     }
     for (int64_t b = 0; b < count && status == GS_OK && self->model.log_blocks; b++) {
-        self->block[self->on_sm[self->sm[b]]++] =
-            (gs_simulate_hierarchy_block_t){op, first + b, self->sm[b], self->now, -1};
+        gs_simulate_hierarchy_log_block(self, self->on_sm[self->sm[b]]++, op, first + b,
+                                        self->sm[b]);
     }
     for (int32_t k = 0; k < used; k++) {
         self->on_sm[self->used_sm[k]] = 0;

@@ -38,6 +38,22 @@ int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t 
 int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
                                   bool runs);
 
+/* Blocks for which the log has room at first: all, so that it need not grow, unless they are very
+ * many or take more than half of the memory budget. */
+int64_t gs_simulate_hierarchy_first_log(const gs_simulate_hierarchy_t *self,
+                                        const gs_context_t *ctx);
+
+/* A block that starts now, in row k of its log, which has room for it. */
+static inline void gs_simulate_hierarchy_log_block(const gs_simulate_hierarchy_t *self, int64_t k,
+                                                   int64_t op, int64_t number, int64_t sm)
+{
+    self->block[GS_SIMULATE_HIERARCHY_BLOCK_OP][k] = op;
+    self->block[GS_SIMULATE_HIERARCHY_BLOCK_NUMBER][k] = number;
+    self->block[GS_SIMULATE_HIERARCHY_BLOCK_SM][k] = sm;
+    self->block[GS_SIMULATE_HIERARCHY_BLOCK_START][k] = self->now;
+    self->block[GS_SIMULATE_HIERARCHY_BLOCK_END][k] = -1;
+}
+
 /* Blocks (hierarchy_blocks.c) ------------------------------------------------------------------ */
 
 /* Starts the blocks that fit; sets self->started when a kernel was fully dispatched. */

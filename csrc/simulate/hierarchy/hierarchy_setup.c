@@ -237,6 +237,9 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         if (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
             continue;
         }
+        if (!gs_add(self->all_blocks, model->blocks[i], &self->all_blocks)) {
+            self->all_blocks = INT64_MAX;
+        }
         gs_gpu_kernel_t kernel = {model->blocks[i], model->threads[i], model->regs[i],
                                   model->smem[i]};
         int status = gs_gpu_footprint(ctx, &model->gpu, &kernel, i, &op->take, &blocks, &limit);
@@ -412,15 +415,17 @@ void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx
         free_context(ctx, &self->context[c]);
     }
     void *const blocks[] = {
-        self->op,          self->order,        self->context,        self->stream_head,
-        self->stream_tail, self->stream_level, self->stream_channel, self->heads,
-        self->position,    self->on_sm,        self->used_sm,        self->block,
-        self->wait,        self->slice,        self->flight,         self->flight_free,
-        self->sm,          self->copies[0].op, self->copies[1].op,   self->sm_op,
-        self->gpc_op,
+        self->op,           self->order,        self->context,        self->stream_head,
+        self->stream_tail,  self->stream_level, self->stream_channel, self->heads,
+        self->position,     self->on_sm,        self->used_sm,        self->wait,
+        self->slice,        self->flight,       self->flight_free,    self->sm,
+        self->copies[0].op, self->copies[1].op, self->sm_op,          self->gpc_op,
     };
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {
         gs_free(ctx, blocks[k]);
+    }
+    for (int i = 0; i < GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS; i++) {
+        gs_free(ctx, self->block[i]);
     }
     memset(self, 0, sizeof *self);
 }

@@ -10,9 +10,10 @@ import numpy as np
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
 from gpusched.io.traces.kineto_document import Rows
-from gpusched.io.traces.kineto_kernels import correlation, integer_argument
 from gpusched.io.traces.kineto_numbers import (
+    correlation,
     decoded_column,
+    integer_argument,
     integers,
     nanosecond_column,
     nanoseconds,
@@ -48,7 +49,7 @@ __all__ = [
 ]
 
 # Older versions write the categories of the second column.
-CALL_CATEGORIES = ("cuda_runtime", "Runtime", "cuda_driver")
+CALL_CATEGORIES = ("cuda_runtime", "Runtime", "cuda_driver", "hip_runtime")
 _COPIES = ("gpu_memcpy", "Memcpy")
 _MEMSETS = ("gpu_memset", "Memset")
 _ON_CPU = ("user_annotation",)

@@ -70,6 +70,8 @@ _SPECIAL: dict[str, dict[str, Any]] = {
 # What may stand around a preset's name. An H100 PCIe has fewer SMs, so PCIe stays.
 _AROUND = re.compile(r"^(nvidia|geforce|tesla|quadro|jetson|drive|agx)+|sxm.*$")
 
+_AMD = re.compile(r"(amd|instinct|radeon)|mi\d")
+
 PRESET_NAMES = (*_PRESETS, *_SPECIAL)
 """Names of all presets."""
 
@@ -81,6 +83,10 @@ def preset_fields(name: str) -> dict[str, Any]:
     known = {_plain(label): label for label in PRESET_NAMES}
     label = known.get(_plain(name))
     if label is None:
+        if _AMD.match(_plain(name)):
+            raise ValueError(
+                f"name: got {shown(name)}, expected a GPU of NVIDIA (AMD GPUs are not supported)"
+            )
         import difflib
 
         near = difflib.get_close_matches(_plain(name), known, n=4, cutoff=0.5)
