@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from gpusched._draw.timeline import Timeline
     from gpusched.io.log_records import Simulated
-    from gpusched.model.gpu import GPU
-
     from gpusched.io.replays.replay import Replay
+    from gpusched.model.gpu import GPU
 
 __all__ = ["BlockLog"]
 

@@ -16,6 +16,7 @@ from gpusched.io.traces.kineto_document import Rows
 from gpusched.io.traces.kineto_numbers import (
     correlation,
     decoded_column,
+    integer_argument,
     integers,
     nanosecond_column,
     nanoseconds,
