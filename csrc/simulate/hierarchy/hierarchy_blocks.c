@@ -91,6 +91,8 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                         int64_t blocks, int64_t log, int64_t duration)
 {
     int64_t slot = 0, now = context->clock + (self->now - context->resumed), end = now + duration;
+    int64_t trigger = self->model.trigger == NULL ? -1 : self->model.trigger[op];
+    int64_t later = trigger < 0 || trigger >= duration ? 0 : duration - trigger;
     const bool disturbed = self->model.interference != NULL; /* else the time left is not used */
     if (disturbed && duration >= GS_NEVER / 1000) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, duration,
@@ -109,8 +111,10 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                              .left = disturbed ? 1000 * duration : 0,
                                              .factor = 1000,
                                              .updated = now,
+                                             .later = later,
                                              .sm = sm};
-        status = gs_heap_push(&context->ends, ctx, end, slot);
+        status = later > 0 && trigger == 0 ? gs_simulate_hierarchy_trigger(self, ctx, slot)
+                                           : gs_heap_push(&context->ends, ctx, end - later, slot);
     }
     return status;
 }
@@ -206,13 +210,15 @@ static int start_placed(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 }
 
 /* The kernel at the head of a queue has started its last block. */
-static void leave(gs_simulate_hierarchy_t *self, gs_simulate_hierarchy_context_t *context,
-                  int64_t op)
+static int leave(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                 gs_simulate_hierarchy_context_t *context, int64_t op)
 {
     int64_t stream = self->model.stream[op];
     gs_simulate_hierarchy_pop(&context->queue[self->stream_level[stream]]);
     self->started = true;
     self->retry = self->retry || self->stream_channel[stream] >= 0;
+    return self->model.programmatic == NULL ? GS_OK
+                                            : gs_simulate_hierarchy_pass_triggers(self, ctx, op);
 }
 
 static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
@@ -268,7 +274,7 @@ int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context
                 return status;
             }
             forget_freed(context, -1);
-            leave(self, context, op);
+            status = leave(self, ctx, context, op);
         }
     }
     return status;

@@ -43,12 +43,24 @@ static int64_t factor_of(const gs_simulate_hierarchy_t *self,
     return copies ? (factor * row[3] + 999) / 1000 : factor;
 }
 
-/* Reduces the remaining time by the progress since the last update, rounded down to 1/1000 tick. */
-static void progress(gs_simulate_hierarchy_flight_t *flight, int64_t now)
+void gs_simulate_hierarchy_progress(gs_simulate_hierarchy_flight_t *flight, int64_t now)
 {
     gs_int128_t done = (gs_int128_t)(now - flight->updated) * 1000000 / flight->factor;
     flight->left = done < flight->left ? flight->left - (int64_t)done : 0;
     flight->updated = now;
+}
+
+int gs_simulate_hierarchy_next_event(const gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                                     const gs_simulate_hierarchy_flight_t *flight, int64_t *event)
+{
+    gs_int128_t left = (gs_int128_t)flight->left - 1000 * flight->later;
+    gs_int128_t at = flight->updated + gs_int128_ceil_div(left * flight->factor, 1000000);
+    if (at >= GS_NEVER) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op, self->model.most[flight->op],
+                       "a schedule that ends before tick 2**61 - 1");
+    }
+    *event = (int64_t)at;
+    return GS_OK;
 }
 
 int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
@@ -61,14 +73,13 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
     for (int64_t k = 0; k < context->ends.count && status == GS_OK; k++) {
         int64_t slot = context->ends.entry[k].item;
         gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
-        progress(flight, now);
+        gs_simulate_hierarchy_progress(flight, now);
         flight->factor = factor_of(self, flight, whole);
-        gs_int128_t end =
-            now + gs_int128_ceil_div((gs_int128_t)flight->left * flight->factor, 1000000);
-        status = end < GS_NEVER ? gs_heap_push(&ends, ctx, (int64_t)end, slot)
-                                : gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op,
-                                          self->model.most[flight->op],
-                                          "a schedule that ends before tick 2**61 - 1");
+        int64_t event;
+        status = gs_simulate_hierarchy_next_event(self, ctx, flight, &event);
+        if (status == GS_OK) {
+            status = gs_heap_push(&ends, ctx, event, slot);
+        }
     }
     if (status != GS_OK) {
         gs_heap_free(&ends, ctx);
