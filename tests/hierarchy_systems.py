@@ -6,6 +6,7 @@ They are dicts as reference.hierarchy takes them; simulated() gives them to the 
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def add_orders(rng: random.Random, system: System) -> None:
                 graph[i] = number
                 for key in ("time", "stream"):
                     system[key][i] = system[key][nodes[0]]
-            for a, b in zip(nodes, nodes[1:], strict=False):  # in the order of `nodes`: no circle
+            for a, b in pairwise(nodes):  # in the order of `nodes`: no circle
                 if rng.random() < 0.6:
                     after[b] = list({*after[b], a, rng.choice(nodes[: nodes.index(b)])})
     if rng.random() < 0.4:

@@ -246,6 +246,9 @@ class Changes(TypedDict, total=False):
     carveout: npt.ArrayLike
     longest: npt.ArrayLike | None
     after: Sequence[Sequence[int] | int | None] | None
+    graph: npt.ArrayLike
+    programmatic: npt.ArrayLike
+    trigger: npt.ArrayLike
     block_times: Sequence[npt.ArrayLike | None] | None
     bytes: npt.ArrayLike
     bandwidth: float | Fraction | None

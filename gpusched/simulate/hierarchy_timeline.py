@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._draw.lanes import Placement, Run, spans, split
+from gpusched._draw.lanes import Placement, Run, side_by_side, spans, split
 from gpusched._draw.timeline import (
     CounterColumns,
     Key,
@@ -35,11 +36,14 @@ VIEWS = ("sm", "stream")
 SHOWN_BOXES = (700, 4000)
 _MOST_ROWS = 192  # SMs
 _MOST_STREAMS = 48
+_MOST_HIGHER = 7  # rows of overlapping launches that make the lane of their stream higher
 _MOST_BLOCKS = 3000  # above it, the blocks that start together on an SM are drawn as one
+_NO_PLACES: Mapping[int, tuple[int, int]] = MappingProxyType({})
 _LEGEND = 10  # names in the legend
 _LABEL = 28  # characters of a name
 _HALF = 13  # of one that is cut in the middle
 _SHADES = ("#D9D9D9", "#969696", "#BDBDBD", "#737373")  # of contexts
+_BAR, _STRIP = (0.2, 0.72), (0.76, 0.92)  # of a launch and of its waits, in the stream's lane
 _STREAMS, _ENGINES, _CONTEXTS = "streams", "copy engines", "contexts"
 
 _WAITS = {
@@ -383,7 +387,15 @@ def _by_stream(run: Records, unit: str | None, since: int, until: int | None) ->
     shown = shown[launches.stream[shown] < streams]
     several = launches.contexts > 1
     height = min(max(300 / (streams + several), 14.0), 34.0)
-    lanes = [Lane(clip(name, 20), _STREAMS, height) for name in launches.stream_name[:streams]]
+    begun = shown[run.first[shown] >= 0]
+    places = _places(run, begun)
+    rows = [1] * streams  # a lane of several rows is higher
+    for i, (_, count) in places.items():
+        rows[launches.stream[i]] = max(rows[launches.stream[i]], min(count, _MOST_HIGHER))
+    lanes = [
+        Lane(clip(name, 20), _STREAMS, height * (1 + count) / 2)
+        for name, count in zip(launches.stream_name, rows, strict=False)
+    ]
     lanes += [Lane("context", _CONTEXTS, height)] if several else []
     names = _Names(launches.name)
     marks = tuple(
@@ -391,7 +403,7 @@ def _by_stream(run: Records, unit: str | None, since: int, until: int | None) ->
         for i in shown.tolist()
         if since <= launches.time[i] < end
     )
-    pieces = list(_launches(run, shown[run.first[shown] >= 0], names))
+    pieces = list(_launches(run, begun, names, places=places))
     keys = names.keys([*pieces, *(Piece(0, 0, 0, "", mark.color) for mark in marks)])
     waiting = list(_waiting(run, shown, since, end))
     told = {piece.color for piece in waiting}
@@ -417,9 +429,17 @@ def _by_stream(run: Records, unit: str | None, since: int, until: int | None) ->
 
 
 def _launches(
-    run: Records, rows: Int64Array, names: _Names, lane: int = 0, waits: bool = False
+    run: Records,
+    rows: Int64Array,
+    names: _Names,
+    lane: int = 0,
+    waits: bool = False,
+    places: Mapping[int, tuple[int, int]] = _NO_PLACES,
 ) -> Iterator[Piece]:
-    """Pieces of launches that have begun, in the lanes of their streams from ``lane`` on."""
+    """Pieces of launches that have begun, in the lanes of their streams from ``lane`` on.
+
+    ``places``: row and number of rows of those that share a lane's height.
+    """
     launches = run.launches
     order = begin = None
     if waits:
@@ -441,34 +461,65 @@ def _launches(
             color=names.color(i),
             label=clip(launches.name[i], 16),
             unfinished=bool(run.end[i] < 0),
-            spans=((0.2, 0.72),),
+            spans=(_share(_BAR, *places.get(i, (0, 1))),),
             times=times,
             args=args,
         )
 
 
+def _places(run: Records, rows: Int64Array) -> dict[int, tuple[int, int]]:
+    """Rows in the lanes of streams whose launches may overlap: nodes of graphs, primaries."""
+    found: dict[int, tuple[int, int]] = {}
+    mixed = (run.launches.graph >= 0) | (run.launches.programmatic > 0)
+    for stream in np.unique(run.launches.stream[mixed]).tolist():
+        mine = rows[run.launches.stream[rows] == stream]
+        mine = mine[np.argsort(run.first[mine], kind="stable")]
+        ends = np.where(run.end[mine] >= 0, run.end[mine], run.now)
+        places = side_by_side(run.first[mine].tolist(), ends.tolist())
+        found |= zip(mine.tolist(), places, strict=True)
+    return found
+
+
+def _share(span: Span, row: int, rows: int) -> Span:
+    """One of the rows of a span."""
+    top, height = span[0], (span[1] - span[0]) / rows
+    return top + height * row, top + height * (row + 1)
+
+
 def _waiting(run: Records, shown: Int64Array, since: int, end: int) -> Iterator[Piece]:
     """Pieces of what the launches at the heads of their streams waited for."""
-    left = SHOWN_BOXES[1]
+    launches, left = run.launches, SHOWN_BOXES[1]
+    found = []  # (start, end, launch, waits, row)
     for waits in (run.waits, run.pending):
-        chosen = np.isin(waits.launch, shown) & (waits.why != REASONS.index("stream"))
+        graph = launches.graph[waits.launch]
+        # Waits for the launch before, and for nodes of the same graph: the order as it was given.
+        own = (graph >= 0) & (graph == launches.graph[waits.blocker])
+        own &= waits.why == REASONS.index("after")
+        chosen = np.isin(waits.launch, shown) & (waits.why != REASONS.index("stream")) & ~own
         for k in np.flatnonzero(chosen)[:left].tolist():
-            launch, reason = int(waits.launch[k]), REASONS[waits.why[k]]
             stop = int(waits.end[k]) if waits.end[k] >= 0 else end
-            if max(int(waits.start[k]), since) >= min(stop, end):
-                continue
-            name = clip(run.launches.name[launch], 80)
+            if max(int(waits.start[k]), since) < min(stop, end):
+                found.append((int(waits.start[k]), stop, int(waits.launch[k]), waits, k))
+        left = max(0, left - int(chosen.sum()))
+    found.sort(key=lambda each: each[0])
+    in_stream: dict[int, list[int]] = {}
+    for at, each in enumerate(found):
+        in_stream.setdefault(int(launches.stream[each[2]]), []).append(at)
+    for stream, members in in_stream.items():
+        rows = [found[at] for at in members]
+        places = side_by_side([each[0] for each in rows], [each[1] for each in rows])
+        for (start, stop, launch, waits, k), place in zip(rows, places, strict=True):
+            name = clip(launches.name[launch], 80)
             yield Piece(
-                lane=int(run.launches.stream[launch]),
-                start=int(waits.start[k]),
+                lane=stream,
+                start=start,
                 end=stop,
                 name=f"{name} waits {hierarchy_why.reason_of(run, waits, k)}",
-                color=_WAITS[reason],
+                color=_WAITS[REASONS[waits.why[k]]],
                 style="wait",
                 unfinished=bool(waits.end[k] < 0),
-                spans=((0.76, 0.92),),
+                spans=(_share(_STRIP, *place),),
             )
-        left = max(0, left - int(chosen.sum()))
 
 
 def _outcome_note(run: Records) -> tuple[str, ...]:
