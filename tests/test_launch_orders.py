@@ -158,7 +158,10 @@ def test_triggers(trigger: int, head: int) -> None:
 
 
 def test_a_secondary_competes_for_room() -> None:
-    """It is behind a kernel of another stream that joined before it, and waits for SMs."""
+    """It is behind a kernel of another stream that joined before it, and waits for SMs.
+
+    That kernel starts its blocks at 4 and at 11, the secondary at 18 and at 20.
+    """
     result = both(
         small(
             time=[0, 0, 4],
@@ -171,8 +174,9 @@ def test_a_secondary_competes_for_room() -> None:
         )
     )
     assert result["joined"] == [0, 6, 4]
-    assert spans(result) == [(0, 20), (20, 25), (4, 27)]
-    assert waits_of(result, 1) == [(STREAM, 0, 0, 6), (hierarchy.QUEUE, 2, 6, 20)]
+    assert spans(result) == [(0, 20), (18, 25), (4, 18)]
+    room = [(hierarchy.WARPS, -1, 11, 18), (hierarchy.WARPS, -1, 18, 20)]
+    assert waits_of(result, 1) == [(STREAM, 0, 0, 6), (hierarchy.QUEUE, 2, 6, 11), *room]
 
 
 def test_a_chain_of_secondaries() -> None:
@@ -201,11 +205,14 @@ def test_a_frozen_block_triggers_later() -> None:
         )
     )
     assert result["head"] == [0, 25, 0]
-    assert spans(result) == [(0, 30), (25, 27), (10, 60)]
+    assert spans(result) == [(0, 30), (25, 27), (10, 50)]
 
 
 def test_interference_slows_the_way_to_the_trigger() -> None:
-    """Alone for 4 ticks, then at half speed beside the other SM's kernel: 4 + 6 * 2."""
+    """Alone for 4 ticks, then at half speed beside the other SM's kernel: 4 + 6 * 2.
+
+    The secondary is on the SM of its primary for a tick, which does not slow it: 17 + 29 * 2.
+    """
     result = both(
         small(
             time=[0, 0, 4],
@@ -217,7 +224,7 @@ def test_interference_slows_the_way_to_the_trigger() -> None:
         )
     )
     assert result["head"] == [0, 16, 4]
-    assert spans(result) == [(0, 76), (16, 17), (4, 104)]
+    assert spans(result) == [(0, 75), (16, 17), (4, 104)]
 
 
 def test_a_programmatic_node() -> None:
@@ -236,13 +243,19 @@ def test_a_programmatic_node() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"kind": [1, 0]}, {"graph": [0, -1]}, {"kind": [0, 1]}, {"stream": [0, 1]}]
+    ("given", "programmatic"),
+    [
+        ({}, [1, 0]),
+        ({"kind": [1, 0]}, [1, 1]),
+        ({"kind": [0, 1]}, [1, 1]),
+        ({"graph": [0, -1]}, [0, 1]),
+        ({"stream": [0, 1]}, [1, 1]),
+    ],
 )
-def test_ordinary_launches(given: Any) -> None:
+def test_ordinary_launches(given: Any, programmatic: list[int]) -> None:
     """First in its stream, behind a copy or a graph, and as a copy."""
     system = small(duration=[10, 3], trigger=[1, 1], **given)
-    programmatic = system | {"programmatic": [1, 1] if given else [1, 0]}
-    assert both(programmatic) == both(system)
+    assert both(system | {"programmatic": programmatic}) == both(system)
 
 
 # Launches
