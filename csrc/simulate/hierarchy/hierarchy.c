@@ -183,30 +183,30 @@ static int end_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     while (status == GS_OK && gs_simulate_hierarchy_block_end(self) == self->now) {
         gs_simulate_hierarchy_context_t *context = &self->context[self->active];
         int64_t slot = context->ends.entry[0].item;
-        gs_simulate_hierarchy_flight_t flight = self->flight[slot];
-        gs_simulate_hierarchy_op_t *op = &self->op[flight.op];
+        const gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
+        gs_simulate_hierarchy_op_t *op = &self->op[flight->op];
         gs_heap_pop(&context->ends);
-        if (flight.later > 0) {
+        if (flight->later > 0) {
             status = gs_simulate_hierarchy_trigger(self, ctx, slot);
             continue;
         }
         self->flight_free[self->flight_free_count++] = slot;
-        gs_placement_remove(&context->placer, flight.sm, &op->take, flight.blocks);
-        gs_simulate_hierarchy_note_freed(self, context, flight.sm);
-        for (int64_t b = 0; self->model.log_blocks && b < flight.blocks; b++) {
-            self->block[flight.log + b].end = self->now;
+        gs_placement_remove(&context->placer, flight->sm, &op->take, flight->blocks);
+        gs_simulate_hierarchy_note_freed(self, context, flight->sm);
+        for (int64_t b = 0; self->model.log_blocks && b < flight->blocks; b++) {
+            self->block[flight->log + b].end = self->now;
         }
-        op->running -= flight.blocks;
-        op->triggered -= flight.triggered ? flight.blocks : 0;
+        op->running -= flight->blocks;
+        op->triggered -= flight->later < 0 ? flight->blocks : 0;
         if (self->model.programmatic != NULL) {
-            status = gs_simulate_hierarchy_pass_triggers(self, ctx, flight.op);
+            status = gs_simulate_hierarchy_pass_triggers(self, ctx, flight->op);
         }
         if (status == GS_OK && op->running == 0 && op->waiting == 0) {
             self->working -= --context->work == 0;
-            status = end_op(self, ctx, flight.op);
+            status = end_op(self, ctx, flight->op);
         }
         if (status == GS_OK) {
-            status = gs_poll(ctx, EVENT_WORK + flight.blocks);
+            status = gs_poll(ctx, EVENT_WORK + flight->blocks);
         }
     }
     return status;

@@ -211,10 +211,9 @@ typedef struct {
         left; /* with interference: remaining time without interference, in thousandths of ticks */
     int64_t factor;  /* current slowdown, in thousandths */
     int64_t updated; /* time of `left`, on the clock of the context */
-    int64_t later; /* ticks without interference from its trigger to its end, 0: it has triggered or
-                      will at its end; else its entry among the ends is the trigger */
+    int64_t later; /* ticks without interference from its trigger, its entry among the ends, to its
+                      end; 0: it triggers at its end; -1: it has triggered */
     int32_t sm;
-    bool triggered;
 } gs_simulate_hierarchy_flight_t;
 
 typedef struct {

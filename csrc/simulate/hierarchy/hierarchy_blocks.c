@@ -91,8 +91,6 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                         int64_t blocks, int64_t log, int64_t duration)
 {
     int64_t slot = 0, now = context->clock + (self->now - context->resumed), end = now + duration;
-    int64_t trigger = self->model.trigger == NULL ? -1 : self->model.trigger[op];
-    int64_t later = trigger < 0 || trigger >= duration ? 0 : duration - trigger;
     const bool disturbed = self->model.interference != NULL; /* else the time left is not used */
     if (disturbed && duration >= GS_NEVER / 1000) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, duration,
@@ -111,10 +109,10 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                              .left = disturbed ? 1000 * duration : 0,
                                              .factor = 1000,
                                              .updated = now,
-                                             .later = later,
                                              .sm = sm};
-        status = later > 0 && trigger == 0 ? gs_simulate_hierarchy_trigger(self, ctx, slot)
-                                           : gs_heap_push(&context->ends, ctx, end - later, slot);
+        status = self->model.trigger == NULL
+                     ? gs_heap_push(&context->ends, ctx, end, slot)
+                     : gs_simulate_hierarchy_aim(self, ctx, slot, duration, end);
     }
     return status;
 }

@@ -43,24 +43,35 @@ static int64_t factor_of(const gs_simulate_hierarchy_t *self,
     return copies ? (factor * row[3] + 999) / 1000 : factor;
 }
 
-void gs_simulate_hierarchy_progress(gs_simulate_hierarchy_flight_t *flight, int64_t now)
+/* Reduces the remaining time by the progress since the last update, rounded down to 1/1000 tick. */
+static void progress(gs_simulate_hierarchy_flight_t *flight, int64_t now)
 {
     gs_int128_t done = (gs_int128_t)(now - flight->updated) * 1000000 / flight->factor;
     flight->left = done < flight->left ? flight->left - (int64_t)done : 0;
     flight->updated = now;
 }
 
-int gs_simulate_hierarchy_next_event(const gs_simulate_hierarchy_t *self, gs_context_t *ctx,
-                                     const gs_simulate_hierarchy_flight_t *flight, int64_t *event)
+/* Of a flight that was updated now, GS_NEVER or more: too late. */
+static inline gs_int128_t next_event(const gs_simulate_hierarchy_flight_t *flight)
 {
-    gs_int128_t left = (gs_int128_t)flight->left - 1000 * flight->later;
-    gs_int128_t at = flight->updated + gs_int128_ceil_div(left * flight->factor, 1000000);
-    if (at >= GS_NEVER) {
-        return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op, self->model.most[flight->op],
-                       "a schedule that ends before tick 2**61 - 1");
-    }
-    *event = (int64_t)at;
-    return GS_OK;
+    int64_t left = flight->later > 0 ? flight->left - 1000 * flight->later : flight->left;
+    return flight->updated + gs_int128_ceil_div((gs_int128_t)left * flight->factor, 1000000);
+}
+
+static int too_late(const gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
+{
+    return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, self->model.most[op],
+                   "a schedule that ends before tick 2**61 - 1");
+}
+
+int gs_simulate_hierarchy_push_end(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t slot,
+                                   int64_t now)
+{
+    gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
+    progress(flight, now);
+    gs_int128_t end = next_event(flight);
+    return end < GS_NEVER ? gs_heap_push(&self->context[self->active].ends, ctx, (int64_t)end, slot)
+                          : too_late(self, ctx, flight->op);
 }
 
 int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
@@ -73,13 +84,11 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
     for (int64_t k = 0; k < context->ends.count && status == GS_OK; k++) {
         int64_t slot = context->ends.entry[k].item;
         gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
-        gs_simulate_hierarchy_progress(flight, now);
+        progress(flight, now);
         flight->factor = factor_of(self, flight, whole);
-        int64_t event;
-        status = gs_simulate_hierarchy_next_event(self, ctx, flight, &event);
-        if (status == GS_OK) {
-            status = gs_heap_push(&ends, ctx, event, slot);
-        }
+        gs_int128_t end = next_event(flight);
+        status = end < GS_NEVER ? gs_heap_push(&ends, ctx, (int64_t)end, slot)
+                                : too_late(self, ctx, flight->op);
     }
     if (status != GS_OK) {
         gs_heap_free(&ends, ctx);

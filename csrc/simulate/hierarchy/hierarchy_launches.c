@@ -147,23 +147,28 @@ int gs_simulate_hierarchy_pass_triggers(gs_simulate_hierarchy_t *self, gs_contex
     return gs_simulate_hierarchy_start_secondary(self, ctx, op);
 }
 
+int gs_simulate_hierarchy_aim(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t slot,
+                              int64_t duration, int64_t end)
+{
+    gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
+    int64_t trigger = self->model.trigger[flight->op];
+    flight->later = trigger < 0 || trigger >= duration ? 0 : duration - trigger;
+    return flight->later == duration
+               ? gs_simulate_hierarchy_trigger(self, ctx, slot)
+               : gs_heap_push(&self->context[self->active].ends, ctx, end - flight->later, slot);
+}
+
 int gs_simulate_hierarchy_trigger(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t slot)
 {
     gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
     gs_simulate_hierarchy_context_t *context = &self->context[self->active];
     int64_t now = context->clock + (self->now - context->resumed), end = now + flight->later;
-    flight->later = 0;
-    flight->triggered = true;
+    flight->later = -1;
     self->op[flight->op].triggered += flight->blocks;
     int64_t op = flight->op;
-    int status = GS_OK;
-    if (self->model.interference != NULL) {
-        gs_simulate_hierarchy_progress(flight, now);
-        status = gs_simulate_hierarchy_next_event(self, ctx, flight, &end);
-    }
-    if (status == GS_OK) {
-        status = gs_heap_push(&context->ends, ctx, end, slot);
-    }
+    int status = self->model.interference == NULL
+                     ? gs_heap_push(&context->ends, ctx, end, slot)
+                     : gs_simulate_hierarchy_push_end(self, ctx, slot, now);
     if (status == GS_OK) {
         status = gs_poll(ctx, 16);
     }

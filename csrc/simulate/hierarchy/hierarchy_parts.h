@@ -64,6 +64,11 @@ bool gs_simulate_hierarchy_is_past_triggers(const gs_simulate_hierarchy_t *self,
 int gs_simulate_hierarchy_pass_triggers(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                         int64_t op);
 
+/* Enters the trigger or the end of a flight, which starts, among the ends of the active context,
+ * where kernels have triggers; `end` on the clock of the context. */
+int gs_simulate_hierarchy_aim(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t slot,
+                              int64_t duration, int64_t end);
+
 /* The blocks of a flight of the active context trigger; their end becomes the next event. */
 int gs_simulate_hierarchy_trigger(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t slot);
 
@@ -90,14 +95,10 @@ int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context
  * (hierarchy_interference.c). */
 int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
 
-/* With interference: reduces the remaining time of a flight by the progress since its last update,
- * rounded down to 1/1000 tick; `now` on the clock of the context (hierarchy_interference.c). */
-void gs_simulate_hierarchy_progress(gs_simulate_hierarchy_flight_t *flight, int64_t now);
-
-/* With interference: the next trigger or end of a flight of the active context, at its present
- * speed, on the context's clock (hierarchy_interference.c). */
-int gs_simulate_hierarchy_next_event(const gs_simulate_hierarchy_t *self, gs_context_t *ctx,
-                                     const gs_simulate_hierarchy_flight_t *flight, int64_t *event);
+/* With interference: enters the end of a flight that has just triggered, at its present speed,
+ * among the ends of the active context; `now` on the context's clock (hierarchy_interference.c). */
+int gs_simulate_hierarchy_push_end(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t slot,
+                                   int64_t now);
 
 /* End or trigger of the next block of the active context, GS_NEVER when none runs. */
 int64_t gs_simulate_hierarchy_block_end(const gs_simulate_hierarchy_t *self);
