@@ -67,9 +67,10 @@ def hierarchy(
 
     A CUDA graph takes one place in its stream: all its nodes are heads when what is before it has
     ended, join when the nodes that they depend on have ended, and what is behind it follows when
-    all of them have. In its channel it is like one kernel, as the launch and the end of a graph go
-    through its stream's channel: its kernels wait for those launched before it, later ones until
-    all of its kernels are fully dispatched; among each other they need no channel. A programmatic
+    all of them have. It is assumed to be like one kernel in its channel, as the launch and the end
+    of a graph go through its stream's channel: its kernels wait for those launched before it, later
+    ones until all of its kernels are fully dispatched; among each other, on streams of the driver's
+    own, they need no channel. A programmatic
     kernel is a head when all blocks of its primary, the kernel before it, have started, and
     triggered or ended; a block's trigger comes later where a time slice freezes the block or
     interference slows it down. The launch behind waits for both, and for all before them.

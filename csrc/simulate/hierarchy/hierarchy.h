@@ -22,9 +22,10 @@
  * and the operation behind it becomes a head when all of them have ended. Among each other they are
  * ordered by `after` alone. In its channel the graph is one kernel as well: its kernels wait for
  * those launched before it, not for each other, and later ones wait until all of them are fully
- * dispatched. A programmatic node needs one entry in `after`, a kernel of its graph, which is its
- * primary. So a graph of one node, and one whose nodes form a chain, run as the same operations do
- * in the stream.
+ * dispatched. (Assumed, for a GPU to settle: the launch and the end of a graph go through its
+ * stream's channel.) So a graph of one node, and one whose nodes form a chain, run as the same
+ * operations do in the stream. A programmatic node needs one entry in `after`, a kernel of its
+ * graph, which is its primary.
  *
  * A block triggers `trigger` ticks after its start, on its own clock: while it is frozen or slowed
  * down, so is the time up to the trigger. A block that is not longer triggers at its end. What
