@@ -241,7 +241,7 @@ def slices_follow_the_round(log: Log) -> None:
 
 
 def streams_are_fifo(log: Log) -> None:
-    """What is not programmatic is a head when all before it, or before its graph, has ended."""
+    """An ordinary launch is a head when all before it, or before its graph, has ended."""
     for stream in set(log.system["stream"]):
         mine = [k for k in log.launch_order if log.system["stream"][k] == stream]
         for at, k in enumerate(mine):

@@ -32,6 +32,7 @@ from gpusched.model.launch_columns import (
     STREAM_KINDS,
     Changes,
     changed,
+    check_orders,
     codes,
     fill_durations,
     launch_names,
@@ -41,8 +42,8 @@ from gpusched.model.launch_columns import (
     read_factors,
     read_streams,
     row_count,
+    switches,
 )
-from gpusched.model.launch_orders import check_orders, switches
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -238,7 +238,7 @@ class Hierarchy:
         return [k for k in self.by_launch if k.time <= self.now and k.end < 0]
 
     def before_in_stream(self, k):
-        """What has not ended of the operations that are before this one, or before its graph."""
+        """Operations before this one, or before its graph, that have not ended."""
         return [
             j
             for j in self.launched()
