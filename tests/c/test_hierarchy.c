@@ -13,6 +13,7 @@ typedef struct {
     int64_t timeslice[4], context[MOST], priority[MOST], stream_kind[MOST];
     int64_t time[MOST], kind[MOST], stream[MOST], blocks[MOST], threads[MOST], regs[MOST];
     int64_t smem[MOST], duration[MOST], after_begin[MOST + 1], after[MOST];
+    int64_t graph[MOST], programmatic[MOST], trigger[MOST];
 } system_t;
 
 static void system_init(system_t *self, int64_t streams)
@@ -296,6 +297,57 @@ static void test_deadlock(void)
     gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
+/* Graphs, programmatic kernels and triggers for all launches, none of them set. */
+static void add_orders(system_t *self)
+{
+    for (int k = 0; k < MOST; k++) {
+        self->graph[k] = self->trigger[k] = -1;
+    }
+    self->model.graph = self->graph;
+    self->model.programmatic = self->programmatic;
+    self->model.trigger = self->trigger;
+}
+
+/* Two nodes beside each other, a third behind one of them; the next kernel is behind all three,
+ * and a programmatic one starts at its triggers. */
+static void test_orders(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    system_init(&t, 1);
+    add_orders(&t);
+    t.model.after_begin = t.after_begin;
+    t.model.after = t.after;
+    add_kernel(&t, 0, 0, 100, 1, 32, 0);
+    add_kernel(&t, 0, 0, 30, 1, 32, 0);
+    add_kernel(&t, 0, 0, 50, 1, 32, 0);
+    add_kernel(&t, 0, 0, 100, 6, 1024, 0);
+    add_kernel(&t, 0, 0, 10, 1, 32, 0);
+    t.graph[0] = t.graph[1] = t.graph[2] = 7;
+    t.after[0] = 1;
+    t.after_begin[3] = t.after_begin[4] = t.after_begin[5] = 1;
+    t.trigger[3] = 20;
+    t.programmatic[4] = 1;
+    run(&sim, &ctx, &t);
+    MU_CHECK(spans(&sim, 0, 0, 100) && spans(&sim, 1, 0, 30) && spans(&sim, 2, 30, 80));
+    MU_CHECK(spans(&sim, 3, 100, 300) && spans(&sim, 4, 220, 230));
+    MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_AFTER, 1, 0, 30));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 2, 0, 80));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 0, 80, 100));
+    MU_CHECK(waited(&sim, 4, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 3, 0, 220));
+    gs_simulate_hierarchy_free(&sim, &ctx);
+
+    t.programmatic[1] = 1; /* a node without a primary */
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
+    MU_CHECK(ctx.bytes_used == 0 && strcmp(ctx.fault.field, "programmatic") == 0);
+    t.time[2] = 5;
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
+    MU_CHECK(ctx.bytes_used == 0 && strcmp(ctx.fault.field, "time") == 0 && ctx.fault.row == 2);
+}
+
 /* With everything that takes memory: channels, contexts, logs and, where wanted, interference. */
 static void test_failing_allocations(const int64_t *interference)
 {
@@ -314,6 +366,13 @@ static void test_failing_allocations(const int64_t *interference)
             add_kernel(&t, k % 4, k, 100, 40, 256, k % 3);
         }
         add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+        add_kernel(&t, 1, 20, 100, 1, 32, 0);
+        add_kernel(&t, 1, 20, 100, 1, 32, 0);
+        add_kernel(&t, 2, 20, 100, 1, 32, 0);
+        add_orders(&t);
+        t.graph[13] = t.graph[14] = 0;
+        t.programmatic[15] = 1;
+        t.trigger[10] = t.trigger[11] = 50;
         gs_context_init(&ctx);
         ctx.fail_at = at;
         int status = gs_simulate_hierarchy_init(&sim, &ctx, &t.model);
@@ -340,6 +399,7 @@ int main(void)
     test_contexts();
     test_interference();
     test_deadlock();
+    test_orders();
     test_failing_allocations(NULL);
     int64_t factors[4 * MOST];
     for (int k = 0; k < 4 * MOST; k++) {

@@ -110,7 +110,9 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                              .factor = 1000,
                                              .updated = now,
                                              .sm = sm};
-        status = gs_heap_push(&context->ends, ctx, end, slot);
+        status = self->model.trigger == NULL
+                     ? gs_heap_push(&context->ends, ctx, end, slot)
+                     : gs_simulate_hierarchy_aim(self, ctx, slot, duration, end);
     }
     return status;
 }
@@ -204,13 +206,15 @@ static int start_placed(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 }
 
 /* The kernel at the head of a queue has started its last block. */
-static void leave(gs_simulate_hierarchy_t *self, gs_simulate_hierarchy_context_t *context,
-                  int64_t op)
+static int leave(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                 gs_simulate_hierarchy_context_t *context, int64_t op)
 {
     int64_t stream = self->model.stream[op];
     gs_simulate_hierarchy_pop(&context->queue[self->stream_level[stream]]);
     self->started = true;
     self->retry = self->retry || self->stream_channel[stream] >= 0;
+    return self->model.programmatic == NULL ? GS_OK
+                                            : gs_simulate_hierarchy_pass_triggers(self, ctx, op);
 }
 
 static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
@@ -266,7 +270,7 @@ int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context
                 return status;
             }
             forget_freed(context, -1);
-            leave(self, context, op);
+            status = leave(self, ctx, context, op);
         }
     }
     return status;
