@@ -315,7 +315,8 @@ def _search(models: DerivedModels, request: Request, options: dict[str, Any]) ->
 
 def _mig(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     """GPU instances, each with tasks that share it in another way."""
-    answer = instances_for(models, request, options)
+    key = ("mig", request.gaps, request.budget, tuple(sorted(options.items())))
+    answer = models.once(key, lambda: instances_for(models, request, options))
     return _Found(answer, None, answer.accepted)
 
 

@@ -41,7 +41,10 @@ _ASSUMED = (
 
 def inner_way(name: object) -> Way:
     """The way in which the tasks of an instance share it; ValueError for one that does not suit."""
-    way = way_of(name)
+    try:
+        way = way_of(name)
+    except ValueError as error:
+        raise ValueError(f"within:{str(error).removeprefix('method:')}") from None
     if way.name in (*_ISOLATED, *_BY_CORE):
         return way
     known = ", ".join((*_ISOLATED, *_BY_CORE))

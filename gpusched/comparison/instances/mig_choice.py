@@ -37,18 +37,25 @@ def mig(
     instances do not delay each other on the GPU, and those of one share it in the way ``within``,
     whose test has to accept the tasks of every instance.
 
-    Three tasks of which each needs the GPU at once, for longer than another one can wait: in one
-    queue they are late, in instances of their own they are not, although their kernels take longer
-    there.
+    A task whose kernel fills the GPU for longer than others can wait: no other way of sharing the
+    GPU guarantees the deadlines. In an instance of its own the kernel takes longer, and delays none
+    of the others.
 
     >>> w = gs.Workload([
-    ...     gs.Task(name, "20ms", [gs.Kernel("4ms", blocks=528, threads=1024)], deadline="9ms")
-    ...     for name in ("left", "right")
-    ... ] + [gs.Task("map", "40ms", [gs.Kernel("7ms", blocks=264, threads=1024)])], tick="us")
-    >>> gs.analyze(w, gs.Platform("H100"), "streams").accepted
-    False
+    ...     gs.Task("camera", "8ms", [gs.Kernel("1ms", blocks=32, threads=256)], deadline="4ms"),
+    ...     gs.Task("radar", "16ms", [gs.Kernel("2ms", blocks=128, threads=256)], deadline="6ms"),
+    ...     gs.Task("training", "80ms", [gs.Kernel("10ms", blocks=264, threads=1024)]),
+    ... ], tick="us")
+    >>> [row.label for row in gs.compare(w, gs.Platform("H100")) if row.schedulable]
+    ['mig']
     >>> answer = gs.mig(w, gs.Platform("H100"))
-    >>> answer.schedulable, answer.profiles, answer.instance.tolist()
+    >>> answer
+    <MigAllocation: schedulable (2g.20gb, 2g.20gb, 3g.40gb, 3 tasks, streams in each)>
+    >>> answer.starts, answer.instance.tolist(), answer.response.tolist()
+    ((0, 2, 4), [0, 1, 2], [1000, 2000, 31917])
+    >>> print(gs.mig(w, gs.Platform("H100", mig=["4g.40gb"])))
+    undecided. No GPU instances serve camera, training together, by streams in each; all smaller \
+sets of tasks have some.
 
     Parameters
     ----------
