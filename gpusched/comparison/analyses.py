@@ -154,15 +154,8 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
             f"method: got {way.name!r}, which has no test in this package, expected another way; "
             "gs.observe (gpusched simulate) simulates it"
         )
-    known = _options_of(way)
-    if way.name == "mig":
-        known |= _options_of(inner_way(request.options.get("within", _WITHIN)))
-    for name in request.options:
-        if name not in known:
-            takes = ", ".join(sorted(known)) or "none"
-            raise ValueError(
-                f"{name}: got an unknown option of {way.name}, expected one of {takes}"
-            )
+    inner = request.options.get("within", _WITHIN) if way.name == "mig" else None
+    _refuse_unknown_options(way, request.options, () if inner is None else (inner_way(inner),))
     raise_if_stopped(request.stop)
     options = dict(request.options)
     if way.modes:
@@ -218,6 +211,19 @@ def _options_of(way: Way) -> set[str]:
     method = way.method
     names = set() if method is None else {option.name for option in method.options}
     return (names | _MORE_OPTIONS.get(way.name, set())) - _OF_PLATFORM
+
+
+def _refuse_unknown_options(
+    way: Way, options: Mapping[str, OptionValue], more: tuple[Way, ...] = ()
+) -> None:
+    """Raise ValueError for an option that neither the way nor one of more ways has."""
+    known = set().union(*map(_options_of, (way, *more)))
+    for name in options:
+        if name not in known:
+            takes = ", ".join(sorted(known)) or "none"
+            raise ValueError(
+                f"{name}: got an unknown option of {way.name}, expected one of {takes}"
+            )
 
 
 # Tests --------------------------------------------------------------------------------------------
@@ -329,6 +335,7 @@ def instances_for(
     """GPU instances for the tasks; ``options`` are ``within`` and those of that way."""
     within = inner_way(options.get("within", _WITHIN))
     inner = {name: value for name, value in options.items() if name != "within"}
+    _refuse_unknown_options(within, inner)
 
     def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
         asked = Request(inner, request.gaps, request.budget, request.stop)

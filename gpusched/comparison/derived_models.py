@@ -33,7 +33,7 @@ class DerivedModels:
         self._made: dict[object, object] = {}
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
-        """What ``make`` made, or raised, for the key when it was asked for first."""
+        """Result of the first call of ``make`` for the key, or the error that it raised."""
         if key not in self._made:
             try:
                 self._made[key] = make()

@@ -214,7 +214,7 @@ def _bounds_said(parts: Sequence[MigPart]) -> list[str]:
 
 
 def _why_none(found: Found, spent: bool, tests: InstanceTests, within: Way, units: int) -> str:
-    """Why there is no assignment, in a sentence or two."""
+    """The reason for no assignment, in a sentence or two."""
     if spent:
         return "The budget was spent before all assignments were tried."
     if not found.complete:

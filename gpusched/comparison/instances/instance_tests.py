@@ -21,6 +21,7 @@ from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.view_source import listed
+from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
@@ -38,11 +39,11 @@ class Spent(Exception):
 
 
 class _Kind(NamedTuple):
-    """A kind of instance: its platform, and the tasks in it, or why one cannot run there."""
+    """A kind of instance: its platform, and the tasks in it; an error for one that cannot run."""
 
     gpu: GPU
     platform: Platform
-    tasks: tuple[Task | str, ...]
+    tasks: tuple[Task | ValueError | OverflowError, ...]
 
 
 class InstanceTests:
@@ -94,13 +95,14 @@ class InstanceTests:
     def part(self, kind: int, mask: int) -> tuple[Workload, Platform]:
         """A set of units as a workload on an instance's platform.
 
-        Raises ValueError for a task that cannot run in the instance.
+        Raises ValueError and OverflowError for a task that cannot run in the instance.
         """
         of = self.kinds[kind]
         tasks = []
         for number in self.tasks_of(mask):
-            if isinstance(task := of.tasks[number], str):
-                raise ValueError(task)
+            task = of.tasks[number]
+            if not isinstance(task, Task):
+                raise task
             tasks.append(task)
         return self._workload.replace(tasks=tasks), of.platform
 
@@ -199,11 +201,13 @@ def bits(mask: int) -> list[int]:
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
-def _tasks_in(workload: Workload, times: Any, gpu: GPU) -> tuple[Task | str, ...]:
-    found: list[Task | str] = []
+def _tasks_in(
+    workload: Workload, times: Sequence[tuple[KernelTimes | None, ...]], gpu: GPU
+) -> tuple[Task | ValueError | OverflowError, ...]:
+    found: list[Task | ValueError | OverflowError] = []
     for task, of_task in zip(workload, times, strict=True):
         try:
             found.append(task_in_instance(task, of_task, gpu))
         except (ValueError, OverflowError) as error:
-            found.append(str(error))
+            found.append(error.with_traceback(None))
     return tuple(found)

@@ -108,7 +108,7 @@ def _placed(
 
 
 def _reason(product: MigProduct, done: tuple[MigInstance, ...], profile: MigProfile) -> str:
-    """Why a profile does not fit a GPU with instances of those before it."""
+    """The reason for which a profile does not fit a GPU with instances of those before it."""
     counts = Counter(one.profile.name for one in done)
     if counts[profile.name] >= profile.most:
         instances = "instance" if profile.most == 1 else "instances"
