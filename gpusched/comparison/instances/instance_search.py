@@ -31,6 +31,8 @@ MOST_EXACT = 16
 Counts = tuple[int, ...]
 """Numbers of instances by kind."""
 
+Numbers = npt.NDArray[np.uint32]
+
 Family = npt.NDArray[np.bool_]
 """Sets of units: a flag for each, by the mask of the set."""
 
@@ -116,11 +118,14 @@ def _exhausted(units: int, maximal: Sequence[Counts], tests: SetTests) -> Found:
     """Step 2: an assignment to the fewest instances, or that there is none."""
     wanted = _parts(maximal)
     size = 1 << units
-    tests.spend(len(wanted) * size + 4 * (units + 1) * size * 8)
+    tests.spend(len(wanted) * size + (len(maximal[0]) + 4) * (units + 1) * size * 4)
     masks = list(range(1, size))
     accepted: list[Family] = []
     for kind in range(len(maximal[0])):
         accepted.append(np.array([True, *tests.accepts(kind, masks)], np.bool_))
+    for unit in range(units):
+        if not any(family.reshape(-1, 2, 1 << unit)[:, 1].any() for family in accepted):
+            return Found(None, True, 1 << unit)  # in no accepted set
     transforms = Ranked(units)
     ranked = [transforms.zeta(family) for family in accepted]
     nothing = np.zeros(size, np.bool_)
@@ -174,6 +179,8 @@ def _without(counts: Counts, kind: int) -> Counts:
 class Ranked:
     """Transforms of families of sets of n units, ranked by the sizes of the sets.
 
+    Numbers are taken modulo 2**32: those that are asked for in the end are below 2**n.
+
     >>> import numpy as np
     >>> ranked = Ranked(2)
     >>> singles = ranked.zeta(np.array([False, True, True, False]))
@@ -188,25 +195,23 @@ class Ranked:
             (masks >> i & 1 for i in range(units)), np.zeros(1 << units, np.int64)
         )
 
-    def zeta(self, family: Family) -> Int64Array:
-        """Number of sets of each size in every set: int64 ``(n + 1, 2**n)``."""
-        found = np.zeros((self.units + 1, len(family)), np.int64)
+    def zeta(self, family: Family) -> Numbers:
+        """Number of sets of each size in every set: uint32 ``(n + 1, 2**n)``."""
+        found = np.zeros((self.units + 1, len(family)), np.uint32)
         found[self.sizes, np.arange(len(family))] = family
         self._over_bits(found, np.add)
         return found
 
-    def joined(self, one: Int64Array, other: Int64Array) -> Family:
+    def joined(self, one: Numbers, other: Numbers) -> Family:
         """Unions of a set of one family and a disjoint one of another."""
         found = np.empty_like(one)
         for size in range(self.units + 1):
-            found[size] = (one[: size + 1] * other[size::-1]).sum(axis=0)
+            found[size] = (one[: size + 1] * other[size::-1]).sum(axis=0, dtype=np.uint32)
         self._over_bits(found, np.subtract)
         counts: Family = found[self.sizes, np.arange(found.shape[1])] > 0
         return counts
 
-    def _over_bits(
-        self, values: Int64Array, operation: Callable[..., npt.NDArray[np.int64]]
-    ) -> None:
+    def _over_bits(self, values: Numbers, operation: Callable[..., Numbers]) -> None:
         for i in range(self.units):
             pairs = values.reshape(len(values), -1, 2, 1 << i)
             operation(pairs[:, :, 1], pairs[:, :, 0], out=pairs[:, :, 1])
