@@ -91,6 +91,13 @@ def test_all_assignments_of_exact_tests(within: str) -> None:
     assert found == {True, False}
 
 
+def test_lower_bounds_of_sms_reject_nothing() -> None:
+    tasks = [gs.Task(name, 10, [gs.Kernel(9, blocks=600, threads=1024)]) for name in "ab"]
+    for name, schedulable in (("H100", False), ("B200", None)):
+        answer = gs.mig(gs.Workload(tasks), gs.Platform(name), "pbs")
+        assert answer.schedulable is schedulable and not answer.spent
+
+
 def check_parts(answer: gs.MigAllocation) -> None:
     """Every task with a kernel is in one instance, and the instances fit the GPU."""
     gpu, n = answer.platform.gpu, len(answer.workload)
@@ -295,6 +302,12 @@ def test_texts_and_tables() -> None:
     odd = gs.Workload([task.replace(name=f"<{task.name}>") for task in pair()], tick="us")
     assert "<small>" not in gs.mig(odd, H100)._repr_html_()
     assert any("bus" in text for text in answer.assumptions)
+    setup = gs.analyze(pair(), H100, "mig").setup
+    assert setup == tuple(
+        f"{name}: {answer.parts[i].instance}"
+        for name, i in zip(pair().names, answer.instance, strict=True)
+    )
+    assert gs.analyze(pair("500us"), H100, "mig").setup == ()
     least = gs.mig(pair(), gs.Platform("B200", mig=["3g.90gb", "1g.23gb"]))
     assert any("the least that are known of 3g.90gb" in text for text in least.assumptions)
 

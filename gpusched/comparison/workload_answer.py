@@ -13,7 +13,7 @@ from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.text import clip
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.ways import OptionValue
-from gpusched.model.answers.answer import Claim, Times, missing
+from gpusched.model.answers.answer import Claim, Flags, Times, missing
 from gpusched.model.answers.times_in_text import tick_length
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.platforms import Platform
@@ -36,13 +36,30 @@ class _Named(Protocol):
 
 
 class Detail(Protocol):
-    """Parts of a method's answer that are used for that of a workload, as of ``Answer``."""
+    """Answer of a method: an ``Answer`` for a derived model, or for the workload itself."""
 
     @property
     def _tasks(self) -> _Named: ...
     @property
+    def claim(self) -> Claim: ...
+    @property
+    def accepted(self) -> Flags: ...
+    @property
+    def rejected(self) -> Flags: ...
+    @property
+    def schedulable(self) -> Flags: ...
+    @property
+    def response(self) -> Times: ...
+    @property
+    def bounded(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def slack(self) -> Times: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
     def assumptions(self) -> tuple[str, ...]: ...
     def why(self, task: int | str | None = None) -> str: ...
+    def to_frame(self) -> pd.DataFrame: ...
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes: ...
     def _repr_html_(self) -> str: ...
 
@@ -136,12 +153,13 @@ class WorkloadAnswer:
 
     @property
     def setup(self) -> tuple[str, ...]:
-        """Sentences on what a test has chosen for each task: core, SMs, priority on the core.
+        """Sentences on what a test has chosen for each task: core, SMs, priority, GPU instance.
 
         Empty for methods that assign nothing; ``schedule`` has the batches of PBS.
         """
         if not isinstance(self.detail, Verdict):
-            return ()
+            chosen: tuple[str, ...] = getattr(self.detail, "setup", ())
+            return chosen
         hosts, found = self.detail.hosts, []
         for i, name in enumerate(hosts.name):
             parts = [f"core {hosts.core[i]}" if hosts.core[i] >= 0 else "no core"]

@@ -86,6 +86,7 @@ def allocated(
     parts = () if found.sets is None else _parts(found.sets, by_counts, kinds, tests)
     users = {task for unit in units for task in unit}
     said = [*_ASSUMED, *_bounds_said(parts), *models.cpu_doubts()]
+    known = all(one.profile.sms_known for row in configurations for one in row)
     claim = "sufficient" if within.method is None else within.method.claim
     return MigAllocation(
         workload=workload,
@@ -94,7 +95,7 @@ def allocated(
         options=dict(options),
         claim=cast(Claim, claim),
         parts=parts,
-        rejected=found.complete and claim == "exact" and not tests.undecided,
+        rejected=found.complete and claim == "exact" and known and not tests.undecided,
         spent=found.sets is None and not found.complete,
         tested=tests.tested,
         seconds=perf_counter() - began,

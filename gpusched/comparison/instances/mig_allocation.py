@@ -70,7 +70,8 @@ class MigAllocation:
         A ``MigPart`` for each GPU instance that has tasks: ``instance`` (its ``profile`` and
         ``start``), ``tasks`` (their numbers) and ``answer``; none where no assignment was found.
     rejected
-        Whether it is shown that every assignment misses a deadline: for exact tests alone.
+        Whether it is shown that every assignment misses a deadline: for exact tests alone, and
+        where the SMs of all profiles are known.
     spent
         Whether the search ended before all assignments were tried, as its budget was spent or as
         there are too many tasks. Where it is False and the workload is not accepted, the test
@@ -146,6 +147,16 @@ class MigAllocation:
         """Deadline minus response bound: int64 ticks ``(n,)``; masked without a bound."""
         late = deadlines_of(self.workload) - self.response.filled(0)
         return missing(late, self.bounded & ~np.ma.getmaskarray(self.response))
+
+    @property
+    def setup(self) -> tuple[str, ...]:
+        """Sentences on the instance of each task that has one."""
+        names, at = self.workload.names, self.instance.tolist()
+        return tuple(
+            f"{clip(name, 60)}: {self.parts[i].instance}"
+            for name, i in zip(names, at, strict=True)
+            if i >= 0
+        )
 
     @property
     def assumptions(self) -> tuple[str, ...]:
