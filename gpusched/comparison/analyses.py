@@ -17,7 +17,7 @@ from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
-from gpusched.comparison.instances.allocation_search import allocated, inner_way
+from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
@@ -154,7 +154,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
             f"method: got {way.name!r}, which has no test in this package, expected another way; "
             "gs.observe (gpusched simulate) simulates it"
         )
-    inner = request.options.get("within", _WITHIN) if way.name == "mig" else None
+    inner = request.options.get("within", WITHIN.default) if way.name == "mig" else None
     _refuse_unknown_options(way, request.options, () if inner is None else (inner_way(inner),))
     raise_if_stopped(request.stop)
     options = dict(request.options)
@@ -336,7 +336,7 @@ def instances_for(
     report: Callable[[int], object] = lambda done: None,
 ) -> MigAllocation:
     """GPU instances for the tasks; ``options`` are ``within`` and those of that way."""
-    within = inner_way(options.get("within", _WITHIN))
+    within = inner_way(options.get("within", WITHIN.default))
     inner = {name: value for name, value in options.items() if name != "within"}
     _refuse_unknown_options(within, inner)
 
@@ -361,6 +361,5 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "pbs": _search,
 }
 
-_WITHIN = "streams"
 _MORE_OPTIONS = {"stgm": {"apart"}}
 _OF_PLATFORM = {"overhead"}

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, cast
 
 from gpusched._support.budget import Budget
+from gpusched._support.registry import methods
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.instances.instance_search import MOST_EXACT, Found, search_instances
 from gpusched.comparison.instances.instance_tests import InstanceTests, Spent, Test, bits
@@ -18,13 +19,15 @@ from gpusched.model.gpu import GPU
 from gpusched.model.gpus.mig_placements import MigInstance
 from gpusched.model.views.view_source import listed, runs_on_cpu
 
-__all__ = ["MOST_UNITS", "allocated", "inner_way"]
+__all__ = ["MOST_UNITS", "WITHIN", "allocated", "inner_way"]
 
 MOST_UNITS = 64
 """Tasks with GPU segments, or cores, for which instances are searched at all."""
 
-_ISOLATED = ("streams", "edf_serial", "edf_parallel", "pbs")
-_BY_CORE = ("mpcp", "fmlp_plus")
+WITHIN = methods()["mig"].option("within")
+"""The option of the way within, with its choices and the usual one."""
+
+_BY_CORE = ("mpcp", "fmlp_plus")  # the others assume that CPU work is not delayed
 _REFUSED = {
     "gpu_server": "each instance would need a server, on a core that no test assigns",
     "stgm": "it chooses cores for the tasks of one instance as if the others had none",
@@ -45,11 +48,12 @@ def inner_way(name: object) -> Way:
         way = way_of(name)
     except ValueError as error:
         raise ValueError(f"within:{str(error).removeprefix('method:')}") from None
-    if way.name in (*_ISOLATED, *_BY_CORE):
+    if way.name in WITHIN.choices:
         return way
-    known = ", ".join((*_ISOLATED, *_BY_CORE))
     reason = _REFUSED.get(way.name, "it has no test of its own")
-    raise ValueError(f"within: got {way.name!r}, expected one of {known}; {reason}")
+    raise ValueError(
+        f"within: got {way.name!r}, expected one of {', '.join(WITHIN.choices)}; {reason}"
+    )
 
 
 def allocated(
@@ -66,7 +70,7 @@ def allocated(
     workload, gpu = models.workload, models.gpu()
     configurations = _configurations(models, gpu)
     units = _units(models, within)
-    if within.name in _ISOLATED:
+    if within.name not in _BY_CORE:
         models.refuse_cpu_overload()
     kinds = _kinds(configurations)
     gpus = [gpu.instance(labels[0]) for labels in kinds]
