@@ -31,7 +31,8 @@ def joined(named: Sequence[tuple[str, Timeline, int]]) -> Timeline:
     named
         For each, at least one: its name, the timeline, and a number by which its colours are
         shifted, so that colours of different timelines differ. Windows begin at one instant; the
-        picture ends where the first one ends that does not show all pieces.
+        picture ends where the first one ends that does not show all pieces. Timelines with images
+        (`Raster`), which fill their own windows, are not for this.
     """
     lanes: list[Lane] = []
     first: list[int] = []

@@ -6,8 +6,9 @@ with the rules of the scheduling hierarchy.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,11 @@ from gpusched._support.text import shown
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from gpusched._draw.timeline import Timeline
+    from gpusched.io.log_records import Simulated
+    from gpusched.model.gpu import GPU
 
 __all__ = ["BlockLog"]
 
@@ -225,6 +231,134 @@ class BlockLog(Frozen):
         return pd.DataFrame(
             table | {key: getattr(self, key)[self.kernel] for key in ("name", "joined", *_KERNELS)}
         )
+
+    # Pictures
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        by: Literal["sm", "stream"] = "sm",
+        gpu: GPU | str | None = None,
+        unit: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        against: Simulated | None = None,
+        shift: int | None = None,
+        tolerance: int = 0,
+    ) -> Axes:
+        """Draw the log with Matplotlib, alone or above a simulation of it.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure unless given.
+        by
+            "sm": a lane per SM with its blocks, as high as their shares of its warps, as in
+            ``Hierarchy.plot``. "stream": a lane per stream with its kernels from their first start
+            to their last end, and triangles where they are launched.
+        gpu
+            A `GPU`, or the name of a preset: its SMs, with all of their warps, are drawn. Unless
+            given, the SMs up to the last one of the log, with the most warps that it has on one.
+        unit
+            Unit of a tick: None, "ns", "us", "ms" or "s".
+        since, until
+            The window in ticks of the log's clock. On the axis, 0 is the log's first instant. More
+            than 700 groups of blocks (4000 with ``until``) are drawn as means, as in
+            ``Hierarchy.plot``.
+        against
+            A run of ``gs.simulate.hierarchy`` of the same kernels: launch k has as many blocks as
+            kernel k of the log. Each lane has the log above and the run below; of more than 16 SMs,
+            all of the log are above all of the run. Blocks (kernels, by stream) that start or end
+            at other times have a red outline. By SM, the lane "differing" below shows the share of
+            the log's running warps that such blocks have.
+        shift
+            Ticks that are added to the run's times. Unless given, the first launches of both are at
+            one instant.
+        tolerance
+            Ticks by which starts and ends may differ without being marked.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            ``ax``, or those of the new figure.
+
+        Raises
+        ------
+        ValueError
+            A GPU with fewer SMs than the log, an SM from 2**20 on, an empty window, times that span
+            more than 2**60 ticks, a run of other kernels or without its blocks.
+        TypeError
+            Something else than a run in ``against``.
+        """
+        from gpusched._draw import timeline_axes
+
+        drawn = self._picture(by, gpu, unit, since, until, against, shift, tolerance)
+        shown: Axes = timeline_axes.plot(drawn, ax)
+        return shown
+
+    def to_svg(
+        self,
+        *,
+        by: Literal["sm", "stream"] = "sm",
+        gpu: GPU | str | None = None,
+        unit: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        against: Simulated | None = None,
+        shift: int | None = None,
+        tolerance: int = 0,
+    ) -> str:
+        """The same picture as an SVG document, without Matplotlib; see ``plot``.
+
+        Examples
+        --------
+        >>> log = gs.io.BlockLog(["a"], 0, 0, 1, 32, 0, 0, [0], 0, 0, 40, 90)
+        >>> run = gs.simulate.hierarchy(gs.Launches([0], 60), "Xavier")
+        >>> "1 of 1 blocks differ in time by more than 20" in log.to_svg(against=run, tolerance=20)
+        True
+        """
+        from gpusched._draw import svg
+
+        return svg.svg(self._picture(by, gpu, unit, since, until, against, shift, tolerance))
+
+    def _picture(self, *options: Any) -> Timeline:
+        from gpusched.io import log_timeline
+
+        return log_timeline.picture(self, log_timeline.Options(*options))
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def to_chrome_trace(
+        self, path: str | os.PathLike[str], *, gpu: GPU | str | None = None, tick: int = 1
+    ) -> None:
+        """Write the log for Perfetto (ui.perfetto.dev) and chrome://tracing.
+
+        A process per SM, with lanes of blocks and a counter of its warps, and a process "streams"
+        with a lane per stream, in which kernels last from their first start to their last end.
+        Times are those of the log.
+
+        Parameters
+        ----------
+        path
+            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+        gpu
+            Its name is stored; None: unknown.
+        tick
+            Length of a tick in ns.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        TypeError, ValueError
+            ``tick`` is not a positive integer, a GPU with fewer SMs than the log.
+        """
+        from gpusched._draw import chrome_trace
+        from gpusched.io import log_timeline
+
+        chrome_trace.write_timeline(log_timeline.trace(self, gpu), path, tick)
 
     def __reduce__(self) -> Any:
         return (_restored, ({f.name: getattr(self, f.name) for f in fields(self)},))

@@ -60,9 +60,8 @@ _CAPABILITIES = {
     (12, 1): (1536, 24, 100, 99),
 }
 
-# Kilobytes of an SM that can be shared memory, by compute capability from 7.0 on: CUDA C++
-# Programming Guide, the sections on shared memory of each compute capability. Of 11.0 it says
-# nothing yet; its largest carve-out is that of 9.0.
+# Kilobytes of an SM that can be shared memory, by compute capability from 7.0 on: CUDA Programming
+# Guide, "Shared Memory Capacity per Compute Capability" (7.0 and 7.2: its edition of CUDA 12).
 _VOLTA, _AMPERE = (0, 8, 16, 32, 64, 96), (0, 8, 16, 32, 64, 100, 132, 164)
 _CARVEOUTS = {
     (7, 0): _VOLTA,
