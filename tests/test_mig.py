@@ -239,6 +239,7 @@ def test_tasks_of_a_core_stay_together() -> None:
     assert answer.instance[0] == answer.instance[2] != answer.instance[1]
     assert answer.parts[0].answer.options == {"mode": "suspend"}
     run = gs.observe(w, gs.Platform("H100", cpus=2), "mig", within="mpcp", mode="suspend")
+    assert "core 0" in run.to_svg(until=50_000)
     assert (run.worst <= answer.response).all()
     both = w.replace(tasks=[task.replace(core=0) for task in w])
     assert not gs.mig(both, gs.Platform("H100", cpus=1), "mpcp").accepted

@@ -349,7 +349,7 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     said = (text for run in runs for text in run.assumptions if text != _PERIODIC)
     details: dict[str, ModelRun] = {}
     for part, run in zip(found.parts, runs, strict=True):
-        assert not isinstance(run.detail, InstanceRuns)
+        assert isinstance(run.detail, ModelRun)
         details[str(part.instance)] = run.detail
     open_ends = [run.now for run in runs if (run.finish < 0).any()]
     return _Jobs(

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
-from gpusched.comparison.instances.instance_runs import InstanceRuns, ModelRun
+from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.report.short_runs import ShortRun
 from gpusched.comparison.workload_answer import tick_unit
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
+from gpusched.simulate.host_result import HostRun
 
 __all__ = ["timelines_html"]
 
@@ -78,7 +79,7 @@ def _svg(run: WorkloadRun) -> str:
     return detail.to_svg(unit=unit)
 
 
-def _parts_of(detail: ModelRun | InstanceRuns) -> object | None:
+def _parts_of(detail: FifoRun | HostRun | Hierarchy | InstanceRuns) -> object | None:
     """The bars of a picture, None where they were not kept."""
     if isinstance(detail, InstanceRuns):
         kept = [_parts_of(run) for run in detail.runs.values()]
