@@ -45,7 +45,9 @@ _PRESETS: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
     "L40S": (142, (8, 9), _DESKTOP),  # data sheet: 18,176 cores, 142 RT cores
     "V100": (80, (7, 0), _DESKTOP),
     "A100": (108, (8, 0), _DESKTOP | {"copy_engines": 5}),
+    "A30": (56, (8, 0), _DESKTOP),  # nvidia-smi mig -lgip: 4g.24gb, the whole GPU, has 56 SMs
     "H100": (132, (9, 0), _DESKTOP | {"copy_engines": 3}),
+    "H100 PCIe": (114, (9, 0), _DESKTOP),  # data sheet: 114 SMs
     "H200": (132, (9, 0), _DESKTOP),
     "GH200": (132, (9, 0), _DESKTOP),  # the GPU of an H100 SXM
     "B200": (148, (10, 0), _DESKTOP),
