@@ -6,6 +6,7 @@ They are dicts as reference.hierarchy takes them; simulated() gives them to the 
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,43 @@ def random_system(
             [rng.choice([1000, 3000, 3000, 7000, rng.choice([1009, 2003, 4001])]) for _ in "1234"]
             for _ in range(n)
         ]
+    add_orders(rng, system)
     return system
+
+
+def add_orders(rng: random.Random, system: System) -> None:
+    """Graphs, programmatic launches and triggers, in some systems."""
+    n = len(system["time"])
+    system["graph"] = system["programmatic"] = system["trigger"] = None
+    if rng.random() < 0.4:
+        graph = system["graph"] = [-1] * n
+        after = system["after"] = system["after"] or [[] for _ in range(n)]
+        for number in rng.sample(range(100), rng.randint(1, 3)):
+            nodes = rng.sample(range(n), rng.randint(1, n))
+            nodes = [i for i in nodes if graph[i] < 0][: rng.choice([1, 3, 5, n])]
+            for i in nodes:
+                graph[i] = number
+                for key in ("time", "stream"):
+                    system[key][i] = system[key][nodes[0]]
+            for a, b in pairwise(nodes):  # in the order of `nodes`: no circle
+                if rng.random() < 0.6:
+                    after[b] = list({*after[b], a, rng.choice(nodes[: nodes.index(b)])})
+    if rng.random() < 0.4:
+        likely = rng.choice([0.3, 0.9])
+        system["programmatic"] = [int(rng.random() < likely) for _ in range(n)]
+        for i in range(n):
+            if system["graph"] and system["graph"][i] >= 0 and system["programmatic"][i]:
+                make_programmatic(system, i)
+    if rng.random() < (0.8 if system["programmatic"] else 0.1):
+        system["trigger"] = [rng.choice([-1, 0, 1, rng.randint(0, 15)]) for _ in range(n)]
+
+
+def make_programmatic(system: System, i: int) -> None:
+    """Leave a node its first kernel in the graph as the only one that it waits for."""
+    graph, kind = system["graph"], system["kind"]
+    primary = [j for j in system["after"][i] if j != i and graph[j] == graph[i] and kind[j] == 0]
+    system["after"][i] = primary[:1] or system["after"][i]
+    system["programmatic"][i] = int(bool(primary) or kind[i] > 0)
 
 
 def extreme_system(rng: random.Random) -> System:
@@ -147,6 +184,7 @@ def extreme_system(rng: random.Random) -> System:
         chosen = [rng.randint(0, 2) * (rng.random() < 0.3) for _ in range(n)]
         system["after"] = [[rng.randrange(n) for _ in range(k)] for k in chosen]
     system["sms_per_gpc"] = rng.choice([1, 2, 3, 100])
+    add_orders(rng, system)
     return system
 
 
@@ -218,7 +256,10 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         *(ragged(given) if any(given) else (None, None)),
         *ragged(system["after"]),
         None if factors is None else ints(factors).ravel(),
-        None if system.get("carveout") is None else ints(system["carveout"]),
+        *(
+            None if system.get(key) is None else ints(system[key])
+            for key in ("carveout", "graph", "programmatic", "trigger")
+        ),
         system["sms_per_gpc"],
         np.array([1, 2, 3, 4], dtype=np.uint64),
         0,

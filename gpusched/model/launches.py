@@ -32,6 +32,7 @@ from gpusched.model.launch_columns import (
     STREAM_KINDS,
     Changes,
     changed,
+    check_orders,
     codes,
     fill_durations,
     launch_names,
@@ -41,6 +42,7 @@ from gpusched.model.launch_columns import (
     read_factors,
     read_streams,
     row_count,
+    switches,
 )
 
 if TYPE_CHECKING:
@@ -53,10 +55,11 @@ __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
 _COLUMNS = (
     *("time", "kind", "stream", "blocks", "threads", "regs", "smem", "carveout"),
-    *("duration", "longest", "bytes"),
+    *("duration", "longest", "bytes", "graph", "programmatic", "trigger"),
 )
 _STREAM_COLUMNS = ("stream_context", "stream_priority", "stream_kind")
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
+_USUAL = {"carveout": -1, "graph": -1, "trigger": -1}  # of the others: 0
 _SHOWN = 40
 
 
@@ -100,6 +103,20 @@ class Launches(Saved):
     after
         Per launch, the indices of launches that have to end before it may join its queue, besides
         those before it in its stream (as ``cudaStreamWaitEvent`` does); stored as tuples.
+    graph
+        Number of the CUDA graph of which it is a node; -1: none. The nodes of a graph have the same
+        time and stream. The graph as a whole takes its place in the stream, that of its first node;
+        among each other its nodes are ordered by ``after`` alone.
+    programmatic
+        True for a kernel that may start before the end of its primary, the kernel right before it
+        in its stream: when all blocks of the primary have started, and triggered or ended
+        (programmatic dependent launch). A node of a graph needs one entry in ``after``, a kernel of
+        the graph, which is its primary. First in its stream, or behind a copy or a graph, it is an
+        ordinary launch. What its blocks wait for themselves (``cudaGridDependencySynchronize``) is
+        part of their time. Stored as 0 and 1, for copies as 0.
+    trigger
+        Ticks from the start of each block to its trigger, for a programmatic kernel behind it; -1,
+        also stored for copies, and what exceeds the block's time: at the block's end.
     block_times
         Per launch None, or a time for each block of the kernel, which replaces ``duration`` and
         ``longest`` (they are then stored as the shortest and the longest of them).
@@ -148,6 +165,9 @@ class Launches(Saved):
     duration: Int64Array
     longest: Int64Array
     bytes: Int64Array
+    graph: Int64Array
+    programmatic: Int64Array
+    trigger: Int64Array
     after: tuple[tuple[int, ...], ...]
     block_times: tuple[Int64Array | None, ...] | None
     interference: Int64Array | None
@@ -171,6 +191,9 @@ class Launches(Saved):
         carveout: npt.ArrayLike = -1,
         longest: Numbers = None,
         after: Sequence[Sequence[int] | int | None] | None = None,
+        graph: npt.ArrayLike = -1,
+        programmatic: npt.ArrayLike = False,
+        trigger: npt.ArrayLike = -1,
         block_times: Sequence[Numbers] | None = None,
         bytes: npt.ArrayLike = 0,
         bandwidth: float | Fraction | None = None,
@@ -192,12 +215,16 @@ class Launches(Saved):
             "carveout": int_array(carveout, "carveout"),
             "duration": int_array(0 if duration is None else duration, "duration"),
             "bytes": int_array(bytes, "bytes"),
+            "graph": int_array(graph, "graph"),
+            "programmatic": switches(programmatic, "programmatic"),
+            "trigger": int_array(trigger, "trigger"),
         }
         n = row_count(given, "time", {"after": after, "block_times": block_times, "name": name})
         rows = {key: one_each(array, n, key, "launches") for key, array in given.items()}
         for key in ("time", "regs", "smem", "duration", "bytes"):
             at_least(rows[key], 0, key)
-        at_least(rows["carveout"], -1, "carveout")
+        for key in _USUAL:
+            at_least(rows[key], -1, key)
         copies = rows["kind"] > 0
         rows["carveout"][copies] = -1
         for key in ("blocks", "threads", "regs", "smem"):
@@ -219,8 +246,10 @@ class Launches(Saved):
                 f"longest[{i}]: got {rows['longest'][i]}, expected at least the duration, "
                 f"{rows['duration'][i]}"
             )
+        edges = read_after(after, n)
+        check_orders(rows, edges)
         values: dict[str, Any] = {key: frozen(rows[key]) for key in _COLUMNS}
-        values["after"] = read_after(after, n)
+        values["after"] = edges
         values["block_times"] = times
         values["interference"] = None if interference is None else read_factors(interference, n)
         values["name"] = names(name, "name", launch_names(rows["kind"]), "launch")
@@ -535,7 +564,7 @@ class Launches(Saved):
         return f"<Launches: {kernels} kernels{copies} in {self.streams} streams{contexts}>"
 
     def _repr_html_(self) -> str:
-        usual = dict.fromkeys(_COLUMNS, 0) | {"carveout": -1}
+        usual = dict.fromkeys(_COLUMNS, 0) | _USUAL
         shown = [
             key
             for key, value in usual.items()

@@ -60,7 +60,8 @@ class Hierarchy(Saved, Frozen):
     Attributes
     ----------
     head
-        When all launches before it in its stream had ended.
+        When all launches before it, or before its graph, in its stream had ended; for a
+        programmatic kernel, when all blocks of its primary had triggered or ended.
     joined
         When it joined the queue of kernels, or that of a copy engine.
     first, dispatched

@@ -65,8 +65,19 @@ def hierarchy(
     kernel leaves the queue when all its blocks have started. Running blocks are interrupted only by
     the end of their context's time slice, which freezes them.
 
+    A CUDA graph takes one place in its stream: all its nodes are heads when what is before it has
+    ended, join when the nodes that they depend on have ended, and what is behind it follows when
+    all of them have. It is assumed to be like one kernel in its channel, as the launch and the end
+    of a graph go through its stream's channel: its kernels wait for those launched before it, later
+    ones until all of its kernels are fully dispatched; among each other, on streams of the driver's
+    own, they need no channel. A programmatic
+    kernel is a head when all blocks of its primary, the kernel before it, have started, and
+    triggered or ended; a block's trigger comes later where a time slice freezes the block or
+    interference slows it down. The launch behind waits for both, and for all before them.
+
     At one instant: blocks and copies end; operations are launched; those that may join their queues
-    do so in the order of launch; contexts change; blocks start.
+    do so in the order of launch; contexts change; blocks start. The nodes of a graph are launched
+    one after the other, where its first one is.
 
     Parameters
     ----------
@@ -155,6 +166,7 @@ def hierarchy(
         raise ValueError(f"sms_per_gpc: got {per_gpc}, expected 1 or more")
     given_begin, given = _ragged(launches.block_times)
     after_begin, after = _ragged(launches.after)
+    early = bool(launches.programmatic.any())  # without, triggers change nothing
     simulation = _core.hierarchy_open(
         gpu._limits,
         gpu.sm_order,
@@ -182,6 +194,9 @@ def hierarchy(
         after=after,
         interference=None if launches.interference is None else launches.interference.ravel(),
         carveout=launches.carveout,
+        graph=launches.graph if (launches.graph >= 0).any() else None,
+        programmatic=launches.programmatic if early else None,
+        trigger=launches.trigger if early and (launches.trigger >= 0).any() else None,
         sms_per_gpc=per_gpc,
         key=seed_key(seed),
         index=number,
