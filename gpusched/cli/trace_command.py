@@ -190,7 +190,7 @@ def _why_not(tasks: KernelTasks, result: Search) -> str:
         return f"not decided ({result.reason})"
     proof = result.certificate
     if isinstance(proof, Overload):
-        return f"not schedulable: the jobs of a hyperperiod take {proof.load:.2f} times as long"
+        return f"not schedulable: the jobs of a hyperperiod take {proof.demand:.2f} times as long"
     if isinstance(proof, DeadInterval):
         who = ", ".join(tasks.name[i] for i in proof.tasks)
         start, end, least = map(duration, (proof.start, proof.end, proof.least))

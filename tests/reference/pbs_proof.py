@@ -1,8 +1,8 @@
 """Checks of proofs that the Parallel Batch Scheduler misses a deadline, whatever batches it runs.
 
 Source: "GPUSched", section 2.4 (the scheduler), and for each kind of proof the argument below.
-Arrivals are half-open: a batch from t to t' picks up what arrives in (t, t'].  completion[mask] == 0
-marks a batch that is not eligible.  Only jobs released before the horizon H count; None: all jobs.
+Arrivals are half-open: a batch from t to t' picks up what arrives in (t, t'].  A batch whose
+completion is 0 is not eligible.  Only jobs released before the horizon H count.
 
 Each function returns None where the proof holds, else a sentence on what is wrong.
 
@@ -135,7 +135,9 @@ def check_states(
 
     def interval(t):
         """Start of the interval that holds t."""
-        return max([0] + [o + p * (a - 1) for p, o, a in zip(period, offset, arrived(t), strict=True) if a])
+        return max(
+            [0] + [o + p * (a - 1) for p, o, a in zip(period, offset, arrived(t), strict=True) if a]
+        )
 
     def due(i, done):
         """Deadline of the oldest job of a task that is left, pending or not."""
