@@ -104,19 +104,21 @@ def test_a_first_instant_that_is_alive() -> None:
 def test_certificates_of_the_search_hold() -> None:
     """Of sets as in [RTNS24], section 6.1, in ticks of 1 ns."""
     kinds: Counter[str] = Counter()
-    tasks = gs.generate.gpusched(5, 1.4, count=100, seed=3)
-    tables = gs.BatchTable.from_utilization(tasks, (1.7, 1.9), seed=3)
-    tasks = gs.KernelTasks(tasks.period, tasks.wcet, deadline=tasks.period * 3 // 4)
-    stages = gs.pbs.search(tasks, tables).stage
-    for i in np.flatnonzero((stages == "overload") | (stages == "dead_interval")):
-        found = gs.pbs.search(tasks[i], tables[i])
-        assert found.certificate is not None
-        columns = (tasks[i].period, tasks[i].deadline, tasks[i].offset, tables[i].completion)
-        case = Case(*(column.tolist() for column in columns))
-        assert holds(found.certificate, case, False, False)
-        assert holds(found.certificate, case, True, False)
-        assert found.why() == found.certificate.words(tasks[i])
-        kinds[found.stage] += 1
+    for load, share in ((1.4, 1.0), (1.0, 0.625)):
+        tasks = gs.generate.gpusched(5, load, count=50, seed=3)
+        tables = gs.BatchTable.from_utilization(tasks, (1.7, 1.9), seed=3)
+        deadline = (tasks.period * share).astype(np.int64)
+        tasks = gs.KernelTasks(tasks.period, tasks.wcet, deadline=deadline)
+        stages = gs.pbs.search(tasks, tables).stage
+        for i in np.flatnonzero((stages == "overload") | (stages == "dead_interval")):
+            found = gs.pbs.search(tasks[i], tables[i])
+            assert found.certificate is not None
+            columns = (tasks[i].period, tasks[i].deadline, tasks[i].offset, tables[i].completion)
+            case = Case(*(column.tolist() for column in columns))
+            assert holds(found.certificate, case, False, False)
+            assert holds(found.certificate, case, True, False)
+            assert found.why() == found.certificate.words(tasks[i])
+            kinds[found.stage] += 1
     assert kinds["overload"] > 5 and kinds["dead_interval"] > 5, kinds
 
 
