@@ -8,6 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched import analysis, comparison, pbs
+from gpusched.pbs import certificates
 
 pytestmark = pytest.mark.python
 
@@ -15,7 +16,7 @@ MODULES = [
     "gpusched.model.answers.answer",
     *(
         info.name
-        for package in (analysis, comparison, pbs)
+        for package in (analysis, comparison, pbs, certificates)
         for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
     ),
 ]

@@ -365,7 +365,7 @@ def search(
 
 
 def _proof(stage: str, proofs: Any) -> dict[str, Any] | None:
-    """What the core has proven at this stage, for `certificate_of`."""
+    """The proof of a stage, from the numbers of the core, for `certificate_of`."""
     (scale, prices, _, _), (_, start, end, mask, least) = proofs
     if stage == "overload":
         return {"kind": "window", "window": None, "prices": prices, "scale": scale}

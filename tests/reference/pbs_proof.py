@@ -82,7 +82,7 @@ def check_prices(
         return wrong
     if window is None:
         if not repeating and not ends_in_time(period, deadline, offset):
-            return "for ever says nothing about one hyperperiod"
+            return "the long run says nothing about one hyperperiod"
         rate = sum(Fraction(y, p) for y, p in zip(prices, period, strict=True))
         return None if rate > scale else f"the load is {rate / scale}"
     end = NEVER if repeating else horizon

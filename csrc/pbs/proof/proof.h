@@ -21,8 +21,8 @@ typedef struct {
     int32_t subset_count;
 } gs_pbs_proof_t;
 
-/* What is proven: no schedule of the jobs released in one hyperperiod, or, repeating, of all jobs,
- * on a GPU that does not wait while work is ready, or may wait. */
+/* The statement that is proven: no schedule of the jobs released in one hyperperiod, or, repeating,
+ * of all jobs, on a GPU that does not wait while work is ready, or may wait. */
 typedef struct {
     bool idling;
     bool repeating;

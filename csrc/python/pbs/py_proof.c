@@ -2,7 +2,7 @@
 #include "python/support/pbs_arguments.h"
 #include "python/support/parameters.h"
 
-/* What every kind of proof comes with: the problem, the tasks it is about, the question. */
+/* Arguments of every kind of proof: the problem, the tasks it is about, the question. */
 typedef struct {
     gs_python_call_t call;
     gs_python_problem_t problem;

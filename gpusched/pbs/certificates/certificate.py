@@ -59,12 +59,13 @@ class Certificate(Saved, ABC):
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4})
-    >>> certificate = gs.pbs.search(tasks, table).certificate
-    >>> certificate.verify(tasks, table)
-    >>> certificate.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 1, (1,): 2}))
-    Traceback (most recent call last):
-    ...
-    gpusched.pbs.certificates.certificate.CertificateError: batch {0} is worth more than its ...
+    >>> certificate = gs.pbs.search(tasks, table, repeating=True).certificate
+    >>> certificate.verify(tasks, table, repeating=True)
+    >>> try:
+    ...     certificate.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 1, (1,): 2}))
+    ... except gs.pbs.CertificateError as error:
+    ...     print(error)
+    batch {0} is worth more than its completion time
     """
 
     def verify(

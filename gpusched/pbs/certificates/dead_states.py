@@ -30,11 +30,11 @@ class DeadStates(Certificate, Frozen):
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4, (0, 1): 6})
     >>> proof = gs.pbs.DeadStates(
-    ...     window=[], prices=[], scale=[], start=[0], pending=[[1, 1]], latest=[-1],
-    ...     span_begin=[0, 0], span_first=[], span_last=[],
+    ...     window=[], prices=[], scale=[], start=[0, 0], pending=[[1, 1], [0, 1]],
+    ...     latest=[2**63 - 1] * 2, span_begin=[0, 1, 2], span_first=[0, 3], span_last=[0, 3],
     ... )
     >>> proof
-    <DeadStates: 1 class of states, 0 spans, 0 windows>
+    <DeadStates: 2 classes of states, 2 spans, 0 windows>
     >>> proof.verify(tasks, table)
 
     Attributes

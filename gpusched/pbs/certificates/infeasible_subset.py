@@ -34,8 +34,6 @@ class InfeasibleSubset(Certificate):
     >>> proof
     <InfeasibleSubset: tasks 0, 1; <Overload: tasks 0, 1 need 1.417 times the time there is>>
     >>> proof.verify(tasks, table)
-    >>> proof.words(tasks)
-    'a, b miss a deadline even alone. The GPU is overloaded: ... take 1.417 times as long.'
 
     Attributes
     ----------
