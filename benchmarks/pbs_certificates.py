@@ -68,6 +68,7 @@ def small(sets: int, seed: int) -> list[str]:
             inner = proof.proof if isinstance(proof, gs.pbs.InfeasibleSubset) else proof
             if not isinstance(inner, gs.pbs.Overload) and not holds(proof, case, *questions[0]):
                 raise SystemExit(f"refused: {case}, {proof}, {questions[0]}")
+        true += subsets(rng, case, idling=False)
         given = {"made": true, "random": [garbage(rng, case) for _ in range(4)]}
         both = [*given["made"], *given["random"]]
         given["damaged"] = [damaged(rng, proof) for proof in both for _ in range(DAMAGES)]

@@ -51,7 +51,7 @@ class Case:
         return Case(*rows, pbs_proof.restricted(self.completion, tasks))
 
 
-MENUS = ([4, 6, 12], [3, 6, 9], [4, 8], [5, 10], [2, 3, 4])
+MENUS = ([4, 6, 12], [3, 6, 9], [4, 8], [5, 10], [2, 3, 4], [16, 24], [20])
 
 
 def random_case(rng: np.random.Generator, most: int = 4, menus: Any = MENUS) -> Case:
@@ -151,15 +151,15 @@ def _rows(case: Case) -> tuple[list[int], list[int], list[int], int]:
 
 
 def subsets(
-    rng: np.random.Generator, case: Case, most: int = 3
+    rng: np.random.Generator, case: Case, idling: bool = True, most: int = 3
 ) -> Iterator[gs.pbs.InfeasibleSubset]:
-    """Certificates by some of the tasks."""
+    """Certificates by some of the tasks; without idling they may be none."""
     for _ in range(2):
         size = int(rng.integers(1, min(case.n, most) + 1))
         tasks = sorted(rng.choice(case.n, size, replace=False).tolist())
         part = case.part(tasks)
         horizon = part.horizon if part.ends_in_time else case.horizon
-        for proof in certificates(rng, part, True, horizon):
+        for proof in certificates(rng, part, idling, horizon):
             yield gs.pbs.InfeasibleSubset(tuple(tasks), proof)
 
 
@@ -276,12 +276,9 @@ def _damaged_states(rng: np.random.Generator, given: gs.pbs.DeadStates) -> gs.pb
         keep = np.ones(len(given.start), np.int64)
         keep[e] = 2 * int(rng.random() < 0.3)
         return _entries_kept(values, keep)
-    if kind == 1 and len(given.span_first):  # a span is widened
+    if kind == 1 and len(given.span_first):  # a span is widened or narrowed
         s = int(rng.integers(len(given.span_first)))
-        if rng.random() < 0.5:
-            values["span_first"][s] -= 1
-        else:
-            values["span_last"][s] += 1
+        values[str(rng.choice(["span_first", "span_last"]))][s] += int(rng.choice([-1, 1]))
         return gs.pbs.DeadStates(**values)
     if kind == 2:  # tasks are swapped
         a, b = rng.integers(n, size=2)

@@ -24,7 +24,7 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.pbs.certificates import certificate_of
 
-SETS = 250
+SETS = 150
 CAMERAS = gs.KernelTasks([33_333, 16_667, 41_001], [10_000] * 3, name=["a", "b", "c"])
 SERIAL = gs.BatchTable([0, 10_000, 10_000, 0, 10_000, 0, 0, 0])
 TASKS = gs.KernelTasks(period=[4, 6], wcet=[3, 4], name=["camera", "lidar"])
@@ -56,7 +56,12 @@ def test_certificates_of_random_sets() -> None:
             inner = proof.proof if isinstance(proof, gs.pbs.InfeasibleSubset) else proof
             if isinstance(inner, gs.pbs.DeadStates):
                 assert holds(proof, case, *questions[0])
-        given = [*made, *parts, *(garbage(rng, case) for _ in range(3))]
+        given = [
+            *made,
+            *parts,
+            *subsets(rng, case, idling=False),
+            *(garbage(rng, case) for _ in range(3)),
+        ]
         given += [damaged(rng, proof) for proof in given for _ in range(2)]
         for proof in given:
             for question in questions:
@@ -181,6 +186,35 @@ def test_dead_states_that_waiting_leaves() -> None:
     assert holds(proof, case, False, False) and not holds(proof, case, True, False)
     with pytest.raises(gs.pbs.CertificateError, match=r"(waiting until|leads to)"):
         proof.verify(*case.objects(), idling=True)
+
+
+def test_subsets_are_proven_with_idle_time() -> None:
+    """The other tasks may keep the GPU busy, so that a subset waits although the GPU does not."""
+    case = Case([10, 10, 10], [10, 2, 10], [0, 1, 0], [0, 5, 2, 0, 1, 0, 0, 0])
+    part = case.part([0, 1])
+    proof = next(certificates(np.random.default_rng(1), part, False))
+    assert isinstance(proof, gs.pbs.DeadStates) and holds(proof, part, False, False)
+    subset = gs.pbs.InfeasibleSubset((0, 1), proof)
+    assert is_schedulable(case, False, False)
+    assert not holds(subset, case, False, False)
+
+
+@pytest.mark.parametrize(
+    ("spans", "good"),
+    [
+        ([(12, 15)], True),
+        ([(12, 13), (14, 15)], True),
+        ([(12, 14)], False),
+        ([(13, 15)], False),
+        ([(12, 12), (14, 15)], False),
+    ],
+)
+def test_every_instant_of_a_span_is_followed(spans: list[tuple[int, int]], good: bool) -> None:
+    """The first class claims 0 to 3, the batches of it take 12."""
+    case = Case([20, 20], [20, 20], [0, 0], [0, 12, 12, 0])
+    first = (0, (1, 1), None, [(0, 3)])
+    rest = [(0, (0, 1), None, spans), (0, (1, 0), None, [(12, 15)])]
+    assert holds(dead_states([first, *rest], [], 2), case, False, False) is good
 
 
 def test_unusable_arguments() -> None:
