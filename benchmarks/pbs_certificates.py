@@ -143,7 +143,7 @@ def large() -> list[str]:
             f"{min(times) * 1e3:8.1f} ms"
         )
     many = gs.KernelTasks([100] * 20, [7] * 20)
-    table = gs.BatchTable(np.r_[0, np.full(2**20 - 1, 90)])
+    table = gs.BatchTable(np.r_[0, np.full(2**20 - 1, 100)])
     prices = gs.pbs.Overload((10,) * 20, 2, 1.0)
     began = time.perf_counter()
     is_accepted(prices, many, table)
