@@ -104,9 +104,9 @@ def analyze(
     platform
         The machine.
     method
-        A way of sharing the GPU as `compare` names it ("streams", "mpcp", "fmlp_plus",
-        "gpu_server", "stgm", "mig", "srm", "container", "edf_serial", "edf_parallel", "pbs"), or
-        the name of its test in ``gs.methods()``.
+        A way of sharing the GPU as `compare` names it ("streams", "priority_streams", "mps",
+        "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig", "srm", "container", "edf_serial",
+        "edf_parallel", "pbs"), or the name of its test in ``gs.methods()``.
     gaps
         Where jobs are units (PBS), CPU work between two of their GPU segments counts as GPU time
         ("occupy"), or is refused.
@@ -250,6 +250,20 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
     return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
+def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    """Clients of MPS that may use all SMs: streams of one process."""
+    capped = [(process, share) for process, share in models.platform.mps or () if share < 100]
+    if capped:
+        process, share = capped[0]
+        raise ValueError(
+            f"mps: got {share} % of the SMs for {process}, expected 100; the package has no test "
+            "of clients that may not use all SMs (gs.observe simulates them)"
+        )
+    found = _streams(models.in_one_process(), request, options)
+    said = "clients of MPS delay each other as streams of one process do"
+    return _Found(found.answer, found.view, found.accepted, (*found.said, said))
+
+
 def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models.refuse_cpu_overload()
     view = models.chains("priority_streams")
@@ -366,6 +380,7 @@ def instances_for(
 _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
     "streams": _streams,
     "priority_streams": _priority_streams,
+    "mps": _mps,
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
     "gpu_server": _lock(analysis.gpu_server, "gpu_server"),

@@ -191,6 +191,7 @@ def _platform(platform: Platform) -> Document:
         "slowdown": list(platform.slowdown),
         "copy_engines": platform.copy_engines,
         "mig": _plain(platform.mig),
+        "mps": None if platform.mps is None else dict(platform.mps),
     }
 
 

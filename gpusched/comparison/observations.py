@@ -102,7 +102,7 @@ def observe(
         The machine.
     method
         A way of sharing the GPU that has a simulation: "one_stream", "streams",
-        "priority_streams", "time_slices", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig",
+        "priority_streams", "mps", "time_slices", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig",
         "srm", "container" or "driver". "streams" is played by ``gs.simulate.fifo``, whose model is
         that of its bounds, or else, as for jobs of several kernels, by ``gs.simulate.hierarchy``;
         "mig" by the simulation of its way within, for each GPU instance by itself.

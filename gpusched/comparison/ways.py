@@ -56,6 +56,8 @@ WAYS = (
     Way("streams", "a stream for each task, of equal priority", "fifo_bound", "fifo"),
     Way("priority_streams", "a stream for each task, with its priority", "priority_streams",
         "hierarchy"),
+    Way("mps", "a process for each task, as clients of MPS without time slices", "fifo_bound",
+        "hierarchy"),
     Way("time_slices", "a process for each task, in turns of a time slice", None, "hierarchy"),
     Way("mpcp", "a lock on the GPU, the most urgent waiting job next", "mpcp", "host",
         _modes("mpcp")),
@@ -83,16 +85,17 @@ OUTSIDE = {
     "gedf_tardiness": "it takes the time that jobs wait for the GPU from srm or container",
     "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",
     "fifo": "it plays the way streams",
-    "hierarchy": "it plays the ways one_stream, priority_streams and time_slices",
+    "hierarchy": "it plays the ways one_stream, priority_streams, mps and time_slices",
     "host": "it plays locks, servers, divided SMs and global EDF",
 }
 """Methods of ``gs.methods()`` that are no way of sharing a GPU by themselves, and why."""
 
-_BY_NAME = {name: way for way in WAYS for name in (way.test, way.name) if name is not None}
+_BY_NAME = {way.test: way for way in reversed(WAYS) if way.test is not None}
+_BY_NAME |= {way.name: way for way in WAYS}
 
 
 def way_of(name: object) -> Way:
-    """The way of this name, or the one whose test has it.
+    """The way of this name, or the first one whose test has it.
 
     Raises ValueError for another name, with the reason where it is that of a method.
     """
