@@ -21,7 +21,7 @@ def test_clients_are_bounded_as_streams():
     clients = gs.analyze(workload(), platform, "mps")
     streams = gs.analyze(workload((None, None)), platform, "streams")
     assert clients.schedulable and clients.response.tolist() == streams.response.tolist()
-    assert any("MPS" in text for text in clients.assumptions)
+    assert any("MPS" in text for text in clients.derivation)
     with pytest.raises(ValueError, match="process: got 2 processes"):
         gs.analyze(workload(), platform, "streams")
 
