@@ -225,7 +225,7 @@ def test_the_random_systems_have_everything() -> None:
         rules[system["limits"][10]] += system["carveout"] is not None
         deadlocks += bool(result["deadlock"])
         slices += len(result["slices"]) > 3
-    assert set(why) == set(range(13))
+    assert set(why) == set(range(16))
     assert min(why.values()) >= 10
     assert policies == set(POLICIES)
     assert min(rules[rule] for rule in range(3)) >= 10

@@ -478,6 +478,16 @@ class Hierarchy:
         rule = rule_of(self.system["limits"])
         return place.accepts(rule, context.present[sm], kernel.carveout)
 
+    # Before it runs ---------------------------------------------------------------------------
+
+    def most_at_once(self, row):
+        """Blocks of a kernel that empty SMs hold at once, in clusters; 0: no cluster fits a GPC."""
+        kernel = self.launch[row]
+        context = Context(len(self.order))
+        if kernel.cluster > 1 and not self.choose_gpc(context, kernel, None):
+            return 0
+        return self.all_at_once(context, kernel)[1]
+
     # Between instants -------------------------------------------------------------------------
 
     def look_at_waits(self):

@@ -36,28 +36,44 @@ int64_t gs_simulate_hierarchy_block_end(const gs_simulate_hierarchy_t *self)
                : context->resumed + (context->ends.entry[0].time - context->clock);
 }
 
-void gs_simulate_hierarchy_note_freed(gs_simulate_hierarchy_t *self,
-                                      gs_simulate_hierarchy_context_t *context, int32_t sm)
+/* Records that blocks have ended on the SM at a position. */
+static void note_freed(gs_simulate_hierarchy_group_t *group, int32_t position)
 {
-    int32_t position = self->position[sm];
-    if (context->head < 0 || context->is_freed[position]) {
+    if (group->head < 0 || group->is_freed[position]) {
         return;
     }
-    context->is_freed[position] = true;
-    int32_t at = context->freed_count++; /* ascending: the placement follows the SM order */
-    for (; at > 0 && context->freed[at - 1] > position; at--) {
-        context->freed[at] = context->freed[at - 1];
+    group->is_freed[position] = true;
+    int32_t at = group->freed_count++; /* ascending: the placement follows the SM order */
+    for (; at > 0 && group->freed[at - 1] > position; at--) {
+        group->freed[at] = group->freed[at - 1];
     }
-    context->freed[at] = position;
+    group->freed[at] = position;
 }
 
-static void forget_freed(gs_simulate_hierarchy_context_t *context, int64_t head)
+static void forget_freed(gs_simulate_hierarchy_group_t *group, int64_t head)
 {
-    for (int32_t k = 0; k < context->freed_count; k++) {
-        context->is_freed[context->freed[k]] = false;
+    for (int32_t k = 0; k < group->freed_count; k++) {
+        group->is_freed[group->freed[k]] = false;
     }
-    context->freed_count = 0;
-    context->head = head;
+    group->freed_count = 0;
+    group->head = head;
+}
+
+void gs_simulate_hierarchy_remove_blocks(gs_simulate_hierarchy_t *self,
+                                         gs_simulate_hierarchy_context_t *context,
+                                         const gs_simulate_hierarchy_flight_t *flight)
+{
+    const gs_simulate_hierarchy_op_t *op = &self->op[flight->op];
+    gs_placement_remove(&context->placer, flight->sm, &op->take, flight->blocks);
+    if (op->is_confined) {
+        int64_t stream = self->model.stream[flight->op];
+        gs_simulate_hierarchy_hold(&self->partition[self->model.partition[stream]], flight->sm,
+                                   -flight->blocks);
+    }
+    int32_t position = self->position[flight->sm];
+    for (int64_t g = 0; g < context->groups; g++) {
+        note_freed(&context->group[g], position);
+    }
 }
 
 static int new_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t *slot)
@@ -232,43 +248,101 @@ static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_
     return GS_OK;
 }
 
+/* Starts blocks of the kernel at the head of a group; *all: whether all that waited. */
+static int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                      gs_simulate_hierarchy_context_t *context,
+                      gs_simulate_hierarchy_group_t *group, int64_t op, bool *all)
+{
+    *all = false;
+    bool known = group->head == op; /* no room but on SMs freed since */
+    if (known && group->freed_count == 0) {
+        return GS_OK;
+    }
+    const bool changed = context->placed_op != op;
+    if (changed) {
+        gs_placement_change_kernel(&context->placer);
+    }
+    const int32_t *freed = known ? group->freed : NULL;
+    int64_t waiting = self->op[op].waiting, placed = 0;
+    int status = make_sm_room(self, ctx, waiting);
+    if (status == GS_OK) {
+        status = self->op[op].is_confined
+                     ? gs_simulate_hierarchy_place(self, ctx, context, op, freed,
+                                                   group->freed_count, &placed)
+                     : gs_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
+                                           freed, group->freed_count, self->sm, &placed);
+    }
+    forget_freed(group, op);
+    if (placed > 0) {
+        context->placed_op = op;
+    } else if (changed) { /* a kernel without running blocks does not count as the previous one */
+        context->placer.kernels--;
+    }
+    if (status == GS_OK && placed > 0) {
+        status = start_placed(self, ctx, context, op, placed);
+    }
+    if (status == GS_OK && placed == waiting) {
+        *all = true;
+        forget_freed(group, -1);
+        leave(self, context, op);
+    }
+    return status;
+}
+
+/* The head of the most urgent queue of a group, -1: none. */
+static int64_t head_of(const gs_simulate_hierarchy_context_t *context,
+                       const gs_simulate_hierarchy_group_t *group)
+{
+    for (int64_t level = group->level; level < group->level_end; level++) {
+        if (context->queue[level].count > 0) {
+            return gs_simulate_hierarchy_first(&context->queue[level]);
+        }
+    }
+    return -1;
+}
+
+/* The group whose head is served next, by priority and number; NULL: none has a head with room. */
+static gs_simulate_hierarchy_group_t *next_group(const gs_simulate_hierarchy_t *self,
+                                                 gs_simulate_hierarchy_context_t *context)
+{
+    gs_simulate_hierarchy_group_t *next = NULL;
+    int64_t least = 0;
+    for (int64_t g = 0; g < context->groups; g++) {
+        gs_simulate_hierarchy_group_t *group = &context->group[g];
+        int64_t head = group->is_stuck ? -1 : head_of(context, group);
+        if (head < 0) {
+            continue;
+        }
+        int64_t priority = self->model.priority[self->model.stream[head]];
+        if (next == NULL || priority < least) {
+            next = group;
+            least = priority;
+        }
+    }
+    return next;
+}
+
 int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                        gs_simulate_hierarchy_context_t *context)
 {
     int status = GS_OK;
-    for (int64_t level = 0; level < context->levels && status == GS_OK; level++) {
+    bool all = true;
+    if (context->groups == 1) {
         int64_t op;
-        while (status == GS_OK && (op = gs_simulate_hierarchy_first(&context->queue[level])) >= 0) {
-            bool known = context->head == op; /* no room but on SMs freed since */
-            if (known && context->freed_count == 0) {
-                return GS_OK;
-            }
-            const bool changed = context->placed_op != op;
-            if (changed) {
-                gs_placement_change_kernel(&context->placer);
-            }
-            int64_t waiting = self->op[op].waiting, placed = 0;
-            status = make_sm_room(self, ctx, waiting);
-            if (status == GS_OK) {
-                status = gs_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
-                                             known ? context->freed : NULL, context->freed_count,
-                                             self->sm, &placed);
-            }
-            forget_freed(context, op);
-            if (placed > 0) {
-                context->placed_op = op;
-            } else if (changed) { /* a kernel without running blocks does not count as the previous
-                                     one */
-                context->placer.kernels--;
-            }
-            if (status == GS_OK && placed > 0) {
-                status = start_placed(self, ctx, context, op, placed);
-            }
-            if (status != GS_OK || placed < waiting) {
-                return status;
-            }
-            forget_freed(context, -1);
-            leave(self, context, op);
+        while (status == GS_OK && all && (op = head_of(context, context->group)) >= 0) {
+            status = start_head(self, ctx, context, context->group, op, &all);
+        }
+        return status;
+    }
+    for (int64_t g = 0; g < context->groups; g++) {
+        context->group[g].is_stuck = false;
+    }
+    gs_simulate_hierarchy_group_t *group;
+    while (status == GS_OK && (group = next_group(self, context)) != NULL) {
+        status = start_head(self, ctx, context, group, head_of(context, group), &all);
+        group->is_stuck = !all;
+        if (status == GS_OK) {
+            status = gs_poll(ctx, context->groups);
         }
     }
     return status;

@@ -6,7 +6,8 @@
 static bool is_for_room(int why)
 {
     return (why >= GS_SIMULATE_HIERARCHY_WAIT_WARPS && why <= GS_SIMULATE_HIERARCHY_WAIT_SMEM) ||
-           why == GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT;
+           (why >= GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT &&
+            why <= GS_SIMULATE_HIERARCHY_WAIT_CLUSTER);
 }
 
 int gs_simulate_hierarchy_wait(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op,
@@ -53,14 +54,14 @@ int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t 
     return GS_OK;
 }
 
-/* The resource that the most SMs lack for one more block. */
-static int scarce(const gs_simulate_hierarchy_t *self,
-                  const gs_simulate_hierarchy_context_t *context, int64_t op)
+int gs_simulate_hierarchy_scarce(const gs_simulate_hierarchy_t *self,
+                                 const gs_simulate_hierarchy_context_t *context, int64_t op,
+                                 const bool *is_in_set)
 {
     int64_t lacks[GS_GPU_LIMITS] = {0};
     for (int32_t s = 0; s < self->model.gpu.sms; s++) {
         int lack = gs_placement_lack(&context->placer, s, &self->op[op].take);
-        if (lack >= 0) {
+        if (lack >= 0 && (is_in_set == NULL || is_in_set[self->position[s]])) {
             lacks[lack]++;
         }
     }
@@ -72,14 +73,15 @@ static int scarce(const gs_simulate_hierarchy_t *self,
                                                       : GS_SIMULATE_HIERARCHY_WAIT_WARPS + most;
 }
 
-int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
-                                  bool runs)
+/* Sets the reasons for the queues of one group. */
+static int explain_group(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                         const gs_simulate_hierarchy_context_t *context,
+                         const gs_simulate_hierarchy_group_t *group, bool runs)
 {
-    gs_simulate_hierarchy_context_t *c = &self->context[context];
     int64_t urgent = -1; /* head of the most urgent queue */
     int status = GS_OK;
-    for (int64_t level = 0; level < c->levels && status == GS_OK; level++) {
-        int64_t head = gs_simulate_hierarchy_first(&c->queue[level]);
+    for (int64_t level = group->level; level < group->level_end && status == GS_OK; level++) {
+        int64_t head = gs_simulate_hierarchy_first(&context->queue[level]);
         if (head < 0) {
             continue;
         }
@@ -93,8 +95,22 @@ int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *c
             status = gs_simulate_hierarchy_wait(self, ctx, head, GS_SIMULATE_HIERARCHY_WAIT_SLICE,
                                                 -1, -1);
         } else if (!is_for_room(self->op[head].why)) {
-            status = gs_simulate_hierarchy_wait(self, ctx, head, scarce(self, c, head), -1, -1);
+            int why = self->op[head].is_confined
+                          ? gs_simulate_hierarchy_lack_of_room(self, context, head)
+                          : gs_simulate_hierarchy_scarce(self, context, head, NULL);
+            status = gs_simulate_hierarchy_wait(self, ctx, head, why, -1, -1);
         }
+    }
+    return status;
+}
+
+int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
+                                  bool runs)
+{
+    const gs_simulate_hierarchy_context_t *c = &self->context[context];
+    int status = GS_OK;
+    for (int64_t g = 0; g < c->groups && status == GS_OK; g++) {
+        status = explain_group(self, ctx, c, &c->group[g], runs);
     }
     return status;
 }

@@ -34,6 +34,12 @@ int gs_simulate_hierarchy_wait(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                     int64_t context, int64_t from, int64_t to);
 
+/* The resource that the most SMs (is_in_set, per position; NULL: of all) lack for one more block.
+ */
+int gs_simulate_hierarchy_scarce(const gs_simulate_hierarchy_t *self,
+                                 const gs_simulate_hierarchy_context_t *context, int64_t op,
+                                 const bool *is_in_set);
+
 /* Sets the reasons for which the kernels at the heads of the queues of a context wait. */
 int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
                                   bool runs);
@@ -44,6 +50,37 @@ int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *c
 int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                        gs_simulate_hierarchy_context_t *context);
 
+/* Partitions (hierarchy_partitions.c) ---------------------------------------------------------- */
+
+/* Refuses partitions that are not possible; streams and contexts must be checked. */
+int gs_simulate_hierarchy_check_partitions(gs_context_t *ctx,
+                                           const gs_simulate_hierarchy_model_t *model);
+
+/* Makes the partitions, and the groups, queues and channels of the contexts. */
+int gs_simulate_hierarchy_make_partitions(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+void gs_simulate_hierarchy_free_partitions(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
+/* Starts of confined kernels (hierarchy_starts.c) -----------------------------------------------
+ */
+
+/* Prepares the starts, and refuses kernels that could never start. To be called with empty SMs. */
+int gs_simulate_hierarchy_make_starts(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+void gs_simulate_hierarchy_free_starts(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
+/* Like gs_placement_resume for the waiting blocks of a confined kernel. at, count: positions
+ * outside which no SM has become free since it found no room; NULL: not known. */
+int gs_simulate_hierarchy_place(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                                gs_simulate_hierarchy_context_t *context, int64_t op,
+                                const int32_t *at, int32_t count, int64_t *placed);
+
+/* Counts blocks of a partition with a limit on an SM; a negative number: that have ended. */
+void gs_simulate_hierarchy_hold(gs_simulate_hierarchy_partition_t *partition, int32_t sm,
+                                int64_t blocks);
+
+/* Reason for which a confined kernel has no room. */
+int gs_simulate_hierarchy_lack_of_room(const gs_simulate_hierarchy_t *self,
+                                       const gs_simulate_hierarchy_context_t *context, int64_t op);
+
 /* With interference: updates the speed and the end of every block of the active context
  * (hierarchy_interference.c). */
 int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
@@ -51,9 +88,10 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
 /* End of the next block of the active context, GS_NEVER when none runs. */
 int64_t gs_simulate_hierarchy_block_end(const gs_simulate_hierarchy_t *self);
 
-/* Records that blocks have ended on this SM. */
-void gs_simulate_hierarchy_note_freed(gs_simulate_hierarchy_t *self,
-                                      gs_simulate_hierarchy_context_t *context, int32_t sm);
+/* Frees the resources of blocks that have ended. */
+void gs_simulate_hierarchy_remove_blocks(gs_simulate_hierarchy_t *self,
+                                         gs_simulate_hierarchy_context_t *context,
+                                         const gs_simulate_hierarchy_flight_t *flight);
 
 /* Execution time of a block, or of a copy (block 0). */
 int64_t gs_simulate_hierarchy_duration(const gs_simulate_hierarchy_t *self, int64_t op,
