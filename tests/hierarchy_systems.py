@@ -146,7 +146,7 @@ def add_partitions(rng: random.Random, system: System) -> None:
 
 
 def add_starts(rng: random.Random, system: System) -> None:
-    """Clusters and cooperative launches, each in a third of the systems."""
+    """Clusters and cooperative launches, each in part of the systems."""
     n = len(system["time"])
     system["cluster"] = system["cooperative"] = None
     if rng.random() < 0.35:
@@ -157,8 +157,8 @@ def add_starts(rng: random.Random, system: System) -> None:
                 system["cluster"][row] = rng.choice(divisors)
                 if hierarchy.Hierarchy(system).most_at_once(row) == 0:
                     system["cluster"][row] = 1
-    if rng.random() < 0.35:
-        system["cooperative"] = [rng.random() < 0.6 for _ in range(n)]
+    if rng.random() < 0.5:
+        system["cooperative"] = [rng.random() < 0.7 for _ in range(n)]
         trial = hierarchy.Hierarchy(system)
         for row in range(n):
             if system["kind"][row] == 0 and system["cooperative"][row]:

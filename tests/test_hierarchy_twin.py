@@ -16,6 +16,7 @@ from hierarchy_systems import (
     POLICIES,
     System,
     extreme_system,
+    random_limits,
     random_system,
     simulated,
 )
@@ -198,6 +199,16 @@ def test_agreement_in_bits() -> None:
         assert simulated(system, rng.randint(1, 3)) == simulate(system), seed
 
 
+def test_agreement_with_more_sms() -> None:
+    """Several GPCs to choose from, and limits that leave a choice."""
+    for seed in range(400):
+        rng = random.Random(seed)
+        limits = random_limits(rng)
+        limits[0] = rng.randint(5, 9)
+        system = random_system(rng, launches=20, latest=60, longest=20, limits=limits)
+        assert simulated(system) == simulate(system), seed
+
+
 def test_agreement_on_larger_systems() -> None:
     for seed in range(60):
         system = random_system(random.Random(seed), launches=80, latest=200, longest=20)
@@ -216,7 +227,7 @@ def test_the_random_systems_have_everything() -> None:
     rules: Counter[int] = Counter()
     policies = set()
     deadlocks = slices = 0
-    for seed in range(400):
+    for seed in range(600):
         system = random_system(random.Random(seed))
         result = simulate(system)
         why.update(w[1] for w in result["waits"])
