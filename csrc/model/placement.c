@@ -143,7 +143,8 @@ static bool fits(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_
     return gs_placement_lack(self, sm, take) < 0;
 }
 
-int64_t gs_placement_room(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
+static inline int64_t room_on(const gs_placement_t *self, int32_t sm,
+                              const gs_gpu_footprint_t *take)
 {
     const gs_placement_sm_load_t *load = &self->load[sm];
     int64_t warps = self->gpu->warps_per_sm - load->warps;
@@ -389,6 +390,11 @@ int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_fo
     return self->policy == GS_PLACEMENT_MOST_ROOM
                ? place_most_room(self, ctx, take, blocks, at, sms, sm, placed)
                : place_one_by_one(self, ctx, take, blocks, at, sms, sm, placed);
+}
+
+int64_t gs_placement_room(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
+{
+    return room_on(self, sm, take);
 }
 
 void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,

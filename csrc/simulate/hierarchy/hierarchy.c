@@ -205,7 +205,11 @@ static int end_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         gs_simulate_hierarchy_op_t *op = &self->op[flight.op];
         gs_heap_pop(&context->ends);
         self->flight_free[self->flight_free_count++] = slot;
-        gs_simulate_hierarchy_remove_blocks(self, context, &flight);
+        gs_placement_remove(&context->placer, flight.sm, &op->take, flight.blocks);
+        gs_simulate_hierarchy_note_freed(self, context, flight.sm);
+        if (op->is_confined) {
+            gs_simulate_hierarchy_release(self, flight.op, flight.sm, flight.blocks);
+        }
         for (int64_t b = 0; self->model.log_blocks && b < flight.blocks; b++) {
             self->block[flight.log + b].end = self->now;
         }

@@ -218,7 +218,6 @@ typedef struct {
 /* Streams of a context whose kernels share queues. */
 typedef struct {
     int64_t level, level_end; /* its queues: level .. level_end - 1 of the context */
-    bool is_stuck;            /* scratch: its head has no room at this instant */
     int64_t head;             /* blocked kernel to which `freed` belongs, -1: none */
     int32_t *freed; /* positions of SMs with blocks that ended since the kernel was blocked */
     int32_t freed_count;
@@ -256,8 +255,10 @@ typedef struct {
     gs_heap_t ends;                       /* on the clock of the context; item: flight */
     gs_simulate_hierarchy_queue_t *queue; /* per group, per priority level, most urgent first */
     int64_t levels;
+    bool *is_first;                       /* per queue: the most urgent of its group */
     gs_simulate_hierarchy_group_t *group; /* by their smallest partition */
     int64_t groups;
+    bool *is_stuck;        /* scratch, per group: its head has no room at this instant */
     int64_t clock;         /* time it has had the GPU, when it was last stopped */
     int64_t resumed;       /* when it gets, or last got, the GPU */
     int64_t work;          /* kernels that have joined and not ended */

@@ -1,6 +1,8 @@
 /* Start of blocks on SMs, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
+#include <string.h>
+
 #include "core/vector.h"
 
 bool gs_simulate_hierarchy_is_constant(const gs_simulate_hierarchy_t *self, int64_t op)
@@ -36,18 +38,22 @@ int64_t gs_simulate_hierarchy_block_end(const gs_simulate_hierarchy_t *self)
                : context->resumed + (context->ends.entry[0].time - context->clock);
 }
 
-/* Records that blocks have ended on the SM at a position. */
-static void note_freed(gs_simulate_hierarchy_group_t *group, int32_t position)
+void gs_simulate_hierarchy_note_freed(gs_simulate_hierarchy_t *self,
+                                      gs_simulate_hierarchy_context_t *context, int32_t sm)
 {
-    if (group->head < 0 || group->is_freed[position]) {
-        return;
+    int32_t position = self->position[sm];
+    gs_simulate_hierarchy_group_t *group = context->group;
+    for (int64_t left = context->groups; left > 0; left--, group++) {
+        if (group->head < 0 || group->is_freed[position]) {
+            continue;
+        }
+        group->is_freed[position] = true;
+        int32_t at = group->freed_count++; /* ascending: the placement follows the SM order */
+        for (; at > 0 && group->freed[at - 1] > position; at--) {
+            group->freed[at] = group->freed[at - 1];
+        }
+        group->freed[at] = position;
     }
-    group->is_freed[position] = true;
-    int32_t at = group->freed_count++; /* ascending: the placement follows the SM order */
-    for (; at > 0 && group->freed[at - 1] > position; at--) {
-        group->freed[at] = group->freed[at - 1];
-    }
-    group->freed[at] = position;
 }
 
 static void forget_freed(gs_simulate_hierarchy_group_t *group, int64_t head)
@@ -57,23 +63,6 @@ static void forget_freed(gs_simulate_hierarchy_group_t *group, int64_t head)
     }
     group->freed_count = 0;
     group->head = head;
-}
-
-void gs_simulate_hierarchy_remove_blocks(gs_simulate_hierarchy_t *self,
-                                         gs_simulate_hierarchy_context_t *context,
-                                         const gs_simulate_hierarchy_flight_t *flight)
-{
-    const gs_simulate_hierarchy_op_t *op = &self->op[flight->op];
-    gs_placement_remove(&context->placer, flight->sm, &op->take, flight->blocks);
-    if (op->is_confined) {
-        int64_t stream = self->model.stream[flight->op];
-        gs_simulate_hierarchy_hold(&self->partition[self->model.partition[stream]], flight->sm,
-                                   -flight->blocks);
-    }
-    int32_t position = self->position[flight->sm];
-    for (int64_t g = 0; g < context->groups; g++) {
-        note_freed(&context->group[g], position);
-    }
 }
 
 static int new_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t *slot)
@@ -233,6 +222,9 @@ static void leave(gs_simulate_hierarchy_t *self, gs_simulate_hierarchy_context_t
 
 static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
 {
+    if (blocks <= self->sm_room) {
+        return GS_OK;
+    }
     const gs_gpu_t *gpu = &self->model.gpu;
     int64_t per_sm =
         gpu->blocks_per_sm < gpu->warps_per_sm ? gpu->blocks_per_sm : gpu->warps_per_sm;
@@ -249,9 +241,9 @@ static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_
 }
 
 /* Starts blocks of the kernel at the head of a group; *all: whether all that waited. */
-static int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
-                      gs_simulate_hierarchy_context_t *context,
-                      gs_simulate_hierarchy_group_t *group, int64_t op, bool *all)
+static inline int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                             gs_simulate_hierarchy_context_t *context,
+                             gs_simulate_hierarchy_group_t *group, int64_t op, bool *all)
 {
     *all = false;
     bool known = group->head == op; /* no room but on SMs freed since */
@@ -290,12 +282,13 @@ static int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 }
 
 /* The head of the most urgent queue of a group, -1: none. */
-static int64_t head_of(const gs_simulate_hierarchy_context_t *context,
-                       const gs_simulate_hierarchy_group_t *group)
+static inline int64_t head_of(const gs_simulate_hierarchy_context_t *context,
+                              const gs_simulate_hierarchy_group_t *group)
 {
     for (int64_t level = group->level; level < group->level_end; level++) {
-        if (context->queue[level].count > 0) {
-            return gs_simulate_hierarchy_first(&context->queue[level]);
+        int64_t head = gs_simulate_hierarchy_first(&context->queue[level]);
+        if (head >= 0) {
+            return head;
         }
     }
     return -1;
@@ -303,19 +296,18 @@ static int64_t head_of(const gs_simulate_hierarchy_context_t *context,
 
 /* The group whose head is served next, by priority and number; NULL: none has a head with room. */
 static gs_simulate_hierarchy_group_t *next_group(const gs_simulate_hierarchy_t *self,
-                                                 gs_simulate_hierarchy_context_t *context)
+                                                 const gs_simulate_hierarchy_context_t *context)
 {
     gs_simulate_hierarchy_group_t *next = NULL;
     int64_t least = 0;
     for (int64_t g = 0; g < context->groups; g++) {
-        gs_simulate_hierarchy_group_t *group = &context->group[g];
-        int64_t head = group->is_stuck ? -1 : head_of(context, group);
+        int64_t head = context->is_stuck[g] ? -1 : head_of(context, &context->group[g]);
         if (head < 0) {
             continue;
         }
         int64_t priority = self->model.priority[self->model.stream[head]];
         if (next == NULL || priority < least) {
-            next = group;
+            next = &context->group[g];
             least = priority;
         }
     }
@@ -325,25 +317,24 @@ static gs_simulate_hierarchy_group_t *next_group(const gs_simulate_hierarchy_t *
 int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                        gs_simulate_hierarchy_context_t *context)
 {
-    int status = GS_OK;
-    bool all = true;
-    if (context->groups == 1) {
-        int64_t op;
-        while (status == GS_OK && all && (op = head_of(context, context->group)) >= 0) {
-            status = start_head(self, ctx, context, context->group, op, &all);
-        }
-        return status;
+    const bool several = context->groups > 1;
+    gs_simulate_hierarchy_group_t *group = context->group;
+    int64_t op;
+    int status = several ? gs_poll(ctx, context->groups) : GS_OK;
+    if (several) {
+        memset(context->is_stuck, 0, (size_t)context->groups * sizeof *context->is_stuck);
     }
-    for (int64_t g = 0; g < context->groups; g++) {
-        context->group[g].is_stuck = false;
-    }
-    gs_simulate_hierarchy_group_t *group;
-    while (status == GS_OK && (group = next_group(self, context)) != NULL) {
-        status = start_head(self, ctx, context, group, head_of(context, group), &all);
-        group->is_stuck = !all;
-        if (status == GS_OK) {
-            status = gs_poll(ctx, context->groups);
+    while (status == GS_OK) {
+        group = several ? next_group(self, context) : group;
+        if (group == NULL || (op = head_of(context, group)) < 0) {
+            break;
         }
+        bool all;
+        status = start_head(self, ctx, context, group, op, &all);
+        if (!several && !all) {
+            break;
+        }
+        context->is_stuck[group - context->group] = !all;
     }
     return status;
 }

@@ -73,15 +73,15 @@ int gs_simulate_hierarchy_scarce(const gs_simulate_hierarchy_t *self,
                                                       : GS_SIMULATE_HIERARCHY_WAIT_WARPS + most;
 }
 
-/* Sets the reasons for the queues of one group. */
-static int explain_group(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
-                         const gs_simulate_hierarchy_context_t *context,
-                         const gs_simulate_hierarchy_group_t *group, bool runs)
+int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
+                                  bool runs)
 {
-    int64_t urgent = -1; /* head of the most urgent queue */
+    gs_simulate_hierarchy_context_t *c = &self->context[context];
+    int64_t urgent = -1; /* head of the most urgent queue of the group */
     int status = GS_OK;
-    for (int64_t level = group->level; level < group->level_end && status == GS_OK; level++) {
-        int64_t head = gs_simulate_hierarchy_first(&context->queue[level]);
+    for (int64_t level = 0; level < c->levels && status == GS_OK; level++) {
+        int64_t head = gs_simulate_hierarchy_first(&c->queue[level]);
+        urgent = c->is_first[level] ? -1 : urgent;
         if (head < 0) {
             continue;
         }
@@ -96,21 +96,10 @@ static int explain_group(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                                 -1, -1);
         } else if (!is_for_room(self->op[head].why)) {
             int why = self->op[head].is_confined
-                          ? gs_simulate_hierarchy_lack_of_room(self, context, head)
-                          : gs_simulate_hierarchy_scarce(self, context, head, NULL);
+                          ? gs_simulate_hierarchy_lack_of_room(self, c, head)
+                          : gs_simulate_hierarchy_scarce(self, c, head, NULL);
             status = gs_simulate_hierarchy_wait(self, ctx, head, why, -1, -1);
         }
-    }
-    return status;
-}
-
-int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
-                                  bool runs)
-{
-    const gs_simulate_hierarchy_context_t *c = &self->context[context];
-    int status = GS_OK;
-    for (int64_t g = 0; g < c->groups && status == GS_OK; g++) {
-        status = explain_group(self, ctx, c, &c->group[g], runs);
     }
     return status;
 }

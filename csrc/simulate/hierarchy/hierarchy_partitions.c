@@ -233,8 +233,13 @@ static int make_queues(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t
     }
     size_t levels = (size_t)context->levels, channels = (size_t)context->channels;
     if ((context->queue = gs_alloc(ctx, levels, sizeof *context->queue)) == NULL ||
+        (context->is_stuck = gs_alloc(ctx, groups, sizeof *context->is_stuck)) == NULL ||
+        (context->is_first = gs_alloc(ctx, levels, sizeof *context->is_first)) == NULL ||
         (context->channel_tail = gs_alloc(ctx, channels, sizeof(int64_t))) == NULL) {
         return ctx->status;
+    }
+    for (int64_t g = 0; g < context->groups; g++) {
+        context->is_first[context->group[g].level] = true;
     }
     for (int64_t k = 0; k < context->channels; k++) {
         context->channel_tail[k] = -1;

@@ -11,7 +11,10 @@ int64_t
 gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *self); /* the queue must not be empty */
 
 /* The first and the last entry, -1 when the queue is empty. */
-int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *self);
+static inline int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *self)
+{
+    return self->count == 0 ? -1 : self->op[self->head];
+}
 int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *self);
 
 /* The operation is launched: finds its predecessors in other streams (channel, NULL stream). */
@@ -73,9 +76,9 @@ int gs_simulate_hierarchy_place(gs_simulate_hierarchy_t *self, gs_context_t *ctx
                                 gs_simulate_hierarchy_context_t *context, int64_t op,
                                 const int32_t *at, int32_t count, int64_t *placed);
 
-/* Counts blocks of a partition with a limit on an SM; a negative number: that have ended. */
-void gs_simulate_hierarchy_hold(gs_simulate_hierarchy_partition_t *partition, int32_t sm,
-                                int64_t blocks);
+/* Records that blocks of a confined kernel have ended. */
+void gs_simulate_hierarchy_release(gs_simulate_hierarchy_t *self, int64_t op, int32_t sm,
+                                   int64_t blocks);
 
 /* Reason for which a confined kernel has no room. */
 int gs_simulate_hierarchy_lack_of_room(const gs_simulate_hierarchy_t *self,
@@ -88,10 +91,9 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
 /* End of the next block of the active context, GS_NEVER when none runs. */
 int64_t gs_simulate_hierarchy_block_end(const gs_simulate_hierarchy_t *self);
 
-/* Frees the resources of blocks that have ended. */
-void gs_simulate_hierarchy_remove_blocks(gs_simulate_hierarchy_t *self,
-                                         gs_simulate_hierarchy_context_t *context,
-                                         const gs_simulate_hierarchy_flight_t *flight);
+/* Records that blocks have ended on this SM. */
+void gs_simulate_hierarchy_note_freed(gs_simulate_hierarchy_t *self,
+                                      gs_simulate_hierarchy_context_t *context, int32_t sm);
 
 /* Execution time of a block, or of a copy (block 0). */
 int64_t gs_simulate_hierarchy_duration(const gs_simulate_hierarchy_t *self, int64_t op,

@@ -29,11 +29,6 @@ int64_t gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *self)
     return op;
 }
 
-int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *self)
-{
-    return self->count == 0 ? -1 : self->op[self->head];
-}
-
 int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *self)
 {
     return self->count == 0 ? -1 : self->op[(self->head + self->count - 1) & (self->room - 1)];

@@ -365,6 +365,8 @@ static void free_context(gs_context_t *ctx, gs_simulate_hierarchy_context_t *con
         gs_free(ctx, context->queue[level].op);
     }
     gs_free(ctx, context->queue);
+    gs_free(ctx, context->is_first);
+    gs_free(ctx, context->is_stuck);
     for (int64_t g = 0; context->group != NULL && g < context->groups; g++) {
         gs_free(ctx, context->group[g].freed);
         gs_free(ctx, context->group[g].is_freed);

@@ -26,8 +26,8 @@ static bool is_in_set(const partition_t *partition, int32_t position)
     return partition->is_in_set == NULL || partition->is_in_set[position];
 }
 
-void gs_simulate_hierarchy_hold(gs_simulate_hierarchy_partition_t *partition, int32_t sm,
-                                int64_t blocks)
+/* Counts blocks of a partition on an SM; a negative number: that have ended. */
+static void hold(partition_t *partition, int32_t sm, int64_t blocks)
 {
     if (partition->limit == 0) {
         return;
@@ -36,6 +36,12 @@ void gs_simulate_hierarchy_hold(gs_simulate_hierarchy_partition_t *partition, in
     partition->blocks[sm] += blocks;
     bool after = partition->blocks[sm] > 0;
     partition->held += after - before;
+}
+
+void gs_simulate_hierarchy_release(gs_simulate_hierarchy_t *self, int64_t op, int32_t sm,
+                                   int64_t blocks)
+{
+    hold(partition_of(self, op), sm, -blocks);
 }
 
 /* Places blocks at the positions self->starts.at[0 .. count - 1], behind those placed before. */
@@ -48,7 +54,7 @@ static int place_at(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     int status = gs_placement_resume(&context->placer, ctx, &self->op[op].take, blocks,
                                      self->starts.at, count, self->sm + *placed, &done);
     for (int64_t b = 0; b < done; b++) {
-        gs_simulate_hierarchy_hold(partition, self->sm[*placed + b], 1);
+        hold(partition, self->sm[*placed + b], 1);
     }
     *placed += done;
     return status;
