@@ -3,7 +3,9 @@
 Eight streams of random kernels (1 to 8 waves of blocks of 32 to 1,024 threads, most of them without
 shared memory), launched as fast as the GPU takes them: with block times that are the same for all
 blocks of a kernel, and drawn for each block, with and without the log of blocks. Kernels share SMs
-whatever their carve-outs, and streams have a channel each.
+whatever their carve-outs, and streams have a channel each. The last rows of a GPU are those of the
+drawn times with the log for other starts: four partitions with half of the SMs each (sets), or with
+a limit of half of the SMs, which share queues; clusters of up to 8 blocks; cooperative grids.
 
 Seconds are those of the processor: the simulator has one thread, and others may use the machine.
 The rows are kept in results/hierarchy_simulation.txt.
@@ -43,6 +45,25 @@ def random_launches(gpu: gs.GPU, blocks: int, constant: bool, seed: int) -> gs.L
     )
 
 
+def with_starts(launches: gs.Launches, gpu: gs.GPU, what: str) -> gs.Launches:
+    """The kernels in partitions, with clusters, or as many of their blocks as start at once."""
+    half = gpu.sms // 2
+    if what in ("sets", "limits"):
+        part = {"stream_partition": np.arange(STREAMS) % 4}
+        if what == "limits":
+            return launches.replace(**part, partition_limit=half)
+        return launches.replace(
+            **part, partition_sms=[range(half), range(half, gpu.sms), range(half), range(half)]
+        )
+    if what == "clusters":
+        sizes = np.gcd(launches.blocks, 8)
+        per_sm = gs.occupancy(gpu, launches.threads, launches.regs, launches.smem)
+        return launches.replace(cluster=np.where(sizes <= 2 * per_sm, sizes, 1))
+    per_sm = gs.occupancy(gpu, launches.threads, launches.regs, launches.smem)
+    blocks = np.minimum(launches.blocks, per_sm * gpu.sms)
+    return launches.replace(blocks=blocks, cooperative=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--blocks", type=int, default=2_000_000)
@@ -58,21 +79,29 @@ def main() -> None:
     budget = gs.pbs.Budget(bytes=None)
     for name in ("Xavier", "H100"):
         gpu = gs.GPU.preset(name).replace(carveout_rule="ignore", channels=0)
+
+        def rate_of(launches: gs.Launches, log: bool, gpu: gs.GPU = gpu) -> float:
+            rate = 0.0
+            for _ in range(args.rounds):
+                began = time.process_time()
+                run = gs.simulate.hierarchy(
+                    launches, gpu, blocks=log, seed=1, budget=budget, progress=False
+                )
+                rate = max(rate, run.started / (time.process_time() - began) / 1e6)
+            return rate
+
         for constant in (True, False):
             launches = random_launches(gpu, args.blocks, constant, seed=1)
             for log in (False, True):
-                rate = 0.0
-                for _ in range(args.rounds):
-                    began = time.process_time()
-                    run = gs.simulate.hierarchy(
-                        launches, gpu, blocks=log, seed=1, budget=budget, progress=False
-                    )
-                    rate = max(rate, run.started / (time.process_time() - began) / 1e6)
                 lines.append(
                     f"{name:7s} {'constant' if constant else 'random':11s}  "
-                    f"{'yes' if log else 'no':3s}  {rate:16.1f}"
+                    f"{'yes' if log else 'no':3s}  {rate_of(launches, log):16.1f}"
                 )
                 print(lines[-1], flush=True)
+        for what in ("sets", "limits", "clusters", "cooperative"):
+            rate = rate_of(with_starts(launches, gpu, what), log=True)
+            lines.append(f"{name:7s} {what:11s}  yes  {rate:16.1f}")
+            print(lines[-1], flush=True)
     if args.save:
         path = Path(__file__).parent / "results" / "hierarchy_simulation.txt"
         path.write_text("\n".join(lines) + "\n")
