@@ -29,6 +29,7 @@
 #ifndef GPUSCHED_H
 #define GPUSCHED_H
 
+#include "analysis/allocation/mig.h"
 #include "analysis/allocation/partition.h"
 #include "analysis/allocation/stgm_allocate.h"
 #include "analysis/allocation/stgm_exhaustive.h"
@@ -64,6 +65,7 @@
 #include "generate/uunifast.h"
 #include "io/event_scan.h"
 #include "io/free_lanes.h"
+#include "io/json_tokens.h"
 #include "io/row_text.h"
 #include "io/rules/rules.h"
 #include "model/batch_table.h"

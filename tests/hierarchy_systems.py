@@ -6,6 +6,7 @@ They are dicts as reference.hierarchy takes them; simulated() gives them to the 
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ Result = dict[str, Any]
 
 POLICIES = ("most_room", "olmedo", "round_robin")
 NEVER = 2**40
+ORDERS = ("carveout", "graph", "programmatic", "trigger")
 STARTS = ("cooperative", "cluster")
 
 
@@ -112,6 +114,7 @@ def random_system(
             for _ in range(n)
         ]
     add_partitions(rng, system)
+    add_orders(rng, system)
     add_starts(rng, system)
     return system
 
@@ -166,6 +169,43 @@ def add_starts(rng: random.Random, system: System) -> None:
                 system["cooperative"][row] = system["blocks"][row] <= most
 
 
+def add_orders(rng: random.Random, system: System) -> None:
+    """Graphs, programmatic launches and triggers, in some systems.
+
+    Graphs move launches to other streams, and thus to other partitions."""
+    n = len(system["time"])
+    system["graph"] = system["programmatic"] = system["trigger"] = None
+    if rng.random() < 0.4:
+        graph = system["graph"] = [-1] * n
+        after = system["after"] = system["after"] or [[] for _ in range(n)]
+        for number in rng.sample(range(100), rng.randint(1, 3)):
+            nodes = rng.sample(range(n), rng.randint(1, n))
+            nodes = [i for i in nodes if graph[i] < 0][: rng.choice([1, 3, 5, n])]
+            for i in nodes:
+                graph[i] = number
+                for key in ("time", "stream"):
+                    system[key][i] = system[key][nodes[0]]
+            for a, b in pairwise(nodes):  # in the order of `nodes`: no circle
+                if rng.random() < 0.6:
+                    after[b] = list({*after[b], a, rng.choice(nodes[: nodes.index(b)])})
+    if rng.random() < 0.4:
+        likely = rng.choice([0.3, 0.9])
+        system["programmatic"] = [int(rng.random() < likely) for _ in range(n)]
+        for i in range(n):
+            if system["graph"] and system["graph"][i] >= 0 and system["programmatic"][i]:
+                make_programmatic(system, i)
+    if rng.random() < (0.8 if system["programmatic"] else 0.1):
+        system["trigger"] = [rng.choice([-1, 0, 1, rng.randint(0, 15)]) for _ in range(n)]
+
+
+def make_programmatic(system: System, i: int) -> None:
+    """Leave a node its first kernel in the graph as the only one that it waits for."""
+    graph, kind = system["graph"], system["kind"]
+    primary = [j for j in system["after"][i] if j != i and graph[j] == graph[i] and kind[j] == 0]
+    system["after"][i] = primary[:1] or system["after"][i]
+    system["programmatic"][i] = int(bool(primary) or kind[i] > 0)
+
+
 def extreme_system(rng: random.Random) -> System:
     """One of the random systems, pushed to an edge in some ways: everything at once, long idle or
     frozen times, switches longer than slices, hundreds of blocks, factors at their limits."""
@@ -189,10 +229,8 @@ def extreme_system(rng: random.Random) -> System:
     if rng.random() < 0.3:
         system["channels"] = rng.choice([1, 100])
     for i in range(n):
-        bound = system["cooperative"] is not None and system["cooperative"][i]
-        if system["kind"][i] == 0 and not bound and not isinstance(system["duration"][i], list):
-            cluster = system["cluster"][i] if system["cluster"] else 1
-            system["blocks"][i] = rng.choice([system["blocks"][i], 60 // cluster * cluster])
+        if system["kind"][i] == 0 and not isinstance(system["duration"][i], list):
+            system["blocks"][i] = rng.choice([system["blocks"][i], 60])
     if rng.random() < 0.3:
         system["priority"] = [rng.choice([0, -1, 2**62, -(2**62)]) for _ in system["priority"]]
     if system["interference"] and shape["longest"] < 200 and rng.random() < 0.5:
@@ -201,8 +239,9 @@ def extreme_system(rng: random.Random) -> System:
     if rng.random() < 0.2:  # even itself, and the same one twice
         chosen = [rng.randint(0, 2) * (rng.random() < 0.3) for _ in range(n)]
         system["after"] = [[rng.randrange(n) for _ in range(k)] for k in chosen]
-    if system["cluster"] is None:  # with clusters, they would have to fit
-        system["sms_per_gpc"] = rng.choice([1, 2, 3, 100])
+    system["sms_per_gpc"] = rng.choice([1, 2, 3, 100])
+    add_orders(rng, system)
+    add_starts(rng, system)
     return system
 
 
@@ -292,7 +331,7 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         *(ragged(given) if any(given) else (None, None)),
         *ragged(system["after"]),
         None if factors is None else ints(factors).ravel(),
-        None if system.get("carveout") is None else ints(system["carveout"]),
+        *(None if system.get(key) is None else ints(system[key]) for key in ORDERS),
         *partition_arrays(system),
         *(None if system.get(key) is None else ints(system[key]) for key in STARTS),
         system["sms_per_gpc"],

@@ -195,6 +195,7 @@ ARGUMENTS: dict[str, Any] = {
     "position": 17,
     "priority": np.array([[0, -1, 0]]),
     "profiles": np.array([[10**6, 6 * 10**5, 4 * 10**5], [10**6, 10**6, 10**6]]),
+    "programmatic": np.array([1, 1, 0]),
     "ranges": np.array([[1, 5], [50000, 300000], [200000, 2 * 10**6], [1, 3], [1, 9], [0, 10**6]]),
     "rounding": 0,
     "realtime": 0,
@@ -241,6 +242,7 @@ ARGUMENTS: dict[str, Any] = {
     "tolerance": 2,
     "time": np.array([0, 0, 7]),
     "timeslice": np.array([10, 5]),
+    "trigger": np.array([-1, 0, 2]),
     "triggers": np.array([1]),
     "undecided": np.zeros((1, 8), np.int64),
     "until": np.array([500]),
@@ -295,7 +297,7 @@ def arguments(name: str) -> dict[str, Any]:
     if name.startswith("hierarchy_"):
         system = {"blocks": [4, 0, 9], "threads": [64, 0, 96], "regs": [8, 0, 32]}
         system |= {"smem": [0, 0, 512], "stream": [0, 1, 2], "priority": [0, 0, -1]}
-        system |= {"least": [5, 20, 3], "most": [5, 20, 9]}
+        system |= {"least": [5, 20, 3], "most": [5, 20, 9], "graph": [-1, -1, 3]}
         system |= {"partition": [0, 1, 2], "limit": [0, 2, 1], "own_queues": [1, 0, 0]}
         system |= {"set_begin": [0, 3, 3, 3], "set": [5, 0, 1], "cluster": [2, 1, 3]}
         values |= {key: np.array(value) for key, value in system.items()}

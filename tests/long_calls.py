@@ -171,12 +171,25 @@ def margin() -> Callable[[Any], Any]:
     return lambda stop: gs.margin(w, platform, "stgm", stop=stop)
 
 
+def instances() -> Callable[[Any], Any]:
+    """All assignments of 16 tasks to GPU instances, none of which is accepted."""
+    kernel = gs.Kernel("4ms", blocks=2000, threads=512)
+    tasks = [gs.Task(f"t{i}", f"{30 + i}ms", [kernel]) for i in range(16)]
+    w, platform = gs.Workload(tasks, tick="us"), gs.Platform("H100")
+
+    def endless(stop: Any) -> None:
+        while True:
+            gs.mig(w, platform, stop=stop)
+
+    return endless
+
+
 CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
         *(host_test, host_allocation, host_groups, host, host_responses),
-        *(comparison, margin),
+        *(comparison, margin, instances),
     )
 }
 WITHOUT_FLAG = {"read_trace": read_trace}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import pytest
@@ -36,7 +36,13 @@ class Log:
         self.blocks = list(zip(*columns, strict=True))
         self.ops = range(len(system["time"]))
         self.kernels = [k for k in self.ops if system["kind"][k] == 0]
-        self.launch_order = sorted(self.ops, key=lambda k: (system["time"][k], k))
+        self.graph = self._column("graph", -1)
+        leader = {g: i for i, g in reversed(list(enumerate(self.graph))) if g >= 0}
+        self.launch_order = sorted(
+            self.ops, key=lambda k: (system["time"][k], leader.get(self.graph[k], k), k)
+        )
+        self.trigger = self._column("trigger", -1)
+        self.primary = {k: j for k in self.kernels for j in self._primary(k)}
         self.context = [system["context"][s] for s in system["stream"]]
         self.priority = [system["priority"][s] for s in system["stream"]]
         # Partitions, by default the contexts; groups of kernels that share queues.
@@ -60,7 +66,7 @@ class Log:
         return [s for s in order if chosen is None or s in chosen]
 
     def limit(self, k: int) -> int:
-        """How many SMs may hold blocks of a kernel's partition; all of them without a limit."""
+        """Number of SMs that may hold blocks of a kernel's partition, all without a limit."""
         limits = self.system.get("partition_limit")
         return (limits and limits[self.partition[k]]) or self.system["limits"][0]
 
@@ -72,6 +78,32 @@ class Log:
         for s in self.sms_of(k):
             found[s // size].append(s)
         return list(found.values())
+
+    def _column(self, key: str, usual: int) -> list[int]:
+        return self.system.get(key) or [usual] * len(self.ops)
+
+    def _primary(self, k: int) -> list[int]:
+        """The kernel whose triggers a programmatic one waits for, if there is one."""
+        if not self._column("programmatic", 0)[k]:
+            return []
+        if self.graph[k] >= 0:
+            return list(set(self.system["after"][k]))
+        stream = self.system["stream"]
+        mine = [j for j in self.launch_order if stream[j] == stream[k]]
+        last = mine[: mine.index(k)][-1:]
+        return [j for j in last if self.system["kind"][j] == 0 and self.graph[j] < 0]
+
+    def triggered(self, k: int, instant: int) -> bool:
+        """Whether all blocks of a kernel had started, and triggered or ended, by an instant."""
+        mine = [b for b in self.blocks if b[0] == k]
+        return len(mine) == self.system["blocks"][k] and all(
+            start <= instant
+            and (
+                0 <= end <= instant
+                or 0 <= self.trigger[k] <= self.had_gpu(self.context[k], start, instant)
+            )
+            for _, _, _, start, end in mine
+        )
 
     def _asks(self, k: int) -> tuple[int, int, int, int]:
         """Warps, slots, registers and shared memory of a block, in units of allocation."""
@@ -303,15 +335,40 @@ def slices_follow_the_round(log: Log) -> None:
 
 
 def streams_are_fifo(log: Log) -> None:
+    """An ordinary launch is a head when all before it, or before its graph, has ended."""
     for stream in set(log.system["stream"]):
         mine = [k for k in log.launch_order if log.system["stream"][k] == stream]
-        free = 0
-        for k in mine:
-            if free is None:
-                assert log.head[k] == -1
-                continue
-            assert log.head[k] == max(free, log.system["time"][k])
-            free = log.end[k] if log.end[k] >= 0 else None
+        for at, k in enumerate(mine):
+            before = [j for j in mine[:at] if log.graph[k] < 0 or log.graph[j] != log.graph[k]]
+            ends = [log.system["time"][k], *(log.end[j] for j in before)]
+            if k not in log.primary or log.graph[k] >= 0:
+                assert log.head[k] == (-1 if min(ends) < 0 else max(ends))
+
+
+def graphs_are_kept(log: Log) -> None:
+    """A node starts after those that it depends on; what is behind a graph, after all of it."""
+    place = {k: i for i, k in enumerate(log.launch_order)}
+    for j, k in permutations(log.ops, 2):
+        if log.system["stream"][j] != log.system["stream"][k] or log.first[k] < 0:
+            continue
+        if log.graph[j] >= 0 and log.graph[j] == log.graph[k]:
+            assert log.head[j] == log.head[k]
+            if j in log.system["after"][k] and k not in log.primary:
+                assert 0 <= log.end[j] <= log.first[k]
+        elif log.graph[j] >= 0 and place[j] < place[k]:
+            assert 0 <= log.end[j] <= log.first[k]
+
+
+def secondaries_wait_for_triggers(log: Log) -> None:
+    """Not before the last trigger; without interference they are heads at that instant."""
+    for k, primary in log.primary.items():
+        if log.graph[k] >= 0 or log.head[k] < 0:
+            assert log.first[k] < 0 or log.triggered(primary, log.first[k])
+            continue
+        assert log.triggered(primary, log.head[k])
+        late = log.head[k] == log.system["time"][k]
+        exact = log.system["interference"] is None
+        assert late or not exact or not log.triggered(primary, log.head[k] - 1)
 
 
 def joined_when_allowed(log: Log) -> None:
@@ -322,6 +379,7 @@ def joined_when_allowed(log: Log) -> None:
     for k in joined:
         assert log.head[k] <= log.joined[k]
         before = list(log.system["after"][k]) if log.system["after"] else []
+        before = [j for j in before if log.graph[k] < 0 or j != log.primary.get(k)]
         before += [
             j
             for j in log.ops
@@ -338,7 +396,9 @@ def joined_when_allowed(log: Log) -> None:
         }
         for j, k in combinations([k for k in log.launch_order if k in log.asks], 2):
             a, b = log.system["stream"][j], log.system["stream"][k]
-            if log.partition[j] == log.partition[k] and turn[a] == turn[b] and log.joined[k] >= 0:
+            alike = log.partition[j] == log.partition[k] and turn[a] == turn[b]
+            mates = log.graph[j] >= 0 and log.graph[j] == log.graph[k]
+            if alike and not mates and log.joined[k] >= 0:
                 assert 0 <= log.dispatched[j] <= log.joined[k]
 
 
@@ -413,6 +473,8 @@ CHECKS = [
     runs_in_its_slices,
     slices_follow_the_round,
     streams_are_fifo,
+    graphs_are_kept,
+    secondaries_wait_for_triggers,
     joined_when_allowed,
     queues_are_fifo,
     copies_are_fifo,
@@ -502,6 +564,48 @@ def test_the_checks_of_partitions_can_fail(check: Any, launch: int, sm: int, lat
         (k, b, sm, t + later, end) if (k, b) == (launch, 1) else (k, b, on, t, end)
         for k, b, on, t, end in log.blocks
     ]
+    with pytest.raises(AssertionError):
+        check(log)
+
+
+def ordered_log() -> Log:
+    """A graph of three nodes, a kernel behind it, and one that starts at that one's triggers."""
+    return Log(
+        system_of(
+            limits=TWO_SMS,
+            context=[0],
+            stream=[0] * 5,
+            time=[0] * 5,
+            duration=[4, 5, 3, 6, 4],
+            blocks=[1, 2, 1, 2, 1],
+            threads=[64] * 5,
+            graph=[3, 3, 3, -1, -1],
+            after=[[], [0], [0], [], []],
+            programmatic=[0, 0, 1, 0, 1],
+            trigger=[2, -1, -1, 3, -1],
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "at", "value"),
+    [
+        (graphs_are_kept, "first", 1, 3),
+        (graphs_are_kept, "first", 3, 8),
+        (graphs_are_kept, "head", 2, 1),
+        (secondaries_wait_for_triggers, "first", 2, 1),
+        (secondaries_wait_for_triggers, "head", 4, 11),
+        (secondaries_wait_for_triggers, "head", 4, 13),
+        (streams_are_fifo, "head", 3, 8),
+        (joined_when_allowed, "joined", 1, 3),
+    ],
+)
+def test_the_checks_of_orders_can_fail(check: Any, name: str, at: int, value: int) -> None:
+    log = ordered_log()
+    assert log.first == [0, 4, 2, 9, 12]
+    for each in CHECKS:
+        each(log)
+    getattr(log, name)[at] = value
     with pytest.raises(AssertionError):
         check(log)
 

@@ -231,7 +231,7 @@ def test_a_grid_that_never_fits_is_refused(more: dict[str, Any], most: int) -> N
 
 
 def test_the_number_that_fits_is_the_twins() -> None:
-    """What the core refuses, and the number that it names, at the edge."""
+    """The core refuses one cluster more than fits, and names the number that does."""
     seen = 0
     for seed in range(400):
         rng = random.Random(seed)
@@ -301,6 +301,84 @@ def test_the_gpus_own_gpcs() -> None:
     assert gs.GPU.preset("H100").replace(sms_per_gpc=None).sms_per_gpc is None
     with pytest.raises(ValueError, match="sms_per_gpc: got 0"):
         FOUR.replace(sms_per_gpc=0)
+
+
+# With graphs and programmatic launches
+
+
+def test_a_graph_is_one_kernel_in_a_channel_of_its_partition() -> None:
+    work = gs.Launches.build()
+    parts = [work.partition(), work.partition()]
+    streams = [work.stream(partition=p) for p in (parts[0], parts[0], parts[1])]
+    graph = work.graph(streams[0])
+    graph.kernel(duration=10, after=graph.kernel(duration=10))
+    for stream in streams[1:]:
+        work.kernel(stream, duration=10, at=1)
+    run = gs.simulate.hierarchy(work.done(), FOUR, channels=1)
+    assert run.first.tolist() == [0, 10, 10, 1]
+    assert run.why(2) == (
+        "waited 1 .. 10 for all blocks of kernel 1 to start, which is before it in its channel"
+    )
+
+
+def test_a_null_stream_waits_for_the_graphs_of_its_partition() -> None:
+    work = gs.Launches.build()
+    parts = [work.partition(), work.partition()]
+    graph = work.graph(work.stream(partition=parts[0]))
+    graph.kernel(duration=10, after=graph.kernel(duration=10))
+    for part in parts:
+        work.kernel(work.stream(kind="null", partition=part), duration=10, at=1)
+    assert gs.simulate.hierarchy(work.done(), FOUR).first.tolist() == [0, 10, 20, 1]
+
+
+def test_a_cooperative_secondary_waits_for_triggers_and_room() -> None:
+    """Two blocks of the primary end at 4: there is room for four blocks of six."""
+    launches = gs.Launches(
+        [0, 0],
+        10,
+        blocks=[8, 6],
+        threads=1024,
+        block_times=[[4, 10] * 4, None],
+        trigger=2,
+        programmatic=[0, 1],
+        cooperative=[0, 1],
+    )
+    run = gs.simulate.hierarchy(launches, FOUR)
+    assert run.head.tolist() == [0, 2] and run.first.tolist() == [0, 10]
+    assert run.waits.reason[1:].tolist() == ["warps"]
+    plain = gs.simulate.hierarchy(launches.replace(cooperative=False), FOUR)
+    assert [t for _, t in starts(plain, 1)] == [4] * 4 + [10] * 2
+
+
+def test_a_limit_holds_for_a_primary_and_its_secondary() -> None:
+    """At the trigger, the primary holds the two SMs of the limit, which have no room."""
+    launches = gs.Launches(
+        [0, 0],
+        10,
+        blocks=[4, 1],
+        threads=1024,
+        trigger=2,
+        programmatic=[0, 1],
+        partition_limit=2,
+    )
+    run = gs.simulate.hierarchy(launches, FOUR)
+    assert run.head.tolist() == [0, 2] and starts(run, 1) == [(0, 10)]
+    run = gs.simulate.hierarchy(launches.replace(partition_limit=3), FOUR)
+    assert starts(run, 1) == [(1, 2)]
+
+
+def test_nodes_with_clusters_and_cooperative_ones() -> None:
+    work = gs.Launches.build()
+    graph = work.graph(work.stream())
+    first = graph.kernel(blocks=4, cluster=4, threads=1024, duration=10)
+    graph.kernel(blocks=8, cooperative=True, threads=1024, duration=5)
+    graph.kernel(duration=1, after=first)
+    launches = work.done()
+    assert launches.cluster.tolist() == [4, 1, 1] and launches.cooperative.tolist() == [0, 1, 0]
+    run = gs.simulate.hierarchy(launches, FOUR, sms_per_gpc=2)
+    assert starts(run, 0) == [(0, 0), (1, 0), (0, 0), (1, 0)]
+    assert run.first.tolist() == [0, 10, 15]
+    assert run.waits.reason.tolist().count("cooperative") == 1
 
 
 # Columns
@@ -375,7 +453,7 @@ def test_run_with_partitions_is_saved(tmp_path: Path) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"cooperative": 2}, ValueError, r"cooperative\[0\]: got 2, expected True or False"),
+    ({"cooperative": 2}, ValueError, "cooperative: got 2, expected True or False"),
     ({"cooperative": "yes"}, TypeError, "cooperative"),
     ({"cooperative": [True]}, ValueError, "cooperative: got shape"),
     ({"cluster": 0}, ValueError, r"cluster\[0\]: got 0"),

@@ -60,6 +60,12 @@ def add_platform(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--copy-engines", type=natural, metavar="N", help="copies at the same time (the GPU's)"
     )
+    group.add_argument(
+        "--mig",
+        type=lambda text: text.split(","),
+        metavar="PROFILE,...",
+        help="the GPU's instances for the method mig, as 3g.40gb,4g.40gb (any)",
+    )
 
 
 def workload_of(options: argparse.Namespace) -> Workload:
@@ -77,7 +83,7 @@ def workload_of(options: argparse.Namespace) -> Workload:
 def platform_of(options: argparse.Namespace) -> Platform:
     """The platform of the options; ``Refusal`` that names the one that is wrong."""
     names = ("gpu", "cpus", *(name for name, _ in _TIMES))
-    names += ("priority_levels", "slowdown", "copy_engines")
+    names += ("priority_levels", "slowdown", "copy_engines", "mig")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     try:
         return Platform(**given)

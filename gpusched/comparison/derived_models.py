@@ -32,7 +32,8 @@ class DerivedModels:
         self.platform = platform.at(workload.tick)
         self._made: dict[object, object] = {}
 
-    def _once(self, key: object, make: Callable[[], Made]) -> Made:
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """Result of the first call of ``make`` for the key, or the error that it raised."""
         if key not in self._made:
             try:
                 self._made[key] = make()
@@ -53,17 +54,15 @@ class DerivedModels:
 
     def kernels(self) -> View[KernelTasks]:
         """Jobs of one kernel, as the GPU runs them."""
-        return self._once("kernels", lambda: self.workload.kernels(self.platform, chains="refuse"))
+        return self.once("kernels", lambda: self.workload.kernels(self.platform, chains="refuse"))
 
     def batches(self, gaps: Gaps) -> BatchView:
         """Jobs as units, and their batches."""
-        return self._once(
-            ("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps)
-        )
+        return self.once(("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps))
 
     def hosts(self, sms: Literal["divided", "all"]) -> View[HostTasks]:
         """Jobs of CPU and GPU segments."""
-        return self._once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
+        return self.once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:
         """Launches of the jobs released before ``until``, in the streams of a form."""

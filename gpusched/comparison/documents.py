@@ -190,6 +190,7 @@ def _platform(platform: Platform) -> Document:
         "priority_levels": platform.priority_levels,
         "slowdown": list(platform.slowdown),
         "copy_engines": platform.copy_engines,
+        "mig": _plain(platform.mig),
     }
 
 

@@ -13,7 +13,7 @@ __all__ = ["OUTSIDE", "WAYS", "OptionValue", "Simulator", "Way", "way_of"]
 OptionValue = str | int | bool
 """A value of an option of a method."""
 
-Simulator = Literal["fifo", "hierarchy", "host"]
+Simulator = Literal["fifo", "hierarchy", "host", "instances"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Way:
     test
         Name of its test in ``gs.methods()``, None without one in the package.
     simulator
-        The simulation that plays it, None for a test that is a simulation of all that can happen.
+        The simulation that plays it, "instances" for that of another way in each GPU instance; None
+        for a test that is a simulation of all that can happen.
     modes
         Choices of its option ``mode``, each of which is a row of a comparison.
     """
@@ -62,6 +63,7 @@ WAYS = (
     Way("gpu_server", "a server task runs all GPU segments, the most urgent first", "gpu_server",
         "host"),
     Way("stgm", "SMs divided among the tasks", "stgm", "host", _modes("stgm")),
+    Way("mig", "GPU instances, each with its tasks", "mig", "instances"),
     Way("srm", "a lock on the GPU under global EDF", "srm", "host"),
     Way("container", "GPU-using tasks in one server under global EDF", "container", "host"),
     Way("driver", "no lock, whole segments in the order of their requests, global EDF", None,

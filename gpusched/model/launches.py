@@ -26,13 +26,14 @@ from gpusched._support.arguments import (
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.launch_columns import (
+from gpusched.model.launching.launch_columns import (
     COLUMNS,
     KINDS,
     MOST_STREAMS,
     STREAM_KINDS,
     Changes,
     changed,
+    check_orders,
     codes,
     fill_durations,
     launch_names,
@@ -40,23 +41,25 @@ from gpusched.model.launch_columns import (
     read_after,
     read_block_times,
     read_factors,
-    read_flags,
     read_starts,
     read_streams,
     row_count,
+    switches,
 )
-from gpusched.model.launch_frames import arguments_of, frame_of
-from gpusched.model.launch_partitions import read_partitions
+from gpusched.model.launching.launch_frames import arguments_of, frame_of
+from gpusched.model.launching.launch_partitions import read_partitions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpusched.model.launch_builder import Recorder
+    from gpusched.model.launching.launch_builder import Recorder
     from gpusched.model.schedule import Schedule
 
 __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
+_NONE = ("carveout", "graph", "trigger")  # -1: none
+_USUAL = dict.fromkeys(COLUMNS, 0) | dict.fromkeys(_NONE, -1) | {"cluster": 1}
 _SHOWN = 40
 
 
@@ -107,6 +110,20 @@ class Launches(Saved):
     after
         Per launch, the indices of launches that have to end before it may join its queue, besides
         those before it in its stream (as ``cudaStreamWaitEvent`` does); stored as tuples.
+    graph
+        Number of the CUDA graph of which it is a node; -1: none. The nodes of a graph have the same
+        time and stream. The graph as a whole takes its place in the stream, that of its first node;
+        among each other its nodes are ordered by ``after`` alone.
+    programmatic
+        True for a kernel that may start before the end of its primary, the kernel right before it
+        in its stream: when all blocks of the primary have started, and triggered or ended
+        (programmatic dependent launch). A node of a graph needs one entry in ``after``, a kernel of
+        the graph, which is its primary. First in its stream, or behind a copy or a graph, it is an
+        ordinary launch. What its blocks wait for themselves (``cudaGridDependencySynchronize``) is
+        part of their time. Stored as 0 and 1, for copies as 0.
+    trigger
+        Ticks from the start of each block to its trigger, for a programmatic kernel behind it; -1,
+        also stored for copies, and what exceeds the block's time: at the block's end.
     block_times
         Per launch None, or a time for each block of the kernel, which replaces ``duration`` and
         ``longest`` (they are then stored as the shortest and the longest of them).
@@ -172,6 +189,9 @@ class Launches(Saved):
     duration: Int64Array
     longest: Int64Array
     bytes: Int64Array
+    graph: Int64Array
+    programmatic: Int64Array
+    trigger: Int64Array
     after: tuple[tuple[int, ...], ...]
     block_times: tuple[Int64Array | None, ...] | None
     interference: Int64Array | None
@@ -201,6 +221,9 @@ class Launches(Saved):
         cluster: npt.ArrayLike = 1,
         longest: Numbers = None,
         after: Sequence[Sequence[int] | int | None] | None = None,
+        graph: npt.ArrayLike = -1,
+        programmatic: npt.ArrayLike = False,
+        trigger: npt.ArrayLike = -1,
         block_times: Sequence[Numbers] | None = None,
         bytes: npt.ArrayLike = 0,
         bandwidth: float | Fraction | None = None,
@@ -224,16 +247,20 @@ class Launches(Saved):
             "regs": int_array(regs, "regs"),
             "smem": int_array(smem, "smem"),
             "carveout": int_array(carveout, "carveout"),
-            "cooperative": read_flags(cooperative, "cooperative"),
+            "cooperative": switches(cooperative, "cooperative"),
             "cluster": int_array(cluster, "cluster"),
             "duration": int_array(0 if duration is None else duration, "duration"),
             "bytes": int_array(bytes, "bytes"),
+            "graph": int_array(graph, "graph"),
+            "programmatic": switches(programmatic, "programmatic"),
+            "trigger": int_array(trigger, "trigger"),
         }
         n = row_count(given, "time", {"after": after, "block_times": block_times, "name": name})
         rows = {key: one_each(array, n, key, "launches") for key, array in given.items()}
         for key in ("time", "regs", "smem", "duration", "bytes"):
             at_least(rows[key], 0, key)
-        at_least(rows["carveout"], -1, "carveout")
+        for key in _NONE:
+            at_least(rows[key], -1, key)
         copies = rows["kind"] > 0
         rows["carveout"][copies] = -1
         for key in ("blocks", "threads", "regs", "smem"):
@@ -256,8 +283,10 @@ class Launches(Saved):
                 f"longest[{i}]: got {rows['longest'][i]}, expected at least the duration, "
                 f"{rows['duration'][i]}"
             )
+        edges = read_after(after, n)
+        check_orders(rows, edges)
         values: dict[str, Any] = {key: frozen(rows[key]) for key in COLUMNS}
-        values["after"] = read_after(after, n)
+        values["after"] = edges
         values["block_times"] = times
         values["interference"] = None if interference is None else read_factors(interference, n)
         values["name"] = names(name, "name", launch_names(rows["kind"]), "launch")
@@ -281,7 +310,7 @@ class Launches(Saved):
 
         ``bandwidth``: bytes per tick of copies that are recorded with ``bytes`` alone.
         """
-        from gpusched.model.launch_builder import Recorder
+        from gpusched.model.launching.launch_builder import Recorder
 
         return Recorder(Launches, bandwidth=bandwidth)
 
@@ -537,10 +566,9 @@ class Launches(Saved):
         return f"<Launches: {kernels} kernels{copies} in {self.streams} streams{contexts}>"
 
     def _repr_html_(self) -> str:
-        usual = dict.fromkeys(COLUMNS, 0) | {"carveout": -1, "cluster": 1}
         shown = [
             key
-            for key, value in usual.items()
+            for key, value in _USUAL.items()
             if key == "time" or (getattr(self, key) != value).any()
         ]
         if np.array_equal(self.longest, self.duration):
@@ -554,7 +582,7 @@ class Launches(Saved):
                 text = str(value)
                 if key == "kind":
                     text = KINDS[value].replace("_", " ")
-                elif key == "cooperative":
+                elif key in ("cooperative", "programmatic"):
                     text = "yes" if value else "no"
                 elif key == "stream":
                     text = clip(self.stream_name[value], 40)

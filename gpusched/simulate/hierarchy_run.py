@@ -67,6 +67,15 @@ def hierarchy(
     kernel leaves the queue when all its blocks have started. Running blocks are interrupted only by
     the end of their context's time slice, which freezes them.
 
+    A CUDA graph takes one place in its stream: all its nodes are heads when what is before it has
+    ended, join when the nodes that they depend on have ended, and what is behind it follows when
+    all of them have. It is assumed to be like one kernel in its channel, as the launch and the end
+    of a graph go through its stream's channel: its kernels wait for those launched before it, later
+    ones until all of its kernels are fully dispatched; among each other, on streams of the driver's
+    own, they need no channel. A programmatic kernel is a head when all blocks of its primary, the
+    kernel before it, have started, and triggered or ended; a block's trigger comes later where a
+    time slice freezes the block or interference slows it down. The launch behind waits for both,
+    and for all before them.
     Streams may belong to partitions of their context (``Launches.stream_partition``), clients of
     MPS or green contexts: their blocks start on the SMs of the partition's set, and on no more of
     them at once than its limit. Channels and the rules of the NULL stream are the partition's own;
@@ -78,7 +87,8 @@ def hierarchy(
     inferred, not documented. Both are refused where they could not even start on an empty GPU.
 
     At one instant: blocks and copies end; operations are launched; those that may join their queues
-    do so in the order of launch; contexts change; blocks start.
+    do so in the order of launch; contexts change; blocks start. The nodes of a graph are launched
+    one after the other, where its first one is.
 
     Parameters
     ----------
@@ -91,9 +101,10 @@ def hierarchy(
     copy_engines
         1: both directions share it; 2: one for each. As many as the GPU has unless given.
     channels
-        Hardware queues for the kernels of each context, which its streams get in turns; a kernel
-        waits until those launched before it in its channel are fully dispatched. 0: no limit. As
-        many as the GPU has unless given, and no limit where that is unknown.
+        Hardware queues for the kernels of each partition (by default, of each context), which its
+        streams get in turns; a kernel waits until those launched before it in its channel are fully
+        dispatched. 0: no limit. As many as the GPU has unless given, and no limit where that is
+        unknown.
     timeslice
         Ticks, one number or one per context; needed for several contexts.
     context_priority
@@ -177,6 +188,7 @@ def hierarchy(
         raise ValueError(f"sms_per_gpc: got {per_gpc}, expected 1 or more")
     given_begin, given = _ragged(launches.block_times)
     after_begin, after = _ragged(launches.after)
+    early = bool(launches.programmatic.any())  # without, triggers change nothing
     simulation = _core.hierarchy_open(
         gpu._limits,
         gpu.sm_order,
@@ -204,6 +216,9 @@ def hierarchy(
         after=after,
         interference=None if launches.interference is None else launches.interference.ravel(),
         carveout=launches.carveout,
+        graph=launches.graph if (launches.graph >= 0).any() else None,
+        programmatic=launches.programmatic if early else None,
+        trigger=launches.trigger if early and (launches.trigger >= 0).any() else None,
         **_partitions(launches, queues),
         cooperative=launches.cooperative if launches.cooperative.any() else None,
         cluster=launches.cluster if (launches.cluster > 1).any() else None,

@@ -53,8 +53,9 @@ class Waits(Table):
     launch
         Index of the launch that waited.
     why
-        Index into ``REASONS``. "stream": for the launch before it in its stream. "after": for a
-        launch that it was told to wait for. "null_stream": for a launch that the rules of the NULL
+        Index into ``REASONS``. "stream": for the last launch before it in its stream that has not
+        ended, or for the triggers of a programmatic kernel's primary. "after": for a launch that it
+        was told to wait for. "null_stream": for a launch that the rules of the NULL
         stream keep before it. "channel": for the kernel before it in its channel to be fully
         dispatched. "slice": for a time slice of its context. "priority": for a more urgent queue
         to become empty. "queue": behind another kernel. "warps", "blocks", "registers",

@@ -20,6 +20,10 @@ carveout      per launch: bytes preferred as shared memory, -1: none; None: of n
 duration      per launch: one number, or a list with one number per block
 after         per launch: the launches that must have ended; None: no launch waits for others
 interference  per launch: four factors in thousandths; None: no interference
+graph         per launch: number of the graph that it is a node of, -1: none; None: no graphs
+programmatic  per launch: whether it need not wait for the end of its primary; None: none of them
+trigger       per launch: time of a block after which the primary's successor may start, -1: that of
+              the whole block; None: -1
 sms_per_gpc   SMs with consecutive ids in a GPC
 partition     per stream; a partition lies in one context; None: every context is one
 partition_sms    per partition: SM ids, or None for all SMs; None: of all partitions
@@ -27,7 +31,7 @@ partition_limit  per partition: SMs that may hold its blocks at once, 0: no limi
 own_queues       per partition: whether it has queues of its own; None: of none
 cooperative   per launch: whether all blocks start at one instant; None: of none
 cluster       per launch: blocks that start together on one GPC; None: 1
-The last six may be missing.
+Those from graph on, but for sms_per_gpc, may be missing.
 
 No cleverness: from one instant to the next at which something happens, lists of single blocks.
 """
@@ -92,7 +96,11 @@ class Launch:
     def __init__(self, system, row):
         self.id = row
         self.time = system["time"][row]
-        self.order = (self.time, row)
+        graph = system["graph"][row] if system.get("graph") else -1
+        self.graph = graph if graph >= 0 else None
+        # The nodes of a graph are launched one after the other, with its first one.
+        mates = [r for r in range(row) if graph >= 0 and system["graph"][r] == graph]
+        self.order = (self.time, min([row, *mates]), row)
         self.kind = system["kind"][row]
         self.stream = system["stream"][row]
         self.context = system["context"][self.stream]
@@ -112,6 +120,7 @@ class Launch:
                 self.carveout = carveout(system["limits"], *take, preferred)
             self.blocks = system["blocks"][row]
             self.duration = duration if isinstance(duration, list) else [duration] * self.blocks
+            self.trigger = system["trigger"][row] if system.get("trigger") else -1
             self.cooperative = bool(system.get("cooperative")) and system["cooperative"][row]
             self.cluster = system["cluster"][row] if system.get("cluster") else 1
             # Among the streams of its partition, in turns.
@@ -123,6 +132,7 @@ class Launch:
             self.copy_time = duration
             self.engine = int(self.kind == COPY_OUT and system["copy_engines"] > 1)
         self.head = self.joined = self.first = self.dispatched = self.end = -1
+        self.primary = None  # the kernel whose triggers are enough for this one to start
         self.started = self.running = 0
         self.why = self.blocker = self.since = -1
 
@@ -133,10 +143,18 @@ class Block:
     def __init__(self, launch, number, sm, now):
         self.launch, self.number, self.sm, self.start, self.end = launch, number, sm, now, -1
         self.left = 1000 * launch.duration[number]
+        self.after_trigger = 0  # of `left`, what comes after its trigger
+        if 0 <= launch.trigger < launch.duration[number]:
+            self.after_trigger = self.left - 1000 * launch.trigger
         self.factor = 1000
 
+    def has_triggered(self):
+        return self.left <= self.after_trigger
+
     def time_to_go(self):
-        return -(-self.left * self.factor // 10**6)
+        """Until its trigger, or then until its end."""
+        part = self.left if self.has_triggered() else self.left - self.after_trigger
+        return -(-part * self.factor // 10**6)
 
 
 class Context:
@@ -172,6 +190,9 @@ class Hierarchy:
         self.order = list(system["sm_order"] or range(sms))
         self.launch = [Launch(system, row) for row in range(len(system["time"]))]
         self.by_launch = sorted(self.launch, key=lambda k: k.order)
+        for k in self.launch:
+            if k.kind == KERNEL and system.get("programmatic") and system["programmatic"][k.id]:
+                k.primary = self.primary_of(k)
         self.context = [Context(sms) for _ in system["timeslice"]]
         self.runlist = list(system["runlist"] or range(len(self.context)))
         self.turn = -1
@@ -181,14 +202,25 @@ class Hierarchy:
         self.engine_end = [None, None]  # of the copy at the head of the queue
         self.log, self.waits, self.slices = [], [], []
 
+    def primary_of(self, k):
+        """The kernel before a programmatic one: in its graph, or right before it in its stream."""
+        if k.graph is not None:
+            (before,) = {self.launch[other] for other in k.after}
+            assert before.kind == KERNEL and before.graph == k.graph and before is not k
+            return before
+        earlier = [j for j in self.by_launch if j.stream == k.stream and j.order < k.order]
+        if earlier and earlier[-1].kind == KERNEL and earlier[-1].graph is None:
+            return earlier[-1]
+        return None
+
     def run(self):
         self.now = self.seen = min((k.time for k in self.launch), default=None)
         while self.now is not None:
             self.progress()
             self.end_blocks()
             self.end_copies()
-            self.become_heads()
             while True:
+                self.become_heads()
                 self.join()
                 self.change_context()
                 if not self.start_blocks():
@@ -240,17 +272,33 @@ class Hierarchy:
         """Launches that have not ended, in order of launch."""
         return [k for k in self.by_launch if k.time <= self.now and k.end < 0]
 
+    def before_in_stream(self, k):
+        """Operations before this one, or before its graph, that have not ended."""
+        return [
+            j
+            for j in self.launched()
+            if j.stream == k.stream
+            and j.order < k.order
+            and (k.graph is None or j.graph != k.graph)
+        ]
+
+    def is_past_triggers(self, kernel):
+        """Whether all blocks of a kernel have started, and triggered or ended."""
+        mine = [b for b in self.context[kernel.context].blocks if b.launch is kernel]
+        return kernel.started == kernel.blocks and all(b.has_triggered() for b in mine)
+
     def become_heads(self):
-        taken = set()
         for k in self.launched():
-            if k.stream not in taken and k.head < 0:
-                k.head = self.now
-            taken.add(k.stream)
+            if k.head < 0:
+                early = k.graph is None and k.primary and self.is_past_triggers(k.primary)
+                if early or not self.before_in_stream(k):
+                    k.head = self.now
 
     def obstacle(self, k):
         """(why, blocker) of a stream's head that has not joined; None when it may."""
         for other in k.after:
-            if self.launch[other].end < 0:
+            enough = k.primary and self.is_past_triggers(k.primary)
+            if self.launch[other].end < 0 and not (k.graph is not None and enough):
                 return AFTER, other
         against = {BLOCKING: NULL, NULL: BLOCKING}.get(k.stream_kind)
         earlier = [other for other in self.launched() if other.order < k.order]
@@ -262,7 +310,9 @@ class Hierarchy:
             return NULL_STREAM, min(kept, key=lambda other: other.stream).id
         if k.kind == KERNEL and k.channel is not None:
             before = [j for j in earlier if j.kind == KERNEL and j.channel == k.channel]
-            if any(other.dispatched < 0 for other in before):
+            before = [j for j in before if j.graph is None or j.graph != k.graph]
+            before = [j for j in before if j.dispatched < 0]
+            if before:
                 return CHANNEL, before[-1].id
         return None
 
@@ -373,7 +423,7 @@ class Hierarchy:
         return [s for s in self.order if chosen is None or s in chosen]
 
     def budget(self, context, kernel):
-        """How many SMs without blocks of a kernel's partition may get some; None: any number."""
+        """SMs without blocks of a kernel's partition that may get some; None: any number."""
         limits = self.system.get("partition_limit")
         limit = limits[kernel.partition] if limits else 0
         return limit - len(context.held(kernel.partition)) if limit else None
@@ -408,7 +458,7 @@ class Hierarchy:
         return [[s for s in sms if s // size == number] for number in numbers]
 
     def clusters(self, context, kernel, sms):
-        """How many clusters the SMs of one GPC can host."""
+        """Number of clusters that the SMs of one GPC can host."""
         room = self.rooms(context, kernel)
         return sum(room[s] for s in sms) // kernel.cluster
 
@@ -497,8 +547,7 @@ class Hierarchy:
     def reason(self, k):
         """(why, blocker) from now on, (-1, -1): it does not wait."""
         if k.head < 0:
-            mine = [other for other in self.launched() if other.stream == k.stream]
-            return STREAM, mine[mine.index(k) - 1].id
+            return STREAM, self.before_in_stream(k)[-1].id
         if k.joined < 0:
             return self.obstacle(k)
         if k.dispatched >= 0:

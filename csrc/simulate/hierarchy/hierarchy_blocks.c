@@ -115,7 +115,9 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                              .factor = 1000,
                                              .updated = now,
                                              .sm = sm};
-        status = gs_heap_push(&context->ends, ctx, end, slot);
+        status = self->model.trigger == NULL
+                     ? gs_heap_push(&context->ends, ctx, end, slot)
+                     : gs_simulate_hierarchy_aim(self, ctx, slot, duration, end);
     }
     return status;
 }
@@ -126,13 +128,12 @@ static int make_log_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64
     if (!self->model.log_blocks || needed <= self->block_room) {
         return GS_OK;
     }
-    gs_simulate_hierarchy_block_t *grown =
-        gs_vector_reserve(ctx, self->block, &self->block_room, needed, sizeof *grown);
-    if (grown == NULL) {
-        return ctx->status;
+    if (self->block_room == 0) {
+        int64_t first = gs_simulate_hierarchy_first_log(self, ctx);
+        needed = needed > first ? needed : first;
     }
-    self->block = grown;
-    return GS_OK;
+    return gs_vector_reserve_columns(ctx, self->block, GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS,
+                                     &self->block_room, needed, self->all_blocks);
 }
 
 /* Starts blocks on the SMs self->sm[0 .. count-1], each with its own execution time. */
@@ -143,8 +144,7 @@ static int start_each(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     int status = GS_OK;
     for (int64_t b = 0; b < count && status == GS_OK; b++) {
         if (self->model.log_blocks) {
-            self->block[self->block_count++] =
-                (gs_simulate_hierarchy_block_t){op, first + b, self->sm[b], self->now, -1};
+            gs_simulate_hierarchy_log_block(self, self->block_count++, op, first + b, self->sm[b]);
         }
         status = start_flight(self, ctx, context, op, self->sm[b], 1, self->block_count - 1,
                               gs_simulate_hierarchy_duration(self, op, first + b));
@@ -173,8 +173,8 @@ static int start_together(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         log += blocks;
     }
     for (int64_t b = 0; b < count && status == GS_OK && self->model.log_blocks; b++) {
-        self->block[self->on_sm[self->sm[b]]++] =
-            (gs_simulate_hierarchy_block_t){op, first + b, self->sm[b], self->now, -1};
+        gs_simulate_hierarchy_log_block(self, self->on_sm[self->sm[b]]++, op, first + b,
+                                        self->sm[b]);
     }
     for (int32_t k = 0; k < used; k++) {
         self->on_sm[self->used_sm[k]] = 0;
@@ -211,13 +211,15 @@ static int start_placed(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 }
 
 /* The kernel at the head of a queue has started its last block. */
-static void leave(gs_simulate_hierarchy_t *self, gs_simulate_hierarchy_context_t *context,
-                  int64_t op)
+static int leave(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                 gs_simulate_hierarchy_context_t *context, int64_t op)
 {
     int64_t stream = self->model.stream[op];
     gs_simulate_hierarchy_pop(&context->queue[self->stream_level[stream]]);
     self->started = true;
     self->retry = self->retry || self->stream_channel[stream] >= 0;
+    return self->model.programmatic == NULL ? GS_OK
+                                            : gs_simulate_hierarchy_pass_triggers(self, ctx, op);
 }
 
 static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
@@ -276,7 +278,7 @@ static inline int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     if (status == GS_OK && placed == waiting) {
         *all = true;
         forget_freed(group, -1);
-        leave(self, context, op);
+        status = leave(self, ctx, context, op);
     }
     return status;
 }

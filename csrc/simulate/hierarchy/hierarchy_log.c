@@ -1,7 +1,23 @@
-/* Logs of waits and time slices, for the hierarchy simulator. */
+/* Logs of blocks, waits and time slices, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
 #include "core/vector.h"
+
+/* Columns of so many rows have their own pages, which move when they grow and are not copied. Pages
+ * that are not written take no memory. */
+#define MOST_FIRST (INT64_C(1) << 22)
+
+int64_t gs_simulate_hierarchy_first_log(const gs_simulate_hierarchy_t *self,
+                                        const gs_context_t *ctx)
+{
+    int64_t rows = self->all_blocks < MOST_FIRST ? self->all_blocks : MOST_FIRST;
+    if (ctx->bytes_limit != 0) {
+        int64_t row = GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS * (int64_t)sizeof *self->block[0];
+        int64_t affordable = (ctx->bytes_limit - ctx->bytes_used) / (2 * row);
+        rows = rows < affordable ? rows : affordable;
+    }
+    return rows;
+}
 
 static bool is_for_room(int why)
 {

@@ -44,6 +44,9 @@ void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op)
     if (model->kind[op] == GS_SIMULATE_HIERARCHY_OP_KERNEL && channel >= 0) {
         state->before_in_channel = context->channel_tail[channel];
         context->channel_tail[channel] = op;
+        if (state->graph >= 0 && self->graph[state->graph].first_kernel < 0) {
+            self->graph[state->graph].first_kernel = op;
+        }
     }
     if (model->stream_kind[stream] == GS_SIMULATE_HIERARCHY_STREAM_BLOCKING &&
         partition->null_stream >= 0) {
@@ -61,12 +64,13 @@ void gs_simulate_hierarchy_add_head(gs_simulate_hierarchy_t *self, int64_t op)
 }
 
 /* The operation before this one by the rule of the NULL stream, -1 if none. */
-static int64_t null_stream_obstacle(const gs_simulate_hierarchy_t *self, int64_t op)
+static int64_t null_stream_obstacle(gs_simulate_hierarchy_t *self, int64_t op)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
-    const gs_simulate_hierarchy_op_t *state = &self->op[op];
+    gs_simulate_hierarchy_op_t *state = &self->op[op];
     if (state->before_in_null >= 0) {
-        return self->op[state->before_in_null].end < 0 ? state->before_in_null : -1;
+        state->before_in_null = gs_simulate_hierarchy_unended(self, state->before_in_null);
+        return state->before_in_null;
     }
     int64_t own = model->stream[op];
     if (model->stream_kind[own] != GS_SIMULATE_HIERARCHY_STREAM_NULL) {
@@ -83,13 +87,30 @@ static int64_t null_stream_obstacle(const gs_simulate_hierarchy_t *self, int64_t
     return -1;
 }
 
-int gs_simulate_hierarchy_obstacle(const gs_simulate_hierarchy_t *self, int64_t op,
-                                   int64_t *blocker)
+/* The last kernel before this one, or before its graph, in its channel that is not fully
+ * dispatched, -1 if none. What is dispatched is passed over once. */
+static int64_t channel_obstacle(gs_simulate_hierarchy_t *self, int64_t op)
+{
+    int64_t graph = self->op[op].graph;
+    int64_t first = graph >= 0 ? self->graph[graph].first_kernel : op;
+    if (first < 0) {
+        return -1;
+    }
+    int64_t *before = &self->op[first].before_in_channel;
+    while (*before >= 0 && self->op[*before].dispatched >= 0) {
+        *before = self->op[*before].before_in_channel;
+    }
+    return *before;
+}
+
+int gs_simulate_hierarchy_obstacle(gs_simulate_hierarchy_t *self, int64_t op, int64_t *blocker)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
+    const bool early = self->op[op].graph >= 0 && gs_simulate_hierarchy_is_programmatic(self, op);
     for (int64_t k = model->after_begin == NULL ? 0 : model->after_begin[op];
          model->after_begin != NULL && k < model->after_begin[op + 1]; k++) {
-        if (self->op[model->after[k]].end < 0) {
+        if (self->op[model->after[k]].end < 0 &&
+            !(early && gs_simulate_hierarchy_is_past_triggers(self, model->after[k]))) {
             *blocker = model->after[k];
             return GS_SIMULATE_HIERARCHY_WAIT_AFTER;
         }
@@ -98,11 +119,7 @@ int gs_simulate_hierarchy_obstacle(const gs_simulate_hierarchy_t *self, int64_t 
     if (*blocker >= 0) {
         return GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM;
     }
-    /* A channel is a FIFO queue: if the previous kernel is dispatched, all earlier ones are. */
-    *blocker = self->op[op].before_in_channel;
-    if (*blocker >= 0 && self->op[*blocker].dispatched < 0) {
-        return GS_SIMULATE_HIERARCHY_WAIT_CHANNEL;
-    }
-    *blocker = -1;
-    return -1;
+    const bool kernel = model->kind[op] == GS_SIMULATE_HIERARCHY_OP_KERNEL;
+    *blocker = kernel ? channel_obstacle(self, op) : -1;
+    return *blocker >= 0 ? GS_SIMULATE_HIERARCHY_WAIT_CHANNEL : -1;
 }

@@ -207,6 +207,7 @@ static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     const gs_simulate_hierarchy_model_t *model = &self->model;
     size_t ops = (size_t)model->ops, streams = (size_t)model->streams;
     size_t sms = (size_t)model->gpu.sms;
+    size_t heads = streams + (model->graph == NULL ? 0 : ops);
     if ((self->op = gs_alloc(ctx, ops, sizeof *self->op)) == NULL ||
         (self->order = gs_alloc(ctx, ops, sizeof(int64_t))) == NULL ||
         (self->context = gs_alloc(ctx, (size_t)model->contexts, sizeof *self->context)) == NULL ||
@@ -214,7 +215,7 @@ static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         (self->stream_tail = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
         (self->stream_level = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
         (self->stream_channel = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
-        (self->heads = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
+        (self->heads = gs_alloc(ctx, heads, sizeof(int64_t))) == NULL ||
         (self->position = gs_alloc(ctx, sms, sizeof *self->position)) == NULL ||
         (self->on_sm = gs_alloc(ctx, sms, sizeof *self->on_sm)) == NULL ||
         (self->used_sm = gs_alloc(ctx, sms, sizeof *self->used_sm)) == NULL ||
@@ -257,13 +258,20 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
                                            .dispatched = -1,
                                            .end = -1,
                                            .next = -1,
+                                           .previous = -1,
+                                           .graph = -1,
                                            .rank = rank,
                                            .before_in_channel = -1,
                                            .before_in_null = -1,
+                                           .waiter = -1,
+                                           .next_waiter = -1,
                                            .why = -1,
                                            .blocker = -1};
         if (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
             continue;
+        }
+        if (!gs_add(self->all_blocks, model->blocks[i], &self->all_blocks)) {
+            self->all_blocks = INT64_MAX;
         }
         gs_gpu_kernel_t kernel = {model->blocks[i], model->threads[i], model->regs[i],
                                   model->smem[i]};
@@ -316,6 +324,9 @@ static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     }
     if (status == GS_OK) {
         status = measure_kernels(self, ctx);
+    }
+    if (status == GS_OK && model->graph != NULL) {
+        status = gs_simulate_hierarchy_make_graphs(self, ctx);
     }
     if (status != GS_OK) {
         return status;
@@ -383,15 +394,18 @@ void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx
     gs_simulate_hierarchy_free_partitions(self, ctx);
     gs_simulate_hierarchy_free_starts(self, ctx);
     void *const blocks[] = {
-        self->op,          self->order,        self->context,        self->stream_head,
-        self->stream_tail, self->stream_level, self->stream_channel, self->heads,
-        self->position,    self->on_sm,        self->used_sm,        self->block,
-        self->wait,        self->slice,        self->flight,         self->flight_free,
-        self->sm,          self->copies[0].op, self->copies[1].op,   self->sm_op,
-        self->gpc_op,
+        self->op,           self->order,        self->context,        self->stream_head,
+        self->stream_tail,  self->stream_level, self->stream_channel, self->heads,
+        self->position,     self->on_sm,        self->used_sm,        self->wait,
+        self->slice,        self->flight,       self->flight_free,    self->sm,
+        self->copies[0].op, self->copies[1].op, self->sm_op,          self->gpc_op,
+        self->graph,
     };
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {
         gs_free(ctx, blocks[k]);
+    }
+    for (int i = 0; i < GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS; i++) {
+        gs_free(ctx, self->block[i]);
     }
     memset(self, 0, sizeof *self);
 }

@@ -53,6 +53,7 @@ def platform_html(found: Findings) -> str:
     levels = platform.priority_levels
     rows += [
         ("copy engines", f"{platform.copy_engines:,}"),
+        ("GPU instances", "any" if platform.mig is None else ", ".join(platform.mig)),
         ("CPUs", f"{platform.cpus:,}"),
         ("launch latency", time_with_unit(platform.launch_latency, tick)),
         ("context switch", time_with_unit(platform.context_switch, tick)),

@@ -51,7 +51,10 @@ _PRESETS: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
     "L40S": (142, (8, 9), _DESKTOP | _AD102),  # data sheet: 18,176 cores, 142 RT cores
     "V100": (80, (7, 0), _DESKTOP | _GV100),
     "A100": (108, (8, 0), _DESKTOP | _GA100 | {"copy_engines": 5}),
+    # nvidia-smi mig -lgip: 4g.24gb, the whole GPU, has 56 SMs
+    "A30": (56, (8, 0), _DESKTOP | _GA100),
     "H100": (132, (9, 0), _DESKTOP | _GH100 | {"copy_engines": 3}),
+    "H100 PCIe": (114, (9, 0), _DESKTOP | _GH100),  # data sheet: 114 SMs
     "H200": (132, (9, 0), _DESKTOP | _GH100),
     "GH200": (132, (9, 0), _DESKTOP | _GH100),  # the GPU of an H100 SXM
     "B200": (148, (10, 0), _DESKTOP),
@@ -76,6 +79,8 @@ _SPECIAL: dict[str, dict[str, Any]] = {
 # What may stand around a preset's name. An H100 PCIe has fewer SMs, so PCIe stays.
 _AROUND = re.compile(r"^(nvidia|geforce|tesla|quadro|jetson|drive|agx)+|sxm.*$")
 
+_AMD = re.compile(r"(amd|instinct|radeon)|mi\d")
+
 PRESET_NAMES = (*_PRESETS, *_SPECIAL)
 """Names of all presets."""
 
@@ -87,6 +92,10 @@ def preset_fields(name: str) -> dict[str, Any]:
     known = {_plain(label): label for label in PRESET_NAMES}
     label = known.get(_plain(name))
     if label is None:
+        if _AMD.match(_plain(name)):
+            raise ValueError(
+                f"name: got {shown(name)}, expected a GPU of NVIDIA (AMD GPUs are not supported)"
+            )
         import difflib
 
         near = difflib.get_close_matches(_plain(name), known, n=4, cutoff=0.5)

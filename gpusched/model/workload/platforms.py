@@ -39,6 +39,7 @@ class _Changes(TypedDict, total=False):
     priority_levels: int | None
     slowdown: Sequence[float] | float | str | None
     copy_engines: int | None
+    mig: Sequence[str] | None
 
 
 class Platform(Facts):
@@ -75,6 +76,9 @@ class Platform(Facts):
         number, ``"small"``, ``"large"``, ``"mixed"`` or None (not at all).
     copy_engines
         Copies that run at the same time; those of the GPU unless given.
+    mig
+        Profiles of the GPU's instances (Multi-Instance GPU), such as ``["3g.40gb", "4g.40gb"]``,
+        for the way "mig"; None: it may choose them. All other methods take the whole GPU.
 
     Times are ticks of the workload, or text with a unit. Attributes that are times raise
     ValueError where they were given as text; ``platform.at(workload.tick)`` has them in ticks.
@@ -87,12 +91,19 @@ class Platform(Facts):
 
     __slots__ = (
         *("_context_switch", "_copy_engines", "_launch_latency", "_server_overhead", "_timeslice"),
-        *("_update_cost", "cpus", "gpu", "priority_levels", "ring", "slowdown"),
+        *("_update_cost", "cpus", "gpu", "mig", "priority_levels", "ring", "slowdown"),
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
         *("gpu", "cpus", "_launch_latency", "_context_switch", "_timeslice", "ring"),
-        *("_update_cost", "_server_overhead", "priority_levels", "slowdown", "_copy_engines"),
+        *(
+            "_update_cost",
+            "_server_overhead",
+            "priority_levels",
+            "slowdown",
+            "_copy_engines",
+            "mig",
+        ),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset(
         {"_launch_latency", "_context_switch", "_timeslice", "_update_cost", "_server_overhead"}
@@ -103,6 +114,7 @@ class Platform(Facts):
     ring: Literal["fifo", "cyclic"]
     priority_levels: int | None
     slowdown: tuple[float, float]
+    mig: tuple[str, ...] | None
     _launch_latency: Stored
     _context_switch: Stored
     _timeslice: Stored
@@ -124,6 +136,7 @@ class Platform(Facts):
         priority_levels: int | None = None,
         slowdown: Sequence[float] | float | str | None = (1.1, 1.4),
         copy_engines: int | None = None,
+        mig: Sequence[str] | None = None,
     ) -> None:
         device = None if gpu is None else as_gpu(gpu)
         cores = count(cpus, "cpus", 1, _MOST)
@@ -144,6 +157,7 @@ class Platform(Facts):
                 else count(priority_levels, "priority_levels", 1, _MOST),
                 (least / ONE, most / ONE),
                 None if copy_engines is None else count(copy_engines, "copy_engines", 0, _MOST),
+                None if mig is None else _instances(mig, device),
             )
         )
 
@@ -237,7 +251,24 @@ class Platform(Facts):
             name = key.removeprefix("_")
             if key == "gpu" and self.gpu is not None:
                 text = self.gpu.name or f"{self.gpu.sms} SMs"
+            elif key == "mig" and self.mig is not None:
+                text = ", ".join(self.mig)
             else:
                 text = self._argument(key) or shown(getattr(self, key))
             rows.append(f"<tr><th>{name.replace('_', ' ')}</th><td>{escape(text)}</td></tr>")
         return f"<table>{''.join(rows)}</table>"
+
+
+def _instances(mig: Sequence[str], gpu: GPU | None) -> tuple[str, ...]:
+    """Names of profiles whose instances fit the GPU together."""
+    if gpu is None:
+        raise ValueError(f"mig: got {shown(mig)} without a GPU, expected a platform with one")
+    try:
+        found = tuple(one.profile.name for one in gpu.mig_instances(mig))
+    except (ValueError, TypeError) as error:
+        at, _, text = str(error).partition(": ")
+        place = at.removeprefix("profiles") if at.startswith("profiles") else ""
+        raise type(error)(f"mig{place}: {text}") from None
+    if not found:
+        raise ValueError("mig: got no profiles, expected at least one, or None for any")
+    return found

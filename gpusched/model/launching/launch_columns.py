@@ -20,7 +20,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
-from gpusched.model.launch_partitions import stream_partitions
+from gpusched.model.launching.launch_partitions import stream_partitions
 
 KINDS = enumeration("simulate.launch_kind")
 """Kinds of launches; ``Launches.kind`` holds the positions in this tuple."""
@@ -30,7 +30,7 @@ STREAM_KINDS = enumeration("simulate.stream_kind")
 
 COLUMNS = (
     *("time", "kind", "stream", "blocks", "threads", "regs", "smem", "carveout", "cooperative"),
-    *("cluster", "duration", "longest", "bytes"),
+    *("cluster", "duration", "longest", "bytes", "graph", "programmatic", "trigger"),
 )
 """Columns with one number per launch."""
 
@@ -64,6 +64,18 @@ def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
             f"{name}{where}: got {found[tuple(at)]}, expected one of {', '.join(known)}, or its "
             f"number from 0 to {len(known) - 1}"
         )
+    return found
+
+
+def switches(value: Any, name: str) -> Int64Array:
+    """Truth values, or the numbers 0 and 1, as such numbers."""
+    listed = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
+    if listed.size and all(isinstance(item, (bool, np.bool_)) for item in listed.ravel().tolist()):
+        value = listed.astype(np.int64)
+    found = int_array(value, name)
+    for at in np.argwhere((found < 0) | (found > 1))[:1].tolist():
+        where = f"[{at[0]}]" if at else ""
+        raise ValueError(f"{name}{where}: got {found[tuple(at)]}, expected True or False")
     return found
 
 
@@ -156,6 +168,37 @@ def read_after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ..
     return tuple(found)
 
 
+def check_orders(rows: dict[str, Int64Array], after: tuple[tuple[int, ...], ...]) -> None:
+    """Refuse graphs with several times or streams, and programmatic nodes without a primary.
+
+    ``rows`` by the names of the columns; values that mean nothing for copies are removed.
+    """
+    graph = rows["graph"]
+    copies = rows["kind"] > 0
+    rows["programmatic"][copies] = 0
+    rows["trigger"][copies] = -1
+    nodes = np.flatnonzero(graph >= 0)
+    if not len(nodes):
+        return
+    _, first, which = np.unique(graph[nodes], return_index=True, return_inverse=True)
+    for key in ("time", "stream"):
+        expected = rows[key][nodes[first]][which]
+        for k in np.flatnonzero(rows[key][nodes] != expected)[:1].tolist():
+            i = nodes[k]
+            raise ValueError(
+                f"{key}[{i}]: got {rows[key][i]}, expected {expected[k]} as of launch "
+                f"{nodes[first][which[k]]}, which is in the same graph ({graph[i]})"
+            )
+    for i in nodes[rows["programmatic"][nodes] > 0].tolist():
+        primary = set(after[i])
+        known = all(j != i and graph[j] == graph[i] and not copies[j] for j in primary)
+        if len(primary) != 1 or not known:
+            raise ValueError(
+                f"programmatic[{i}]: got True in graph {graph[i]} with {after[i]!r:.60} in after, "
+                "expected one kernel of the graph there"
+            )
+
+
 def _decimal(value: Any, name: str) -> Fraction:
     """A number as it is written: 0.1 is a tenth."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
@@ -207,10 +250,6 @@ def stream_names(kind: Int64Array) -> list[str]:
 def read_starts(rows: dict[str, Int64Array]) -> None:
     """Columns of launches whose blocks start together; refuses what is not possible."""
     copies = rows["kind"] > 0
-    at_least(rows["cooperative"], 0, "cooperative")
-    for i in np.flatnonzero(rows["cooperative"] > 1)[:1].tolist():
-        got = rows["cooperative"][i]
-        raise ValueError(f"cooperative[{i}]: got {got}, expected True or False")
     rows["cooperative"][copies] = 0
     rows["cluster"][copies] = 1
     at_least(rows["cluster"], 1, "cluster")
@@ -222,12 +261,6 @@ def read_starts(rows: dict[str, Int64Array]) -> None:
             f"cluster[{i}]: got {rows['cluster'][i]}, expected a divisor of {rows['blocks'][i]} "
             "blocks"
         )
-
-
-def read_flags(value: Any, name: str) -> Int64Array:
-    """0 and 1 from bools, or from such numbers."""
-    flags = np.asarray(value)
-    return flags.astype(np.int64) if flags.dtype.kind == "b" else int_array(value, name)
 
 
 def read_streams(
@@ -290,6 +323,9 @@ class Changes(TypedDict, total=False):
     cluster: npt.ArrayLike
     longest: npt.ArrayLike | None
     after: Sequence[Sequence[int] | int | None] | None
+    graph: npt.ArrayLike
+    programmatic: npt.ArrayLike
+    trigger: npt.ArrayLike
     block_times: Sequence[npt.ArrayLike | None] | None
     bytes: npt.ArrayLike
     bandwidth: float | Fraction | None

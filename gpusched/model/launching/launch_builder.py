@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from gpusched._support.arguments import flag, integer, one_of
-from gpusched.model.launch_columns import STREAM_KINDS, read_factors
+from gpusched.model.launching.launch_columns import STREAM_KINDS, read_factors
 
 __all__ = ["Recorder"]
 
@@ -29,8 +29,9 @@ class Recorder(Generic[Made]):
 
     ``partition`` and ``stream`` return the index of theirs, the others the launch's. ``at`` is the
     time of the launch in ticks; unless given, that of the launch recorded before (0 for the first
-    one). For the other arguments see `Launches`; ``after`` takes one index or several. All raise
-    TypeError and ValueError for values that are not possible.
+    one). For the other arguments see `Launches`; ``after`` takes one index or several. ``graph``
+    returns a recorder for the nodes of a CUDA graph. All raise TypeError and ValueError for values
+    that are not possible.
     """
 
     def __init__(self, make: Callable[..., Made], *, bandwidth: Any = None) -> None:
@@ -39,6 +40,7 @@ class Recorder(Generic[Made]):
         self._streams: list[dict[str, Any]] = []
         self._partitions: list[dict[str, Any]] = []
         self._launches: list[dict[str, Any]] = []
+        self._graphs = 0
 
     def partition(
         self,
@@ -124,13 +126,17 @@ class Recorder(Generic[Made]):
         longest: int | None = None,
         block_times: Sequence[int] | None = None,
         after: int | Iterable[int] = (),
+        programmatic: bool = False,
+        trigger: int = -1,
         interference: Sequence[float] | None = None,
         name: str = "",
     ) -> int:
         """Record a kernel; ``duration`` is that of one block. Return its index."""
         shape = {"blocks": blocks, "threads": threads, "regs": regs, "smem": smem}
         shape["carveout"] = integer(carveout, "carveout")
-        shape["cooperative"] = int(flag(cooperative, "cooperative"))
+        shape["programmatic"] = flag(programmatic, "programmatic")
+        shape["trigger"] = integer(trigger, "trigger")
+        shape["cooperative"] = flag(cooperative, "cooperative")
         shape["cluster"] = integer(cluster, "cluster")
         more = {"block_times": block_times, "interference": interference}
         return self._launch("kernel", stream, duration, at, longest, after, name, shape | more)
@@ -164,6 +170,15 @@ class Recorder(Generic[Made]):
         return self._launch(
             "copy_out", stream, duration, at, longest, after, name, {"bytes": bytes}
         )
+
+    def graph(self, stream: int, *, at: int | None = None) -> GraphRecorder:
+        """Record a CUDA graph in a stream: make a recorder of its nodes."""
+        before = self._launches[-1]["time"] if self._launches else 0
+        time = before if at is None else integer(at, "at")
+        if time < 0:
+            raise ValueError(f"at: got {time}, expected a non-negative number")
+        self._graphs += 1
+        return GraphRecorder(self, self._stream(stream), time, self._graphs - 1)
 
     def done(self) -> Made:
         """Make the launches recorded so far; recording may go on afterwards."""
@@ -221,11 +236,7 @@ class Recorder(Generic[Made]):
         more: dict[str, Any],
     ) -> int:
         number = len(self._launches)
-        which = integer(stream, "stream")
-        if not 0 <= which < len(self._streams):
-            raise ValueError(
-                f"stream: got {which}, expected one of {len(self._streams)} streams so far"
-            )
+        which = self._stream(stream)
         before = self._launches[-1]["time"] if self._launches else 0
         row: dict[str, Any] = {
             "time": before if at is None else integer(at, "at"),
@@ -243,8 +254,126 @@ class Recorder(Generic[Made]):
         self._launches.append(_EMPTY | row | more)
         return number
 
+    def _stream(self, stream: int) -> int:
+        which = integer(stream, "stream")
+        if not 0 <= which < len(self._streams):
+            raise ValueError(
+                f"stream: got {which}, expected one of {len(self._streams)} streams so far"
+            )
+        return which
+
     def __repr__(self) -> str:
         return f"<Recorder: {len(self._launches)} launches in {len(self._streams)} streams>"
+
+
+class GraphRecorder:
+    """Recorder of the nodes of a CUDA graph; made by `Recorder.graph`.
+
+    >>> work = gs.Launches.build()
+    >>> graph = work.graph(work.stream(), at=5)
+    >>> first = graph.copy_in(duration=3)
+    >>> left, right = (graph.kernel(duration=4, after=first) for _ in range(2))
+    >>> graph.copy_out(duration=2, after=[left, right])
+    3
+    >>> work.done().graph.tolist()
+    [0, 0, 0, 0]
+
+    All return the launch's index, which ``after`` takes: among the nodes, these are the edges of
+    the graph. The other arguments are those of the recorder's own functions. A graph has the place
+    of its first node among the launches; one without nodes leaves no trace.
+    """
+
+    def __init__(self, work: Recorder[Any], stream: int, time: int, number: int) -> None:
+        self._work = work
+        self._place = {"stream": stream, "at": time}
+        self._number = number
+
+    def kernel(
+        self,
+        *,
+        blocks: int = 1,
+        threads: int = 32,
+        duration: int | None = None,
+        regs: int = 0,
+        smem: int = 0,
+        carveout: int = -1,
+        cooperative: bool = False,
+        cluster: int = 1,
+        longest: int | None = None,
+        block_times: Sequence[int] | None = None,
+        after: int | Iterable[int] = (),
+        programmatic: bool = False,
+        trigger: int = -1,
+        interference: Sequence[float] | None = None,
+        name: str = "",
+    ) -> int:
+        """Record a kernel; ``duration`` is that of one block. Return its index."""
+        return self._node(
+            self._work.kernel(
+                **self._place,
+                blocks=blocks,
+                threads=threads,
+                duration=duration,
+                regs=regs,
+                smem=smem,
+                carveout=carveout,
+                cooperative=cooperative,
+                cluster=cluster,
+                longest=longest,
+                block_times=block_times,
+                after=after,
+                programmatic=programmatic,
+                trigger=trigger,
+                interference=interference,
+                name=name,
+            )
+        )
+
+    def copy_in(
+        self,
+        *,
+        bytes: int = 0,
+        duration: int | None = None,
+        longest: int | None = None,
+        after: int | Iterable[int] = (),
+        name: str = "",
+    ) -> int:
+        """Record a copy to the GPU, given by ``bytes`` or ``duration``; return its index."""
+        return self._node(
+            self._work.copy_in(
+                **self._place,
+                bytes=bytes,
+                duration=duration,
+                longest=longest,
+                after=after,
+                name=name,
+            )
+        )
+
+    def copy_out(
+        self,
+        *,
+        bytes: int = 0,
+        duration: int | None = None,
+        longest: int | None = None,
+        after: int | Iterable[int] = (),
+        name: str = "",
+    ) -> int:
+        """Record a copy from the GPU, given by ``bytes`` or ``duration``; return its index."""
+        return self._node(
+            self._work.copy_out(
+                **self._place,
+                bytes=bytes,
+                duration=duration,
+                longest=longest,
+                after=after,
+                name=name,
+            )
+        )
+
+    def _node(self, launch: int) -> int:
+        self._work._launches[launch]["graph"] = self._number
+        return launch
 
 
 # Values of a row of a recorder that were not given.
@@ -258,12 +387,15 @@ _EMPTY: dict[str, Any] = {
     "regs": 0,
     "smem": 0,
     "carveout": -1,
-    "cooperative": 0,
+    "cooperative": False,
     "cluster": 1,
     "longest": 0,
     "after": (),
     "block_times": None,
     "bytes": 0,
+    "graph": -1,
+    "programmatic": False,
+    "trigger": -1,
     "interference": None,
     "name": "",
 }

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.model.launch_columns import COLUMNS, KINDS, STREAM_COLUMNS, STREAM_KINDS
-from gpusched.model.launch_partitions import PARTITION_COLUMNS
+from gpusched.model.launching.launch_columns import COLUMNS, KINDS, STREAM_COLUMNS, STREAM_KINDS
+from gpusched.model.launching.launch_partitions import PARTITION_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
