@@ -6,6 +6,7 @@
 const gs_method_t *const gs_methods[] = {
     &gs_analysis_fifo_bound_method,
     &gs_analysis_fifo_limit_method,
+    &gs_analysis_priority_streams_method,
     &gs_analysis_partitioned_stgm_method,
     &gs_analysis_partitioned_mpcp_method,
     &gs_analysis_partitioned_fmlp_plus_method,

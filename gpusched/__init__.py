@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from gpusched.model.gpu import GPU as GPU
     from gpusched.model.gpu import occupancy as occupancy
     from gpusched.model.host_tasks import HostTasks as HostTasks
+    from gpusched.model.kernel_chains import KernelChains as KernelChains
     from gpusched.model.kernel_tasks import KernelTasks as KernelTasks
     from gpusched.model.launches import Launches as Launches
     from gpusched.model.placement import Placement as Placement
@@ -115,6 +116,7 @@ _MEMBERS = {
     "CudaError": "_core",
     "GPU": "model.gpu",
     "HostTasks": "model.host_tasks",
+    "KernelChains": "model.kernel_chains",
     "KernelTasks": "model.kernel_tasks",
     "Launches": "model.launches",
     "Placement": "model.placement",

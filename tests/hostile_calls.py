@@ -153,6 +153,7 @@ ARGUMENTS: dict[str, Any] = {
     "key": np.array([1, 2, 3, 4], np.uint64),
     "kind": np.array([0, 1, 0]),
     "last": True,
+    "latest": np.array([-1, 5]),
     "latency": 4,
     "lead": 1000,
     "least": 10**9,
@@ -193,10 +194,12 @@ ARGUMENTS: dict[str, Any] = {
     "policy": 0,
     "policy_limit": 1000,
     "position": 17,
+    "prices": np.array([1, 2, 2]),
     "priority": np.array([[0, -1, 0]]),
     "profiles": np.array([[10**6, 6 * 10**5, 4 * 10**5], [10**6, 10**6, 10**6]]),
     "programmatic": np.array([1, 1, 0]),
     "ranges": np.array([[1, 5], [50000, 300000], [200000, 2 * 10**6], [1, 3], [1, 9], [0, 10**6]]),
+    "repeating": False,
     "rounding": 0,
     "realtime": 0,
     "regs": np.array([32, 32]),
@@ -205,6 +208,7 @@ ARGUMENTS: dict[str, Any] = {
     "repeats": 2,
     "runlist": np.array([0, 1, 1]),
     "runs": 3,
+    "scale": 1,
     "scheduler": np.array([0, 1, 0]),
     "seconds": 1.0,
     "separate": True,
@@ -222,6 +226,9 @@ ARGUMENTS: dict[str, Any] = {
     "smem": np.array([0, 0]),
     "sms": np.array([1]),
     "sms_per_gpc": 2,
+    "span_begin": np.array([0, 1, 1]),
+    "span_first": np.array([0]),
+    "span_last": np.array([2]),
     "speed_ups": np.array([2, 4]),
     "start": START,
     "states": 10**5,
@@ -231,7 +238,9 @@ ARGUMENTS: dict[str, Any] = {
     "stream": None,
     "stream_kind": np.array([2, 0, 1]),
     "stream_priority": np.array([0, -1]),
+    "subset": None,
     "switch_time": 3,
+    "tasks": np.array([0, 1, 2]),
     "texts": np.frombuffer(b"onetwo", np.uint8),
     "texts_begin": np.array([0, 3, 6]),
     "theorems": 511,
@@ -255,6 +264,7 @@ ARGUMENTS: dict[str, Any] = {
     "wanted": ((b"a", b"", 1),),
     "wcet": np.array([[1, 3, 3]]),
     "whole": False,
+    "window": 10,
 }
 
 
@@ -328,6 +338,12 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"periods": np.array([1500, 6000]), "speed_ups": np.array([2, 4]), "bins": 8}
     if name == "pbs_search":
         values["policy"] = True
+    if name == "pbs_proof_interval":
+        values |= {"start": 0, "end": 10, "least": 6}
+    if name == "pbs_proof_states":
+        states = {"window": [10, 20], "prices": [[1, 2, 2], [0, 3, 0]], "scale": [1, 2]}
+        states |= {"start": [0, 4], "pending": [[1, 1, 1], [1, 0, 1]]}
+        values |= {key: np.array(value) for key, value in states.items()}
     if name == "policy_open" or name.startswith("Policy."):
         found = _core.pbs_search(
             *(PERIOD, PERIOD, 0 * PERIOD, COMPLETION, None),

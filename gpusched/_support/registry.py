@@ -44,8 +44,8 @@ class Method:
     name
         Unique among all methods.
     model
-        The class of its workload: "KernelTasks", "BatchTable", "HostTasks", "Launches" or
-        "Workload".
+        The class of its workload: "KernelTasks", "KernelChains", "BatchTable", "HostTasks",
+        "Launches" or "Workload".
     function
         Its function in the package, such as "analysis.mpcp" or "mig".
     claim

@@ -14,6 +14,7 @@ from gpusched._support.arguments import Int64Array, frozen, instance, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
@@ -23,6 +24,7 @@ from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.answers.answer import Answer, missing
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import View
 from gpusched.model.workload.platforms import Platform
@@ -67,7 +69,8 @@ class _Found:
     """The answer of a method for its model, what it was derived under, and its verdict."""
 
     answer: Answer | MigAllocation
-    view: View[HostTasks] | View[KernelTasks] | None  # None: the answer is one for the workload
+    # None: the answer is one for the workload
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | None
     accepted: bool
     said: tuple[str, ...] = ()
 
@@ -173,7 +176,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
         workload=models.workload,
         platform=models.platform,
         way=way.name,
-        method=method.name,
+        method="priority_streams" if isinstance(answer, PriorityStreamsBound) else method.name,
         options=options,
         claim=answer.claim,
         accepted=accepted,
@@ -187,7 +190,9 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
 
 
 def _by_task(
-    workload: Workload, answer: Answer, view: View[HostTasks] | View[KernelTasks]
+    workload: Workload,
+    answer: Answer,
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains],
 ) -> tuple[Any, Any]:
     """Responses of whole jobs, and where they are bounds, for all tasks of the workload.
 
@@ -210,7 +215,7 @@ def _options_of(way: Way) -> set[str]:
     """Names of the options of a way's test that are no facts of the platform."""
     method = way.method
     names = set() if method is None else {option.name for option in method.options}
-    return (names | _MORE_OPTIONS.get(way.name, set())) - _OF_PLATFORM
+    return (names | _MORE_OPTIONS.get(way.name, set())) - _NOT_OF_WORKLOADS
 
 
 def _refuse_unknown_options(
@@ -231,6 +236,10 @@ def _refuse_unknown_options(
 
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models.refuse_cpu_overload()
+    if models.has_chains() and not options:
+        chains = models.chains("streams")
+        bound = analysis.priority_streams(chains.tasks, gpu=models.gpu(), stop=request.stop)
+        return _Found(bound, chains, bool(bound.accepted), models.cpu_doubts())
     view = models.kernels()
     if len(set(view.tasks.priority.tolist())) > 1:
         raise ValueError(
@@ -238,6 +247,13 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
             "of equal priority"
         )
     answer = analysis.fifo_bound(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
+    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
+
+
+def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    models.refuse_cpu_overload()
+    view = models.chains("priority_streams")
+    answer = analysis.priority_streams(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
     return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
@@ -349,6 +365,7 @@ def instances_for(
 
 _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
     "streams": _streams,
+    "priority_streams": _priority_streams,
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
     "gpu_server": _lock(analysis.gpu_server, "gpu_server"),
@@ -362,4 +379,5 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
 }
 
 _MORE_OPTIONS = {"stgm": {"apart"}}
-_OF_PLATFORM = {"overhead"}
+_NOT_OF_WORKLOADS = {"overhead", "overlap"}
+"""Options that the platform decides, or that a workload cannot use."""

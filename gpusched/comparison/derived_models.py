@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 from gpusched.comparison.plain_facts import cpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import BatchView, LaunchView, View
 from gpusched.model.views.view_source import listed
@@ -56,6 +57,16 @@ class DerivedModels:
         """Jobs of one kernel, as the GPU runs them."""
         return self.once("kernels", lambda: self.workload.kernels(self.platform, chains="refuse"))
 
+    def chains(self, form: Literal["streams", "priority_streams"]) -> View[KernelChains]:
+        """Jobs of several kernels, in streams of one priority or of different ones."""
+
+        def make() -> View[KernelChains]:
+            streamed, said = self._streamed(form)
+            view = streamed.chains(self.platform)
+            return View(view.tasks, (*view.assumptions, *said))
+
+        return self.once(("chains", form), make)
+
     def batches(self, gaps: Gaps) -> BatchView:
         """Jobs as units, and their batches."""
         return self.once(("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps))
@@ -98,6 +109,10 @@ class DerivedModels:
             ]
             said = (f"priorities of streams are deadline-monotonic, in {len(set(levels))} levels",)
         return self.workload.replace(tasks=tasks), said
+
+    def has_chains(self) -> bool:
+        """Whether a job has several kernels."""
+        return any(sum(k.repeat for k in task.kernels) > 1 for task in self.workload)
 
     # Cores
 

@@ -231,6 +231,8 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
 
 def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """Streams and contexts: the launches of all jobs."""
+    for name in request.options:
+        raise ValueError(f"{name}: got an unknown option of {way.name}, expected none")
     workload, platform = models.workload, models.platform
     form: StreamForm = way.name  # type: ignore[assignment]
     if watch.until is None:

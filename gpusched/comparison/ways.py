@@ -54,7 +54,8 @@ def _modes(test: str) -> tuple[str, ...]:
 WAYS = (
     Way("one_stream", "all kernels and copies in one stream", None, "hierarchy"),
     Way("streams", "a stream for each task, of equal priority", "fifo_bound", "fifo"),
-    Way("priority_streams", "a stream for each task, with its priority", None, "hierarchy"),
+    Way("priority_streams", "a stream for each task, with its priority", "priority_streams",
+        "hierarchy"),
     Way("time_slices", "a process for each task, in turns of a time slice", None, "hierarchy"),
     Way("mpcp", "a lock on the GPU, the most urgent waiting job next", "mpcp", "host",
         _modes("mpcp")),

@@ -19,7 +19,7 @@ from gpusched.model.schedule import Schedule
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.pbs.certificates import DeadInterval, Overload
+from gpusched.pbs.certificates import Certificate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,10 +146,10 @@ class WorkloadAnswer:
         return found if isinstance(found, Schedule) else None
 
     @property
-    def certificate(self) -> Overload | DeadInterval | None:
+    def certificate(self) -> Certificate | None:
         """The proof of a search that no schedule exists, None elsewhere."""
         found = getattr(self.detail, "certificate", None)
-        return found if isinstance(found, (Overload, DeadInterval)) else None
+        return found if isinstance(found, Certificate) else None
 
     @property
     def setup(self) -> tuple[str, ...]:

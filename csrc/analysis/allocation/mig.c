@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-static const char *const MIG_WITHIN[] = {"streams",   "edf_serial", "edf_parallel", "pbs", "mpcp",
-                                         "fmlp_plus", NULL};
+static const char *const MIG_WITHIN[] = {
+    "streams", "priority_streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus", NULL};
 static const gs_method_option_t MIG_OPTIONS[] = {
     {"within", "choice", MIG_WITHIN, "streams",
      "way in which the tasks of an instance share it; its options, too, are taken"},
